@@ -1,0 +1,76 @@
+"""Differentially private ranking as jitted, vmapped JAX.
+
+Modules by the question that they answer: pairwise comparisons (:mod:`~privrank_jax.pairwise`), is it
+private (:mod:`~privrank_jax.privacy`, :mod:`~privrank_jax.privacy_audit`), how good is it
+(:mod:`~privrank_jax.simulate`, :mod:`~privrank_jax.experiments`), real data
+(:mod:`~privrank_jax.datasets`). Modules load on first use, so ``import privrank_jax`` costs little
+beyond JAX, and nothing here changes JAX's global configuration.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from privrank_jax import (
+        comparisons,
+        datasets,
+        experiments,
+        links,
+        metrics,
+        pairwise,
+        plotting,
+        privacy,
+        privacy_audit,
+        rankings,
+        simulate,
+    )
+    from privrank_jax.estimate import Estimate
+    from privrank_jax.privacy.guarantee import Guarantee
+
+__version__ = "0.1.0"
+
+_MODULES = (
+    "comparisons",
+    "datasets",
+    "experiments",
+    "links",
+    "metrics",
+    "pairwise",
+    "plotting",
+    "privacy",
+    "privacy_audit",
+    "rankings",
+    "simulate",
+)
+_NAMES = {"Estimate": "privrank_jax.estimate", "Guarantee": "privrank_jax.privacy.guarantee"}
+
+__all__ = [
+    "Estimate",
+    "Guarantee",
+    "__version__",
+    "comparisons",
+    "datasets",
+    "experiments",
+    "links",
+    "metrics",
+    "pairwise",
+    "plotting",
+    "privacy",
+    "privacy_audit",
+    "rankings",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,32 @@
+"""Session-wide JAX configuration: float64 available, one compilation cache, real data when present."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import jax
+import pytest
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update(
+    "jax_compilation_cache_dir",
+    os.environ.get("PRIVRANK_TEST_CACHE", str(Path(tempfile.gettempdir()) / "privrank-jax-test-cache")),
+)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Folder of the real data (``PRIVRANK_DATA``); the test skips, visibly, without it."""
+    folder = os.environ.get("PRIVRANK_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("real data: set PRIVRANK_DATA to the folder that holds them")
+    return Path(folder)
+
+
+@pytest.fixture
+def key() -> jax.Array:
+    """A fixed key; statistical tests state their false-alarm rate at it."""
+    return jax.random.key(20261120)
