@@ -1,0 +1,74 @@
+"""Host-side checks of arguments: they skip traced values, so that public functions stay jittable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+
+def is_traced(*values: Any) -> bool:
+    """Whether any leaf of ``values`` is a JAX tracer, whose content can't be inspected."""
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(values))
+
+
+def check_positive(name: str, value: Any, *, infinite: bool = True) -> None:
+    """Raise ``ValueError`` unless every entry of ``value`` is > 0 (and finite unless ``infinite``)."""
+    if is_traced(value):
+        return
+    array = np.asarray(value)
+    if array.dtype == bool or not np.issubdtype(array.dtype, np.number):
+        raise ValueError(f"{name} must be a positive number, got {value!r}.")
+    if not np.all(array > 0):  # also catches NaN
+        raise ValueError(f"{name} must be positive, got {value!r}.")
+    if not infinite and not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, got {value!r}.")
+
+
+def check_nonnegative(name: str, value: Any) -> None:
+    """Raise ``ValueError`` unless every entry of ``value`` is a finite number >= 0."""
+    if is_traced(value):
+        return
+    array = np.asarray(value)
+    if not np.issubdtype(array.dtype, np.number) or not np.all(np.isfinite(array) & (array >= 0)):
+        raise ValueError(f"{name} must be finite and at least 0, got {value!r}.")
+
+
+def check_epsilon(epsilon: Any) -> None:
+    """Raise ``ValueError`` unless ε > 0; ε = ∞ means no noise."""
+    if is_traced(epsilon):
+        return
+    array = np.asarray(epsilon)
+    if array.dtype == bool or not np.issubdtype(array.dtype, np.number) or not np.all(array > 0):
+        raise ValueError(
+            f"epsilon must be positive, got {epsilon!r}. Use a value such as 1.0, "
+            "or the non-private estimator if no privacy is wanted."
+        )
+
+
+def check_delta(delta: Any, *, positive: bool = False) -> None:
+    """Raise ``ValueError`` unless 0 <= δ < 1 (0 < δ < 1 with ``positive``)."""
+    if is_traced(delta):
+        return
+    array = np.asarray(delta)
+    low = array > 0 if positive else array >= 0
+    if not np.all(low & (array < 1)):
+        wanted = "between 0 and 1, both excluded" if positive else "at least 0 and below 1"
+        raise ValueError(f"delta must be {wanted}, got {delta!r}. A common choice is 1/n**2.")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Raise ``ValueError`` unless ``value`` is one of ``choices``."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+
+
+def check_square(name: str, matrix: Any) -> None:
+    """Raise ``ValueError`` unless the last two axes of ``matrix`` are equal and at least 1."""
+    shape = np.shape(matrix)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(f"{name} must be a square (m, m) matrix, got shape {shape}.")
+    if shape[-1] < 1:
+        raise ValueError(f"{name} has no items; at least one is needed.")

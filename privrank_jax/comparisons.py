@@ -1,0 +1,362 @@
+"""Comparisons and their sufficient statistics: win counts, dense or as an edge list, which merge by addition."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_positive, check_square, is_traced
+
+Array = jax.Array
+
+
+def default_float() -> Any:
+    """JAX's default float type: float64 where x64 is enabled, else float32."""
+    return jnp.result_type(float)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class WinCounts:
+    """Dense win counts of one problem.
+
+    Attributes:
+        matrix: ``(m, m)`` float, ``matrix[i, j]`` = times item ``i`` beat item ``j``; a tie counts 1/2
+            for both. The diagonal is 0.
+        mask: ``(m,)`` bool, False for items that only pad the problem; ``None`` = all are real.
+    """
+
+    matrix: Array
+    mask: Array | None = None
+
+    @classmethod
+    def from_comparisons(
+        cls,
+        winners: Any,
+        losers: Any,
+        *,
+        num_items: int,
+        weights: Any = None,
+        tied: Any = None,
+        mask: Any = None,
+        dtype: Any = None,
+    ) -> WinCounts:
+        """Count comparisons given as index arrays.
+
+        Args:
+            winners: ``(N,)`` int, item that won.
+            losers: ``(N,)`` int, item that lost.
+            num_items: m, static.
+            weights: ``(N,)`` float, how often each comparison counts (default 1; 0 drops it).
+            tied: ``(N,)`` bool; a tie counts 1/2 for both items.
+            mask: ``(m,)`` bool, real items.
+            dtype: float type of the counts (default: JAX's default float). float32 is exact up to
+                2**24 wins per pair.
+
+        Raises:
+            ValueError: shapes differ, an item is out of range or compared with itself, a weight is
+                negative or not finite.
+
+        >>> WinCounts.from_comparisons([0, 0, 1], [1, 2, 2], num_items=3).totals.tolist()
+        [2.0, 1.0, 0.0]
+        """
+        dtype = default_float() if dtype is None else dtype
+        _check_comparisons(winners, losers, num_items, weights, tied)
+        if not is_traced(winners, losers, weights, tied) and not _on_accelerator(winners, losers):
+            counts = _count_on_host(winners, losers, num_items, weights, tied).astype(dtype)
+            return cls(jnp.asarray(counts), None if mask is None else jnp.asarray(mask))
+        first, second = jnp.asarray(winners), jnp.asarray(losers)
+        weight = jnp.ones(first.shape, dtype) if weights is None else jnp.asarray(weights, dtype)
+        counts = jnp.zeros((num_items, num_items), dtype)
+        if tied is None:
+            counts = counts.at[first, second].add(weight)
+        else:
+            half = jnp.where(jnp.asarray(tied), 0.5 * weight, 0.0)
+            counts = counts.at[first, second].add(weight - half).at[second, first].add(half)
+        return cls(counts, None if mask is None else jnp.asarray(mask))
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, mask: Any = None) -> WinCounts:
+        """Wrap an ``(m, m)`` matrix of win counts; integers become JAX's default float.
+
+        Raises:
+            ValueError: not square, negative or not finite entries, non-zero diagonal.
+
+        >>> WinCounts.from_matrix([[0, 3], [1, 0]]).comparisons.tolist()
+        [[0.0, 4.0], [4.0, 0.0]]
+        """
+        check_square("the win-count matrix", matrix)
+        if not is_traced(matrix):
+            host = np.asarray(matrix)
+            if not np.all(np.isfinite(host)) or np.any(host < 0):
+                raise ValueError("win counts must be finite and at least 0; count missing pairs as 0.")
+            if np.any(np.diagonal(host, axis1=-2, axis2=-1)):
+                raise ValueError("the diagonal of the win counts must be 0: no item meets itself.")
+        array = jnp.asarray(matrix)
+        if not jnp.issubdtype(array.dtype, jnp.floating):
+            array = array.astype(default_float())
+        return cls(array, None if mask is None else jnp.asarray(mask))
+
+    @property
+    def num_items(self) -> int:
+        """Number of items m, padding included (static)."""
+        return self.matrix.shape[-1]
+
+    @property
+    def item_mask(self) -> Array:
+        """``(m,)`` bool, True for real items."""
+        return jnp.ones(self.num_items, bool) if self.mask is None else self.mask
+
+    @property
+    def totals(self) -> Array:
+        """``(m,)`` wins of each item, N_i."""
+        return self.matrix.sum(-1)
+
+    @property
+    def comparisons(self) -> Array:
+        """``(m, m)`` symmetric number of comparisons of each pair, M_ij."""
+        return self.matrix + jnp.swapaxes(self.matrix, -1, -2)
+
+    @property
+    def degrees(self) -> Array:
+        """``(m,)`` comparisons that each item took part in, Σ_j M_ij."""
+        return self.matrix.sum(-1) + self.matrix.sum(-2)
+
+    def merge(self, other: WinCounts) -> WinCounts:
+        """Counts of both data sets together; items must be the same."""
+        if self.num_items != other.num_items:
+            raise ValueError(
+                f"win counts of {self.num_items} and {other.num_items} items can't be merged; "
+                "count both over the same item list."
+            )
+        both = None if self.mask is None or other.mask is None else self.mask | other.mask
+        return WinCounts(self.matrix + other.matrix, both)
+
+    __add__ = merge
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class WinEdges:
+    """Win counts as an edge list, for many items of which few pairs meet.
+
+    Attributes:
+        first: ``(E,)`` int32, one item of each pair.
+        second: ``(E,)`` int32, the other.
+        first_wins: ``(E,)`` float, wins of ``first`` over ``second``.
+        second_wins: ``(E,)`` float, wins of ``second`` over ``first``.
+        num_items: m, static.
+    """
+
+    first: Array
+    second: Array
+    first_wins: Array
+    second_wins: Array
+    num_items: int = dataclasses.field(metadata={"static": True})
+
+    @classmethod
+    def from_comparisons(
+        cls, winners: Any, losers: Any, *, num_items: int, dtype: Any = None
+    ) -> WinEdges:
+        """Count comparisons pair by pair, on the host: ``(N,)`` winners and losers.
+
+        Raises:
+            ValueError: as :meth:`WinCounts.from_comparisons`.
+
+        >>> edges = WinEdges.from_comparisons([0, 1, 0], [1, 0, 2], num_items=3)
+        >>> edges.first.tolist(), edges.first_wins.tolist()
+        ([0, 0], [1.0, 1.0])
+        """
+        _check_comparisons(winners, losers, num_items, None, None)
+        wins, losses = np.asarray(winners, np.int64), np.asarray(losers, np.int64)
+        low, high = np.minimum(wins, losses), np.maximum(wins, losses)
+        pairs, place = np.unique(low * num_items + high, return_inverse=True)
+        total = np.bincount(place, minlength=pairs.size)
+        low_wins = np.bincount(place, weights=wins < losses, minlength=pairs.size)
+        dtype = default_float() if dtype is None else dtype
+        return cls(
+            jnp.asarray(pairs // num_items, jnp.int32),
+            jnp.asarray(pairs % num_items, jnp.int32),
+            jnp.asarray(low_wins, dtype),
+            jnp.asarray(total - low_wins, dtype),
+            num_items,
+        )
+
+    @property
+    def totals(self) -> Array:
+        """``(m,)`` wins of each item, N_i."""
+        zero = jnp.zeros(self.num_items, self.first_wins.dtype)
+        return zero.at[self.first].add(self.first_wins).at[self.second].add(self.second_wins)
+
+    @property
+    def degrees(self) -> Array:
+        """``(m,)`` comparisons that each item took part in."""
+        both = self.first_wins + self.second_wins
+        return jnp.zeros(self.num_items, both.dtype).at[self.first].add(both).at[self.second].add(both)
+
+    def merge(self, other: WinEdges) -> WinEdges:
+        """Both edge lists; a pair may then stand in several rows, which every function here allows."""
+        if self.num_items != other.num_items:
+            raise ValueError(
+                f"win counts of {self.num_items} and {other.num_items} items can't be merged; "
+                "count both over the same item list."
+            )
+        parts = [
+            jnp.concatenate([getattr(self, name), getattr(other, name)])
+            for name in ("first", "second", "first_wins", "second_wins")
+        ]
+        return WinEdges(*parts, self.num_items)
+
+    __add__ = merge
+
+    def to_dense(self) -> WinCounts:
+        """The same counts as an ``(m, m)`` matrix."""
+        matrix = jnp.zeros((self.num_items, self.num_items), self.first_wins.dtype)
+        matrix = matrix.at[self.first, self.second].add(self.first_wins)
+        return WinCounts(matrix.at[self.second, self.first].add(self.second_wins))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Comparisons:
+    """Raw comparisons: who said what.
+
+    Attributes:
+        users: ``(N,)`` int32, who compared.
+        winners: ``(N,)`` int32, the preferred item (either one of a tie).
+        losers: ``(N,)`` int32, the other item.
+        tied: ``(N,)`` bool, no preference: half a win for both.
+        mask: ``(N,)`` bool, False = the row is ignored.
+        num_items: m, static.
+    """
+
+    users: Array
+    winners: Array
+    losers: Array
+    tied: Array
+    mask: Array
+    num_items: int = dataclasses.field(metadata={"static": True})
+
+    def win_counts(self, dtype: Any = None) -> WinCounts:
+        """Dense win counts of the rows whose mask is True."""
+        dtype = default_float() if dtype is None else dtype
+        return WinCounts.from_comparisons(
+            self.winners,
+            self.losers,
+            num_items=self.num_items,
+            weights=self.mask.astype(dtype),
+            tied=self.tied,
+            dtype=dtype,
+        )
+
+    def bounded(self, key: Array, max_per_user: Any) -> Comparisons:
+        """The same comparisons, at most ``max_per_user`` of each user (see :func:`bound_contributions`)."""
+        kept = bound_contributions(key, self.users, max_per_user, mask=self.mask)
+        return dataclasses.replace(self, mask=kept)
+
+
+def bound_contributions(key: Array, users: Any, max_per_user: Any, mask: Any = None) -> Array:
+    """Choose at most ``max_per_user`` rows of each user, by a keyed hash and not by content.
+
+    Each row gets the pseudo-random number of (key, user, ordinal of the row within its user); the
+    smallest ones stay. What one user's rows are has no influence on which rows of another user stay,
+    so a bound of L makes the sensitivity of every additive statistic L times that of one comparison.
+    The key must be independent of the data.
+
+    Args:
+        key: PRNG key.
+        users: ``(N,)`` int, user of each row.
+        max_per_user: L >= 1, may be traced.
+        mask: ``(N,)`` bool, rows to consider (default all).
+
+    Returns:
+        ``(N,)`` bool, True for the rows that stay.
+
+    >>> kept = bound_contributions(jax.random.key(0), [7, 7, 7, 9], 2)
+    >>> int(kept[:3].sum()), bool(kept[3])
+    (2, True)
+    """
+    check_positive("max_per_user", max_per_user)
+    users = jnp.asarray(users, jnp.int32)
+    keep = jnp.ones(users.shape, bool) if mask is None else jnp.asarray(mask)
+    return _bound_contributions(key, users, max_per_user, keep)
+
+
+@jax.jit
+def _bound_contributions(key: Array, users: Array, limit: Any, mask: Array) -> Array:
+    ordinal = _place_within(users, jnp.zeros(users.shape, jnp.uint32), mask)
+
+    def draw(user: Array, place: Array) -> Array:
+        return jax.random.bits(jax.random.fold_in(jax.random.fold_in(key, user), place))
+
+    return mask & (_place_within(users, jax.vmap(draw)(users, ordinal), mask) < limit)
+
+
+def _place_within(users: Array, priority: Array, mask: Array) -> Array:
+    """Place of each row among the unmasked rows of its user, in order of priority, then of position."""
+    order = jnp.lexsort((priority, users, ~mask))
+    sorted_users, sorted_mask = users[order], mask[order]
+    starts = jnp.concatenate(
+        [
+            jnp.ones(1, bool),
+            (sorted_users[1:] != sorted_users[:-1]) | (sorted_mask[1:] != sorted_mask[:-1]),
+        ]
+    )[: users.shape[0]]
+    position = jnp.arange(users.shape[0])
+    first = jax.lax.cummax(jnp.where(starts, position, 0))
+    return jnp.zeros(users.shape, jnp.int32).at[order].set((position - first).astype(jnp.int32))
+
+
+def _on_accelerator(*arrays: Any) -> bool:
+    return any(
+        isinstance(array, jax.Array) and any(d.platform != "cpu" for d in array.devices())
+        for array in arrays
+    )
+
+
+def _count_on_host(
+    winners: Any, losers: Any, num_items: int, weights: Any, tied: Any
+) -> np.ndarray[Any, Any]:
+    """``np.bincount`` beats a scatter on a CPU by far."""
+    cells = np.asarray(winners).astype(np.intp) * num_items + np.asarray(losers)
+    weight = None if weights is None else np.asarray(weights, np.float64)
+    shape = (num_items, num_items)
+    if tied is None:
+        return np.bincount(cells, weight, num_items**2).reshape(shape)
+    whole = np.ones(cells.shape) if weight is None else weight
+    half = np.where(np.asarray(tied), 0.5 * whole, 0.0)
+    counts = np.bincount(cells, whole - half, num_items**2).reshape(shape)
+    return counts + np.bincount(cells, half, num_items**2).reshape(shape).T
+
+
+def _check_comparisons(winners: Any, losers: Any, num_items: int, weights: Any, tied: Any) -> None:
+    if not isinstance(num_items, int | np.integer) or num_items < 1:
+        raise ValueError(f"num_items must be an integer of at least 1, got {num_items!r}.")
+    shapes = {np.shape(a) for a in (winners, losers, weights, tied) if a is not None}
+    if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+        raise ValueError(f"winners, losers, weights and tied need one shape (N,), got {shapes}.")
+    if is_traced(winners, losers, weights):
+        return
+    first, second = np.asarray(winners), np.asarray(losers)
+    if first.size == 0:
+        return
+    for name, items in (("winners", first), ("losers", second)):
+        if not np.issubdtype(items.dtype, np.integer):
+            raise ValueError(f"{name} must hold integer item indices, got dtype {items.dtype}.")
+        if items.min() < 0 or items.max() >= num_items:
+            raise ValueError(
+                f"{name} must lie in 0..{num_items - 1}, found {items.min()}..{items.max()}; "
+                "items are counted from 0."
+            )
+    counted = np.ones(first.shape, bool) if weights is None else np.asarray(weights) != 0
+    if np.any((first == second) & counted):
+        row = int(np.flatnonzero((first == second) & counted)[0])
+        raise ValueError(f"row {row} compares item {first[row]} with itself; drop such rows.")
+    if weights is not None:
+        weight = np.asarray(weights)
+        if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+            raise ValueError("weights must be finite and at least 0.")

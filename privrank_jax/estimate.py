@@ -1,0 +1,27 @@
+"""What every estimator returns: a value, the privacy that it was bought at, and how the computation went."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+
+from privrank_jax.privacy.guarantee import Guarantee
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """Result of an estimator, a pytree.
+
+    Attributes:
+        value: the estimate, as its function documents it.
+        guarantee: the privacy guarantee, ``None`` for non-private estimators.
+        diagnostics: facts on the computation. Those of a private function depend on the data only
+            through the private value itself, unless its docstring says otherwise.
+    """
+
+    value: Any
+    guarantee: Guarantee | None = None
+    diagnostics: Any = None

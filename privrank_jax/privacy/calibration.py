@@ -1,0 +1,229 @@
+r"""The only place where (sensitivity, budget, adjacency) becomes a noise scale.
+
+Notation: Δ₁, Δ₂ sensitivities in ℓ₁, ℓ₂; λ Laplace scale; σ Gaussian standard deviation; γ ridge; F the
+link, s = F'/F its score, κ₁ = sup F'/(F(1-F)), κ₂ = sup -(log F)''.
+
+**Objective perturbation** (:func:`objective_perturbation`). θ̃ minimises
+:math:`f(θ) = L(θ; y) + γ‖θ‖²/2 + wᵀθ`. For γ > 0 the map w ↦ θ̃ is a bijection with
+w(θ; y) = -∇L(θ; y) - γθ, so the density of θ̃ is p_w(w(θ; y)) · det(∇²L(θ; y) + γI), and the privacy loss
+between neighbours y, y' at θ is a noise term log p_w(w)/p_w(w') plus a log-determinant term.
+
+*Noise term, Laplace.* At most ‖w - w'‖₁/λ = ‖∇L(θ; y) - ∇L(θ; y')‖₁/λ. A comparison won at difference
+x = θ_i - θ_j contributes the gradient -s(x)(e_i - e_j): ℓ₁ norm 2s(x). Flipped, it changes by
+(s(x) + s(-x))(e_i - e_j) = F'/(F(1-F)) (e_i - e_j), at most 2κ₁ in ℓ₁; replaced, by at most 4 sup s; added or
+removed, by 2 sup s.
+
+*Log-determinant term.* A comparison contributes c(x)(e_i - e_j)(e_i - e_j)ᵀ, c = -(log F)'' in [0, κ₂]. By the
+matrix determinant lemma each comparison whose curvature grows adds at most log(1 + 2κ₂/γ), and one whose
+curvature shrinks adds at most 0.
+
+*Logistic link.* c(x) = c(-x): a flip leaves the Hessian as it is, so its loss is 2/λ for **any** γ > 0. Where
+a comparison is added, gradient and curvature can't both be large: with p = F(x), 2(1-p)/λ + log(1 + 2p(1-p)/γ)
+has derivative at most -2/λ + 2/γ ≤ 0 in p when γ ≥ λ, because log(1+z) ≤ z and p(1-p) ≤ p; so it is at most its
+value at p = 0, 2/λ. Hence ε = 2/λ (add, remove) and ε = 2/λ + 2/λ (replace). All of it L-fold for L comparisons.
+
+*Noise term, Gaussian.* w' = w + Δ with Δ = Σ_l a_l v_l over the k changed comparisons, v_l fixed vectors ±(e_i - e_j)
+and a_l in [0, A] depending on θ. Then log p_w(w)/p_w(w') = (2wᵀΔ + ‖Δ‖²)/(2σ²) ≤ (2h(w) + Δ₂²)/(2σ²) with
+h(w) = A Σ_l (wᵀv_l)₊ and Δ₂ = √2 A k. h is Δ₂-Lipschitz with mean at most σΔ₂/√(2π), so by Gaussian concentration
+h ≤ σΔ₂/√(2π) + σΔ₂√(2 log 1/δ) except with probability δ. The loss stays below ε' then if, with r = σ/Δ₂ and
+c = √(2 log 1/δ) + 1/√(2π): c/r + 1/(2r²) ≤ ε', that is r = (c + √(c² + 2ε'))/(2ε'). (A loss ≤ ε except with
+probability δ implies (ε, δ)-DP.) ε' = ε less the log-determinant term.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import log_ndtr
+
+from privrank_jax._validate import (
+    check_choice,
+    check_delta,
+    check_epsilon,
+    check_nonnegative,
+    check_positive,
+    is_traced,
+)
+from privrank_jax.links import Link
+from privrank_jax.privacy.guarantee import ADJACENCIES
+
+Array = jax.Array
+
+# Share of ε that the log-determinant term of objective perturbation may use: as the hard floor of γ, and
+# where γ is ours to choose.
+_LOG_DET_SHARE_FLOOR = 0.5
+_LOG_DET_SHARE_DEFAULT = 0.25
+
+
+def laplace_scale(sensitivity: Any, epsilon: Any) -> Any:
+    """Laplace mechanism: scale Δ₁/ε is ε-DP (Dwork, McSherry, Nissim, Smith 2006).
+
+    >>> laplace_scale(2.0, 0.5)
+    4.0
+    """
+    check_positive("sensitivity", sensitivity, infinite=False)
+    check_epsilon(epsilon)
+    return sensitivity / epsilon
+
+
+def gaussian_delta(scale: Any, sensitivity: Any, epsilon: Any) -> Array:
+    """Exact δ at ε of the Gaussian mechanism, Φ(Δ₂/2σ - εσ/Δ₂) - e^ε Φ(-Δ₂/2σ - εσ/Δ₂).
+
+    Source: Balle and Wang (2018), Theorem 8.
+    """
+    ratio = jnp.asarray(sensitivity / scale)
+    upper, lower = log_ndtr(ratio / 2 - epsilon / ratio), log_ndtr(-ratio / 2 - epsilon / ratio)
+    return jnp.exp(upper) * -jnp.expm1(jnp.minimum(epsilon + lower - upper, 0.0))
+
+
+def gaussian_scale(sensitivity: Any, epsilon: Any, delta: Any) -> Array:
+    """Smallest σ at which the Gaussian mechanism is (ε, δ)-DP, by bisection, rounded up.
+
+    Args:
+        sensitivity: Δ₂ > 0.
+        epsilon: ε > 0, may be traced; ∞ gives 0.
+        delta: δ in (0, 1), may be traced.
+
+    Source: Balle and Wang (2018), "analytic Gaussian mechanism".
+
+    >>> float(gaussian_scale(1.0, 1.0, 1e-5)) < math.sqrt(2 * math.log(1.25e5))
+    True
+    """
+    check_positive("sensitivity", sensitivity, infinite=False)
+    check_epsilon(epsilon)
+    check_delta(delta, positive=True)
+    epsilon = jnp.asarray(epsilon, jnp.result_type(float))
+    finite = jnp.where(jnp.isfinite(epsilon), epsilon, 1.0)
+    # σ/Δ₂ solves c/r + 1/(2r²) ≤ ε for c = √(2 log 1/δ): an upper end that always suffices.
+    reach = jnp.sqrt(2 * jnp.log(1 / jnp.asarray(delta, epsilon.dtype)))
+    high = jnp.log((reach + jnp.sqrt(reach**2 + 2 * finite)) / (2 * finite))
+
+    def halve(_: Any, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = 0.5 * (low + high)
+        enough = gaussian_delta(jnp.exp(middle), 1.0, finite) <= delta
+        return jnp.where(enough, low, middle), jnp.where(enough, middle, high)
+
+    _, high = jax.lax.fori_loop(0, 60, halve, (high - 12.0, high))
+    round_up = 1 + 100 * jnp.finfo(epsilon.dtype).eps
+    return jnp.where(jnp.isfinite(epsilon), sensitivity * jnp.exp(high) * round_up, 0.0)
+
+
+def gamma_floor(link: Link, *, epsilon: Any, adjacency: str, comparisons: Any, noise: str) -> Any:
+    """Smallest γ at which :func:`objective_perturbation` can be calibrated (0: any γ > 0 will do)."""
+    if link.name == "logistic" and adjacency == "flip":
+        return 0.0
+    if link.name == "logistic" and noise == "laplace":
+        return _gradient_sensitivity(link, adjacency) * comparisons / epsilon
+    return _gamma_of_share(link, epsilon, comparisons, _LOG_DET_SHARE_FLOOR)
+
+
+def objective_perturbation(
+    link: Link,
+    *,
+    epsilon: Any,
+    adjacency: str,
+    comparisons: Any = 1,
+    gamma: Any = None,
+    default_gamma: Any = 1.0,
+    delta: Any = 0.0,
+    noise: str = "laplace",
+    calibration: str = "tight",
+) -> tuple[Any, Any]:
+    """Noise scale and ridge of objective perturbation; the theorem and its proof head this module.
+
+    Args:
+        link: the link F; κ₁ = ∞ (normal) is refused.
+        epsilon: ε > 0, may be traced.
+        adjacency: ``"flip"``, ``"replace"``, ``"add-remove"``, of one comparison or of a whole user.
+        comparisons: L, comparisons that one unit holds at most.
+        gamma: ridge γ; below the floor it is refused, or raised to it when traced. ``None`` takes
+            ``default_gamma`` or the least γ that leaves the noise a fair share of ε, whichever is
+            larger.
+        default_gamma: the γ wanted for utility, computed from public quantities only.
+        delta: δ for ``noise="gaussian"``.
+        noise: ``"laplace"`` (pure ε) or ``"gaussian"``.
+        calibration: ``"tight"``, or ``"published"``: Cai, Propositions 2.1 and 3.1, λ = 8κ₁L/ε and
+            γ ≥ 4κ₂/ε (one comparison) or 8κ₂L/ε (users); sound for replacement, hence for the rest.
+
+    Returns:
+        (λ or σ, γ).
+
+    Raises:
+        ValueError: infinite κ₁, γ below its floor, δ out of range, published Gaussian noise.
+    """
+    check_choice("adjacency", adjacency, ADJACENCIES)
+    check_choice("noise", noise, ("laplace", "gaussian"))
+    check_choice("calibration", calibration, ("tight", "published"))
+    check_epsilon(epsilon)
+    check_positive("comparisons per unit", comparisons, infinite=False)
+    if not math.isfinite(link.kappa1):
+        raise ValueError(
+            f"the {link.name} link has an unbounded score (κ₁ = ∞), so no finite noise makes the "
+            "perturbed MLE private. Use link='logistic' or link='laplace', or noisy_counts, which "
+            "needs no link."
+        )
+    if calibration == "published":
+        if noise != "laplace":
+            raise ValueError("the published calibration is for Laplace noise; use noise='laplace'.")
+        floor = jnp.where(jnp.asarray(comparisons) > 1, 8.0, 4.0) * link.kappa2 * comparisons / epsilon
+        return 8.0 * link.kappa1 * comparisons / epsilon, _at_least(gamma, floor, default_gamma)
+
+    floor = gamma_floor(
+        link, epsilon=epsilon, adjacency=adjacency, comparisons=comparisons, noise=noise
+    )
+    spends_on_determinant = link.name != "logistic" or (noise == "gaussian" and adjacency != "flip")
+    if spends_on_determinant:
+        default_gamma = jnp.maximum(
+            default_gamma, _gamma_of_share(link, epsilon, comparisons, _LOG_DET_SHARE_DEFAULT)
+        )
+    gamma = _at_least(gamma, floor, default_gamma)
+    log_det = comparisons * jnp.log1p(2 * link.kappa2 / gamma) if spends_on_determinant else 0.0
+    left = epsilon - log_det
+    delta1 = _gradient_sensitivity(link, adjacency) * comparisons
+    if noise == "laplace":
+        return delta1 / left, gamma
+    check_delta(delta, positive=True)
+    if not spends_on_determinant:  # a flip under the logistic link: the Gaussian mechanism on the totals
+        return gaussian_scale(delta1 / math.sqrt(2.0), epsilon, delta), gamma
+    return delta1 / math.sqrt(2.0) * _concentrated_scale(left, delta), gamma
+
+
+def _gradient_sensitivity(link: Link, adjacency: str) -> float:
+    """ℓ₁ change of the gradient per changed comparison; in ℓ₂ it is this over √2."""
+    if adjacency == "flip":
+        return 2.0 * link.kappa1
+    return (4.0 if adjacency == "replace" else 2.0) * link.sup_score
+
+
+def _gamma_of_share(link: Link, epsilon: Any, comparisons: Any, share: float) -> Any:
+    """γ at which the log-determinant term is ``share`` of ε."""
+    return 2 * link.kappa2 / jnp.expm1(share * epsilon / jnp.asarray(comparisons, float))
+
+
+def _concentrated_scale(epsilon: Any, delta: Any) -> Array:
+    """σ/Δ₂ of the Gaussian noise term (module docstring); 0 at ε = ∞."""
+    epsilon = jnp.asarray(epsilon)
+    finite = jnp.where(jnp.isfinite(epsilon), epsilon, 1.0)
+    reach = jnp.sqrt(2 * jnp.log(1 / jnp.asarray(delta, float))) + 1 / math.sqrt(2 * math.pi)
+    ratio = (reach + jnp.sqrt(reach**2 + 2 * finite)) / (2 * finite)
+    return jnp.where(jnp.isfinite(epsilon), ratio, 0.0)
+
+
+def _at_least(gamma: Any, floor: Any, default: Any) -> Any:
+    """``gamma`` if it respects its floor; the default, raised to the floor, if it is ``None``."""
+    if gamma is None:
+        return jnp.maximum(default, floor)
+    check_nonnegative("gamma", gamma)
+    if not is_traced(gamma, floor):
+        short = np.asarray(gamma) < np.asarray(floor) * (1 - 1e-6)
+        if np.any(short):
+            raise ValueError(
+                f"gamma = {gamma} is below {float(np.max(np.asarray(floor))):.6g}, the least ridge for "
+                "which this guarantee is proven. Raise gamma, or leave it out for a default."
+            )
+    return jnp.maximum(gamma, floor)

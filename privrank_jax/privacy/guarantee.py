@@ -1,0 +1,97 @@
+"""The guarantee that every private result carries."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import numpy as np
+
+UNITS = ("comparison", "user")
+ADJACENCIES = ("flip", "replace", "add-remove")
+
+_UNIT_WORDS = {
+    "comparison": "one comparison",
+    "user": "one user (all of the user's comparisons)",
+    "rank": "the rank of one item",
+}
+_ADJACENCY_WORDS = {
+    "flip": "{unit} answers differently; who compared which items is taken as public",
+    "replace": "{unit} is replaced by any other",
+    "add-remove": "{unit} is added or removed",
+}
+_TRUST_WORDS = {
+    "central": "a trusted curator holds the raw data and publishes only this result",
+    "local": "each user randomises the answers before they leave the user's hands",
+}
+_NUMERICS_WORDS = {
+    "exact": "the noise is drawn exactly, with integers from a cryptographic source",
+    "simulation": "the noise comes from fast floating-point generators, made for simulation",
+    "idealised": (
+        "the proof is for real numbers and an exact minimiser; the floating-point computation "
+        "only approximates them"
+    ),
+}
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Guarantee:
+    """(ε, δ) differential privacy, with everything needed to read the two numbers.
+
+    Attributes:
+        epsilon: ε > 0.
+        delta: δ, 0 for pure differential privacy.
+        unit: what is protected: ``"comparison"`` (edge DP), ``"user"`` (individual DP).
+        adjacency: how neighbouring data sets differ in one unit: ``"flip"`` (the answers change, the
+            comparison graph is public), ``"replace"``, ``"add-remove"``.
+        trust: ``"central"`` or ``"local"``.
+        numerics: ``"exact"``, ``"simulation"`` or ``"idealised"``.
+        note: anything that the reader must know beside.
+    """
+
+    epsilon: Any
+    delta: Any = 0.0
+    unit: str = dataclasses.field(default="comparison", metadata={"static": True})
+    adjacency: str = dataclasses.field(default="replace", metadata={"static": True})
+    trust: str = dataclasses.field(default="central", metadata={"static": True})
+    numerics: str = dataclasses.field(default="simulation", metadata={"static": True})
+    note: str = dataclasses.field(default="", metadata={"static": True})
+
+    def as_dict(self) -> dict[str, Any]:
+        """The guarantee as plain Python values (for JSON); needs concrete ε and δ."""
+        values = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name != "note" or self.note
+        }
+        for name in ("epsilon", "delta"):
+            array = np.asarray(values[name])
+            values[name] = array.item() if array.ndim == 0 else array.tolist()
+        return values
+
+    def in_words(self) -> str:
+        """The guarantee as two sentences.
+
+        >>> print(Guarantee(1.0, unit="user", adjacency="flip").in_words())
+        Differentially private with epsilon = 1: the probability of any published result changes by a
+        factor of at most 2.72 when one user (all of the user's comparisons) answers differently; who
+        compared which items is taken as public. Trust: a trusted curator holds the raw data and
+        publishes only this result; the noise comes from fast floating-point generators, made for
+        simulation.
+        """
+        epsilon, delta = float(self.epsilon), float(self.delta)
+        if math.isinf(epsilon):
+            return "Not private: epsilon is infinite, no noise was added."
+        factor = f"{math.exp(epsilon):.3g}" if epsilon < 100 else f"e^{epsilon:g}"
+        beyond = f", except with probability {delta:g}" if delta > 0 else ""
+        change = _ADJACENCY_WORDS[self.adjacency].format(unit=_UNIT_WORDS[self.unit])
+        level = f"epsilon = {epsilon:g}" + (f", delta = {delta:g}" if delta > 0 else "")
+        note = f" Note: {self.note}" if self.note else ""
+        return (
+            f"Differentially private with {level}: the probability of any published result changes "
+            f"by a factor of at most {factor}{beyond} when {change}. "
+            f"Trust: {_TRUST_WORDS[self.trust]}; {_NUMERICS_WORDS[self.numerics]}.{note}"
+        )
