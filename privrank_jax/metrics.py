@@ -1,0 +1,258 @@
+"""Distances between rankings and errors of estimates.
+
+Every function takes *one* pair (``jax.vmap`` for batches). Rankings are ranks, 0 = best, integer
+dtype; scores are refused, so that they cannot be mistaken for ranks. ``mask`` (bool, ``(m,)``)
+leaves out the items where it is False; :func:`~privrank_jax.rankings.ranks_from_scores` with the
+same mask gives ranks that fit.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jax.typing import ArrayLike
+
+# The largest distance, about m²/2, must fit an int32: the widest integer without x64.
+_MAX_ITEMS_INT32 = 65_535
+
+
+def kendall_tau(
+    a: ArrayLike, b: ArrayLike, normalized: bool = False, mask: ArrayLike | None = None
+) -> jax.Array:
+    """Kendall's tau distance: the number of item pairs that the two rankings order differently.
+
+    A pair tied in either ranking is not discordant. Time O(m²).
+
+    Args:
+        a: ranks, shape ``(m,)``, integers.
+        b: ranks, shape ``(m,)``, integers.
+        normalized: divide by the number of pairs, m(m-1)/2; with fewer than two items there is no
+            pair and the distance is 0.
+        mask: items that count, shape ``(m,)``, bool; None for all.
+
+    Returns:
+        Scalar: int32 count, or the share in [0, 1] in JAX's default float when ``normalized``.
+
+    Raises:
+        ValueError: if shapes differ or the dtype is not an integer one; if m > 65,535 and not
+            ``normalized`` (the count would not fit an int32).
+
+    Example:
+        >>> int(kendall_tau([0, 1, 2], [2, 1, 0]))
+        3
+        >>> float(kendall_tau([0, 1, 2], [0, 2, 1], normalized=True))  # doctest: +ELLIPSIS
+        0.333...
+    """
+    return _kendall_tau(*_check_pair(a, b, mask), normalized=normalized)
+
+
+@functools.partial(jax.jit, static_argnames="normalized")
+def _kendall_tau(a, b, mask, normalized):
+    discordant = (a[:, None] < a[None, :]) & (b[:, None] > b[None, :])
+    discordant &= mask[:, None] & mask[None, :]
+    row_totals = jnp.sum(discordant, axis=1, dtype=jnp.int32)
+    count = mask.sum(dtype=jnp.result_type(float))
+    return _total(row_totals, 0.5 * count * (count - 1), normalized)
+
+
+def spearman_footrule(
+    a: ArrayLike, b: ArrayLike, normalized: bool = False, mask: ArrayLike | None = None
+) -> jax.Array:
+    """Spearman's footrule: Σ |a_i − b_i|.
+
+    Args:
+        a: ranks, shape ``(m,)``, integers.
+        b: ranks, shape ``(m,)``, integers.
+        normalized: divide by the largest value, ⌊m²/2⌋; with fewer than two items it is 0.
+        mask: items that count, shape ``(m,)``, bool; None for all. Their ranks must be 0 up to
+            their number less one.
+
+    Returns:
+        Scalar: int32 sum, or the share in [0, 1] in JAX's default float when ``normalized``.
+
+    Raises:
+        ValueError: if shapes differ or the dtype is not an integer one; if m > 65,535 and not
+            ``normalized`` (the sum would not fit an int32).
+
+    Example:
+        >>> int(spearman_footrule([0, 1, 2], [2, 1, 0]))
+        4
+    """
+    return _spearman_footrule(*_check_pair(a, b, mask), normalized=normalized)
+
+
+@functools.partial(jax.jit, static_argnames="normalized")
+def _spearman_footrule(a, b, mask, normalized):
+    count = mask.sum(dtype=jnp.result_type(float))
+    return _total(jnp.where(mask, abs(a - b), 0), jnp.floor(0.5 * count * count), normalized)
+
+
+def mean_rank_difference(a: ArrayLike, b: ArrayLike, mask: ArrayLike | None = None) -> jax.Array:
+    """Mean absolute difference in rank per item, the measure of Cai et al.'s Figure 8.
+
+    Args:
+        a: ranks, shape ``(m,)``, integers.
+        b: ranks, shape ``(m,)``, integers.
+        mask: items that count, shape ``(m,)``, bool; None for all. With no item at all it is 0.
+
+    Returns:
+        Scalar in JAX's default float: ``Σ |a_i − b_i| / m``.
+
+    Raises:
+        ValueError: if shapes differ or the dtype is not an integer one.
+
+    Example:
+        >>> float(mean_rank_difference([0, 1, 2, 3], [1, 0, 2, 3]))
+        0.5
+    """
+    return _mean_rank_difference(*_check_pair(a, b, mask))
+
+
+@jax.jit
+def _mean_rank_difference(a, b, mask):
+    return _total(jnp.where(mask, abs(a - b), 0), mask.sum(), normalized=True)
+
+
+def top_k_error(
+    a: ArrayLike, b: ArrayLike, k: int | ArrayLike, mask: ArrayLike | None = None
+) -> jax.Array:
+    """Share of the top k that the two rankings do not have in common: 1 − |overlap| / k.
+
+    ``k`` may be traced, so a sweep over k compiles once. A k above the number of items asks for all
+    of them, and the error is 0.
+
+    Args:
+        a: ranks, shape ``(m,)``, integers.
+        b: ranks, shape ``(m,)``, integers.
+        k: how many items count as the top, a whole number, at least 1. A traced k below 1 gives
+            NaN.
+        mask: items that count, shape ``(m,)``, bool; None for all.
+
+    Returns:
+        Scalar in [0, 1] in JAX's default float.
+
+    Raises:
+        ValueError: if ``k`` is not a whole number of at least 1, shapes differ, or ranks are not
+            integers.
+
+    Example:
+        >>> float(top_k_error([0, 1, 2, 3], [0, 3, 1, 2], k=2))
+        0.5
+    """
+    if jnp.ndim(k) != 0 or not jnp.issubdtype(jnp.result_type(k), jnp.integer):
+        raise ValueError(f"k must be one whole number, got {k!r}: use jax.vmap for several")
+    if not isinstance(k, Tracer):
+        size = operator.index(np.asarray(k).item())
+        if size < 1:
+            raise ValueError(f"k must be at least 1, got {size}: the top 0 has no error")
+        k = min(size, np.iinfo(np.int32).max)
+    return _top_k_error(*_check_pair(a, b, mask), k)
+
+
+@jax.jit
+def _top_k_error(a, b, mask, k):
+    size = jnp.minimum(k, mask.sum())
+    overlap = jnp.sum((a < k) & (b < k) & mask)
+    error = 1.0 - overlap / jnp.maximum(size, 1)
+    # With no item left in the mask there is nothing to miss.
+    return jnp.where(k < 1, jnp.nan, jnp.where(size < 1, 0.0, error))
+
+
+def relative_error(
+    estimate: ArrayLike,
+    truth: ArrayLike,
+    order: int | float = 2,
+    mask: ArrayLike | None = None,
+) -> jax.Array:
+    """Relative error ‖estimate − truth‖ / ‖truth‖ in the ℓ₂ or ℓ∞ norm.
+
+    With ‖truth‖ = 0 (always so for one item, whose centred score is 0) it is 0 for an exact
+    estimate and infinite otherwise. Centre both first if only differences of scores are identified.
+    Gradients are finite wherever ‖truth‖ > 0, and 0 at an exact estimate.
+
+    Args:
+        estimate: shape ``(m,)``.
+        truth: shape ``(m,)``.
+        order: 2 or ``jnp.inf``.
+        mask: items that count, shape ``(m,)``, bool; None for all. The values of the others, even
+            NaN, have no influence.
+
+    Returns:
+        Scalar, in the float dtype that the two arrays promote to.
+
+    Raises:
+        ValueError: for another ``order``, or if shapes differ.
+
+    Example:
+        >>> round(float(relative_error([3.0, 5.0], [3.0, 4.0], order=2)), 6)
+        0.2
+        >>> float(relative_error([3.0, 5.0], [3.0, 4.0], order=float("inf")))
+        0.25
+    """
+    if order not in (2, math.inf):
+        raise ValueError(f"order must be 2 or jnp.inf, got {order!r}")
+    estimate, truth = jnp.asarray(estimate), jnp.asarray(truth)
+    mask = _check_shapes(estimate, truth, mask)
+    return _relative_error(estimate, truth, mask, order=order)
+
+
+@functools.partial(jax.jit, static_argnames="order")
+def _relative_error(estimate, truth, mask, order):
+    dtype = jnp.result_type(estimate, truth, float)
+    zero = jnp.zeros((), dtype)
+    error = _norm(jnp.where(mask, estimate.astype(dtype) - truth.astype(dtype), zero), order)
+    size = _norm(jnp.where(mask, truth.astype(dtype), zero), order)
+    positive = size > 0
+    degenerate = jnp.where(error == 0, zero, jnp.full((), jnp.inf, dtype))
+    return jnp.where(positive, error / jnp.where(positive, size, 1), degenerate)
+
+
+def _norm(x: jax.Array, order: int | float) -> jax.Array:
+    if order == math.inf:
+        return jnp.max(jnp.abs(x), initial=0)
+    square = jnp.sum(x * x)
+    # Both branches of a where are differentiated: keep the square root away from 0.
+    positive = square > 0
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1)), 0)
+
+
+def _total(terms: jax.Array, largest: jax.Array, normalized: bool) -> jax.Array:
+    """Sum int32 terms exactly, or as a share of ``largest`` (0 where that is 0)."""
+    if normalized:
+        dtype = jnp.result_type(float)
+        return jnp.sum(terms, dtype=dtype) / jnp.maximum(largest, 1).astype(dtype)
+    if terms.shape[0] > _MAX_ITEMS_INT32:
+        raise ValueError(
+            f"{terms.shape[0]} items: the distance may not fit an int32, use normalized=True"
+        )
+    return jnp.sum(terms, dtype=jnp.int32)
+
+
+def _check_pair(a, b, mask) -> tuple[jax.Array, jax.Array, jax.Array]:
+    a, b = jnp.asarray(a), jnp.asarray(b)
+    mask = _check_shapes(a, b, mask)
+    for ranks in (a, b):
+        if not jnp.issubdtype(ranks.dtype, jnp.integer):
+            raise ValueError(
+                f"ranks must be integers, got {ranks.dtype}: turn scores into ranks with "
+                "rankings.ranks_from_scores"
+            )
+    return a.astype(jnp.int32), b.astype(jnp.int32), mask
+
+
+def _check_shapes(a: jax.Array, b: jax.Array, mask) -> jax.Array:
+    """Check two vectors of one length; return the mask, all True if None."""
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(
+            f"both must have one shape (m,), got {a.shape} and {b.shape}: use jax.vmap for a batch"
+        )
+    mask = jnp.ones(a.shape, bool) if mask is None else jnp.asarray(mask, dtype=bool)
+    if mask.shape != a.shape:
+        raise ValueError(f"mask must have shape {a.shape}, got {mask.shape}")
+    return mask

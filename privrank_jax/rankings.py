@@ -1,0 +1,211 @@
+"""Ranks, orders, and the one convention of this library: 0 = best.
+
+*Ranks*: ``ranks[i]`` is the position of item ``i``. *Order*: ``order[p]`` is the item at position
+``p``, the inverse permutation. Both are int32 arrays of shape ``(m,)``; functions take one ranking,
+batches come from ``jax.vmap``.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jax.typing import ArrayLike
+
+
+def order_to_ranks(order: ArrayLike) -> jax.Array:
+    """Turn an order (items from best to worst) into ranks.
+
+    Args:
+        order: permutation of 0..m-1, shape ``(m,)``, integers. Not checked for being a permutation:
+            call :func:`validate_ranks` on data that comes from outside.
+
+    Returns:
+        Ranks, shape ``(m,)``, int32: ``ranks[order[p]] = p``.
+
+    Raises:
+        ValueError: if ``order`` is not one-dimensional or not of an integer dtype.
+
+    Example:
+        >>> order_to_ranks([2, 0, 1]).tolist()
+        [1, 2, 0]
+    """
+    return _invert(order, "order")
+
+
+def ranks_to_order(ranks: ArrayLike) -> jax.Array:
+    """Turn ranks into an order (items from best to worst).
+
+    Args:
+        ranks: permutation of 0..m-1, shape ``(m,)``, integers, 0 = best. Not checked for being a
+            permutation: call :func:`validate_ranks` on data that comes from outside.
+
+    Returns:
+        Order, shape ``(m,)``, int32: ``order[ranks[i]] = i``.
+
+    Raises:
+        ValueError: if ``ranks`` is not one-dimensional or not of an integer dtype.
+
+    Example:
+        >>> ranks_to_order([1, 2, 0]).tolist()
+        [2, 0, 1]
+    """
+    return _invert(ranks, "ranks")
+
+
+def ranks_from_scores(
+    scores: ArrayLike, mask: ArrayLike | None = None, key: jax.Array | None = None
+) -> jax.Array:
+    """Rank items by score, the highest first.
+
+    Equal scores (0.0 and −0.0 are equal) are ranked by item index, or in uniformly random order
+    when a ``key`` is given. Either way the order of tied items says nothing about the data; but
+    where the truth is itself in index order, as in many simulations, ties broken by index flatter
+    the estimator. NaN scores come after every number.
+
+    Args:
+        scores: shape ``(m,)``, any real dtype, high = best.
+        mask: shape ``(m,)``, bool; items with False get the last ranks, in index order. None keeps
+            all.
+        key: PRNG key for random tie-breaking; None breaks ties by item index.
+
+    Returns:
+        Ranks, shape ``(m,)``, int32, 0 = best.
+
+    Raises:
+        ValueError: if ``scores`` is not one-dimensional or complex, or ``mask`` has another shape.
+
+    Example:
+        >>> ranks_from_scores([0.1, 3.0, 0.1]).tolist()
+        [1, 0, 2]
+        >>> ranks_from_scores([0.1, 3.0, 0.1], mask=[True, False, True]).tolist()
+        [0, 2, 1]
+    """
+    scores = jnp.asarray(scores)
+    if scores.ndim != 1:
+        raise ValueError(
+            f"scores must have shape (m,), got {scores.shape}: use jax.vmap for a batch"
+        )
+    if jnp.issubdtype(scores.dtype, jnp.complexfloating):
+        raise ValueError(f"scores must be real, got {scores.dtype}: rank by real part or modulus")
+    keep = jnp.ones(scores.shape, bool) if mask is None else jnp.asarray(mask, dtype=bool)
+    if keep.shape != scores.shape:
+        raise ValueError(f"mask must have the shape of scores {scores.shape}, got {keep.shape}")
+    return _ranks_from_scores(scores, keep, key)
+
+
+@jax.jit
+def _ranks_from_scores(scores, mask, key):
+    # For integers (and bools) ~s = −s − 1 reverses the order without overflow.
+    worst_first = -scores if jnp.issubdtype(scores.dtype, jnp.floating) else ~scores
+    index = jnp.arange(scores.shape[0], dtype=jnp.int32)
+    tie_break = index if key is None else jax.random.permutation(key, index)
+    worst_first = jnp.where(mask, worst_first, jnp.zeros_like(worst_first))
+    tie_break = jnp.where(mask, tie_break, index)
+    return _invert_core(jnp.lexsort((tie_break, worst_first, ~mask)))
+
+
+def validate_ranks(ranks: ArrayLike) -> np.ndarray | jax.Array:
+    """Check on the host that data from outside are rankings; call it before any jitted function.
+
+    Args:
+        ranks: one ranking, shape ``(m,)``, or a batch of them, shape ``(..., m)``, integers. Traced
+            values pass unchecked beyond shape and dtype.
+
+    Returns:
+        The ranks as int32, same shape.
+
+    Raises:
+        ValueError: if a row is not a permutation of 0..m-1; the message names the first bad
+            row, the fault and the remedy.
+
+    Example:
+        >>> validate_ranks([2, 0, 1]).tolist()
+        [2, 0, 1]
+        >>> validate_ranks([1, 2, 3])
+        Traceback (most recent call last):
+        ...
+        ValueError: ranks run from 1 to 3: ranks are 0 = best here, subtract 1
+    """
+    if isinstance(ranks, Tracer):
+        traced = jnp.asarray(ranks)
+        _check_integers(traced, "ranks")
+        return traced.astype(jnp.int32)
+    try:
+        array = np.asarray(ranks)
+    except ValueError as error:
+        raise ValueError(
+            "ranks have rows of different lengths: complete every ranking to all m items first"
+        ) from error
+    if array.ndim == 0 or array.shape[-1] == 0:
+        raise ValueError(f"ranks must have shape (m,) or (n, m) with m >= 1, got {array.shape}")
+    _check_values(array)
+    num_items = array.shape[-1]
+    rows = array.reshape(-1, num_items)
+    bad = np.flatnonzero((np.sort(rows, axis=-1) != np.arange(num_items)).any(axis=-1))
+    if bad.size:
+        row = int(bad[0])
+        where = f"ranks[{', '.join(map(str, np.unravel_index(row, array.shape[:-1])))}]"
+        raise ValueError(f"{where if array.ndim > 1 else 'ranks'} {_fault(rows[row])}")
+    return array.astype(np.int32)
+
+
+def _fault(row: np.ndarray) -> str:
+    """Say what keeps one row of integers from being a permutation of 0..m-1."""
+    num_items = len(row)
+    if np.array_equal(np.sort(row), np.arange(1, num_items + 1)):
+        return f"run from 1 to {num_items}: ranks are 0 = best here, subtract 1"
+    outside = row[(row < 0) | (row >= num_items)]
+    if outside.size:
+        return (
+            f"hold {outside[0]}, outside 0..{num_items - 1}: "
+            f"each of the {num_items} items needs a rank, 0 = best"
+        )
+    values, counts = np.unique(row, return_counts=True)
+    twice = values[counts > 1][0]
+    items = ", ".join(map(str, np.flatnonzero(row == twice)))
+    return (
+        f"give rank {twice} to items {items}: ranks must be a permutation, break ties first "
+        "(ranks_from_scores(-ranks) does it by item index)"
+    )
+
+
+def _check_values(array: np.ndarray) -> None:
+    """Refuse anything but integers, with a remedy for each kind."""
+    if np.issubdtype(array.dtype, np.floating):
+        if np.isnan(array).any():
+            raise ValueError(
+                "ranks hold NaN: drop rankings with missing items, or turn them into comparisons"
+            )
+        raise ValueError(
+            f"ranks must be integers, got {array.dtype}: cast whole numbers with "
+            ".astype('int32'), rank scores with ranks_from_scores"
+        )
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(
+            f"ranks must be integers, got {array.dtype}: number the items 0..m-1, rank each"
+        )
+
+
+def _check_integers(array: jax.Array, name: str) -> None:
+    if not jnp.issubdtype(array.dtype, jnp.integer):
+        raise ValueError(
+            f"{name} must be integers, got {array.dtype}: rank scores with ranks_from_scores first"
+        )
+
+
+def _invert(permutation: ArrayLike, name: str) -> jax.Array:
+    permutation = jnp.asarray(permutation)
+    if permutation.ndim != 1:
+        raise ValueError(
+            f"{name} must have shape (m,), got {permutation.shape}: use jax.vmap for a batch"
+        )
+    _check_integers(permutation, name)
+    return _invert_core(permutation)
+
+
+@jax.jit
+def _invert_core(permutation):
+    positions = jnp.arange(permutation.shape[0], dtype=jnp.int32)
+    return jnp.zeros_like(positions).at[permutation].set(positions)
