@@ -7,8 +7,8 @@ of ``log_cdf`` for |x| ≤ 1e4 in float32 and float64. Derivatives are set by ru
 through the branches: the gradient of ``log_cdf`` *is* ``score``, that of ``score`` *is*
 ``−curvature``.
 
-Relative accuracy, over |x| ≤ 1e4 and wherever the value is a normal number: 1e-12 in float64, 1e-5
-in float32 (the limit there is ``exp(−x²/2)`` of the normal link at x ≈ 13; most values do better).
+Relative accuracy over |x| ≤ 1e4, down to the smallest normal numbers: 1e-12 in float64, 2e-5 in
+float32 (the worst is ``exp(−x²/2)`` of the normal link at |x| ≈ 12).
 
 Source: constants κ₁, κ₂ as in Cai, Chakraborty and Wang, *Optimal Differentially Private Ranking
 from Pairwise Comparisons*, assumptions (A1) and (A2).

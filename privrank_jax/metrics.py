@@ -214,10 +214,12 @@ def _relative_error(estimate, truth, mask, order):
 
 
 def _norm(x: jax.Array, order: int | float) -> jax.Array:
+    # At x = 0 the gradient is to be 0: take it from the constant branch, and keep the other, which
+    # is differentiated too, away from the root's pole.
     if order == math.inf:
-        return jnp.max(jnp.abs(x), initial=0)
+        largest = jnp.max(jnp.abs(x), initial=0)
+        return jnp.where(largest > 0, largest, 0)
     square = jnp.sum(x * x)
-    # Both branches of a where are differentiated: keep the square root away from 0.
     positive = square > 0
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1)), 0)
 

@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import links
+from tests import reference
+
+NAMES = ("logistic", "normal", "laplace")
+FUNCTIONS = ("cdf", "log_cdf", "score", "curvature")
+TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
+# Both sides of every branch point (0, -2, -4) and both ends.
+GRID = np.unique(
+    np.concatenate(
+        [
+            sign * np.concatenate([np.geomspace(1e-6, 1e4, 400), np.linspace(0, 45, 600)])
+            for sign in (-1, 1)
+        ]
+    )
+)
+# x, log Φ(x), φ/Φ, −(log Φ)'', (log Φ)''': mpmath at 60 digits.
+NORMAL_60_DIGITS = (
+    (-10000.0, -50000010.1292789152, 10000.000099999998, 0.9999999900000006, -1.99999976000003e-12),
+    (
+        -1234.5,
+        -762003.162360498161,
+        1234.5008100434894,
+        0.999999343830406403,
+        -1.06304902430751314e-9,
+    ),
+    (
+        -100.25,
+        -5030.55795507652071,
+        100.259973078256318,
+        0.999900557485756054,
+        -1.9827074089490975e-6,
+    ),
+    (
+        -30.0,
+        -454.321243956343197,
+        30.033259667433677,
+        0.998896228488109909,
+        -0.0000730999301578443847,
+    ),
+    (
+        -10.5,
+        -58.4041870610732434,
+        10.5935839261323783,
+        0.991389175620322102,
+        -0.00155860064038700891,
+    ),
+    (-5.0, -15.0649983939887257, 5.18650396712584212, 0.967303565382887775, -0.0108257645063566997),
+    (
+        -4.0009765625,
+        -10.3642285105889172,
+        4.2265381365588143,
+        0.953344594901813993,
+        -0.0178470585224321468,
+    ),
+    (
+        -3.9990234375,
+        -10.3559753716292929,
+        4.2246761694492605,
+        0.953309719237162606,
+        -0.0178656260559938621,
+    ),
+    (
+        -2.0009765625,
+        -3.78550234932965272,
+        2.37408052293580497,
+        0.88577884550085574,
+        -0.0593173771229645016,
+    ),
+    (
+        -1.9990234375,
+        -3.78086716272368163,
+        2.37235059931603942,
+        0.885662916075237135,
+        -0.0593943732111259121,
+    ),
+    (-1.0, -1.84102164500926351, 1.52513527616098121, 0.800902334429651208, -0.116931195406048832),
+    (
+        -0.125,
+        -0.79792614275302409,
+        0.879127895756633992,
+        0.662974870127907874,
+        -0.203679650507528229,
+    ),
+    (0.0, -0.693147180559945309, 0.797884560802865356, 0.636619772367581343, -0.218013614144990161),
+    (0.5, -0.368946415288656393, 0.509160433837033486, 0.513824564303632897, -0.270990124468707833),
+    (
+        2.0,
+        -0.0230129093289634885,
+        0.0552478626789899591,
+        0.11354805168857645,
+        -0.184394815032477592,
+    ),
+    (
+        5.25,
+        -7.6049608056658512e-8,
+        4.12847130259861086e-7,
+        2.16744760430702367e-6,
+        -0.00001096625458200106,
+    ),
+    (
+        8.5,
+        -9.4795348222033184e-18,
+        8.16623563166955012e-17,
+        6.94130028691911767e-16,
+        -5.81844288756455463e-15,
+    ),
+    (
+        12.5,
+        -3.73256429887771338e-36,
+        4.695195357975146e-35,
+        5.8689941974689325e-34,
+        -7.28929079325641416e-33,
+    ),
+)
+
+dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+names = pytest.mark.parametrize("name", NAMES)
+
+
+def close(actual, expected, dtype):
+    """Relative agreement, but for values so small that a factor of them has underflowed."""
+    expected = np.asarray(expected, np.float64)
+    floor = 100 * float(np.finfo(dtype).tiny)
+    np.testing.assert_allclose(
+        np.asarray(actual, np.float64), expected, rtol=TOLERANCE[dtype], atol=floor
+    )
+
+
+@dtypes
+@names
+def test_values_on_the_grid(name, dtype):
+    x = GRID.astype(dtype)
+    expected = np.array([reference.link(name, value) for value in x]).T
+    for function, values in zip(FUNCTIONS, expected, strict=True):
+        actual = getattr(links.get_link(name), function)(x)
+        assert actual.dtype == dtype
+        assert np.isfinite(actual).all()
+        close(actual, values, dtype)
+
+
+@dtypes
+def test_normal_link_has_the_digits_of_mpmath(dtype):
+    x, log_cdf, score, curvature, _ = np.array(NORMAL_60_DIGITS).T
+    assert (x == x.astype(dtype)).all()
+    x = x.astype(dtype)
+    close(links.normal.log_cdf(x), log_cdf, dtype)
+    close(links.normal.score(x), score, dtype)
+    close(links.normal.curvature(x), curvature, dtype)
+
+
+@dtypes
+def test_third_derivative_of_the_normal_link(dtype):
+    x, *_, third = np.array(NORMAL_60_DIGITS).T
+    slope = jax.vmap(jax.grad(links.normal.curvature))(x.astype(dtype))
+    # The slope is about −2/t³ at x = −t, the difference of two terms of size 2/t: accurate to them.
+    scale = np.maximum(1.0, -x)
+    error = np.abs(np.asarray(slope, np.float64) - third)
+    np.testing.assert_array_less(error * scale, TOLERANCE[dtype])
+
+
+@dtypes
+@names
+def test_gradients_are_the_declared_functions_and_finite(name, dtype):
+    link = links.get_link(name)
+    x = GRID.astype(dtype)
+    np.testing.assert_array_equal(jax.vmap(jax.grad(link.log_cdf))(x), link.score(x))
+    np.testing.assert_array_equal(jax.vmap(jax.grad(jax.grad(link.log_cdf)))(x), -link.curvature(x))
+    third = jax.vmap(jax.grad(link.curvature))(x)
+    assert third.dtype == dtype
+    assert np.isfinite(third).all()
+    density = jax.vmap(jax.grad(link.cdf))(x)
+    close(density, np.asarray(link.cdf(x), float) * np.asarray(link.score(x), float), dtype)
+    forward = jax.jvp(link.log_cdf, (x,), (np.full_like(x, 2),))[1]
+    np.testing.assert_array_equal(forward, 2 * link.score(x))
+
+
+@names
+def test_finite_differences(name):
+    link = links.get_link(name)
+    x = np.array([-30.3, -7.1, -3.2, -0.6, 0.4, 1.7, 5.3])
+    step = 1e-5
+
+    def slope(function):
+        return (np.asarray(function(x + step)) - np.asarray(function(x - step))) / (2 * step)
+
+    np.testing.assert_allclose(slope(link.log_cdf), link.score(x), rtol=1e-6)
+    np.testing.assert_allclose(slope(link.score), -link.curvature(x), rtol=1e-5, atol=1e-9)
+    density = jax.vmap(jax.grad(link.cdf))(x)
+    np.testing.assert_allclose(slope(link.cdf), density, rtol=1e-5, atol=1e-12)
+    third = jax.vmap(jax.grad(link.curvature))(x)
+    np.testing.assert_allclose(slope(link.curvature), third, rtol=1e-5, atol=1e-9)
+
+
+@names
+def test_symmetry_and_monotonicity(name):
+    link = links.get_link(name)
+    x = np.linspace(0, 30, 301)
+    np.testing.assert_allclose(link.cdf(x) + link.cdf(-x), 1.0, rtol=1e-15)
+    assert float(link.cdf(0.0)) == 0.5
+    ends = np.linspace(-30, 30, 601)
+    assert (np.diff(link.log_cdf(ends)) >= 0).all()
+    assert (np.diff(link.score(ends)) <= 0).all()
+    assert (np.asarray(link.curvature(ends)) >= 0).all()
+
+
+@names
+def test_constants_are_the_suprema(name):
+    link = links.get_link(name)
+    # F'/(F(1 − F)) = F'/F at x plus F'/F at −x, by symmetry.
+    kappa1 = np.asarray(link.score(GRID)) + np.asarray(link.score(-GRID))
+    for values, constant in (
+        (kappa1, link.kappa1),
+        (np.asarray(link.curvature(GRID)), link.kappa2),
+        (np.asarray(link.score(GRID)), link.sup_score),
+    ):
+        if math.isinf(constant):
+            assert values.max() > 9999
+        else:
+            assert values.max() <= constant * (1 + 1e-12)
+            assert values.max() >= constant * (1 - 1e-6)
+
+
+def test_laplace_kink_takes_the_right_limit():
+    assert float(links.laplace.curvature(0.0)) == 2.0
+    assert float(links.laplace.curvature(-1e-300)) == 0.0
+    assert float(links.laplace.score(0.0)) == 1.0
+    assert float(jax.grad(links.laplace.cdf)(0.0)) == 0.5
+
+
+@names
+def test_static_argument_compiles_once_and_vmaps(name):
+    traces = []
+
+    def log_likelihood(x, link):
+        traces.append(link)
+        return links.get_link(link).log_cdf(x)
+
+    compiled = jax.jit(log_likelihood, static_argnames="link")
+    x = np.array([[-2.0, 0.5], [1.0, -50.0]])
+    first = compiled(x, link=links.get_link(name))
+    second = compiled(x, link=pickle.loads(pickle.dumps(links.get_link(name))))
+    assert len(traces) == 1
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_allclose(jax.vmap(links.get_link(name).log_cdf)(x), first, rtol=1e-15)
+
+
+def test_links_are_values():
+    assert len({links.logistic, links.normal, links.laplace}) == 3
+    assert copy.deepcopy(links.normal) == links.normal
+    assert hash(dataclasses.replace(links.laplace)) == hash(links.laplace)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        links.normal.kappa1 = 1.0  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@names
+def test_scalars_and_integers_become_floats(name):
+    link = links.get_link(name)
+    for function in FUNCTIONS:
+        value = getattr(link, function)(3)
+        assert jnp.issubdtype(value.dtype, jnp.floating)
+        assert float(value) == float(getattr(link, function)(3.0))
+        assert np.isnan(getattr(link, function)(np.nan))
+
+
+@pytest.mark.parametrize("bad", ["probit", "Logistic", None, 3, ["normal"]])
+def test_unknown_links_name_the_alternatives(bad):
+    with pytest.raises(ValueError, match=r"unknown link .*'logistic', 'normal', 'laplace'"):
+        links.get_link(bad)
+
+
+@names
+def test_get_link_by_name_and_by_instance(name):
+    link = links.get_link(name)
+    assert link.name == name
+    assert links.get_link(link) is link
+    assert repr(link) == f"Link({name!r})"
