@@ -7,11 +7,12 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 
 def is_traced(*values: Any) -> bool:
     """Whether any leaf of ``values`` is a JAX tracer, whose content can't be inspected."""
-    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree_util.tree_leaves(values))
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(values))
 
 
 def check_positive(name: str, value: Any, *, infinite: bool = True) -> None:

@@ -93,7 +93,9 @@ class WinCounts:
         if not is_traced(matrix):
             host = np.asarray(matrix)
             if not np.all(np.isfinite(host)) or np.any(host < 0):
-                raise ValueError("win counts must be finite and at least 0; count missing pairs as 0.")
+                raise ValueError(
+                    "win counts must be finite and at least 0; count missing pairs as 0."
+                )
             if np.any(np.diagonal(host, axis1=-2, axis2=-1)):
                 raise ValueError("the diagonal of the win counts must be 0: no item meets itself.")
         array = jnp.asarray(matrix)
@@ -196,7 +198,9 @@ class WinEdges:
     def degrees(self) -> Array:
         """``(m,)`` comparisons that each item took part in."""
         both = self.first_wins + self.second_wins
-        return jnp.zeros(self.num_items, both.dtype).at[self.first].add(both).at[self.second].add(both)
+        return (
+            jnp.zeros(self.num_items, both.dtype).at[self.first].add(both).at[self.second].add(both)
+        )
 
     def merge(self, other: WinEdges) -> WinEdges:
         """Both edge lists; a pair may then stand in several rows, which every function here allows."""

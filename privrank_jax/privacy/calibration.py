@@ -38,7 +38,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import log_ndtr
 
 from privrank_jax._validate import (
     check_choice,
@@ -48,7 +47,7 @@ from privrank_jax._validate import (
     check_positive,
     is_traced,
 )
-from privrank_jax.links import Link
+from privrank_jax.links import Link, normal
 from privrank_jax.privacy.guarantee import ADJACENCIES
 
 Array = jax.Array
@@ -76,7 +75,8 @@ def gaussian_delta(scale: Any, sensitivity: Any, epsilon: Any) -> Array:
     Source: Balle and Wang (2018), Theorem 8.
     """
     ratio = jnp.asarray(sensitivity / scale)
-    upper, lower = log_ndtr(ratio / 2 - epsilon / ratio), log_ndtr(-ratio / 2 - epsilon / ratio)
+    upper = normal.log_cdf(ratio / 2 - epsilon / ratio)
+    lower = normal.log_cdf(-ratio / 2 - epsilon / ratio)
     return jnp.exp(upper) * -jnp.expm1(jnp.minimum(epsilon + lower - upper, 0.0))
 
 
@@ -133,6 +133,7 @@ def objective_perturbation(
     delta: Any = 0.0,
     noise: str = "laplace",
     calibration: str = "tight",
+    unit: str = "comparison",
 ) -> tuple[Any, Any]:
     """Noise scale and ridge of objective perturbation; the theorem and its proof head this module.
 
@@ -149,6 +150,7 @@ def objective_perturbation(
         noise: ``"laplace"`` (pure ε) or ``"gaussian"``.
         calibration: ``"tight"``, or ``"published"``: Cai, Propositions 2.1 and 3.1, λ = 8κ₁L/ε and
             γ ≥ 4κ₂/ε (one comparison) or 8κ₂L/ε (users); sound for replacement, hence for the rest.
+        unit: ``"comparison"`` or ``"user"``; only the published γ depends on it, beyond L.
 
     Returns:
         (λ or σ, γ).
@@ -170,7 +172,7 @@ def objective_perturbation(
     if calibration == "published":
         if noise != "laplace":
             raise ValueError("the published calibration is for Laplace noise; use noise='laplace'.")
-        floor = jnp.where(jnp.asarray(comparisons) > 1, 8.0, 4.0) * link.kappa2 * comparisons / epsilon
+        floor = (8.0 if unit == "user" else 4.0) * link.kappa2 * comparisons / epsilon
         return 8.0 * link.kappa1 * comparisons / epsilon, _at_least(gamma, floor, default_gamma)
 
     floor = gamma_floor(
@@ -182,13 +184,17 @@ def objective_perturbation(
             default_gamma, _gamma_of_share(link, epsilon, comparisons, _LOG_DET_SHARE_DEFAULT)
         )
     gamma = _at_least(gamma, floor, default_gamma)
-    log_det = comparisons * jnp.log1p(2 * link.kappa2 / gamma) if spends_on_determinant else 0.0
-    left = epsilon - log_det
+    left = epsilon
+    if spends_on_determinant:
+        spent = comparisons * jnp.log1p(2 * link.kappa2 / gamma)
+        left = jnp.where(jnp.isinf(epsilon), jnp.inf, epsilon - spent)
     delta1 = _gradient_sensitivity(link, adjacency) * comparisons
     if noise == "laplace":
         return delta1 / left, gamma
     check_delta(delta, positive=True)
-    if not spends_on_determinant:  # a flip under the logistic link: the Gaussian mechanism on the totals
+    if (
+        not spends_on_determinant
+    ):  # a flip under the logistic link: the Gaussian mechanism on the totals
         return gaussian_scale(delta1 / math.sqrt(2.0), epsilon, delta), gamma
     return delta1 / math.sqrt(2.0) * _concentrated_scale(left, delta), gamma
 

@@ -1,0 +1,56 @@
+"""The comparison graph: is the maximum likelihood estimate unique and finite?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from privrank_jax.comparisons import WinCounts
+
+Array = jax.Array
+
+
+def component_labels(adjacent: Array) -> Array:
+    """Smallest item index of each item's connected component: ``(m, m)`` symmetric bool to ``(m,)`` int32."""
+    size = adjacent.shape[0]
+    labels = jnp.arange(size, dtype=jnp.int32)
+
+    def step(labels: Array) -> Array:
+        reached = jnp.min(jnp.where(adjacent, labels[None, :], size), axis=1)
+        return jnp.minimum(labels, reached).astype(jnp.int32)
+
+    return _fixed_point(step, labels)
+
+
+def connectivity(wins: WinCounts) -> tuple[Array, Array]:
+    """Number of connected components of the comparison graph, and whether the wins separate it.
+
+    The likelihood has a finite maximiser exactly if, within every component, every item is linked to
+    every other by a chain of wins (Ford 1957; Zermelo 1929): "separated" is the failure of that. Across
+    components, nothing is known of the order.
+
+    Args:
+        wins: win counts of m items.
+
+    Returns:
+        components: ``()`` int32, counted over real items.
+        separated: ``()`` bool.
+    """
+    mask = wins.item_mask
+    beats = (wins.matrix > 0) & mask[:, None] & mask[None, :]
+    labels = component_labels(beats | beats.T)
+    roots = (labels == jnp.arange(labels.shape[0])) & mask
+    below = _fixed_point(lambda seen: seen | jnp.any(beats & seen[:, None], axis=0), roots)
+    above = _fixed_point(lambda seen: seen | jnp.any(beats & seen[None, :], axis=1), roots)
+    return jnp.sum(roots).astype(jnp.int32), jnp.any(mask & ~(below & above))
+
+
+def _fixed_point(step: Callable[[Array], Array], start: Array) -> Array:
+    """Apply ``step`` until nothing changes."""
+
+    def advance(pair: tuple[Array, Array]) -> tuple[Array, Array]:
+        return pair[1], step(pair[1])
+
+    return jax.lax.while_loop(lambda p: jnp.any(p[0] != p[1]), advance, (start, step(start)))[1]
