@@ -1,0 +1,180 @@
+"""A file of comparisons, one row each, into a table: used whole or refused.
+
+No row is dropped and no name is changed; what looks wrong is an error that says where it is.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privrank_jax.datasets.formats import Roles, Source, open_source
+from privrank_jax.datasets.names import MISSING, did_you_mean, form
+from privrank_jax.datasets.table import ComparisonTable, DataError
+
+_TIES = {
+    **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
+    **dict.fromkeys(("", "0", "0.0", "false", "no"), 0),
+}
+
+
+def read_comparisons(
+    path: str | os.PathLike[str],
+    *,
+    user: str | None = "user",
+    winner: str = "winner",
+    loser: str = "loser",
+    tie: str | None = "tie",
+    items: Iterable[str] | None = None,
+) -> ComparisonTable:
+    """Read comparisons from a file with a header row (CSV, TSV; UTF-8) or a Parquet file.
+
+    Args:
+        path: ends in .csv, .tsv, .parquet or .pq (Parquet needs the extra ``tables``).
+        user: column of the user's id. None: the file names no users, every row stands for itself,
+            and only a guarantee per comparison is possible.
+        winner: column of the preferred item; for a tie, of either item.
+        loser: column of the other item.
+        tie: column that marks ties: 1, true, yes; or 0, false, no, blank. The default is used
+            where the file has it; None reads every row as a decision.
+        items: the public list of items, in the order to use, with those never compared. Default:
+            the items seen in the file, sorted; that list is then public, as ``notes`` says: a
+            release tells which items occur.
+
+    Returns:
+        A table of N comparisons in the order of the file. ``notes`` names the columns not used.
+
+    Raises:
+        DataError: what is wrong, where (file, line, column), and how to mend it. No such file, an
+            empty one, a column or value missing, a row of the wrong length, bytes that are not
+            UTF-8; an item compared with itself, outside ``items``, or named twice (apart from case
+            and blanks); a user named twice (apart from blanks); a tie neither yes nor no.
+    """
+    roles: Roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
+    public = None if items is None else _public_items(items)
+    return _encode(open_source(Path(path), roles), roles, public)
+
+
+class _BadCell(Exception):
+    """What is wrong with a cell; the reader adds where it is."""
+
+
+class _Codes(dict[Any, int]):
+    """Names to codes by first appearance; a name is checked once, when it first appears."""
+
+    def __init__(self, what: str, fold_case: bool, public: tuple[str, ...] | None = None) -> None:
+        super().__init__({name: code for code, name in enumerate(public or ())})
+        self.what, self.fold_case, self.closed = what, fold_case, public is not None
+        self.spellings: dict[str, str] = {}
+
+    def __missing__(self, name: str | None) -> int:
+        if name is None or not name.strip():
+            raise _BadCell(f"the {self.what} is missing: fill it in or remove the row")
+        if name.strip().casefold() in MISSING:
+            raise _BadCell(
+                f"the {self.what} is {name!r}, which marks a missing value: fill it in or remove "
+                f"the row{'; if it is a name, put it into `items`' if self.what == 'item' else ''}"
+            )
+        if self.closed:
+            raise _BadCell(
+                f"{name!r} is not in the list of items{did_you_mean(name, self)}: correct the file "
+                "or add it to `items`"
+            )
+        twin = self.spellings.setdefault(form(name, self.fold_case), name)
+        if twin != name:
+            raise _BadCell(
+                f"{self.what} named twice: {twin!r} and {name!r} differ only by blanks"
+                f"{' or case' if self.fold_case else ''}. Spell it one way throughout"
+            )
+        self[name] = code = len(self)
+        return code
+
+
+class _TieCodes(dict[Any, int]):
+    """Cells of the tie column to 0 or 1."""
+
+    def __missing__(self, cell: str | None) -> int:
+        code = _TIES.get((cell or "").strip().casefold())
+        if code is None:
+            raise _BadCell(f"{cell!r} does not say whether it is a tie: write 1 or 0 (yes, no)")
+        self[cell] = code
+        return code
+
+
+def _encode(source: Source, roles: Roles, public: tuple[str, ...] | None) -> ComparisonTable:
+    at = source.positions
+    at_winner, at_loser = at["winner"], at["loser"]
+    at_user, at_tie = at.get("user"), at.get("tie")
+    items, people, ties = _Codes("item", True, public), _Codes("user", False), _TieCodes()
+    users, winners, losers, tied = array("i"), array("i"), array("i"), array("b")
+    role = "winner"
+    try:
+        for row in source.rows:
+            role = "winner"
+            winners.append(first := items[row[at_winner]])
+            role = "loser"
+            losers.append(second := items[row[at_loser]])
+            if first == second:
+                raise _BadCell(
+                    f"item {row[at_loser]!r} is compared with itself: correct or remove the row"
+                )
+            if at_user is not None:
+                role = "user"
+                users.append(people[row[at_user]])
+            if at_tie is not None:
+                role = "tie"
+                tied.append(ties[row[at_tie]])
+    except _BadCell as error:
+        where = f"{source.name}, {source.where()}, column {roles[role]!r}"
+        raise DataError(f"{where}: {error}") from None
+    rows = len(winners)
+    if not rows:
+        raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")
+    names, order = tuple(items), np.arange(len(items))
+    if public is None:
+        names = tuple(sorted(items))
+        place = {name: k for k, name in enumerate(names)}
+        order = np.array([place[name] for name in items])
+    return ComparisonTable(
+        users=np.arange(rows) if at_user is None else np.frombuffer(users, np.int32),
+        winners=order[np.frombuffer(winners, np.int32)],
+        losers=order[np.frombuffer(losers, np.int32)],
+        tied=np.zeros(rows) if at_tie is None else np.frombuffer(tied, np.int8),
+        item_names=names,
+        user_names=tuple(people),
+        name=source.name,
+        notes=_notes(source, public is None),
+    )
+
+
+def _notes(source: Source, seen_items: bool) -> tuple[str, ...]:
+    notes = []
+    if seen_items:
+        notes.append("the list of items was taken from the file and is treated as public")
+    if "user" not in source.positions:
+        notes.append("the file names no users: only a guarantee per comparison is possible")
+    if source.ignored:
+        notes.append("columns not used: " + ", ".join(source.ignored))
+    return tuple(notes)
+
+
+def _public_items(items: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(items, str):
+        raise DataError(f"items must be a list of names, got the single text {items!r}")
+    names = tuple(str(item) for item in items)
+    if len(names) < 2:
+        raise DataError(f"items must name at least two items to rank, got {list(names)}")
+    spellings: dict[str, str] = {}
+    for name in names:
+        if not name.strip():
+            raise DataError("items holds a blank name: remove it")
+        if form(name) in spellings:
+            twin = spellings[form(name)]
+            raise DataError(f"items: item named twice, {twin!r} and {name!r}: keep one of them")
+        spellings[form(name)] = name
+    return names

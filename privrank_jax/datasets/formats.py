@@ -1,0 +1,224 @@
+"""File formats as streams of rows: CSV and TSV by the standard library, Parquet by DuckDB."""
+
+from __future__ import annotations
+
+import csv
+import glob
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from privrank_jax.datasets.names import did_you_mean
+from privrank_jax.datasets.table import DataError
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_PARQUET = (".parquet", ".pq")
+_NESTED = ("BLOB", "STRUCT", "MAP", "UNION")
+_TIE_LOOKALIKES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
+
+Roles = Mapping[str, str | None]  # role (user, winner, loser, tie) -> its column; None: no such
+
+
+@dataclass(frozen=True)
+class Source:
+    """An opened file: its rows of cells (text or None) and where each role's cell lies in a row."""
+
+    name: str
+    rows: Iterator[Sequence[str | None]]
+    positions: dict[str, int]
+    ignored: list[str]
+    where: Callable[[], str]  # the row last read, in words
+
+
+def open_source(path: Path, roles: Roles) -> Source:
+    """Open a file by its suffix and find its columns.
+
+    Raises:
+        DataError: the file or a column is absent, or the file is none of these formats.
+    """
+    if path.is_dir():
+        raise DataError(f"{path} is a folder: give one file of comparisons")
+    if not path.exists():
+        raise DataError(f"{path}: no such file; check the path")
+    suffix = path.suffix.lower()
+    if suffix not in _DELIMITERS and suffix not in _PARQUET:
+        raise DataError(
+            f"{path.name}: unknown kind of file ({suffix or 'no suffix'}); give a .csv, .tsv or "
+            ".parquet file"
+        )
+    try:
+        with path.open("rb") as file:
+            empty = not file.read(1)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    if empty:
+        raise DataError(_empty(path))
+    if suffix in _PARQUET:
+        return _parquet(path, roles)
+    return _csv(path, _DELIMITERS[suffix], roles)
+
+
+def _empty(path: Path) -> str:
+    return f"{path.name} is empty: it needs a header row and one row per comparison"
+
+
+def _columns(name: str, header: Sequence[str], roles: Roles) -> dict[str, int]:
+    """Position of each role's column; a tie column of the default name may be absent."""
+    positions: dict[str, int] = {}
+    for role, column in roles.items():
+        if column is None:
+            continue
+        found = [k for k, other in enumerate(header) if other == column]
+        if len(found) > 1:
+            raise DataError(f"{name}: {len(found)} columns are named {column!r}: rename one")
+        if not found and role == "tie" and column == "tie":
+            _refuse_lookalikes(name, header, roles)
+            continue
+        if not found:
+            raise DataError(_unknown_column(name, header, role, column))
+        if found[0] in positions.values():
+            raise DataError(f"{name}: column {column!r} has two roles: name one column for each")
+        positions[role] = found[0]
+    return positions
+
+
+def _unknown_column(name: str, header: Sequence[str], role: str, column: str) -> str:
+    message = (
+        f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are "
+        f"{', '.join(map(repr, header))}. Name the {role} column of this file"
+    )
+    if role == "user":
+        message += ", or user=None if it names no users (then a guarantee per comparison only)"
+    if len(header) == 1 and any(sign in header[0] for sign in ";\t|,"):
+        message += ". Is it separated by another sign? Separate a .csv by commas, a .tsv by tabs"
+    return message
+
+
+def _refuse_lookalikes(name: str, header: Sequence[str], roles: Roles) -> None:
+    """A column of ties under another name must not be read as decisions."""
+    for column in header:
+        word = "".join(c for c in column.casefold() if c.isalnum())
+        if word in _TIE_LOOKALIKES and column not in roles.values():
+            raise DataError(
+                f"{name}: column {column!r} looks like a mark of ties: give tie={column!r} to use "
+                "it, or tie=None to read every row as a decision"
+            )
+
+
+def _ignored(header: Sequence[str], positions: Mapping[str, int]) -> list[str]:
+    return [column for k, column in enumerate(header) if k not in positions.values()]
+
+
+def _csv(path: Path, delimiter: str, roles: Roles) -> Source:
+    reader = csv.reader(_lines(path), delimiter=delimiter, strict=True)
+    rows = _csv_rows(path.name, reader)
+    header = next(rows, None)
+    if header is None:
+        raise DataError(_empty(path))
+    positions = _columns(path.name, header, roles)
+    return Source(
+        path.name, rows, positions, _ignored(header, positions), lambda: f"line {reader.line_num}"
+    )
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for line in file:
+                if "\0" in line:
+                    raise DataError(
+                        f"{path.name}: NUL bytes, so it is no UTF-8 text (UTF-16? a spreadsheet?): "
+                        "save it as CSV in UTF-8"
+                    )
+                yield line
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path.name}, line {_undecodable(path)}: bytes that are not UTF-8: save the file as "
+            "CSV in UTF-8"
+        ) from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _undecodable(path: Path) -> int:
+    """Number of the first line with bytes that are not UTF-8."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return number
+    return 1
+
+
+def _csv_rows(name: str, reader: Any) -> Iterator[list[str]]:
+    """Rows as long as the header; wholly empty lines hold nothing and are passed over."""
+    width = None
+    try:
+        for row in reader:
+            if len(row) != width:
+                if not row:
+                    continue
+                if width is not None:
+                    raise DataError(
+                        f"{name}, line {reader.line_num}: {len(row)} fields where the header has "
+                        f"{width}: put a name that holds the separator into double quotes, or add "
+                        "what is missing"
+                    )
+                width = len(row)
+            yield row
+    except csv.Error as error:
+        raise DataError(
+            f"{name}, line {reader.line_num}: not valid CSV ({error}): check the double quotes"
+        ) from error
+
+
+def _parquet(path: Path, roles: Roles) -> Source:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise DataError(
+            f'{path.name}: reading Parquet needs DuckDB: pip install "privrank-jax[tables]"'
+        ) from error
+    table = "read_parquet(?, hive_partitioning = false)"
+    file = [glob.escape(str(path))]
+    connection = duckdb.connect()
+    try:
+        schema = connection.execute(f"SELECT * FROM {table} LIMIT 0", file).description or []
+        header, types = [c[0] for c in schema], [str(c[1]) for c in schema]
+        positions = _columns(path.name, header, roles)
+        for k in positions.values():
+            if types[k].endswith("]") or types[k].startswith(_NESTED):
+                raise DataError(
+                    f"{path.name}: column {header[k]!r} is of type {types[k]}: store it as text or "
+                    "whole numbers"
+                )
+        quoted = ['"' + header[k].replace('"', '""') + '"' for k in positions.values()]
+        cells = ", ".join(f"CAST({column} AS VARCHAR)" for column in quoted)
+        connection.execute(f"SELECT {cells} FROM {table}", file)
+    except duckdb.Error as error:
+        raise DataError(_unreadable(path, error)) from error
+    count = 0
+
+    def rows() -> Iterator[Sequence[str | None]]:
+        nonlocal count
+        try:
+            while chunk := connection.fetchmany(65536):
+                for row in chunk:
+                    count += 1
+                    yield row
+        except duckdb.Error as error:
+            raise DataError(_unreadable(path, error)) from error
+        finally:
+            connection.close()
+
+    selected = {role: k for k, role in enumerate(positions)}
+    return Source(path.name, rows(), selected, _ignored(header, positions), lambda: f"row {count}")
+
+
+def _unreadable(path: Path, error: Exception) -> str:
+    return (
+        f"{path.name} is no Parquet file that DuckDB can read ({str(error).splitlines()[0]}): "
+        "write it again, or give a .csv file"
+    )

@@ -1,0 +1,155 @@
+"""A table of comparisons on the host: what a loader returns, before anything is counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from privrank_jax.comparisons import Comparisons
+
+
+class DataError(ValueError):
+    """Data that cannot be used as they stand; the message says where, why, and what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonTable:
+    """N comparisons of m named items by n users, as NumPy arrays that nothing writes to.
+
+    The list of items is public: it appears in the output of every release. A loader that had no
+    public list says in ``notes`` that it took the items from the data.
+
+    Attributes:
+        users: (N,) int32, index into ``user_names`` (the row number when the data name no users).
+        winners: (N,) int32, index into ``item_names``; for a tie the first item that was shown.
+        losers: (N,) int32, the other item.
+        tied: (N,) bool, the user preferred neither.
+        item_names: the m names, in the public order of a named data set, else sorted.
+        user_names: the n original user ids, or () when the data name no users; then each row stands
+            for itself and only a guarantee per comparison can be given.
+        name: name of the data set or file.
+        questionnaire: (P, 2) int32, the pairs that *every* user was asked, when that is public;
+            else None. It lists what was asked, not what was answered: see ``missing``.
+        notes: what the loader did to the data (rows left out, a column turned), one sentence each.
+
+    Raises:
+        DataError: arrays that do not fit together, an index out of range, an item compared with
+            itself, fewer than two items, or an item named twice.
+
+    >>> users, winners, losers, tied = [0, 0, 1], [0, 1, 0], [1, 2, 2], [False, False, True]
+    >>> table = ComparisonTable(users, winners, losers, tied, item_names=("a", "b", "c"))
+    >>> table.num_items, table.num_users, table.comparisons_per_user, table.ties
+    (3, 2, 2, 1)
+    """
+
+    users: np.ndarray
+    winners: np.ndarray
+    losers: np.ndarray
+    tied: np.ndarray
+    item_names: tuple[str, ...]
+    user_names: tuple[str, ...] = ()
+    name: str = ""
+    questionnaire: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field, dtype in (
+            ("users", np.int32),
+            ("winners", np.int32),
+            ("losers", np.int32),
+            ("tied", np.bool_),
+        ):
+            _freeze(self, field, np.array(getattr(self, field), dtype=dtype))
+        if self.questionnaire is not None:
+            pairs = np.array(self.questionnaire, dtype=np.int32).reshape(-1, 2)
+            _freeze(self, "questionnaire", pairs)
+        for field in ("item_names", "user_names", "notes"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
+        self._check()
+
+    def _check(self) -> None:
+        shapes = {a.shape for a in (self.users, self.winners, self.losers, self.tied)}
+        if len(shapes) != 1 or self.users.ndim != 1:
+            raise DataError(f"users, winners, losers and tied must share one shape (N,): {shapes}")
+        if len(self.item_names) < 2:
+            raise DataError(f"a ranking needs at least two items, got {list(self.item_names)}")
+        if len(set(self.item_names)) != len(self.item_names):
+            raise DataError("an item is named twice in item_names: give each item its own name")
+        items = np.concatenate([self.winners, self.losers])
+        if self.questionnaire is not None:
+            items = np.concatenate([items, self.questionnaire.ravel()])
+        if items.size and (items.min() < 0 or items.max() >= self.num_items):
+            raise DataError(f"items must be given as indices 0 to {self.num_items - 1}")
+        if np.any(self.winners == self.losers):
+            raise DataError("an item is compared with itself: remove that row")
+        bound = len(self.user_names) or None
+        if self.users.size and (self.users.min() < 0 or (bound and self.users.max() >= bound)):
+            raise DataError("users must be indices into user_names")
+
+    def __len__(self) -> int:
+        return self.users.size
+
+    @property
+    def num_items(self) -> int:
+        """Number m of items, compared or not."""
+        return len(self.item_names)
+
+    @property
+    def has_users(self) -> bool:
+        """Whether the data say who compared; if not, a guarantee can cover one comparison only."""
+        return bool(self.user_names)
+
+    @property
+    def num_users(self) -> int:
+        """Number n of users; those whose answers are all missing count too."""
+        return len(self.user_names) or int(self.users.max(initial=-1)) + 1
+
+    @property
+    def counts_per_user(self) -> np.ndarray:
+        """(n,) int64, comparisons of each user. Private: do not publish without noise."""
+        return np.bincount(self.users, minlength=self.num_users)
+
+    @property
+    def comparisons_per_user(self) -> int:
+        """The largest number of comparisons of one user, the smallest L that drops nothing."""
+        return int(self.counts_per_user.max(initial=0))
+
+    @property
+    def ties(self) -> int:
+        """Number of ties."""
+        return int(self.tied.sum())
+
+    @property
+    def missing(self) -> int | None:
+        """Questions left unanswered, over all users; None without a questionnaire.
+
+        The sensitivity 2 maxcut(G) of noisy counts holds while *which* questions a user answered is
+        public. Where an answer may also vanish or appear, a pair inside a side of the cut can move
+        the totals by 1, and the bound is maxcut(G) + P.
+        """
+        if self.questionnaire is None:
+            return None
+        return len(self.questionnaire) * self.num_users - len(self)
+
+    def comparisons(self) -> Comparisons:
+        """The same comparisons as a pytree of JAX arrays, no row masked."""
+        import jax.numpy as jnp
+
+        from privrank_jax.comparisons import Comparisons
+
+        return Comparisons(
+            users=jnp.asarray(self.users),
+            winners=jnp.asarray(self.winners),
+            losers=jnp.asarray(self.losers),
+            tied=jnp.asarray(self.tied),
+            mask=jnp.ones(len(self), dtype=bool),
+            num_items=self.num_items,
+        )
+
+
+def _freeze(table: ComparisonTable, field: str, array: np.ndarray) -> None:
+    array.setflags(write=False)
+    object.__setattr__(table, field, array)
