@@ -101,7 +101,7 @@ def error_curves(
         figure.legend(
             list(handles.values()),
             list(handles),
-            title=group_label or _spelled(group),
+            title=f"{group_label or _spelled(group)} (bands: ± {_BAND:g} standard errors)",
             loc="outside lower center",
             ncols=min(len(handles), 2 * wide),
             frameon=False,
@@ -151,10 +151,10 @@ def ranking_intervals(
             axis.hlines(height, lower[item], upper[item], color=PALETTE[0], linewidth=1.8)
         axis.plot(values[item], height, "o", color=PALETTE[0], markersize=6)
     places = range(len(names), 0, -1)
-    labels = [f"{names[item]}  {place}" for place, item in zip(places, order, strict=True)]
+    labels = [f"{place}. {names[item]}" for place, item in zip(places, order, strict=True)]
     axis.set_yticks(range(len(names)), labels)
     axis.set_ylim(-0.7, len(names) - 0.3)
-    axis.set_ylabel("item and rank")
+    axis.set_ylabel("rank and item")
     axis.set_xlabel(x_label)
     _style(axis, False, False)
     if title:

@@ -1,0 +1,9 @@
+"""Monte Carlo studies: worlds that generate data, and the engine that runs batched replicates."""
+
+from __future__ import annotations
+
+from privrank_jax.simulate import worlds
+from privrank_jax.simulate.engine import Study, grid, run
+from privrank_jax.simulate.result import StudyResult, write_csv, write_parquet
+
+__all__ = ["Study", "StudyResult", "grid", "run", "worlds", "write_csv", "write_parquet"]

@@ -1,0 +1,97 @@
+"""How much memory a traced program needs, from a liveness analysis of its jaxpr."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
+
+# Primitives whose lowering keeps several buffers of the size of the result: threefry carries both
+# words of its state twice, a sort works on copies.
+_WORKSPACE = {"random_bits": 4, "threefry2x32": 4, "random_gamma": 4, "sort": 2, "top_k": 2}
+_LOOPS = ("while", "scan")
+
+
+def peak_bytes(closed: ClosedJaxpr) -> int:
+    """Estimate of the memory that is alive at once while ``closed`` runs, rather high than low.
+
+    The equations run in order; the result of each stays alive until its last use, arguments and
+    closed-over constants throughout. A loop needs its carry three times beside the peak of its body
+    (result, current and next), a conditional the larger of its branches, a scatter a copy of what
+    goes in, a factorisation with several results one more copy of them. XLA fuses element-wise
+    chains and reuses buffers, so the compiled program usually needs less, at times several-fold; it
+    may also reorder equations and need more, so a hard limit must be checked against the compiled
+    program.
+
+    Args:
+        closed: a traced program, as ``jax.make_jaxpr`` returns it. Trace a ``vmap`` over one
+            element to get the bytes of one replicate, with the selects that batching a loop adds.
+
+    Returns:
+        Bytes: arguments, constants, intermediate values and results at the worst equation.
+    """
+    arguments = sum(_size(variable) for variable in closed.jaxpr.invars)
+    return arguments + _constants(closed) + _transient(closed.jaxpr)
+
+
+def _constants(closed: ClosedJaxpr) -> int:
+    return sum(int(getattr(value, "nbytes", 0)) for value in closed.consts)
+
+
+def _transient(jaxpr: Jaxpr) -> int:
+    """Peak of what ``jaxpr`` allocates beyond its arguments, results included."""
+    last_use: dict[Var, int] = {}
+    for position, equation in enumerate(jaxpr.eqns):
+        for atom in equation.invars:
+            if not isinstance(atom, Literal):
+                last_use[atom] = position
+    kept = {atom for atom in jaxpr.outvars if not isinstance(atom, Literal)}
+    alive: dict[Var, int] = {}
+    live = peak = 0
+    for position, equation in enumerate(jaxpr.eqns):
+        results = sum(_size(variable) for variable in equation.outvars)
+        peak = max(peak, live + _while_running(equation, results))
+        for variable in equation.outvars:
+            if variable in last_use or variable in kept:
+                alive[variable] = _size(variable)
+                live += alive[variable]
+        for atom in equation.invars:
+            if isinstance(atom, Literal) or atom in kept or last_use[atom] != position:
+                continue
+            live -= alive.pop(atom, 0)
+    return peak
+
+
+def _while_running(equation: Any, results: int) -> int:
+    name = equation.primitive.name
+    bodies = list(_bodies(equation.params))
+    if name.startswith("scatter"):  # its combiner is a body too, of scalars
+        return results + sum(_size(atom) for atom in equation.invars)
+    if not bodies:
+        return results * (1 + _WORKSPACE.get(name, int(len(equation.outvars) > 1)))
+    inner = max(_transient(body) for body in bodies)
+    if name not in _LOOPS:
+        return max(results, inner)
+    constants = equation.params["body_nconsts" if name == "while" else "num_consts"]
+    carried = max(sum(_size(v) for v in body.invars[constants:]) for body in bodies)
+    return results + 2 * carried + inner
+
+
+def _bodies(params: dict[str, Any]) -> Iterator[Jaxpr]:
+    for value in params.values():
+        for entry in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(entry, ClosedJaxpr):
+                yield entry.jaxpr
+            elif isinstance(entry, Jaxpr):
+                yield entry
+
+
+def _size(atom: Any) -> int:
+    shape = getattr(atom.aval, "shape", None)
+    if shape is None:  # a token
+        return 0
+    size = atom.aval.dtype.itemsize
+    for extent in shape:
+        size *= extent
+    return int(size)

@@ -1,0 +1,222 @@
+"""Tidy tables of a study: running moments, selection, CSV and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+BLOCK = 1024  # replicates per summation block; changing it changes the last bits of every table
+RESERVED = ("study", "metric", "mean", "standard_error", "replicates", "nonfinite")
+
+Row = dict[str, Any]
+
+
+class Moments:
+    """Count, mean and sum of squares of the metrics of one cell, in memory that never grows.
+
+    Replicates are reduced in blocks of ``BLOCK``, in the order of their index, and blocks are
+    merged by Chan's formula. Block boundaries depend on the replicate's index alone, so how the
+    replicates were batched changes nothing, to the last bit.
+    """
+
+    def __init__(self, num_metrics: int):
+        self._buffer = np.empty((num_metrics, BLOCK))
+        self._filled = 0
+        self.count = 0
+        self.finite = np.zeros(num_metrics, np.int64)
+        self.mean = np.zeros(num_metrics)
+        self._squares = np.zeros(num_metrics)
+
+    def add(self, values: np.ndarray) -> None:
+        """Take the next replicates; ``values`` has shape (metrics, replicates)."""
+        start = 0
+        while start < values.shape[1]:
+            take = min(BLOCK - self._filled, values.shape[1] - start)
+            self._buffer[:, self._filled : self._filled + take] = values[:, start : start + take]
+            self._filled += take
+            self.count += take
+            start += take
+            if self._filled == BLOCK:
+                self._flush()
+
+    def _flush(self) -> None:
+        for metric, row in enumerate(self._buffer[:, : self._filled]):
+            kept = row[np.isfinite(row)]
+            if not kept.size:
+                continue
+            mean = kept.mean()
+            squares = np.sum((kept - mean) ** 2)
+            before, total = self.finite[metric], self.finite[metric] + kept.size
+            shift = mean - self.mean[metric]
+            self.mean[metric] += shift * (kept.size / total)
+            self._squares[metric] += squares + shift**2 * (before * kept.size / total)
+            self.finite[metric] = total
+        self._filled = 0
+
+    def rows(self, head: Row, metrics: Sequence[str]) -> Iterator[Row]:
+        """One tidy row per metric: ``head``, then metric, mean, standard error and counts."""
+        self._flush()
+        for index, metric in enumerate(metrics):
+            finite = int(self.finite[index])
+            error = math.nan
+            if finite > 1:
+                error = math.sqrt(float(self._squares[index]) / (finite - 1) / finite)
+            yield {
+                **head,
+                "metric": metric,
+                "mean": float(self.mean[index]) if finite else math.nan,
+                "standard_error": error,
+                "replicates": self.count,
+                "nonfinite": self.count - finite,
+            }
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """The table of a study and how it was computed.
+
+    Attributes:
+        study: the study's name.
+        rows: one dict per (cell, metric) with the columns ``study``, the cell's parameters,
+            ``metric``, ``mean``, ``standard_error`` (of the mean, from the sample variance with
+            n − 1; NaN for one replicate), ``replicates`` (all that ran) and ``nonfinite``. Mean and
+            standard error are over the ``replicates - nonfinite`` finite values.
+        diagnostics: ``compilations``, ``batch_sizes`` (one per program), ``estimated_peak_bytes``
+            and ``compiled_peak_bytes`` (largest over the programs; the second is XLA's own buffer
+            assignment, None where the backend keeps it to itself), ``memory_limit``,
+            ``compile_seconds`` (tracing included), ``run_seconds``, and ``programs``, a list with
+            the same for each program.
+    """
+
+    study: str
+    rows: list[Row]
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+
+    def select(self, metric: str | None = None, **cell: Any) -> list[Row]:
+        """Rows of that metric (all metrics if None) whose cell has these parameter values.
+
+        Raises:
+            ValueError: no column or no metric has that name.
+        """
+        wanted = dict(cell) if metric is None else {"metric": metric, **cell}
+        columns = list(self.rows[0]) if self.rows else []
+        for name in wanted:
+            if name not in columns:
+                raise ValueError(f"no column {name!r} in this table; its columns are {columns}")
+        metrics = sorted({row["metric"] for row in self.rows})
+        if metric is not None and metric not in metrics:
+            raise ValueError(f"no metric {metric!r} in this table; its metrics are {metrics}")
+        return [r for r in self.rows if all(r[name] == v for name, v in wanted.items())]
+
+    def row(self, metric: str, **cell: Any) -> Row:
+        """The one row of that metric and cell.
+
+        Raises:
+            ValueError: several rows match, or none.
+        """
+        rows = self.select(metric, **cell)
+        if len(rows) != 1:
+            raise ValueError(
+                f"{len(rows)} rows match metric={metric!r} and {cell}; name every parameter that "
+                "varies over the cells, with a value that the study has"
+            )
+        return rows[0]
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as CSV; see :func:`write_csv`."""
+        write_csv(self.rows, path)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as Parquet; see :func:`write_parquet`."""
+        write_parquet(self.rows, path)
+
+
+def write_csv(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
+    """Write tidy rows, of one study or several, as CSV.
+
+    Columns are the union over the rows, in order of appearance; a value that a row lacks is empty.
+    Floats are written with all their digits. The file appears whole or not at all.
+
+    Raises:
+        ValueError: ``rows`` is empty.
+    """
+    columns = _columns(rows)
+    with _whole_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write_parquet(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
+    """Write tidy rows as Parquet, with DuckDB (extra ``tables``); otherwise as :func:`write_csv`.
+
+    A column of numbers is BIGINT or DOUBLE, of truth values BOOLEAN, anything else VARCHAR.
+
+    Raises:
+        ValueError: ``rows`` is empty.
+        ImportError: DuckDB is not installed.
+    """
+    columns = _columns(rows)
+    try:
+        import duckdb
+    except ImportError as error:
+        raise ImportError(
+            "writing Parquet needs DuckDB: pip install 'privrank-jax[tables]', or write CSV"
+        ) from error
+    data = [[row.get(name) for row in rows] for name in columns]
+    kinds = [_sql_type(values) for values in data]
+    definition = ", ".join(f"{_quoted(n)} {k}" for n, k in zip(columns, kinds, strict=True))
+    records = list(zip(*map(_as_kind, data, kinds), strict=True))
+    with _whole_file(path) as temporary, duckdb.connect() as database:
+        database.execute(f"CREATE TABLE study ({definition})")
+        for start in range(0, len(records), BLOCK):
+            block = records[start : start + BLOCK]
+            place = ", ".join([f"({', '.join('?' * len(columns))})"] * len(block))
+            values = [value for record in block for value in record]
+            database.execute(f"INSERT INTO study VALUES {place}", values)
+        target = str(temporary).replace("'", "''")
+        database.execute(f"COPY study TO '{target}' (FORMAT parquet)")
+
+
+def _columns(rows: Sequence[Row]) -> list[str]:
+    if not rows:
+        raise ValueError("the table is empty: pass at least one row")
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _sql_type(values: list[Any]) -> str:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return "BOOLEAN"
+    if kinds == {int}:
+        return "BIGINT"
+    return "DOUBLE" if kinds and kinds <= {int, float} else "VARCHAR"
+
+
+def _as_kind(values: list[Any], kind: str) -> list[Any]:
+    convert = {"DOUBLE": float, "VARCHAR": str}.get(kind, lambda value: value)
+    return [None if value is None else convert(value) for value in values]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+@contextmanager
+def _whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary neighbour of ``path`` that takes its place on success and vanishes on failure."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)

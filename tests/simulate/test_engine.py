@@ -1,0 +1,313 @@
+from __future__ import annotations
+
+import math
+import tracemalloc
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.simulate import Study, engine, grid, run, worlds
+from tests import reference
+
+
+def comparison_trial(key, parameters):
+    """Scores and a tournament: sampled values and counts only, no sums of floats."""
+    score_key, game_key = jax.random.split(key)
+    scores, mask = worlds.cai_scores(
+        score_key, parameters["num_items"], parameters["max_items"], jnp.float32
+    )
+    wins = worlds.tournament(game_key, scores, parameters["probability"], mask=mask)
+    return {
+        "wins_of_first": wins.totals[0],
+        "strength": jax.random.uniform(score_key, (4,))[3],
+        "upset": wins.matrix[3, 0] > 0,
+    }
+
+
+def newton_trial(key, parameters):
+    """A ridge logistic fit: a while loop around a Cholesky solve."""
+    scores, _ = worlds.cai_scores(key, 8)
+    wins = worlds.repeated_comparisons(key, scores, parameters["per_pair"]).matrix
+    total = wins + wins.T
+
+    def gradient(theta):
+        chance = jax.nn.sigmoid(theta[:, None] - theta[None, :])
+        return (total * chance).sum(1) - wins.sum(1) + theta, total * chance * (1 - chance)
+
+    def step(state):
+        theta, _ = state
+        slope, weight = gradient(theta)
+        hessian = jnp.diag(weight.sum(1) + 1) - weight
+        return theta - jnp.linalg.solve(hessian, slope), jnp.abs(slope).max()
+
+    start = (jnp.zeros(8), jnp.inf)
+    theta, _ = jax.lax.while_loop(lambda state: state[1] > 1e-10, step, start)
+    return {"best": theta[0], "norm": jnp.linalg.norm(theta)}
+
+
+def normal_trial(key, parameters):
+    return {"value": parameters["scale"] * jax.random.normal(key)}
+
+
+COMPARISON_STUDY = Study(
+    "comparisons",
+    comparison_trial,
+    grid(num_items=(5, 8), probability=(0.5, 1.0), max_items=8),
+    static=("max_items",),
+)
+
+
+@pytest.fixture(scope="module")
+def comparison_table():
+    return run(jax.random.key(1), COMPARISON_STUDY, 40)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 64])
+def test_same_table_for_every_batch_size(comparison_table, batch_size):
+    result = run(jax.random.key(1), COMPARISON_STUDY, 40, batch_size=batch_size)
+    assert result.diagnostics["batch_sizes"][0] <= batch_size
+    assert comparison_table.diagnostics["batch_sizes"] == (160,)
+    assert result.rows == comparison_table.rows
+
+
+def test_block_boundaries_do_not_depend_on_the_batch():
+    study = Study("normal", normal_trial, grid(scale=(1.0, 3.0)))
+    tables = [run(jax.random.key(2), study, 2500, batch_size=b).rows for b in (64, 999, None)]
+    assert tables[0] == tables[1] == tables[2]
+
+
+def test_solved_estimates_agree_across_batch_sizes():
+    study = Study("newton", newton_trial, grid(per_pair=(20, 40)))
+    tables = [run(jax.random.key(3), study, 16, batch_size=b).rows for b in (1, 5, 32)]
+    means = np.array([[row["mean"] for row in rows] for rows in tables])
+    errors = np.array([[row["standard_error"] for row in rows] for rows in tables])
+    assert means.dtype == np.float64
+    np.testing.assert_allclose(means[1:], means[[0, 0]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(errors[1:], errors[[0, 0]], rtol=0, atol=1e-12)
+
+
+def test_table_is_what_a_loop_computes(comparison_table):
+    key = jax.random.key(1)
+    trial = jax.jit(lambda key, n, p: comparison_trial(key, _cell(n, p)))
+    for cell in COMPARISON_STUDY.cells:
+        outcomes = [
+            trial(jax.random.fold_in(key, r), cell["num_items"], cell["probability"])
+            for r in range(40)
+        ]
+        for metric in ("wins_of_first", "strength", "upset"):
+            row = comparison_table.row(metric, **cell)
+            expected = reference.mean_and_error([float(o[metric]) for o in outcomes])
+            np.testing.assert_allclose((row["mean"], row["standard_error"]), expected[:2], 1e-12)
+            assert (row["replicates"], row["nonfinite"]) == (40, 0)
+
+
+def _cell(num_items, probability):
+    return {"num_items": num_items, "probability": probability, "max_items": 8}
+
+
+def test_cells_share_their_random_numbers():
+    study = Study("normal", normal_trial, grid(scale=(1.0, 2.0)))
+    result = run(jax.random.key(4), study, 50)
+    single, double = (result.row("value", scale=scale) for scale in (1.0, 2.0))
+    assert double["mean"] == 2 * single["mean"]
+    assert double["standard_error"] == 2 * single["standard_error"]
+
+
+def test_replicates_are_distinct_and_depend_on_the_key():
+    """Two-sided 5 sigma (6e-7): mean 0, and a standard error that a wrong scale would miss."""
+    study = Study("normal", normal_trial, grid(scale=(2.0,)))
+    first, second = (run(jax.random.key(k), study, 4000).rows[0] for k in (5, 6))
+    assert first["mean"] != second["mean"]
+    for row in (first, second):
+        assert abs(row["mean"]) < 5 * 2 / math.sqrt(4000)
+        assert abs(row["standard_error"] * math.sqrt(4000) / 2 - 1) < 5 / math.sqrt(2 * 4000)
+
+
+def counting(trial):
+    calls = []
+
+    def counted(key, parameters):
+        calls.append(dict(parameters))
+        return trial(key, parameters)
+
+    return counted, calls
+
+
+def test_traced_cells_share_one_compilation():
+    traces = []
+    for scales in ((1.0,), tuple(np.linspace(0.1, 3, 25))):
+        trial, calls = counting(normal_trial)
+        result = run(jax.random.key(0), Study("normal", trial, grid(scale=scales)), 10)
+        assert result.diagnostics["compilations"] == 1
+        assert len(result.diagnostics["programs"]) == 1
+        traces.append(len(calls))
+    assert traces[0] == traces[1]
+
+
+def test_each_static_combination_compiles_once():
+    def trial(key, parameters):
+        draws = jax.random.normal(key, (parameters["size"],))
+        return {"mean": parameters["scale"] * draws.mean() + (parameters["kind"] == "shifted")}
+
+    cells = grid(scale=(1, 2, 3), size=(2, 3), kind=("plain", "shifted"))
+    result = run(jax.random.key(0), Study("s", trial, cells, ("size", "kind")), 20)
+    assert result.diagnostics["compilations"] == 4
+    assert [row["scale"] for row in result.rows] == [cell["scale"] for cell in cells]
+    shifted = result.row("mean", scale=2, size=3, kind="shifted")["mean"]
+    plain = result.row("mean", scale=2, size=3, kind="plain")["mean"]
+    assert shifted - plain == pytest.approx(1.0, abs=1e-12)
+
+
+def test_static_values_of_different_type_stay_apart():
+    seen = []
+
+    def trial(key, parameters):
+        seen.append(parameters["flag"])
+        return {"value": jax.random.uniform(key)}
+
+    run(jax.random.key(0), Study("s", trial, grid(flag=(1, True, 1.0)), ("flag",)), 2)
+    assert {type(flag) for flag in seen} == {int, bool, float}
+
+
+def test_traced_types_follow_the_whole_study():
+    seen = {}
+
+    def trial(key, parameters):
+        seen.update({name: value.dtype for name, value in parameters.items() if name != "kind"})
+        return {"value": parameters["count"] + parameters["epsilon"]}
+
+    cells = (
+        {"epsilon": math.inf, "count": 3, "kind": "a"},
+        {"epsilon": 1, "count": 4, "kind": "b"},
+    )
+    result = run(jax.random.key(0), Study("s", trial, cells, ("kind",)), 2)
+    assert seen == {"epsilon": jnp.float64, "count": jnp.int64}
+    assert result.row("value", kind="b")["mean"] == 5
+    assert result.row("value", epsilon=math.inf)["nonfinite"] == 2
+
+
+def test_batches_respect_the_memory_limit_for_any_number_of_replicates():
+    limit = 200_000
+    peaks = []
+    for replicates in (300, 3000):
+        found = run(jax.random.key(0), COMPARISON_STUDY, replicates, memory_limit=limit).diagnostics
+        assert found["estimated_peak_bytes"] <= limit
+        assert found["compiled_peak_bytes"] <= limit
+        assert 1 < found["batch_sizes"][0] < 300
+        peaks.append(found["compiled_peak_bytes"])
+    assert abs(peaks[1] / peaks[0] - 1) < 0.2
+
+
+def test_a_low_estimate_is_caught_by_the_compiled_program(monkeypatch):
+    monkeypatch.setattr(engine, "peak_bytes", lambda closed: 100)
+    limit = 100_000
+    result = run(jax.random.key(1), COMPARISON_STUDY, 40, memory_limit=limit)
+    assert result.diagnostics["compilations"] > 1
+    assert result.diagnostics["compiled_peak_bytes"] <= limit
+
+
+def test_host_memory_does_not_grow_with_the_replicates():
+    study = Study("normal", normal_trial, grid(scale=(1.0,)))
+    tracemalloc.start()
+    result = run(jax.random.key(0), study, 1_000_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.rows[0]["replicates"] == 1_000_000
+    assert peak < 4_000_000  # the replicates alone would take 8,000,000
+
+
+def test_one_replicate_over_the_limit_is_refused():
+    with pytest.raises(ValueError, match=r"one replicate of 'comparisons' needs about .* bytes"):
+        run(jax.random.key(0), COMPARISON_STUDY, 5, memory_limit=500)
+
+
+def test_diagnostics_account_for_the_work():
+    study = Study("normal", normal_trial, grid(scale=(1.0, 2.0)))
+    found = run(jax.random.key(0), study, 50, batch_size=30).diagnostics
+    (program,) = found["programs"]
+    assert (program["batch_size"], program["batches"], program["cells"]) == (25, 4, 2)
+    assert found["compile_seconds"] > 0
+    assert found["run_seconds"] > 0
+
+
+def test_progress_bar_reaches_the_end(capsys):
+    study = Study("shown", normal_trial, grid(scale=(1.0,)))
+    run(jax.random.key(0), study, 7, progress=True)
+    assert "7/7" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("cells", "static", "message"),
+    [
+        ((), (), "no cells"),
+        (({"a": 1}, {"b": 1}), (), r"\['a', 'b'\] are in some cells only"),
+        (({"a": 1},), ("b",), r"static \['b'\] are not parameters"),
+        (({"mean": 1},), (), r"\['mean'\] are columns"),
+        (({"a": "x"},), (), "name it in `static`"),
+        (({"a": np.ones(2)},), (), "must be a scalar"),
+        (({"a": (1, 2)},), ("a",), "must be a scalar"),
+    ],
+)
+def test_studies_are_checked(cells, static, message):
+    with pytest.raises(ValueError, match=message):
+        Study("s", normal_trial, cells, static)
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (lambda key: jnp.ones(3), "must return a dict"),
+        (lambda key: {}, "must return a dict"),
+        (lambda key: {"a": jax.random.normal(key, (3,))}, r"'a' of one replicate is float64\[3\]"),
+        (lambda key: {"a": {"b": 1.0}}, "real scalars"),
+        (lambda key: {"a": jnp.complex64(1)}, "real scalars"),
+        (lambda key: {"a": key}, "real scalars"),
+    ],
+)
+def test_metrics_are_checked(returned, message):
+    study = Study("s", lambda key, parameters: returned(key), ({},))
+    with pytest.raises(ValueError, match=message):
+        run(jax.random.key(0), study, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"replicates": 0}, "replicates"),
+        ({"replicates": 2**32}, "replicates"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"memory_limit": 0}, "memory_limit"),
+        ({"key": 3}, "threefry"),
+        ({"key": jax.random.key(0, impl="rbg")}, "threefry"),
+        ({"key": jax.random.split(jax.random.key(0))}, "threefry"),
+    ],
+)
+def test_run_arguments_are_checked(options, message):
+    study = Study("s", normal_trial, grid(scale=(1.0,)))
+    arguments = {"key": jax.random.key(0), "replicates": 2, **options}
+    with pytest.raises(ValueError, match=message):
+        run(arguments.pop("key"), study, arguments.pop("replicates"), **arguments)
+
+
+def test_integers_that_do_not_fit_are_refused():
+    study = Study("s", normal_trial, grid(scale=(2**40,)))
+    with jax.enable_x64(False), pytest.raises(ValueError, match="does not fit int32"):
+        run(jax.random.key(0), study, 2)
+
+
+def test_a_traced_shape_says_what_to_do():
+    def trial(key, parameters):
+        return {"value": jax.random.normal(key, (parameters["size"],)).sum()}
+
+    with pytest.raises(TypeError) as caught:
+        run(jax.random.key(0), Study("s", trial, grid(size=(3,))), 2)
+    assert any("`static`" in note for note in caught.value.__notes__)
+
+
+def test_grid_is_the_product():
+    cells = grid(a=(1, 2), b="text", c=[True, False])
+    assert len(cells) == 4
+    assert cells[1] == {"a": 1, "b": "text", "c": False}
+    assert [cell["a"] for cell in cells] == [1, 1, 2, 2]

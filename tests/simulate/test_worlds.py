@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from privrank_jax.comparisons import Comparisons, WinCounts
+from privrank_jax.links import get_link
+from privrank_jax.simulate import worlds
+from tests import reference
+
+REPLICATES = 20_000
+SIGMAS = 5.0  # two-sided false-alarm rate 5.7e-7 per comparison; below 2e-5 for each test here
+SCORES = jnp.array([0.9, 0.2, -0.3, -0.8])
+UPPER = np.triu_indices(4, 1)
+
+
+def replicate(generator, count=REPLICATES, seed=0):
+    return jax.jit(jax.vmap(generator))(jax.random.split(jax.random.key(seed), count))
+
+
+def sigmas(hits, trials, chance):
+    """Largest deviation of binomial counts from their expectation, in standard deviations."""
+    trials, chance = np.asarray(trials, float), np.asarray(chance, float)
+    return np.max(np.abs(hits - trials * chance) / np.sqrt(trials * chance * (1 - chance)))
+
+
+def win_chances(link, scores=SCORES):
+    gaps = np.asarray(scores)[:, None] - np.asarray(scores)[None, :]
+    return np.asarray(get_link(link).cdf(gaps))[UPPER]
+
+
+# --- scores --------------------------------------------------------------------------------------
+
+
+def test_cai_top_k_traced_and_not():
+    traced = jax.jit(jax.vmap(worlds.cai_top_k))(jnp.arange(1, 60))
+    assert traced.tolist() == [worlds.cai_top_k(m) for m in range(1, 60)]
+    assert worlds.cai_top_k(10) == 2
+    assert worlds.cai_top_k(14) == 4
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_cai_scores_structure(dtype, key):
+    scores, mask = worlds.cai_scores(key, 10, 13, dtype)
+    assert scores.shape == mask.shape == (13,)
+    assert scores.dtype == dtype
+    assert mask.tolist() == [True] * 10 + [False] * 3
+    assert np.all(np.asarray(scores)[10:] == 0)
+    assert abs(float(scores.sum())) < 10 * jnp.finfo(dtype).eps
+    assert scores[0] == scores[1] > scores[2:10].max()
+    strengths = np.exp(scores[2:10] - scores[0])
+    assert np.all((strengths >= 0.2) & (strengths <= 0.7 + 1e-6))
+
+
+def test_cai_scores_do_not_depend_on_padding_or_tracing(key):
+    alone, _ = worlds.cai_scores(key, 10)
+    padded, _ = jax.jit(partial(worlds.cai_scores, max_items=17))(key, 10)
+    np.testing.assert_allclose(padded[:10], alone, rtol=0, atol=1e-15)
+
+
+def test_cai_scores_law():
+    """Kolmogorov-Smirnov at level 1e-6; rejects the neighbouring laws."""
+    scores = np.asarray(replicate(lambda key: worlds.cai_scores(key, 8)[0], 3000))
+    strengths = np.exp(scores[:, 2:] - scores[:, :1]).ravel()
+
+    def level(low, high):
+        return scipy.stats.kstest(strengths, "uniform", args=(low, high - low)).pvalue
+
+    assert level(0.2, 0.7) > 1e-6
+    assert level(0.2, 0.75) < 1e-6
+    assert level(0.15, 0.7) < 1e-6
+
+
+# --- tournaments ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("link", ["logistic", "normal", "laplace"])
+def test_tournament_is_the_naive_one(link, key):
+    scores = jnp.linspace(-1.0, 1.5, 7)
+    wins = worlds.tournament(key, scores, 0.6, link)
+    uniforms = np.asarray(jax.random.uniform(key, (21,)))
+    cdf = get_link(link).cdf
+    expected = reference.tournament_from_uniforms(uniforms, scores, 0.6, lambda x: float(cdf(x)))
+    assert isinstance(wins, WinCounts)
+    np.testing.assert_array_equal(wins.matrix, expected)
+
+
+def test_tournament_structure_and_dtype(key):
+    for dtype in (jnp.float32, jnp.float64):
+        scores = jnp.zeros(9, dtype)
+        every = worlds.tournament(key, scores, 1.0)
+        assert every.matrix.dtype == dtype
+        np.testing.assert_array_equal(every.comparisons, 1 - np.eye(9))
+        assert not worlds.tournament(key, scores, 0.0).matrix.any()
+        some = np.asarray(worlds.tournament(key, scores, 0.5).comparisons)
+        assert set(np.unique(some)) == {0.0, 1.0}
+
+
+def test_tournament_padding_changes_nothing(key):
+    scores = jnp.linspace(1.0, -1.0, 6)
+    alone = worlds.tournament(key, scores, 0.7)
+    mask = jnp.arange(10) < 6
+    padded = worlds.tournament(key, jnp.pad(scores, (0, 4)), 0.7, mask=mask)
+    np.testing.assert_array_equal(padded.matrix[:6, :6], alone.matrix)
+    assert padded.matrix.sum() == alone.matrix.sum()
+    assert padded.mask is not None
+    assert padded.mask.tolist() == mask.tolist()
+
+
+def test_tournament_law():
+    wins = replicate(lambda key: worlds.tournament(key, SCORES, 0.6).matrix)
+    upper = np.asarray(wins)[:, *UPPER].sum(0)
+    lower = np.asarray(wins).transpose(0, 2, 1)[:, *UPPER].sum(0)
+    chance = win_chances("logistic")
+    assert sigmas(upper, REPLICATES, 0.6 * chance) < SIGMAS
+    assert sigmas(lower, REPLICATES, 0.6 * (1 - chance)) < SIGMAS
+    assert sigmas(upper + lower, REPLICATES, 0.6) < SIGMAS
+    assert sigmas(upper + lower, REPLICATES, 0.63) > SIGMAS
+    assert sigmas(upper, REPLICATES, 0.6 * win_chances("normal")) > SIGMAS
+    assert sigmas(upper, REPLICATES, 0.6 * win_chances("logistic", 1.2 * SCORES)) > SIGMAS
+    games = np.asarray(wins + wins.transpose(0, 2, 1))[:, *UPPER]
+    correlation = np.corrcoef(games.T)[np.triu_indices(6, 1)]
+    assert np.max(np.abs(correlation)) < SIGMAS / np.sqrt(REPLICATES)
+
+
+def test_tournament_takes_a_probability_per_pair(key):
+    probability = jnp.zeros((4, 4)).at[0, 3].set(1.0).at[3, 0].set(1.0)
+    wins = worlds.tournament(key, SCORES, probability)
+    np.testing.assert_array_equal(wins.comparisons, probability)
+
+
+# --- repeated comparisons ------------------------------------------------------------------------
+
+
+def test_repeated_comparisons_structure(key):
+    wins = worlds.repeated_comparisons(key, SCORES.astype(jnp.float32), 25)
+    assert wins.matrix.dtype == jnp.float32
+    np.testing.assert_array_equal(wins.comparisons, 25 * (1 - np.eye(4)))
+    np.testing.assert_array_equal(wins.matrix, np.round(wins.matrix))
+    mask = jnp.arange(6) < 4
+    padded = worlds.repeated_comparisons(key, jnp.pad(SCORES, (0, 2)), 25, mask=mask)
+    assert padded.matrix[4:].sum() == padded.matrix[:, 4:].sum() == 0
+    np.testing.assert_array_equal(padded.comparisons[:4, :4], 25 * (1 - np.eye(4)))
+    assert not worlds.repeated_comparisons(key, SCORES, 0).matrix.any()
+
+
+@pytest.mark.parametrize("per_pair", [3, 100])
+def test_repeated_comparisons_law(per_pair):
+    """Mean and variance of Binomial(n, F); both samplers of jax.random.binomial."""
+    wins = replicate(lambda key: worlds.repeated_comparisons(key, SCORES, per_pair).matrix)
+    upper = np.asarray(wins)[:, *UPPER]
+    chance = win_chances("logistic")
+    assert sigmas(upper.sum(0), REPLICATES * per_pair, chance) < SIGMAS
+    assert sigmas(upper.sum(0), REPLICATES * per_pair, win_chances("laplace")) > SIGMAS
+    variance = per_pair * chance * (1 - chance)
+    kurtosis = 3 + (1 - 6 * chance * (1 - chance)) / variance
+    ratio = (upper.var(0) / variance - 1) / np.sqrt((kurtosis - 1) / REPLICATES)
+    assert np.max(np.abs(ratio)) < SIGMAS
+    wrong = (upper.var(0) / (per_pair * 0.25) - 1) / np.sqrt(2 / REPLICATES)
+    assert np.max(np.abs(wrong)) > SIGMAS
+
+
+# --- users ---------------------------------------------------------------------------------------
+
+
+def test_user_records_structure(key):
+    records = worlds.user_comparison_records(key, SCORES, 5, 3, max_users=8)
+    assert isinstance(records, Comparisons)
+    assert records.users.tolist() == [user for user in range(8) for _ in range(3)]
+    assert records.mask.tolist() == [True] * 15 + [False] * 9
+    assert not records.tied.any()
+    assert (records.winners != records.losers).all()
+    wins = worlds.user_comparisons(key, SCORES.astype(jnp.float32), 5, 3, max_users=8)
+    assert wins.matrix.dtype == jnp.float32
+    assert wins.matrix.sum() == 15
+
+
+def test_user_counts_are_the_naive_ones(key):
+    records = worlds.user_comparison_records(key, SCORES, 20, 4, max_users=30)
+    wins = worlds.user_comparisons(key, SCORES, 20, 4, max_users=30)
+    expected = reference.count_comparisons(records.winners, records.losers, records.mask, 4)
+    np.testing.assert_array_equal(wins.matrix, expected)
+
+
+def test_user_padding_changes_nothing(key):
+    alone = worlds.user_comparisons(key, SCORES, 6, 5)
+    padded = jax.jit(partial(worlds.user_comparisons, comparisons_per_user=5, max_users=11))(
+        key, SCORES, 6
+    )
+    np.testing.assert_array_equal(padded.matrix, alone.matrix)
+
+
+def test_users_compare_real_items_only(key):
+    mask = jnp.array([False, True, False, True, True])
+    wins = worlds.user_comparisons(key, jnp.zeros(5), 200, 2, mask=mask)
+    assert wins.matrix.sum() == 400
+    met = np.asarray(wins.comparisons) > 0
+    np.testing.assert_array_equal(met, np.outer(mask, mask) & ~np.eye(5, dtype=bool))
+    nobody = worlds.user_comparisons(key, jnp.zeros(5), 200, 2, mask=jnp.arange(5) < 1)
+    assert nobody.matrix.sum() == 0
+
+
+def test_user_comparisons_law():
+    """Pairs uniform (chi-square at level 1e-6), answers by F, users independent."""
+    users = 40_000
+    mask = jnp.array([True, True, False, True, True])
+    scores = jnp.insert(SCORES, 2, 5.0)
+    wins = worlds.user_comparisons(jax.random.key(3), scores, users, 3, mask=mask)
+    matrix = np.delete(np.delete(np.asarray(wins.matrix), 2, 0), 2, 1)
+    games = (matrix + matrix.T)[UPPER]
+    assert games.sum() == 3 * users
+    assert scipy.stats.chisquare(games).pvalue > 1e-6
+    skewed = games.sum() * np.array([1.1, 1, 1, 1, 1, 0.9]) / 6
+    assert scipy.stats.chisquare(games, skewed).pvalue < 1e-6
+    assert sigmas(matrix[UPPER], games, win_chances("logistic")) < SIGMAS
+    assert sigmas(matrix[UPPER], games, win_chances("normal")) > SIGMAS
+    records = worlds.user_comparison_records(jax.random.key(3), scores, users, 3, mask=mask)
+    place = np.asarray(records.winners * 5 + records.losers).reshape(users, 3)
+    same = (place[:, 0] == place[:, 1]).sum()
+    chance = float(((np.asarray(wins.matrix) / wins.matrix.sum()) ** 2).sum())
+    assert sigmas(same, users, chance) < SIGMAS
+
+
+# --- arguments -----------------------------------------------------------------------------------
+
+
+def test_generators_run_under_vmap_with_traced_sizes():
+    def generator(key, num_items, num_users):
+        scores, mask = worlds.cai_scores(key, num_items, 9)
+        wins = worlds.user_comparisons(key, scores, num_users, 2, mask=mask, max_users=7)
+        return mask.sum(), wins.matrix.sum()
+
+    keys = jax.random.split(jax.random.key(0), 3)
+    items, games = jax.vmap(generator)(keys, jnp.array([4, 6, 9]), jnp.array([1, 3, 7]))
+    assert items.tolist() == [4, 6, 9]
+    assert games.tolist() == [2, 6, 14]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda k: worlds.cai_scores(k, 0), "num_items must be between 1"),
+        (lambda k: worlds.cai_scores(k, 9, 8), "max_items=8, got 9"),
+        (lambda k: jax.jit(worlds.cai_scores)(k, 9), "is traced: give the padded size max_items"),
+        (lambda k: worlds.tournament(k, SCORES, 1.5), "probability must lie in"),
+        (lambda k: worlds.tournament(k, SCORES, np.ones(3)), "scalar or a matrix"),
+        (lambda k: worlds.tournament(k, SCORES[:1]), "m >= 2"),
+        (lambda k: worlds.tournament(k, SCORES, link="cubic"), "cubic"),
+        (lambda k: worlds.repeated_comparisons(k, SCORES, -1), "whole number"),
+        (lambda k: worlds.repeated_comparisons(k, SCORES, 2.5), "whole number"),
+        (lambda k: worlds.user_comparisons(k, SCORES, 0), "num_users must be between 1"),
+        (lambda k: worlds.user_comparisons(k, SCORES, 3, 0), "comparisons_per_user"),
+        (lambda k: worlds.user_comparisons(k, jnp.zeros(50_000), 3), "46,340"),
+    ],
+)
+def test_arguments_are_checked(call, message, key):
+    with pytest.raises(ValueError, match=message):
+        call(key)
