@@ -1,10 +1,9 @@
 r"""The negative log-likelihood of comparisons, ridged and tilted, with its derivatives.
 
-.. math:: f(θ) = \frac{1}{S}\Bigl(-\sum_{ij} W_{ij} \log F(θ_i - θ_j) + \tfrac{γ}{2}‖θ‖² + wᵀθ + \tfrac{g}{2m}(1ᵀθ)²\Bigr)
+.. math:: f(θ) = \frac{1}{S}\Bigl(-\sum_{ij} W_{ij} \log F(θ_i - θ_j) + \tfrac{γ}{2}‖θ‖² + wᵀθ\Bigr) + \frac{(1ᵀθ)²}{2m}
 
-S is the mean degree, so that gradients are of order one; the gauge term g fixes Σθ = 0 without moving the
-differences, because the likelihood does not see a shift (with noise w, the shift is what w leaves it at, and
-estimators centre their result).
+S is the mean degree, so that gradients are of order one. The last term holds the shift, which the likelihood does
+not see, near 0 without moving any difference; estimators centre their result.
 """
 
 from __future__ import annotations
