@@ -95,13 +95,15 @@ def error_curves(
             axis.set_title((panel_titles or {}).get(value, default), fontsize=10)
         _style(axis, log_x, log_y)
     if group is not None:
+        banded = any(math.isfinite(row.get("standard_error", math.nan)) for row in rows)
+        bands = f" (bands: ± {_BAND:g} standard errors)" if banded else ""
         handles = {}
         for axis in axes.flat:
             handles.update(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
         figure.legend(
             list(handles.values()),
             list(handles),
-            title=f"{group_label or _spelled(group)} (bands: ± {_BAND:g} standard errors)",
+            title=(group_label or _spelled(group)) + bands,
             loc="outside lower center",
             ncols=min(len(handles), 2 * wide),
             frameon=False,

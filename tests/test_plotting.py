@@ -65,7 +65,9 @@ def test_curves_are_sorted_and_bands_are_two_standard_errors(curves):
 
 def test_every_curve_looks_different_in_colour_and_in_print():
     rows = [{"x": x, "mean": g, "kind": g} for g in range(8) for x in (0, 1)]
-    axis = plotting.error_curves(rows, "x", group="kind").axes[0]
+    figure = plotting.error_curves(rows, "x", group="kind")
+    axis = figure.axes[0]
+    assert figure.legends[0].get_title().get_text() == "kind"
     lines = axis.get_lines()
     assert len({line.get_color() for line in lines[:7]}) == 7
     assert len({line.get_marker() for line in lines[:7]}) == 7
