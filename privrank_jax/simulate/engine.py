@@ -290,10 +290,11 @@ def _trace(
             key, columns, *_pairs(0, 1, 1, 1)
         )
     except (jax.errors.ConcretizationTypeError, TypeError) as error:
-        error.add_note(
-            f"Study {study.name!r}: parameters {sorted(columns)} are traced; name those that shape "
-            "the program in `static`."
-        )
+        if "concrete" in str(error) or "racer" in str(error):
+            error.add_note(
+                f"Study {study.name!r}: parameters {sorted(columns)} are traced; name those that "
+                "shape the program in `static`."
+            )
         raise
     if not isinstance(shapes, dict) or not shapes:
         raise ValueError(f"the trial of {study.name!r} must return a dict of metrics with an entry")

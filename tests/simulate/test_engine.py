@@ -304,6 +304,9 @@ def test_a_traced_shape_says_what_to_do():
     with pytest.raises(TypeError) as caught:
         run(jax.random.key(0), Study("s", trial, grid(size=(3,))), 2)
     assert any("`static`" in note for note in caught.value.__notes__)
+    with pytest.raises(TypeError) as other:
+        run(jax.random.key(0), Study("s", lambda key, parameters: len(5), grid(size=(3,))), 2)
+    assert not any("`static`" in note for note in getattr(other.value, "__notes__", ()))
 
 
 def test_grid_is_the_product():
