@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from privrank_jax.comparisons import WinCounts
+from privrank_jax.comparisons import WinCounts, WinEdges
 
 Array = jax.Array
 
@@ -45,6 +46,22 @@ def connectivity(wins: WinCounts) -> tuple[Array, Array]:
     below = _fixed_point(lambda seen: seen | jnp.any(beats & seen[:, None], axis=0), roots)
     above = _fixed_point(lambda seen: seen | jnp.any(beats & seen[None, :], axis=1), roots)
     return jnp.sum(roots).astype(jnp.int32), jnp.any(mask & ~(below & above))
+
+
+def edge_connectivity(edges: WinEdges) -> tuple[int, bool]:
+    """:func:`connectivity` of an edge list, on the host (a search of the graph, not traceable)."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    first, second = np.asarray(edges.first), np.asarray(edges.second)
+    first_won, second_won = np.asarray(edges.first_wins) > 0, np.asarray(edges.second_wins) > 0
+    above = np.concatenate([first[first_won], second[second_won]])
+    below = np.concatenate([second[first_won], first[second_won]])
+    shape = (edges.num_items, edges.num_items)
+    beats = coo_matrix((np.ones(above.size, np.int8), (above, below)), shape).tocsr()
+    components, _ = connected_components(beats, directed=False)
+    strong, _ = connected_components(beats, directed=True, connection="strong")
+    return int(components), bool(strong > components)
 
 
 def _fixed_point(step: Callable[[Array], Array], start: Array) -> Array:

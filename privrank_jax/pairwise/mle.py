@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from privrank_jax._validate import check_nonnegative
+from privrank_jax._validate import check_nonnegative, is_traced
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.graph import connectivity
+from privrank_jax.pairwise.graph import connectivity, edge_connectivity
 from privrank_jax.pairwise.likelihood import (
     DenseObjective,
     EdgeObjective,
@@ -45,8 +45,9 @@ class FitDiagnostics:
         gradient_norm: ℓ_∞ norm of the gradient, in units of the mean number of comparisons per item.
         steps: iterations, int32.
         code: 0 converged, 1 stalled at the dtype's precision, 2 out of steps, 3 not finite.
-        components: connected components of the comparison graph, int32 (``None`` where not computed).
-        separated: True if no finite maximum exists without a ridge (``None`` where not computed).
+        components: connected components of the comparison graph, int32 (``None`` where not computed:
+            private fits, and edge lists under ``jit``).
+        separated: True if no finite maximum exists without a ridge (``None`` likewise).
     """
 
     gradient_norm: Array
@@ -99,7 +100,14 @@ def mle(
     link = get_link(link)
     check_nonnegative("ridge", ridge)
     if isinstance(wins, WinEdges):
-        return _mle_sparse(wins, ridge, link, optimizer, tolerance, max(max_steps, 500))
+        estimate = _mle_sparse(wins, ridge, link, optimizer, tolerance, max(max_steps, 500))
+        if is_traced(wins, ridge):
+            return estimate
+        components, separated = edge_connectivity(wins)
+        diagnostics = dataclasses.replace(
+            estimate.diagnostics, components=components, separated=separated
+        )
+        return dataclasses.replace(estimate, diagnostics=diagnostics)
     return _mle_dense(wins, ridge, link, optimizer, tolerance, max_steps)
 
 
