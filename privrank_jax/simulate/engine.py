@@ -31,6 +31,7 @@ from privrank_jax.simulate.result import RESERVED, Moments, Row, StudyResult
 Trial = Callable[[jax.Array, dict[str, Any]], Mapping[str, Any]]
 
 MAX_BATCH = 16_384  # when memory would allow more: batched loops wait for their slowest replicate
+CPU_WORKING_SET = 1 << 24  # bytes that a default batch aims at on a CPU: larger ones miss the cache
 HEADROOM = 2  # the estimate assumes program order; XLA on a CPU schedules for concurrency instead
 DEFAULT_MEMORY_LIMIT = 1 << 30
 
@@ -122,7 +123,8 @@ def run(
         study: what to run.
         replicates: replicates of each cell, below 2³².
         batch_size: at most this many (cell, replicate) pairs at once; by default as many as the
-            memory limit allows, up to ``MAX_BATCH``. Shortened to make batches equally full.
+            memory limit allows, up to ``MAX_BATCH`` and, on a CPU, ``CPU_WORKING_SET`` bytes.
+            Shortened to make batches equally full.
         memory_limit: bytes of device memory for arguments, intermediate values and results.
         progress: show a progress bar (rich).
 
@@ -181,7 +183,10 @@ def _compile(
     estimate = peak_bytes(closed) - fixed
     total = len(indices) * replicates
     fitting = (memory_limit - fixed) // (HEADROOM * max(estimate, 1))
-    size = max(1, min(total, fitting, MAX_BATCH if batch_size is None else batch_size))
+    if batch_size is None:
+        roomy = jax.default_backend() != "cpu"
+        batch_size = MAX_BATCH if roomy else min(MAX_BATCH, CPU_WORKING_SET // max(estimate, 1))
+    size = max(1, min(total, fitting, batch_size))
     compilations = 0
     while True:
         size = -(-total // -(-total // size))  # as many batches, equally full
