@@ -5,10 +5,13 @@ Plain loops over plain numbers, no JAX. Each section names the module that it mi
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
+import scipy.optimize
 import scipy.special
+import scipy.stats
 
 # --- rankings, metrics ---------------------------------------------------------------------------
 
@@ -112,3 +115,112 @@ def mean_and_error(values):
     mean = math.fsum(finite) / len(finite)
     variance = math.fsum((value - mean) ** 2 for value in finite) / (len(finite) - 1)
     return mean, math.sqrt(variance / len(finite)), len(values) - len(finite)
+
+
+# --- privacy, perturbed MLE, questionnaires ------------------------------------------------------
+
+
+def gaussian_delta(scale, sensitivity, epsilon):
+    """δ at ε of the Gaussian mechanism (Balle and Wang 2018, Theorem 8)."""
+    ratio = sensitivity / scale
+    first = scipy.special.ndtr(ratio / 2 - epsilon / ratio)
+    return first - math.exp(epsilon + scipy.special.log_ndtr(-ratio / 2 - epsilon / ratio))
+
+
+def gaussian_scale(sensitivity, epsilon, delta):
+    """Root in log σ of the above, by Brent's method."""
+    root = scipy.optimize.brentq(
+        lambda log_scale: (
+            math.log(max(gaussian_delta(math.exp(log_scale), 1.0, epsilon), 1e-300))
+            - math.log(delta)
+        ),
+        -8.0,
+        12.0,
+        xtol=1e-14,
+    )
+    return sensitivity * math.exp(root)
+
+
+def perturbed_objective(theta, wins, tilt, gamma, name):
+    """Value and gradient of the perturbed negative log-likelihood, one comparison pair at a time."""
+    items = len(theta)
+    value = 0.5 * gamma * sum(t * t for t in theta) + sum(w * t for w, t in zip(tilt, theta))
+    gradient = [gamma * theta[i] + tilt[i] for i in range(items)]
+    for i in range(items):
+        for j in range(items):
+            if wins[i][j] > 0:
+                _, log_cdf, score, _ = link(name, theta[i] - theta[j])
+                value -= wins[i][j] * log_cdf
+                gradient[i] -= wins[i][j] * score
+                gradient[j] += wins[i][j] * score
+    return value, np.array(gradient)
+
+
+def perturbed_mle(wins, tilt, gamma, name="logistic"):
+    """The minimiser, not centred, by SciPy's BFGS and a root search from where it stops."""
+    wins = np.asarray(wins, float)
+    found = scipy.optimize.minimize(
+        perturbed_objective, np.zeros(len(wins)), (wins, tilt, gamma, name), jac=True, tol=1e-10
+    )
+    root = scipy.optimize.root(
+        lambda theta: perturbed_objective(theta, wins, tilt, gamma, name)[1], found.x, tol=1e-13
+    )
+    return root.x if root.success else found.x
+
+
+def perturbed_mle_log_density(theta, wins, scale, gamma, name="logistic", noise="laplace"):
+    """log p_w(w) + log det H at one θ, by loops."""
+    items = len(theta)
+    w = [-gamma * theta[i] for i in range(items)]
+    hessian = gamma * np.eye(items)
+    for i in range(items):
+        for j in range(items):
+            if i != j:
+                _, _, score, curvature = link(name, theta[i] - theta[j])
+                w[i] += wins[i][j] * score
+                w[j] -= wins[i][j] * score
+                hessian[i, i] += wins[i][j] * curvature
+                hessian[j, j] += wins[i][j] * curvature
+                hessian[i, j] -= wins[i][j] * curvature
+                hessian[j, i] -= wins[i][j] * curvature
+    distribution = scipy.stats.laplace if noise == "laplace" else scipy.stats.norm
+    log_noise = sum(distribution.logpdf(x, scale=scale) for x in w)
+    return log_noise + math.log(np.linalg.det(hessian))
+
+
+def max_cut(pairs, num_items):
+    """Largest number of pairs with one item on each side, over all 2^m sides."""
+    best = 0
+    for sides in itertools.product((0, 1), repeat=num_items):
+        best = max(best, sum(sides[i] != sides[j] for i, j in pairs))
+    return best
+
+
+def questionnaire_totals(pairs, num_items):
+    """Win totals of every way to answer: i wins, j wins, tie, no answer; with the set answered."""
+    answers = []
+    for pattern in itertools.product("ijt-", repeat=len(pairs)):
+        totals = [0.0] * num_items
+        for answer, (i, j) in zip(pattern, pairs):
+            if answer in "it":
+                totals[i] += 1.0 if answer == "i" else 0.5
+            if answer in "jt":
+                totals[j] += 1.0 if answer == "j" else 0.5
+        answers.append((tuple(answer != "-" for answer in pattern), tuple(totals)))
+    return answers
+
+
+def questionnaire_sensitivity(pairs, num_items, adjacency, order):
+    """Largest distance (ℓ₁ or ℓ₂) between the totals of two neighbouring answer patterns."""
+    answers = questionnaire_totals(pairs, num_items)
+    if adjacency == "add-remove":
+        return max(float(np.linalg.norm(totals, order)) for _, totals in answers)
+    groups = {}
+    for answered, totals in answers:
+        groups.setdefault(answered if adjacency == "flip" else None, set()).add(totals)
+    worst = 0.0
+    for group in groups.values():
+        points = np.array(sorted(group))
+        for point in points:
+            worst = max(worst, float(np.linalg.norm(points - point, order, axis=1).max()))
+    return worst
