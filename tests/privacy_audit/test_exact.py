@@ -1,0 +1,428 @@
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.stats
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.links import get_link
+from privrank_jax.pairwise import noisy_counts, perturbed_mle
+from privrank_jax.privacy.calibration import gamma_floor, objective_perturbation
+from privrank_jax.privacy_audit import (
+    largest_loss,
+    noisy_totals_loss,
+    perturbed_mle_log_density,
+    perturbed_mle_privacy_loss,
+    top_item_log_probability,
+    top_item_loss,
+)
+from tests import reference
+from tests.privacy_audit.search import unit_contents, worst_loss
+
+ADJACENCIES = ("flip", "replace", "add-remove")
+LINKS = ("logistic", "laplace")
+# What rounding may add to a loss of ε.
+ROUNDING = 1 + 1e-9
+
+
+def counts(size, *rows):
+    """``(m, m)`` wins from ``(winner, loser, times)``."""
+    matrix = np.zeros((size, size))
+    for winner, loser, times in rows:
+        matrix[winner, loser] += times
+    return WinCounts.from_matrix(matrix)
+
+
+def calibrated(link, adjacency, comparisons, epsilon, gamma=None, calibration="tight"):
+    scale, gamma = objective_perturbation(
+        get_link(link),
+        epsilon=epsilon,
+        adjacency=adjacency,
+        comparisons=comparisons,
+        gamma=gamma,
+        calibration=calibration,
+        unit="comparison" if comparisons == 1 else "user",
+    )
+    return float(scale), float(gamma)
+
+
+# --- the density ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("link", LINKS)
+def test_density_is_the_naive_one(link, noise):
+    rng = np.random.default_rng(1)
+    matrix = rng.integers(0, 5, (5, 5)) * (1 - np.eye(5))
+    thetas = 2 * rng.standard_normal((6, 5))
+    ours = jax.vmap(
+        lambda theta: perturbed_mle_log_density(
+            theta, WinCounts.from_matrix(matrix), noise_scale=1.7, gamma=0.6, link=link, noise=noise
+        )
+    )(thetas)
+    naive = [reference.perturbed_mle_log_density(t, matrix, 1.7, 0.6, link, noise) for t in thetas]
+    np.testing.assert_allclose(ours, naive, rtol=1e-11)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("link", LINKS)
+def test_density_integrates_to_one(link, noise):
+    """Two items, in mean and difference of the scores; the mean carries no likelihood.
+
+    The kink of the Laplace link, at difference 0, falls between two points of the grid.
+    """
+    wins = counts(2, (0, 1, 3), (1, 0, 1))
+    mean, difference = np.linspace(-60, 60, 1201), np.linspace(-40, 40, 4000)
+    density = jax.jit(
+        jax.vmap(
+            jax.vmap(
+                lambda c, u: jnp.exp(
+                    perturbed_mle_log_density(
+                        jnp.array([c + u / 2, c - u / 2]),
+                        wins,
+                        noise_scale=2.0,
+                        gamma=0.9,
+                        link=link,
+                        noise=noise,
+                    )
+                ),
+                (None, 0),
+            ),
+            (0, None),
+        )
+    )(mean, difference)
+    total = scipy.integrate.trapezoid(scipy.integrate.trapezoid(density, difference), mean)
+    assert total == pytest.approx(1.0, abs=2e-3)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_density_is_that_of_the_estimator(link, key):
+    """KS test of θ̃₀ - θ̃₁ over 20,000 keys; false-alarm rate 1e-6, and a scale 15 % off is rejected."""
+    wins, gamma, draws = counts(2, (0, 1, 3), (1, 0, 1)), 30.0, 20_000
+    scale, _ = calibrated(link, "flip", 1, 1.0, gamma)
+    fits = jax.vmap(
+        lambda k: perturbed_mle(k, wins, 1.0, adjacency="flip", link=link, gamma=gamma).value
+    )(jax.random.split(key, draws))
+    sample = np.asarray(fits[:, 0] - fits[:, 1])
+    # The noise scale and curvature of the problem, on a grid that holds all but 1e-6 of the mass.
+    difference, mean = np.linspace(-4, 4, 1600), np.linspace(-2, 2, 801)
+
+    def distance(assumed_scale):
+        def density(c, u):
+            theta = jnp.array([c + u / 2, c - u / 2])
+            return jnp.exp(
+                perturbed_mle_log_density(
+                    theta, wins, noise_scale=assumed_scale, gamma=gamma, link=link
+                )
+            )
+
+        grid = jax.vmap(jax.vmap(density, (None, 0)), (0, None))(mean, difference)
+        marginal = scipy.integrate.trapezoid(np.asarray(grid), mean, axis=0)
+        cdf = scipy.integrate.cumulative_trapezoid(marginal, difference, initial=0.0)
+        assert cdf[-1] == pytest.approx(1.0, abs=1e-3)
+        return scipy.stats.ks_1samp(sample, lambda x: np.interp(x, difference, cdf)).pvalue
+
+    assert distance(scale) > 1e-6
+    assert distance(0.85 * scale) < 1e-6
+
+
+def test_density_ignores_padding_and_follows_the_dtype():
+    wins = counts(3, (0, 1, 4), (2, 1, 1), (1, 0, 2))
+    padded = np.zeros((5, 5))
+    padded[:3, :3] = wins.matrix
+    mask = np.array([True] * 3 + [False] * 2)
+    settings = {"noise_scale": 2.0, "gamma": 1.5}
+    theta = np.array([0.3, -1.0, 0.4])
+    alone = perturbed_mle_log_density(theta, wins, **settings)
+    within = perturbed_mle_log_density(
+        np.append(theta, [7.0, -3.0]), WinCounts.from_matrix(padded, mask), **settings
+    )
+    assert within == pytest.approx(float(alone), rel=1e-14)
+    single = perturbed_mle_log_density(
+        theta, WinCounts.from_matrix(np.asarray(wins.matrix, np.float32)), **settings
+    )
+    assert single.dtype == np.float32
+    assert float(single) == pytest.approx(float(alone), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"gamma": 0.0}, "gamma must be positive"),
+        ({"noise_scale": 0.0}, "noise_scale must be positive"),
+        ({"noise_scale": np.inf}, "noise_scale must be finite"),
+        ({"noise": "cauchy"}, "noise must be one of"),
+        ({"link": "probit"}, "unknown link"),
+    ],
+)
+def test_density_refuses_bad_arguments(changed, message):
+    settings = {"noise_scale": 1.0, "gamma": 1.0} | changed
+    with pytest.raises(ValueError, match=message):
+        perturbed_mle_log_density([0.0, 0.0], counts(2, (0, 1, 1)), **settings)
+
+
+# --- ε is never exceeded -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("comparisons", [1, 3])
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("link", LINKS)
+def test_no_loss_above_epsilon(link, adjacency, comparisons):
+    """γ at its floor (0.05 where there is none), by default, and far above."""
+    for epsilon in (0.5, 3.0):
+        floor = float(
+            gamma_floor(
+                get_link(link),
+                epsilon=epsilon,
+                adjacency=adjacency,
+                comparisons=comparisons,
+                noise="laplace",
+            )
+        )
+        for gamma in (max(floor, 0.05), None, 10 * max(floor, 0.3)):
+            scale, ridge = calibrated(link, adjacency, comparisons, epsilon, gamma)
+            worst = worst_loss(
+                link=link,
+                adjacency=adjacency,
+                comparisons=comparisons,
+                noise_scale=scale,
+                gamma=ridge,
+            )
+            assert worst <= epsilon * ROUNDING, (epsilon, gamma)
+            assert worst >= 0.8 * epsilon, "the search has lost its power"
+
+
+@pytest.mark.parametrize("comparisons", [1, 3])
+@pytest.mark.parametrize("link", LINKS)
+def test_published_calibration_is_sound_but_loose(link, comparisons):
+    for adjacency in ADJACENCIES:
+        scale, gamma = calibrated(link, adjacency, comparisons, 1.0, calibration="published")
+        worst = worst_loss(
+            link=link,
+            adjacency=adjacency,
+            comparisons=comparisons,
+            noise_scale=scale,
+            gamma=gamma,
+        )
+        assert worst <= 1.0
+        if link == "logistic" and comparisons == 1:
+            assert worst <= 0.8
+
+
+# --- a wrong calibration is caught by the same search --------------------------------------------
+
+
+@pytest.mark.parametrize("comparisons", [1, 3])
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_search_rejects_five_percent_less_noise(adjacency, comparisons):
+    scale, gamma = calibrated("logistic", adjacency, comparisons, 3.0)
+    worst = worst_loss(
+        link="logistic",
+        adjacency=adjacency,
+        comparisons=comparisons,
+        noise_scale=0.95 * scale,
+        gamma=gamma,
+    )
+    assert worst > 3.0 * ROUNDING
+
+
+def test_search_rejects_the_scale_of_flips_under_replacement():
+    scale, _ = calibrated("logistic", "flip", 1, 1.0)
+    worst = worst_loss(
+        link="logistic", adjacency="replace", comparisons=1, noise_scale=scale, gamma=4.0
+    )
+    assert worst > 1.9
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
+def test_search_rejects_a_ridge_below_the_floor(adjacency):
+    """γ < λ: a new comparison that is not saturated has gradient and curvature to spend."""
+    scale, floor = calibrated("logistic", adjacency, 1, 0.5, None)
+    assert floor == pytest.approx(scale)
+    for share in (0.8, 0.25):
+        worst = worst_loss(
+            link="logistic",
+            adjacency=adjacency,
+            comparisons=1,
+            noise_scale=scale,
+            gamma=share * floor,
+        )
+        assert worst > 0.5 * ROUNDING
+
+
+@pytest.mark.parametrize("comparisons", [1, 3])
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_search_rejects_a_forgotten_log_determinant(adjacency, comparisons):
+    """Laplace link: the noise term alone already uses ε."""
+    gradient = {"flip": 4.0, "replace": 4.0, "add-remove": 2.0}[adjacency] * comparisons
+    _, gamma = calibrated("laplace", adjacency, comparisons, 1.0)
+    worst = worst_loss(
+        link="laplace",
+        adjacency=adjacency,
+        comparisons=comparisons,
+        noise_scale=gradient / 1.0,
+        gamma=gamma,
+    )
+    assert worst > 1.1
+
+
+# --- each tight calibration is attained ----------------------------------------------------------
+
+
+def logistic_instance(adjacency, comparisons, gamma):
+    """Output, and two neighbours whose loss there is the calibration's whole ε.
+
+    * flip: two items, θ = (-t, t), the unit says L times "0 beats 1" or the opposite. -γθ = (γt, -γt)
+      sets the signs of w for γt > L, every answer moves ‖w‖₁ by 2 in one direction, and the Hessian stays.
+    * add-remove: the same two items far apart; the added upset "0 beats 1" has gradient 1, curvature 0.
+    * replace: four items on a ladder θ = (-3t, -t, t, 3t). "1 beats 2" becomes "0 beats 3": both upsets,
+      both saturated. For 0 and 3, -γθ already has the sign that makes the upset enlarge ‖w‖₁. For 1 and 2
+      it must shrink it, so the sign has to be turned: k > γt + L further saturated upsets "0 beats 1" and
+      "2 beats 3", common to both neighbours, do that, with no curvature of their own. (With one comparison
+      per pair it takes some forty items to supply those k upsets; repeated pairs need four items.)
+    """
+    if adjacency == "flip":
+        t = (comparisons + 1) / gamma
+        return (
+            np.array([-t, t]),
+            counts(2, (1, 0, comparisons)),
+            counts(2, (0, 1, comparisons)),
+        )
+    if adjacency == "add-remove":
+        return np.array([-10.0, 10.0]), counts(2), counts(2, (0, 1, comparisons))
+    t = 6.0
+    k = np.ceil(gamma * t) + comparisons + 1
+    common = [(0, 1, k), (2, 3, k)]
+    return (
+        t * np.array([-3.0, -1.0, 1.0, 3.0]),
+        counts(4, *common, (1, 2, comparisons)),
+        counts(4, *common, (0, 3, comparisons)),
+    )
+
+
+def laplace_instance(adjacency, comparisons):
+    """The same for the Laplace link, whose score is exactly 1 and whose curvature is 0 for x < 0, and whose
+    curvature jumps to κ₂ at 0: L pairs at x = ±h, h → 0, so that the determinant lemma is attained L times.
+
+    In each pair (i, j), θ_j - θ_i = 2h, "i beats j" k times (at 0-, no curvature) sets the sign of w; the
+    unit then says "j beats i" (at 0+: gradient 1, curvature 2) and shrinks ‖w‖₁.
+    """
+    h, k = 1e-13, 2.0
+    pairs = [(2 * pair, 2 * pair + 1) for pair in range(comparisons)]
+    size = 2 * comparisons + 2
+    theta = np.array([-h, h] * comparisons + [-1.0, 1.0])
+    common = [(i, j, k) for i, j in pairs]
+    sharp = counts(size, *common, *((j, i, 1) for i, j in pairs))
+    other = {
+        "flip": [(i, j, 1) for i, j in pairs],
+        "add-remove": [],
+        # an upset between the two items that are far apart: -γθ gives the sign
+        "replace": [(size - 2, size - 1, comparisons)],
+    }[adjacency]
+    return theta, sharp, counts(size, *common, *other)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@pytest.mark.parametrize("comparisons", [1, 3])
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("link", LINKS)
+def test_tight_calibration_is_attained(link, adjacency, comparisons, epsilon):
+    scale, gamma = calibrated(link, adjacency, comparisons, epsilon)
+    if link == "logistic":
+        theta, wins, neighbour = logistic_instance(adjacency, comparisons, gamma)
+    else:
+        theta, wins, neighbour = laplace_instance(adjacency, comparisons)
+    loss = perturbed_mle_privacy_loss(
+        theta, wins, neighbour, noise_scale=scale, gamma=gamma, link=link
+    )
+    assert 0.99 * epsilon <= float(loss) <= epsilon * ROUNDING
+
+
+def test_largest_loss_takes_both_directions():
+    wins = counts(2, (0, 1, 1))
+    neighbours = np.stack([counts(2, (1, 0, 1)).matrix, wins.matrix])
+    thetas = np.array([[-2.0, 2.0], [0.0, 0.0], [2.0, -2.0]])
+    settings = {"noise_scale": 2.0, "gamma": 1.0}
+    each = [
+        perturbed_mle_privacy_loss(theta, wins, WinCounts.from_matrix(other), **settings)
+        for theta in thetas
+        for other in neighbours
+    ]
+    assert float(min(each)) == pytest.approx(-float(max(each)))
+    assert float(largest_loss(thetas, wins, neighbours, **settings)) == pytest.approx(1.0)
+
+
+# --- noisy counts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize(("unit", "comparisons"), [("comparison", 1), ("user", 3)])
+def test_noisy_totals_lose_exactly_epsilon(unit, comparisons, adjacency, key):
+    """All contents of one unit, three items; the rest of the data cancels."""
+    contents, groups = unit_contents(3, comparisons)
+    result = noisy_counts(
+        key, counts(3), 0.7, unit=unit, adjacency=adjacency, comparisons_per_user=comparisons
+    )
+    scale = result.diagnostics["noise_scale"]
+    loss = jax.jit(lambda a, b: noisy_totals_loss(WinCounts(a), WinCounts(b), noise_scale=scale))
+    chosen = range(len(contents))
+    pairs = np.array(
+        [
+            (a, b)
+            for a, b in itertools.combinations(chosen, 2)
+            if adjacency == "replace"
+            or (adjacency == "add-remove" and a == 0)
+            or (adjacency == "flip" and groups[a] == groups[b])
+        ]
+    )
+    largest = float(jax.vmap(loss)(contents[pairs[:, 0]], contents[pairs[:, 1]]).max())
+    assert largest == pytest.approx(0.7, rel=1e-12)
+
+
+@pytest.mark.parametrize("gap", [-40.0, -3.0, -0.2, 0.0, 1.5, 12.0])
+def test_top_item_probability_is_the_integral(gap):
+    direct, _ = scipy.integrate.quad(
+        lambda z: (
+            scipy.stats.laplace.pdf(z, scale=2.0) * scipy.stats.laplace.cdf(gap + z, scale=2.0)
+        ),
+        -120,
+        120,
+        points=sorted({0.0, -gap}),
+        epsabs=1e-18,
+        epsrel=1e-10,
+    )
+    assert float(jnp.exp(top_item_log_probability(gap, 2.0))) == pytest.approx(direct, rel=1e-8)
+
+
+def test_top_item_catches_the_published_scale_of_users(key):
+    """Cai, Algorithm 3: a user of two items, L answers reversed, moves the gap by 2L."""
+    epsilon, comparisons = 0.5, 6
+    gaps = np.linspace(-4000.0, 4000.0, 8001)
+    worst = {}
+    for calibration in ("published", "tight"):
+        result = noisy_counts(
+            key,
+            counts(2),
+            epsilon,
+            unit="user",
+            adjacency="replace",
+            comparisons_per_user=comparisons,
+            calibration=calibration,
+        )
+        losses = top_item_loss(gaps, gaps - 2 * comparisons, result.diagnostics["noise_scale"])
+        worst[calibration] = float(losses.max())
+        assert worst[calibration] <= float(result.guarantee.epsilon) * ROUNDING
+    assert worst["published"] >= 1.9 * epsilon
+    assert 0.99 * epsilon <= worst["tight"] <= epsilon * ROUNDING
+
+
+def test_top_item_under_add_remove_is_sound_at_the_published_scale():
+    """Adding a user moves the gap by at most L: the printed L/ε fits this adjacency."""
+    gaps = np.linspace(-4000.0, 4000.0, 8001)
+    worst = float(top_item_loss(gaps, gaps - 6, 6 / 0.5).max())
+    assert 0.99 * 0.5 <= worst <= 0.5 * ROUNDING
