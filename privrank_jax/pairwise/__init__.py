@@ -3,17 +3,44 @@
 from privrank_jax.pairwise.minimise import minimise
 from privrank_jax.pairwise.mle import FitDiagnostics, mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
-from privrank_jax.pairwise.perturbed_mle import PerturbedFit, perturbed_mle
+from privrank_jax.pairwise.one_shot import one_shot_top_k
+from privrank_jax.pairwise.perturbed_mle import PerturbedFit, perturbed_mle, scores_from_totals
 from privrank_jax.pairwise.questionnaire import max_cut, questionnaire_sensitivity
+from privrank_jax.pairwise.rank_centrality import rank_centrality
+from privrank_jax.pairwise.rates import (
+    average_win_probability,
+    edge_lower_bound,
+    edge_rate,
+    theorem_conditions,
+    top_k_gap,
+    top_k_threshold,
+    user_rate,
+)
+from privrank_jax.pairwise.score_attack import score_attack, score_attack_bound
+from privrank_jax.pairwise.top_k import peeling_top_k, permute_and_flip_top_k
 
 __all__ = [
     "FitDiagnostics",
     "PerturbedFit",
+    "average_win_probability",
+    "edge_lower_bound",
+    "edge_rate",
     "max_cut",
     "minimise",
     "mle",
     "noisy_counts",
+    "one_shot_top_k",
+    "peeling_top_k",
+    "permute_and_flip_top_k",
     "perturbed_mle",
     "questionnaire_sensitivity",
+    "rank_centrality",
+    "score_attack",
+    "score_attack_bound",
+    "scores_from_totals",
+    "theorem_conditions",
+    "top_k_gap",
+    "top_k_threshold",
     "totals_sensitivity",
+    "user_rate",
 ]

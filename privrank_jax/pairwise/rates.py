@@ -1,0 +1,310 @@
+"""Minimax rates of private estimation and ranking, and the gaps at which top-k recovery becomes possible.
+
+The theorems give *rates*: each holds up to a constant that they do not name. The constants here are
+arguments, 1 by default; a value of these functions is a shape to compare curves with (how error
+moves with m, p, n, ε), not an error bound. Everything is elementwise, broadcasts, may be traced, and at
+ε = ∞ gives the non-private rate.
+
+Notation: m items, p probability that a pair is compared (once), n users with a constant number L of
+comparisons each. Estimation rates are in units of θ (ℓ_∞ error), thresholds in units of the average win
+probability τ_i = (1/m) Σ_j F(θ_i - θ_j).
+
+Source: Cai, Chakraborty and Wang (2025), who write n for items and m for users.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_choice, check_epsilon, check_positive, is_traced
+from privrank_jax.links import Link, get_link
+
+Array = jax.Array
+
+THEOREMS = ("2.1", "2.2", "2.3", "2.4", "3.1", "3.2", "3.3", "3.4")
+
+
+def edge_rate(
+    num_items: Any,
+    probability: Any,
+    epsilon: Any,
+    *,
+    statistical_constant: Any = 1.0,
+    privacy_constant: Any = 1.0,
+) -> Array:
+    """ℓ_∞ rate under edge DP, √(log m/(mp)) + log m/(mpε).
+
+    Reached by the perturbed MLE (Theorem 2.1), and optimal: a faster estimator would recover top-k sets
+    below the threshold of Theorem 2.4 (Remark 1).
+
+    Args:
+        num_items: m >= 2.
+        probability: p in (0, 1].
+        epsilon: ε > 0; ∞ leaves the first term.
+        statistical_constant: factor of the first term.
+        privacy_constant: factor of the second.
+
+    Returns:
+        The rate, broadcast shape, JAX's default float or that of the arguments.
+
+    Raises:
+        ValueError: an argument out of range.
+
+    >>> float(edge_rate(100, 1.0, 1.0)) > float(edge_rate(1000, 1.0, 1.0))
+    True
+    """
+    log_items, compared = _edge_sizes(num_items, probability, epsilon)
+    return (
+        statistical_constant * jnp.sqrt(log_items / compared)
+        + privacy_constant * log_items / compared / epsilon
+    )
+
+
+def edge_lower_bound(
+    num_items: Any,
+    probability: Any,
+    epsilon: Any,
+    *,
+    statistical_constant: Any = 1.0,
+    privacy_constant: Any = 1.0,
+) -> Array:
+    """ℓ_∞ lower bound by the score attack, √(log m/(mp)) + 1/(mpε) (Theorem 2.2).
+
+    Short of :func:`edge_rate` by log m in the second term, a gap that the ranking lower bound of Theorem
+    2.4 closes. Arguments as :func:`edge_rate`.
+
+    >>> bool(edge_lower_bound(100, 0.5, 0.5) < edge_rate(100, 0.5, 0.5))
+    True
+    """
+    log_items, compared = _edge_sizes(num_items, probability, epsilon)
+    return (
+        statistical_constant * jnp.sqrt(log_items / compared)
+        + privacy_constant / compared / epsilon
+    )
+
+
+def user_rate(
+    num_items: Any,
+    num_users: Any,
+    epsilon: Any,
+    *,
+    statistical_constant: Any = 1.0,
+    privacy_constant: Any = 1.0,
+) -> Array:
+    """ℓ_∞ rate under user-level DP, √(m log m/n) + m log m/(nε) (Theorems 3.1 and 3.2).
+
+    Upper and lower bound agree. The number L of comparisons per user is taken as a constant and
+    does not appear.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n > 0.
+        epsilon: ε > 0; ∞ leaves the first term.
+        statistical_constant: factor of the first term.
+        privacy_constant: factor of the second.
+
+    Returns:
+        The rate, broadcast shape.
+
+    Raises:
+        ValueError: an argument out of range.
+
+    >>> float(user_rate(100, 10_000, 1.0)) < float(user_rate(1000, 10_000, 1.0))
+    True
+    """
+    check_epsilon(epsilon)
+    check_positive("num_users", num_users)
+    items = _items(num_items)
+    per_user = items * jnp.log(items) / num_users
+    return statistical_constant * jnp.sqrt(per_user) + privacy_constant * per_user / epsilon
+
+
+def top_k_threshold(
+    num_items: Any,
+    epsilon: Any,
+    *,
+    probability: Any = None,
+    num_users: Any = None,
+    constant: Any = 1.0,
+) -> Array:
+    """Gap of average win probabilities at which the top-k set can be recovered privately.
+
+    With tolerance u, let g = τ_(k-u) - τ_(k+u+1) (:func:`top_k_gap`). Above C times the rate, ranking by
+    noisy counts gets the top-k set with at most u items wrong, except with probability O(m⁻⁵) (Theorems
+    2.3 and 3.3); below c times the rate, every private method fails with probability at least 1/10 for
+    some preferences with that gap (Theorems 2.4 and 3.4). The rate is :func:`edge_rate` or
+    :func:`user_rate`; it depends neither on k nor on u.
+
+    Args:
+        num_items: m >= 2.
+        epsilon: ε > 0.
+        probability: p, for edge DP; or
+        num_users: n, for user-level DP. Exactly one of the two.
+        constant: C or c.
+
+    Returns:
+        The threshold, in units of τ.
+
+    Raises:
+        ValueError: neither or both of ``probability`` and ``num_users``; an argument out of range.
+
+    >>> bool(top_k_threshold(50, 1.0, probability=0.5) == edge_rate(50, 0.5, 1.0))
+    True
+    """
+    if (probability is None) == (num_users is None):
+        raise ValueError(
+            "give probability=p (edge DP) or num_users=n (user-level DP), exactly one of them."
+        )
+    if num_users is None:
+        return constant * edge_rate(num_items, probability, epsilon)
+    return constant * user_rate(num_items, num_users, epsilon)
+
+
+def average_win_probability(scores: Any, link: str | Link = "logistic") -> Array:
+    """τ_i = (1/m) Σ_j F(θ_i - θ_j), the pair (i, i) counted with 1/2: ``(m,)`` to ``(m,)``.
+
+    >>> average_win_probability(jnp.zeros(4)).tolist()
+    [0.5, 0.5, 0.5, 0.5]
+    """
+    scores = jnp.asarray(scores)
+    return jnp.mean(get_link(link).cdf(scores[:, None] - scores[None, :]), axis=1)
+
+
+def top_k_gap(average_wins: Any, k: int, tolerance: int = 0) -> Array:
+    """τ_(k-u) - τ_(k+u+1), the gap that decides top-k recovery with tolerance u.
+
+    Args:
+        average_wins: τ, ``(m,)``.
+        k: size of the set.
+        tolerance: u, 0 <= u <= min(k, m - k) - 1: a set with at most u wrong items counts as recovered.
+
+    Returns:
+        The gap, ``()``, >= 0.
+
+    Raises:
+        ValueError: k or u out of range.
+
+    >>> round(float(top_k_gap(jnp.array([0.9, 0.6, 0.3, 0.1]), k=2)), 6)
+    0.3
+    """
+    values = jnp.sort(jnp.asarray(average_wins), descending=True)
+    size = values.shape[0]
+    if not 1 <= k <= size - 1:
+        raise ValueError(f"k must lie in 1..m - 1 = {size - 1}, got {k}.")
+    if not 0 <= tolerance <= min(k, size - k) - 1:
+        raise ValueError(
+            f"tolerance must lie in 0..{min(k, size - k) - 1} for k = {k}, m = {size}, got {tolerance}."
+        )
+    return values[k - tolerance - 1] - values[k + tolerance]
+
+
+def theorem_conditions(
+    theorem: str,
+    *,
+    num_items: Any,
+    epsilon: Any,
+    probability: Any = None,
+    num_users: Any = None,
+    delta: Any = 0.0,
+    k: Any = None,
+    tolerance: Any = 0,
+    small_constant: Any = 1.0,
+    large_constant: Any = 1.0,
+    item_exponent: Any = 0.5,
+    item_margin: Any = 0.5,
+) -> dict[str, Array]:
+    """Whether the conditions of a theorem hold, one by one.
+
+    Most of them have a constant that the paper does not name; here it is ``small_constant`` in upper bounds
+    (on ε, δ, rates) and ``large_constant`` in lower bounds (on p, ε). So True means "holds with this constant".
+
+    Args:
+        theorem: ``"2.1"`` ... ``"2.4"`` (edge DP, need ``probability``), ``"3.1"`` ... ``"3.4"`` (users,
+            need ``num_users``).
+        num_items: m.
+        epsilon: ε.
+        probability: p.
+        num_users: n.
+        delta: δ of the estimators that a lower bound speaks of.
+        k: size of the set, for 2.4.
+        tolerance: u, for 2.4 and 3.4.
+        small_constant: the paper's "sufficiently small" constant.
+        large_constant: the paper's "sufficiently large" constant.
+        item_exponent: ν₁ of 2.4, ω of 3.2.
+        item_margin: ν₂ of 2.4.
+
+    Returns:
+        Condition, in words, to bool array. Empty where the theorem has none (2.3, 3.3).
+
+    Raises:
+        ValueError: unknown theorem, or an argument that it needs is missing.
+
+    >>> found = theorem_conditions("2.1", num_items=300, probability=1.0, epsilon=0.5)
+    >>> {name: bool(holds) for name, holds in found.items()}
+    {'ε > c/√log m': True, 'ε < 1': True, 'p ≥ c log m/(mε)': True}
+    """
+    check_choice("theorem", theorem, THEOREMS)
+    edge = theorem.startswith("2")
+    needed = {"probability": probability} if edge else {"num_users": num_users}
+    if theorem == "2.4":
+        needed["k"] = k
+    for name, value in needed.items():
+        if value is None:
+            raise ValueError(f"Theorem {theorem} speaks of {name}; pass it.")
+    small, large = small_constant, large_constant
+    items = _items(num_items)
+    log_items = jnp.log(items)
+    epsilon = jnp.asarray(epsilon)
+    below_one = {"ε < 1": epsilon < 1}
+    if theorem in ("2.1", "3.1"):
+        found = {"ε > c/√log m": epsilon > large / jnp.sqrt(log_items), **below_one}
+        if edge:
+            found["p ≥ c log m/(mε)"] = probability >= large * log_items / (items * epsilon)
+        else:
+            found["m log m/(nε) ≤ c"] = items * log_items / (num_users * epsilon) <= small
+        return found
+    if theorem == "2.2":
+        return {
+            "p > 6 log m/m": probability > 6 * log_items / items,
+            "ε ≥ c/log m": epsilon >= large / log_items,
+            **below_one,
+            "δ ≤ c/m": jnp.asarray(delta) <= small / items,
+        }
+    if theorem in ("2.3", "3.3"):
+        return {}
+    if theorem == "2.4":
+        room = jnp.minimum(items ** (1 - item_exponent), jnp.minimum(k, items - k))
+        found = {
+            "2u ≤ min(m^(1-ν₁), k, m-k)/(1+ν₂)": 2 * tolerance <= room / (1 + item_margin),
+            "log m/(mpε) < c": log_items / (items * probability * epsilon) < small,
+        }
+    else:
+        found = {"√(m log m/n) + m log m/(nε) < c": user_rate(items, num_users, epsilon) < small}
+        if theorem == "3.2":
+            found["δ ≤ c m^(-1-ω)"] = jnp.asarray(delta) <= small * items ** (-1.0 - item_exponent)
+            return found
+    # Multiplied out, so that u = 0 (no condition) needs no division by 0.
+    weight = tolerance * log_items * items ** (10.0 * tolerance) / epsilon
+    found["δ < c ε/(u log m m^(10u))"] = jnp.asarray(delta) * weight < small
+    return found
+
+
+def _items(num_items: Any) -> Array:
+    if not is_traced(num_items) and np.any(np.asarray(num_items) < 2):
+        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
+    items = jnp.asarray(num_items)
+    return items.astype(jnp.result_type(items, float))
+
+
+def _edge_sizes(num_items: Any, probability: Any, epsilon: Any) -> tuple[Array, Array]:
+    """log m and mp."""
+    check_epsilon(epsilon)
+    check_positive("probability", probability)
+    if not is_traced(probability) and np.any(np.asarray(probability) > 1):
+        raise ValueError(f"probability must be at most 1, got {probability!r}.")
+    items = _items(num_items)
+    return jnp.log(items), items * probability

@@ -1,0 +1,123 @@
+r"""The entrywise score attack: how much an estimate betrays of the comparisons that it was computed from.
+
+For an estimator M(Y) of scores θ and item k, each comparison of k contributes
+
+    A = (M(Y)_k - θ_k) · ∂ log P(y; θ)/∂θ_k,
+
+and the statistic of item k is the sum over its comparisons. A is large if M follows the data, and has mean 0
+if M is replaced by a copy that never saw that comparison; a private M can't tell the two apart. Hence a
+lower bound on the error of every private estimator.
+
+**Sign.** For a comparison of k and j in which k won (y = 1) or lost (y = 0), with x = θ_k - θ_j,
+∂/∂θ_k [y log F(x) + (1-y) log(1-F(x))] = (y - F(x)) F'(x)/(F(x)(1-F(x))). Cai, section 2.1.2, prints this for pairs
+(k, j), k < j, and the same formula in the outcome y_ik for pairs (i, k), i < k. As y_ik - F_ik = -(y_ki - F_ki), the
+latter is *minus* the derivative in θ_k: with the printed sign the wins of k would cancel according to the numbering
+of the items, and the sum over k would not be the full score ⟨M - θ, ∇ log P⟩, as the paper says it is. We take the
+derivative. The proposition on privacy bounds |A| and holds with either sign.
+
+**Completeness** (Stein's identity). The score has mean 0, so for every estimator, biased or not,
+E Σ A = Cov(M_k, ∂ log P/∂θ_k) = ∂ E[M_k]/∂θ_k.
+
+**Soundness.** If Ỹ is Y with one outcome drawn anew, M(Ỹ) is independent of the old outcome and E A(M(Ỹ), y) = 0.
+
+**Privacy** (Proposition 2.3 with all constants; edge DP, adjacency ``"flip"``). Write A' for A(M(Ỹ), y). By ε-DP,
+E A⁺ ≤ e^ε E A'⁺ and E A⁻ ≥ e^{-ε} E A'⁻; E A' = 0 makes both parts of A' equal to E|A'|/2, so
+E A ≤ sinh(ε) E|A'|. M(Ỹ) is independent of y and has the law of M(Y), and E|y - F| F'/(F(1-F)) = 2F'. Summed over
+the comparisons of k,
+
+    ∂ E[M_k]/∂θ_k = E Σ A ≤ 2 sinh(ε) · Σ_j M_kj F'(θ_k - θ_j) · E|M_k - θ_k|.
+
+The paper's bound is 4κ₁ m p ε E|M_k - θ_k| for ε < 1, plus terms for δ and for the random graph.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from privrank_jax._validate import check_epsilon
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.links import Link, get_link
+
+Array = jax.Array
+
+
+def score_attack(
+    estimate: Any, scores: Any, wins: WinCounts, link: str | Link = "logistic"
+) -> Array:
+    """Attack statistic of every item: (M_k - θ_k) Σ_j (W_kj - M_kj F_kj) F'_kj/(F_kj(1 - F_kj)).
+
+    Args:
+        estimate: M(Y), ``(m,)``, an estimate of the scores.
+        scores: θ, ``(m,)``, the scores that generated the comparisons.
+        wins: the comparisons Y, any number per pair.
+        link: F.
+
+    Returns:
+        ``(m,)``, Σ over the comparisons of k of A^{(k)}; 0 for masked items. Its mean over Y is
+        ∂ E[M_k]/∂θ_k, about 1 for a good estimator and 0 for one that ignores the data.
+
+    Source: Cai, Chakraborty and Wang (2025), section 2.1.2, with the sign corrected (module docstring).
+
+    >>> wins = WinCounts.from_matrix([[0, 1], [0, 0]])  # item 0 won once
+    >>> score_attack(jnp.array([1.0, -1.0]), jnp.zeros(2), wins).tolist()
+    [0.5, 0.5]
+    """
+    return _score_attack(jnp.asarray(estimate), jnp.asarray(scores), wins, get_link(link))
+
+
+@functools.partial(jax.jit, static_argnames=("link",))
+def _score_attack(estimate: Array, scores: Array, wins: WinCounts, link: Link) -> Array:
+    mask = wins.item_mask
+    gap = scores[:, None] - scores[None, :]
+    # y F'/F - (1-y) F'/(1-F) is (y - F) F'/(F(1-F)), without the division by F(1-F).
+    terms = wins.matrix * link.score(gap) - wins.matrix.T * link.score(-gap)
+    terms = jnp.where(mask[:, None] & mask[None, :], terms, 0.0)
+    return jnp.where(mask, (estimate - scores) * jnp.sum(terms, axis=1), 0.0)
+
+
+def score_attack_bound(
+    mean_absolute_error: Any,
+    scores: Any,
+    wins: WinCounts,
+    epsilon: Any,
+    link: str | Link = "logistic",
+) -> Array:
+    """Most that the mean of :func:`score_attack` can be for an ε-DP estimator.
+
+    2 sinh(ε) Σ_j M_kj F'(θ_k - θ_j) E|M_k - θ_k|, for pure ε-DP under which one comparison changes its outcome
+    (``unit="comparison"``, ``adjacency="flip"``; replacement implies it). Proof in the module docstring.
+
+    Args:
+        mean_absolute_error: E|M_k - θ_k|, ``(m,)``.
+        scores: θ, ``(m,)``.
+        wins: only who was compared how often is read.
+        epsilon: ε > 0, may be traced.
+        link: F.
+
+    Returns:
+        ``(m,)``; divide ∂E[M_k]/∂θ_k by the value at ``mean_absolute_error=1`` for the least error that an
+        ε-DP estimator with that derivative can have.
+
+    >>> wins = WinCounts.from_matrix([[0, 1], [0, 0]])
+    >>> [round(float(b), 4) for b in score_attack_bound(jnp.ones(2), jnp.zeros(2), wins, 1.0)]
+    [0.5876, 0.5876]
+    """
+    check_epsilon(epsilon)
+    return _score_attack_bound(
+        jnp.asarray(mean_absolute_error), jnp.asarray(scores), wins, epsilon, get_link(link)
+    )
+
+
+@functools.partial(jax.jit, static_argnames=("link",))
+def _score_attack_bound(
+    error: Array, scores: Array, wins: WinCounts, epsilon: Any, link: Link
+) -> Array:
+    mask = wins.item_mask
+    gap = scores[:, None] - scores[None, :]
+    density = link.cdf(gap) * link.score(gap)
+    counted = jnp.where(mask[:, None] & mask[None, :], wins.comparisons * density, 0.0)
+    return jnp.where(mask, 2.0 * jnp.sinh(epsilon) * error * jnp.sum(counted, axis=1), 0.0)

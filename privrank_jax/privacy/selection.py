@@ -1,0 +1,201 @@
+r"""Calibration of private top-k selection, with proofs.
+
+Notation: x scores of m items, x' = x + d those of a neighbour, s ≥ ‖d‖_∞ their sensitivity, T ≥ s a bound on the sum
+of the rises Σ d⁺ and on the sum of the falls Σ d⁻ (∞ if none is known; L for win totals), *monotone* if d ≥ 0 or
+d ≤ 0 (win totals, one unit added or removed). S the selected items, t = max d over the items outside S.
+
+**One-shot Laplace** (Laplace(λ) once on every score; the k largest are listed in order). Fix the noise of the items
+outside S: all of S must exceed z = max_{j∉S} x_j + g_j, and z' ≤ z + t. The shift g_i → g_i + t - d_i moves every
+noisy score of S by exactly t: the order within S stays and S still exceeds z'. Its cost is
+Σ_S |t - d_i|/λ ≤ 2ks/λ; if monotone, t and d_i have one sign and it is ks/λ.
+So λ = 2ks/ε is ε-DP for the *ordered* list (monotone: ks/ε). The list also is post-processing of all noisy
+scores, whose loss is at most ‖d‖₁/λ ≤ 2T/λ (monotone: T/λ). Together: λ = 2 min(ks, T)/ε, monotone half of it.
+
+With λ = 8s√(k ln(m/δ))/ε the *set* is (ε, δ)-DP for ε ≤ 0.2, δ ≤ 0.05 (Qiao, Su and Zhang 2021). It is below 2ks/ε only
+for k > 16 ln(m/δ).
+
+**Peeling** (k rounds of the exponential mechanism, odds exp(x_i/β) among the items left = Gumbel(β) once on every
+score, the k largest in order; Durfee and Rogers 2019, Lemma 4.2). One round that picks i loses
+-d_i/β + log Z'/Z with log Z'/Z ≤ max d/β over the items left. The sum over S is at most (Σ_S d⁻ + k max d⁺)/β
+≤ (min(ks, T) + ks)/β; monotone: at most ks/β. Both are approached as the score of one item outside S grows.
+For one replaced comparison (s = T = 1) this is (k + 1)/β, not the generic 2k/β.
+
+**Permute-and-flip** (McKenna and Sheldon 2020) in each of k rounds = the largest score plus Exponential(λ) noise (Ding,
+Kifer, Steinke, Wang, Xiao and Zhang 2021), fresh in every round. Fix the noise of the others: i must exceed
+z - x_i, where z - x_i grows by at most max_{j≠i} d_j - d_i, and P(g > c + a) ≥ e^{-a⁺/λ} P(g > c). So a round loses at
+most (max_{j≠i} d_j - d_i)⁺/λ, and the sum is bounded as for peeling.
+
+**(ε, δ) by composition.** With R = 2s (monotone: s), one round of peeling has a loss of range R/β, hence is
+(R/β)²/8-zCDP (Dong, Durfee and Rogers 2020; Cesar and Rogers 2021); one of permute-and-flip is (R/λ)-DP, hence
+(R/λ)²/2-zCDP (Bun and Steinke 2016). k rounds of ρ/k give (ρ + 2√(ρ ln 1/δ), δ)-DP. The smaller of this scale and
+of the pure one is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import (
+    check_choice,
+    check_delta,
+    check_epsilon,
+    check_positive,
+    is_traced,
+)
+
+Array = jax.Array
+
+# Where the theorem of Qiao, Su and Zhang holds.
+ONE_SHOT_MAX_EPSILON = 0.2
+ONE_SHOT_MAX_DELTA = 0.05
+
+
+def one_shot_scale(
+    k: int,
+    num_items: Any,
+    *,
+    sensitivity: Any,
+    epsilon: Any,
+    delta: Any = 0.0,
+    total_change: Any = math.inf,
+    monotone: bool = False,
+    calibration: str = "tight",
+) -> tuple[Any, Any, Any]:
+    """Laplace scale of the one-shot mechanism, and the (ε, δ) that is proven at it.
+
+    Args:
+        k: items to select.
+        num_items: m, real items only.
+        sensitivity: s > 0, public.
+        epsilon: ε > 0, may be traced; ∞ gives scale 0.
+        delta: δ >= 0, may be traced.
+        total_change: T of the module docstring.
+        monotone: all scores of a neighbour are at least, or all at most, those of the data.
+        calibration: ``"tight"`` takes the smallest scale that is proven. ``"published"`` is literally
+            8s√(k ln(m/δ))/ε for δ > 0, and 2ks/ε for δ = 0.
+
+    Returns:
+        (λ, ε, δ). Under ``"published"``, with a traced ε or δ outside the theorem, ε is the loss that is
+        proven for pure DP at that λ, and δ = 0.
+
+    Raises:
+        ValueError: ``"published"`` with ε > 0.2 or δ > 0.05, both known, and δ > 0; s <= 0; bad ε or δ.
+
+    >>> one_shot_scale(3, 20, sensitivity=1.0, epsilon=0.5)[0]  # 2ks/ε
+    12.0
+    >>> one_shot_scale(3, 20, sensitivity=1.0, epsilon=0.5, total_change=1.0)[0]  # noisy win totals
+    4.0
+    """
+    _check(sensitivity, epsilon, delta)
+    check_choice("calibration", calibration, ("tight", "published"))
+    sides = 1.0 if monotone else 2.0
+    change = sides * _minimum(k * sensitivity, total_change)
+    pure = (2.0 * k * sensitivity if calibration == "published" else change) / epsilon
+    if _is_zero(delta):
+        return pure, epsilon, 0.0
+    epsilon_ = jnp.asarray(epsilon, float)
+    delta_ = jnp.asarray(delta, float)
+    safe_delta = jnp.where(delta_ > 0, delta_, 1.0)
+    approximate = 8.0 * sensitivity * jnp.sqrt(k * jnp.log(num_items / safe_delta)) / epsilon_
+    applies = (
+        (delta_ > 0) & (delta_ <= ONE_SHOT_MAX_DELTA) & (epsilon_ <= ONE_SHOT_MAX_EPSILON)
+    ) | jnp.isinf(epsilon_)
+    if calibration == "tight":
+        usable = jnp.where(applies, approximate, jnp.inf)
+        return jnp.minimum(pure, usable), epsilon, delta
+    if not is_traced(epsilon, delta) and not np.all(np.asarray(applies)):
+        raise ValueError(
+            f"the (ε, δ) guarantee of the one-shot mechanism is proven for epsilon <= {ONE_SHOT_MAX_EPSILON} "
+            f"and delta <= {ONE_SHOT_MAX_DELTA}, got epsilon = {epsilon}, delta = {delta}. "
+            "Use delta=0 (pure DP) or calibration='tight'."
+        )
+    scale = jnp.where(delta_ > 0, approximate, pure)
+    proven = jnp.where(applies, epsilon_, change / scale)
+    return scale, proven, jnp.where(applies, delta_, 0.0)
+
+
+def peeling_scale(
+    k: int,
+    *,
+    sensitivity: Any,
+    epsilon: Any,
+    delta: Any = 0.0,
+    total_change: Any = math.inf,
+    monotone: bool = False,
+) -> Any:
+    """Gumbel scale β of k rounds of the exponential mechanism; arguments as :func:`one_shot_scale`.
+
+    >>> peeling_scale(3, sensitivity=1.0, epsilon=0.5)  # 2ks/ε
+    12.0
+    >>> peeling_scale(3, sensitivity=1.0, epsilon=0.5, total_change=1.0)  # (k + 1)s/ε
+    8.0
+    """
+    return _composed_scale(k, sensitivity, epsilon, delta, total_change, monotone, 8.0)
+
+
+def permute_and_flip_scale(
+    k: int,
+    *,
+    sensitivity: Any,
+    epsilon: Any,
+    delta: Any = 0.0,
+    total_change: Any = math.inf,
+    monotone: bool = False,
+) -> Any:
+    """Exponential scale λ of k rounds of permute-and-flip; arguments as :func:`one_shot_scale`.
+
+    >>> permute_and_flip_scale(1, sensitivity=1.0, epsilon=0.5)  # 2s/ε
+    4.0
+    """
+    return _composed_scale(k, sensitivity, epsilon, delta, total_change, monotone, 2.0)
+
+
+def _composed_scale(
+    k: int,
+    sensitivity: Any,
+    epsilon: Any,
+    delta: Any,
+    total_change: Any,
+    monotone: bool,
+    zcdp_divisor: float,
+) -> Any:
+    """The smaller of the pure scale and of the one that zCDP gives; a round is (R/scale)²/divisor-zCDP."""
+    _check(sensitivity, epsilon, delta)
+    falls = 0.0 if monotone else _minimum(k * sensitivity, total_change)
+    pure = (k * sensitivity + falls) / epsilon
+    if _is_zero(delta):
+        return pure
+    epsilon_ = jnp.asarray(epsilon, float)
+    finite = jnp.where(jnp.isinf(epsilon_), 1.0, epsilon_)
+    log_delta = -jnp.log(
+        jnp.asarray(delta, float)
+    )  # ∞ at δ = 0: the pure scale is then the smaller
+    root_rho = finite / (jnp.sqrt(log_delta + finite) + jnp.sqrt(log_delta))
+    span = (1.0 if monotone else 2.0) * sensitivity
+    return jnp.where(
+        jnp.isinf(epsilon_),
+        0.0,
+        jnp.minimum(pure, span * math.sqrt(k / zcdp_divisor) / root_rho),
+    )
+
+
+def _check(sensitivity: Any, epsilon: Any, delta: Any) -> None:
+    check_positive("sensitivity", sensitivity, infinite=False)
+    check_epsilon(epsilon)
+    check_delta(delta)
+
+
+def _is_zero(delta: Any) -> bool:
+    return not is_traced(delta) and not np.any(np.asarray(delta))
+
+
+def _minimum(first: Any, second: Any) -> Any:
+    """``min`` that leaves plain numbers plain."""
+    if isinstance(first, float | int) and isinstance(second, float | int):
+        return min(first, second)
+    return jnp.minimum(first, second)
