@@ -66,9 +66,10 @@ class WinCounts:
         """
         dtype = default_float() if dtype is None else dtype
         _check_comparisons(winners, losers, num_items, weights, tied)
+        mask = None if mask is None else jnp.asarray(mask)
         if not is_traced(winners, losers, weights, tied) and not _on_accelerator(winners, losers):
-            counts = _count_on_host(winners, losers, num_items, weights, tied).astype(dtype)
-            return cls(jnp.asarray(counts), None if mask is None else jnp.asarray(mask))
+            counts = _count_on_host(winners, losers, num_items, weights, tied)
+            return cls(jnp.asarray(counts.astype(dtype)), mask)
         first, second = jnp.asarray(winners), jnp.asarray(losers)
         weight = jnp.ones(first.shape, dtype) if weights is None else jnp.asarray(weights, dtype)
         counts = jnp.zeros((num_items, num_items), dtype)
@@ -77,7 +78,7 @@ class WinCounts:
         else:
             half = jnp.where(jnp.asarray(tied), 0.5 * weight, 0.0)
             counts = counts.at[first, second].add(weight - half).at[second, first].add(half)
-        return cls(counts, None if mask is None else jnp.asarray(mask))
+        return cls(counts, mask)
 
     @classmethod
     def from_matrix(cls, matrix: Any, mask: Any = None) -> WinCounts:
@@ -175,6 +176,9 @@ class WinEdges:
         """
         _check_comparisons(winners, losers, num_items, None, None)
         wins, losses = np.asarray(winners, np.int64), np.asarray(losers, np.int64)
+        if np.any(wins == losses):
+            row = int(np.flatnonzero(wins == losses)[0])
+            raise ValueError(f"row {row} compares item {wins[row]} with itself; drop such rows.")
         low, high = np.minimum(wins, losses), np.maximum(wins, losses)
         pairs, place = np.unique(low * num_items + high, return_inverse=True)
         total = np.bincount(place, minlength=pairs.size)
@@ -325,41 +329,45 @@ def _on_accelerator(*arrays: Any) -> bool:
 def _count_on_host(
     winners: Any, losers: Any, num_items: int, weights: Any, tied: Any
 ) -> np.ndarray[Any, Any]:
-    """``np.bincount`` beats a scatter on a CPU by far."""
-    cells = np.asarray(winners).astype(np.intp) * num_items + np.asarray(losers)
+    """``np.bincount`` beats a scatter on a CPU by far; every pass over the rows counts here."""
+    first, second = np.asarray(winners), np.asarray(losers)
+    cells = np.multiply(first, num_items, dtype=np.intp)
+    cells += second
+    shape, size = (num_items, num_items), num_items**2
     weight = None if weights is None else np.asarray(weights, np.float64)
-    shape = (num_items, num_items)
     if tied is None:
-        return np.bincount(cells, weight, num_items**2).reshape(shape)
-    whole = np.ones(cells.shape) if weight is None else weight
-    half = np.where(np.asarray(tied), 0.5 * whole, 0.0)
-    counts = np.bincount(cells, whole - half, num_items**2).reshape(shape)
-    return counts + np.bincount(cells, half, num_items**2).reshape(shape).T
+        counts = np.bincount(cells, weight, size).reshape(shape)
+    else:
+        whole = np.ones(cells.shape) if weight is None else weight
+        half = np.where(np.asarray(tied), 0.5 * whole, 0.0)
+        counts = np.bincount(cells, whole - half, size).reshape(shape)
+        counts = counts + np.bincount(cells, half, size).reshape(shape).T
+    if np.any(np.diagonal(counts)):
+        counted = True if weight is None else weight != 0
+        row = int(np.flatnonzero((first == second) & counted)[0])
+        raise ValueError(f"row {row} compares item {first[row]} with itself; drop such rows.")
+    return counts
 
 
 def _check_comparisons(winners: Any, losers: Any, num_items: int, weights: Any, tied: Any) -> None:
+    """Shapes, types and ranges, as far as the values are concrete."""
     if not isinstance(num_items, int | np.integer) or num_items < 1:
         raise ValueError(f"num_items must be an integer of at least 1, got {num_items!r}.")
     shapes = {np.shape(a) for a in (winners, losers, weights, tied) if a is not None}
     if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
         raise ValueError(f"winners, losers, weights and tied need one shape (N,), got {shapes}.")
-    if is_traced(winners, losers, weights):
+    if is_traced(winners, losers, weights) or shapes == {(0,)}:
         return
-    first, second = np.asarray(winners), np.asarray(losers)
-    if first.size == 0:
-        return
-    for name, items in (("winners", first), ("losers", second)):
+    for name, given in (("winners", winners), ("losers", losers)):
+        items = np.asarray(given)
         if not np.issubdtype(items.dtype, np.integer):
             raise ValueError(f"{name} must hold integer item indices, got dtype {items.dtype}.")
-        if items.min() < 0 or items.max() >= num_items:
+        # Negative indices are huge when read as unsigned: one pass finds both ends.
+        if np.ascontiguousarray(items).view(f"u{items.itemsize}").max() >= num_items:
             raise ValueError(
                 f"{name} must lie in 0..{num_items - 1}, found {items.min()}..{items.max()}; "
                 "items are counted from 0."
             )
-    counted = np.ones(first.shape, bool) if weights is None else np.asarray(weights) != 0
-    if np.any((first == second) & counted):
-        row = int(np.flatnonzero((first == second) & counted)[0])
-        raise ValueError(f"row {row} compares item {first[row]} with itself; drop such rows.")
     if weights is not None:
         weight = np.asarray(weights)
         if not np.all(np.isfinite(weight)) or np.any(weight < 0):

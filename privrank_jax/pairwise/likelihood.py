@@ -20,8 +20,17 @@ from privrank_jax.links import Link
 Array = jax.Array
 
 
-def _scale(degrees: Array, mask: Array) -> Array:
-    return jnp.maximum(jnp.sum(degrees) / jnp.maximum(jnp.sum(mask), 1), 1.0)
+def _scale(degrees: Array, mask: Array | None) -> Array:
+    return jnp.maximum(jnp.sum(degrees) / _count(degrees, mask), 1.0)
+
+
+# Without a mask, nothing of the mask's arithmetic enters the program.
+def _real(theta: Array, mask: Array | None, padding: Any = 0.0) -> Array:
+    return theta if mask is None else jnp.where(mask, theta, padding)
+
+
+def _count(theta: Array, mask: Array | None) -> Any:
+    return theta.shape[0] if mask is None else jnp.maximum(jnp.sum(mask), 1).astype(theta.dtype)
 
 
 @jax.tree_util.register_dataclass
@@ -35,14 +44,14 @@ class LogisticObjective:
         comparisons: ``(m, m)`` M_ij.
         target: ``(m,)`` N_i - M_i/2 - w_i, wins beyond half of the comparisons, less the tilt.
         ridge: γ, shape ``()``.
-        mask: ``(m,)`` bool.
+        mask: ``(m,)`` bool, or ``None``.
         scale: S, shape ``()``.
     """
 
     comparisons: Array
     target: Array
     ridge: Array
-    mask: Array
+    mask: Array | None
     scale: Array
 
     @property
@@ -78,7 +87,7 @@ class LinkObjective:
         wins: ``(m, m)`` W_ij.
         tilt: ``(m,)`` w.
         ridge: γ, shape ``()``.
-        mask: ``(m,)`` bool.
+        mask: ``(m,)`` bool, or ``None``.
         scale: S, shape ``()``.
         link: F, static.
     """
@@ -86,7 +95,7 @@ class LinkObjective:
     wins: Array
     tilt: Array
     ridge: Array
-    mask: Array
+    mask: Array | None
     scale: Array
     link: Link = dataclasses.field(metadata={"static": True})
 
@@ -147,8 +156,8 @@ def dense_objective(
     wins: WinCounts, link: Link, *, ridge: Any = 0.0, tilt: Any = 0.0
 ) -> DenseObjective:
     """The objective of ``wins`` under ``link`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
-    mask, dtype = wins.item_mask, wins.matrix.dtype
-    tilt = jnp.where(mask, jnp.asarray(tilt, dtype), 0.0)
+    mask, dtype = wins.mask, wins.matrix.dtype
+    tilt = _real(jnp.broadcast_to(jnp.asarray(tilt, dtype), (wins.num_items,)), mask)
     ridge, degrees = jnp.asarray(ridge, dtype), wins.degrees
     scale = _scale(degrees, mask)
     if link.name == "logistic":
@@ -165,10 +174,10 @@ def edge_objective(edges: WinEdges, link: Link, *, ridge: Any = 0.0) -> EdgeObje
     return EdgeObjective(edges, jnp.asarray(ridge, degrees.dtype), scale, link)
 
 
-def centre(theta: Array, mask: Array) -> Array:
+def centre(theta: Array, mask: Array | None) -> Array:
     """Subtract the mean over the mask; masked entries become 0."""
-    mean = jnp.sum(jnp.where(mask, theta, 0.0)) / jnp.maximum(jnp.sum(mask), 1)
-    return jnp.where(mask, theta - mean, 0.0)
+    mean = jnp.sum(_real(theta, mask)) / _count(theta, mask)
+    return _real(theta - mean, mask)
 
 
 def information(theta: Array, comparisons: Array, link: Link) -> Array:
@@ -184,21 +193,22 @@ def _half_tanh(theta: Array) -> Array:
 
 
 def _quadratic(objective: Any, theta: Array) -> Array:
-    real = jnp.where(objective.mask, theta, 0.0)
-    gauge = 0.5 * jnp.sum(real) ** 2 / jnp.maximum(jnp.sum(objective.mask), 1)
+    real = _real(theta, objective.mask)
+    gauge = 0.5 * jnp.sum(real) ** 2 / _count(theta, objective.mask)
     return 0.5 * objective.ridge * real @ real / objective.scale + gauge
 
 
 def _quadratic_gradient(objective: Any, theta: Array) -> Array:
-    real = jnp.where(objective.mask, theta, 0.0)
-    gauge = jnp.sum(real) / jnp.maximum(jnp.sum(objective.mask), 1)
-    return jnp.where(objective.mask, objective.ridge * real / objective.scale + gauge, theta)
+    real = _real(theta, objective.mask)
+    gauge = jnp.sum(real) / _count(theta, objective.mask)
+    return _real(objective.ridge * real / objective.scale + gauge, objective.mask, theta)
 
 
 def _laplacian(objective: Any, weight: Array) -> Array:
     """diag(weight 1) - weight + ridge + gauge; masked items get 1 on the diagonal."""
-    mask, size = objective.mask, objective.mask.shape[0]
-    diagonal = jnp.where(mask, weight.sum(-1) + objective.ridge / objective.scale, 1.0)
-    gauge = mask.astype(weight.dtype) / jnp.maximum(jnp.sum(mask), 1)
-    full = gauge[:, None] * mask - weight
-    return jnp.where(jnp.eye(size, dtype=bool), diagonal[:, None] + full, full)
+    mask, size = objective.mask, weight.shape[0]
+    diagonal = _real(weight.sum(-1) + objective.ridge / objective.scale, mask, 1.0)
+    full = 1 / _count(diagonal, mask) - weight
+    if mask is not None:
+        full = jnp.where(mask[:, None] & mask[None, :], full, 0.0)
+    return full + diagonal[:, None] * jnp.eye(size, dtype=weight.dtype)

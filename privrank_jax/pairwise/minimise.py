@@ -20,8 +20,9 @@ CODES = {
     OUT_OF_STEPS: "out of steps before the tolerance was reached",
     NOT_FINITE: "a value or gradient was not finite",
 }
-# After this many steps without a smaller gradient norm, the search counts as stalled.
-_PATIENCE = 4
+# A search counts as stalled after so many steps without a smaller gradient norm: far from the goal, and
+# within a factor of 100 of it, where only the precision of the dtype can be in the way.
+_PATIENCE, _PATIENCE_NEAR = 8, 2
 
 
 @runtime_checkable
@@ -156,12 +157,13 @@ def _search(
 
     state = optimizer.init(init)
     # Line searches of optax keep value and gradient of the accepted point: use them again.
-    keeps_value = optax.tree.get(state, "value") is not None
+    keeps_value = optax.tree.get(state, "grad") is not None
     value_and_grad = optax.value_and_grad_from_state(value_fn)
 
     def unfinished(search: _Search) -> Array:
         norm = jnp.max(jnp.abs(search.gradient))
-        going = (search.step < max_steps) & (search.since_best < _PATIENCE)
+        patience = jnp.where(search.best < 100 * goal, _PATIENCE_NEAR, _PATIENCE)
+        going = (search.step < max_steps) & (search.since_best < patience)
         return going & (norm > goal) & jnp.isfinite(norm)
 
     def advance(search: _Search) -> _Search:
@@ -200,8 +202,8 @@ def _search(
 def newton() -> optax.GradientTransformationExtraArgs:
     """Newton's preconditioner as an optax transformation: gradients become -H⁻¹ gradient, by Cholesky.
 
-    A relative diagonal shift of the order of the rounding error keeps the factor of a singular Hessian
-    finite; it does not move the minimiser.
+    The diagonal is lifted by a factor of the order of the rounding error, which keeps the factorisation of a
+    singular Hessian finite and does not move the minimiser.
     """
 
     def init(params: Any) -> optax.EmptyState:
@@ -213,10 +215,9 @@ def newton() -> optax.GradientTransformationExtraArgs:
     ) -> tuple[Array, Any]:
         del extra
         hessian = hessian_fn(params)
-        size = hessian.shape[-1]
-        scale = jnp.max(jnp.diagonal(hessian))
-        shift = 4 * size * jnp.finfo(hessian.dtype).eps * scale
-        factor = jnp.linalg.cholesky(hessian + shift * jnp.eye(size, dtype=hessian.dtype))
+        size, eps = hessian.shape[-1], jnp.finfo(hessian.dtype).eps
+        lifted = hessian * (1 + 4 * size * eps * jnp.eye(size, dtype=hessian.dtype))
+        factor = jax.lax.linalg.cholesky(lifted, symmetrize_input=False)
         return -jax.scipy.linalg.cho_solve((factor, True), updates), state
 
     return optax.GradientTransformationExtraArgs(init, update)
@@ -246,7 +247,8 @@ def damped_newton() -> optax.GradientTransformation:
 
 def newton_with_line_search(max_backtracking_steps: int = 30) -> optax.GradientTransformation:
     """Newton chained with optax's backtracking line search: the default for general objectives."""
+    # store_grad: objectives bring their gradients; and optax's own fails for float32 when float64 is enabled.
     search = optax.scale_by_backtracking_linesearch(
-        max_backtracking_steps=max_backtracking_steps, store_grad=True
+        max_backtracking_steps=max_backtracking_steps, store_grad=False
     )
     return optax.chain(newton(), search)

@@ -32,8 +32,8 @@ from privrank_jax.pairwise.minimise import (
 
 Array = jax.Array
 
-# A float32 search ends here, and float64 takes over: two Newton steps square the error twice.
-_COARSE_TOLERANCE = 1e-3
+# A float32 search ends here, near the precision of float32, so that one float64 step finishes it.
+_COARSE_TOLERANCE = 1e-6
 
 
 @jax.tree_util.register_dataclass
@@ -125,7 +125,7 @@ def _mle_dense(
     diagnostics = FitDiagnostics(
         found.gradient_norm, found.steps, found.code, components, separated
     )
-    return Estimate(centre(found.value, wins.item_mask), None, diagnostics)
+    return Estimate(centre(found.value, wins.mask), None, diagnostics)
 
 
 @functools.partial(jax.jit, static_argnames=("link", "optimizer", "tolerance", "max_steps"))
@@ -151,24 +151,22 @@ def fit_dense(
 ) -> Minimum:
     """Minimise a dense objective by the method that suits its link.
 
-    In float64, the search first runs in float32 to 1e-3 and float64 finishes it, which halves the work.
+    In float64, the search first runs in float32, and float64 finishes it.
     """
-    dtype = objective.ridge.dtype
     if optimizer is None:
         logistic = isinstance(objective, LogisticObjective)
         optimizer = damped_newton() if logistic else newton_with_line_search()
     start = jax.lax.stop_gradient(objective.start)
-    if jnp.finfo(dtype).bits >= 64:
+    if jnp.finfo(start.dtype).bits >= 64:
         single = jax.tree.map(_to_single, jax.lax.stop_gradient(objective))
         coarse = minimise(
             single,
-            start.astype(jnp.float32),
+            single.start,
             optimizer=optimizer,
             tolerance=_COARSE_TOLERANCE,
             max_steps=max_steps,
-        )
-        usable = jnp.all(jnp.isfinite(coarse.value))
-        start = jnp.where(usable, coarse.value.astype(dtype), start)
+        ).value.astype(start.dtype)
+        start = jnp.where(jnp.all(jnp.isfinite(coarse)), coarse, start)
     return minimise(objective, start, optimizer=optimizer, tolerance=tolerance, max_steps=max_steps)
 
 

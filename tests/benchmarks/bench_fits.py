@@ -1,0 +1,67 @@
+"""1,000 BTL fits, m = 30, 300 comparisons per pair, float64, every fit to 1e-8."""
+
+from __future__ import annotations
+
+import choix
+import evalica
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import privrank_jax as pr
+from tests.benchmarks.harness import print_table, ratios, side_by_side
+from tests.benchmarks.peers import batched_newton, btl_world
+
+REPLICATES, ITEMS, PER_PAIR = 1000, 30, 300
+LOOPED = 10  # replicates that the looped peers run; their times are scaled up
+
+
+def main() -> None:
+    """Print the table."""
+    wins = btl_world(0, REPLICATES, ITEMS, PER_PAIR)
+    device_wins = jnp.asarray(wins)
+    fit = jax.jit(jax.vmap(lambda w: pr.pairwise.mle(pr.comparisons.WinCounts(w)).value))
+    exact = batched_newton(wins, tolerance=1e-15)
+    first, second = (index.ravel() for index in np.indices((ITEMS, ITEMS)))
+    off = first != second
+    first, second = first[off], second[off]
+
+    def run_evalica(tolerance: float = 1e-10) -> np.ndarray:
+        found = []
+        for count in wins[:LOOPED]:
+            result = evalica.bradley_terry(
+                first, second, [evalica.Winner.X] * first.size,
+                weights=count[first, second], tolerance=tolerance, limit=10_000,
+            )  # fmt: skip
+            scores = np.log(result.scores.sort_index().to_numpy())
+            found.append(scores - scores.mean())
+        return np.array(found)
+
+    def run_choix() -> np.ndarray:
+        return np.array([choix.ilsr_pairwise_dense(count, tol=1e-10) for count in wins[:LOOPED]])
+
+    runs = {
+        "privrank_jax, one vmapped program": lambda: fit(device_wins),
+        "NumPy batched Newton": lambda: batched_newton(wins),
+        f"evalica.bradley_terry in a loop (x{REPLICATES // LOOPED})": run_evalica,
+        f"choix.ilsr_pairwise_dense in a loop (x{REPLICATES // LOOPED})": run_choix,
+    }
+    errors = {
+        name: np.abs(np.asarray(run()) - exact[: len(np.asarray(run()))]).max()
+        for name, run in runs.items()
+    }
+    seconds = side_by_side(runs)
+    for name in runs:
+        if "in a loop" in name:
+            seconds[name] *= REPLICATES / LOOPED
+    rows = [
+        (*row, f"{errors[row[0]]:.0e}")
+        for row in ratios(seconds, "privrank_jax, one vmapped program")
+    ]
+    title = f"{REPLICATES:,} BTL fits, m = {ITEMS}, {PER_PAIR} comparisons per pair, float64"
+    print_table(title, ("method", "median time", "times ours", "largest error of a score"), rows)
+
+
+if __name__ == "__main__":
+    jax.config.update("jax_enable_x64", True)
+    main()
