@@ -132,6 +132,53 @@ def perturbed_mle(
     return Estimate(value, guarantee, PerturbedFit(scale, gamma, fit))
 
 
+def scores_from_totals(totals: Any, comparisons: Any, gamma: Any, mask: Any = None) -> Estimate:
+    """Logistic scores fitted to given, for instance noisy, win totals: no randomness, no access to outcomes.
+
+    Solves Σ_j M_ij σ(θ_i - θ_j) + γθ_i = N_i. With N the noisy totals of a release whose comparison
+    graph M is public (adjacency ``flip``) this *is* the perturbed MLE, as post-processing: it spends no
+    privacy, to whatever tolerance it is solved. Totals need not be attainable; γ > 0 makes the solution
+    finite and unique.
+
+    Args:
+        totals: ``(m,)`` float, N.
+        comparisons: ``(m, m)`` symmetric, M_ij = how often i and j were compared, zero diagonal.
+        gamma: ridge γ > 0, may be traced.
+        mask: ``(m,)`` bool, real items (default all).
+
+    Returns:
+        ``value``: θ, ``(m,)``, mean 0 over real items, dtype of ``comparisons``. ``guarantee``: ``None``,
+        that of the totals applies. ``diagnostics``: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`,
+        a function of the arguments alone.
+
+    Raises:
+        ValueError: γ <= 0, shapes that don't match.
+
+    >>> estimate = scores_from_totals([90.0, 10.0], [[0.0, 100.0], [100.0, 0.0]], gamma=1e-6)
+    >>> round(float(estimate.value[0] - estimate.value[1]), 3)  # log 9
+    2.197
+    """
+    check_positive("gamma", gamma, infinite=False)
+    comparisons = jnp.asarray(comparisons)
+    if not jnp.issubdtype(comparisons.dtype, jnp.floating):
+        comparisons = comparisons.astype(jnp.result_type(float))
+    totals = jnp.asarray(totals, comparisons.dtype)
+    if totals.ndim != 1 or comparisons.shape != totals.shape * 2:
+        raise ValueError(
+            f"totals (m,) and comparisons (m, m) don't match: got {totals.shape} and {comparisons.shape}."
+        )
+    return _fit_totals(totals, WinCounts(comparisons / 2, mask), gamma)
+
+
+@jax.jit
+def _fit_totals(totals: Array, halves: WinCounts, gamma: Any) -> Estimate:
+    # Half of M_ij as wins of either side has the right graph; the tilt moves its totals to the given ones.
+    tilt = halves.totals - totals
+    found = fit_dense(dense_objective(halves, get_link("logistic"), ridge=gamma, tilt=tilt))
+    diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
+    return Estimate(centre(found.value, halves.item_mask), None, diagnostics)
+
+
 @functools.partial(jax.jit, static_argnames=("link", "noise"))
 def _solve(
     key: Array, wins: WinCounts, scale: Any, gamma: Any, link: Link, noise: str
@@ -141,7 +188,7 @@ def _solve(
     tilt = draw(key, (wins.num_items,), scale, dtype)
     found = fit_dense(dense_objective(wins, link, ridge=gamma, tilt=tilt))
     diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
-    return centre(found.value, wins.item_mask), diagnostics
+    return centre(found.value, wins.mask), diagnostics
 
 
 def _calibrate(

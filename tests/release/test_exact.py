@@ -1,0 +1,193 @@
+"""Exact noise: its distribution, its proven epsilon, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.release import exact_noisy_totals, exact_samplers_available
+from privrank_jax.release.exact import _gaussian, _laplace
+
+DRAWS = 20_000
+ALARM = 1e-4  # false-alarm rate of each test below on fresh noise; the noise can't be seeded
+
+
+def laplace_pmf(x, scale):
+    alpha = math.exp(-1 / scale)
+    return (1 - alpha) / (1 + alpha) * alpha ** np.abs(x)
+
+
+def gaussian_pmf(x, scale):
+    grid = np.arange(-60 * math.ceil(scale), 60 * math.ceil(scale) + 1)
+    return np.exp(-(x**2) / (2 * scale**2)) / np.exp(-(grid**2) / (2 * scale**2)).sum()
+
+
+def chi_squared(draws, pmf, scale):
+    """p-value of the draws against a pmf on the integers, tails pooled."""
+    reach = math.ceil(2.5 * scale)
+    inside = np.arange(-reach, reach + 1)
+    expected = pmf(inside, scale)
+    observed = np.array([np.sum(draws == x) for x in inside])
+    rest = 1 - expected.sum()
+    expected, observed = np.append(expected, rest), np.append(observed, draws.size - observed.sum())
+    return stats.chisquare(observed, expected * draws.size).pvalue
+
+
+@pytest.mark.parametrize(
+    ("noise", "pmf", "delta"), [("laplace", laplace_pmf, 0.0), ("gaussian", gaussian_pmf, 1e-5)]
+)
+def test_noise_has_the_exact_distribution_and_no_other_scale(noise, pmf, delta):
+    # At 20,000 draws a scale off by 15% gives p-values below 1e-12, so the second and third assertion
+    # fail by chance far less often than the first.
+    estimate = exact_noisy_totals(
+        np.full(DRAWS, 7.5), sensitivity=2.0, epsilon=1.0, delta=delta, noise=noise
+    )
+    scale = 2 * estimate.diagnostics["noise_scale"]
+    draws = 2 * (np.asarray(estimate.value) - 7.5)
+    assert np.all(draws == np.round(draws))
+    assert chi_squared(draws, pmf, scale) > ALARM
+    assert chi_squared(draws, pmf, 1.15 * scale) < ALARM
+    assert chi_squared(draws, pmf, scale / 1.15) < ALARM
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.3, 1 / 3, 0.7, 1.0, 3.0, 17.0])
+@pytest.mark.parametrize("sensitivity", [0.5, 2.0, 18.0, 1234.5])
+def test_the_proven_epsilon_is_what_was_asked_for(epsilon, sensitivity):
+    mechanism, scale = _laplace(2 * sensitivity, epsilon)
+    assert mechanism.map(round(2 * sensitivity)) <= epsilon
+    assert scale == pytest.approx(
+        2 * sensitivity / epsilon, rel=1e-12
+    )  # and no more noise than due
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-5), (8.0, 1e-3)])
+def test_gaussian_noise_is_proven_and_little_above_the_continuous_one(epsilon, delta):
+    from privrank_jax.privacy.calibration import gaussian_scale
+
+    sensitivity = 2 * math.sqrt(70)
+    mechanism, scale = _gaussian(sensitivity, epsilon, delta)
+    proven, at = mechanism.map(sensitivity)
+    assert proven <= epsilon
+    assert at == delta
+    continuous = float(gaussian_scale(sensitivity, epsilon, delta))
+    assert continuous <= scale <= 1.15 * continuous
+
+
+def test_a_sensitivity_that_is_no_multiple_of_a_half_is_rounded_up():
+    _, scale = _laplace(2 * 1.3, 1.0)
+    assert scale == pytest.approx(3.0)
+
+
+def test_ties_count_half_and_noise_keeps_to_the_halves():
+    wins = WinCounts.from_comparisons(
+        [0, 0, 1], [1, 2, 2], num_items=3, tied=np.array([True, False, False])
+    )
+    estimate = exact_noisy_totals(wins, sensitivity=2, epsilon=500.0, unit="comparison")
+    # Noise other than 0 has probability below 1e-100 here.
+    assert estimate.value.tolist() == [1.5, 1.5, 0.0]
+    assert estimate.guarantee.as_dict() == {
+        "epsilon": 500.0,
+        "delta": 0.0,
+        "unit": "comparison",
+        "adjacency": "flip",
+        "trust": "central",
+        "numerics": "exact",
+    }
+
+
+def test_two_releases_differ():
+    first, second = (
+        exact_noisy_totals(np.zeros(40), sensitivity=20, epsilon=0.1).value for _ in range(2)
+    )
+    assert not np.array_equal(first, second)  # equal by chance below 1e-60
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"epsilon": math.nan}, "epsilon must be positive"),
+        ({"epsilon": math.inf}, "epsilon must be finite"),
+        ({"sensitivity": 0}, "sensitivity must be positive"),
+        ({"noise": "gaussian"}, "delta must be between"),
+        ({"noise": "cauchy"}, "noise must be one of"),
+        ({"wins": [0.25, 1.0]}, "multiples of 1/2"),
+        ({"wins": [math.nan]}, "multiples of 1/2"),
+        ({"wins": [2.0**60]}, "multiples of 1/2"),
+        ({"wins": []}, "shape"),
+        ({"wins": [[1.0, 2.0]]}, "shape"),
+    ],
+)
+def test_refusals(change, message):
+    arguments = {"wins": [1.0, 2.0], "sensitivity": 2, "epsilon": 1.0, **change}
+    with pytest.raises(ValueError, match=message):
+        exact_noisy_totals(arguments.pop("wins"), **arguments)
+
+
+def test_without_opendp_the_message_names_the_extra(monkeypatch):
+    assert exact_samplers_available()
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
+        exact_noisy_totals([1.0], sensitivity=2, epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "k", "total", "scale"),
+    [
+        ("replace", 1, 24.0, 10.0),  # 2ks/ε with s = 5
+        ("replace", 3, 24.0, 24.0),  # never above the noise of all totals
+        ("add-remove", 1, 15.0, 5.0),
+        ("add-remove", 4, 15.0, 15.0),
+    ],
+)
+def test_top_k_takes_the_smaller_of_both_scales(adjacency, k, total, scale):
+    from privrank_jax.release import exact_top_k
+
+    estimate = exact_top_k(
+        np.array([900.0, 0.0, 700.0, 300.5]),
+        k,
+        sensitivity=5.0,
+        total_sensitivity=total,
+        epsilon=1.0,
+        adjacency=adjacency,
+    )
+    assert estimate.diagnostics["noise_scale"] == pytest.approx(scale)
+    # Gaps of 199.5 and more against Laplace noise of scale 24: another order has probability below 2e-3.
+    assert estimate.value.tolist() == [0, 2, 3, 1][:k]
+    assert estimate.guarantee.adjacency == adjacency
+
+
+def discrete_top_one(totals, scale):
+    """P(item 0 is selected) of two items by direct summation, ties to item 0; noise on the halves."""
+    grid = np.arange(-2000, 2001)
+    pmf = laplace_pmf(grid, 2 * scale)
+    gap = round(2 * (totals[1] - totals[0]))
+    upper = np.cumsum(pmf[::-1])[::-1]  # P(g_0 >= x)
+    index = np.clip(grid + gap + 2000, 0, 4000)
+    return float(np.sum(pmf * upper[index]))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0])
+def test_top_one_of_two_items_has_the_privacy_that_is_claimed(epsilon):
+    # One replaced comparison, s = 1, k = 1: λ = 2/ε; every neighbouring pair of small totals, both outcomes.
+    scale, worst = 2 / epsilon, 0.0
+    for first in range(-30, 61, 5):
+        base = discrete_top_one((0.0, first), scale)
+        for low in (-1, -0.5, 0, 0.5, 1):
+            for high in (-1, -0.5, 0, 0.5, 1):
+                other = discrete_top_one((low, first + high), scale)
+                worst = max(worst, abs(math.log(base / other)))
+                worst = max(worst, abs(math.log((1 - base) / (1 - other))))
+    assert 0.99 * epsilon < worst <= epsilon * (1 + 1e-9)
+
+
+def test_top_k_out_of_range():
+    from privrank_jax.release import exact_top_k
+
+    with pytest.raises(ValueError, match="k must be an integer from 1 to m = 2"):
+        exact_top_k([1.0, 2.0], 3, sensitivity=1, total_sensitivity=2, epsilon=1.0)
