@@ -174,7 +174,8 @@ def discrete_top_one(totals, scale):
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_top_one_of_two_items_has_the_privacy_that_is_claimed(epsilon):
-    # One replaced comparison, s = 1, k = 1: λ = 2/ε; every neighbouring pair of small totals, both outcomes.
+    # One replaced comparison, s = 1, k = 1: λ = 2/ε; neighbours of all kinds, both outcomes. The loss nears ε as
+    # 1 - λ/gap only, hence 0.9.
     scale, worst = 2 / epsilon, 0.0
     for first in range(-30, 61, 5):
         base = discrete_top_one((0.0, first), scale)
@@ -183,7 +184,7 @@ def test_top_one_of_two_items_has_the_privacy_that_is_claimed(epsilon):
                 other = discrete_top_one((low, first + high), scale)
                 worst = max(worst, abs(math.log(base / other)))
                 worst = max(worst, abs(math.log((1 - base) / (1 - other))))
-    assert 0.99 * epsilon < worst <= epsilon * (1 + 1e-9)
+    assert 0.9 * epsilon < worst <= epsilon * (1 + 1e-9)
 
 
 def test_top_k_out_of_range():
