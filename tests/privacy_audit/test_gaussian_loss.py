@@ -1,0 +1,150 @@
+"""(ε, δ) of the perturbed MLE with Gaussian noise, by the exact loss at outputs of the mechanism itself.
+
+The loss is exact, the output random: Pr[loss > ε] and E(1 - e^{ε - loss})₊, the least δ of the pair, are
+estimated from 6,000 draws at a fixed key, one-sided with false-alarm rate 1e-6.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.links import get_link
+from privrank_jax.pairwise import perturbed_mle
+from privrank_jax.privacy import noise
+from privrank_jax.privacy.calibration import gaussian_delta, objective_perturbation
+from privrank_jax.privacy_audit import perturbed_mle_privacy_loss
+
+DRAWS = 6_000
+FALSE_ALARM = 1e-6
+EPSILON, DELTA = 1.0, 0.05
+
+
+def counts(size, *rows):
+    matrix = np.zeros((size, size))
+    for winner, loser, times in rows:
+        matrix[winner, loser] += times
+    return WinCounts.from_matrix(matrix)
+
+
+def instance(link, adjacency):
+    """Neighbours near the worst case at the outputs that the mechanism is likely to give.
+
+    Items 2 « 0 « 1 by 2,000 comparisons each, so that the upsets "0 beats 1" and "2 beats 0" are saturated at
+    nearly every output; the gradients (e_0 - e_1) and -(e_2 - e_0) add up to 2e_0 - e_1 - e_2.
+    """
+    if adjacency == "flip":
+        return counts(2, (0, 1, 3), (1, 0, 2)), counts(2, (0, 1, 2), (1, 0, 3))
+    common = [(1, 0, 2000), (0, 2, 2000)]
+    if link == "laplace":  # saturated below 0, whatever the distance
+        common = [(1, 0, 50), (0, 2, 50)]
+    other = [(2, 0, 1)] if adjacency == "replace" else []
+    return counts(3, *common, (0, 1, 1)), counts(3, *common, *other)
+
+
+def losses_of_draws(key, link, adjacency, scale_factor=1.0):
+    """Loss at draws of the uncentred minimiser under the first neighbour, with σ times ``scale_factor``.
+
+    The mechanism takes no noise scale, so less noise is had through the same call at a larger ε.
+    """
+    scale, gamma = objective_perturbation(
+        get_link(link), epsilon=EPSILON, adjacency=adjacency, delta=DELTA, noise="gaussian"
+    )
+    scale, gamma = float(scale) * scale_factor, float(gamma)
+    epsilon = EPSILON if scale_factor == 1.0 else epsilon_of(scale, gamma, link, adjacency)
+    keys = jax.random.split(key, DRAWS)
+    losses, used = batch_of_draws(link, adjacency, gamma)(keys, epsilon, scale)
+    np.testing.assert_allclose(used, scale, rtol=1e-6)
+    return np.asarray(losses)
+
+
+@functools.cache
+def batch_of_draws(link, adjacency, gamma):
+    wins, neighbour = instance(link, adjacency)
+
+    def draw(k, epsilon, scale):
+        estimate = perturbed_mle(
+            k,
+            wins,
+            epsilon,
+            adjacency=adjacency,
+            link=link,
+            gamma=gamma,
+            delta=DELTA,
+            noise="gaussian",
+        )
+        # What centring took away: the gradient of the whole objective sums to 0.
+        w = noise.gaussian(k, (wins.num_items,), estimate.diagnostics.noise_scale, np.float64)
+        theta = estimate.value - jnp.mean(w) / gamma
+        loss = perturbed_mle_privacy_loss(
+            theta, wins, neighbour, noise_scale=scale, gamma=gamma, link=link, noise="gaussian"
+        )
+        return loss, estimate.diagnostics.noise_scale
+
+    return jax.jit(jax.vmap(draw, (0, None, None)))
+
+
+def epsilon_of(scale, gamma, link, adjacency):
+    """ε at which the calibration gives ``scale``, by bisection (it falls as ε grows)."""
+    settings = {"adjacency": adjacency, "gamma": gamma, "delta": DELTA, "noise": "gaussian"}
+    given = jax.jit(lambda e: objective_perturbation(get_link(link), epsilon=e, **settings)[0])
+    low, high = EPSILON, 1000.0
+    for _ in range(60):
+        middle = np.sqrt(low * high)
+        low, high = (middle, high) if given(middle) > scale else (low, middle)
+    return high
+
+
+def least_delta(losses):
+    """Estimate and standard error of E(1 - e^{ε - loss})₊."""
+    excess = -np.expm1(np.minimum(EPSILON - losses, 0.0))
+    return excess.mean(), excess.std(ddof=1) / np.sqrt(len(excess))
+
+
+@pytest.mark.parametrize(
+    ("link", "adjacency"),
+    [
+        ("logistic", "replace"),
+        ("logistic", "add-remove"),
+        ("laplace", "replace"),
+        ("laplace", "flip"),
+    ],
+)
+def test_loss_exceeds_epsilon_with_probability_below_delta(link, adjacency, key):
+    too_many = scipy.stats.binom.isf(FALSE_ALARM, DRAWS, DELTA)
+    losses = losses_of_draws(key, link, adjacency)
+    assert np.sum(losses > EPSILON) <= too_many
+    mean, error = least_delta(losses)
+    assert mean - 4.75 * error <= DELTA
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
+def test_too_little_noise_is_rejected(adjacency, key):
+    """A third of σ breaks the bound on the loss that the theorem proves, a quarter (ε, δ) itself."""
+    losses = losses_of_draws(key, "logistic", adjacency, scale_factor=1 / 3)
+    assert np.sum(losses > EPSILON) > scipy.stats.binom.isf(FALSE_ALARM, DRAWS, DELTA)
+    losses = losses_of_draws(key, "logistic", adjacency, scale_factor=1 / 4)
+    mean, error = least_delta(losses)
+    assert mean - 4.75 * error > DELTA
+
+
+def test_flips_under_the_logistic_link_attain_delta(key):
+    """One Gaussian mechanism on the totals: the δ of the draws is the δ asked for, two-sided."""
+    scale, _ = objective_perturbation(
+        get_link("logistic"), epsilon=EPSILON, adjacency="flip", delta=DELTA, noise="gaussian"
+    )
+    assert float(gaussian_delta(scale, np.sqrt(2.0), EPSILON)) == pytest.approx(DELTA, rel=1e-9)
+    losses = losses_of_draws(key, "logistic", "flip")
+    mean, error = least_delta(losses)
+    assert abs(mean - DELTA) <= 4.9 * error
+    ratio = np.sqrt(2.0) / float(scale)
+    assert scipy.stats.kstest(losses, "norm", (ratio**2 / 2, ratio)).pvalue > FALSE_ALARM
+    less = losses_of_draws(key, "logistic", "flip", scale_factor=0.8)
+    mean, error = least_delta(less)
+    assert mean - 4.75 * error > DELTA
