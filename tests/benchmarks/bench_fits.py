@@ -26,7 +26,7 @@ def main() -> None:
     off = first != second
     first, second = first[off], second[off]
 
-    def run_evalica(tolerance: float = 1e-10) -> np.ndarray:
+    def run_evalica(tolerance: float = 1e-8) -> np.ndarray:
         found = []
         for count in wins[:LOOPED]:
             result = evalica.bradley_terry(
@@ -38,7 +38,7 @@ def main() -> None:
         return np.array(found)
 
     def run_choix() -> np.ndarray:
-        return np.array([choix.ilsr_pairwise_dense(count, tol=1e-10) for count in wins[:LOOPED]])
+        return np.array([choix.ilsr_pairwise_dense(count, tol=1e-8) for count in wins[:LOOPED]])
 
     runs = {
         "privrank_jax, one vmapped program": lambda: fit(device_wins),

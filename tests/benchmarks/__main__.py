@@ -1,0 +1,15 @@
+"""``python -m tests.benchmarks [NAME ...]``: run the benchmarks, each in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+NAMES = ("fits", "counting", "sparse", "memory", "cai_fig1")
+
+if __name__ == "__main__":
+    chosen = sys.argv[1:] or NAMES
+    if unknown := set(chosen) - set(NAMES):
+        sys.exit(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    for name in chosen:
+        subprocess.run([sys.executable, "-m", f"tests.benchmarks.bench_{name}"], check=True)
