@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import links
+from privrank_jax.privacy.calibration import (
+    gamma_floor,
+    gaussian_delta,
+    gaussian_scale,
+    laplace_scale,
+    objective_perturbation,
+)
+from tests import reference
+
+GRID = [
+    (epsilon, delta)
+    for epsilon in (0.01, 0.1, 0.5, 1.0, 3.0, 10.0)
+    for delta in (1e-10, 1e-6, 1e-3, 0.05, 0.3)
+]
+
+
+def calibrate(link="logistic", adjacency="flip", **settings):
+    scale, gamma = objective_perturbation(
+        links.get_link(link), adjacency=adjacency, **({"epsilon": 1.0} | settings)
+    )
+    return float(scale), float(gamma)
+
+
+# --- single mechanisms ---------------------------------------------------------------------------
+
+
+def test_laplace_scale():
+    assert laplace_scale(3.0, 0.5) == 6.0
+    assert laplace_scale(3.0, math.inf) == 0.0
+    np.testing.assert_array_equal(laplace_scale(1.0, jnp.array([0.5, 2.0])), [2.0, 0.5])
+
+
+def test_gaussian_scale_is_the_smallest_that_suffices():
+    epsilons, deltas = np.array(GRID).T
+    ours = jax.jit(jax.vmap(lambda e, d: gaussian_scale(2.0, e, d)))(epsilons, deltas)
+    achieved = jax.vmap(lambda s, e: gaussian_delta(s, 2.0, e))(ours, epsilons)
+    np.testing.assert_allclose(achieved, deltas, rtol=1e-6)
+    for scale, epsilon, delta in zip(np.asarray(ours), epsilons, deltas):
+        assert scale == pytest.approx(reference.gaussian_scale(2.0, epsilon, delta), rel=1e-7)
+        assert reference.gaussian_delta(scale, 2.0, epsilon) <= delta * (1 + 1e-9)
+        assert reference.gaussian_delta(0.999 * scale, 2.0, epsilon) > delta
+
+
+def test_gaussian_scale_is_never_rounded_below_the_exact_one():
+    """Small ε is where the two tails nearly cancel; the budgets are those that float32 stores."""
+    rng = np.random.default_rng(0)
+    epsilons = (10 ** rng.uniform(-3.5, 1.3, 1000)).astype(np.float32)
+    deltas = (10 ** rng.uniform(-12, -0.3, 1000)).astype(np.float32)
+    exact = [reference.gaussian_scale(1.0, float(e), float(d)) for e, d in zip(epsilons, deltas)]
+    scales = jax.jit(jax.vmap(lambda e, d: gaussian_scale(1.0, e, d)))
+    double = np.asarray(scales(epsilons.astype(float), deltas.astype(float))) / exact
+    assert double.min() >= 1 - 1e-12  # the twin rounds as well
+    assert double.max() <= 1 + 1e-9
+    with jax.enable_x64(False):
+        single = scales(epsilons, deltas)
+        assert single.dtype == np.float32
+    ratio = np.asarray(single, float) / exact
+    assert ratio.min() >= 1.0
+    assert ratio.max() <= 1.03
+    assert ratio[epsilons >= 0.01].max() <= 1.001
+
+
+def test_gaussian_scale_falls_in_both_budgets_and_is_zero_without_privacy():
+    scales = jax.vmap(
+        lambda e: jax.vmap(lambda d: gaussian_scale(1.0, e, d))(jnp.array([1e-8, 1e-4, 0.1]))
+    )(jnp.array([0.1, 1.0, 10.0, math.inf]))
+    assert np.all(np.diff(scales[:3], axis=0) < 0)
+    assert np.all(np.diff(scales[:3], axis=1) < 0)
+    np.testing.assert_array_equal(scales[3], 0.0)
+
+
+# --- objective perturbation ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("comparisons", [1, 7])
+@pytest.mark.parametrize(
+    ("adjacency", "constant"), [("flip", 2), ("replace", 4), ("add-remove", 2)]
+)
+def test_logistic_table(adjacency, constant, comparisons):
+    """λ = 2L/ε or 4L/ε; γ ≥ λ but for flips."""
+    settings = {"adjacency": adjacency, "comparisons": comparisons, "epsilon": 0.5}
+    scale, gamma = calibrate(**settings, default_gamma=1e-3)
+    assert scale == pytest.approx(constant * comparisons / 0.5)
+    assert gamma == pytest.approx(1e-3 if adjacency == "flip" else scale)
+    assert calibrate(**settings, gamma=1e4) == pytest.approx((scale, 1e4))
+    assert calibrate(**settings, default_gamma=1e4) == pytest.approx((scale, 1e4))
+
+
+@pytest.mark.parametrize(("link", "kappa1", "kappa2"), [("logistic", 1, 0.25), ("laplace", 2, 2)])
+@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
+def test_published_scales_are_the_printed_ones(link, kappa1, kappa2, adjacency):
+    """λ = 8κ₁/ε, γ = 4κ₂/ε (one comparison); λ = 8Lκ₁/ε, γ = 8Lκ₂/ε (users)."""
+    settings = {"calibration": "published", "epsilon": 0.7, "default_gamma": 0.0}
+    edge = calibrate(link, adjacency, **settings)
+    assert edge == pytest.approx((8 * kappa1 / 0.7, 4 * kappa2 / 0.7))
+    user = calibrate(link, adjacency, comparisons=5, unit="user", **settings)
+    assert user == pytest.approx((8 * 5 * kappa1 / 0.7, 8 * 5 * kappa2 / 0.7))
+
+
+@pytest.mark.parametrize("comparisons", [1, 3])
+@pytest.mark.parametrize(
+    ("adjacency", "constant"), [("flip", 4), ("replace", 4), ("add-remove", 2)]
+)
+def test_laplace_link_pays_for_the_log_determinant(adjacency, constant, comparisons):
+    settings = {"adjacency": adjacency, "comparisons": comparisons, "epsilon": 2.0}
+    scale, gamma = calibrate("laplace", **settings, gamma=30.0)
+    spent = comparisons * math.log(1 + 2 * 2 / 30.0)
+    assert (scale, gamma) == pytest.approx((constant * comparisons / (2.0 - spent), 30.0))
+    scale, gamma = calibrate("laplace", **settings)  # a quarter of ε for the determinant
+    assert scale == pytest.approx(constant * comparisons / 1.5)
+    assert comparisons * math.log(1 + 4 / gamma) == pytest.approx(0.5)
+
+
+def test_gaussian_noise_of_flips_is_the_gaussian_mechanism_on_the_totals():
+    scale, gamma = calibrate(noise="gaussian", delta=1e-5, comparisons=4, default_gamma=0.3)
+    assert scale == pytest.approx(reference.gaussian_scale(4 * math.sqrt(2), 1.0, 1e-5), rel=1e-6)
+    assert gamma == 0.3
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "noise", "link"),
+    [
+        (a, n, k)
+        for a, n, k in itertools.product(
+            ("flip", "replace", "add-remove"), ("laplace", "gaussian"), ("logistic", "laplace")
+        )
+        if (a, k) != ("flip", "logistic")
+    ],
+)
+def test_gamma_below_its_floor_is_refused_and_raised_where_traced(adjacency, noise, link):
+    settings = {
+        "adjacency": adjacency,
+        "noise": noise,
+        "delta": 1e-3 if noise == "gaussian" else 0.0,
+    }
+    floor = float(
+        gamma_floor(
+            links.get_link(link), epsilon=0.5, adjacency=adjacency, comparisons=2, noise=noise
+        )
+    )
+    assert floor > 0
+    with pytest.raises(ValueError, match=r"below .* least ridge"):
+        calibrate(link, gamma=0.99 * floor, comparisons=2, epsilon=0.5, **settings)
+    scale, _ = calibrate(link, gamma=floor, comparisons=2, epsilon=0.5, **settings)
+    traced = jax.jit(
+        lambda gamma: objective_perturbation(
+            links.get_link(link), epsilon=0.5, comparisons=2, gamma=gamma, **settings
+        )
+    )(0.01 * floor)
+    assert traced == pytest.approx((scale, floor), rel=1e-6)
+
+
+def test_flips_under_the_logistic_link_take_any_gamma():
+    for gamma in (0.0, 1e-6, 1e6):
+        assert calibrate(gamma=gamma) == pytest.approx((2.0, gamma))
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
+@pytest.mark.parametrize("link", ["logistic", "laplace"])
+def test_infinite_epsilon_adds_no_noise(link, adjacency, noise):
+    settings = {
+        "adjacency": adjacency,
+        "noise": noise,
+        "delta": 1e-3 if noise == "gaussian" else 0.0,
+    }
+    assert calibrate(link, epsilon=math.inf, gamma=0.5, **settings) == (0.0, 0.5)
+    scales = jax.vmap(
+        lambda e: objective_perturbation(links.get_link(link), epsilon=e, **settings)[0]
+    )(jnp.array([0.5, 1.0, 4.0, math.inf]))
+    assert np.all(np.diff(scales) < 0)
+    assert scales[-1] == 0.0
+
+
+def test_normal_link_is_refused_with_the_alternatives():
+    with pytest.raises(ValueError, match=r"κ₁ = ∞.*link='logistic'.*noisy_counts"):
+        calibrate("normal")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"epsilon": -1.0}, "epsilon must be positive"),
+        ({"epsilon": math.nan}, "epsilon must be positive"),
+        ({"epsilon": np.array([1.0, math.nan])}, "epsilon must be positive"),
+        ({"adjacency": "swap"}, "adjacency must be one of 'flip', 'replace', 'add-remove'"),
+        ({"noise": "cauchy"}, "noise must be one of"),
+        ({"calibration": "loose"}, "calibration must be one of"),
+        ({"comparisons": 0}, "comparisons per unit must be positive"),
+        ({"comparisons": math.inf}, "comparisons per unit must be finite"),
+        ({"gamma": -1.0}, "gamma must be finite and at least 0"),
+        ({"gamma": math.nan}, "gamma must be finite"),
+        ({"noise": "gaussian"}, "delta must be between 0 and 1"),
+        ({"noise": "gaussian", "delta": 1.0}, "delta must be between 0 and 1"),
+        ({"noise": "gaussian", "delta": math.nan}, "delta must be between 0 and 1"),
+        ({"noise": "gaussian", "delta": 0.1, "calibration": "published"}, "is for Laplace noise"),
+    ],
+)
+def test_bad_arguments_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        calibrate(**settings)
+
+
+@pytest.mark.parametrize("scale", [laplace_scale, lambda s, e: gaussian_scale(s, e, 0.1)])
+@pytest.mark.parametrize(
+    ("sensitivity", "epsilon"),
+    [(0.0, 1.0), (math.inf, 1.0), (1.0, 0.0), (1.0, math.nan), (1.0, True)],
+)
+def test_scales_refuse_bad_arguments(scale, sensitivity, epsilon):
+    with pytest.raises(ValueError, match=r"sensitivity must be|epsilon must be"):
+        scale(sensitivity, epsilon)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan])
+def test_gaussian_scale_refuses_a_bad_delta(delta):
+    with pytest.raises(ValueError, match="delta must be between 0 and 1"):
+        gaussian_scale(1.0, 1.0, delta)

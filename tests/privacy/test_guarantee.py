@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import json
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import Guarantee
+from privrank_jax.privacy import ADJACENCIES, UNITS
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_words_state_every_part(unit, adjacency):
+    words = Guarantee(0.5, 1e-6, unit=unit, adjacency=adjacency).in_words()
+    assert "epsilon = 0.5, delta = 1e-06" in words
+    assert "factor of at most 1.65, except with probability 1e-06" in words
+    assert {"comparison": "one comparison", "user": "one user"}[unit] in words
+    expected = {
+        "flip": "answers differently",
+        "replace": "replaced",
+        "add-remove": "added or removed",
+    }
+    assert expected[adjacency] in words
+    assert "trusted curator" in words
+
+
+def test_words_of_pure_large_infinite_and_noted_guarantees():
+    assert "delta" not in Guarantee(1.0).in_words()
+    assert "factor of at most e^200" in Guarantee(200.0).in_words()
+    assert Guarantee(math.inf).in_words().startswith("Not private")
+    assert (
+        Guarantee(1.0, note="proven only for twice that.")
+        .in_words()
+        .endswith("Note: proven only for twice that.")
+    )
+    assert "exact minimiser" in Guarantee(1.0, numerics="idealised").in_words()
+    assert (
+        "users' hands" in Guarantee(1.0, trust="local").in_words()
+        or "user's hands" in Guarantee(1.0, trust="local").in_words()
+    )
+
+
+def test_as_dict_is_json_and_keeps_the_note_only_if_there_is_one():
+    plain = json.loads(json.dumps(Guarantee(jnp.float32(0.5), np.float64(0.25)).as_dict()))
+    assert plain == {
+        "epsilon": 0.5,
+        "delta": 0.25,
+        "unit": "comparison",
+        "adjacency": "replace",
+        "trust": "central",
+        "numerics": "simulation",
+    }
+    assert Guarantee(1.0, note="n").as_dict()["note"] == "n"
+    assert Guarantee(jnp.array([0.5, 1.0])).as_dict()["epsilon"] == [0.5, 1.0]
+
+
+def test_guarantee_is_a_pytree_of_its_budgets():
+    guarantee = Guarantee(1.0, 0.1, unit="user")
+    leaves, structure = jax.tree.flatten(guarantee)
+    assert leaves == [1.0, 0.1]
+    assert jax.tree.unflatten(structure, leaves) == guarantee
+    batch = jax.vmap(lambda e: Guarantee(2 * e, unit="user"))(jnp.array([1.0, 2.0]))
+    np.testing.assert_array_equal(batch.epsilon, [2.0, 4.0])
+    assert batch.unit == "user"
