@@ -1,0 +1,45 @@
+"""The command line, ``privrank``. Nothing here imports JAX before a command runs, so that ``--help`` is instant.
+
+To add a command, write its function in a module of its own, JAX imported inside, wrapped in
+:func:`~privrank_jax.cli.face.refusing`, and register it below.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from privrank_jax import __version__
+from privrank_jax.cli.demo import HELP as DEMO_HELP
+from privrank_jax.cli.demo import demo
+from privrank_jax.cli.rank import HELP as RANK_HELP
+from privrank_jax.cli.rank import rank
+
+app = typer.Typer(
+    name="privrank",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # pretty tracebacks can show local variables, that is, private data
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(help=RANK_HELP)(rank)
+app.command(help=DEMO_HELP)(demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"privrank {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example:  privrank rank votes.csv --epsilon 1")
+def main(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Differentially private rankings from pairwise comparisons."""

@@ -1,0 +1,115 @@
+"""What every command shares: refusals, warnings, tables that are safe to print."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import typer
+
+_NO_TERMINAL_WIDTH = 110
+REFUSED = 2
+
+
+class Refusal(ValueError):
+    """A request that a command won't serve; the message says what is wrong and what to do."""
+
+
+def refusing(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn the errors that a user can mend into one paragraph on stderr and exit code 2."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except (ValueError, ImportError, OSError) as error:
+            message = " ".join(_in_options(str(error)).split())
+            typer.echo(f"privrank: {message}", err=True)
+            raise typer.Exit(REFUSED) from None
+
+    return run
+
+
+def warn(message: str) -> None:
+    """One paragraph on stderr."""
+    typer.echo(f"Warning: {message}", err=True)
+
+
+def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
+    """Refuse a value that is none of ``choices``."""
+    if value not in choices:
+        from privrank_jax.datasets.names import did_you_mean
+
+        raise Refusal(
+            f"{option} {value!r} is unknown{did_you_mean(value, choices)}; choose "
+            f"{', '.join(choices[:-1])} or {choices[-1]}."
+        )
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """One JSON document on stdout; a NaN or infinity in it is a bug, and raises."""
+    try:
+        text = json.dumps(document, indent=2, allow_nan=False)
+    except ValueError as error:
+        raise RuntimeError(f"the result can't be written as JSON ({error})") from error
+    typer.echo(text)
+
+
+def console() -> Any:
+    """Rich console on the current stdout; away from a terminal it has a fixed width."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else _NO_TERMINAL_WIDTH
+    return Console(file=sys.stdout, width=width, highlight=False, markup=False)
+
+
+def print_table(
+    title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]
+) -> None:
+    """Print a table; columns are (heading, ``"left"`` or ``"right"``)."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD)
+    for heading, side in columns:
+        justify: Any = side
+        table.add_column(Text(heading), justify=justify, overflow="fold", no_wrap=side == "right")
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    out = console()
+    out.print(printable(title), style="bold", soft_wrap=True)
+    out.print(table)
+
+
+def print_paragraphs(*paragraphs: str) -> None:
+    """Print text, wrapped on a terminal, one line per paragraph elsewhere."""
+    out = console()
+    for text in paragraphs:
+        out.print(printable(text), soft_wrap=not sys.stdout.isatty())
+
+
+def printable(text: str) -> str:
+    """``text`` without control characters, which a file could use to rewrite the terminal.
+
+    >>> printable("a\\x1b[2Jb")
+    'a\\ufffd[2Jb'
+    """
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def _in_options(message: str) -> str:
+    """Arguments of the Python functions, as messages name them, spelt as options.
+
+    >>> _in_options("give tie='draw', or user=None; see `items`")
+    'give --tie draw, or --user none; see --items'
+    """
+    message = re.sub(
+        r"\b(tie|user|link|noise|method|unit|adjacency)='([^']*)'", r"--\1 \2", message
+    )
+    message = re.sub(r"\b(tie|user)=None", r"--\1 none", message)
+    return re.sub(r"`(items)`", r"--\1", message)

@@ -1,0 +1,285 @@
+"""``privrank rank``: comparisons to a private ranking."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Annotated
+
+import typer
+
+from privrank_jax.cli.face import Refusal, check_choice, refusing, warn
+
+METHODS = ("counts", "mle", "one-shot", "none")
+UNITS = ("comparison", "user")
+ADJACENCIES = ("flip", "replace", "add-remove")
+# Beyond this ε, e^ε says that an observer may become certain of what one user answered.
+_HARDLY_PRIVATE = 10.0
+_ALL_NOISE = 1e-9
+
+
+HELP = (
+    "Rank items by pairwise comparisons, under differential privacy.\n\n"
+    "Prints the ranking, with intervals, and the guarantee in words. The noise comes from the entropy of the "
+    "operating system. Everything on standard output is covered by the guarantee; remarks for the holder of "
+    "the data go to standard error.\n\n"
+    "Examples:\n\n"
+    "  privrank rank votes.csv --epsilon 1 --max-per-user 10\n\n"
+    "  privrank rank votes.csv --method mle --epsilon 1 --max-per-user 10 --json\n\n"
+    "  privrank rank cemspc --epsilon 0.5 --simulate --seed 1\n\n"
+    "  privrank rank votes.csv --method none"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """The options of one run, checked as far as they can be without the data.
+
+    Attributes are the options of the same name; ``adjacency`` is filled in, ``seed`` is None in a real
+    release.
+    """
+
+    source: str
+    method: str
+    epsilon: float
+    delta: float
+    unit: str
+    adjacency: str
+    max_per_user: int | None
+    top_k: int | None
+    link: str
+    gamma: float | None
+    level: float
+    simulate: bool
+    seed: int | None
+    idealised: bool
+    items: str | None
+    columns: dict[str, str | None]
+
+    @property
+    def noise(self) -> str:
+        """``"gaussian"`` exactly if δ > 0."""
+        return "gaussian" if self.delta > 0 else "laplace"
+
+
+@refusing
+def rank(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV or Parquet file with a header row and one comparison per row, or a named "
+            "data set: cemspc, immig, cars, cars2.",
+        ),
+    ],
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="counts (noisy win totals, for items that are compared equally often), mle (scores "
+            "fitted under privacy), one-shot (only the list of the top K), none (not private).",
+        ),
+    ] = "counts",
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Privacy budget; smaller protects more. Every private method needs it."),
+    ] = None,
+    delta: Annotated[
+        float,
+        typer.Option(help="Probability that epsilon may fail; above 0 the noise is Gaussian."),
+    ] = 0.0,
+    unit: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="What is protected: user (all that a user said) or comparison."
+        ),
+    ] = "user",
+    adjacency: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Neighbouring data differ by one unit that answers differently (flip; who compared "
+            "what is public), is replaced (replace), or is there or not (add-remove). Default: "
+            "replace; for mle flip, because there the release is exact noise on win totals.",
+        ),
+    ] = None,
+    max_per_user: Annotated[
+        int | None,
+        typer.Option(
+            metavar="L",
+            help="Most comparisons of one user. Users with more keep a random choice of L. Default: "
+            "the questionnaire of a named data set, else 1 and a refusal where someone has more.",
+        ),
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option(metavar="K", help="Publish only the K best; one-shot needs it.")
+    ] = None,
+    link: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Model of mle and none: logistic, laplace; normal only without privacy.",
+        ),
+    ] = "logistic",
+    gamma: Annotated[
+        float | None,
+        typer.Option(
+            help="Ridge of mle and none, in comparisons. Default: chosen without the answers; none: 0."
+        ),
+    ] = None,
+    items: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|A,B,C",
+            help="Public list of all items, one per line of a text file, or separated by commas. "
+            "Default: the items seen in the data, which are then treated as public.",
+        ),
+    ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of users; none: there is no such. Default: user."
+        ),
+    ] = None,
+    winner: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of preferred items. Default: winner."),
+    ] = None,
+    loser: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of the other items. Default: loser."),
+    ] = None,
+    tie: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column that marks ties (1 or 0); none: there are no ties. Default: tie.",
+        ),
+    ] = None,
+    level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
+    simulate: Annotated[
+        bool,
+        typer.Option(
+            "--simulate", help="A rehearsal with fast simulated noise, not to be published."
+        ),
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of a rehearsal; only with --simulate.")
+    ] = None,
+    idealised: Annotated[
+        bool,
+        typer.Option(
+            "--idealised",
+            help="Accept a guarantee that is proven for real numbers only (mle other than flip with "
+            "the logistic link).",
+        ),
+    ] = False,
+) -> None:
+    """Rank items by pairwise comparisons, under differential privacy."""
+    request = _checked(
+        Request(
+            source=source,
+            method=method,
+            epsilon=math.inf if epsilon is None else epsilon,
+            delta=delta,
+            unit=unit,
+            adjacency=adjacency or ("flip" if method == "mle" else "replace"),
+            max_per_user=max_per_user,
+            top_k=top_k,
+            link=link,
+            gamma=gamma,
+            level=level,
+            simulate=simulate,
+            seed=seed,
+            idealised=idealised,
+            items=items,
+            columns={"user": user, "winner": winner, "loser": loser, "tie": tie},
+        ),
+        epsilon_given=epsilon is not None,
+    )
+    import jax
+
+    from privrank_jax.cli.rank_input import read_input
+    from privrank_jax.cli.rank_methods import release
+    from privrank_jax.cli.rank_output import print_result
+
+    with jax.enable_x64(True):
+        data = read_input(request)
+        result = release(data, request)
+    for message in (*data.remarks, *result.warnings):
+        warn(message)
+    print_result(data, result, request, as_json=json)
+
+
+def _checked(request: Request, epsilon_given: bool) -> Request:
+    check_choice("--method", request.method, METHODS)
+    check_choice("--unit", request.unit, UNITS)
+    check_choice("--adjacency", request.adjacency, ADJACENCIES)
+    check_choice("--link", request.link, ("logistic", "laplace", "normal"))
+    if not 0 < request.level < 1:
+        raise Refusal(f"--level must lie between 0 and 1, got {request.level:g}; 0.95 is usual.")
+    if request.top_k is not None and request.top_k < 1:
+        raise Refusal(f"--top-k must be at least 1, got {request.top_k}.")
+    if request.max_per_user is not None and request.max_per_user < 1:
+        raise Refusal(f"--max-per-user must be at least 1, got {request.max_per_user}.")
+    if request.gamma is not None and not (0 <= request.gamma < math.inf):
+        raise Refusal(f"--gamma must be finite and at least 0, got {request.gamma:g}.")
+    if request.method == "none":
+        if epsilon_given or request.delta or request.max_per_user or request.simulate:
+            warn(
+                "--method none adds no noise: --epsilon, --delta, --max-per-user and --simulate are not used."
+            )
+        return request
+    _check_privacy(request, epsilon_given)
+    if request.seed is not None and not request.simulate:
+        raise Refusal(
+            "--seed makes the noise predictable: who knows or guesses the seed can take the noise off "
+            "again. Leave --seed out for a release, or add --simulate for a rehearsal."
+        )
+    if request.seed is not None and not 0 <= request.seed < 2**63:
+        raise Refusal(f"--seed must lie between 0 and 2**63 - 1, got {request.seed}.")
+    if request.max_per_user is not None and request.unit == "comparison":
+        raise Refusal(
+            "--max-per-user bounds what one user gives and needs --unit user; with --unit comparison "
+            "every comparison is protected on its own. Leave out one of the two."
+        )
+    if request.method == "one-shot" and request.top_k is None:
+        raise Refusal(
+            "--method one-shot selects a top list: give its length by --top-k, such as --top-k 3."
+        )
+    if request.method == "one-shot" and request.delta > 0:
+        raise Refusal(
+            "--method one-shot publishes an ordered list under pure epsilon; leave --delta out (it would "
+            "help only for lists of more than 16 ln(m/delta) items)."
+        )
+    return request
+
+
+def _check_privacy(request: Request, epsilon_given: bool) -> None:
+    epsilon, delta = request.epsilon, request.delta
+    if not epsilon_given:
+        raise Refusal(
+            "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller "
+            "protects more; --method none ranks without privacy."
+        )
+    if not 0 < epsilon < math.inf:  # NaN too
+        raise Refusal(
+            f"--epsilon must be a positive number, got {epsilon:g}. Use a value such as 1, or --method "
+            "none if no privacy is wanted."
+        )
+    if not 0 <= delta < 1:
+        raise Refusal(
+            f"--delta must be at least 0 and below 1, got {delta:g}. Leave it out for pure epsilon; "
+            "otherwise a common choice is 1/n**2 for n users."
+        )
+    if epsilon < _ALL_NOISE:
+        raise Refusal(
+            f"--epsilon {epsilon:g} is so small that the result would be noise alone, whatever the data: "
+            "publish nothing, or choose a value such as 1."
+        )
+    if epsilon > _HARDLY_PRIVATE:
+        warn(
+            f"epsilon = {epsilon:g} protects next to nothing: what is published may become "
+            f"e^{epsilon:g} times likelier by one user's answers. Values up to about 3 are usual."
+        )

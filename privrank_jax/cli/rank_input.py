@@ -1,0 +1,182 @@
+"""From the FILE argument to win counts with a known sensitivity."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from privrank_jax import datasets
+from privrank_jax.cli.face import Refusal
+from privrank_jax.cli.rank import Request
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.datasets.names import did_you_mean
+from privrank_jax.pairwise import questionnaire_sensitivity, totals_sensitivity
+
+
+class Entropy:
+    """PRNG keys: from the operating system, or from a seed in a rehearsal."""
+
+    def __init__(self, request: Request) -> None:
+        self.seed = None
+        if request.simulate:
+            self.seed = secrets.randbits(31) if request.seed is None else request.seed
+        self._drawn = 0
+
+    def key(self) -> Any:
+        """A fresh key."""
+        if self.seed is None:
+            data = np.frombuffer(secrets.token_bytes(8), np.uint32)
+            return jax.random.wrap_key_data(jax.numpy.asarray(data), impl="threefry2x32")
+        self._drawn += 1
+        return jax.random.fold_in(jax.random.key(self.seed), self._drawn)
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """Comparisons, ready for a release.
+
+    Attributes:
+        table: as the loader read it.
+        wins: win counts of the comparisons that were kept.
+        per_user: L, the most comparisons of one user; 1 for ``--unit comparison``.
+        sensitivity: of the win totals to one unit, by norm, ``"l1"`` and ``"l2"``.
+        per_item: most that one unit can move the total of one item.
+        note: what the sensitivity assumes beyond the adjacency, for the guarantee.
+        remarks: for the holder of the data; not covered by the guarantee.
+        entropy: keys.
+    """
+
+    table: datasets.ComparisonTable
+    wins: WinCounts
+    per_user: int
+    sensitivity: dict[str, float]
+    per_item: float
+    note: str
+    remarks: tuple[str, ...]
+    entropy: Entropy
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the loader did; of a file only its form, of a named data set public facts."""
+        if self.table.has_users:
+            return self.table.notes
+        return tuple(note for note in self.table.notes if "names no users" not in note)
+
+
+def read_input(request: Request) -> Input:
+    """Read, bound the contributions of users, and work out the sensitivity."""
+    table = _read(request)
+    if request.top_k is not None and request.top_k > table.num_items:
+        raise Refusal(
+            f"--top-k {request.top_k} is more than there are items: {table.name} has {table.num_items}."
+        )
+    entropy = Entropy(request)
+    per_user, remarks = 1, ()
+    comparisons = table.comparisons()
+    if request.unit == "user" and request.method != "none":
+        per_user = _limit(table, request)
+        if table.comparisons_per_user > per_user:
+            comparisons = comparisons.bounded(entropy.key(), per_user)
+            dropped = len(table) - int(comparisons.mask.sum())
+            remarks = (
+                f"{dropped} of {len(table)} comparisons were left out, chosen at random, to keep at most "
+                f"{per_user} per user. (For you alone: these numbers are not covered by the guarantee.)",
+            )
+    sensitivity, note = _sensitivity(table, request, per_user)
+    per_item = float(per_user)
+    if request.unit == "user" and table.questionnaire is not None:
+        per_item = min(per_item, float(np.bincount(table.questionnaire.ravel()).max()))
+    wins = comparisons.win_counts()
+    return Input(table, wins, per_user, sensitivity, per_item, note, remarks, entropy)
+
+
+def _read(request: Request) -> datasets.ComparisonTable:
+    source, columns = request.source, request.columns
+    if source in datasets.available():
+        given = [f"--{role}" for role, column in columns.items() if column is not None]
+        given += ["--items"] if request.items is not None else []
+        if given:
+            raise Refusal(
+                f"{source} is a named data set with its own columns and items: leave out "
+                f"{', '.join(given)}."
+            )
+        return datasets.load(source)
+    path = Path(source)
+    if not path.suffix and not path.exists():
+        known = datasets.available()
+        raise Refusal(
+            f"{source!r} is neither a file nor a named data set{did_you_mean(source, known)}; the named "
+            f"ones are {', '.join(known)}."
+        )
+    by_user = request.unit == "user" and request.method != "none"
+    return datasets.read_comparisons(
+        path,
+        user=_column(columns["user"], "user" if by_user else None),
+        winner=columns["winner"] or "winner",
+        loser=columns["loser"] or "loser",
+        tie=_column(columns["tie"], "tie"),
+        items=None if request.items is None else _item_list(request.items),
+    )
+
+
+def _column(given: str | None, default: str | None) -> str | None:
+    if given is None:
+        return default
+    return None if given == "none" else given
+
+
+def _item_list(given: str) -> list[str]:
+    """Lines of a text file, or names between commas."""
+    if "," in given or not Path(given).suffix:
+        return [name.strip() for name in given.split(",")]
+    path = Path(given)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refusal(
+            f"--items {given}: cannot be read ({error}); give a text file with one item per line, or "
+            "names separated by commas."
+        ) from error
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _limit(table: datasets.ComparisonTable, request: Request) -> int:
+    """L; without ``--max-per-user`` nobody may exceed the questionnaire, or 1."""
+    if not table.has_users:
+        raise Refusal(
+            f"{table.name} does not say who compared, so users can't be protected as a whole: name the "
+            "column by --user, or protect single comparisons by --unit comparison."
+        )
+    if request.max_per_user is not None:
+        return request.max_per_user
+    asked = 1 if table.questionnaire is None else len(table.questionnaire)
+    largest = table.comparisons_per_user
+    if largest > asked:
+        raise Refusal(
+            f"a user of {table.name} gave {largest} comparisons, and a guarantee for users needs a "
+            f"bound: pass --max-per-user {largest} to keep everything, or less to keep a random choice "
+            "of that many per user (less noise). A bound that you would choose without looking at the "
+            "data is best. --unit comparison protects single comparisons only."
+        )
+    return asked
+
+
+def _sensitivity(
+    table: datasets.ComparisonTable, request: Request, per_user: int
+) -> tuple[dict[str, float], str]:
+    generic = float(totals_sensitivity(request.unit, request.adjacency, per_user))
+    euclidean = generic if request.adjacency == "add-remove" else generic / 2**0.5
+    bounds, note = {"l1": generic, "l2": euclidean}, ""
+    if request.unit == "user" and table.questionnaire is not None:
+        pairs = table.questionnaire
+        for norm, bound in bounds.items():
+            known = questionnaire_sensitivity(pairs, table.num_items, request.adjacency, norm)
+            if known < bound:
+                bounds[norm] = known
+                note = f"Every user is asked the same {len(pairs)} pairs, which are public."
+    return bounds, note

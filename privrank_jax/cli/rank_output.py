@@ -1,0 +1,76 @@
+"""A result of ``privrank rank`` as a table or as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from privrank_jax.cli.face import print_json, print_paragraphs, print_table
+from privrank_jax.cli.rank import Request
+from privrank_jax.cli.rank_input import Input
+from privrank_jax.cli.rank_methods import Result
+
+NOT_PRIVATE = (
+    "NOT PRIVATE: no noise was added, and the scores can reveal what single users answered. Do not publish "
+    "this ranking where the answers must stay confidential."
+)
+
+
+def print_result(data: Input, result: Result, request: Request, *, as_json: bool) -> None:
+    """Print what may be published, and nothing else, on stdout."""
+    rows = _rows(data, result, request.top_k)
+    if as_json:
+        guarantee = None if result.guarantee is None else result.guarantee.as_dict()
+        print_json({"ranking": rows, "guarantee": guarantee, "diagnostics": result.diagnostics})
+        return
+    columns = [("rank", "right"), ("item", "left")]
+    if result.scores is not None:
+        columns.append((result.score_name, "right"))
+    if "low" in result.intervals:
+        columns.append((f"{100 * request.level:g}% interval", "right"))
+    if "rank_low" in result.intervals:
+        columns.append(("rank interval", "right"))
+    print_table(result.title, columns, [_cells(row) for row in rows])
+    paragraphs = []
+    if result.interval_words:
+        paragraphs.append(f"Intervals: {result.interval_words}.")
+    words = NOT_PRIVATE if result.guarantee is None else result.guarantee.in_words()
+    paragraphs.append(words)
+    paragraphs += [f"- {note}" for note in result.notes]
+    print_paragraphs(*paragraphs)
+
+
+def _rows(data: Input, result: Result, top_k: int | None) -> list[dict[str, Any]]:
+    rows = []
+    for place, item in enumerate(result.order[:top_k].tolist(), start=1):
+        score = None if result.scores is None else float(result.scores[item])
+        row: dict[str, Any] = {"item": data.table.item_names[item], "rank": place, "score": score}
+        for name in ("low", "high"):
+            if name in result.intervals:
+                row[name] = float(result.intervals[name][item])
+        for name in ("rank_low", "rank_high"):
+            if name in result.intervals:
+                row[name] = int(result.intervals[name][item]) + 1
+        rows.append(row)
+    return rows
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    cells = [str(row["rank"]), row["item"]]
+    if row["score"] is not None:
+        cells.append(_number(row["score"]))
+    if "low" in row:
+        cells.append(f"{_number(row['low'])} to {_number(row['high'])}")
+    if "rank_low" in row:
+        same = row["rank_low"] == row["rank_high"]
+        cells.append(str(row["rank_low"]) if same else f"{row['rank_low']} to {row['rank_high']}")
+    return cells
+
+
+def _number(value: float) -> str:
+    """Two decimals, fewer where the number is large.
+
+    >>> _number(0.1234), _number(-1234.56), _number(812.5)
+    ('0.12', '-1235', '812.5')
+    """
+    size = abs(value)
+    return f"{value:.2f}" if size < 100 else f"{value:.1f}" if size < 1000 else f"{value:.0f}"
