@@ -224,3 +224,97 @@ def questionnaire_sensitivity(pairs, num_items, adjacency, order):
         for point in points:
             worst = max(worst, float(np.linalg.norm(points - point, order, axis=1).max()))
     return worst
+
+
+# --- pairwise: top-k selection, rank centrality, score attack ------------------------------------
+
+
+def peeling_probability(scores, order, scale):
+    """P(list) if round after round item i is picked with odds exp(score_i / scale) among those left."""
+    left, probability = list(range(len(scores))), 1.0
+    for item in order:
+        top = max(scores[i] for i in left)
+        odds = {i: math.exp((scores[i] - top) / scale) for i in left}
+        probability *= odds[item] / sum(odds.values())
+        left.remove(item)
+    return probability
+
+
+def permute_and_flip_probability(scores, order, scale):
+    """P(list) if every round looks at the items left in random order and flips a coin for each."""
+    left, probability = list(range(len(scores))), 1.0
+    for item in order:
+        top = max(scores[i] for i in left)
+        picked, orders = 0.0, list(itertools.permutations(left))
+        for permutation in orders:
+            reached = 1.0
+            for i in permutation:
+                accept = math.exp((scores[i] - top) / scale)
+                if i == item:
+                    picked += reached * accept
+                reached *= 1 - accept
+        probability *= picked / len(orders)
+        left.remove(item)
+    return probability
+
+
+def one_shot_probability(scores, order, scale):
+    """P(list of one or two items) of the largest scores + Laplace noise, by quadrature between the kinks."""
+    *first, last = order
+    rest = [i for i in range(len(scores)) if i not in order]
+    kinks = sorted({float(s) for s in scores})
+    ends = [kinks[0] - 40 * scale, *kinks, kinks[-1] + 40 * scale]
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    points, areas = [], []
+    for low, high in itertools.pairwise(ends):
+        pieces = max(1, math.ceil((high - low) / scale))
+        width = (high - low) / pieces
+        for piece in range(pieces):
+            points.extend(low + width * (piece + (nodes + 1) / 2))
+            areas.extend(width / 2 * weights)
+    points = np.array(points)
+
+    def above(item, sign=1):  # P(noisy score of the item > point), or < point for sign -1
+        z = sign * (points - scores[item]) / scale
+        return np.where(z > 0, 0.5 * np.exp(-np.abs(z)), 1 - 0.5 * np.exp(-np.abs(z)))
+
+    value = np.exp(-np.abs(points - scores[last]) / scale) / (2 * scale)
+    for i in first:
+        value = value * above(i)
+    for j in rest:
+        value = value * above(j, -1)
+    return float(np.array(areas) @ value)
+
+
+def rank_centrality(matrix, smoothing=0.0, steps=20000):
+    """Average of the last two of many steps of the walk i -> j with probability W_ji / (M_ij d_max)."""
+    size = len(matrix)
+    met = [[matrix[i][j] + matrix[j][i] > 0 for j in range(size)] for i in range(size)]
+    opponents = max(sum(row) for row in met)
+    walk = np.zeros((size, size))
+    for i in range(size):
+        for j in range(size):
+            if met[i][j]:
+                games = matrix[i][j] + matrix[j][i] + 2 * smoothing
+                walk[i, j] = (matrix[j][i] + smoothing) / games / opponents
+        walk[i, i] = 1 - walk[i].sum()
+    weights = np.full(size, 1 / size)
+    for _ in range(steps):
+        weights = weights @ walk
+    return weights
+
+
+def score_attack(estimate, scores, matrix, name, printed_sign=False):
+    """Sum over the comparisons of k of (M_k - θ_k) (y - F) F' / (F (1 - F)), k's own wins as y = 1."""
+    size = len(scores)
+    totals = np.zeros(size)
+    for k in range(size):
+        for j in range(size):
+            if j == k:
+                continue
+            cdf, _, score, _ = link(name, scores[k] - scores[j])
+            slope = score * cdf / (cdf * (1 - cdf))
+            residual = matrix[k][j] * (1 - cdf) - matrix[j][k] * cdf
+            sign = -1 if printed_sign and j < k else 1
+            totals[k] += sign * (estimate[k] - scores[k]) * residual * slope
+    return totals
