@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import noisy_counts, totals_sensitivity
+from tests import reference
+from tests.privacy_audit.search import unit_contents
+
+ADJACENCIES = ("flip", "replace", "add-remove")
+MATRIX = np.array([[0, 5, 2, 9], [1, 0, 4, 4], [3, 3, 0, 0.5], [0, 2, 0.5, 0]], float)
+WINS = WinCounts.from_matrix(MATRIX)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize(("items", "limit"), [(2, 1), (3, 1), (3, 3), (4, 2)])
+def test_sensitivity_is_attained_and_never_exceeded(items, limit, adjacency, order):
+    """Brute force over everything that one unit of at most L comparisons can hold, ties included."""
+    matrices, groups = unit_contents(items, limit)
+    totals = matrices.sum(-1)
+    largest = 0.0
+    for number, total in enumerate(totals):
+        others = {
+            "flip": totals[groups == groups[number]],
+            "replace": totals,
+            "add-remove": totals[:1],
+        }[adjacency]
+        largest = max(largest, float(np.linalg.norm(others - total, order, axis=1).max()))
+    unit = "comparison" if limit == 1 else "user"
+    generic = totals_sensitivity(unit, adjacency, limit)
+    if order == 2 and adjacency != "add-remove":
+        generic /= math.sqrt(2.0)  # the ℓ₂ sensitivity that Gaussian noise is calibrated to
+    assert largest == pytest.approx(generic)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize(("unit", "per_user"), [("comparison", 1), ("user", 5)])
+def test_noise_scales(unit, per_user, adjacency, key):
+    def scale(**settings):
+        estimate = noisy_counts(key, WINS, 0.5, unit, adjacency, per_user, **settings)
+        return float(estimate.diagnostics["noise_scale"])
+
+    wins_moved = (1 if adjacency == "add-remove" else 2) * per_user
+    assert scale() == wins_moved / 0.5
+    assert scale(calibration="published") == (2 if unit == "comparison" else per_user) / 0.5
+    assert scale(sensitivity=1.5) == 3.0
+    euclidean = wins_moved / (1 if adjacency == "add-remove" else math.sqrt(2))
+    assert scale(noise="gaussian", delta=1e-4) == pytest.approx(
+        reference.gaussian_scale(euclidean, 0.5, 1e-4), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_noise_has_the_stated_distribution(noise, key):
+    """KS test of 100,000 values: false-alarm rate 1e-6; a scale 10 % off, either way, is rejected.
+    The variance lies within 6 standard errors, and items are uncorrelated (6 standard errors)."""
+    settings = {"noise": noise, "delta": 1e-3} if noise == "gaussian" else {}
+    draws = jax.vmap(lambda k: noisy_counts(k, WINS, 0.8, **settings).value)(
+        jax.random.split(key, 25_000)
+    )
+    added = np.asarray(draws) - MATRIX.sum(1)
+    scale = 2 / 0.8 if noise == "laplace" else reference.gaussian_scale(math.sqrt(2), 0.8, 1e-3)
+    family = scipy.stats.laplace if noise == "laplace" else scipy.stats.norm
+
+    def agrees(assumed):
+        return scipy.stats.kstest(added.ravel(), family(scale=assumed).cdf).pvalue > 1e-6
+
+    assert agrees(scale)
+    assert not agrees(0.9 * scale)
+    assert not agrees(1.1 * scale)
+    variance, fourth = (2, 24) if noise == "laplace" else (1, 3)
+    error = math.sqrt((fourth - variance**2) / added.size) * scale**2
+    assert abs(added.var() - variance * scale**2) < 6 * error
+    correlation = np.corrcoef(added.T) - np.eye(4)
+    assert np.abs(correlation).max() < 6 / math.sqrt(len(added))
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("unit", ["comparison", "user"])
+@pytest.mark.parametrize("calibration", ["tight", "published"])
+def test_guarantee(calibration, unit, adjacency, key):
+    """The published scale for users proves 2ε, except where users are added or removed."""
+    guarantee = noisy_counts(key, WINS, 0.5, unit, adjacency, 3, calibration).guarantee
+    doubled = calibration == "published" and unit == "user" and adjacency != "add-remove"
+    assert float(guarantee.epsilon) == (1.0 if doubled else 0.5)
+    assert bool(guarantee.note) == doubled
+    assert (guarantee.unit, guarantee.adjacency, guarantee.trust) == (unit, adjacency, "central")
+    assert float(guarantee.delta) == 0.0
+
+
+def test_gaussian_guarantee_carries_delta(key):
+    guarantee = noisy_counts(key, WINS, 0.5, noise="gaussian", delta=1e-4).guarantee
+    assert (float(guarantee.epsilon), float(guarantee.delta)) == (0.5, 1e-4)
+
+
+def test_no_noise_at_infinite_epsilon_and_ties_count_half(key):
+    np.testing.assert_array_equal(noisy_counts(key, WINS, math.inf).value, [16.0, 9.0, 6.5, 2.5])
+    gaussian = noisy_counts(key, WINS, math.inf, noise="gaussian", delta=0.1)
+    np.testing.assert_array_equal(gaussian.value, [16.0, 9.0, 6.5, 2.5])
+
+
+def test_jit_vmap_dtype_and_reproducibility(key):
+    keys, epsilons = jax.random.split(key, 3), jnp.array([0.2, 1.0, 5.0])
+    batch = jax.vmap(lambda k, e: noisy_counts(k, WINS, e, "user", "replace", 4).value)(
+        keys, epsilons
+    )
+    for k, epsilon, row in zip(keys, epsilons, batch):
+        alone = noisy_counts(k, WINS, float(epsilon), "user", "replace", 4).value
+        np.testing.assert_allclose(row, alone, rtol=1e-14)
+    single = noisy_counts(key, WinCounts.from_matrix(MATRIX.astype(np.float32)), 1.0).value
+    assert single.dtype == np.float32
+    assert noisy_counts(key, WINS, 1.0).value.dtype == np.float64
+
+
+def test_a_sweep_over_epsilon_and_limit_traces_once(key):
+    traces = []
+
+    @jax.jit
+    def run(k, epsilon, limit):
+        traces.append(1)
+        return noisy_counts(k, WINS, epsilon, "user", "replace", limit).value
+
+    values = [run(key, e, n) for e, n in itertools.product((0.1, 1.0, 3.0), (1, 4))]
+    assert len(traces) == 1
+    assert len({tuple(np.asarray(v)) for v in values}) == 6
+
+
+def test_error_falls_with_epsilon(key):
+    keys = jax.random.split(key, 500)
+    errors = [
+        np.abs(jax.vmap(lambda k, e=e: noisy_counts(k, WINS, e).value)(keys) - MATRIX.sum(1)).mean()
+        for e in (0.1, 0.5, 2.0, 10.0)
+    ]
+    assert np.all(np.diff(errors) < 0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"epsilon": math.nan}, "epsilon must be positive"),
+        ({"unit": "household"}, "unit must be one of"),
+        ({"adjacency": "swap"}, "adjacency must be one of"),
+        ({"noise": "cauchy"}, "noise must be one of"),
+        ({"calibration": "loose"}, "calibration must be one of"),
+        ({"unit": "user", "comparisons_per_user": 0}, "comparisons_per_user must be positive"),
+        ({"noise": "gaussian"}, "delta must be between 0 and 1"),
+        (
+            {"calibration": "published", "noise": "gaussian", "delta": 0.1},
+            "published calibration has",
+        ),
+        ({"calibration": "published", "sensitivity": 1.0}, "published calibration has"),
+        ({"sensitivity": 0.0}, "sensitivity must be positive"),
+    ],
+)
+def test_bad_arguments_are_refused(settings, message, key):
+    with pytest.raises(ValueError, match=message):
+        noisy_counts(key, WINS, **settings)

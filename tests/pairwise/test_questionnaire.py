@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from privrank_jax.pairwise import (
+    max_cut,
+    noisy_counts,
+    questionnaire_sensitivity,
+    totals_sensitivity,
+)
+from privrank_jax.pairwise.questionnaire import _EXACT_ORDER_ITEMS
+from tests import reference
+
+ADJACENCIES = ("flip", "replace", "add-remove")
+FOUR = list(itertools.combinations(range(4), 2))
+# Every graph on four items up to 5 edges, the complete one, and a few with a pair asked twice.
+QUESTIONNAIRES = [
+    *(list(edges) for size in (1, 2, 3, 4, 5) for edges in itertools.combinations(FOUR, size)),
+    FOUR,
+    [(0, 1), (1, 0)],
+    [(0, 1), (0, 1), (1, 2)],
+    [(0, 1), (1, 2), (2, 0), (0, 2)],
+]
+
+
+def complete(items, repeats=1):
+    return list(itertools.combinations(range(items), 2)) * repeats
+
+
+def random_graph(rng, items, share):
+    pairs = [pair for pair in complete(items) if rng.random() < share]
+    extra = [pairs[i] for i in rng.integers(0, len(pairs), 2)] if pairs else []
+    return pairs + extra
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_sensitivities_against_all_pairs_of_answer_patterns(adjacency):
+    """Wins, ties and missing answers. ℓ₁ is attained everywhere, ℓ₂ under flips; elsewhere it is a bound."""
+    for pairs in QUESTIONNAIRES:
+        brute = reference.questionnaire_sensitivity(pairs, 4, adjacency, 1)
+        assert questionnaire_sensitivity(pairs, 4, adjacency) == pytest.approx(brute), pairs
+        euclidean = reference.questionnaire_sensitivity(pairs, 4, adjacency, 2)
+        ours = questionnaire_sensitivity(pairs, 4, adjacency, norm="l2")
+        assert ours >= euclidean * (1 - 1e-12), pairs
+        if adjacency == "flip":
+            assert ours == pytest.approx(euclidean), pairs
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_never_above_the_generic_sensitivity(adjacency):
+    rng = np.random.default_rng(5)
+    for items, share in ((6, 0.5), (12, 0.3), (30, 0.4)):
+        pairs = random_graph(rng, items, share)
+        generic = totals_sensitivity("user", adjacency, len(pairs))
+        assert questionnaire_sensitivity(pairs, items, adjacency) <= generic
+        euclidean = questionnaire_sensitivity(pairs, items, adjacency, norm="l2")
+        # One comparison moves the totals by √2 in ℓ₂ (1 if it is added), L of them by at most L times that.
+        assert euclidean <= generic / (math.sqrt(2) if adjacency != "add-remove" else 1) * (
+            1 + 1e-12
+        )
+
+
+def test_max_cut_against_enumeration():
+    rng = np.random.default_rng(3)
+    for items in (2, 4, 7, 10):
+        for share in (0.2, 0.5, 0.9):
+            pairs = random_graph(rng, items, share) or [(0, 1)]
+            assert max_cut(pairs, items) == (reference.max_cut(pairs, items), True), pairs
+
+
+def test_max_cut_of_complete_and_bipartite_graphs_and_of_components():
+    for items in (2, 3, 6, 25, 100):
+        assert max_cut(complete(items), items) == (items**2 // 4, True)
+        assert max_cut(complete(items, 3), items) == (3 * (items**2 // 4), True)
+    bipartite = [(i, 10 + j) for i in range(10) for j in range(10)]
+    assert max_cut(bipartite, 20) == (100, True)
+    triangles = [(3 * c + i, 3 * c + j) for c in range(20) for i, j in complete(3)]
+    assert max_cut(triangles, 60) == (40, True)
+    assert max_cut([(0, 1)], 50) == (1, True)
+
+
+def test_max_cut_bound_of_a_large_graph_is_above_every_cut_found():
+    rng = np.random.default_rng(8)
+    for share in (0.15, 0.5):
+        pairs = random_graph(rng, 30, share)
+        bound, exact = max_cut(pairs, 30)
+        edges = np.array(pairs)
+        best = 0
+        for _ in range(20):  # local search from random sides
+            side = rng.integers(0, 2, 30)
+            improved = True
+            while improved:
+                gains = [(1 if same else -1) for same in (side[edges[:, 0]] == side[edges[:, 1]])]
+                change = np.bincount(edges.ravel(), np.repeat(gains, 2), 30)
+                improved = change.max() > 0
+                if improved:
+                    side[np.argmax(change)] ^= 1
+            best = max(best, int(np.sum(side[edges[:, 0]] != side[edges[:, 1]])))
+        assert not exact
+        assert best <= bound <= len(pairs)
+        assert bound <= 1.25 * best, "a bound that helps"
+
+
+def test_every_pair_asked_once():
+    """The two named data sets: cemspc has 6 items (18 instead of 30), immig 4 (8 instead of 12)."""
+    assert questionnaire_sensitivity(complete(6), 6) == 18.0
+    assert questionnaire_sensitivity(complete(6), 6, "replace") == 15 + 9
+    assert questionnaire_sensitivity(complete(4), 4) == 8.0
+    assert totals_sensitivity("user", "flip", 15) == 30.0
+    assert totals_sensitivity("user", "flip", 6) == 12.0
+    for items in (3, 6, 40):
+        steps = [items - 1 - 2 * i for i in range(items)]
+        assert questionnaire_sensitivity(complete(items), items, norm="l2") == pytest.approx(
+            math.sqrt(sum(step**2 for step in steps))
+        )
+
+
+def test_euclidean_bound_of_graphs_too_large_to_enumerate():
+    """Above the best of many orders; exact where a component repeats a small graph."""
+    rng = np.random.default_rng(2)
+    items = _EXACT_ORDER_ITEMS + 6
+    pairs = random_graph(rng, items, 0.5)
+    bound = questionnaire_sensitivity(pairs, items, norm="l2")
+    best = 0.0
+    for _ in range(500):
+        rank = rng.permutation(items)
+        moves = np.zeros(items)
+        for i, j in pairs:
+            moves[i] += np.sign(rank[j] - rank[i])
+            moves[j] -= np.sign(rank[j] - rank[i])
+        best = max(best, float(np.linalg.norm(moves)))
+    assert bound >= best
+    paths = [(4 * c + i, 4 * c + i + 1) for c in range(5) for i in range(3)]
+    one = questionnaire_sensitivity([(0, 1), (1, 2), (2, 3)], 4, norm="l2")
+    assert questionnaire_sensitivity(paths, 20, norm="l2") == pytest.approx(math.sqrt(5) * one)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([], "questionnaire is empty"),
+        ([0, 1], "must have shape"),
+        ([(0, 1, 2)], "must have shape"),
+        ([(0, 4)], "items 0..3"),
+        ([(-1, 0)], "items 0..3"),
+        ([(0, 1), (2, 2)], "one item twice"),
+    ],
+)
+def test_bad_questionnaires_are_refused(pairs, message, norm):
+    with pytest.raises(ValueError, match=message):
+        questionnaire_sensitivity(pairs, 4, norm=norm)
+    with pytest.raises(ValueError, match=message):
+        max_cut(pairs, 4)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="adjacency must be one of"):
+        questionnaire_sensitivity([(0, 1)], 2, "swap")
+    with pytest.raises(ValueError, match="norm must be one of"):
+        questionnaire_sensitivity([(0, 1)], 2, norm="linf")
+
+
+def test_sensitivity_sets_the_noise(key):
+    wins = WinCounts.from_matrix(np.ones((6, 6)) - np.eye(6))
+    value = questionnaire_sensitivity(complete(6), 6)
+    result = noisy_counts(
+        key, wins, 0.5, unit="user", adjacency="flip", comparisons_per_user=15, sensitivity=value
+    )
+    assert float(result.diagnostics["noise_scale"]) == 36.0
