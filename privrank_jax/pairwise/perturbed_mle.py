@@ -89,7 +89,8 @@ def perturbed_mle(
         link: ``"logistic"`` or ``"laplace"``; ``"normal"`` is refused (κ₁ = ∞).
         gamma: ridge γ >= 0, may be traced (then raised to its floor); ``None`` = default.
         calibration: ``"tight"`` or ``"published"`` (λ = 8κ₁L/ε with γ >= 4κ₂/ε, or 8κ₂L/ε for users,
-            and 2√(d log m) by default; Cai, Propositions 2.1, 3.1, Theorem 2.1).
+            for one comparison 2√(d log m) by default where d is public; Cai, Propositions 2.1, 3.1,
+            Theorem 2.1).
         delta: δ, for Gaussian noise.
         noise: ``"laplace"`` or ``"gaussian"`` (needs δ > 0).
         sensitivity: a smaller, public sensitivity of the win totals, in ℓ₁ for Laplace and ℓ₂ for
@@ -240,8 +241,8 @@ def default_gamma(
     wins: WinCounts, scale: Any, *, unit: str, adjacency: str, calibration: str, noise: str
 ) -> Any:
     """The γ wanted for utility, before its privacy floor (see :func:`perturbed_mle`)."""
-    if calibration == "published" and unit == "user":
-        return 0.0  # the floor is the published choice
+    if calibration == "published" and (unit == "user" or adjacency == "add-remove"):
+        return 0.0  # the floor: the published choice for users, and where the number d is private
     items = jnp.maximum(jnp.sum(wins.item_mask), 2)
     degree = jnp.maximum(jnp.sum(wins.degrees) / items, 1e-3)
     if calibration == "published":

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import (
     max_cut,
     noisy_counts,
