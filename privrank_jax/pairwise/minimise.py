@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from privrank_jax._linalg import solve_positive_definite
+
 Array = jax.Array
 Objective = Callable[[Array], Array]
 
@@ -118,7 +120,7 @@ def minimise(
 
     def tangent_solve(linear: Callable[[Array], Array], right: Array) -> Array:
         if linear_solver == "dense":
-            return jnp.linalg.solve(jax.jacobian(linear)(jnp.zeros_like(right)), right)
+            return solve_positive_definite(jax.jacobian(linear)(jnp.zeros_like(right)), right)
         conjugate = jax.scipy.sparse.linalg.cg
         return jax.lax.custom_linear_solve(
             linear, right, lambda apply, b: conjugate(apply, b, tol=1e-8)[0], symmetric=True
@@ -217,8 +219,7 @@ def newton() -> optax.GradientTransformationExtraArgs:
         hessian = hessian_fn(params)
         size, eps = hessian.shape[-1], jnp.finfo(hessian.dtype).eps
         lifted = hessian * (1 + 4 * size * eps * jnp.eye(size, dtype=hessian.dtype))
-        factor = jax.lax.linalg.cholesky(lifted, symmetrize_input=False)
-        return -jax.scipy.linalg.cho_solve((factor, True), updates), state
+        return -solve_positive_definite(lifted, updates), state
 
     return optax.GradientTransformationExtraArgs(init, update)
 

@@ -1,0 +1,72 @@
+"""Positive definite systems that stay safe under ``vmap`` on a CPU.
+
+jaxlib splits a large batch of LAPACK calls over XLA's thread pool and *blocks* a thread of that pool until all
+parts are done. A program that runs two such batches at once on two cores (two Newton fits in one vmapped trial) then
+waits for itself for ever. Batches below 200,000 floating-point operations run in place, so here a batch is fed in
+pieces below that, which costs little.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+Array = jax.Array
+
+# jaxlib's threshold is 2e5 operations: m³/3 for a Cholesky factor, m²k for k right sides.
+_INLINE_FLOPS = 199_999
+
+
+def solve_positive_definite(matrix: Array, right: Array) -> Array:
+    """Solve ``matrix @ x = right`` by Cholesky, differentiable in both, on one problem.
+
+    Args:
+        matrix: ``(m, m)`` symmetric positive definite; the lower triangle is read.
+        right: ``(m,)`` or ``(m, k)``.
+
+    Returns:
+        x, of the shape of ``right``; NaN where ``matrix`` is not positive definite.
+    """
+    columns = right[:, None] if right.ndim == 1 else right
+    found = jax.lax.custom_linear_solve(
+        lambda x: matrix @ x, columns, solve=lambda _, b: _solve(matrix, b), symmetric=True
+    )
+    return found[:, 0] if right.ndim == 1 else found
+
+
+@jax.custom_batching.custom_vmap
+def _solve(matrix: Array, right: Array) -> Array:
+    """Any leading axes: ``(..., m, m)`` and ``(..., m, k)``."""
+    if matrix.ndim == 2:
+        return _factor_and_solve(matrix, right)
+    size, columns = right.shape[-2:]
+    matrices, rights = matrix.reshape(-1, size, size), right.reshape(-1, size, columns)
+    piece = max(1, _INLINE_FLOPS // (size * size * max(-(-size // 3), columns)))
+    if len(matrices) <= piece:
+        return _factor_and_solve(matrices, rights).reshape(right.shape)
+
+    def in_pieces(matrices: Array, rights: Array) -> Array:
+        return jax.lax.map(
+            lambda pair: _factor_and_solve(*pair), (matrices, rights), batch_size=piece
+        )
+
+    found = jax.lax.platform_dependent(matrices, rights, cpu=in_pieces, default=_factor_and_solve)
+    return found.reshape(right.shape)
+
+
+@_solve.def_vmap
+def _solve_batch(
+    axis_size: int, in_batched: Any, matrix: Array, right: Array
+) -> tuple[Array, bool]:
+    if not in_batched[0]:
+        matrix = jnp.broadcast_to(matrix, (axis_size, *matrix.shape))
+    if not in_batched[1]:
+        right = jnp.broadcast_to(right, (axis_size, *right.shape))
+    return _solve(matrix, right), True
+
+
+def _factor_and_solve(matrix: Array, right: Array) -> Array:
+    factor = jax.lax.linalg.cholesky(matrix, symmetrize_input=False)
+    return jax.scipy.linalg.cho_solve((factor, True), right)
