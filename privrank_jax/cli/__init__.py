@@ -12,9 +12,9 @@ import typer
 
 from privrank_jax import __version__
 from privrank_jax.cli.demo import HELP as DEMO_HELP
-from privrank_jax.cli.demo import demo
+from privrank_jax.cli.demo import demo as demo_command
 from privrank_jax.cli.rank import HELP as RANK_HELP
-from privrank_jax.cli.rank import rank
+from privrank_jax.cli.rank import rank as rank_command
 
 app = typer.Typer(
     name="privrank",
@@ -23,8 +23,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # pretty tracebacks can show local variables, that is, private data
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(help=RANK_HELP)(rank)
-app.command(help=DEMO_HELP)(demo)
+app.command("rank", help=RANK_HELP)(rank_command)
+app.command("demo", help=DEMO_HELP)(demo_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -17,6 +17,8 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.datasets.names import did_you_mean
 from privrank_jax.pairwise import questionnaire_sensitivity, totals_sensitivity
 
+MAX_ITEMS = 10_000
+
 
 class Entropy:
     """PRNG keys: from the operating system, or from a seed in a rehearsal."""
@@ -44,7 +46,7 @@ class Input:
         table: as the loader read it.
         wins: win counts of the comparisons that were kept.
         per_user: L, the most comparisons of one user; 1 for ``--unit comparison``.
-        sensitivity: of the win totals to one unit, by norm, ``"l1"`` and ``"l2"``.
+        sensitivity: of the win totals to one unit: ℓ₁ for Laplace noise, ℓ₂ for Gaussian.
         per_item: most that one unit can move the total of one item.
         note: what the sensitivity assumes beyond the adjacency, for the guarantee.
         remarks: for the holder of the data; not covered by the guarantee.
@@ -54,7 +56,7 @@ class Input:
     table: datasets.ComparisonTable
     wins: WinCounts
     per_user: int
-    sensitivity: dict[str, float]
+    sensitivity: float
     per_item: float
     note: str
     remarks: tuple[str, ...]
@@ -75,6 +77,11 @@ def read_input(request: Request) -> Input:
         raise Refusal(
             f"--top-k {request.top_k} is more than there are items: {table.name} has {table.num_items}."
         )
+    if table.num_items > MAX_ITEMS:
+        raise Refusal(
+            f"{table.name} has {table.num_items:,} items; this command keeps a table of all pairs and "
+            f"takes at most {MAX_ITEMS:,}. From Python, comparisons.WinEdges serves more."
+        )
     entropy = Entropy(request)
     per_user, remarks = 1, ()
     comparisons = table.comparisons()
@@ -87,10 +94,7 @@ def read_input(request: Request) -> Input:
                 f"{dropped} of {len(table)} comparisons were left out, chosen at random, to keep at most "
                 f"{per_user} per user. (For you alone: these numbers are not covered by the guarantee.)",
             )
-    sensitivity, note = _sensitivity(table, request, per_user)
-    per_item = float(per_user)
-    if request.unit == "user" and table.questionnaire is not None:
-        per_item = min(per_item, float(np.bincount(table.questionnaire.ravel()).max()))
+    sensitivity, per_item, note = _sensitivity(table, request, per_user)
     wins = comparisons.win_counts()
     return Input(table, wins, per_user, sensitivity, per_item, note, remarks, entropy)
 
@@ -168,15 +172,18 @@ def _limit(table: datasets.ComparisonTable, request: Request) -> int:
 
 def _sensitivity(
     table: datasets.ComparisonTable, request: Request, per_user: int
-) -> tuple[dict[str, float], str]:
-    generic = float(totals_sensitivity(request.unit, request.adjacency, per_user))
-    euclidean = generic if request.adjacency == "add-remove" else generic / 2**0.5
-    bounds, note = {"l1": generic, "l2": euclidean}, ""
-    if request.unit == "user" and table.questionnaire is not None:
-        pairs = table.questionnaire
-        for norm, bound in bounds.items():
-            known = questionnaire_sensitivity(pairs, table.num_items, request.adjacency, norm)
-            if known < bound:
-                bounds[norm] = known
-                note = f"Every user is asked the same {len(pairs)} pairs, which are public."
-    return bounds, note
+) -> tuple[float, float, str]:
+    """How far one unit moves all win totals, and one of them; what that assumes, for the guarantee."""
+    total = float(totals_sensitivity(request.unit, request.adjacency, per_user))
+    norm = "l1" if request.noise == "laplace" else "l2"
+    if norm == "l2" and request.adjacency != "add-remove":
+        total /= 2**0.5
+    one = float(per_user)
+    if request.unit != "user" or table.questionnaire is None:
+        return total, one, ""
+    pairs = table.questionnaire
+    known = questionnaire_sensitivity(pairs, table.num_items, request.adjacency, norm)
+    meetings = float(np.bincount(pairs.ravel()).max())
+    used = known < total or (request.method == "one-shot" and meetings < one)
+    note = f"Every user is asked the same {len(pairs)} pairs, which are public." if used else ""
+    return min(known, total), min(meetings, one), note

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 
@@ -12,41 +10,21 @@ from privrank_jax import pairwise
 from privrank_jax.cli.face import Refusal
 from privrank_jax.cli.rank import Request
 from privrank_jax.cli.rank_input import Input
-from privrank_jax.estimate import Estimate
+from privrank_jax.cli.rank_noise import (
+    about_noise,
+    labelled,
+    noise_name,
+    noise_reach,
+    noisy_totals,
+    public_facts,
+)
+from privrank_jax.cli.rank_none import fit_without_privacy
+from privrank_jax.cli.rank_result import SEVERAL_GROUPS, Result, as_dict, best_first
 from privrank_jax.links import get_link
-from privrank_jax.pairwise.intervals import Intervals, interval_estimates
+from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.minimise import CODES
 from privrank_jax.pairwise.perturbed_mle import default_gamma
-from privrank_jax.privacy.guarantee import Guarantee
-
-
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """What a method found.
-
-    Attributes:
-        title: of the table.
-        order: items from best to worst, all that may be shown.
-        guarantee: None without privacy.
-        diagnostics: public facts on the computation.
-        scores: ``(m,)``, or None where none are released.
-        score_name: heading of the scores.
-        intervals: per item ``low``, ``high`` and, where known, ``rank_low``, ``rank_high`` (0 = best).
-        interval_words: what the intervals say.
-        notes: remarks that belong to the release.
-        warnings: for the holder of the data.
-    """
-
-    title: str
-    order: np.ndarray
-    guarantee: Guarantee | None
-    diagnostics: dict[str, Any]
-    scores: np.ndarray | None = None
-    score_name: str = "score"
-    intervals: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
-    interval_words: str = ""
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+from privrank_jax.release import exact_samplers_available, exact_top_k
 
 
 def release(data: Input, request: Request) -> Result:
@@ -55,7 +33,7 @@ def release(data: Input, request: Request) -> Result:
 
 
 def _counts(data: Input, request: Request) -> Result:
-    totals, exact, warnings = _noisy_totals(data, request)
+    totals, exact, warnings = noisy_totals(data, request)
     scores = np.asarray(totals.value)
     scale = float(totals.diagnostics["noise_scale"])
     if request.adjacency == "flip":
@@ -67,13 +45,13 @@ def _counts(data: Input, request: Request) -> Result:
             noise=request.noise,
             level=request.level,
         )
-        intervals = _as_dict(found)
+        intervals = as_dict(found)
         words = (
             "for the total to be expected from such users, and for the rank by it; they cover the chance "
             "in the answers (taken as independent) and the privacy noise"
         )
     else:
-        reach = _noise_reach(scale, request.noise, request.level, scores.size) + 0.5 * exact
+        reach = noise_reach(scale, request.noise, request.level, scores.size) + 0.5 * exact
         intervals = {"low": scores - reach, "high": scores + reach}
         words = (
             "for the totals before the noise, all items together; they cover the privacy noise alone, not "
@@ -81,10 +59,10 @@ def _counts(data: Input, request: Request) -> Result:
         )
     return Result(
         title=f"{data.table.name}: {data.table.num_items} items by noisy win totals",
-        order=_order(scores),
+        order=best_first(scores),
         guarantee=totals.guarantee,
-        diagnostics=_diagnostics(
-            data, request, noise_scale=scale, noise=_noise_name(request, exact)
+        diagnostics=public_facts(
+            data, request, noise_scale=scale, noise=noise_name(request, exact)
         ),
         scores=scores,
         score_name="noisy wins",
@@ -104,7 +82,7 @@ def _mle_on_totals(data: Input, request: Request) -> Result:
     """The comparison graph is public: noise on the totals, then an ordinary ridge fit to them."""
     if request.gamma == 0:
         raise Refusal("--gamma must be positive for --method mle; leave it out for a good default.")
-    totals, exact, warnings = _noisy_totals(data, request)
+    totals, exact, warnings = noisy_totals(data, request)
     scale = float(totals.diagnostics["noise_scale"])
     gamma = request.gamma or float(
         default_gamma(
@@ -118,34 +96,24 @@ def _mle_on_totals(data: Input, request: Request) -> Result:
     )
     fit = pairwise.scores_from_totals(totals.value, data.wins.comparisons, gamma)
     scores = np.asarray(fit.value)
-    found = interval_estimates(
-        scores,
-        data.wins.comparisons,
-        noise_scale=scale,
-        gamma=gamma,
-        noise=request.noise,
-        level=request.level,
-    )
+    intervals, words, notes = _score_intervals(data, request, scores, scale, gamma)
     return Result(
         title=f"{data.table.name}: {data.table.num_items} items by private scores (log-odds)",
-        order=_order(scores),
+        order=best_first(scores),
         guarantee=totals.guarantee,
-        diagnostics=_diagnostics(
+        diagnostics=public_facts(
             data,
             request,
             noise_scale=scale,
-            noise=_noise_name(request, exact),
+            noise=noise_name(request, exact),
             link="logistic",
             gamma=gamma,
             solver=CODES[int(fit.diagnostics.code)],
         ),
         scores=scores,
-        intervals=_as_dict(found),
-        interval_words=(
-            "for the true score and the rank by it; they cover the chance in the answers (taken as "
-            "independent) and the privacy noise, and are centred where the ridge's pull is undone"
-        ),
-        notes=data.notes,
+        intervals=intervals,
+        interval_words=words,
+        notes=notes,
         warnings=warnings,
     )
 
@@ -180,31 +148,57 @@ def _objective_perturbation(data: Input, request: Request) -> Result:
     scores, used = np.asarray(estimate.value), estimate.diagnostics
     if not np.all(np.isfinite(scores)):
         raise Refusal("the fit did not end in finite numbers: choose a larger --gamma.")
+    scale, gamma = float(used.noise_scale), float(used.gamma)
+    intervals, words, notes = _score_intervals(data, request, scores, scale, gamma)
     return Result(
         title=f"{data.table.name}: {data.table.num_items} items by private scores ({request.link} link)",
-        order=_order(scores),
-        guarantee=_labelled(estimate.guarantee, request, ""),
-        diagnostics=_diagnostics(
+        order=best_first(scores),
+        guarantee=labelled(estimate.guarantee, request, ""),
+        diagnostics=public_facts(
             data,
             request,
             sensitivity=None,
-            noise_scale=float(used.noise_scale),
-            noise=_noise_name(request, exact=False),
+            noise_scale=scale,
+            noise=noise_name(request, exact=False),
             link=request.link,
-            gamma=float(used.gamma),
+            gamma=gamma,
         ),
         scores=scores,
-        notes=(
-            *data.notes,
-            "no intervals: they would need the number of comparisons of each pair, which this adjacency "
-            "or link keeps private",
-        ),
+        intervals=intervals,
+        interval_words=words,
+        notes=notes,
     )
 
 
-def _one_shot(data: Input, request: Request) -> Result:
-    from privrank_jax.release import exact_samplers_available, exact_top_k
+def _score_intervals(
+    data: Input, request: Request, scores: np.ndarray, scale: float, gamma: float
+) -> tuple[dict[str, np.ndarray], str, tuple[str, ...]]:
+    """Intervals, what they say, and notes; only where who compared what is public, and links all items."""
+    if request.adjacency != "flip":
+        why = (
+            "no intervals: they need the number of comparisons of each pair, which is private here"
+        )
+        return {}, "", (*data.notes, why)
+    components = _components(data)
+    if components > 1:
+        return {}, "", (*data.notes, SEVERAL_GROUPS.format(components))
+    found = interval_estimates(
+        scores,
+        data.wins.comparisons,
+        noise_scale=scale,
+        gamma=gamma,
+        link=request.link,
+        noise=request.noise,
+        level=request.level,
+    )
+    words = (
+        "for the true score and the rank by it; they cover the chance in the answers (taken as "
+        "independent) and the privacy noise, and are centred where the ridge's pull is undone"
+    )
+    return as_dict(found), words, data.notes
 
+
+def _one_shot(data: Input, request: Request) -> Result:
     assert request.top_k is not None
     exact = not request.simulate and exact_samplers_available()
     common = {"unit": request.unit, "adjacency": request.adjacency, "epsilon": request.epsilon}
@@ -214,201 +208,48 @@ def _one_shot(data: Input, request: Request) -> Result:
             data.wins,
             request.top_k,
             sensitivity=data.per_item,
-            total_sensitivity=data.sensitivity["l1"],
+            total_sensitivity=data.sensitivity,
             note=data.note,
             **common,
         )
         guarantee = chosen.guarantee
     else:
+        # Its noise is 2 k sensitivity/ε: no more than that of all totals with this one (half of it where
+        # units come and go, there and here).
+        sides = 1 if request.adjacency == "add-remove" else 2
         chosen = pairwise.one_shot_top_k(
             data.entropy.key(),
             data.wins,
             request.top_k,
             comparisons_per_user=data.per_user,
-            sensitivity=data.per_item,
+            sensitivity=min(data.per_item, data.sensitivity / (sides * request.top_k)),
             **common,
         )
-        guarantee = _labelled(chosen.guarantee, request, data.note)
-        warnings = _about_noise(request)
+        guarantee = labelled(chosen.guarantee, request, data.note)
+        warnings = about_noise(request)
     order = np.asarray(chosen.value)
     return Result(
         title=f"{data.table.name}: the {order.size} best of {data.table.num_items} items",
         order=order,
         guarantee=guarantee,
-        diagnostics=_diagnostics(
+        diagnostics=public_facts(
             data,
             request,
             sensitivity=None,
             level=None,
             noise_scale=float(chosen.diagnostics["noise_scale"]),
-            noise=_noise_name(request, exact),
+            noise=noise_name(request, exact),
         ),
         notes=(*data.notes, "only the list is released: no scores, and nothing on the other items"),
         warnings=warnings,
     )
 
 
-def _none(data: Input, request: Request) -> Result:
-    ridge = request.gamma or 0.0
-    estimate = pairwise.mle(data.wins, link=request.link, ridge=ridge)
-    components = int(estimate.diagnostics.components)
-    separated = bool(estimate.diagnostics.separated)
-    warnings = []
-    if ridge == 0 and (separated or components > 1):
-        ridge = 1.0
-        warnings.append(
-            f"{_why_infinite(components)} The scores shown are a ridge fit with gamma = 1."
-        )
-        estimate = pairwise.mle(data.wins, link=request.link, ridge=ridge)
-    if components > 1:
-        warnings.append(
-            f"the comparisons fall into {components} groups of items that were never compared with one "
-            "another: the order of items of different groups means nothing."
-        )
-    code = int(estimate.diagnostics.code)
-    if code > 1:
-        warnings.append(f"the fit did not converge ({CODES[code]}); try a larger --gamma.")
-    scores = np.asarray(estimate.value)
-    intervals, words = {}, ""
-    if components == 1:
-        found = interval_estimates(
-            scores, data.wins.comparisons, gamma=ridge, link=request.link, level=request.level
-        )
-        intervals = _as_dict(found)
-        words = "for the true score and the rank by it; they cover the chance in the answers (taken as independent)"
-    return Result(
-        title=f"{data.table.name}: {data.table.num_items} items by fitted scores ({request.link} link)",
-        order=_order(scores),
-        guarantee=None,
-        diagnostics={
-            "method": "none",
-            "data": data.table.name,
-            "items": data.table.num_items,
-            "comparisons": len(data.table),
-            "ties": data.table.ties,
-            "link": request.link,
-            "gamma": ridge,
-            "components": components,
-            "separated": separated,
-            "converged": code <= 1,
-            "solver": CODES[code],
-            "gradient_norm": float(estimate.diagnostics.gradient_norm),
-            "level": request.level,
-            "notes": list(data.notes),
-        },
-        scores=scores,
-        intervals=intervals,
-        interval_words=words,
-        notes=data.notes,
-        warnings=tuple(warnings),
-    )
+def _components(data: Input) -> int:
+    """Groups of items that comparisons link; public where the comparison graph is."""
+    from scipy.sparse.csgraph import connected_components
+
+    return int(connected_components(np.asarray(data.wins.comparisons) > 0, directed=False)[0])
 
 
-def _why_infinite(components: int) -> str:
-    if components > 1:
-        return "the comparisons do not link all items, so the likelihood has no single maximum."
-    return "some items never lost to the rest (or never won), so no finite scores maximise the likelihood."
-
-
-_METHODS = {"counts": _counts, "mle": _mle, "one-shot": _one_shot, "none": _none}
-
-
-def _noisy_totals(data: Input, request: Request) -> tuple[Estimate, bool, tuple[str, ...]]:
-    """Noisy win totals, whether their noise is exact, and warnings."""
-    from privrank_jax.release import exact_noisy_totals, exact_samplers_available
-
-    sensitivity = data.sensitivity["l2" if request.noise == "gaussian" else "l1"]
-    exact = not request.simulate and exact_samplers_available()
-    if exact:
-        estimate = exact_noisy_totals(
-            data.wins,
-            sensitivity=sensitivity,
-            epsilon=request.epsilon,
-            delta=request.delta,
-            noise=request.noise,
-            unit=request.unit,
-            adjacency=request.adjacency,
-            note=data.note,
-        )
-        return estimate, True, ()
-    estimate = pairwise.noisy_counts(
-        data.entropy.key(),
-        data.wins,
-        request.epsilon,
-        unit=request.unit,
-        adjacency=request.adjacency,
-        comparisons_per_user=data.per_user,
-        delta=request.delta,
-        noise=request.noise,
-        sensitivity=sensitivity,
-    )
-    guarantee = _labelled(estimate.guarantee, request, data.note)
-    return dataclasses.replace(estimate, guarantee=guarantee), False, _about_noise(request)
-
-
-def _about_noise(request: Request) -> tuple[str, ...]:
-    """The warning that goes with noise that is not exact."""
-    if request.simulate:
-        return ()
-    return (
-        "the noise comes from fast floating-point generators, keyed by the operating system: their low "
-        'bits can give answers away. For exact noise: pip install "privrank-jax[release]".',
-    )
-
-
-def _labelled(guarantee: Guarantee | None, request: Request, note: str) -> Guarantee:
-    assert guarantee is not None
-    parts = [part for part in (guarantee.note, note) if part]
-    if request.simulate:
-        parts.append("A rehearsal, not to be published: who knows the seed can take the noise off.")
-    numerics = "simulation" if request.simulate else guarantee.numerics
-    return dataclasses.replace(guarantee, numerics=numerics, note=" ".join(parts))
-
-
-def _diagnostics(data: Input, request: Request, **facts: Any) -> dict[str, Any]:
-    """Public facts only: nothing that was counted in the data."""
-    sensitivity = data.sensitivity["l2" if request.noise == "gaussian" else "l1"]
-    common = {
-        "method": request.method,
-        "data": data.table.name,
-        "items": data.table.num_items,
-        "max_per_user": data.per_user if request.unit == "user" else None,
-        "sensitivity": sensitivity,
-        "level": request.level,
-        "seed": data.entropy.seed,
-        **facts,
-        "notes": list(data.notes),
-    }
-    return {name: value for name, value in common.items() if value is not None}
-
-
-def _noise_name(request: Request, exact: bool) -> str:
-    name = "Gaussian" if request.noise == "gaussian" else "Laplace"
-    return f"discrete {name}" if exact else name
-
-
-def _noise_reach(scale: float, noise: str, level: float, items: int) -> float:
-    """Half-width that holds the noise of all items with probability ``level``; draws are independent.
-
-    Discrete noise on the halves needs half a win more: with α = e^(-1/s) on twice the totals, P(|X| > t + 1) is
-    2α^(⌊t⌋ + 2)/(1 + α) <= α^t (Laplace), and at most P(|N| > t) (Gaussian; Canonne, Kamath, Steinke, 2020).
-
-    >>> round(_noise_reach(1.0, "laplace", 0.95, 1), 3)  # log 20
-    2.996
-    """
-    beyond = -math.expm1(math.log(level) / items)  # 1 - level^(1/items), for one item
-    if noise == "laplace":
-        return -scale * math.log(beyond)
-    from statistics import NormalDist
-
-    return scale * NormalDist().inv_cdf(1 - beyond / 2)
-
-
-def _as_dict(found: Intervals) -> dict[str, np.ndarray]:
-    names = ("low", "high", "rank_low", "rank_high")
-    return {name: np.asarray(getattr(found, name)) for name in names}
-
-
-def _order(scores: np.ndarray) -> np.ndarray:
-    """Best first; equal scores in the order of the item list, which says nothing about the data."""
-    return np.argsort(-scores, kind="stable")
+_METHODS = {"counts": _counts, "mle": _mle, "one-shot": _one_shot, "none": fit_without_privacy}

@@ -7,7 +7,7 @@ from typing import Any
 from privrank_jax.cli.face import print_json, print_paragraphs, print_table
 from privrank_jax.cli.rank import Request
 from privrank_jax.cli.rank_input import Input
-from privrank_jax.cli.rank_methods import Result
+from privrank_jax.cli.rank_result import Result
 
 NOT_PRIVATE = (
     "NOT PRIVATE: no noise was added, and the scores can reveal what single users answered. Do not publish "

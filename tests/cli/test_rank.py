@@ -1,0 +1,507 @@
+"""``privrank rank`` on small files and on the real data sets."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from privrank_jax import pairwise
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.release import exact_samplers_available
+
+CEMSPC_ORDER = ["London", "Paris", "Barcelona", "St.Gallen", "Milano", "Stockholm"]
+REHEARSAL = ("--simulate", "--seed", 1)
+
+
+@pytest.fixture
+def votes(write):
+    """Nine users, two comparisons each: a mostly beats b, b mostly beats c."""
+    lines = []
+    for user in range(9):
+        lines.append(f"u{user},{'a,b' if user % 4 else 'b,a'}")
+        lines.append(f"u{user},{'b,c' if user % 3 else 'c,b'}")
+    return write(*lines)
+
+
+def items(document):
+    return [row["item"] for row in document["ranking"]]
+
+
+def assert_schema(document, scores=True):
+    assert list(document) == ["ranking", "guarantee", "diagnostics"]
+    for place, row in enumerate(document["ranking"], start=1):
+        assert row["rank"] == place
+        assert isinstance(row["item"], str)
+        assert isinstance(row["score"], float) if scores else row["score"] is None
+        if "low" in row:
+            assert row["low"] < row["high"]
+        if "rank_low" in row:
+            assert 1 <= row["rank_low"] <= place <= row["rank_high"]
+    found = [row["score"] for row in document["ranking"]]
+    if scores:
+        assert found == sorted(found, reverse=True)
+    if document["guarantee"] is not None:
+        assert {"epsilon", "delta", "unit", "adjacency", "trust", "numerics"} <= set(
+            document["guarantee"]
+        )
+
+
+@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
+@pytest.mark.parametrize("unit", ["user", "comparison"])
+@pytest.mark.parametrize("method", ["counts", "mle", "one-shot"])
+def test_json_of_every_private_method(privrank, votes, method, unit, adjacency):
+    bound = ("--max-per-user", 2) if unit == "user" else ()
+    result = privrank(
+        "rank", votes, "--method", method, "--epsilon", 2, "--unit", unit, "--adjacency", adjacency,
+        "--top-k", 2, "--json", *bound, *REHEARSAL,
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    document = result.json()
+    assert_schema(document, scores=method != "one-shot")
+    assert len(document["ranking"]) == 2
+    assert document["guarantee"]["epsilon"] == 2
+    assert document["guarantee"]["unit"] == unit
+    assert document["guarantee"]["adjacency"] == adjacency
+    assert document["guarantee"]["numerics"] == "simulation"
+    assert "rehearsal" in document["guarantee"]["note"]
+
+
+@pytest.mark.parametrize("method", ["counts", "mle", "one-shot"])
+def test_a_seed_repeats_a_rehearsal_and_another_does_not(privrank, votes, method):
+    def run(seed):
+        return privrank(
+            "rank", votes, "--method", method, "--epsilon", 0.2, "--max-per-user", 1, "--top-k", 3,
+            "--simulate", "--seed", seed, "--json",
+        ).out  # fmt: skip
+
+    assert run(5) == run(5)
+    assert len({run(seed) for seed in range(6)}) > 1
+
+
+def test_a_release_is_exact_and_never_repeats(privrank, votes):
+    assert exact_samplers_available()
+    run = ("rank", votes, "--epsilon", 0.01, "--max-per-user", 2, "--json")
+    first, second = privrank(*run).json(), privrank(*run).json()
+    for document in (first, second):
+        assert_schema(document)
+        assert document["guarantee"]["numerics"] == "exact"
+        assert document["diagnostics"]["noise_scale"] == pytest.approx(400)
+        assert all((2 * row["score"]).is_integer() for row in document["ranking"])
+    # Discrete noise of scale 400 on three items is equal twice with probability below 1e-9.
+    assert first != second
+
+
+def test_delta_above_zero_draws_discrete_gaussian_noise(privrank, votes):
+    document = privrank(
+        "rank", votes, "--epsilon", 1, "--delta", 1e-5, "--max-per-user", 2, "--json"
+    ).json()
+    assert document["diagnostics"]["noise"] == "discrete Gaussian"
+    assert document["guarantee"]["delta"] == 1e-5
+    assert document["guarantee"]["numerics"] == "exact"
+
+
+@pytest.mark.parametrize("method", ["counts", "mle", "one-shot"])
+def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, method):
+    for module in ("rank_noise", "rank_methods"):
+        monkeypatch.setattr(f"privrank_jax.cli.{module}.exact_samplers_available", lambda: False)
+    result = privrank(
+        "rank",
+        votes,
+        "--method",
+        method,
+        "--epsilon",
+        1,
+        "--max-per-user",
+        2,
+        "--top-k",
+        2,
+        "--json",
+    )
+    assert result.code == 0
+    assert result.json()["guarantee"]["numerics"] == "simulation"
+    assert 'pip install "privrank-jax[release]"' in result.err
+
+
+def test_objective_perturbation_needs_an_explicit_yes(privrank, votes):
+    run = (
+        "rank",
+        votes,
+        "--method",
+        "mle",
+        "--adjacency",
+        "replace",
+        "--epsilon",
+        1,
+        "--max-per-user",
+        2,
+    )
+    refused = privrank(*run)
+    assert refused.code == 2
+    assert "--idealised" in refused.err
+    accepted = privrank(*run, "--idealised", "--json").json()
+    assert accepted["guarantee"]["numerics"] == "idealised"
+    assert "low" not in accepted["ranking"][0]
+    public_graph = (
+        "rank",
+        votes,
+        "--method",
+        "mle",
+        "--link",
+        "laplace",
+        "--epsilon",
+        1,
+        "--max-per-user",
+        2,
+    )
+    accepted = privrank(*public_graph, "--idealised", "--json").json()
+    assert "low" in accepted["ranking"][0]
+
+
+def test_counts_at_a_huge_epsilon_are_the_win_totals(privrank, write):
+    # Ties count half, a blank tie cell is a decision, an item never met is ranked last.
+    path = write("u1,a,b,0", "u2,a,c,", "u3,b,c,1", "u4,a,b,yes", header="user,winner,loser,tie")
+    result = privrank("rank", path, "--epsilon", 1000, "--items", "a, b, c, d", "--json")
+    document = result.json()
+    assert [(row["item"], row["score"]) for row in document["ranking"]] == [
+        ("a", 2.5), ("b", 1.0), ("c", 0.5), ("d", 0.0),
+    ]  # fmt: skip
+    assert "protects next to nothing" in result.err
+
+
+def test_the_mle_is_the_fit_to_the_noisy_totals(privrank, votes):
+    document = privrank(
+        "rank",
+        votes,
+        "--method",
+        "mle",
+        "--epsilon",
+        900,
+        "--gamma",
+        0.5,
+        "--max-per-user",
+        2,
+        "--json",
+    ).json()
+    matrix = np.array([[0, 6.0, 0], [3, 0, 6], [0, 3, 0]])  # as the fixture says
+    wins = WinCounts.from_matrix(matrix)
+    expected = pairwise.mle(wins, ridge=0.5).value  # at ε = 900 the noise is 0 but for 1e-90
+    assert items(document) == ["a", "b", "c"]
+    found = [row["score"] for row in document["ranking"]]
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_no_release_without_noise_interval_covers(privrank, votes):
+    # All three noise-free totals (6, 9, 3) lie in their 90% intervals in 90% of runs; 60 runs, and fewer than
+    # 45 (or all of 60 at half the width) happen with probability below 1e-3.
+    covered = half = 0
+    for seed in range(60):
+        rows = privrank(
+            "rank",
+            votes,
+            "--epsilon",
+            1,
+            "--max-per-user",
+            2,
+            "--level",
+            0.9,
+            "--simulate",
+            "--seed",
+            seed,
+            "--json",
+        ).json()["ranking"]
+        truth = {"a": 6, "b": 9, "c": 3}
+        covered += all(row["low"] <= truth[row["item"]] <= row["high"] for row in rows)
+        half += all(
+            2 * abs(row["score"] - truth[row["item"]]) <= row["high"] - row["score"] for row in rows
+        )
+    assert covered >= 45
+    assert half < 50
+
+
+def test_a_bound_keeps_that_many_and_reports_to_the_holder_alone(privrank, votes):
+    result = privrank("rank", votes, "--epsilon", 900, "--max-per-user", 1, "--json", *REHEARSAL)
+    document = result.json()
+    assert "9 of 18 comparisons were left out" in result.err
+    assert document["diagnostics"]["max_per_user"] == 1
+    assert document["diagnostics"]["sensitivity"] == 2
+    assert sum(row["score"] for row in document["ranking"]) == pytest.approx(9, abs=0.5)
+    assert "18" not in result.out
+
+
+def test_public_diagnostics_do_not_depend_on_the_answers(privrank, write):
+    found = []
+    for winner, loser in (("a", "b"), ("b", "a")):
+        path = write(*(f"u{k},{winner},{loser}" for k in range(8)))
+        for adjacency in ("flip", "replace"):
+            run = ("rank", path, "--epsilon", 1, "--adjacency", adjacency, "--json", *REHEARSAL)
+            found.append(privrank(*run).json()["diagnostics"])
+    assert found[0] == found[2]
+    assert found[1] == found[3]
+
+
+@pytest.mark.parametrize("method", ["counts", "mle", "none"])
+def test_the_table_says_what_is_needed(privrank, votes, method):
+    options = () if method == "none" else ("--epsilon", 1, "--max-per-user", 2)
+    result = privrank("rank", votes, "--method", method, *options)
+    assert result.code == 0
+    assert result.out.count("95% interval") == 1
+    assert "treated as public" in result.out
+    said = "NOT PRIVATE" if method == "none" else "Differentially private with epsilon = 1"
+    assert said in result.out
+    assert all(f" {item} " in result.out for item in "abc")
+
+
+def test_names_from_a_file_cannot_drive_the_terminal(privrank, write):
+    path = write("u1,\x1b[31mred,[bold]b[/bold]")
+    result = privrank("rank", path, "--epsilon", 1)
+    assert "\x1b" not in result.out
+    assert "[bold]b[/bold]" in result.out
+
+
+# --- without privacy
+
+
+def test_none_is_the_maximum_likelihood_fit(privrank, votes):
+    document = privrank("rank", votes, "--method", "none", "--json").json()
+    assert_schema(document)
+    assert document["guarantee"] is None
+    scores = {row["item"]: row["score"] for row in document["ranking"]}
+    assert scores["a"] - scores["b"] == pytest.approx(
+        math.log(2), abs=1e-8
+    )  # a tree: each pair on its own
+    assert scores["b"] - scores["c"] == pytest.approx(math.log(2), abs=1e-8)
+    assert document["diagnostics"]["converged"] is True
+    assert document["diagnostics"]["components"] == 1
+
+
+@pytest.mark.parametrize("link", ["logistic", "normal", "laplace"])
+def test_none_takes_every_link(privrank, votes, link):
+    document = privrank("rank", votes, "--method", "none", "--link", link, "--json").json()
+    assert items(document) == ["a", "b", "c"]
+
+
+def test_none_explains_separation_and_falls_back_to_a_ridge(privrank, write):
+    result = privrank("rank", write("u1,a,b", "u2,b,c"), "--method", "none", "--json")
+    assert result.code == 0
+    assert "no finite scores" in result.err
+    assert "gamma = 1" in result.err
+    document = result.json()
+    assert items(document) == ["a", "b", "c"]
+    assert document["diagnostics"]["separated"] is True
+    assert document["diagnostics"]["gamma"] == 1.0
+
+
+def test_none_explains_unlinked_groups(privrank, write):
+    path = write("u1,a,b", "u2,b,a", "u3,c,d", "u4,d,c")
+    result = privrank("rank", path, "--method", "none", "--json")
+    assert "2 groups of items that were never compared" in result.err
+    assert result.json()["diagnostics"]["components"] == 2
+    given = privrank("rank", path, "--method", "none", "--gamma", 2, "--json")
+    assert given.json()["diagnostics"]["gamma"] == 2.0
+
+
+def test_none_says_that_epsilon_is_not_used(privrank, votes):
+    result = privrank("rank", votes, "--method", "none", "--epsilon", 1)
+    assert result.code == 0
+    assert "NOT PRIVATE" in result.out
+    assert "not used" in result.err
+
+
+# --- columns and files
+
+
+def test_columns_by_other_names(privrank, write):
+    path = write("x,a,b,1", "y,b,c,0", header="judge,better,worse,draw")
+    run = (
+        "rank",
+        path,
+        "--epsilon",
+        900,
+        "--user",
+        "judge",
+        "--winner",
+        "better",
+        "--loser",
+        "worse",
+        "--json",
+    )
+    refused = privrank(*run)
+    assert refused.code == 2
+    assert "--tie draw" in refused.err  # a column of ties under another name is not passed over
+    scores = {r["item"]: r["score"] for r in privrank(*run, "--tie", "draw").json()["ranking"]}
+    assert scores == {"a": 0.5, "b": 1.5, "c": 0.0}
+    scores = {r["item"]: r["score"] for r in privrank(*run, "--tie", "none").json()["ranking"]}
+    assert scores == {"a": 1.0, "b": 1.0, "c": 0.0}
+
+
+def test_a_file_without_users_serves_single_comparisons(privrank, write):
+    path = write("a,b", "b,c", header="winner,loser")
+    result = privrank("rank", path, "--epsilon", 1)
+    assert result.code == 2
+    assert "--user none" in result.err
+    refused = privrank("rank", path, "--epsilon", 1, "--user", "none")
+    assert refused.code == 2
+    assert "--unit comparison" in refused.err
+    assert privrank("rank", path, "--epsilon", 1, "--unit", "comparison").code == 0
+
+
+def test_items_from_a_file(privrank, write, tmp_path):
+    path = write("u1,a,b")
+    listed = tmp_path / "items.txt"
+    listed.write_text("a\n\nb\nzebra\n", encoding="utf-8")
+    document = privrank("rank", path, "--epsilon", 900, "--items", listed, "--json").json()
+    assert items(document) == ["a", "b", "zebra"]
+    assert privrank("rank", path, "--epsilon", 1, "--items", tmp_path / "no.txt").code == 2
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "--epsilon is missing"),
+        (("--epsilon", 0), "--epsilon must be a positive number"),
+        (("--epsilon", -1), "--epsilon must be a positive number"),
+        (("--epsilon", "nan"), "--epsilon must be a positive number"),
+        (("--epsilon", "inf"), "--method none if no privacy"),
+        (("--epsilon", 1e-12), "noise alone"),
+        (("--epsilon", 1, "--delta", 1), "--delta must be"),
+        (("--epsilon", 1, "--delta", -0.1), "--delta must be"),
+        (("--epsilon", 1, "--method", "count"), "did you mean 'counts'"),
+        (("--epsilon", 1, "--unit", "voter"), "--unit 'voter' is unknown"),
+        (("--epsilon", 1, "--adjacency", "flips"), "did you mean 'flip'"),
+        (("--epsilon", 1, "--link", "probit"), "--link 'probit' is unknown"),
+        (("--epsilon", 1, "--method", "mle", "--link", "normal"), "Use --link logistic or --link laplace"),
+        (("--epsilon", 1, "--method", "mle", "--gamma", 0), "--gamma must be positive"),
+        (("--epsilon", 1, "--gamma", -1), "--gamma must be finite and at least 0"),
+        (("--epsilon", 1, "--method", "one-shot"), "--top-k"),
+        (("--epsilon", 1, "--method", "one-shot", "--top-k", 2, "--delta", 0.01), "leave --delta out"),
+        (("--epsilon", 1, "--top-k", 4), "more than there are items"),
+        (("--epsilon", 1, "--top-k", 0), "--top-k must be at least 1"),
+        (("--epsilon", 1, "--level", 1), "--level must lie between"),
+        (("--epsilon", 1, "--seed", 1), "add --simulate"),
+        (("--epsilon", 1, "--seed", -1, "--simulate"), "--seed must lie between"),
+        (("--epsilon", 1, "--max-per-user", 0), "--max-per-user must be at least 1"),
+        (("--epsilon", 1, "--unit", "comparison", "--max-per-user", 2), "needs --unit user"),
+        (("--epsilon", 1, "--winner", "winer"), "no column 'winer' (did you mean 'winner'?)"),
+        (("--epsilon", 1, "--items", "a,b,A"), "named twice"),
+        (("--epsilon", 1, "--items", "a,b"), "not in the list of items"),
+        (("--epsilon", 1, "--items", "a"), "at least two items"),
+    ],
+)  # fmt: skip
+def test_refusals(privrank, votes, options, message):
+    bound = () if "--max-per-user" in options or "--unit" in options else ("--max-per-user", 2)
+    result = privrank("rank", votes, *options, *bound)
+    assert result.code == 2
+    assert result.out == ""
+    assert message in result.err
+    assert "Traceback" not in result.err
+    assert result.err.strip().count("\n") == 0  # one paragraph
+
+
+@pytest.mark.parametrize(
+    ("lines", "header", "message"),
+    [
+        ((), "user,winner,loser", "no rows below its header"),
+        (("u1,a,b", "u2,A,b"), "user,winner,loser", "named twice"),
+        (("u1,a,a",), "user,winner,loser", "compared with itself"),
+        (("u1,a,",), "user,winner,loser", "the item is missing"),
+        (("u1,a,b",), "voter,winner,loser", "no column 'user'"),
+        (("u1,a,b,maybe",), "user,winner,loser,tie", "does not say whether it is a tie"),
+    ],
+)
+def test_files_that_are_refused(privrank, write, lines, header, message):
+    result = privrank("rank", write(*lines, header=header), "--epsilon", 1)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+
+
+def test_a_user_over_the_bound_is_refused_with_the_way_out(privrank, votes):
+    result = privrank("rank", votes, "--epsilon", 1)
+    assert (result.code, result.out) == (2, "")
+    assert "--max-per-user 2 to keep everything" in result.err
+
+
+def test_no_such_file_or_data_set(privrank, tmp_path):
+    result = privrank("rank", tmp_path / "no.csv", "--epsilon", 1)
+    assert result.code == 2
+    assert "no such file" in result.err
+    result = privrank("rank", "cemsp", "--epsilon", 1)
+    assert result.code == 2
+    assert "did you mean 'cemspc'" in result.err
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    assert "is empty" in privrank("rank", empty, "--epsilon", 1).err
+    assert "leave out --user" in privrank("rank", "cemspc", "--user", "u", "--epsilon", 1).err
+
+
+# --- real data
+
+
+def test_cemspc_without_privacy(privrank, data_folder):
+    document = privrank("rank", "cemspc", "--method", "none", "--json").json()
+    assert items(document) == CEMSPC_ORDER
+    assert document["diagnostics"]["ties"] == 487
+    assert any("reversed" in note for note in document["diagnostics"]["notes"])
+
+
+@pytest.mark.parametrize("method", ["counts", "mle"])
+def test_cemspc_with_privacy_keeps_the_best_first(privrank, data_folder, method):
+    document = privrank(
+        "rank", "cemspc", "--method", method, "--epsilon", 5, "--json", *REHEARSAL
+    ).json()
+    assert items(document)[:2] == ["London", "Paris"]
+    assert document["guarantee"]["unit"] == "user"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sensitivity"),
+    [
+        ("cemspc", ("--adjacency", "flip"), 18),
+        ("cemspc", ("--adjacency", "replace"), 24),
+        ("cemspc", ("--adjacency", "add-remove"), 15),
+        ("cemspc", ("--max-per-user", 9), 18),
+        ("cemspc", ("--unit", "comparison"), 2),
+        ("immig", ("--adjacency", "flip"), 8),
+        ("immig", (), 10),
+        ("cars", ("--adjacency", "flip"), 50),
+        ("cars2", ("--max-per-user", 38), 76),
+    ],
+)
+def test_noise_knows_the_questionnaire(privrank, data_folder, name, options, sensitivity):
+    document = privrank("rank", name, "--epsilon", 1, "--json", *options, *REHEARSAL).json()
+    assert document["diagnostics"]["sensitivity"] == sensitivity
+    note = document["guarantee"]["note"]
+    assert ("Every user is asked the same" in note) == (
+        sensitivity in (18, 24, 8, 10, 50) and 9 not in options
+    )
+
+
+@pytest.mark.parametrize("how", [(), REHEARSAL])
+def test_one_shot_uses_how_often_a_user_meets_one_item(privrank, data_folder, how):
+    run = ("rank", "cemspc", "--method", "one-shot", "--epsilon", 1, "--json", *how)
+    for adjacency, scales in (("replace", {1: 10, 3: 24}), ("add-remove", {1: 5, 4: 15})):
+        for k, scale in scales.items():
+            document = privrank(*run, "--top-k", k, "--adjacency", adjacency).json()
+            assert document["diagnostics"]["noise_scale"] == pytest.approx(scale)
+
+
+def test_cars2_asks_for_a_bound(privrank, data_folder):
+    result = privrank("rank", "cars2", "--epsilon", 1)
+    assert result.code == 2
+    assert "--max-per-user 38" in result.err
+
+
+def test_the_voters_of_the_demo():
+    from privrank_jax.cli.demo import VOTERS, voter_wins
+
+    wins = np.asarray(voter_wins().matrix)
+    expected = np.zeros((5, 5))
+    for voter, pair in itertools.product(VOTERS, itertools.combinations(range(5), 2)):
+        expected["MSNCA".index(voter[pair[0]]), "MSNCA".index(voter[pair[1]])] += 1
+    np.testing.assert_array_equal(wins, expected)
+    assert wins.sum() == 40

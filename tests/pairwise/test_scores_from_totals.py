@@ -1,0 +1,64 @@
+"""Scores fitted to given win totals: the perturbed MLE as post-processing."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax import pairwise
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.privacy.noise import laplace
+
+SIZE = 6
+
+
+@pytest.fixture
+def wins():
+    matrix = np.random.default_rng(0).integers(0, 9, (SIZE, SIZE)).astype(float)
+    np.fill_diagonal(matrix, 0)
+    return WinCounts.from_matrix(matrix)
+
+
+def test_it_is_the_perturbed_mle(key, wins):
+    perturbed = pairwise.perturbed_mle(key, wins, epsilon=0.5, gamma=3.0)
+    noise = laplace(key, (SIZE,), perturbed.diagnostics.noise_scale, wins.matrix.dtype)
+    fitted = pairwise.scores_from_totals(wins.totals - noise, wins.comparisons, 3.0)
+    np.testing.assert_allclose(fitted.value, perturbed.value, atol=1e-9)
+
+
+def test_it_solves_its_equations_even_for_totals_out_of_reach(wins):
+    totals = np.array([500.0, -300.0, 0.5, 10.0, 20.0, 90.0])
+    comparisons = np.asarray(wins.comparisons)
+    totals *= comparisons.sum() / 2 / totals.sum()  # then the equations hold for centred scores
+    fit = pairwise.scores_from_totals(totals, comparisons, 0.7)
+    theta = np.asarray(fit.value)
+    shares = 1 / (1 + np.exp(theta[None, :] - theta[:, None]))
+    np.testing.assert_allclose((comparisons * shares).sum(1) + 0.7 * theta, totals, atol=1e-6)
+    assert int(fit.diagnostics.code) == 0
+
+
+def test_masked_items_do_not_count(wins):
+    padded = np.zeros((SIZE + 2, SIZE + 2))
+    padded[:SIZE, :SIZE] = wins.comparisons
+    mask = np.arange(SIZE + 2) < SIZE
+    totals = np.append(wins.totals, [7.0, 8.0])
+    fit = pairwise.scores_from_totals(totals, padded, 1.0, mask=mask)
+    alone = pairwise.scores_from_totals(wins.totals, wins.comparisons, 1.0)
+    np.testing.assert_allclose(fit.value[:SIZE], alone.value, atol=1e-8)
+    assert fit.value[SIZE:].tolist() == [0.0, 0.0]
+
+
+def test_one_compilation_serves_every_gamma(wins):
+    values = jax.jit(lambda g: pairwise.scores_from_totals(wins.totals, wins.comparisons, g).value)
+    spread = [float(np.ptp(values(g))) for g in (0.1, 1.0, 10.0, 100.0)]
+    assert spread == sorted(spread, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "size", "message"),
+    [(0.0, SIZE, "gamma must be positive"), (1.0, SIZE - 1, "don't match")],
+)
+def test_refusals(wins, gamma, size, message):
+    with pytest.raises(ValueError, match=message):
+        pairwise.scores_from_totals(wins.totals[:size], wins.comparisons, gamma)
