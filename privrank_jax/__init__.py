@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         privacy,
         privacy_audit,
         rankings,
+        release,
         simulate,
     )
     from privrank_jax.estimate import Estimate
@@ -42,6 +43,7 @@ _MODULES = (
     "privacy",
     "privacy_audit",
     "rankings",
+    "release",
     "simulate",
 )
 _NAMES = {"Estimate": "privrank_jax.estimate", "Guarantee": "privrank_jax.privacy.guarantee"}
@@ -60,6 +62,7 @@ __all__ = [
     "privacy",
     "privacy_audit",
     "rankings",
+    "release",
     "simulate",
 ]
 

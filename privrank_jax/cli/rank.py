@@ -52,7 +52,7 @@ class Request:
     level: float
     simulate: bool
     seed: int | None
-    idealised: bool
+    accept_idealised: bool
     items: str | None
     columns: dict[str, str | None]
 
@@ -167,10 +167,10 @@ def rank(
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Seed of a rehearsal; only with --simulate.")
     ] = None,
-    idealised: Annotated[
+    accept_idealised: Annotated[
         bool,
         typer.Option(
-            "--idealised",
+            "--accept-idealised",
             help="Accept a guarantee that is proven for real numbers only (mle other than flip with "
             "the logistic link).",
         ),
@@ -192,7 +192,7 @@ def rank(
             level=level,
             simulate=simulate,
             seed=seed,
-            idealised=idealised,
+            accept_idealised=accept_idealised,
             items=items,
             columns={"user": user, "winner": winner, "loser": loser, "tie": tie},
         ),

@@ -126,11 +126,11 @@ def _objective_perturbation(data: Input, request: Request) -> Result:
             "--method mle private. Use --link logistic or --link laplace, or --method counts, which needs "
             "no link."
         )
-    if not request.simulate and not request.idealised:
+    if not request.simulate and not request.accept_idealised:
         raise Refusal(
             f"--method mle with --adjacency {request.adjacency} and --link {request.link} adds noise to "
             "the objective of a fit, and its proof holds for real numbers, not for floating point. Add "
-            "--idealised to accept that, --simulate for a rehearsal, or use --adjacency flip with --link "
+            "--accept-idealised to accept that, --simulate for a rehearsal, or use --adjacency flip with --link "
             "logistic, or --method counts, which draw exact noise."
         )
     estimate = pairwise.perturbed_mle(

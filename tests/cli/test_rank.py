@@ -140,8 +140,8 @@ def test_objective_perturbation_needs_an_explicit_yes(privrank, votes):
     )
     refused = privrank(*run)
     assert refused.code == 2
-    assert "--idealised" in refused.err
-    accepted = privrank(*run, "--idealised", "--json").json()
+    assert "--accept-idealised" in refused.err
+    accepted = privrank(*run, "--accept-idealised", "--json").json()
     assert accepted["guarantee"]["numerics"] == "idealised"
     assert "low" not in accepted["ranking"][0]
     public_graph = (
@@ -156,7 +156,7 @@ def test_objective_perturbation_needs_an_explicit_yes(privrank, votes):
         "--max-per-user",
         2,
     )
-    accepted = privrank(*public_graph, "--idealised", "--json").json()
+    accepted = privrank(*public_graph, "--accept-idealised", "--json").json()
     assert "low" in accepted["ranking"][0]
 
 
