@@ -1,5 +1,12 @@
 """Scores and rankings from pairwise comparisons."""
 
+from privrank_jax.pairwise.bootstrap import bootstrap_intervals, parametric_bootstrap
+from privrank_jax.pairwise.intervals import (
+    Intervals,
+    confidence_intervals,
+    interval_estimates,
+    rank_intervals,
+)
 from privrank_jax.pairwise.minimise import minimise
 from privrank_jax.pairwise.mle import FitDiagnostics, mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
@@ -17,30 +24,46 @@ from privrank_jax.pairwise.rates import (
     user_rate,
 )
 from privrank_jax.pairwise.score_attack import score_attack, score_attack_bound
+from privrank_jax.pairwise.standard_errors import (
+    Uncertainty,
+    standard_errors,
+    totals_standard_errors,
+    uniform_design,
+)
 from privrank_jax.pairwise.top_k import peeling_top_k, permute_and_flip_top_k
 
 __all__ = [
     "FitDiagnostics",
+    "Intervals",
     "PerturbedFit",
+    "Uncertainty",
     "average_win_probability",
+    "bootstrap_intervals",
+    "confidence_intervals",
     "edge_lower_bound",
     "edge_rate",
+    "interval_estimates",
     "max_cut",
     "minimise",
     "mle",
     "noisy_counts",
     "one_shot_top_k",
+    "parametric_bootstrap",
     "peeling_top_k",
     "permute_and_flip_top_k",
     "perturbed_mle",
     "questionnaire_sensitivity",
     "rank_centrality",
+    "rank_intervals",
     "score_attack",
     "score_attack_bound",
     "scores_from_totals",
+    "standard_errors",
     "theorem_conditions",
     "top_k_gap",
     "top_k_threshold",
     "totals_sensitivity",
+    "totals_standard_errors",
+    "uniform_design",
     "user_rate",
 ]

@@ -1,0 +1,246 @@
+r"""Confidence intervals of private scores and ranks, privacy noise included.
+
+Post-processing of the release: see :mod:`privrank_jax.pairwise.standard_errors` for what they take and assume.
+
+**Tails.** An error is a Gaussian part plus a weighted sum of independent Laplace variables, whose tails are heavier. A
+Gaussian plus *one* Laplace variable with the same first four moments gives the critical values.
+
+**Ranks.** Item i lies below every item that is surely above it, and above every item that is surely below it; "surely"
+at level 1 - α/K for K differences (Bonferroni), so the rank intervals hold whatever the ties (Mogstad, Romano, Shaikh
+and Wilhelm 2024; Klein, Wright and Wieczorek 2020).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_choice, is_traced
+from privrank_jax.links import Link, normal
+from privrank_jax.pairwise.standard_errors import (
+    Uncertainty,
+    noise_variance,
+    standard_errors,
+    totals_standard_errors,
+)
+from privrank_jax.rankings import ranks_from_scores
+
+Array = jax.Array
+
+# Laplace shares of variance at which critical values are tabulated; below the first, the tail is Gaussian.
+_SHARES = (0.002, 0.9999, 129)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Intervals:
+    """One row per item; masked items have meaningless entries.
+
+    Attributes:
+        ranks: ``(m,)`` int32, ranks of the released values, 0 = best.
+        standard_errors: ``(m,)``.
+        low: ``(m,)`` lower ends of the score intervals.
+        high: ``(m,)`` upper ends.
+        rank_low: ``(m,)`` int32, best rank that the data allow.
+        rank_high: ``(m,)`` int32, worst one.
+    """
+
+    ranks: Array
+    standard_errors: Array
+    low: Array
+    high: Array
+    rank_low: Array
+    rank_high: Array
+
+
+def confidence_intervals(
+    uncertainty: Uncertainty, level: Any = 0.95, simultaneous: bool = False
+) -> tuple[Array, Array]:
+    """Intervals for each item's value, or for all of them at once (Bonferroni).
+
+    Args:
+        uncertainty: from :func:`standard_errors` or :func:`totals_standard_errors`.
+        level: confidence in (0, 1), may be traced.
+        simultaneous: whether all m intervals hold together at that level.
+
+    Returns:
+        (low, high), each ``(m,)``.
+
+    Raises:
+        ValueError: ``level`` outside (0, 1).
+    """
+    _check_level(level)
+    return _confidence_intervals(uncertainty, level, simultaneous)
+
+
+@functools.partial(jax.jit, static_argnames=("simultaneous",))
+def _confidence_intervals(
+    uncertainty: Uncertainty, level: Any, simultaneous: bool
+) -> tuple[Array, Array]:
+    count = jnp.maximum(jnp.sum(uncertainty.mask), 1) if simultaneous else 1
+    alpha = (1 - jnp.asarray(level, uncertainty.centre.dtype)) / count
+    fourth = jnp.sum(uncertainty.influence**4, -1)
+    reach = _reach(uncertainty, uncertainty.variances, fourth, alpha)
+    return uncertainty.centre - reach, uncertainty.centre + reach
+
+
+def rank_intervals(
+    uncertainty: Uncertainty, level: Any = 0.95, simultaneous: bool = False
+) -> tuple[Array, Array]:
+    """Intervals for each item's rank, or for all of them at once; valid with ties and near-ties.
+
+    Args:
+        uncertainty: from :func:`standard_errors` or :func:`totals_standard_errors`.
+        level: confidence in (0, 1), may be traced.
+        simultaneous: whether all m intervals hold together at that level.
+
+    Returns:
+        (low, high), each ``(m,)`` int32, 0 = best: with probability ``level`` at least, the rank of the item
+        by its true value is in low..high (of tied items, any rank that the tie leaves open).
+
+    Raises:
+        ValueError: ``level`` outside (0, 1).
+    """
+    _check_level(level)
+    return _rank_intervals(uncertainty, level, simultaneous)
+
+
+@functools.partial(jax.jit, static_argnames=("simultaneous",))
+def _rank_intervals(
+    uncertainty: Uncertainty, level: Any, simultaneous: bool
+) -> tuple[Array, Array]:
+    covariance, mask = uncertainty.covariance, uncertainty.mask
+    items = jnp.sum(mask)
+    differences = items * (items - 1) / 2 if simultaneous else items - 1
+    alpha = (1 - jnp.asarray(level, covariance.dtype)) / jnp.maximum(differences, 1)
+    own = jnp.diagonal(covariance)
+    variance = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
+    variance = jnp.where(uncertainty.linked, variance, jnp.inf)
+    reach = _reach(uncertainty, variance, _fourth_moments(uncertainty.influence), alpha)
+    gap = uncertainty.centre[:, None] - uncertainty.centre[None, :]
+    above, below = jnp.sum(gap < -reach, -1), jnp.sum(gap > reach, -1)
+    return above.astype(jnp.int32), (items - 1 - below).astype(jnp.int32)
+
+
+def interval_estimates(
+    value: Any,
+    comparisons: Any,
+    *,
+    method: str = "mle",
+    noise_scale: Any = 0.0,
+    gamma: Any = 0.0,
+    link: str | Link = "logistic",
+    noise: str = "laplace",
+    level: Any = 0.95,
+    mask: Any = None,
+) -> Intervals:
+    """Everything that a table of results shows, for a release of either kind.
+
+    Score intervals hold one by one; rank intervals too, and always contain the item's released rank.
+
+    Args:
+        value: ``(m,)`` released scores (``method="mle"``: :func:`perturbed_mle`, :func:`mle`) or win totals
+            (``method="counts"``: :func:`noisy_counts`).
+        comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones (:func:`uniform_design`).
+        method: ``"mle"`` or ``"counts"``.
+        noise_scale: λ or σ of the release (its diagnostics hold it); 0 without privacy.
+        gamma: ridge γ of the fit; for ``"mle"``.
+        link: as in the fit; for ``"mle"``.
+        noise: ``"laplace"`` or ``"gaussian"``.
+        level: confidence, in (0, 1).
+        mask: ``(m,)`` bool, real items.
+
+    Raises:
+        ValueError: as :func:`standard_errors`, or ``level`` outside (0, 1).
+
+    >>> rows = interval_estimates([90.0, 10.0], [[0, 100], [100, 0]], method="counts", noise_scale=2.0)
+    >>> rows.rank_low.tolist(), rows.rank_high.tolist()
+    ([0, 1], [0, 1])
+    """
+    check_choice("method", method, ("mle", "counts"))
+    common = {"noise_scale": noise_scale, "noise": noise, "mask": mask}
+    if method == "mle":
+        errors = standard_errors(value, comparisons, gamma=gamma, link=link, **common)
+    else:
+        errors = totals_standard_errors(value, comparisons, **common)
+    ranks = ranks_from_scores(jnp.asarray(value), errors.mask)
+    low, high = confidence_intervals(errors, level)
+    best, worst = rank_intervals(errors, level)
+    return Intervals(
+        ranks,
+        errors.standard_errors,
+        low,
+        high,
+        jnp.minimum(best, ranks),
+        jnp.maximum(worst, ranks),
+    )
+
+
+def _check_level(level: Any) -> None:
+    if not is_traced(level) and not np.all((np.asarray(level) > 0) & (np.asarray(level) < 1)):
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}; 0.95 is usual.")
+
+
+def _fourth_moments(influence: Array) -> Array:
+    """Σ_k (a_ik - a_jk)⁴ of all pairs of rows, by matrix products."""
+    square = influence * influence
+    own = jnp.sum(square * square, -1)
+    cross = (influence * square) @ influence.T
+    total = own[:, None] + own[None, :] - 4 * (cross + cross.T) + 6 * square @ square.T
+    return jnp.maximum(total, 0.0)
+
+
+def _reach(uncertainty: Uncertainty, variance: Array, fourth: Array, alpha: Array) -> Array:
+    """Half-widths at error rate ``alpha``, of errors with these variances and noise Σ_k c_k⁴.
+
+    The error's excess kurtosis is 3 v² Σ c_k⁴ / variance²; that of a Gaussian and a Laplace variable, with
+    share s of the variance, is 3 s².
+    """
+    if uncertainty.noise == "gaussian":
+        share = jnp.zeros_like(variance)
+    else:
+        noise = noise_variance(uncertainty.noise_scale, "laplace")
+        share = noise * jnp.sqrt(fourth) / jnp.where(variance > 0, variance, jnp.inf)
+    return critical_value(alpha, share) * jnp.sqrt(variance)
+
+
+def critical_value(alpha: Any, share: Any) -> Array:
+    """Solve P(\\|√(1-s) Z + √s L\\| > c) = α for c, Z standard normal, L Laplace of variance 1.
+
+    Args:
+        alpha: α in (0, 1), shape ``()``, may be traced.
+        share: s in [0, 1], any shape.
+
+    Returns:
+        c, of the shape of ``share``, to 1e-3 relative (interpolated over s).
+
+    >>> [round(float(critical_value(0.05, s)), 2) for s in (0.0, 1.0)]
+    [1.96, 2.12]
+    """
+    share = jnp.asarray(share, jnp.result_type(share, alpha, 0.0))
+    alpha = jnp.asarray(alpha, share.dtype)
+    grid = jnp.linspace(*_SHARES, dtype=share.dtype)
+    gaussian, laplace = jnp.sqrt(1 - grid), jnp.sqrt(0.5 * grid)
+
+    def tail(x: Array) -> Array:
+        tilt, rate = gaussian / laplace, x / laplace
+        lift = 0.5 * tilt * tilt
+        low = jnp.exp(lift - rate + normal.log_cdf(x / gaussian - tilt))
+        high = jnp.exp(lift + rate + normal.log_cdf(-x / gaussian - tilt))
+        return 2 * normal.cdf(-x / gaussian) + low - high
+
+    def halve(_: Any, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = 0.5 * (low + high)
+        short = tail(middle) > alpha
+        return jnp.where(short, middle, low), jnp.where(short, high, middle)
+
+    depth = jnp.log(2 / alpha)
+    end = jnp.full_like(grid, 1.0) * (jnp.sqrt(2 * depth) + depth)
+    low, high = jax.lax.fori_loop(0, 50, halve, (jnp.zeros_like(grid), end))
+    return jnp.interp(share, grid, 0.5 * (low + high))

@@ -1,0 +1,238 @@
+r"""Standard errors of private scores and win totals, privacy noise included.
+
+Everything here is post-processing of the release: it takes the private estimate, the public noise scale and ridge,
+and the comparison counts M_ij, never the outcomes, and so costs no privacy. The counts are public under
+``adjacency="flip"``; under ``"replace"`` and ``"add-remove"`` they are private, and the caller passes a public
+design instead, such as :func:`uniform_design`.
+
+**Scores.** The perturbed MLE solves ∇L(θ̃) + γθ̃ = -w. To first order
+:math:`θ̃ - θ = H^{-1}(S - w - γθ)` on the space Σθ = 0, with S the score of the comparisons, of covariance I (the Fisher
+information), and H = I + γ. So θ̃ has covariance :math:`H^{-1}(I + v\,\mathrm{Id})H^{-1}`, v = 2λ² (Laplace) or σ²
+(Gaussian), about the *penalised* target, and the bias -γH⁻¹θ about the truth. One Newton step of the fit without
+ridge, θ̃ + γI⁻¹θ̃, removes that bias and has covariance :math:`I^{-1}(I + v\,\mathrm{Id})I^{-1}`. I is evaluated at θ̃.
+
+**Win totals.** The totals have covariance Laplacian(M_ij p_ij(1 - p_ij)) ≼ Laplacian(M)/4 whatever the p_ij, plus v.
+
+**Assumptions.** The model's link, comparisons independent given the scores (several answers of one user count as
+independent), and errors small enough for one linear step.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from privrank_jax._linalg import solve_positive_definite
+from privrank_jax._validate import check_choice, check_nonnegative
+from privrank_jax.comparisons import default_float
+from privrank_jax.links import Link, get_link
+from privrank_jax.pairwise.graph import component_labels
+from privrank_jax.pairwise.likelihood import centre, information
+
+Array = jax.Array
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Uncertainty:
+    """The distribution of an estimate's error, to first order.
+
+    Attributes:
+        centre: ``(m,)``, where intervals are centred.
+        covariance: ``(m, m)``, of the estimate, privacy noise included; of scores, about the mean of
+            their connected component.
+        influence: ``(m, m)``, how the error answers to the privacy noise w.
+        linked: ``(m, m)`` bool, pairs of real items whose difference the data can tell.
+        noise_scale: λ or σ of w, shape ``()``.
+        mask: ``(m,)`` bool, real items.
+        noise: ``"laplace"`` or ``"gaussian"``, static.
+    """
+
+    centre: Array
+    covariance: Array
+    influence: Array
+    linked: Array
+    noise_scale: Array
+    mask: Array
+    noise: str = dataclasses.field(default="laplace", metadata={"static": True})
+
+    @property
+    def variances(self) -> Array:
+        """``(m,)`` variance of each item; infinite unless all real items are linked, 0 if masked."""
+        whole = jnp.sum(self.linked, -1) == jnp.sum(self.mask)
+        return jnp.where(self.mask & ~whole, jnp.inf, jnp.diagonal(self.covariance))
+
+    @property
+    def standard_errors(self) -> Array:
+        """``(m,)`` square roots of ``variances``."""
+        return jnp.sqrt(self.variances)
+
+
+def standard_errors(
+    theta: Any,
+    comparisons: Any,
+    *,
+    noise_scale: Any = 0.0,
+    gamma: Any = 0.0,
+    link: str | Link = "logistic",
+    noise: str = "laplace",
+    mask: Any = None,
+    target: str = "truth",
+) -> Uncertainty:
+    """Covariance and standard errors of scores from :func:`perturbed_mle` or :func:`mle` (theory above).
+
+    Args:
+        theta: ``(m,)`` the released scores.
+        comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones.
+        noise_scale: λ or σ, may be traced; 0 = no privacy noise.
+        gamma: ridge γ >= 0 of the fit, may be traced.
+        link: as in the fit.
+        noise: ``"laplace"`` or ``"gaussian"``.
+        mask: ``(m,)`` bool, real items.
+        target: ``"truth"``: about θ, centred at the scores less their ridge bias; ``"penalised"``: about
+            the minimiser of the expected ridged objective, centred at the scores.
+
+    Returns:
+        :class:`Uncertainty`. Where the comparisons leave the items in several components, nothing is known of
+        their differences: standard errors are infinite, and only ranks within components are bounded.
+
+    Raises:
+        ValueError: shapes differ, negative scale or ridge, unknown names.
+
+    >>> design = [[0, 100], [100, 0]]
+    >>> errors = standard_errors([0.0, 0.0], design)
+    >>> round(float(2 * errors.standard_errors[0]), 4)  # of the difference: 1/√(100/4)
+    0.2
+    """
+    link = get_link(link)
+    check_choice("target", target, ("truth", "penalised"))
+    theta, comparisons, mask = _checked(theta, comparisons, mask, noise_scale, gamma, noise)
+    return _score_errors(theta, comparisons, mask, noise_scale, gamma, link, noise, target)
+
+
+def totals_standard_errors(
+    totals: Any,
+    comparisons: Any,
+    *,
+    noise_scale: Any = 0.0,
+    noise: str = "laplace",
+    mask: Any = None,
+) -> Uncertainty:
+    """Standard errors of win totals from :func:`noisy_counts`, about the expected totals Σ_j M_ij p_ij.
+
+    Model-free: the sampling variance of every difference of totals is bounded by its largest value, that
+    at p_ij = 1/2. Expected totals order the items as θ does where every pair meets equally often.
+
+    Args:
+        totals: ``(m,)`` the released totals.
+        comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones.
+        noise_scale: λ or σ, may be traced.
+        noise: ``"laplace"`` or ``"gaussian"``.
+        mask: ``(m,)`` bool, real items.
+
+    Raises:
+        ValueError: shapes differ, negative scale, unknown noise.
+
+    >>> errors = totals_standard_errors([90.0, 10.0], [[0, 100], [100, 0]], noise_scale=2.0)
+    >>> round(float(errors.standard_errors[0]) ** 2, 3)  # 100/4 + 2·2²
+    33.0
+    """
+    totals, comparisons, mask = _checked(totals, comparisons, mask, noise_scale, 0.0, noise)
+    return _totals_errors(totals, comparisons, mask, noise_scale, noise)
+
+
+def uniform_design(num_comparisons: Any, num_items: int, mask: Any = None) -> Array:
+    """Expected comparison counts where every pair of real items is equally likely to be asked, ``(m, m)``.
+
+    Args:
+        num_comparisons: N, their public number, may be traced.
+        num_items: m, padding included, static.
+        mask: ``(m,)`` bool, real items.
+
+    >>> uniform_design(30, 3).tolist()[0]
+    [0.0, 10.0, 10.0]
+    """
+    real = jnp.ones(num_items, bool) if mask is None else jnp.asarray(mask)
+    pairs = real[:, None] & real[None, :] & ~jnp.eye(num_items, dtype=bool)
+    dtype = jnp.result_type(num_comparisons, default_float())
+    return jnp.where(pairs, num_comparisons / jnp.maximum(jnp.sum(pairs) / 2, 1), 0).astype(dtype)
+
+
+def _checked(
+    value: Any, comparisons: Any, mask: Any, noise_scale: Any, gamma: Any, noise: str
+) -> tuple[Array, Array, Array]:
+    check_choice("noise", noise, ("laplace", "gaussian"))
+    check_nonnegative("noise_scale", noise_scale)
+    check_nonnegative("gamma", gamma)
+    return as_design(value, comparisons, mask)
+
+
+def as_design(value: Any, comparisons: Any, mask: Any) -> tuple[Array, Array, Array]:
+    """Values ``(m,)``, comparison counts ``(m, m)`` of real items, mask ``(m,)``, of one dtype.
+
+    Raises:
+        ValueError: the shapes differ.
+    """
+    value = jnp.asarray(value)
+    if not jnp.issubdtype(value.dtype, jnp.floating):
+        value = value.astype(default_float())
+    comparisons = jnp.asarray(comparisons, value.dtype)
+    if value.ndim != 1 or comparisons.shape != (value.shape[0],) * 2:
+        raise ValueError(
+            f"values {value.shape} and comparison counts {comparisons.shape} must have shapes (m,) and "
+            "(m, m); use jax.vmap for a batch."
+        )
+    mask = jnp.ones(value.shape, bool) if mask is None else jnp.asarray(mask)
+    return value, jnp.where(mask[:, None] & mask[None, :], comparisons, 0.0), mask
+
+
+@functools.partial(jax.jit, static_argnames=("link", "noise", "target"))
+def _score_errors(
+    theta: Array,
+    comparisons: Array,
+    mask: Array,
+    noise_scale: Any,
+    gamma: Any,
+    link: Link,
+    noise: str,
+    target: str,
+) -> Uncertainty:
+    dtype, size = theta.dtype, theta.shape[0]
+    scale, gamma = jnp.asarray(noise_scale, dtype), jnp.asarray(gamma, dtype)
+    theta, labels = centre(theta, mask), component_labels(comparisons > 0)
+    linked = labels[:, None] == labels[None, :]
+    # Scores are known up to a shift of each connected component; masked items are alone in theirs.
+    shift = linked / jnp.sum(linked, -1).astype(dtype)
+    project = jnp.eye(size, dtype=dtype) - shift
+    fisher = information(theta, comparisons, link)
+    most = jnp.max(jnp.diagonal(fisher))
+    most = jnp.where(most > 0, most, 1.0)
+    fisher = fisher + 4 * size * jnp.finfo(dtype).eps * most * project
+    bend = fisher + gamma * project if target == "penalised" else fisher
+    influence = project @ solve_positive_definite(bend + most * shift, project)
+    covariance = influence @ (fisher + noise_variance(scale, noise) * project) @ influence.T
+    middle = theta if target == "penalised" else theta + gamma * influence @ theta
+    linked = linked & mask[:, None] & mask[None, :]
+    return Uncertainty(middle, covariance, influence, linked, scale, mask, noise)
+
+
+@functools.partial(jax.jit, static_argnames=("noise",))
+def _totals_errors(
+    totals: Array, comparisons: Array, mask: Array, noise_scale: Any, noise: str
+) -> Uncertainty:
+    scale = jnp.asarray(noise_scale, totals.dtype)
+    influence = jnp.diag(mask.astype(totals.dtype))
+    sampling = 0.25 * (jnp.diag(comparisons.sum(-1)) - comparisons)
+    covariance = sampling + noise_variance(scale, noise) * influence
+    return Uncertainty(
+        totals, covariance, influence, mask[:, None] & mask[None, :], scale, mask, noise
+    )
+
+
+def noise_variance(scale: Array, noise: str) -> Array:
+    """Variance of one coordinate of the privacy noise: 2λ² (Laplace) or σ² (Gaussian)."""
+    return (2.0 if noise == "laplace" else 1.0) * scale * scale
