@@ -318,3 +318,100 @@ def score_attack(estimate, scores, matrix, name, printed_sign=False):
             sign = -1 if printed_sign and j < k else 1
             totals[k] += sign * (estimate[k] - scores[k]) * residual * slope
     return totals
+
+
+# --- comparisons, likelihood, intervals ----------------------------------------------------------
+
+
+def win_counts(winners, losers, num_items, weights=None, tied=None):
+    """Win matrix, row by row; a tie is half a win for both."""
+    wins = np.zeros((num_items, num_items))
+    for row in range(len(winners)):
+        weight = 1.0 if weights is None else float(weights[row])
+        i, j = winners[row], losers[row]
+        if tied is not None and tied[row]:
+            wins[i, j] += weight / 2
+            wins[j, i] += weight / 2
+        else:
+            wins[i, j] += weight
+    return wins
+
+
+def fit(name, matrix, ridge=0.0, steps=200):
+    """Newton with halved steps on -Σ W_ij log F(θ_i - θ_j) + ridge/2 ‖θ‖², Σθ = 0."""
+    size = len(matrix)
+
+    def derivatives(theta):
+        value, gradient = ridge / 2 * float(theta @ theta), ridge * theta
+        hessian = ridge * np.eye(size) + 1.0  # the ones hold Σθ
+        for i in range(size):
+            for j in range(size):
+                if matrix[i][j]:
+                    _, log_cdf, score, curvature = link(name, theta[i] - theta[j])
+                    step = np.eye(size)[i] - np.eye(size)[j]
+                    value -= matrix[i][j] * log_cdf
+                    gradient = gradient - matrix[i][j] * score * step
+                    hessian = hessian + matrix[i][j] * curvature * np.outer(step, step)
+        return value, gradient, hessian
+
+    theta = np.zeros(size)
+    for _ in range(steps):
+        value, gradient, hessian = derivatives(theta)
+        if np.abs(gradient - gradient.mean()).max() < 1e-11:
+            break
+        move = np.linalg.solve(hessian, -gradient)
+        length = 1.0
+        while derivatives(theta + length * move)[0] > value and length > 1e-8:
+            length /= 2
+        theta = theta + length * move
+    return theta - theta.mean()
+
+
+def fisher_information(name, theta, comparisons):
+    """Σ over pairs of M_ij F'²/(F(1 - F)) (e_i - e_j)(e_i - e_j)ᵀ."""
+    size = len(theta)
+    total = np.zeros((size, size))
+    for i in range(size):
+        for j in range(i):
+            cdf, _, score, _ = link(name, theta[i] - theta[j])
+            density = score * cdf
+            step = np.eye(size)[i] - np.eye(size)[j]
+            weight = comparisons[i][j] * density**2 / (cdf * (1 - cdf))
+            total += weight * np.outer(step, step)
+    return total
+
+
+def sandwich(information, gamma, variance):
+    """H⁻¹ (I + variance) H⁻¹ on the vectors of sum 0, H = I + gamma."""
+    size = len(information)
+    project = np.eye(size) - 1 / size
+    inverse = np.linalg.pinv(information + gamma * project, rcond=1e-12)
+    return inverse @ (information + variance * project) @ inverse
+
+
+def gaussian_laplace_tail(x, share):
+    """P(|√(1-s) Z + √s L| > x), L Laplace of variance 1, by quadrature over the Gaussian part."""
+    scale, width = math.sqrt(share / 2), math.sqrt(1 - share)
+
+    def upper(z):  # P(√s L > z)
+        return 0.5 * math.exp(-z / scale) if z > 0 else 1 - 0.5 * math.exp(z / scale)
+
+    nodes, weights = np.polynomial.legendre.leggauss(4000)
+    points = 12 * nodes
+    density = np.exp(-(points**2) / 2) / math.sqrt(2 * math.pi)
+    return 2 * float(
+        sum(12 * w * d * upper(x - width * z) for z, w, d in zip(points, weights, density))
+    )
+
+
+def rank_interval(centre, reach):
+    """Best and worst rank of each item when only differences beyond ``reach`` are sure."""
+    size = len(centre)
+    low = [
+        sum(centre[j] - centre[i] > reach[i][j] for j in range(size) if j != i) for i in range(size)
+    ]
+    high = [
+        size - 1 - sum(centre[i] - centre[j] > reach[i][j] for j in range(size) if j != i)
+        for i in range(size)
+    ]
+    return low, high

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import connected_components
+
+from privrank_jax.comparisons import WinCounts, WinEdges
+from privrank_jax.pairwise.graph import component_labels, connectivity, edge_connectivity
+
+ITEMS = 9
+
+
+def _digraphs(count=200):
+    generator = np.random.default_rng(11)
+    density = generator.uniform(0.02, 0.4, (count, 1, 1))
+    wins = (generator.random((count, ITEMS, ITEMS)) < density) * generator.integers(1, 4)
+    wins[:, range(ITEMS), range(ITEMS)] = 0
+    return wins.astype(float), generator.random((count, ITEMS)) < 0.8
+
+
+def _wanted(wins, mask):
+    part = wins[np.ix_(mask, mask)]
+    weak = connected_components(part, directed=True, connection="weak")[0]
+    strong = connected_components(part, directed=True, connection="strong")[0]
+    return weak, strong > weak
+
+
+def test_components_and_separation_agree_with_scipy():
+    wins, masks = _digraphs()
+    found = jax.jit(jax.vmap(lambda w, mask: connectivity(WinCounts(w, mask))))(wins, masks)
+    wanted = [_wanted(*pair) for pair in zip(wins, masks)]
+    np.testing.assert_array_equal(found[0], [components for components, _ in wanted])
+    np.testing.assert_array_equal(found[1], [separated for _, separated in wanted])
+    assert 20 < sum(separated for _, separated in wanted) < 180  # both answers are tried
+
+
+def test_labels_name_the_smallest_item_of_each_component():
+    for wins in _digraphs(20)[0]:
+        adjacent = (wins + wins.T) > 0
+        labels = np.asarray(component_labels(jnp.asarray(adjacent)))
+        _, other = connected_components(adjacent, directed=False)
+        for item in range(ITEMS):
+            assert labels[item] == np.flatnonzero(other == other[item])[0]
+
+
+def test_a_long_chain_is_followed_to_its_end():
+    chain = np.roll(np.eye(60), 1, axis=1)
+    chain[-1] = 0
+    assert [int(x) for x in connectivity(WinCounts(jnp.asarray(chain)))] == [1, 1]
+    ring = np.roll(np.eye(60), 1, axis=1)
+    assert [int(x) for x in connectivity(WinCounts(jnp.asarray(ring)))] == [1, 0]
+
+
+@pytest.mark.parametrize("matrix", [[[0.0]], [[0.0, 1.0], [0.0, 0.0]], [[0.0, 1.0], [2.0, 0.0]]])
+def test_one_and_two_items(matrix):
+    wins = np.array(matrix)
+    found = connectivity(WinCounts(jnp.asarray(wins)))
+    assert (int(found[0]), bool(found[1])) == _wanted(wins, np.ones(len(wins), bool))
+
+
+def test_edge_lists_agree_with_dense_counts():
+    for wins in _digraphs(30)[0]:
+        winners, losers = (np.repeat(x, wins[wins > 0].astype(int)) for x in np.nonzero(wins))
+        found = edge_connectivity(WinEdges.from_comparisons(winners, losers, num_items=ITEMS))
+        assert found == _wanted(wins, np.ones(ITEMS, bool))
