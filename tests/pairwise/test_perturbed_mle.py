@@ -1,0 +1,330 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import rankings
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import mle, perturbed_mle
+from privrank_jax.pairwise.perturbed_mle import _solve
+from privrank_jax.privacy import noise as noises
+from tests import reference
+
+ADJACENCIES = ("flip", "replace", "add-remove")
+LINKS = ("logistic", "laplace")
+
+
+def tournament(seed, items, times=3.0):
+    """Win counts with every pair met about ``times`` times, scores ~ N(0, 1)."""
+    rng = np.random.default_rng(seed)
+    scores = rng.standard_normal(items)
+    chance = 1 / (1 + np.exp(scores[None, :] - scores[:, None]))
+    met = np.triu(rng.poisson(times, (items, items)), 1)
+    won = rng.binomial(met, chance)
+    return WinCounts.from_matrix((won + (met - won).T).astype(float)), scores - scores.mean()
+
+
+def noise_of(key, estimate, items, noise="laplace", dtype=np.float64):
+    """The tilt w that the estimator drew from ``key``."""
+    draw = noises.laplace if noise == "laplace" else noises.gaussian
+    return np.asarray(draw(key, (items,), estimate.diagnostics.noise_scale, dtype))
+
+
+# --- the minimiser -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("link", LINKS)
+def test_equals_the_naive_minimisation_with_the_same_noise(link, adjacency, noise, key):
+    wins, _ = tournament(1, 6)
+    settings = {"noise": noise, "delta": 1e-3} if noise == "gaussian" else {}
+    for epsilon in (0.3, 3.0):
+        ours = perturbed_mle(key, wins, epsilon, adjacency=adjacency, link=link, **settings)
+        tilt = noise_of(key, ours, 6, noise)
+        naive = reference.perturbed_mle(wins.matrix, tilt, float(ours.diagnostics.gamma), link)
+        np.testing.assert_allclose(ours.value, naive - naive.mean(), atol=1e-6)
+        assert int(ours.diagnostics.fit.code) == 0
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_float32_against_float64(link, key):
+    """Same γ and key; the draws differ between dtypes, so each is held to the naive fit with its own noise."""
+    wins, _ = tournament(2, 6)
+    single = WinCounts.from_matrix(np.asarray(wins.matrix, np.float32))
+    ours = perturbed_mle(key, single, 1.0, adjacency="replace", link=link)
+    assert ours.value.dtype == np.float32
+    assert int(ours.diagnostics.fit.code) == 0
+    tilt = noise_of(key, ours, 6, dtype=np.float32).astype(float)
+    naive = reference.perturbed_mle(wins.matrix, tilt, float(ours.diagnostics.gamma), link)
+    np.testing.assert_allclose(ours.value, naive - naive.mean(), atol=2e-5)
+    double = perturbed_mle(key, wins, math.inf, link=link, gamma=0.7).value
+    quiet = perturbed_mle(key, single, math.inf, link=link, gamma=0.7).value
+    assert (double.dtype, quiet.dtype) == (np.float64, np.float32)
+    np.testing.assert_allclose(quiet, double, atol=2e-5)
+
+
+def test_without_noise_it_is_the_ridge_fit(key):
+    wins, _ = tournament(3, 6)
+    for link in LINKS:
+        ours = perturbed_mle(key, wins, math.inf, link=link, gamma=0.4)
+        np.testing.assert_allclose(ours.value, mle(wins, link=link, ridge=0.4).value, atol=1e-8)
+        assert float(ours.diagnostics.noise_scale) == 0.0
+
+
+@pytest.mark.parametrize("gamma", [0.02, 1.0, 50.0])
+def test_each_pair_once_ranks_by_noisy_totals(gamma, key):
+    """p = 1: Σ_j σ(θ_i - θ_j) + γθ_i = N_i - w_i, whose left side grows in θ_i: the ranking is that of N - w."""
+    items = 6
+    upper = np.triu(np.random.default_rng(4).integers(0, 2, (items, items)), 1)
+    beats = np.triu(np.ones((items, items)), 1) - upper
+    wins = WinCounts.from_matrix((upper + beats.T).astype(float))
+    for number in range(10):
+        draw = jax.random.fold_in(key, number)
+        ours = perturbed_mle(draw, wins, 2.0, adjacency="flip", gamma=gamma)
+        w = noise_of(draw, ours, items)
+        noisy_totals = np.asarray(wins.totals) - w
+        theta = np.asarray(ours.value) - w.mean() / gamma  # undo the centring
+        wins_expected = 1 / (1 + np.exp(theta[None, :] - theta[:, None]))
+        left = wins_expected.sum(1) - 0.5 + gamma * theta
+        np.testing.assert_allclose(left, noisy_totals, atol=1e-7)
+        np.testing.assert_array_equal(
+            rankings.ranks_from_scores(ours.value), rankings.ranks_from_scores(noisy_totals)
+        )
+
+
+def test_outcomes_enter_through_the_totals_alone_under_flips(key):
+    """Logistic link: a cycle of reversed answers keeps the totals, hence the estimate."""
+    cycle, reverse = np.zeros((6, 6)), np.zeros((6, 6))
+    for i, j in ((0, 1), (1, 2), (2, 0)):
+        cycle[i, j] = reverse[j, i] = 1.0
+    base = np.asarray(tournament(6, 6)[0].matrix)
+    one, other = (WinCounts.from_matrix(base + 2 * c) for c in (cycle, reverse))
+    estimates = [perturbed_mle(key, wins, 0.5).value for wins in (one, other)]
+    np.testing.assert_allclose(*estimates, atol=1e-9)
+
+
+# --- batches, padding, compilations --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_vmap_is_the_loop(link, key):
+    wins, _ = tournament(7, 6)
+    keys = jax.random.split(key, 3)
+    epsilons, gammas = jnp.array([0.5, 1.0, 4.0]), jnp.array([60.0, 80.0, 100.0])
+
+    def fit(k, epsilon, gamma):
+        return perturbed_mle(k, wins, epsilon, adjacency="replace", link=link, gamma=gamma)
+
+    batch = jax.vmap(fit)(keys, epsilons, gammas)
+    assert batch.guarantee.epsilon.shape == (3,)
+    for index in range(3):
+        alone = fit(keys[index], float(epsilons[index]), float(gammas[index]))
+        np.testing.assert_allclose(batch.value[index], alone.value, atol=1e-10)
+        np.testing.assert_allclose(
+            batch.diagnostics.noise_scale[index], alone.diagnostics.noise_scale, rtol=1e-12
+        )
+
+
+def test_vmap_over_data(key):
+    problems = [tournament(seed, 6)[0].matrix for seed in range(3)]
+    batch = jax.vmap(lambda m: perturbed_mle(key, WinCounts.from_matrix(m), 1.0).value)(
+        jnp.stack(problems)
+    )
+    for matrix, row in zip(problems, batch):
+        np.testing.assert_allclose(
+            row, perturbed_mle(key, WinCounts.from_matrix(matrix), 1.0).value, atol=1e-10
+        )
+
+
+def test_a_sweep_traces_and_compiles_once(key):
+    """ε, γ, L, key and data are traced; only shapes, the link and names are static."""
+    traces = []
+
+    @jax.jit
+    def run(k, wins, epsilon, gamma, limit):
+        traces.append(1)
+        return perturbed_mle(k, wins, epsilon, "user", "replace", limit, gamma=gamma).value
+
+    sweep = list(itertools.product((0.2, 1.0, 5.0), (1.0, 40.0), (1, 3)))
+    values = {tuple(np.asarray(run(key, tournament(n, 6)[0], *s))) for n, s in enumerate(sweep)}
+    assert len(traces) == 1
+    assert len(values) == len(sweep)
+
+    before = _solve._cache_size()
+    for number, (epsilon, gamma, limit) in enumerate(sweep):
+        wins = tournament(number, 9)[0]
+        perturbed_mle(key, wins, epsilon, "user", "flip", limit, gamma=gamma)
+    assert _solve._cache_size() == before + 1
+
+
+def test_padding_changes_nothing(key):
+    """The draws depend on the padded size, so the comparison is made without noise and at a given γ."""
+    wins, _ = tournament(8, 4)
+    padded = np.zeros((6, 6))
+    padded[:4, :4] = wins.matrix
+    mask = np.arange(6) < 4
+    for link in LINKS:
+        alone = perturbed_mle(key, wins, math.inf, link=link, gamma=1.3).value
+        within = perturbed_mle(
+            key, WinCounts.from_matrix(padded, mask), math.inf, link=link, gamma=1.3
+        ).value
+        np.testing.assert_allclose(within[:4], alone, atol=1e-9)
+        np.testing.assert_array_equal(within[4:], 0.0)
+
+
+@pytest.mark.parametrize("calibration", ["tight", "published"])
+def test_padding_leaves_the_default_gamma(calibration, key):
+    wins, _ = tournament(8, 4)
+    padded = np.zeros((6, 6))
+    padded[:4, :4] = wins.matrix
+    masked = WinCounts.from_matrix(padded, np.arange(6) < 4)
+    gammas = [
+        float(perturbed_mle(key, w, 1.0, calibration=calibration).diagnostics.gamma)
+        for w in (wins, masked)
+    ]
+    assert gammas[0] == pytest.approx(gammas[1], rel=1e-12)
+
+
+# --- calibration and guarantee -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "constant"), [("flip", 2.0), ("replace", 4.0), ("add-remove", 2.0)]
+)
+@pytest.mark.parametrize(("unit", "per_user", "counted"), [("comparison", 6, 1), ("user", 6, 6)])
+def test_noise_scale_and_guarantee(unit, per_user, counted, adjacency, constant, key):
+    estimate = perturbed_mle(key, tournament(9, 6)[0], 0.5, unit, adjacency, per_user)
+    scale, gamma = estimate.diagnostics.noise_scale, estimate.diagnostics.gamma
+    assert float(scale) == pytest.approx(constant * counted / 0.5)
+    assert float(gamma) >= (0.0 if adjacency == "flip" else float(scale))
+    guarantee = estimate.guarantee
+    assert (float(guarantee.epsilon), float(guarantee.delta)) == (0.5, 0.0)
+    assert (guarantee.unit, guarantee.adjacency) == (unit, adjacency)
+    assert guarantee.numerics == ("simulation" if adjacency == "flip" else "idealised")
+
+
+def test_gamma_does_not_depend_on_outcomes_nor_on_a_private_count(key):
+    wins, _ = tournament(10, 6)
+    reversed_wins = WinCounts.from_matrix(wins.matrix.T)
+    more = WinCounts.from_matrix(3 * wins.matrix)
+
+    def gamma(data, unit, adjacency):
+        return float(perturbed_mle(key, data, 1.0, unit, adjacency, 2).diagnostics.gamma)
+
+    for unit, adjacency in itertools.product(("comparison", "user"), ADJACENCIES):
+        assert gamma(wins, unit, adjacency) == gamma(reversed_wins, unit, adjacency)
+        if adjacency == "add-remove" or (unit, adjacency) == ("user", "replace"):
+            assert gamma(wins, unit, adjacency) == gamma(more, unit, adjacency)
+    assert gamma(wins, "comparison", "flip") != gamma(more, "comparison", "flip")
+
+
+def test_published_gamma_does_not_depend_on_a_private_count(key):
+    wins, _ = tournament(10, 6)
+    more = WinCounts.from_matrix(30 * wins.matrix)
+    for unit, adjacency in (
+        ("comparison", "add-remove"),
+        ("user", "add-remove"),
+        ("user", "replace"),
+    ):
+        gammas = [
+            perturbed_mle(
+                key, data, 1.0, unit, adjacency, 2, calibration="published"
+            ).diagnostics.gamma
+            for data in (wins, more)
+        ]
+        assert float(gammas[0]) == float(gammas[1]), (unit, adjacency)
+
+
+def test_published_calibration(key):
+    wins, _ = tournament(11, 6)
+    degree = float(wins.degrees.mean())
+    edge = perturbed_mle(key, wins, 1.0, calibration="published").diagnostics
+    assert float(edge.noise_scale) == 8.0
+    assert float(edge.gamma) == pytest.approx(2 * math.sqrt(degree * math.log(6)))
+    user = perturbed_mle(key, wins, 1.0, "user", "replace", 7, calibration="published").diagnostics
+    assert (float(user.noise_scale), float(user.gamma)) == pytest.approx((56.0, 14.0))
+
+
+def test_public_sensitivity_sets_the_scale_of_flips(key):
+    wins, _ = tournament(12, 6)
+    estimate = perturbed_mle(key, wins, 0.5, "user", "flip", 15, sensitivity=18.0)
+    assert float(estimate.diagnostics.noise_scale) == 36.0
+    gaussian = perturbed_mle(
+        key, wins, 0.5, "user", "flip", 15, sensitivity=3.0, noise="gaussian", delta=1e-4
+    )
+    assert float(gaussian.diagnostics.noise_scale) == pytest.approx(
+        reference.gaussian_scale(3.0, 0.5, 1e-4), rel=1e-6
+    )
+    for wrong in ({"adjacency": "replace"}, {"link": "laplace"}, {"calibration": "published"}):
+        with pytest.raises(ValueError, match="only for adjacency='flip'"):
+            perturbed_mle(key, wins, 0.5, sensitivity=18.0, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"link": "normal"}, r"κ₁ = ∞.*link='logistic'.*noisy_counts"),
+        ({"link": "probit"}, "unknown link"),
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"epsilon": math.nan}, "epsilon must be positive"),
+        ({"unit": "household"}, "unit must be one of"),
+        ({"adjacency": "swap"}, "adjacency must be one of"),
+        ({"unit": "user", "comparisons_per_user": 0}, "comparisons_per_user must be positive"),
+        ({"noise": "gaussian"}, "delta must be between 0 and 1"),
+        ({"noise": "cauchy"}, "noise must be one of"),
+        ({"calibration": "loose"}, "calibration must be one of"),
+        ({"calibration": "published", "noise": "gaussian", "delta": 0.1}, "for Laplace noise"),
+        ({"adjacency": "replace", "gamma": 1.0}, "below 4, the least ridge"),
+        ({"gamma": -1.0}, "gamma must be finite and at least 0"),
+    ],
+)
+def test_bad_arguments_are_refused(settings, message, key):
+    with pytest.raises(ValueError, match=message):
+        perturbed_mle(key, tournament(13, 6)[0], **({"epsilon": 1.0} | settings))
+
+
+def test_traced_gamma_is_raised_to_its_floor(key):
+    wins, _ = tournament(14, 6)
+    fit = jax.jit(lambda gamma: perturbed_mle(key, wins, 1.0, adjacency="replace", gamma=gamma))
+    estimate = fit(0.1)
+    assert float(estimate.diagnostics.gamma) == 4.0
+    expected = perturbed_mle(key, wins, 1.0, adjacency="replace", gamma=4.0).value
+    np.testing.assert_allclose(estimate.value, expected, atol=1e-12)
+
+
+# --- utility -------------------------------------------------------------------------------------
+
+
+def errors(key, wins, truth, draws, **settings):
+    """Relative ℓ₂ error of ``draws`` estimates."""
+    fits = jax.vmap(lambda k: perturbed_mle(k, wins, **settings).value)(
+        jax.random.split(key, draws)
+    )
+    return np.linalg.norm(np.asarray(fits) - truth, axis=1) / np.linalg.norm(truth)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_error_falls_with_epsilon(adjacency, key):
+    wins, truth = tournament(15, 15, times=10.0)
+    means = [
+        errors(key, wins, truth, 100, epsilon=e, adjacency=adjacency).mean()
+        for e in (0.05, 0.2, 1.0, 5.0)
+    ]
+    assert np.all(np.diff(means) < 0)
+
+
+def test_default_gamma_beats_the_published_one(key):
+    """Same noise, each pair of 40 items met once: the gain is many standard errors of a paired difference."""
+    wins, truth = tournament(16, 40, times=1.0)
+    published = perturbed_mle(key, wins, 2.0, calibration="published").diagnostics.gamma
+    ours = errors(key, wins, truth, 100, epsilon=2.0)
+    theirs = errors(key, wins, truth, 100, epsilon=2.0, gamma=float(published))
+    difference = theirs - ours
+    assert difference.mean() > 10 * difference.std(ddof=1) / 10
+    assert ours.mean() < 0.9 * theirs.mean()
