@@ -159,7 +159,8 @@ def top_k_error(
 def _top_k_error(a, b, mask, k):
     size = jnp.minimum(k, mask.sum())
     overlap = jnp.sum((a < k) & (b < k) & mask)
-    error = 1.0 - overlap / jnp.maximum(size, 1)
+    # Not 1 - overlap / size, which fused programs round to a little below 0.
+    error = (size - overlap) / jnp.maximum(size, 1)
     # With no item left in the mask there is nothing to miss.
     return jnp.where(k < 1, jnp.nan, jnp.where(size < 1, 0.0, error))
 
