@@ -1,0 +1,130 @@
+"""What an experiment is, and the list of those that this library reproduces.
+
+A module listed in ``_MODULES`` (one per paper and kind of study) holds a tuple ``EXPERIMENTS``; its
+modules load on first use.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from privrank_jax.simulate.engine import Study
+from privrank_jax.simulate.result import Row, StudyResult
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MODULES = ("cai_edge", "cai_one_shot", "cai_users", "cai_real")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the replicates say about a claim.
+
+    Attributes:
+        holds: True, False, or None where the replicates can't tell, or the cells that it needs did not run.
+        evidence: the figures behind it, with standard errors and the slack that was allowed.
+    """
+
+    holds: bool | None
+    evidence: str
+
+    @property
+    def word(self) -> str:
+        """``holds``, ``does not hold`` or ``undecided``."""
+        return {True: "holds", False: "does not hold", None: "undecided"}[self.holds]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, or one of ours, and how a table is held against it.
+
+    Attributes:
+        text: the claim.
+        check: pure function of the tidy table.
+    """
+
+    text: str
+    check: Callable[[StudyResult], Verdict]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One study of a paper.
+
+    Attributes:
+        name: what ``privrank reproduce`` calls it.
+        title: what it studies.
+        paper: where it stands.
+        config: frozen dataclass of the grid: items, ε, users and so on.
+        build: config to studies; see :meth:`studies`.
+        tidy: config and rows of the engine to the rows of the table.
+        claims: judged in this order.
+        draw: the tidy table to a picture.
+        outline: which column is on the horizontal axis, and which names a curve; for short tables.
+        differences: where and why our curves differ from the printed ones.
+        replicates: how many a run has unless told otherwise.
+        batch_size: (cell, replicate) pairs at once, see :func:`privrank_jax.simulate.run`.
+    """
+
+    name: str
+    title: str
+    paper: str
+    config: Any
+    build: Callable[[Any], tuple[Study, ...]]
+    tidy: Callable[[Any, Sequence[Row]], list[Row]]
+    claims: tuple[Claim, ...]
+    draw: Callable[[StudyResult], Figure]
+    outline: tuple[str, str]
+    differences: tuple[str, ...] = ()
+    replicates: int = 100
+    batch_size: int | None = None
+
+    def configured(self, **changes: Any) -> Experiment:
+        """The same experiment on another grid.
+
+        Raises:
+            ValueError: a field that its config does not have.
+        """
+        fields = [field.name for field in dataclasses.fields(self.config)]
+        if unknown := sorted(set(changes) - set(fields)):
+            raise ValueError(f"{self.name} has no setting {unknown}; it has {fields}")
+        return dataclasses.replace(self, config=dataclasses.replace(self.config, **changes))
+
+    def studies(self, **changes: Any) -> tuple[Study, ...]:
+        """Its studies, ready for :func:`privrank_jax.simulate.run`; ``changes`` replace config fields."""
+        return self.build(self.configured(**changes).config)
+
+
+def names() -> list[str]:
+    """Names of all experiments, in the order of their papers."""
+    return sorted(_registered())
+
+
+def get(name: str) -> Experiment:
+    """The experiment of that name.
+
+    Raises:
+        ValueError: there is none; the message names the nearest.
+    """
+    known = _registered()
+    if name not in known:
+        near = difflib.get_close_matches(name, list(known), cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"choose one of {names()}."
+        raise ValueError(f"no experiment named {name!r}; {hint}")
+    return known[name]
+
+
+def _registered() -> dict[str, Experiment]:
+    found: dict[str, Experiment] = {}
+    for module in _MODULES:
+        for experiment in importlib.import_module(f"{__package__}.{module}").EXPERIMENTS:
+            if experiment.name in found:
+                raise ValueError(f"two experiments are named {experiment.name!r}")
+            found[experiment.name] = experiment
+    return found

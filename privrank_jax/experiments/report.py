@@ -1,0 +1,177 @@
+"""Run an experiment: table, picture, verdicts and times, written to a folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from privrank_jax import simulate
+from privrank_jax.experiments.registry import Claim, Experiment, Verdict, get
+from privrank_jax.simulate.result import Row, StudyResult, write_csv
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run of an experiment found.
+
+    Attributes:
+        experiment: as it ran.
+        table: tidy rows (one per cell, estimator, calibration, ε and metric) with the diagnostics of the engine.
+        verdicts: claims with their verdicts.
+        replicates: of each cell.
+        diagnostics: ``total_seconds`` (picture and files included), ``compile_seconds``, ``run_seconds``,
+            and ``compilations``, the programs that XLA compiled.
+        paths: ``csv``, ``claims``, ``picture`` and, with DuckDB, ``parquet``; a picture needs matplotlib.
+    """
+
+    experiment: Experiment
+    table: StudyResult
+    verdicts: tuple[tuple[Claim, Verdict], ...]
+    replicates: int
+    diagnostics: Mapping[str, float]
+    paths: Mapping[str, Path]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the table, ready for JSON."""
+        return {
+            "experiment": self.experiment.name,
+            "title": self.experiment.title,
+            "paper": self.experiment.paper,
+            "replicates": self.replicates,
+            "verdicts": [
+                {"claim": claim.text, "verdict": verdict.word, "evidence": verdict.evidence}
+                for claim, verdict in self.verdicts
+            ],
+            "differences": list(self.experiment.differences),
+            "diagnostics": dict(self.diagnostics),
+            "paths": {name: str(path) for name, path in self.paths.items()},
+        }
+
+    def outline(self) -> tuple[list[str], list[list[str]]]:
+        """A short table: header, and one line per error curve bundle with its two ends.
+
+        Each cell reads "first value to last value" along the horizontal axis.
+        """
+        x, curve = self.experiment.outline
+        rows = [
+            row for row in self.table.rows if row["estimator"] and "minus" not in row["estimator"]
+        ]
+        columns = sorted({row[curve] for row in rows})
+        fixed = [
+            name
+            for name in ("study", "metric", "estimator", "calibration", "ties")
+            if len({row.get(name) for row in rows}) > 1
+        ]
+        lines: dict[tuple[Any, ...], dict[Any, list[Row]]] = {}
+        for row in rows:
+            line = lines.setdefault(tuple(row.get(name) for name in fixed), {})
+            line.setdefault(row[curve], []).append(row)
+        header = [*fixed, *(f"{curve} {_written(column)}" for column in columns)]
+        body = [
+            [*map(str, head), *(_ends(line.get(column, []), x) for column in columns)]
+            for head, line in lines.items()
+        ]
+        return header, body
+
+
+def run(
+    key: jax.Array,
+    experiment: str | Experiment,
+    replicates: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    **changes: Any,
+) -> Report:
+    """Run an experiment and judge its claims.
+
+    Args:
+        key: PRNG key, JAX's default kind.
+        experiment: a name, see :func:`~privrank_jax.experiments.names`, or an experiment.
+        replicates: of each cell; None takes the default of the experiment.
+        folder: where table, claims and picture go, made if absent; None writes nothing.
+        progress: show a progress bar.
+        changes: config fields to replace, for a smaller or another grid.
+
+    Returns:
+        The :class:`Report`.
+
+    Raises:
+        ValueError: unknown experiment or setting; data that are not there (with what to do).
+    """
+    started = time.perf_counter()
+    found = get(experiment) if isinstance(experiment, str) else experiment
+    found = found.configured(**changes)
+    replicates = found.replicates if replicates is None else replicates
+    results = [
+        simulate.run(key, study, replicates, progress=progress, batch_size=found.batch_size)
+        for study in found.studies()
+    ]
+    table = _merged(found, results)
+    verdicts = tuple((claim, claim.check(table)) for claim in found.claims)
+    paths = {} if folder is None else _write(found, table, verdicts, Path(folder))
+    diagnostics = {
+        "total_seconds": time.perf_counter() - started,
+        **{
+            name: sum(result.diagnostics[name] for result in results)
+            for name in ("compile_seconds", "run_seconds", "compilations")
+        },
+    }
+    return Report(found, table, verdicts, replicates, diagnostics, paths)
+
+
+def _merged(experiment: Experiment, results: list[StudyResult]) -> StudyResult:
+    rows = experiment.tidy(experiment.config, [row for result in results for row in result.rows])
+    return StudyResult(experiment.name, rows, {r.study: r.diagnostics for r in results})
+
+
+def _write(
+    experiment: Experiment,
+    table: StudyResult,
+    verdicts: tuple[tuple[Claim, Verdict], ...],
+    folder: Path,
+) -> dict[str, Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {"csv": folder / f"{experiment.name}.csv"}
+    table.to_csv(paths["csv"])
+    if importlib.util.find_spec("duckdb"):
+        paths["parquet"] = folder / f"{experiment.name}.parquet"
+        table.to_parquet(paths["parquet"])
+    paths["claims"] = folder / f"{experiment.name}-claims.csv"
+    write_csv(
+        [
+            {"claim": claim.text, "verdict": verdict.word, "evidence": verdict.evidence}
+            for claim, verdict in verdicts
+        ],
+        paths["claims"],
+    )
+    paths["config"] = folder / f"{experiment.name}-config.json"
+    config = json.dumps(dataclasses.asdict(experiment.config), indent=1, default=str)
+    paths["config"].write_text(config + "\n", encoding="utf-8")
+    if importlib.util.find_spec("matplotlib"):
+        from privrank_jax import plotting
+
+        paths["picture"] = folder / f"{experiment.name}.png"
+        plotting.save(experiment.draw(table), paths["picture"])
+    return paths
+
+
+def _written(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _ends(rows: list[Row], x: str) -> str:
+    if not rows:
+        return ""
+    first, last = min(rows, key=lambda row: row[x]), max(rows, key=lambda row: row[x])
+    if first is last:
+        return f"{first['mean']:.3f}"
+    return f"{first['mean']:.3f} to {last['mean']:.3f}"
