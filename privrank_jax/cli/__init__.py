@@ -15,6 +15,8 @@ from privrank_jax.cli.demo import HELP as DEMO_HELP
 from privrank_jax.cli.demo import demo as demo_command
 from privrank_jax.cli.rank import HELP as RANK_HELP
 from privrank_jax.cli.rank import rank as rank_command
+from privrank_jax.cli.reproduce import HELP as REPRODUCE_HELP
+from privrank_jax.cli.reproduce import reproduce as reproduce_command
 
 app = typer.Typer(
     name="privrank",
@@ -25,6 +27,7 @@ app = typer.Typer(
 )
 app.command("rank", help=RANK_HELP)(rank_command)
 app.command("demo", help=DEMO_HELP)(demo_command)
+app.command("reproduce", help=REPRODUCE_HELP)(reproduce_command)
 
 
 def _print_version(wanted: bool) -> None:

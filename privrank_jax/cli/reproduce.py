@@ -1,0 +1,100 @@
+"""``privrank reproduce``: a published study, run again, beside what the paper says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, refusing
+
+HELP = (
+    "Run a published study again: a table, a picture, and a verdict on each claim of the paper.\n\n"
+    "Writes STUDY.csv (tidy: a row per cell and metric, with standard errors), STUDY-claims.csv, "
+    "STUDY-config.json and, where the extras are installed, STUDY.png and STUDY.parquet.\n\n"
+    "Example:\n\n"
+    "  privrank reproduce --list\n\n"
+    "  privrank reproduce cai-fig1 --replicates 100 --out results"
+)
+
+
+@refusing
+def reproduce(
+    study: Annotated[
+        str | None, typer.Argument(metavar="[STUDY]", help="Its name; --list shows all.")
+    ] = None,
+    replicates: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Replicates of each cell.  [default: that of the study]"),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")] = 0,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the files go; made if absent.")
+    ] = Path("privrank-results"),
+    listing: Annotated[bool, typer.Option("--list", help="List the studies, and stop.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
+) -> None:
+    """Run a published study again: a table, a picture, and a verdict on each claim of the paper."""
+    if listing:
+        _print_list(json)
+        return
+    if study is None:
+        raise Refusal("name a study; `privrank reproduce --list` shows all.")
+    if replicates is not None and replicates < 2:
+        raise Refusal(f"--replicates {replicates} gives no standard errors; take 2 or more.")
+
+    import jax
+
+    from privrank_jax import experiments
+
+    report = experiments.run(
+        jax.random.key(seed),
+        experiments.get(study),
+        replicates=replicates,
+        folder=out,
+        progress=not json,
+    )
+    if json:
+        print_json({**report.as_dict(), "seed": seed})
+    else:
+        _print_report(report)
+
+
+def _print_list(json: bool) -> None:
+    from privrank_jax import experiments
+
+    found = [experiments.get(name) for name in experiments.names()]
+    if json:
+        facts = ("name", "title", "paper", "replicates")
+        print_json({"studies": [{fact: getattr(one, fact) for fact in facts} for one in found]})
+        return
+    print_table(
+        "Studies",
+        (("name", "left"), ("what it studies", "left"), ("replicates", "right"), ("where", "left")),
+        [(one.name, one.title, f"{one.replicates:,}", one.paper) for one in found],
+    )
+
+
+def _print_report(report: Any) -> None:
+    study = report.experiment
+    header, body = report.outline()
+    print_table(
+        f"{study.name}: {study.title} ({report.replicates:,} replicates)",
+        [(name, "left") for name in header],
+        body,
+    )
+    print_table(
+        f"Claims ({study.paper})",
+        (("verdict", "left"), ("claim", "left"), ("evidence", "left")),
+        [(verdict.word, claim.text, verdict.evidence) for claim, verdict in report.verdicts],
+    )
+    if study.differences:
+        print_paragraphs("How this differs from the printed study:")
+        print_paragraphs(*(f"- {text}" for text in study.differences), "")
+    facts = report.diagnostics
+    print_paragraphs(
+        "Written: " + ", ".join(str(path) for path in report.paths.values()),
+        f"{facts['total_seconds']:.0f} s in all; compiled {facts['compilations']} program(s) in "
+        f"{facts['compile_seconds']:.1f} s, ran {facts['run_seconds']:.1f} s.",
+    )

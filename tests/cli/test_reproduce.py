@@ -1,0 +1,74 @@
+"""``privrank reproduce``: what it prints and writes; the studies themselves are held in tests/experiments."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+
+import pytest
+
+from privrank_jax.experiments import registry
+
+NAME = "cai-fig5"
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The study on a small grid."""
+    study = registry.get(NAME).configured(items=(4, 8), users=(60,), epsilons=(1.0, float("inf")))
+    monkeypatch.setattr(registry, "_registered", lambda: {NAME: dataclasses.replace(study)})
+
+
+def test_list(privrank):
+    result = privrank("reproduce", "--list")
+    assert result.code == 0
+    assert all(f"cai-fig{number}" in result.out for number in range(1, 9))
+    studies = privrank("reproduce", "--list", "--json").json()["studies"]
+    assert {"name", "title", "paper", "replicates"} == set(studies[0])
+
+
+def test_json(privrank, small, tmp_path):
+    folder = tmp_path / "new"
+    result = privrank("reproduce", NAME, "--replicates", 8, "--out", folder, "--json")
+    assert (result.code, result.err) == (0, "")
+    document = result.json()
+    assert (document["experiment"], document["replicates"], document["seed"]) == (NAME, 8, 0)
+    assert document["diagnostics"]["compilations"] == 1
+    assert {verdict["verdict"] for verdict in document["verdicts"]} <= {
+        "holds", "does not hold", "undecided",
+    }  # fmt: skip
+    with (folder / f"{NAME}.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["num_items"] for row in rows} == {"4", "8"}
+    assert {row["replicates"] for row in rows} == {"8"}
+    assert (folder / f"{NAME}.png").stat().st_size > 10_000
+
+
+def test_words(privrank, small, tmp_path):
+    result = privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path)
+    assert result.code == 0, result.err
+    for text in ("8 replicates", "counting recovers the top k", "published code", "compiled 1"):
+        assert text in result.out
+    assert f"{NAME}-claims.csv" in result.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "reproduce --list"),
+        (("cai-fig55",), "did you mean cai-fig5"),
+        ((NAME, "--replicates", 1), "take 2 or more"),
+    ],
+)
+def test_refusals(privrank, tmp_path, arguments, message):
+    result = privrank("reproduce", *arguments, "--out", tmp_path / "out")
+    assert result.code == 2
+    assert message in result.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_of_real_data_says_where_they_should_be(privrank, tmp_path, monkeypatch):
+    monkeypatch.setenv("PRIVRANK_DATA", str(tmp_path))
+    result = privrank("reproduce", "cai-fig8", "--replicates", 2, "--out", tmp_path / "out")
+    assert result.code == 2
+    assert "PRIVRANK_DATA" in result.err
