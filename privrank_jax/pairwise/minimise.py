@@ -18,13 +18,13 @@ Objective = Callable[[Array], Array]
 CONVERGED, STALLED, OUT_OF_STEPS, NOT_FINITE = 0, 1, 2, 3
 CODES = {
     CONVERGED: "converged",
-    STALLED: "stalled at the precision of the dtype",
+    STALLED: "stalled, at the precision of the dtype or because no step improved",
     OUT_OF_STEPS: "out of steps before the tolerance was reached",
-    NOT_FINITE: "a value or gradient was not finite",
+    NOT_FINITE: "a score or gradient was not finite",
 }
-# A search counts as stalled after so many steps without a smaller gradient norm: far from the goal, and
-# within a factor of 100 of it, where only the precision of the dtype can be in the way.
-_PATIENCE, _PATIENCE_NEAR = 8, 2
+# Within this factor of the goal, where only the precision of the dtype can be in the way, a quarter of the
+# patience suffices.
+_NEAR = 100
 
 
 @runtime_checkable
@@ -53,8 +53,7 @@ class Minimum:
         value: the minimiser, ``(d,)``.
         gradient_norm: ℓ_∞ norm of the gradient there.
         steps: iterations used, int32.
-        code: 0 converged, 1 stalled at the dtype's precision, 2 out of steps, 3 not finite
-            (``CODES`` spells them out), int32.
+        code: 0 converged, 1 stalled, 2 out of steps, 3 not finite (``CODES`` spells them out), int32.
     """
 
     value: Array
@@ -79,6 +78,7 @@ def minimise(
     optimizer: optax.GradientTransformation | None = None,
     tolerance: float | None = None,
     max_steps: int = 100,
+    patience: int = 100,
     linear_solver: str = "dense",
 ) -> Minimum:
     """Minimise a smooth convex objective over a vector, by any optax transformation.
@@ -94,6 +94,8 @@ def minimise(
             search). Line searches get the value, the gradient and the function, as optax wants.
         tolerance: ℓ_∞ norm of the gradient to reach (default: 1e-6 in float32, 1e-10 in float64).
         max_steps: iterations at most.
+        patience: steps without a smaller gradient norm after which the search counts as stalled. Newton
+            needs few; methods with momentum swing for many.
         linear_solver: for the derivative of the minimiser, ``"dense"`` (a ``(d, d)`` solve) or ``"cg"``
             (matrix-free, for large d).
 
@@ -108,7 +110,7 @@ def minimise(
     goal = default_tolerance(init.dtype) if tolerance is None else tolerance
 
     def solve(_: Any, start: Array) -> tuple[Array, Array]:
-        end = _search(objective, start, optimizer, goal, max_steps)
+        end = _search(objective, start, optimizer, goal, max_steps, patience)
         norm = jnp.max(jnp.abs(end.gradient))
         code = jnp.where(
             norm <= goal, CONVERGED, jnp.where(end.step < max_steps, STALLED, OUT_OF_STEPS)
@@ -149,7 +151,7 @@ def hessian_of(objective: Objective) -> Callable[[Array], Array]:
 
 
 def _search(
-    objective: Objective, init: Array, optimizer: Any, goal: Any, max_steps: int
+    objective: Objective, init: Array, optimizer: Any, goal: Any, max_steps: int, patience: int
 ) -> _Search:
     gradient, hessian = gradient_of(objective), hessian_of(objective)
 
@@ -164,8 +166,8 @@ def _search(
 
     def unfinished(search: _Search) -> Array:
         norm = jnp.max(jnp.abs(search.gradient))
-        patience = jnp.where(search.best < 100 * goal, _PATIENCE_NEAR, _PATIENCE)
-        going = (search.step < max_steps) & (search.since_best < patience)
+        limit = jnp.where(search.best < _NEAR * goal, max(patience // 4, 1), patience)
+        going = (search.step < max_steps) & (search.since_best < limit)
         return going & (norm > goal) & jnp.isfinite(norm)
 
     def advance(search: _Search) -> _Search:
@@ -182,8 +184,8 @@ def _search(
             value_fn=value_fn,
             hessian_fn=hessian,
         )
-        params = optax.apply_updates(search.params, updates)
-        slope = value_and_grad(params, state=state)[1] if keeps_value else gradient(params)
+        params: Any = optax.apply_updates(search.params, updates)
+        slope: Any = value_and_grad(params, state=state)[1] if keeps_value else gradient(params)
         norm = jnp.max(jnp.abs(slope))
         better = norm < search.best
         return _Search(
@@ -213,8 +215,8 @@ def newton() -> optax.GradientTransformationExtraArgs:
         return optax.EmptyState()
 
     def update(
-        updates: Array, state: Any, params: Any = None, *, hessian_fn: Any = None, **extra: Any
-    ) -> tuple[Array, Any]:
+        updates: Any, state: Any, params: Any = None, *, hessian_fn: Any = None, **extra: Any
+    ) -> tuple[Any, Any]:
         del extra
         hessian = hessian_fn(params)
         size, eps = hessian.shape[-1], jnp.finfo(hessian.dtype).eps
@@ -232,7 +234,7 @@ def scale_by_self_concordance() -> optax.GradientTransformation:
     self-concordance with ν = 2). Tends to full Newton steps, so convergence stays quadratic.
     """
 
-    def update(updates: Array, params: Any = None) -> Array:
+    def update(updates: Any, params: Any = None) -> Any:
         del params
         reach = jnp.max(updates) - jnp.min(updates)
         safe = jnp.where(reach > 0, reach, 1.0)

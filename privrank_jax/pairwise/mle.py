@@ -34,6 +34,8 @@ Array = jax.Array
 
 # A float32 search ends here, near the precision of float32, so that one float64 step finishes it.
 _COARSE_TOLERANCE = 1e-6
+# Steps of Newton without progress that end a search (see minimise).
+_PATIENCE = 8
 
 
 @jax.tree_util.register_dataclass
@@ -44,7 +46,8 @@ class FitDiagnostics:
     Attributes:
         gradient_norm: ℓ_∞ norm of the gradient, in units of the mean number of comparisons per item.
         steps: iterations, int32.
-        code: 0 converged, 1 stalled at the dtype's precision, 2 out of steps, 3 not finite.
+        code: 0 converged, 1 stalled, 2 out of steps, 3 not finite
+            (:data:`~privrank_jax.pairwise.minimise.CODES` spells them out).
         components: connected components of the comparison graph, int32 (``None`` where not computed:
             private fits, and edge lists under ``jit``).
         separated: True if no finite maximum exists without a ridge (``None`` likewise).
@@ -90,7 +93,8 @@ def mle(
         different components can't be compared.
 
     Raises:
-        ValueError: unknown link, negative ridge.
+        ValueError: unknown link, negative ridge, a batch of problems.
+        TypeError: ``wins`` holds no counts.
 
     >>> wins = WinCounts.from_matrix([[0, 3], [1, 0]])
     >>> estimate = mle(wins)
@@ -100,6 +104,7 @@ def mle(
     link = get_link(link)
     check_nonnegative("ridge", ridge)
     if isinstance(wins, WinEdges):
+        _check_one_problem("first_wins", wins.first_wins, 1)
         estimate = _mle_sparse(wins, ridge, link, optimizer, tolerance, max(max_steps, 500))
         if is_traced(wins, ridge):
             return estimate
@@ -108,7 +113,21 @@ def mle(
             estimate.diagnostics, components=components, separated=separated
         )
         return dataclasses.replace(estimate, diagnostics=diagnostics)
+    if not isinstance(wins, WinCounts):
+        raise TypeError(
+            f"wins must be WinCounts or WinEdges, got {type(wins).__name__}; "
+            "wrap a matrix by WinCounts.from_matrix."
+        )
+    _check_one_problem("matrix", wins.matrix, 2)
     return _mle_dense(wins, ridge, link, optimizer, tolerance, max_steps)
+
+
+def _check_one_problem(name: str, counts: Any, axes: int) -> None:
+    if jnp.ndim(counts) != axes:
+        raise ValueError(
+            f"{name} of the win counts must have {axes} axes, got shape {jnp.shape(counts)}; "
+            "use jax.vmap for a batch of problems."
+        )
 
 
 @functools.partial(jax.jit, static_argnames=("link", "optimizer", "tolerance", "max_steps"))
@@ -153,21 +172,20 @@ def fit_dense(
 
     In float64, the search first runs in float32, and float64 finishes it.
     """
-    if optimizer is None:
+    search = functools.partial(minimise, max_steps=max_steps, patience=_PATIENCE)
+    if optimizer is not None:
+        search = functools.partial(minimise, max_steps=max_steps)
+    else:
         logistic = isinstance(objective, LogisticObjective)
         optimizer = damped_newton() if logistic else newton_with_line_search()
     start = jax.lax.stop_gradient(objective.start)
     if jnp.finfo(start.dtype).bits >= 64:
         single = jax.tree.map(_to_single, jax.lax.stop_gradient(objective))
-        coarse = minimise(
-            single,
-            single.start,
-            optimizer=optimizer,
-            tolerance=_COARSE_TOLERANCE,
-            max_steps=max_steps,
+        coarse = search(
+            single, single.start, optimizer=optimizer, tolerance=_COARSE_TOLERANCE
         ).value.astype(start.dtype)
         start = jnp.where(jnp.all(jnp.isfinite(coarse)), coarse, start)
-    return minimise(objective, start, optimizer=optimizer, tolerance=tolerance, max_steps=max_steps)
+    return search(objective, start, optimizer=optimizer, tolerance=tolerance)
 
 
 def fit_edges(
