@@ -7,6 +7,7 @@ from privrank_jax.pairwise.intervals import (
     interval_estimates,
     rank_intervals,
 )
+from privrank_jax.pairwise.loss import clipped_preference_loss, label_smoothing, preference_loss
 from privrank_jax.pairwise.minimise import minimise
 from privrank_jax.pairwise.mle import FitDiagnostics, mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
@@ -39,10 +40,12 @@ __all__ = [
     "Uncertainty",
     "average_win_probability",
     "bootstrap_intervals",
+    "clipped_preference_loss",
     "confidence_intervals",
     "edge_lower_bound",
     "edge_rate",
     "interval_estimates",
+    "label_smoothing",
     "max_cut",
     "minimise",
     "mle",
@@ -52,6 +55,7 @@ __all__ = [
     "peeling_top_k",
     "permute_and_flip_top_k",
     "perturbed_mle",
+    "preference_loss",
     "questionnaire_sensitivity",
     "rank_centrality",
     "rank_intervals",
