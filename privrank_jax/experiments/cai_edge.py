@@ -12,7 +12,7 @@ import jax
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments import cai_pictures, verdicts
 from privrank_jax.experiments.cai_common import (
-    DIFFERENCES,
+    EDGE_DIFFERENCES,
     PAPER,
     Unit,
     errors,
@@ -83,11 +83,6 @@ def build(config: EdgeConfig) -> tuple[Study, ...]:
 
 
 _MORE_PROBABILITIES = tuple(round(0.1 + 0.075 * step, 3) for step in range(13))
-_SCALES = (
-    "noise: MLE 8/ε published, 4/ε tight under replacement, 2/ε tight under flips; counts 2/ε in all three",
-    "without privacy, the published MLE keeps its ridge γ = 2√(np log n); the tight one has γ = 1",
-)
-EDGE_DIFFERENCES = (*DIFFERENCES[2:], *_SCALES)
 
 EXPERIMENTS = (
     Experiment(

@@ -82,6 +82,7 @@ def one_shot(table: StudyResult) -> Figure:
         "MLE, tight 2/ε (flip)": (MLE, "tight flip"),
         "one-shot, published 2k/ε": ("one-shot pure", "published"),
         "one-shot, published (ε, δ)": ("one-shot (ε, δ)", "published"),
+        "one-shot, rank centrality": ("one-shot spectral", "published"),
         "one-shot, tight 2/ε": ("one-shot pure", "tight replace"),
         "rank centrality, no privacy": ("rank centrality", "published"),
     }

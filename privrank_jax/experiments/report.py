@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import json
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from typing import Any
 
 import jax
 
+import privrank_jax
 from privrank_jax import simulate
 from privrank_jax.experiments.registry import Claim, Experiment, Verdict, get
 from privrank_jax.simulate.result import Row, StudyResult, write_csv
@@ -29,8 +31,9 @@ class Report:
         verdicts: claims with their verdicts.
         replicates: of each cell.
         diagnostics: ``total_seconds`` (picture and files included), ``compile_seconds``, ``run_seconds``,
-            and ``compilations``, the programs that XLA compiled.
-        paths: ``csv``, ``claims``, ``picture`` and, with DuckDB, ``parquet``; a picture needs matplotlib.
+            ``compilations``, the programs that XLA compiled, ``failed_fits``, those that did not converge, and
+            ``nonfinite``, the values that means leave out.
+        paths: ``csv``, ``claims``, ``config``; with matplotlib ``picture``; with DuckDB ``parquet``.
     """
 
     experiment: Experiment
@@ -59,7 +62,7 @@ class Report:
     def outline(self) -> tuple[list[str], list[list[str]]]:
         """A short table: header, and one line per error curve bundle with its two ends.
 
-        Each cell reads "first value to last value" along the horizontal axis.
+        Each cell reads "first value → last value" along the horizontal axis.
         """
         x, curve = self.experiment.outline
         rows = [
@@ -117,13 +120,16 @@ def run(
     ]
     table = _merged(found, results)
     verdicts = tuple((claim, claim.check(table)) for claim in found.claims)
-    paths = {} if folder is None else _write(found, table, verdicts, Path(folder))
+    paths = {} if folder is None else _write(key, found, table, verdicts, Path(folder))
+    failed = (row for row in table.rows if row["metric"] == "failed_fits")
     diagnostics = {
         "total_seconds": time.perf_counter() - started,
         **{
             name: sum(result.diagnostics[name] for result in results)
             for name in ("compile_seconds", "run_seconds", "compilations")
         },
+        "failed_fits": round(sum(row["mean"] * row["replicates"] for row in failed)),
+        "nonfinite": sum(row["nonfinite"] for row in table.rows),
     }
     return Report(found, table, verdicts, replicates, diagnostics, paths)
 
@@ -134,6 +140,7 @@ def _merged(experiment: Experiment, results: list[StudyResult]) -> StudyResult:
 
 
 def _write(
+    key: jax.Array,
     experiment: Experiment,
     table: StudyResult,
     verdicts: tuple[tuple[Claim, Verdict], ...],
@@ -154,14 +161,31 @@ def _write(
         paths["claims"],
     )
     paths["config"] = folder / f"{experiment.name}-config.json"
-    config = json.dumps(dataclasses.asdict(experiment.config), indent=1, default=str)
-    paths["config"].write_text(config + "\n", encoding="utf-8")
+    settings = {
+        "experiment": experiment.name,
+        "config": _finite(dataclasses.asdict(experiment.config)),
+        "replicates": max(row["replicates"] for row in table.rows),
+        "key": jax.random.key_data(key).tolist(),
+        "privrank_jax": privrank_jax.__version__,
+        "jax": jax.__version__,
+    }
+    text = json.dumps(settings, indent=1, allow_nan=False, default=str)
+    paths["config"].write_text(text + "\n", encoding="utf-8")
     if importlib.util.find_spec("matplotlib"):
         from privrank_jax import plotting
 
         paths["picture"] = folder / f"{experiment.name}.png"
         plotting.save(experiment.draw(table), paths["picture"])
     return paths
+
+
+def _finite(value: Any) -> Any:
+    """The same value with ∞ as a word: JSON has no infinity."""
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [_finite(part) for part in value]
+    return "inf" if isinstance(value, float) and math.isinf(value) else value
 
 
 def _written(value: Any) -> str:
@@ -173,5 +197,5 @@ def _ends(rows: list[Row], x: str) -> str:
         return ""
     first, last = min(rows, key=lambda row: row[x]), max(rows, key=lambda row: row[x])
     if first is last:
-        return f"{first['mean']:.3f}"
-    return f"{first['mean']:.3f} to {last['mean']:.3f}"
+        return f"{first['mean']:.3g}"
+    return f"{first['mean']:.3g} → {last['mean']:.3g}"

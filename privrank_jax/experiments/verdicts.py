@@ -1,13 +1,15 @@
 """Claims held against a table, with the slack of chance stated.
 
-Two means are called different if they are more than ``SLACK`` = 3 standard errors apart: at 700 comparisons of equal
-means, one is expected to be called different by chance. Standard errors of differences are pooled as if independent;
-common random numbers usually make the true ones smaller, so this errs to the side of "can't tell". Differences between
-two estimators are a metric of their own, with its own (paired) standard error.
+Two means are called different if they are more than ``SLACK`` = 3 standard errors (SE) apart: of 370 comparisons of
+equal means, one is expected to be called different by chance. Standard errors of differences are pooled as if
+independent; common random numbers usually make the true ones smaller, so this errs to the side of "can't tell".
+Differences between two estimators are a metric of their own, with its own (paired) standard error. Below ``ENOUGH``
+replicates nothing is decided: standard errors are then too rough.
 """
 
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
 import math
@@ -26,6 +28,8 @@ from privrank_jax.experiments.registry import Claim, Verdict
 from privrank_jax.simulate.result import Row, StudyResult
 
 SLACK = 3.0
+ENOUGH = 30  # replicates
+NEGLIGIBLE = 0.01  # a difference between two errors below this, or their ranks, is none
 _VALUES = ("mean", "standard_error", "replicates", "nonfinite")
 _SIMULATED = ((LINF, MLE), (L2, MLE), (TOP, MLE), (TOP, COUNTS))
 _ROUNDING = 1e-6  # of float32 metrics
@@ -38,8 +42,16 @@ def _everywhere(row: Row) -> bool:
 
 
 def claim(text: str, check: Callable[..., Verdict], **arguments: object) -> Claim:
-    """A claim whose check is ``check(table, **arguments)``."""
-    return Claim(text, functools.partial(check, **arguments))
+    """A claim whose check is ``check(table, **arguments)``, undecided below ``ENOUGH`` replicates."""
+    return Claim(text, functools.partial(_judged, check=check, **arguments))
+
+
+def _judged(table: StudyResult, *, check: Callable[..., Verdict], **arguments: object) -> Verdict:
+    verdict = check(table, **arguments)
+    fewest = min((row["replicates"] for row in table.rows), default=0)
+    if fewest >= ENOUGH:
+        return verdict
+    return Verdict(None, f"replicates: {fewest}, but a verdict needs {ENOUGH}. {verdict.evidence}")
 
 
 def trends(text: str, x: str, sign: int) -> tuple[Claim, ...]:
@@ -160,8 +172,9 @@ def beaten(
 ) -> Verdict:
     """Is the paired difference of two errors positive: is the second estimator the better one?
 
-    Holds if the second wins (by more than ``SLACK`` standard errors) in at least half of the cells and loses in
-    none; does not hold if it loses in one, or wins in none.
+    In each cell the second wins or loses (by more than ``SLACK`` SE), or there is no difference (it lies, ``SLACK`` SE
+    included, within ±``NEGLIGIBLE``), or it is unclear. The claim holds if the second wins in at least half of the
+    cells and loses in none; it does not hold if the second loses in one, or can't win in half of them any more.
     """
     rows = _chosen(table.rows, [(metric, difference)], calibration, where)
     if private is not None:
@@ -169,18 +182,27 @@ def beaten(
     rows = [row for row in rows if math.isfinite(row["standard_error"])]
     if not rows:
         return Verdict(None, "no such cells, or one replicate only")
-    scores = [_in_errors(row["mean"], row["standard_error"]) for row in rows]
-    won = sum(score > SLACK for score in scores)
-    lost = sum(score < -SLACK for score in scores)
+    counts = collections.Counter(map(_outcome, rows))
     ends = [max(rows, key=lambda row: row["mean"]), min(rows, key=lambda row: row["mean"])]
     mean = sum(row["mean"] for row in rows) / len(rows)
     evidence = (
-        f"{what}, {len(rows)} cells: better in {won}, worse in {lost}, no difference beyond {SLACK:g} SE in "
-        f"{len(rows) - won - lost}; mean difference {mean:+.4f}, largest {_point(ends[0])}, "
-        f"smallest {_point(ends[1])}"
+        f"{what} in {len(rows)} cells: better in {counts['won']}, worse in {counts['lost']} (by more than {SLACK:g} "
+        f"SE), no difference beyond {NEGLIGIBLE:g} in {counts['none']}, unclear in {counts['unclear']}; mean "
+        f"difference {mean:+.4f}, largest {_point(ends[0])}, smallest {_point(ends[1])}"
     )
-    holds = False if lost or not won else (True if 2 * won >= len(rows) else None)
-    return Verdict(holds, evidence)
+    out_of_reach = 2 * (counts["won"] + counts["unclear"]) < len(rows)
+    if counts["lost"] or out_of_reach:
+        return Verdict(False, evidence)
+    return Verdict(True if 2 * counts["won"] >= len(rows) else None, evidence)
+
+
+def _outcome(row: Row) -> str:
+    """``won``, ``lost``, ``none`` or ``unclear``, from a paired difference."""
+    mean, error = row["mean"], row["standard_error"]
+    score = _in_errors(mean, error)
+    if abs(score) > SLACK:
+        return "won" if score > 0 else "lost"
+    return "none" if abs(mean) + SLACK * error < NEGLIGIBLE else "unclear"
 
 
 def closer(
@@ -191,15 +213,14 @@ def closer(
     near: float = 2.5,
     far: float = 1.0,
 ) -> Verdict:
-    """Is |e(near) - e(∞)| < |e(far) - e(near)|, in most cells and clearly wrong in few?
+    """Is |e(near) - e(∞)| < |e(far) - e(near)|?
 
-    "Tend to" is read as: true in at least three quarters of the (curve, x) cells.
+    "Tend to" is read as: in at least three quarters of the (curve, x) cells. The claim holds if so many say yes by
+    more than ``SLACK`` SE; it does not hold if more than a quarter say no by as much.
     """
-    yes = no = unclear = 0
-    shares = []
-    for points in _curves(
-        _chosen(table.rows, curves, calibration, _everywhere), "epsilon"
-    ).values():
+    gaps, shares = [], []
+    chosen = _chosen(table.rows, curves, calibration, _everywhere)
+    for points in _curves(chosen, "epsilon").values():
         by_level = {row["epsilon"]: row for row in points}
         if not {near, far, math.inf} <= set(by_level):
             continue
@@ -208,18 +229,19 @@ def closer(
         error = math.sqrt(
             4 * at["standard_error"] ** 2 + low["standard_error"] ** 2 + best["standard_error"] ** 2
         )
-        gap = _in_errors(abs(to_low) - abs(to_best), error)
-        yes, no = yes + (gap > 0), no + (gap <= 0)
-        unclear += abs(gap) <= SLACK
+        gaps.append(_in_errors(abs(to_low) - abs(to_best), error))
         shares.append(to_best / (to_best + to_low) if to_best + to_low else math.nan)
-    if not shares:
-        return Verdict(None, f"needs ε = {far:g}, {near:g} and ∞ (and more than one replicate)")
-    middle = sorted(shares)[len(shares) // 2]
+    if not gaps:
+        return Verdict(None, f"no cell has ε = {far:g}, {near:g} and ∞")
+    yes, no = sum(gap > SLACK for gap in gaps), sum(gap < -SLACK for gap in gaps)
+    known = sorted(share for share in shares if math.isfinite(share)) or [math.nan]
     evidence = (
-        f"closer in {yes} of {yes + no} cells ({unclear} of them within {SLACK:g} SE of a tie); of the loss at "
-        f"ε = {far:g}, {middle:.0%} remains at ε = {near:g} (median)"
+        f"of {len(gaps)} cells, closer in {yes} and farther in {no} by more than {SLACK:g} SE, the others between; of "
+        f"the loss at ε = {far:g}, {known[len(known) // 2]:.0%} remains at ε = {near:g} (median)"
     )
-    return Verdict(yes >= 0.75 * (yes + no), evidence)
+    if 4 * yes >= 3 * len(gaps):
+        return Verdict(True, evidence)
+    return Verdict(False if 4 * no > len(gaps) else None, evidence)
 
 
 def _chosen(
