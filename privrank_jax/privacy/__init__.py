@@ -1,4 +1,4 @@
-"""Privacy: guarantees, calibration of noise, noise."""
+"""Privacy: guarantees, calibration of noise, noise, answers randomised by the users themselves."""
 
 from privrank_jax.privacy.calibration import (
     gaussian_delta,
@@ -7,13 +7,27 @@ from privrank_jax.privacy.calibration import (
     objective_perturbation,
 )
 from privrank_jax.privacy.guarantee import ADJACENCIES, UNITS, Guarantee
+from privrank_jax.privacy.local import (
+    debias,
+    flip_probability,
+    laplace_reports,
+    randomized_response,
+    report_guarantee,
+    report_information,
+)
 
 __all__ = [
     "ADJACENCIES",
     "UNITS",
     "Guarantee",
+    "debias",
+    "flip_probability",
     "gaussian_delta",
     "gaussian_scale",
+    "laplace_reports",
     "laplace_scale",
     "objective_perturbation",
+    "randomized_response",
+    "report_guarantee",
+    "report_information",
 ]

@@ -50,6 +50,7 @@ class Guarantee:
         trust: ``"central"`` or ``"local"``.
         numerics: ``"exact"``, ``"simulation"`` or ``"idealised"``.
         note: anything that the reader must know beside.
+        also: guarantees of the same result for other units, such as a whole user beside one comparison.
     """
 
     epsilon: Any
@@ -59,21 +60,24 @@ class Guarantee:
     trust: str = dataclasses.field(default="central", metadata={"static": True})
     numerics: str = dataclasses.field(default="simulation", metadata={"static": True})
     note: str = dataclasses.field(default="", metadata={"static": True})
+    also: tuple[Guarantee, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The guarantee as plain Python values (for JSON); needs concrete ε and δ."""
         values = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
-            if field.name != "note" or self.note
+            if field.name not in ("note", "also") or getattr(self, field.name)
         }
         for name in ("epsilon", "delta"):
             array = np.asarray(values[name])
             values[name] = array.item() if array.ndim == 0 else array.tolist()
+        if self.also:
+            values["also"] = [other.as_dict() for other in self.also]
         return values
 
     def in_words(self) -> str:
-        """The guarantee as two sentences.
+        """The guarantee as two sentences, and one more for each of ``also``.
 
         >>> print(Guarantee(1.0, unit="user", adjacency="flip").in_words())
         Differentially private with epsilon = 1: the probability of any published result changes by a
@@ -82,16 +86,26 @@ class Guarantee:
         publishes only this result; the noise comes from fast floating-point generators, made for
         simulation.
         """
-        epsilon, delta = float(self.epsilon), float(self.delta)
-        if math.isinf(epsilon):
+        if math.isinf(float(self.epsilon)):
             return "Not private: epsilon is infinite, no noise was added."
+        note = f" Note: {self.note}" if self.note else ""
+        return (
+            f"Differentially private with {self._level()}: the probability of any published result "
+            f"changes by {self._change()}. "
+            f"Trust: {_TRUST_WORDS[self.trust]}; {_NUMERICS_WORDS[self.numerics]}.{note}"
+            + "".join(
+                f" As well, with {other._level()}, it changes by {other._change()}."
+                for other in self.also
+            )
+        )
+
+    def _level(self) -> str:
+        delta = float(self.delta)
+        return f"epsilon = {float(self.epsilon):g}" + (f", delta = {delta:g}" if delta > 0 else "")
+
+    def _change(self) -> str:
+        epsilon, delta = float(self.epsilon), float(self.delta)
         factor = f"{math.exp(epsilon):.3g}" if epsilon < 100 else f"e^{epsilon:g}"
         beyond = f", except with probability {delta:g}" if delta > 0 else ""
         change = _ADJACENCY_WORDS[self.adjacency].format(unit=_UNIT_WORDS[self.unit])
-        level = f"epsilon = {epsilon:g}" + (f", delta = {delta:g}" if delta > 0 else "")
-        note = f" Note: {self.note}" if self.note else ""
-        return (
-            f"Differentially private with {level}: the probability of any published result changes "
-            f"by a factor of at most {factor}{beyond} when {change}. "
-            f"Trust: {_TRUST_WORDS[self.trust]}; {_NUMERICS_WORDS[self.numerics]}.{note}"
-        )
+        return f"a factor of at most {factor}{beyond} when {change}"

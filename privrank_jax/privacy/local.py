@@ -1,0 +1,246 @@
+r"""Local privacy of yes-or-no answers: randomised response, its debiasing, the Laplace baseline.
+
+Notation: y in {0, 1} an answer, ỹ its report, p = 1/(e^ε+1) the flip probability, t = tanh(ε/2) = 1 - 2p.
+
+**Theorem (Warner 1965).** A report that tells the answer with probability 1-p and its opposite with probability p
+is ε-local-DP for that answer: unit one comparison, adjacency ``flip``, and the loss log((1-p)/p) = ε is attained.
+Reports are drawn independently, so a user who gives S of them at ε spends Sε as a user, and that too is attained.
+
+**Debiasing.** E[ỹ | y] = p + (1-2p)y, so z̃ = (ỹ-p)/(1-2p) = 1/2 + (ỹ-1/2)/t has E[z̃ | y] = y. A debiased report
+varies as 1/(4t²) - (F-1/2)² when P(y=1) = F: hence t² as the information of a report, relative to a plain answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_epsilon, check_nonnegative, is_traced
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import laplace
+
+Array = jax.Array
+
+
+def flip_probability(epsilon: Any) -> Array:
+    """Probability 1/(e^ε + 1) with which randomised response reports the opposite of the answer.
+
+    Args:
+        epsilon: ε > 0, any shape, may be traced; ∞ gives 0.
+
+    Returns:
+        p, shape of ``epsilon``, float.
+
+    Raises:
+        ValueError: ε <= 0 or NaN.
+
+    >>> round(float(flip_probability(jnp.log(3.0))), 6)
+    0.25
+    """
+    check_epsilon(epsilon)
+    return jax.nn.sigmoid(-_as_float(epsilon))
+
+
+def report_information(epsilon: Any) -> Array:
+    """Information tanh²(ε/2) of a randomised report, in units of an answer given in the clear.
+
+    The adaptive weight of a user, before it is normalised; its sum over users measures a data set.
+
+    Args:
+        epsilon: ε > 0, any shape, may be traced; ∞ gives 1.
+
+    Returns:
+        tanh²(ε/2), shape of ``epsilon``, in (0, 1].
+
+    Raises:
+        ValueError: ε <= 0 or NaN.
+
+    Source: Xu, Sun and Cheng, equation (4).
+    """
+    check_epsilon(epsilon)
+    return jnp.square(jnp.tanh(0.5 * _as_float(epsilon)))
+
+
+def randomized_response(key: Array, bits: Any, epsilon: Any) -> Array:
+    """Report each bit, or its opposite with probability 1/(e^ε + 1).
+
+    **Guarantee.** ε-local DP for each bit (adjacency ``flip``, unit one comparison); a user who gives S
+    reports at ε spends Sε as a user. Theorem at the head of this module; :func:`report_guarantee` states it
+    for a data set. One 32-bit word is drawn per report: the flip probability is a multiple of 2^-32,
+    rounded so that the loss of a report never exceeds ε; beyond ε = 22 bits are flipped more often than
+    asked for (once in 2^32), except at ε = ∞.
+
+    Args:
+        key: PRNG key.
+        bits: answers, bool or 0/1 of any shape; 1 at pair (i, j) says that i is preferred to j.
+        epsilon: ε > 0, may be traced: one number, one per user (``(users,)`` for bits
+            ``(users, ...)``), or one per report.
+
+    Returns:
+        The reports, shape and dtype of ``bits``.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, bits other than 0 and 1, shapes that don't fit.
+
+    Source: Warner (1965); Xu, Sun and Cheng, section 3.1.
+
+    >>> randomized_response(jax.random.key(0), [True, False], jnp.inf).tolist()
+    [True, False]
+    """
+    check_epsilon(epsilon)
+    check_bits("bits", bits)
+    bits = jnp.asarray(bits)
+    return _randomise(key, bits, per_report(epsilon, bits.shape))
+
+
+def laplace_reports(key: Array, bits: Any, epsilon: Any) -> Array:
+    """Report each bit plus Laplace noise of scale 1/ε: a baseline, unbiased without debiasing.
+
+    **Guarantee.** The Laplace mechanism on a number of sensitivity 1: ε-local DP for each bit, and Sε for
+    a user who gives S reports, as :func:`randomized_response`. Its noise of variance 2/ε² exceeds that of
+    a debiased randomised report, 1/(4 sinh²(ε/2)), at every ε.
+
+    Args:
+        key: PRNG key.
+        bits: answers, bool or 0/1 of any shape.
+        epsilon: ε > 0, may be traced, shaped as for :func:`randomized_response`; ∞ adds no noise.
+
+    Returns:
+        Reports, shape of ``bits``, float (that of ``bits``, else of ``epsilon``).
+
+    Raises:
+        ValueError: as :func:`randomized_response`.
+    """
+    check_epsilon(epsilon)
+    check_bits("bits", bits)
+    bits = jnp.asarray(bits)
+    return _add_laplace(key, bits, per_report(epsilon, bits.shape))
+
+
+def debias(reports: Any, epsilon: Any) -> Array:
+    """Unbiased answers ((e^ε + 1)ỹ - 1)/(e^ε - 1) from randomised reports: their mean given y is y.
+
+    Args:
+        reports: ỹ, bool or 0/1 of any shape.
+        epsilon: the ε that the reports were drawn at, shaped as for :func:`randomized_response`, may be
+            traced.
+
+    Returns:
+        z̃, shape of ``reports``, float: 1/(1 - e^-ε) for 1 and -1/(e^ε - 1) for 0, without cancellation
+        at any ε. Differentiable in ε.
+
+    Raises:
+        ValueError: as :func:`randomized_response`.
+
+    Source: Xu, Sun and Cheng, equation (3).
+
+    >>> debias([1, 0], jnp.log(3.0)).round(6).tolist()
+    [1.5, -0.5]
+    """
+    check_epsilon(epsilon)
+    check_bits("reports", reports)
+    reports = jnp.asarray(reports)
+    epsilon = per_report(epsilon, reports.shape)
+    kept = -jnp.expm1(-epsilon)
+    return jnp.where(reports == 1, 1 / kept, -jnp.exp(-epsilon) / kept)
+
+
+def report_guarantee(epsilon: Any, reports_per_user: Any = 1) -> Guarantee:
+    """What users who randomise at their own ε are promised, for one comparison and for one user.
+
+    Args:
+        epsilon: ``(users,)`` or one number, ε_l > 0, may be traced.
+        reports_per_user: ``(users,)`` or one number, S_l >= 0 reports of each user; users who gave none
+            count for nothing.
+
+    Returns:
+        :class:`~privrank_jax.privacy.Guarantee` with the largest ε_l (unit comparison); its ``also`` has
+        the largest S_l ε_l (unit user). Both with ``flip`` adjacency: who compared what is public.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, a negative number of reports.
+
+    Source: Xu, Sun and Cheng, supplement S.2.
+
+    >>> guarantee = report_guarantee([1.0, 2.0], [10, 3])
+    >>> float(guarantee.epsilon), float(guarantee.also[0].epsilon)
+    (2.0, 10.0)
+    """
+    check_epsilon(epsilon)
+    check_nonnegative("reports_per_user", reports_per_user)
+    epsilon, reports = _as_float(epsilon), jnp.asarray(reports_per_user)
+    return _guarantee(epsilon, reports)
+
+
+@jax.jit
+def _guarantee(epsilon: Array, reports: Array) -> Guarantee:
+    gave = reports > 0
+    one = jnp.where(gave, epsilon, 0)
+    whole = jnp.where(gave, epsilon * jnp.where(gave, reports, 1).astype(epsilon.dtype), 0)
+    user = Guarantee(jnp.max(whole), unit="user", adjacency="flip", trust="local")
+    note = "the largest of the users' own epsilons; to each user, that user's own applies."
+    return Guarantee(jnp.max(one), adjacency="flip", trust="local", note=note, also=(user,))
+
+
+@jax.jit
+def _randomise(key: Array, bits: Array, epsilon: Array) -> Array:
+    flipped = jax.random.bits(key, bits.shape, jnp.uint32) < flip_threshold(epsilon)
+    return jnp.where(flipped, (1 - bits).astype(bits.dtype) if bits.dtype != bool else ~bits, bits)
+
+
+def flip_threshold(epsilon: Array) -> Array:
+    """k, uint32, such that a uniform 32-bit word is below k with probability k/2^32 ≥ 1/(e^ε+1).
+
+    Rounded up, so the loss log((2^32-k)/k) is at most ε; and for small ε taken from its distance to 1/2, which is
+    what the loss is made of there. 0 at ε = ∞ alone.
+    """
+    margin = 4 * jnp.finfo(epsilon.dtype).eps
+    near_half = jnp.floor(jnp.tanh(0.5 * jnp.minimum(epsilon, 1.0)) * (1 - margin) * 2.0**31)
+    small = jnp.ceil(jax.nn.sigmoid(-epsilon) * (1 + margin) * 2.0**32)
+    small = jnp.clip(small, 1.0, 2.0**31).astype(jnp.uint32)
+    count = jnp.where(epsilon < 1, jnp.uint32(2**31) - near_half.astype(jnp.uint32), small)
+    return jnp.where(jnp.isinf(epsilon), jnp.uint32(0), count)
+
+
+@jax.jit
+def _add_laplace(key: Array, bits: Array, epsilon: Array) -> Array:
+    dtype = bits.dtype if jnp.issubdtype(bits.dtype, jnp.floating) else epsilon.dtype
+    return bits.astype(dtype) + laplace(key, bits.shape, 1 / epsilon, dtype)
+
+
+def per_report(epsilon: Any, shape: tuple[int, ...]) -> Array:
+    """ε, float, of a shape that broadcasts to reports of ``shape``; a leading axis is one of users."""
+    epsilon = _as_float(epsilon)
+    if epsilon.ndim and epsilon.shape == shape[: epsilon.ndim]:
+        return epsilon.reshape(epsilon.shape + (1,) * (len(shape) - epsilon.ndim))
+    if epsilon.ndim in (0, len(shape)) and all(
+        given in (1, wanted) for given, wanted in zip(epsilon.shape, shape)
+    ):
+        return epsilon
+    raise ValueError(
+        f"epsilon has shape {epsilon.shape}, the reports have {shape}: give one number, one per user "
+        "(the leading axis), or one per report."
+    )
+
+
+def check_bits(name: str, bits: Any, where: Any = None) -> None:
+    """Raise ``ValueError`` unless every entry (where ``where`` is True) is 0 or 1."""
+    if is_traced(bits, where):
+        return
+    array = np.asarray(bits)
+    if array.dtype == bool:
+        return
+    good = (array == 0) | (array == 1) if np.issubdtype(array.dtype, np.number) else np.False_
+    if not np.all(good if where is None else good | ~np.asarray(where, bool)):
+        raise ValueError(
+            f"{name} must be 0 or 1 (or bool); a missing one has to be marked as not observed."
+        )
+
+
+def _as_float(epsilon: Any) -> Array:
+    epsilon = jnp.asarray(epsilon)
+    floating = jnp.issubdtype(epsilon.dtype, jnp.floating)
+    return epsilon if floating else epsilon.astype(jnp.result_type(float))

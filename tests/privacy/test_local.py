@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import json
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from privrank_jax import privacy
+from privrank_jax.privacy.local import flip_threshold
+from tests import reference_local
+
+EPSILONS = [1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 12.0, 20.0]
+both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+@both_dtypes
+def test_flip_probability_and_information(dtype):
+    epsilons = np.array([*EPSILONS, 80.0, 1000.0, np.inf], dtype)
+    flips, information = privacy.flip_probability(epsilons), privacy.report_information(epsilons)
+    assert flips.dtype == information.dtype == dtype
+    tolerance = 4 * float(np.finfo(dtype).eps)
+    for place, epsilon in enumerate(epsilons.astype(float)):
+        expected = reference_local.flip_probability(epsilon)
+        assert float(flips[place]) == pytest.approx(
+            expected, rel=tolerance * (2 + epsilon), abs=1e-37
+        )
+        tanh = math.expm1(epsilon) / (math.exp(epsilon) + 1) if epsilon < 700 else 1.0
+        assert float(information[place]) == pytest.approx(tanh**2, rel=tolerance)
+    assert float(flips[-1]) == 0.0
+    assert float(information[-1]) == 1.0
+
+
+def _drawn_loss(count):
+    """Loss of a report that is flipped with probability count/2^32, exact to double rounding."""
+    return math.log1p((2**32 - 2 * int(count)) / int(count))
+
+
+@both_dtypes
+def test_drawn_probabilities_lose_epsilon_and_never_more(dtype):
+    """From the integers that the sampler compares with; a flip probability 1 % smaller is caught."""
+    epsilons = np.array(EPSILONS, dtype)
+    for epsilon, count in zip(
+        epsilons.astype(float), flip_threshold(jnp.asarray(epsilons)).tolist()
+    ):
+        resolution = 1e-9 / epsilon + 2**-32 * math.exp(epsilon)
+        assert epsilon * (1 - 2e-6 - resolution) <= _drawn_loss(count) <= epsilon
+        assert _drawn_loss(0.99 * count) > epsilon
+    beyond = flip_threshold(jnp.array([25.0, 1000.0, jnp.inf], dtype)).tolist()
+    assert beyond == [1, 1, 0]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_exact_loss_of_one_report_and_of_a_user(epsilon):
+    """Over all answers and reports: ε for one, 3ε for three, both attained; 1 % fewer flips exceed it."""
+    flip = float(privacy.flip_probability(epsilon))
+    for reports in (1, 3):
+        loss = reference_local.largest_loss(flip, reports)
+        assert loss == pytest.approx(reports * epsilon, rel=1e-12)
+        stated = privacy.report_guarantee([epsilon], [reports])
+        assert loss <= float(stated.also[0].epsilon) * (1 + 1e-12)
+        assert reference_local.largest_loss(0.99 * flip, reports) > reports * epsilon * (1 + 1e-3)
+
+
+@both_dtypes
+def test_debiasing_is_the_printed_formula_and_unbiased(dtype):
+    """E[z̃ | y] = y by summing over the two reports, at every ε."""
+    epsilons = np.array([1e-6, 1e-3, 0.3, 1.0, 4.0, 30.0, 80.0, 1000.0, np.inf], dtype)
+    values = privacy.debias(np.broadcast_to([False, True], (9, 2)), epsilons)
+    assert values.dtype == dtype
+    eps = float(np.finfo(dtype).eps)
+    for epsilon, (zero, one) in zip(epsilons.tolist(), np.asarray(values, float).tolist()):
+        if epsilon < 500:
+            for report, value in enumerate((zero, one)):
+                printed = reference_local.debias(report, epsilon)
+                assert value == pytest.approx(printed, rel=(8 + epsilon) * eps)
+        else:
+            assert (zero, one) == (0.0, 1.0)
+        flip = reference_local.flip_probability(epsilon)
+        for answer, told, opposite in ((1, one, zero), (0, zero, one)):
+            mean = (1 - flip) * told + flip * opposite
+            assert mean == pytest.approx(answer, abs=8 * eps * max(one, 1))
+
+
+def test_variance_is_lemma_2_and_debiasing_is_differentiable():
+    for epsilon, chance in [(0.4, 0.9), (2.0, 0.3)]:
+        flip = reference_local.flip_probability(epsilon)
+        says_one = chance * (1 - flip) + (1 - chance) * flip
+        zero, one = np.asarray(privacy.debias(np.array([0, 1]), epsilon))
+        mean = says_one * one + (1 - says_one) * zero
+        variance = says_one * one**2 + (1 - says_one) * zero**2 - mean**2
+        expected = 0.25 * (1 / float(privacy.report_information(epsilon)) - (2 * chance - 1) ** 2)
+        assert (mean, variance) == (pytest.approx(chance), pytest.approx(expected))
+    for epsilon in (1e-3, 1.0, 100.0, 1000.0):
+        for report in (0, 1):
+            slope = jax.grad(lambda e, r: privacy.debias(r, e))(jnp.float32(epsilon), report)
+            assert bool(jnp.isfinite(slope))
+
+
+def test_reports_are_flipped_as_often_as_promised(key):
+    """400,000 reports at each of four ε, within 5 standard errors (false alarms 6e-7 each); 10 % off is rejected.
+    Both answers alike, and reports of one user are uncorrelated."""
+    epsilons = jnp.array([0.2, 1.0, 2.0, 4.0])
+    bits = jnp.broadcast_to(jnp.arange(400_000) % 2 == 0, (4, 400_000))
+    flips = np.asarray(privacy.randomized_response(key, bits, epsilons) ^ bits)
+    for place, epsilon in enumerate(np.asarray(epsilons)):
+        promised = reference_local.flip_probability(epsilon)
+        error = math.sqrt(promised * (1 - promised) / 400_000)
+        assert abs(flips[place].mean() - promised) < 5 * error
+        assert abs(flips[place].mean() - 0.9 * promised) > 5 * error
+        halves = flips[place].reshape(-1, 2).mean(0)
+        assert abs(halves[0] - halves[1]) < 5 * 2 * error
+        assert abs(np.corrcoef(flips[place][1:], flips[place][:-1])[0, 1]) < 5 / math.sqrt(400_000)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int32, np.uint8, np.float32])
+def test_reports_keep_shape_and_type(dtype, key):
+    bits = (np.arange(12).reshape(3, 4) % 3 == 0).astype(dtype)
+    reports = privacy.randomized_response(key, bits, 0.5)
+    assert reports.shape == bits.shape
+    assert reports.dtype == dtype
+    assert set(np.asarray(reports, float).ravel().tolist()) == {0.0, 1.0}
+    np.testing.assert_array_equal(reports, privacy.randomized_response(key, bits, 0.5))
+    np.testing.assert_array_equal(privacy.randomized_response(key, bits, np.inf), bits)
+
+
+def test_epsilon_is_one_number_or_personal_or_per_report(key):
+    """Square bits, where users and reports of a user are as many: the leading axis is that of users."""
+    bits = np.ones((3, 3), bool)
+    personal = np.array([1e-6, np.inf, 1.0])
+    draws = jax.vmap(lambda k: privacy.randomized_response(k, bits, personal))(
+        jax.random.split(key, 2000)
+    )
+    rates = 1 - np.asarray(draws).mean((0, 2))
+    np.testing.assert_allclose(rates, [0.5, 0.0, 1 / (1 + math.e)], atol=5 * 0.5 / math.sqrt(6000))
+    by_report = np.broadcast_to(personal[:, None], (3, 3))
+    for function in (privacy.randomized_response, privacy.laplace_reports):
+        np.testing.assert_array_equal(function(key, bits, personal), function(key, bits, by_report))
+    np.testing.assert_array_equal(privacy.debias(bits, personal), privacy.debias(bits, by_report))
+
+
+def test_laplace_reports(key):
+    """KS test of 200,000 noises, false-alarm rate 1e-6; a scale 5 % off is rejected."""
+    bits = np.arange(200_000) % 2
+    noise = np.asarray(privacy.laplace_reports(key, bits, 0.8)) - bits
+    assert scipy.stats.kstest(noise, scipy.stats.laplace(scale=1.25).cdf).pvalue > 1e-6
+    for wrong in (0.95, 1.05):
+        assert scipy.stats.kstest(noise, scipy.stats.laplace(scale=wrong * 1.25).cdf).pvalue < 1e-6
+    assert privacy.laplace_reports(key, bits[:5], np.float32(1)).dtype == np.float32
+    np.testing.assert_array_equal(privacy.laplace_reports(key, bits[:5], np.inf), bits[:5])
+
+
+@pytest.mark.parametrize("function", [privacy.randomized_response, privacy.laplace_reports])
+def test_vmap_is_the_loop_and_a_sweep_compiles_once(function, key):
+    keys, traces = jax.random.split(key, 3), []
+
+    @jax.jit
+    def one(key, bits, epsilon):
+        traces.append(1)
+        return function(key, bits, epsilon)
+
+    bits = np.arange(24).reshape(3, 2, 4) % 2
+    epsilons = np.array([0.1, 1.0, 30.0])
+    alone = [one(*arguments) for arguments in zip(keys, bits, epsilons)]
+    np.testing.assert_array_equal(jax.vmap(function)(keys, bits, epsilons), alone)
+    assert len(traces) == 1
+
+
+def test_guarantee_shows_comparison_and_user():
+    guarantee = privacy.report_guarantee(np.array([1.0, 0.5, 9.0]), np.array([2, 10, 0]))
+    assert (guarantee.trust, guarantee.unit, guarantee.adjacency) == ("local", "comparison", "flip")
+    words = guarantee.in_words()
+    assert "epsilon = 1:" in words
+    assert "before they leave the user's hands" in words
+    assert "As well, with epsilon = 5, it changes by a factor of at most 148 when one user" in words
+    plain = json.loads(json.dumps(guarantee.as_dict()))
+    assert plain["epsilon"] == 1.0
+    assert [other["unit"] for other in plain["also"]] == ["user"]
+    assert plain["also"][0]["epsilon"] == 5.0
+    infinite = privacy.report_guarantee(np.array([np.inf, 1.0]), np.array([0, 3]))
+    assert float(infinite.also[0].epsilon) == 3.0
+    batch = jax.vmap(privacy.report_guarantee)(jnp.ones((2, 3)), jnp.array([[1, 2, 3], [0, 0, 4]]))
+    np.testing.assert_array_equal(batch.also[0].epsilon, [3.0, 4.0])
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, "one", True])
+def test_bad_epsilon_is_refused(epsilon, key):
+    for call in (
+        lambda: privacy.flip_probability(epsilon),
+        lambda: privacy.report_information(epsilon),
+        lambda: privacy.randomized_response(key, [True], epsilon),
+        lambda: privacy.laplace_reports(key, [True], epsilon),
+        lambda: privacy.debias([True], epsilon),
+        lambda: privacy.report_guarantee(epsilon),
+    ):
+        with pytest.raises(ValueError, match="epsilon must be positive"):
+            call()
+
+
+@pytest.mark.parametrize("bits", [[0, 2], [0.5], [math.nan], [-1], ["yes"]])
+def test_bad_bits_are_refused(bits, key):
+    for call in (
+        lambda: privacy.randomized_response(key, bits, 1.0),
+        lambda: privacy.laplace_reports(key, bits, 1.0),
+        lambda: privacy.debias(bits, 1.0),
+    ):
+        with pytest.raises(ValueError, match="must be 0 or 1"):
+            call()
+
+
+def test_epsilon_of_the_wrong_shape_is_refused(key):
+    for wrong in (np.ones(4), np.ones((3, 1, 1)), np.ones((3, 2))):
+        with pytest.raises(ValueError, match="one per user"):
+            privacy.randomized_response(key, np.ones((3, 4), bool), wrong)
+    with pytest.raises(ValueError, match="reports_per_user"):
+        privacy.report_guarantee([1.0], [-1])
