@@ -1,6 +1,14 @@
 """Scores and rankings from pairwise comparisons."""
 
 from privrank_jax.pairwise.bootstrap import bootstrap_intervals, parametric_bootstrap
+from privrank_jax.pairwise.debiased_rr import (
+    DebiasedFit,
+    debiased_rr,
+    report_counts,
+    scores_from_sums,
+    smallest_curvature,
+)
+from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums
 from privrank_jax.pairwise.intervals import (
     Intervals,
     confidence_intervals,
@@ -9,6 +17,7 @@ from privrank_jax.pairwise.intervals import (
 )
 from privrank_jax.pairwise.loss import clipped_preference_loss, label_smoothing, preference_loss
 from privrank_jax.pairwise.minimise import minimise
+from privrank_jax.pairwise.mixed_effects import MixedDiagnostics, MixedEffects, mixed_effects
 from privrank_jax.pairwise.mle import FitDiagnostics, mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
 from privrank_jax.pairwise.one_shot import one_shot_top_k
@@ -34,20 +43,27 @@ from privrank_jax.pairwise.standard_errors import (
 from privrank_jax.pairwise.top_k import peeling_top_k, permute_and_flip_top_k
 
 __all__ = [
+    "DebiasedFit",
+    "DebiasedSums",
     "FitDiagnostics",
     "Intervals",
+    "MixedDiagnostics",
+    "MixedEffects",
     "PerturbedFit",
     "Uncertainty",
     "average_win_probability",
     "bootstrap_intervals",
     "clipped_preference_loss",
     "confidence_intervals",
+    "debiased_rr",
+    "debiased_sums",
     "edge_lower_bound",
     "edge_rate",
     "interval_estimates",
     "label_smoothing",
     "max_cut",
     "minimise",
+    "mixed_effects",
     "mle",
     "noisy_counts",
     "one_shot_top_k",
@@ -59,9 +75,12 @@ __all__ = [
     "questionnaire_sensitivity",
     "rank_centrality",
     "rank_intervals",
+    "report_counts",
     "score_attack",
     "score_attack_bound",
+    "scores_from_sums",
     "scores_from_totals",
+    "smallest_curvature",
     "standard_errors",
     "theorem_conditions",
     "top_k_gap",
