@@ -36,6 +36,8 @@ Array = jax.Array
 _COARSE_TOLERANCE = 1e-6
 # Steps of Newton without progress that end a search (see minimise).
 _PATIENCE = 8
+# Longest step of a score where the objective isn't convex: a fifth of the range of scores that one sees.
+_LONGEST_STEP = 2.0
 
 
 @jax.tree_util.register_dataclass
@@ -176,8 +178,7 @@ def fit_dense(
     if optimizer is not None:
         search = functools.partial(minimise, max_steps=max_steps)
     else:
-        logistic = isinstance(objective, LogisticObjective)
-        optimizer = damped_newton() if logistic else newton_with_line_search()
+        optimizer = _suited_to(objective)
     start = jax.lax.stop_gradient(objective.start)
     if jnp.finfo(start.dtype).bits >= 64:
         single = jax.tree.map(_to_single, jax.lax.stop_gradient(objective))
@@ -186,6 +187,14 @@ def fit_dense(
         ).value.astype(start.dtype)
         start = jnp.where(jnp.all(jnp.isfinite(coarse)), coarse, start)
     return search(objective, start, optimizer=optimizer, tolerance=tolerance)
+
+
+def _suited_to(objective: DenseObjective) -> optax.GradientTransformation:
+    if isinstance(objective, LogisticObjective):
+        return damped_newton()
+    if objective.signed:  # not convex: see LinkObjective.hessian
+        return newton_with_line_search(longest_step=_LONGEST_STEP)
+    return newton_with_line_search()
 
 
 def fit_edges(
