@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from privrank_jax._linalg import solve_positive_definite
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import Link
 
@@ -56,8 +57,11 @@ class LogisticObjective:
 
     @property
     def start(self) -> Array:
-        """A first guess, the log-odds of each item's share of wins, ``(m,)``."""
-        share = 0.5 + self.target / jnp.maximum(self.comparisons.sum(-1), 1.0)
+        """A first guess, the log-odds of each item's share of wins, ``(m,)``.
+
+        The ridge enters as 4γ comparisons without a winner, which is exact for small θ.
+        """
+        share = 0.5 + self.target / jnp.maximum(self.comparisons.sum(-1) + 4 * self.ridge, 1.0)
         share = jnp.clip(share, 0.02, 0.98)
         return centre(jnp.log(share) - jnp.log1p(-share), self.mask)
 
@@ -90,6 +94,7 @@ class LinkObjective:
         mask: ``(m,)`` bool, or ``None``.
         scale: S, shape ``()``.
         link: F, static.
+        signed: whether entries of ``wins`` may be negative, so that f need not be convex; static.
     """
 
     wins: Array
@@ -98,6 +103,7 @@ class LinkObjective:
     mask: Array | None
     scale: Array
     link: Link = dataclasses.field(metadata={"static": True})
+    signed: bool = dataclasses.field(default=False, metadata={"static": True})
 
     @property
     def start(self) -> Array:
@@ -118,9 +124,18 @@ class LinkObjective:
         )
 
     def hessian(self, theta: Array) -> Array:
-        """∇²f(θ), ``(m, m)``."""
-        bend = self.wins * self.link.curvature(theta[:, None] - theta[None, :])
-        return _laplacian(self, (bend + bend.T) / self.scale)
+        """∇²f(θ), ``(m, m)``; where ``signed`` and it isn't positive definite, a matrix near it that is."""
+        gap = theta[:, None] - theta[None, :]
+        weight = pair_curvature(gap, self.wins, self.link)
+        exact = _laplacian(self, weight / self.scale)
+        if not self.signed:
+            return exact
+        # A pair of negative curvature counts by its expected information instead: a Laplacian of weights
+        # that are not negative is positive semidefinite, so Newton's direction descends.
+        expected = (self.wins + self.wins.T) * self.link.score(gap) * self.link.score(-gap)
+        convex = _laplacian(self, jnp.where(weight > 0, weight, expected) / self.scale)
+        definite = jnp.all(jnp.isfinite(solve_positive_definite(exact, jnp.ones_like(theta))))
+        return jnp.where(definite, exact, convex)
 
 
 @jax.tree_util.register_dataclass
@@ -167,6 +182,31 @@ def dense_objective(
     return LinkObjective(wins.matrix, tilt, ridge, mask, scale, link)
 
 
+def signed_objective(
+    margins: Array, weights: Array, link: Link, *, ridge: Any, mask: Array | None = None
+) -> DenseObjective:
+    """The objective of W_ij/2 + D_ij wins, which may be negative (debiased reports), with ridge γ.
+
+    S is here the gradient at θ = 0 if that exceeds the mean degree: where weights are tiny, so is θ, and only a
+    tolerance relative to it is one.
+
+    Args:
+        margins: ``(m, m)`` antisymmetric, D_ij.
+        weights: ``(m, m)`` symmetric, W_ij >= 0.
+        link: F; for the logistic link the objective is convex all the same.
+        ridge: γ.
+        mask: ``(m,)`` bool, or ``None``.
+    """
+    target, degrees = margins.sum(-1), weights.sum(-1)
+    scale = jnp.maximum(jnp.max(jnp.abs(target)), jnp.sum(degrees) / _count(degrees, mask))
+    scale = jax.lax.stop_gradient(jnp.where(scale > 0, scale, 1.0))
+    ridge = jnp.asarray(ridge, margins.dtype)
+    if link.name == "logistic":
+        return LogisticObjective(weights, target, ridge, mask, scale)
+    wins = 0.5 * weights + margins
+    return LinkObjective(wins, jnp.zeros_like(target), ridge, mask, scale, link, signed=True)
+
+
 def edge_objective(edges: WinEdges, link: Link, *, ridge: Any = 0.0) -> EdgeObjective:
     """The objective of an edge list under ``link`` with ridge γ."""
     degrees = edges.degrees
@@ -178,6 +218,12 @@ def centre(theta: Array, mask: Array | None) -> Array:
     """Subtract the mean over the mask; masked entries become 0."""
     mean = jnp.sum(_real(theta, mask)) / _count(theta, mask)
     return _real(theta - mean, mask)
+
+
+def pair_curvature(gap: Array, wins: Array, link: Link) -> Array:
+    """Second derivative of each pair's loss in its gap, W_ij c(x) + W_ji c(-x), c = -(log F)'', ``(m, m)``."""
+    bend = wins * link.curvature(gap)
+    return bend + bend.T
 
 
 def information(theta: Array, comparisons: Array, link: Link) -> Array:

@@ -25,6 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from privrank_jax._linalg import one_blas_thread
 from privrank_jax.simulate.memory import peak_bytes
 from privrank_jax.simulate.result import RESERVED, Moments, Row, StudyResult
 
@@ -140,7 +141,8 @@ def run(
     _check_run(key, replicates, batch_size, memory_limit)
     rows: dict[int, list[Row]] = {}
     reports = []
-    with _progress_bar(study.name, len(study.cells) * replicates, progress) as advance:
+    bar = _progress_bar(study.name, len(study.cells) * replicates, progress)
+    with bar as advance, one_blas_thread():
         for indices in _groups(study):
             program = _compile(key, study, indices, replicates, batch_size, memory_limit)
             started = time.perf_counter()
