@@ -12,7 +12,9 @@ import pytest
 jax.config.update("jax_enable_x64", True)
 jax.config.update(
     "jax_compilation_cache_dir",
-    os.environ.get("PRIVRANK_TEST_CACHE", str(Path(tempfile.gettempdir()) / "privrank-jax-test-cache")),
+    os.environ.get(
+        "PRIVRANK_TEST_CACHE", str(Path(tempfile.gettempdir()) / "privrank-jax-test-cache")
+    ),
 )
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 

@@ -41,3 +41,13 @@ def write(tmp_path):
         return path
 
     return to_file
+
+
+@pytest.fixture
+def votes(write):
+    """Nine users, two comparisons each: a mostly beats b, b mostly beats c."""
+    lines = []
+    for user in range(9):
+        lines.append(f"u{user},{'a,b' if user % 4 else 'b,a'}")
+        lines.append(f"u{user},{'b,c' if user % 3 else 'c,b'}")
+    return write(*lines)
