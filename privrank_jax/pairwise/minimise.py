@@ -248,12 +248,29 @@ def damped_newton() -> optax.GradientTransformation:
     return optax.chain(newton(), scale_by_self_concordance())
 
 
-def newton_with_line_search(max_backtracking_steps: int = 30) -> optax.GradientTransformation:
-    """Newton chained with optax's backtracking line search: the default for general objectives."""
+def limit_step(longest: float) -> optax.GradientTransformation:
+    """Shorten steps whose largest coordinate exceeds ``longest``; their direction stays."""
+
+    def update(updates: Any, params: Any = None) -> Any:
+        del params
+        return updates * (longest / jnp.maximum(jnp.max(jnp.abs(updates)), longest))
+
+    return optax.stateless(update)
+
+
+def newton_with_line_search(
+    max_backtracking_steps: int = 30, longest_step: float = float("inf")
+) -> optax.GradientTransformation:
+    """Newton chained with optax's backtracking line search: the default for general objectives.
+
+    Where an objective isn't convex, a ``longest_step`` (of any coordinate) keeps the search in its basin.
+    """
     # store_grad: objectives bring their gradients; and optax's own fails for float32 when float64 is enabled.
     # atol: near the minimum, steps are shorter than the rounding of the value shows; without the allowance
     # two thirds of float32 fits stall at a gradient of 1e-4.
     search = optax.scale_by_backtracking_linesearch(
         max_backtracking_steps=max_backtracking_steps, atol=1e-5, store_grad=False
     )
-    return optax.chain(newton(), search)
+    if longest_step == float("inf"):
+        return optax.chain(newton(), search)
+    return optax.chain(newton(), limit_step(longest_step), search)

@@ -1,0 +1,282 @@
+r"""Scores from reports that users randomised themselves (Xu, Sun and Cheng), and the baselines beside them.
+
+Notation: a in {0, 1} observed, ỹ report that i is preferred to j, t = tanh(ε_l/2), G = Σ_l t². The published
+objective, with weights w_l = t²/G and debiased reports z̃ = 1/2 + (ỹ-1/2)/t,
+
+.. math:: -\sum_l\sum_{i<j} a\{w_l z̃ \log F + (w_l - w_l z̃) \log(1-F)\} + \tfrac{c}{G}‖θ‖², \quad F = F(θ_i - θ_j),
+
+is here multiplied by G: then the data enter through two sums per pair,
+
+.. math:: W_{ij} = Σ_l a\,t², \qquad D_{ij} = Z_{ij} - W_{ij}/2 = Σ_l a\,t\,(ỹ - 1/2),
+
+and the ridge is c‖θ‖². Nothing is divided by t, so ε may be as small as one likes; sums of different users add up, so
+data merge; and what is fitted are real-valued win counts W/2 ± D, which debiasing can make negative. For the logistic
+link D moves the linear term alone and the objective stays convex. For other links it need not be: see
+:func:`debiased_rr`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from privrank_jax._linalg import eigenvalues
+from privrank_jax._validate import check_nonnegative
+from privrank_jax.estimate import Estimate
+from privrank_jax.links import Link, get_link
+from privrank_jax.pairwise.debiased_sums import (
+    DebiasedSums,
+    checked_reports,
+    coefficients,
+    kept_pairs,
+    num_items,
+    sums_of,
+    to_matrix,
+)
+from privrank_jax.pairwise.likelihood import centre, pair_curvature, signed_objective
+from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
+from privrank_jax.privacy.local import report_guarantee, report_information
+
+Array = jax.Array
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class DebiasedFit:
+    """How a fit to randomised reports went. All of it is post-processing of the reports.
+
+    Attributes:
+        fit: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`; its ``code`` is 0 where the search converged.
+        smallest_eigenvalue: least eigenvalue over Σθ = 0 of the Hessian at θ̂ of the objective of the sums
+            without its ridge (see :func:`smallest_curvature`), ``()``.
+        ridge: coefficient of ‖θ‖² beside those sums, ``()``.
+        total_information: Σ_l tanh²(ε_l/2) over users with a report, ``()``; ``None`` if users are unknown.
+        mean_information: B(ε), the mean over them, ``()``; ``None`` likewise.
+    """
+
+    fit: FitDiagnostics
+    smallest_eigenvalue: Array
+    ridge: Array
+    total_information: Array | None = None
+    mean_information: Array | None = None
+
+
+def debiased_rr(
+    reports: Any,
+    observed: Any,
+    epsilon: Any,
+    link: str | Link = "logistic",
+    ridge_constant: Any = 1.0,
+    weighted: bool = True,
+    debiased: bool = True,
+    *,
+    mechanism: str = "randomized-response",
+    clipped: bool = False,
+    mask: Any = None,
+) -> Estimate:
+    """Scores from reports by randomised response with personal ε: adaptive, debiased (ADRR) by default.
+
+    Minimises -Σ_l Σ_{i<j} a{w_l z log F + (w_l - w_l z) log(1-F)} + λ‖θ‖² with λ = c/Σ_l tanh²(ε_l/2); z and w_l
+    by the choice of
+
+    ==========================  ========  ========  ==================================================
+    method                      weighted  debiased  w_l (normalised), z
+    ==========================  ========  ========  ==================================================
+    ADRR                        True      True      ∝ tanh²(ε_l/2), debiased ỹ
+    debiased without weights    False     True      1/L, debiased ỹ
+    classic randomised response False     False     1/L, ỹ: biased towards equal scores
+    Laplace on comparisons      False     either    1/L, ỹ (``mechanism="laplace"``)
+    ==========================  ========  ========  ==================================================
+
+    Two more baselines live elsewhere: :func:`report_counts` (the count method), and ``NoisyObj``, which trusts
+    a curator: ``perturbed_mle(key, wins, epsilon=min(epsilon), noise="gaussian", delta=1e-6)``.
+
+    **Guarantee.** Post-processing of the reports: whatever they were promised. That is stated for one
+    comparison, max_l ε_l, and for one user, max_l S_l ε_l over the S_l reports of a user.
+
+    **Links other than the logistic** can make the objective non-convex, when debiased counts are negative. The
+    search then descends from θ = 0 with a positive definite model of the Hessian and ends in a stationary
+    point, which is where ``diagnostics.fit.code`` is 0; ``diagnostics.smallest_eigenvalue`` tells how convex the
+    objective is there. Under the normal link negative counts that outweigh the ridge leave it
+    unbounded below: few reports at small ε; then the code isn't 0, and a larger ``ridge_constant``,
+    ``clipped=True`` or the logistic link helps.
+
+    Args:
+        reports: ỹ, ``(users, pairs)``, bool or 0/1, in the order of ``np.triu_indices(m, 1)``; 1 says that
+            the pair's first item is preferred. Floats for ``mechanism="laplace"``. Anything, NaN too, where
+            not observed.
+        observed: ``(users, pairs)``, bool or 0/1, which comparisons were reported. Users who only pad the
+            problem have none, and then count for nothing.
+        epsilon: ``(users,)`` or one number, ε_l > 0 that the reports were randomised at, may be traced.
+        link: ``"logistic"``, ``"normal"`` or ``"laplace"``.
+        ridge_constant: c >= 0, may be traced.
+        weighted: weigh users by their information.
+        debiased: correct the reports for the flips.
+        mechanism: ``"randomized-response"``, or ``"laplace"`` for reports y + Laplace(1/ε_l); if weighted,
+            then by ε²/(ε²+8), the information of such a report.
+        clipped: move the debiased share of wins of each pair into [0, 1]: convex under every link, but biased.
+        mask: ``(m,)`` bool, real items; pairs with a masked item are dropped, its score is 0.
+
+    Returns:
+        ``value``: θ̂, ``(m,)``, mean 0 over real items, high = preferred; float type of ``epsilon``, or of
+        ``reports`` if that is wider. Differentiable in ε, c and float reports. ``guarantee``: local.
+        ``diagnostics``: :class:`DebiasedFit`.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, an observed report that isn't 0 or 1, shapes that don't fit, nothing
+            observed, c < 0, unknown names.
+
+    Source: Xu, Sun and Cheng, "Rate-optimal rank aggregation with private pairwise rankings", sections 3, 4.
+
+    >>> reports = jnp.repeat(jnp.array([[1, 1, 1], [1, 1, 0], [0, 1, 1]]), 40, axis=0)
+    >>> estimate = debiased_rr(reports, reports >= 0, jnp.full(120, 2.0))
+    >>> estimate.value.argsort().tolist(), float(estimate.guarantee.also[0].epsilon)
+    ([2, 1, 0], 6.0)
+    """
+    link = get_link(link)
+    check_nonnegative("ridge_constant", ridge_constant)
+    reports, observed, epsilon = checked_reports(reports, observed, epsilon, mechanism, mask)
+    return _debiased_rr(
+        reports, observed, epsilon, ridge_constant, mask, link, bool(weighted), bool(debiased), mechanism,
+        bool(clipped),
+    )  # fmt: skip
+
+
+def scores_from_sums(
+    sums: DebiasedSums, link: str | Link = "logistic", ridge_constant: Any = 1.0
+) -> Estimate:
+    """Scores θ that minimise -Σ_{i<j} {Z log F + (W - Z) log(1-F)} + c‖θ‖², Z = W/2 + D.
+
+    For the logistic link this is :func:`~privrank_jax.pairwise.scores_from_totals` at totals Σ_j Z_ij and ridge
+    2c. On non-convex objectives see :func:`debiased_rr`.
+
+    Args:
+        sums: D and W of m items.
+        link: as :func:`debiased_rr`.
+        ridge_constant: c >= 0, may be traced.
+
+    Returns:
+        ``value``: θ, ``(m,)``, dtype of the sums. ``guarantee``: ``None``, that of the reports applies.
+        ``diagnostics``: :class:`DebiasedFit`.
+
+    Raises:
+        ValueError: unknown link, c < 0.
+    """
+    check_nonnegative("ridge_constant", ridge_constant)
+    return _fit(sums, ridge_constant, get_link(link))
+
+
+def report_counts(reports: Any, observed: Any, epsilon: Any, *, mask: Any = None) -> Estimate:
+    """The count method: wins S̃_i = Σ_j Σ_l a ỹ_ij in the randomised reports, as they come.
+
+    Args:
+        reports: as :func:`debiased_rr`.
+        observed: likewise.
+        epsilon: likewise; only the guarantee needs it.
+        mask: likewise.
+
+    Returns:
+        ``value``: S̃, ``(m,)``, in reports, high = preferred. ``guarantee``: local. ``diagnostics``: ``None``.
+
+    Raises:
+        ValueError: as :func:`debiased_rr`.
+
+    Source: Xu, Sun and Cheng, Scenario V, after Yan et al. (2020).
+
+    >>> report_counts([[1, 1, 0]], [[1, 1, 1]], 1.0).value.tolist()
+    [2.0, 0.0, 1.0]
+    """
+    reports, observed, epsilon = checked_reports(
+        reports, observed, epsilon, "randomized-response", mask
+    )
+    return _counts(reports, observed, epsilon, mask)
+
+
+def smallest_curvature(theta: Any, sums: DebiasedSums, link: str | Link = "logistic") -> Array:
+    """Least eigenvalue over Σθ = 0 of the Hessian of -Σ_{i<j} {Z log F + (W - Z) log(1-F)} at ``theta``.
+
+    Positive: the objective is strictly convex there, even without a ridge. Divided by Σ_l tanh²(ε_l/2)
+    (L without weights) it is the smallest non-zero eigenvalue of the published objective (Figure 3).
+
+    Args:
+        theta: ``(m,)`` scores.
+        sums: D and W.
+        link: as :func:`debiased_rr`.
+
+    Returns:
+        ``()``; no gradient flows through it.
+    """
+    return _smallest_curvature(jnp.asarray(theta), sums, get_link(link))
+
+
+@functools.partial(
+    jax.jit, static_argnames=("link", "weighted", "debiased", "mechanism", "clipped")
+)
+def _debiased_rr(
+    reports: Array,
+    observed: Array,
+    epsilon: Array,
+    ridge_constant: Any,
+    mask: Any,
+    link: Link,
+    weighted: bool,
+    debiased: bool,
+    mechanism: str,
+    clipped: bool,
+) -> Estimate:
+    sums = sums_of(reports, observed, epsilon, mask, weighted, debiased, mechanism)
+    sums = sums.clipped() if clipped else sums
+    kept = kept_pairs(observed, mask)
+    present = jnp.any(kept, axis=1)
+    users = jnp.maximum(jnp.sum(present), 1).astype(epsilon.dtype)
+    information = jnp.sum(jnp.where(present, report_information(epsilon), 0))
+    _, weight = coefficients(epsilon, weighted, debiased, mechanism)
+    total_weight = jnp.sum(jnp.where(present, weight, 0))
+    ridge = ridge_constant * jnp.where(information > 0, total_weight / information, 1)
+    estimate = _fit(sums, ridge, link)
+    diagnostics = dataclasses.replace(
+        estimate.diagnostics, total_information=information, mean_information=information / users
+    )
+    return Estimate(estimate.value, _guarantee(kept, epsilon), diagnostics)
+
+
+@functools.partial(jax.jit, static_argnames=("link",))
+def _fit(sums: DebiasedSums, ridge: Any, link: Link) -> Estimate:
+    objective = signed_objective(sums.margins, sums.weights, link, ridge=2 * ridge, mask=sums.mask)
+    found = fit_dense(objective)
+    value = centre(found.value, sums.mask)
+    fit = FitDiagnostics(found.gradient_norm, found.steps, found.code)
+    ridge = jnp.asarray(ridge, value.dtype)
+    return Estimate(value, None, DebiasedFit(fit, _smallest_curvature(value, sums, link), ridge))
+
+
+@functools.partial(jax.jit, static_argnames=("link",))
+def _smallest_curvature(theta: Array, sums: DebiasedSums, link: Link) -> Array:
+    theta = jax.lax.stop_gradient(theta)
+    gap = theta[:, None] - theta[None, :]
+    weight = pair_curvature(gap, jax.lax.stop_gradient(sums.wins), link)
+    real = jnp.ones(theta.shape, bool) if sums.mask is None else sums.mask
+    degree = weight.sum(-1)
+    # All eigenvalues lie within twice the largest row of absolute values. There the direction 1 is put, and masked
+    # items, so that what is left below belongs to Σθ = 0.
+    above = 4 * jnp.max(jnp.sum(jnp.abs(weight), -1))
+    share = jnp.where(real[:, None] & real[None, :], above / jnp.maximum(jnp.sum(real), 1), 0)
+    return eigenvalues(jnp.diag(jnp.where(real, degree, above)) - weight + share)[0]
+
+
+@jax.jit
+def _counts(reports: Array, observed: Array, epsilon: Array, mask: Any) -> Estimate:
+    kept = kept_pairs(observed, mask)
+    won = jnp.where(kept, reports.astype(epsilon.dtype), 0).sum(0)
+    asked = kept.sum(0).astype(epsilon.dtype)
+    items = num_items(reports.shape[1])
+    totals = to_matrix(won, items).sum(1) + to_matrix(asked - won, items).sum(0)
+    return Estimate(totals, _guarantee(kept, epsilon), None)
+
+
+def _guarantee(kept: Array, epsilon: Array) -> Any:
+    return report_guarantee(epsilon, kept.sum(1))

@@ -1,0 +1,192 @@
+"""The sums of debiased, weighted reports that a fit needs, and the layout of reports they come from."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_choice, check_epsilon, is_traced
+from privrank_jax.privacy.local import check_bits
+
+Array = jax.Array
+
+MECHANISMS = ("randomized-response", "laplace")
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class DebiasedSums:
+    """All that a fit needs to know of the reports; sums of different users add up.
+
+    Attributes:
+        margins: ``(m, m)`` antisymmetric float, D_ij = weighted, debiased wins of i over j beyond half.
+        weights: ``(m, m)`` symmetric float, W_ij = weight of the reports on the pair, >= 0.
+        mask: ``(m,)`` bool, real items; ``None`` = all.
+    """
+
+    margins: Array
+    weights: Array
+    mask: Array | None = None
+
+    @property
+    def num_items(self) -> int:
+        """Number of items m, padding included (static)."""
+        return self.weights.shape[-1]
+
+    @property
+    def wins(self) -> Array:
+        """``(m, m)`` Z_ij = W_ij/2 + D_ij, weighted debiased wins; entries may be negative."""
+        return 0.5 * self.weights + self.margins
+
+    def clipped(self) -> DebiasedSums:
+        """The same with each pair's wins moved into [0, W]: convex under every link, but biased."""
+        half = 0.5 * self.weights
+        margins = jnp.clip(self.margins, -half, half)
+        return DebiasedSums(margins, self.weights, self.mask)
+
+    def merge(self, other: DebiasedSums) -> DebiasedSums:
+        """Sums of both sets of users over the same items."""
+        if self.num_items != other.num_items:
+            raise ValueError(
+                f"sums over {self.num_items} and {other.num_items} items can't be merged; "
+                "build both over the same item list."
+            )
+        both = None if self.mask is None or other.mask is None else self.mask | other.mask
+        return DebiasedSums(self.margins + other.margins, self.weights + other.weights, both)
+
+    __add__ = merge
+
+
+def debiased_sums(
+    reports: Any,
+    observed: Any,
+    epsilon: Any,
+    weighted: bool = True,
+    debiased: bool = True,
+    *,
+    mechanism: str = "randomized-response",
+    mask: Any = None,
+) -> DebiasedSums:
+    """The sums that :func:`~privrank_jax.pairwise.debiased_rr` fits; arguments and errors as there.
+
+    With ``weighted=False`` every report has weight 1, so W_ij is the number of reports.
+
+    >>> sums = debiased_sums([[1, 1, 0]], [[1, 0, 1]], [np.inf])
+    >>> sums.wins.tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    reports, observed, epsilon = checked_reports(reports, observed, epsilon, mechanism, mask)
+    return sums_of(reports, observed, epsilon, mask, bool(weighted), bool(debiased), mechanism)
+
+
+@functools.partial(jax.jit, static_argnames=("weighted", "debiased", "mechanism"))
+def sums_of(
+    reports: Array,
+    observed: Array,
+    epsilon: Array,
+    mask: Any,
+    weighted: bool,
+    debiased: bool,
+    mechanism: str,
+) -> DebiasedSums:
+    """:func:`debiased_sums` on checked arrays, compiled."""
+    kept = kept_pairs(observed, mask)
+    centred = jnp.where(kept, reports.astype(epsilon.dtype) - 0.5, 0)
+    lean, weight = coefficients(epsilon, weighted, debiased, mechanism)
+    # TF32 products, the default on GPUs, would round the weights to ten bits.
+    total = functools.partial(jnp.einsum, "l,lp->p", precision=jax.lax.Precision.HIGHEST)
+    items = num_items(reports.shape[1])
+    margins = to_matrix(total(lean, centred), items)
+    weights = to_matrix(total(weight, kept.astype(epsilon.dtype)), items)
+    mask = None if mask is None else jnp.asarray(mask, bool)
+    return DebiasedSums(margins - margins.T, weights + weights.T, mask)
+
+
+def coefficients(
+    epsilon: Array, weighted: bool, debiased: bool, mechanism: str
+) -> tuple[Array, Array]:
+    """What a report ỹ adds to D per unit of ỹ - 1/2, and what it adds to W, ``(users,)`` each."""
+    one = jnp.ones_like(epsilon)
+    if mechanism == "laplace":
+        weight = 1 / (1 + 8 / jnp.square(epsilon)) if weighted else one
+        return weight, weight
+    tanh = jnp.tanh(0.5 * epsilon)
+    weight = jnp.square(tanh) if weighted else one
+    if not debiased:
+        return weight, weight
+    return (tanh if weighted else 1 / tanh), weight
+
+
+def kept_pairs(observed: Array, mask: Any) -> Array:
+    """Observed and of two real items, ``(users, pairs)`` bool."""
+    if mask is None:
+        return observed
+    first, second = np.triu_indices(num_items(observed.shape[1]), 1)
+    mask = jnp.asarray(mask, bool)
+    return observed & mask[first] & mask[second]
+
+
+def num_items(pairs: int) -> int:
+    """m from its number of pairs m(m-1)/2; 0 where there is no such m."""
+    items = (1 + math.isqrt(1 + 8 * pairs)) // 2
+    return items if items * (items - 1) // 2 == pairs else 0
+
+
+def to_matrix(pairs: Array, items: int) -> Array:
+    """``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)`` to the upper triangle of ``(m, m)``."""
+    return jnp.zeros((items, items), pairs.dtype).at[np.triu_indices(items, 1)].set(pairs)
+
+
+def checked_reports(
+    reports: Any, observed: Any, epsilon: Any, mechanism: str, mask: Any
+) -> tuple[Array, Array, Array]:
+    """Arrays of one problem: reports ``(L, P)``, observed ``(L, P)`` bool, ε ``(L,)`` of the working dtype."""
+    check_choice("mechanism", mechanism, MECHANISMS)
+    check_epsilon(epsilon)
+    shape = np.shape(reports)
+    if len(shape) != 2 or np.shape(observed) != shape:
+        raise ValueError(
+            f"reports and observed need one shape (users, pairs), got {shape} and {np.shape(observed)}; "
+            "use jax.vmap for a batch of problems."
+        )
+    if shape[0] < 1 or num_items(shape[1]) < 2:
+        raise ValueError(
+            f"{shape[0]} user(s) and {shape[1]} pair(s) are no problem to fit: there must be a user and "
+            "m(m-1)/2 pairs for some m of at least 2 items."
+        )
+    if np.shape(epsilon) not in ((), shape[:1]):
+        raise ValueError(
+            f"epsilon must be one number or one per user, shape ({shape[0]},), got {np.shape(epsilon)}."
+        )
+    if mask is not None and np.shape(mask) != (num_items(shape[1]),):
+        raise ValueError(
+            f"mask must have shape ({num_items(shape[1])},), one entry per item, got {np.shape(mask)}."
+        )
+    _check_values(reports, observed, mechanism, mask)
+    reports, epsilon = jnp.asarray(reports), jnp.asarray(epsilon)
+    dtype = epsilon.dtype if jnp.issubdtype(epsilon.dtype, jnp.floating) else jnp.result_type(float)
+    if jnp.issubdtype(reports.dtype, jnp.floating):
+        dtype = jnp.promote_types(dtype, reports.dtype)
+    epsilon = jnp.broadcast_to(epsilon.astype(dtype), shape[:1])
+    return reports, jnp.asarray(observed).astype(bool), epsilon
+
+
+def _check_values(reports: Any, observed: Any, mechanism: str, mask: Any) -> None:
+    check_bits("observed", observed)
+    if is_traced(observed, mask):
+        return
+    seen = np.asarray(observed, bool)
+    if mask is not None:
+        seen = np.asarray(kept_pairs(jnp.asarray(seen), mask))
+    if not seen.any():
+        raise ValueError("nothing is observed: no report of two real items to rank by.")
+    if mechanism == "randomized-response":
+        check_bits("reports", reports, where=seen)
+    elif not is_traced(reports) and not np.all(np.isfinite(np.asarray(reports, float)[seen])):
+        raise ValueError("reports must be finite numbers wherever they are observed.")
