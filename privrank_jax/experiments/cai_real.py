@@ -53,14 +53,14 @@ class SurveyConfig:
         data: named data sets whose users were all asked the same pairs.
         ties: ``"half"`` a win for both, as this library counts, or ``"dropped"``, as the published code does.
         epsilons: ε.
-        folder: where the data lie; None: the environment variable ``PRIVRANK_DATA``.
+        data_folder: where the data lie; None: the environment variable ``PRIVRANK_DATA``.
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
     data: tuple[str, ...] = ("cemspc", "immig")
     ties: tuple[str, ...] = ("half", "dropped")
     epsilons: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
-    folder: str | None = None
+    data_folder: str | None = None
     dtype: str = "float32"
 
 
@@ -174,7 +174,7 @@ def build(config: SurveyConfig) -> tuple[Study, ...]:
     Raises:
         ValueError: the data are not there; the message says what to set.
     """
-    tables = {name: datasets.load(name, config.folder) for name in config.data}
+    tables = {name: datasets.load(name, config.data_folder) for name in config.data}
     largest = max(table.num_items for table in tables.values())
     each = [survey(tables[name], ties, largest, config.dtype) for name, ties in _kinds(config)]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)

@@ -180,12 +180,12 @@ def _write(
 
 
 def _finite(value: Any) -> Any:
-    """The same value with ∞ as a word: JSON has no infinity."""
+    """The same value with ∞ and NaN as words: JSON has neither."""
     if isinstance(value, dict):
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, tuple | list):
         return [_finite(part) for part in value]
-    return "inf" if isinstance(value, float) and math.isinf(value) else value
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _written(value: Any) -> str:

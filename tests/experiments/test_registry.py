@@ -1,0 +1,109 @@
+"""The list of experiments: names, hints, settings, and the grids that the paper states."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from privrank_jax import experiments
+from privrank_jax.experiments import registry
+from privrank_jax.experiments.registry import Verdict
+
+FIGURES = [f"cai-fig{number}" for number in range(1, 9)]
+
+
+def test_every_figure_of_the_paper_is_registered_once():
+    assert experiments.names() == FIGURES
+    found = [experiments.get(name) for name in FIGURES]
+    assert [one.name for one in found] == FIGURES
+    for number, one in enumerate(found, start=1):
+        assert one.paper.endswith(f"Figure {number}")
+        assert len(one.claims) > 1
+        assert len({claim.text for claim in one.claims}) == len(one.claims)
+        assert one.replicates >= 100
+        assert one.differences
+
+
+def test_unknown_name_is_answered_with_the_nearest_or_with_all():
+    with pytest.raises(
+        ValueError, match=r"no experiment named 'cai-fgi1'; did you mean .*cai-fig1"
+    ):
+        experiments.get("cai-fgi1")
+    with pytest.raises(ValueError, match=r"choose one of \['cai-fig1', .*'cai-fig8'\]"):
+        experiments.get("zzz")
+
+
+def test_settings_are_replaced_and_unknown_ones_refused():
+    experiment = experiments.get("cai-fig1")
+    changed = experiment.configured(items=(12, 16))
+    assert changed.config == dataclasses.replace(experiment.config, items=(12, 16))
+    assert experiment.config.items == tuple(range(100, 701, 75))  # the registered one stays
+    message = r"cai-fig1 has no setting \['item'\]; it has \['name', 'items', 'probabilities'"
+    with pytest.raises(ValueError, match=message):
+        experiment.configured(item=(12,))
+    with pytest.raises(ValueError, match="no setting"):
+        experiment.studies(size=3)
+
+
+def test_a_name_is_taken_once(monkeypatch):
+    monkeypatch.setattr(registry, "_MODULES", ("cai_edge", "cai_edge"))
+    with pytest.raises(ValueError, match="two experiments are named 'cai-fig1'"):
+        experiments.names()
+
+
+def test_verdict_in_words():
+    words = [Verdict(holds, "").word for holds in (True, False, None)]
+    assert words == ["holds", "does not hold", "undecided"]
+
+
+def cells(name, study=0, **changes):
+    return experiments.get(name).studies(**changes)[study].cells
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "values", "fixed"),
+    [
+        (
+            "cai-fig1",
+            "num_items",
+            [100, 175, 250, 325, 400, 475, 550, 625, 700],
+            {"probability": 1},
+        ),
+        (
+            "cai-fig2",
+            "probability",
+            [round(0.1 + 0.075 * i, 3) for i in range(13)],
+            {"num_items": 300},
+        ),
+        ("cai-fig3", "probability", [0.25, 0.5, 0.75, 1], {"num_items": 300}),
+        ("cai-fig4", "num_items", [150, 250, 350, 450, 550, 650], {}),
+        ("cai-fig5", "num_items", [12, 16, 20, 24, 28, 32], {"num_users": 1000, "max_items": 32}),
+        ("cai-fig6", "num_users", [250, 500, 750, 1000, 1500, 2000], {"num_items": 16}),
+        ("cai-fig7", "num_users", [250, 500, 1000, 2000], {"num_items": 16, "max_users": 2000}),
+    ],
+)
+def test_grids_are_those_of_the_paper(name, column, values, fixed):
+    grid = cells(name)
+    assert [cell[column] for cell in grid] == values
+    assert all(cell[key] == value for cell in grid for key, value in fixed.items())
+
+
+def test_privacy_levels_are_those_of_the_paper():
+    for name in ("cai-fig1", "cai-fig2", "cai-fig5", "cai-fig6"):
+        assert experiments.get(name).config.epsilons == (0.5, 1.0, 2.5, math.inf)
+    assert experiments.get("cai-fig3").config.epsilons == (
+        1 / 5, 1 / 4, 1 / 3, 1 / 2, 1.0, 1.5, 2.0, 2.5, 5.0, math.inf,
+    )  # fmt: skip
+    four = experiments.get("cai-fig4").config
+    assert four.levels == (0.1, 2.0, math.inf)
+    assert four.epsilons == (0.1, 0.5, 1.0, 2.0, 5.0)
+    assert cells("cai-fig4", study=1) == ({"num_items": 350},)
+    assert experiments.get("cai-fig8").config.epsilons == (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
+    assert {experiments.get(f"cai-fig{n}").config.per_user for n in (5, 6, 7)} == {5}
+
+
+def test_cells_of_one_padded_size_share_a_program():
+    assert {cell["max_items"] for cell in cells("cai-fig1", items=(8, 10), max_items=12)} == {12}
+    assert [cell["max_items"] for cell in cells("cai-fig1", items=(8, 10))] == [8, 10]

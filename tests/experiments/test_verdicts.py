@@ -1,0 +1,285 @@
+"""Verdicts on tables made by hand, on both sides of every threshold."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from privrank_jax.experiments import verdicts
+from privrank_jax.experiments.cai_real import near, random_difference
+from privrank_jax.experiments.registry import Verdict
+from privrank_jax.simulate.result import StudyResult
+
+ALL = (
+    ("log_linf_error", "mle"),
+    ("log_l2_error", "mle"),
+    ("top_k_error", "mle"),
+    ("top_k_error", "counts"),
+)
+ONE = ALL[:1]
+
+
+def row(mean, error=0.1, metric="log_linf_error", estimator="mle", **cell):
+    head = {"study": "s", "num_items": 10, "epsilon": 1.0, "calibration": "published"}
+    return {
+        **head, **cell, "estimator": estimator, "metric": metric,
+        "mean": mean, "standard_error": error, "replicates": 100, "nonfinite": 0,
+    }  # fmt: skip
+
+
+def table(*rows):
+    return StudyResult("s", list(rows))
+
+
+# --- trends --------------------------------------------------------------------------------------
+
+
+def trend(means, sign=-1, error=0.1, x="num_items", at=None, curves=ONE, **options):
+    at = range(1, len(means) + 1) if at is None else at
+    rows = [row(mean, error, **{x: place}) for place, mean in zip(at, means)]
+    return verdicts.trend(
+        table(*rows), x=x, sign=sign, curves=curves, calibration="published", **options
+    )
+
+
+def test_a_curve_that_falls_does_not_rise():
+    assert trend([3.0, 2.0, 1.0]).holds is True
+    assert trend([3.0, 2.0, 1.0], sign=1).holds is False
+    assert trend([1.0, 2.0, 3.0], sign=1).holds is True
+
+
+def test_ends_must_differ_by_three_pooled_standard_errors():
+    just = 3 * math.hypot(0.1, 0.1)
+    assert trend([1.0, 1.0 - 1.01 * just]).holds is True
+    assert trend([1.0, 1.0 - 0.99 * just]).holds is None
+    assert trend([1.0, 1.0 + 0.99 * just]).holds is None
+    assert trend([1.0, 1.0 + 1.01 * just]).holds is False
+    assert trend([1.0, 0.5, 0.5, 0.5]).holds is True  # steps may be flat
+
+
+def test_one_clear_step_the_other_way_refutes():
+    just = 3 * math.hypot(0.1, 0.1)
+    assert trend([3.0, 1.0, 1.0 + 0.99 * just, 0.5]).holds is True
+    found = trend([3.0, 1.0, 1.0 + 1.01 * just, 0.5])
+    assert found.holds is False
+    assert "Against it: the curve 3.0000 ± 0.1000 to 0.5000 ± 0.1000" in found.evidence
+
+
+def test_points_are_ordered_by_x_with_infinity_last():
+    assert trend([1.0, 3.0, 2.0], x="epsilon", at=[math.inf, 0.5, 2.5]).holds is True
+    assert trend([3.0, 1.0, 2.0], x="epsilon", at=[math.inf, 0.5, 2.5]).holds is False
+
+
+def slopes(*falls):
+    """One curve per drop, over two values of x."""
+    return table(
+        *(
+            row(2.0 - place * fall, metric=metric, estimator=estimator, num_items=place)
+            for (metric, estimator), fall in zip(ALL, falls)
+            for place in (0, 1)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("falls", "holds"),
+    [
+        ((1, 1, 1, 1), True),
+        ((1, 1, 1, 0), True),  # three quarters are enough
+        ((1, 1, 0, 0), None),
+        ((0, 0, 0, 0), None),
+        ((1, 1, 1, -1), False),
+    ],
+)
+def test_three_quarters_of_the_curves_must_comply_and_none_refute(falls, holds):
+    found = verdicts.trend(
+        slopes(*falls), x="num_items", sign=-1, curves=ALL, calibration="published"
+    )
+    assert found.holds is holds
+    assert found.evidence.startswith(f"{falls.count(1)} of 4 curves fall")
+    if falls[-1] == 0:
+        assert "Too flat to tell" in found.evidence
+        assert (
+            "top_k_error, estimator = counts" not in found.evidence
+        )  # estimators go by name alone
+
+
+def test_only_the_named_curves_calibration_and_cells_count():
+    noise = [row(place, num_items=place, calibration="tight flip") for place in (1, 2)]
+    noise += [row(place, num_items=place, estimator="counts") for place in (1, 2)]
+    noise += [row(place, num_items=place, ties="dropped") for place in (1, 2)]
+    good = [row(3.0 - place, num_items=place, ties="half") for place in (1, 2)]
+    found = verdicts.trend(
+        table(*noise, *good), x="num_items", sign=-1, curves=ONE, calibration="published",
+        where=lambda r: r.get("ties") == "half",
+    )  # fmt: skip
+    assert found.holds is True
+    assert found.evidence.startswith("1 of 1 curves")
+
+
+def test_what_can_not_be_told():
+    assert trend([3.0]).holds is None
+    assert "fewer than two values of num_items" in trend([3.0]).evidence
+    assert trend([], sign=1).holds is None
+    assert trend([3.0, 1.0], error=math.nan).holds is None  # one replicate
+    assert trend([1.0, 1.0 + 5e-7], error=0.0).holds is None  # float32 rounding is no difference
+    assert trend([1.0, 1.0 - 5e-6], error=0.0).holds is True
+
+
+# --- paired differences --------------------------------------------------------------------------
+
+
+def difference(mean, error=0.01, epsilon=1.0, **cell):
+    return row(mean, error, "top_k_error", "mle minus counts", epsilon=epsilon, **cell)
+
+
+def beaten(*rows, private=True, **options):
+    return verdicts.beaten(table(*rows), calibration="published", private=private, **options)
+
+
+def test_the_second_must_win_in_half_of_the_cells_and_lose_in_none():
+    won, lost, unclear = difference(0.0301), difference(-0.0301), difference(0.0299)
+    none = difference(0.0, 0.001)
+    assert beaten(won).holds is True
+    assert beaten(won, unclear).holds is True
+    assert beaten(won, none).holds is True
+    assert beaten(won, unclear, unclear).holds is None
+    assert beaten(won, unclear, none).holds is None
+    assert beaten(won, none, none).holds is False  # half is out of reach
+    assert beaten(won, won, won, lost).holds is False
+    assert beaten(unclear).holds is None
+    assert beaten(none).holds is False
+    assert beaten(difference(-0.0299)).holds is None
+
+
+def test_no_difference_means_within_a_hundredth_slack_included():
+    assert (
+        "no difference beyond 0.01 in 1, unclear in 0" in beaten(difference(0.0039, 0.002)).evidence
+    )
+    assert (
+        "no difference beyond 0.01 in 0, unclear in 1" in beaten(difference(0.0041, 0.002)).evidence
+    )
+    assert "no difference beyond 0.01 in 1" in beaten(difference(-0.0039, 0.002)).evidence
+    # Ties of two methods that are the same: every difference is 0, and so is its standard error.
+    assert beaten(difference(0.0, 0.0), difference(0.0, 0.0)).holds is False
+
+
+def test_private_cells_and_those_without_privacy_are_told_apart():
+    rows = (difference(0.1, epsilon=1.0), difference(-0.1, epsilon=math.inf))
+    assert beaten(*rows, private=True).holds is True
+    assert beaten(*rows, private=False).holds is False
+    assert beaten(*rows, private=None).holds is False
+    assert beaten(rows[0], private=False).holds is None
+    assert "no such cells" in beaten(rows[0], private=False).evidence
+
+
+def test_evidence_names_the_extreme_cells():
+    found = beaten(
+        difference(0.1, num_items=20), difference(0.2, num_items=30), what="one minus two"
+    )
+    assert found.evidence.startswith("one minus two in 2 cells: better in 2, worse in 0")
+    assert "mean difference +0.1500" in found.evidence
+    assert "largest +0.2000 ± 0.0100 at num_items = 30, ε = 1" in found.evidence
+    assert "smallest +0.1000 ± 0.0100 at num_items = 20" in found.evidence
+
+
+def test_one_replicate_or_another_pair_of_estimators_tells_nothing():
+    assert beaten(difference(0.5, math.nan)).holds is None
+    assert beaten(difference(0.5), difference="one-shot minus counts").holds is None
+    assert beaten(row(0.5, 0.01, "top_k_error", "mle")).holds is None
+
+
+# --- closer to no privacy ------------------------------------------------------------------------
+
+
+def levels(far, near_, best, error=0.1, **cell):
+    return [
+        row(m, error, epsilon=e, **cell) for e, m in ((1.0, far), (2.5, near_), (math.inf, best))
+    ]
+
+
+def closer(*curves):
+    rows = [r for i, curve in enumerate(curves) for r in levels(*curve, num_items=i)]
+    return verdicts.closer(table(*rows), curves=ONE, calibration="published")
+
+
+def test_closer_to_no_privacy_by_more_than_the_slack():
+    just = 3 * math.sqrt(6) * 0.1  # |far - near| - |near - best| has variance (1 + 4 + 1) SE²
+    assert closer((3.0, 1.0, 1.0 - 2.0 + 1.01 * just)).holds is True
+    assert closer((3.0, 1.0, 1.0 - 2.0 + 0.99 * just)).holds is None
+    assert closer((3.0, 1.0, 1.0 - 2.0 - 0.99 * just)).holds is None
+    assert closer((3.0, 1.0, 1.0 - 2.0 - 1.01 * just)).holds is False
+    assert closer((3.0, 1.0, 0.5)).evidence.endswith("20% remains at ε = 2.5 (median)")
+
+
+def test_three_quarters_of_the_cells():
+    yes, no, tie = (3.0, 1.0, 0.9), (3.0, 2.9, 0.0), (3.0, 2.0, 1.0)
+    assert closer(yes, yes, yes, no).holds is True
+    assert closer(yes, yes, tie, tie).holds is None
+    assert closer(yes, yes, tie, no).holds is None
+    assert closer(yes, yes, no, no).holds is False
+    assert closer(tie).holds is None
+    assert closer((1.0, 1.0, 1.0)).holds is None
+
+
+def test_all_three_levels_are_needed():
+    rows = levels(3.0, 1.0, 0.9)
+    for left_out in rows:
+        some = table(*(r for r in rows if r is not left_out))
+        found = verdicts.closer(some, curves=ONE, calibration="published")
+        assert found.holds is None
+        assert "no cell has ε = 1, 2.5 and ∞" in found.evidence
+
+
+# --- near (Figure 8) -----------------------------------------------------------------------------
+
+
+def rank_rows(*means, error=0.01, epsilon=10.0, **cell):
+    cell = {"data": "d", "ties": "half", "num_items": 4, **cell}
+    return [
+        row(m, error, "mean_rank_difference", estimator, epsilon=epsilon, **cell)
+        for m, estimator in zip(means, ("mle", "counts"))
+    ]
+
+
+def test_near_holds_if_all_lie_below_a_quarter_of_a_random_ranking():
+    limit = random_difference(4) / 4
+    ask = lambda *rows: near(table(*rows), calibration="published")  # noqa: E731
+    assert ask(*rank_rows(limit - 0.031, limit - 0.2)).holds is True
+    assert ask(*rank_rows(limit - 0.029, limit - 0.2)).holds is None
+    assert ask(*rank_rows(limit + 0.029, limit - 0.2)).holds is None
+    assert ask(*rank_rows(limit - 0.2, limit + 0.031)).holds is False
+    assert ask(*rank_rows(0.1, 0.1, error=math.nan)).holds is None
+    assert ask().holds is None
+    # Neither smaller ε, nor dropped ties, nor the difference of the two count.
+    worse = rank_rows(9.0, 9.0, epsilon=8.0) + rank_rows(9.0, 9.0, ties="dropped")
+    worse.append({**rank_rows(9.0)[0], "estimator": "mle minus counts"})
+    found = ask(*rank_rows(0.1, 0.05), *worse)
+    assert found.holds is True
+    assert "d mle 0.100 ± 0.010 (8%); d counts 0.050 ± 0.010 (4%)" in found.evidence
+
+
+# --- claims --------------------------------------------------------------------------------------
+
+
+def test_a_claim_needs_thirty_replicates():
+    claim = verdicts.claim("so it is", lambda found, answer: Verdict(answer, "seen"), answer=True)
+    rows = [row(1.0), row(2.0)]
+    assert claim.text == "so it is"
+    assert claim.check(table(*rows)) == Verdict(True, "seen")
+    rows[1]["replicates"] = 30
+    assert claim.check(table(*rows)).holds is True
+    rows[1]["replicates"] = 29
+    found = claim.check(table(*rows))
+    assert found.holds is None
+    assert found.evidence == "replicates: 29, but a verdict needs 30. seen"
+
+
+def test_sets_of_claims_cover_every_calibration():
+    texts = [claim.text for claim in verdicts.trends("grow", "num_items", 1)]
+    assert texts == [f"all errors grow ({c})" for c in ("published", "tight replace", "tight flip")]
+    texts = " ".join(claim.text for claim in verdicts.counts_against_mle("L/ε", "4L/ε", "2L/ε"))
+    for noise in ("MLE 8L/ε, counts L/ε", "MLE 4L/ε, counts 2L/ε", "both 2L/ε"):
+        assert noise in texts
+    assert len(verdicts.closeness()) == 3
