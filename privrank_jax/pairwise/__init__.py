@@ -34,6 +34,7 @@ from privrank_jax.pairwise.rates import (
     user_rate,
 )
 from privrank_jax.pairwise.score_attack import score_attack, score_attack_bound
+from privrank_jax.pairwise.selection import LinkSelection, select_link
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
     standard_errors,
@@ -47,6 +48,7 @@ __all__ = [
     "DebiasedSums",
     "FitDiagnostics",
     "Intervals",
+    "LinkSelection",
     "MixedDiagnostics",
     "MixedEffects",
     "PerturbedFit",
@@ -80,6 +82,7 @@ __all__ = [
     "score_attack_bound",
     "scores_from_sums",
     "scores_from_totals",
+    "select_link",
     "smallest_curvature",
     "standard_errors",
     "theorem_conditions",

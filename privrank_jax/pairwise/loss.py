@@ -12,8 +12,8 @@ whose mean over the flip is the loss with the true label, for every s, and so it
 cancels for small ε nor overflows for large.
 
 **Variance over the flip**: s²/(4 sinh²(ε/2)) of the loss and 1/(4 sinh²(ε/2)) of its derivative in s, whatever the
-label. With personal ε, weight the examples by about tanh²(ε/2) (as the adaptive weights of Xu and others do); the
-weighted loss is unbiased for the equally weighted loss of the true labels.
+label. With personal ε, weight the examples by :func:`~privrank_jax.privacy.report_information`, tanh²(ε/2), as the
+adaptive weights of Xu and others do; the weighted loss is unbiased for the equally weighted loss of the true labels.
 
 **Unbounded below**: for t → ∞ the loss tends to -∞. A model flexible enough to fit every report on its own drives it
 there; small models, early stopping, or :func:`clipped_preference_loss` do not.
@@ -34,9 +34,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from privrank_jax._validate import check_epsilon, check_positive, is_traced
+from privrank_jax._validate import check_epsilon, check_positive
+from privrank_jax.privacy.local import check_bits, flip_probability
 
 Array = jax.Array
 
@@ -44,7 +44,7 @@ CLIP = 4.0
 
 
 def label_smoothing(epsilon: Any) -> Array:
-    """Flip probability 1/(1 + e^ε) of randomised response, under the name that users of TRL know.
+    """``flip_probability(epsilon)``, 1/(1 + e^ε), under the name that users of TRL know.
 
     Pass it as ``DPOConfig(loss_type="robust", label_smoothing=...)`` to train with TRL on labels
     privatised at ε. With ``loss_type="sigmoid"`` the same number means another loss, which is biased
@@ -62,8 +62,7 @@ def label_smoothing(epsilon: Any) -> Array:
     >>> round(float(label_smoothing(1.0)), 4)
     0.2689
     """
-    check_epsilon(epsilon)
-    return jax.nn.sigmoid(-_as_float(epsilon))
+    return flip_probability(epsilon)
 
 
 def preference_loss(score_difference: Any, reports: Any, epsilon: Any) -> Array:
@@ -81,7 +80,7 @@ def preference_loss(score_difference: Any, reports: Any, epsilon: Any) -> Array:
             randomisation: the plain logistic loss.
 
     Returns:
-        The loss of each example, broadcast shape. Average them, or weight them by tanh²(ε/2).
+        The loss of each example, broadcast shape. Average them, weighted by tanh²(ε/2) if ε varies.
 
     Raises:
         ValueError: ε not positive, reports other than 0 and 1 (not checked when traced).
@@ -136,8 +135,7 @@ def clipped_preference_loss(
 def _toward_report(score_difference: Any, reports: Any, epsilon: Any) -> tuple[Array, Array]:
     """t = (2ỹ - 1)s and 1/(e^ε - 1), in the dtype of s."""
     check_epsilon(epsilon)
-    if not is_traced(reports) and not np.all(np.isin(np.asarray(reports), (0, 1))):
-        raise ValueError("reports must be 0 or 1; leave missing ones out, or give them weight 0.")
+    check_bits("reports", reports)
     difference = _as_float(score_difference)
     sign = 2 * jnp.asarray(reports).astype(difference.dtype) - 1
     epsilon = jnp.asarray(epsilon).astype(difference.dtype)
