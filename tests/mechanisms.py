@@ -10,8 +10,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from privrank_jax import pairwise
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import pairwise, privacy
 from privrank_jax.estimate import Estimate
+
+USERS = 30  # who compare every pair once, in the win counts that the suite runs on
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +29,7 @@ class Mechanism:
         function: the public function behind it.
         scores: whether the value is a score per item (else: indices of the chosen items).
         reference: for scores, what the value tends to as ε → ∞.
+        trust: that its guarantee asks for.
     """
 
     name: str
@@ -31,6 +37,7 @@ class Mechanism:
     function: str
     scores: bool = True
     reference: Callable[[Any], Any] | None = None
+    trust: str = "central"
 
 
 def _totals(wins: Any) -> Any:
@@ -50,6 +57,23 @@ def _row(
     return Mechanism(name, run, function.__name__, scores, reference)
 
 
+def _local(
+    name: str, randomise: Any, estimator: Any, reference: Any = None, **bound: Any
+) -> Mechanism:
+    """Users whose answers have the given win counts report them by ``randomise``."""
+
+    def run(key: Any, wins: Any, epsilon: Any) -> Estimate:
+        counts = wins.matrix[np.triu_indices(wins.num_items, 1)]
+        bits = jnp.arange(USERS)[:, None] < counts
+        reports = randomise(key, bits, epsilon)
+        personal = jnp.full(USERS, epsilon, wins.matrix.dtype)
+        if jnp.issubdtype(reports.dtype, jnp.floating):
+            reports = reports.astype(personal.dtype)
+        return estimator(reports, jnp.ones(bits.shape, bool), personal, **bound)
+
+    return Mechanism(name, run, randomise.__name__, reference=reference, trust="local")
+
+
 MECHANISMS = (
     _row("perturbed MLE", pairwise.perturbed_mle, gamma=0.7, reference=_ridge_fit),
     _row("perturbed MLE, users", pairwise.perturbed_mle, unit="user", comparisons_per_user=4),
@@ -64,4 +88,8 @@ MECHANISMS = (
     _row("one-shot, approximate", pairwise.one_shot_top_k, 2, delta=0.01, scores=False),
     _row("peeling", pairwise.peeling_top_k, 2, scores=False),
     _row("permute and flip", pairwise.permute_and_flip_top_k, 2, scores=False),
+    _local("debiased RR", privacy.randomized_response, pairwise.debiased_rr, _ridge_fit, ridge_constant=0.35),
+    _local("counted reports", privacy.randomized_response, pairwise.report_counts, _totals),
+    _local("Laplace reports", privacy.laplace_reports, pairwise.debiased_rr, _ridge_fit,
+           mechanism="laplace", weighted=False, ridge_constant=0.35),
 )  # fmt: skip

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import pairwise, rankings
+from privrank_jax import pairwise, privacy, rankings
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Guarantee
@@ -30,7 +30,8 @@ def _wins(seed: int = 0, dtype: type = np.float64) -> WinCounts:
 def test_every_private_function_has_a_row() -> None:
     private = {
         name
-        for name, function in vars(pairwise).items()
+        for module in (pairwise, privacy)
+        for name, function in vars(module).items()
         if inspect.isfunction(function)
         and list(inspect.signature(function).parameters)[:1] == ["key"]
         and "epsilon" in inspect.signature(function).parameters
@@ -46,7 +47,7 @@ def test_contract(mechanism: Mechanism, key: jax.Array) -> None:
     assert isinstance(estimate, Estimate)
     assert isinstance(estimate.guarantee, Guarantee)
     assert float(estimate.guarantee.epsilon) == 0.5
-    assert estimate.guarantee.trust == "central"
+    assert estimate.guarantee.trust == mechanism.trust
     assert "Differentially private" in estimate.guarantee.in_words()
     again = mechanism.run(key, wins, 0.5).value
     np.testing.assert_array_equal(estimate.value, again)
