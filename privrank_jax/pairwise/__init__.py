@@ -42,12 +42,21 @@ from privrank_jax.pairwise.standard_errors import (
     uniform_design,
 )
 from privrank_jax.pairwise.top_k import peeling_top_k, permute_and_flip_top_k
+from privrank_jax.pairwise.transitivity import (
+    Intransitivity,
+    IntransitivityShares,
+    intransitivity,
+    intransitivity_shares,
+    wins_by_user,
+)
 
 __all__ = [
     "DebiasedFit",
     "DebiasedSums",
     "FitDiagnostics",
     "Intervals",
+    "Intransitivity",
+    "IntransitivityShares",
     "LinkSelection",
     "MixedDiagnostics",
     "MixedEffects",
@@ -62,6 +71,8 @@ __all__ = [
     "edge_lower_bound",
     "edge_rate",
     "interval_estimates",
+    "intransitivity",
+    "intransitivity_shares",
     "label_smoothing",
     "max_cut",
     "minimise",
@@ -92,4 +103,5 @@ __all__ = [
     "totals_standard_errors",
     "uniform_design",
     "user_rate",
+    "wins_by_user",
 ]

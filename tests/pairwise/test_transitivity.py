@@ -1,0 +1,106 @@
+"""Circular triads and conflicts: against enumeration, against Kendall's formula, and on the car data."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax.pairwise.transitivity import (
+    intransitivity,
+    intransitivity_shares,
+    wins_by_user,
+)
+from tests import reference_extensions as twin
+
+
+def tournaments(seed, users, items, share=1.0, repeats=1):
+    """Random win counts; with ``share`` < 1 some pairs are missing, with repeats some are split."""
+    random = np.random.default_rng(seed)
+    wins = np.zeros((users, items, items))
+    for i, j in zip(*np.triu_indices(items, 1)):
+        times = repeats * (random.uniform(size=users) < share)
+        chosen = random.binomial(times, 0.5)
+        wins[:, i, j], wins[:, j, i] = chosen, times - chosen
+    return wins
+
+
+@pytest.mark.parametrize(("items", "share", "repeats"), [(6, 1.0, 1), (7, 0.7, 2), (7, 0.35, 1)])
+def test_it_is_what_enumeration_finds(items, share, repeats):
+    wins = tournaments(items, 40, items, share, repeats)
+    found = jax.vmap(intransitivity)(wins)
+    each = [twin.intransitivity(user.tolist()) for user in wins]
+    for name in each[0]:
+        np.testing.assert_allclose(getattr(found, name), [one[name] for one in each], rtol=1e-6)
+    triads, cycles = np.asarray(found.circular_triads), np.asarray(found.intransitive)
+    assert 0 < np.sum(cycles) <= 40
+    if share < 0.5:
+        assert np.any(cycles & (triads == 0))  # longer cycles without a circular triad
+
+
+@pytest.mark.parametrize("items", [3, 8, 9])
+def test_kendalls_formula_from_the_counts_alone(items):
+    wins = tournaments(1, 30, items)
+    found = jax.vmap(intransitivity)(wins)
+    counts = wins.sum(2)
+    from_counts = items * (items - 1) * (items - 2) / 6 - (counts * (counts - 1) / 2).sum(1)
+    np.testing.assert_array_equal(found.circular_triads, from_counts)
+    assert np.all((np.asarray(found.consistence) >= 0) & (np.asarray(found.consistence) <= 1))
+    np.testing.assert_array_equal(found.intransitive, found.tied_counts)
+
+
+def test_extremes():
+    order = np.triu(np.ones((6, 6)), 1)
+    best = intransitivity(order)
+    assert (float(best.consistence), bool(best.intransitive)) == (1.0, False)
+    assert float(best.conflicts) == float(best.level) == 0
+    # i beats the next two of five on a circle: as many circular triads as five items allow.
+    regular = np.array([[(j - i) % 5 in (1, 2) for j in range(5)] for i in range(5)])
+    worst = intransitivity(regular)
+    assert (int(worst.circular_triads), float(worst.consistence)) == (5, 0.0)
+    assert (float(worst.conflicts), float(worst.level)) == (0, 10)
+
+
+def test_masked_items_count_for_nothing():
+    wins = tournaments(3, 1, 5)[0]
+    padded = np.ones((7, 7))
+    padded[:5, :5] = wins
+    found = intransitivity(padded, np.arange(7) < 5)
+    for name, value in twin.intransitivity(wins.tolist()).items():
+        assert float(getattr(found, name)) == pytest.approx(float(value), rel=1e-6), name
+
+
+def test_the_car_data(data_folder):
+    """Printed: 42 of 60 users intransitive, 6.98% of the comparisons. Ties of the counts explain both."""
+    from privrank_jax.datasets import load
+
+    table = load("cars", data_folder)
+    wins = wins_by_user(table.comparisons(), table.num_users)
+    assert float(wins.sum()) == len(table) == 2675
+    shares = intransitivity_shares(wins)
+    assert int(shares.users) == 60
+    assert round(60 * float(shares.tied_counts)) == 42
+    assert round(60 * float(shares.intransitive)) == 39
+    each = jax.vmap(intransitivity)(wins)
+    lacking = np.isnan(each.consistence)
+    assert np.all(lacking[np.asarray(each.tied_counts & ~each.intransitive)])
+    assert float(shares.conflicts) == pytest.approx(101 / 2675)
+    assert float(shares.level) == pytest.approx(149 / 2675)
+    assert float(shares.conflicts) < 0.0698 < float(shares.conflicts + shares.level)
+    assert float(shares.conflicts + shares.level / 2) == pytest.approx(0.0656, abs=5e-5)
+    complete = np.asarray(each.consistence)[~lacking]
+    assert float(shares.consistence) == pytest.approx(np.mean(complete), rel=1e-6)
+    assert 0.8 < float(shares.consistence) < 1
+
+
+def test_users_without_comparisons_are_ignored_and_ties_count_half():
+    wins = tournaments(5, 10, 5)
+    padded = np.concatenate([wins, np.zeros((3, 5, 5))])
+    jax.tree.map(
+        np.testing.assert_array_equal, intransitivity_shares(padded), intransitivity_shares(wins)
+    )
+    tie = intransitivity([[0, 0.5, 1], [0.5, 0, 1], [0, 0, 0]])
+    assert (int(tie.decided_triads), float(tie.comparisons)) == (0, 3)
+    assert float(tie.level) == 1
+    with pytest.raises(ValueError, match="square"):
+        intransitivity(np.ones((2, 3)))
