@@ -60,6 +60,15 @@ def check_delta(delta: Any, *, positive: bool = False) -> None:
         raise ValueError(f"delta must be {wanted}, got {delta!r}. A common choice is 1/n**2.")
 
 
+def check_level(level: Any) -> None:
+    """Raise ``ValueError`` unless every entry of a confidence ``level`` lies in (0, 1)."""
+    if is_traced(level):
+        return
+    array = np.asarray(level)
+    if not np.issubdtype(array.dtype, np.number) or not np.all((array > 0) & (array < 1)):
+        raise ValueError(f"level must lie between 0 and 1, got {level!r}; 0.95 is usual.")
+
+
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``choices``."""
     if value not in choices:

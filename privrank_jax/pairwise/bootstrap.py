@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from privrank_jax._validate import check_level
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
@@ -34,7 +36,8 @@ def parametric_bootstrap(
         theta: ``(m,)`` released scores, or the ``centre`` of :func:`standard_errors`, which are less biased.
         comparisons: ``(m, m)`` public comparison counts, rounded to whole numbers.
         refit: ``(key, WinCounts) -> Estimate`` (or ``(m,)`` array), the mechanism with its original noise, for
-            example ``lambda key, wins: perturbed_mle(key, wins, epsilon=1.0)``.
+            example ``lambda key, wins: perturbed_mle(key, wins, epsilon=1.0)``. The program is compiled per
+            function: pass the same object again where it serves again.
         replicates: B, how many.
         link: the model that outcomes are drawn from.
         mask: ``(m,)`` bool, real items.
@@ -44,19 +47,39 @@ def parametric_bootstrap(
         ``(B, m)`` estimates θ*, for :func:`bootstrap_intervals`.
 
     Raises:
-        ValueError: shapes differ, unknown link, ``replicates`` < 1.
+        ValueError: shapes differ, scores not finite, counts negative, unknown link, ``replicates`` < 1.
+
+    >>> fit = lambda key, wins: wins.totals  # a mechanism without noise
+    >>> draws = parametric_bootstrap(jax.random.key(0), [1.0, -1.0], [[0, 10], [10, 0]], fit, 50)
+    >>> draws.shape, draws.sum(-1).min().item()
+    ((50, 2), 10.0)
     """
     if replicates < 1:
         raise ValueError(f"replicates must be at least 1, got {replicates}; 1000 is usual.")
     link = get_link(link)
     theta, comparisons, real = as_design(theta, comparisons, mask)
+    masked = None if mask is None else real
+    return _simulate(key, theta, comparisons, masked, refit, replicates, link, batch_size)
+
+
+@functools.partial(jax.jit, static_argnames=("refit", "replicates", "link", "batch_size"))
+def _simulate(
+    key: Array,
+    theta: Array,
+    comparisons: Array,
+    mask: Array | None,
+    refit: Callable[[Array, WinCounts], Any],
+    replicates: int,
+    link: Link,
+    batch_size: int,
+) -> Array:
     chance = link.cdf(theta[:, None] - theta[None, :])
     upper = jnp.triu(jnp.round(comparisons), 1)
 
     def replicate(key: Array) -> Array:
         outcomes, noise = jax.random.split(key)
         won = jax.random.binomial(outcomes, upper, chance, dtype=theta.dtype)
-        again = refit(noise, WinCounts(won + (upper - won).T, None if mask is None else real))
+        again = refit(noise, WinCounts(won + (upper - won).T, mask))
         return again.value if isinstance(again, Estimate) else again
 
     return jax.lax.map(replicate, jax.random.split(key, replicates), batch_size=batch_size)
@@ -71,13 +94,26 @@ def bootstrap_intervals(
         value: ``(m,)`` released scores.
         theta: ``(m,)`` scores that the draws were simulated under.
         draws: ``(B, m)`` from :func:`parametric_bootstrap`.
-        level: confidence.
+        level: confidence in (0, 1), may be traced.
 
     Returns:
         (low, high), each ``(m,)``. Intervals for ranks come from :func:`rank_intervals`: percentiles of
         simulated ranks do not cover near ties.
+
+    Raises:
+        ValueError: ``level`` outside (0, 1), shapes differ.
+
+    >>> low, high = bootstrap_intervals([2.0], [1.0], jnp.array([[0.0], [1.0], [3.0]]), 0.5)
+    >>> low.item(), high.item()  # errors have quartiles -0.5 and 1
+    (1.0, 2.5)
     """
+    check_level(level)
+    value, theta = jnp.asarray(value), jnp.asarray(theta)
+    if not value.shape == theta.shape == draws.shape[1:]:
+        raise ValueError(
+            f"values {value.shape}, scores {theta.shape} and draws {draws.shape} must have shapes (m,), (m,) "
+            "and (B, m)."
+        )
     tail = (1 - level) / 2
-    errors = draws - jnp.asarray(theta)
-    high, low = jnp.quantile(errors, jnp.asarray([tail, 1 - tail]), axis=0)
-    return jnp.asarray(value) - low, jnp.asarray(value) - high
+    least, most = jnp.quantile(draws - theta, jnp.asarray([tail, 1 - tail]), axis=0)
+    return value - most, value - least

@@ -18,9 +18,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from privrank_jax._validate import check_choice, is_traced
+from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, normal
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
@@ -74,7 +73,7 @@ def confidence_intervals(
     Raises:
         ValueError: ``level`` outside (0, 1).
     """
-    _check_level(level)
+    check_level(level)
     return _confidence_intervals(uncertainty, level, simultaneous)
 
 
@@ -106,7 +105,7 @@ def rank_intervals(
     Raises:
         ValueError: ``level`` outside (0, 1).
     """
-    _check_level(level)
+    check_level(level)
     return _rank_intervals(uncertainty, level, simultaneous)
 
 
@@ -179,11 +178,6 @@ def interval_estimates(
         jnp.minimum(best, ranks),
         jnp.maximum(worst, ranks),
     )
-
-
-def _check_level(level: Any) -> None:
-    if not is_traced(level) and not np.all((np.asarray(level) > 0) & (np.asarray(level) < 1)):
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}; 0.95 is usual.")
 
 
 def _fourth_moments(influence: Array) -> Array:

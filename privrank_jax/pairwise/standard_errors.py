@@ -25,9 +25,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from privrank_jax._linalg import solve_positive_definite
-from privrank_jax._validate import check_choice, check_nonnegative
+from privrank_jax._validate import check_choice, check_nonnegative, is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import component_labels
@@ -101,7 +102,8 @@ def standard_errors(
         their differences: standard errors are infinite, and only ranks within components are bounded.
 
     Raises:
-        ValueError: shapes differ, negative scale or ridge, unknown names.
+        ValueError: shapes differ, scores not finite, counts negative or not symmetric, negative scale or
+            ridge, unknown names.
 
     >>> design = [[0, 100], [100, 0]]
     >>> errors = standard_errors([0.0, 0.0], design)
@@ -135,7 +137,7 @@ def totals_standard_errors(
         mask: ``(m,)`` bool, real items.
 
     Raises:
-        ValueError: shapes differ, negative scale, unknown noise.
+        ValueError: as :func:`standard_errors`.
 
     >>> errors = totals_standard_errors([90.0, 10.0], [[0, 100], [100, 0]], noise_scale=2.0)
     >>> round(float(errors.standard_errors[0]) ** 2, 3)  # 100/4 + 2·2²
@@ -175,7 +177,8 @@ def as_design(value: Any, comparisons: Any, mask: Any) -> tuple[Array, Array, Ar
     """Values ``(m,)``, comparison counts ``(m, m)`` of real items, mask ``(m,)``, of one dtype.
 
     Raises:
-        ValueError: the shapes differ.
+        ValueError: the shapes differ, a real item's value is not finite, counts are negative, not finite or
+            not symmetric.
     """
     value = jnp.asarray(value)
     if not jnp.issubdtype(value.dtype, jnp.floating):
@@ -187,7 +190,27 @@ def as_design(value: Any, comparisons: Any, mask: Any) -> tuple[Array, Array, Ar
             "(m, m); use jax.vmap for a batch."
         )
     mask = jnp.ones(value.shape, bool) if mask is None else jnp.asarray(mask)
-    return value, jnp.where(mask[:, None] & mask[None, :], comparisons, 0.0), mask
+    if mask.shape != value.shape or mask.dtype != bool:
+        raise ValueError(
+            f"mask must be bool of shape {value.shape}, got {mask.dtype} of shape {mask.shape}."
+        )
+    _check_content(value, comparisons, mask)
+    real = mask[:, None] & mask[None, :] & ~jnp.eye(value.shape[0], dtype=bool)
+    return value, jnp.where(real, comparisons, 0.0), mask
+
+
+def _check_content(value: Array, comparisons: Array, mask: Array) -> None:
+    if is_traced(mask):
+        return
+    real = np.asarray(mask)
+    if not is_traced(value) and not np.all(np.isfinite(np.asarray(value)[real])):
+        raise ValueError("scores and totals must be finite; did the fit converge?")
+    if not is_traced(comparisons):
+        counts = np.asarray(comparisons)[np.ix_(real, real)]
+        if not np.all(np.isfinite(counts) & (counts >= 0)) or not np.allclose(counts, counts.T):
+            raise ValueError(
+                "comparison counts must be finite, at least 0 and symmetric: M[i, j] = how often i and j met."
+            )
 
 
 @functools.partial(jax.jit, static_argnames=("link", "noise", "target"))

@@ -117,6 +117,12 @@ def test_far_scores_are_found(dtype, slack):
     assert int(found.diagnostics.code) in (CONVERGED, STALLED)
 
 
+def test_counts_beyond_float32_are_fitted_in_float64_alone():
+    found = mle(dense(counts(2) * 1e40))
+    np.testing.assert_allclose(found.value, mle(dense(counts(2))).value, atol=1e-8)
+    assert int(found.diagnostics.code) == CONVERGED
+
+
 def test_ties_are_half_a_win_for_both():
     winners, losers = rows_of(counts(3, 6))
     tied = np.random.default_rng(3).random(winners.size) < 0.4

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.links import get_link
+from privrank_jax.pairwise import (
+    mle,
+    scores_from_totals,
+    standard_errors,
+    totals_standard_errors,
+    uniform_design,
+)
+from privrank_jax.pairwise.likelihood import dense_objective
+from privrank_jax.pairwise.standard_errors import _score_errors, _totals_errors
+from tests import reference
+
+LINKS = ("logistic", "normal", "laplace")
+SIZE = 5
+THETA = np.array([1.1, 0.4, 0.1, -0.5, -1.1])
+
+
+def design(seed=0, size=SIZE, most=200):
+    met = np.triu(np.random.default_rng(seed).integers(20, most, (size, size)), 1)
+    return (met + met.T).astype(float)
+
+
+def centred(size=SIZE):
+    return np.eye(size) - 1 / size
+
+
+# --- scores: the formulas ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("noise", "variance"), [("laplace", 2 * 3.0**2), ("gaussian", 3.0**2)])
+@pytest.mark.parametrize("target", ["truth", "penalised"])
+@pytest.mark.parametrize("link", LINKS)
+def test_covariance_is_the_sandwich(link, target, noise, variance):
+    comparisons = design()
+    for gamma in (0.0, 12.0):
+        found = standard_errors(
+            THETA, comparisons, noise_scale=3.0, gamma=gamma, link=link, noise=noise, target=target
+        )
+        information = reference.fisher_information(link, THETA, comparisons)
+        bend = gamma if target == "penalised" else 0.0
+        wanted = reference.sandwich(information, bend, variance)
+        np.testing.assert_allclose(found.covariance, wanted, rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(found.standard_errors, np.sqrt(np.diag(wanted)), rtol=1e-8)
+        inverse = np.linalg.pinv(information + bend * centred(), rcond=1e-12)
+        np.testing.assert_allclose(found.influence, inverse, rtol=1e-8, atol=1e-12)
+        shift = gamma * inverse @ THETA if target == "truth" else 0.0
+        np.testing.assert_allclose(found.centre, THETA + shift, rtol=1e-8)
+        assert np.all(found.linked)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_without_privacy_it_is_the_inverse_information_of_the_mle(link):
+    """At counts equal to their expectation, observed and expected information agree for every link."""
+    comparisons = design(1)
+    chance = np.asarray(get_link(link).cdf(THETA[:, None] - THETA[None, :]))
+    wins = WinCounts(jnp.asarray(comparisons * chance))
+    fitted = mle(wins, link).value
+    np.testing.assert_allclose(fitted, THETA, atol=1e-8)
+    objective = dense_objective(wins, get_link(link))
+    observed = centred() @ np.asarray(objective.hessian(fitted) * objective.scale) @ centred()
+    found = standard_errors(fitted, comparisons, link=link)
+    np.testing.assert_allclose(found.covariance, np.linalg.pinv(observed, rcond=1e-9), atol=1e-9)
+
+
+def test_influence_is_the_derivative_of_the_release_by_its_noise():
+    comparisons, gamma = design(2), 9.0
+    chance = 1 / (1 + np.exp(THETA[None, :] - THETA[:, None]))
+    totals = (comparisons * chance).sum(1)
+
+    def release(totals):
+        return scores_from_totals(totals, comparisons, gamma).value
+
+    slope = jax.jacobian(release)(jnp.asarray(totals))
+    found = standard_errors(release(totals), comparisons, gamma=gamma, target="penalised")
+    np.testing.assert_allclose(slope, found.influence, rtol=1e-7, atol=1e-11)
+
+
+def test_the_centre_undoes_the_pull_of_the_ridge_to_first_order():
+    comparisons = design(3)
+    chance = 1 / (1 + np.exp(THETA[None, :] - THETA[:, None]))
+    totals, left = (comparisons * chance).sum(1), []
+    for gamma in (1.0, 2.0):
+        pulled = scores_from_totals(totals, comparisons, gamma).value
+        found = standard_errors(pulled, comparisons, gamma=gamma)
+        left.append(np.abs(np.asarray(found.centre) - THETA).max())
+        assert left[-1] < 0.1 * np.abs(pulled - THETA).max()
+    assert 3.5 < left[1] / left[0] < 4.5  # second order: twice the ridge, four times the bias
+
+
+def test_shifts_of_the_scores_do_not_matter():
+    for target in ("truth", "penalised"):
+        settings = {"noise_scale": 2.0, "gamma": 5.0, "target": target}
+        one = standard_errors(THETA, design(), **settings)
+        other = standard_errors(THETA + 7.0, design(), **settings)
+        np.testing.assert_allclose(one.centre, other.centre, atol=1e-9)
+        np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-12)
+
+
+# --- scores: several components, masks -----------------------------------------------------------
+
+
+def test_items_that_never_meet_even_indirectly_have_infinite_errors():
+    comparisons, parts = design(4), (np.arange(2), np.arange(2, SIZE))
+    comparisons[:2, 2:] = comparisons[2:, :2] = 0
+    found = standard_errors(THETA, comparisons, noise_scale=2.0)
+    assert np.all(np.isinf(found.standard_errors))
+    for part in parts:
+        inner = np.ix_(part, part)
+        alone = reference.fisher_information("logistic", THETA[part], comparisons[inner])
+        wanted = reference.sandwich(alone, 0.0, 8.0)
+        np.testing.assert_allclose(np.asarray(found.covariance)[inner], wanted, rtol=1e-8)
+    linked = np.zeros((SIZE, SIZE), bool)
+    linked[:2, :2] = linked[2:, 2:] = True
+    np.testing.assert_array_equal(found.linked, linked)
+
+
+@pytest.mark.parametrize("estimate", ["scores", "totals"])
+def test_masked_items_do_not_count(estimate):
+    run = standard_errors if estimate == "scores" else totals_standard_errors
+    keep, comparisons = np.array([0, 2, 4]), design(5)
+    mask, inner = np.isin(np.arange(SIZE), keep), np.ix_(keep, keep)
+    values = np.where(mask, THETA, np.nan)  # what stands at masked items must not matter
+    found = run(
+        values, np.where(np.outer(mask, mask), comparisons, 77.0), noise_scale=1.5, mask=mask
+    )
+    alone = run(THETA[keep], comparisons[inner], noise_scale=1.5)
+    np.testing.assert_allclose(np.asarray(found.covariance)[inner], alone.covariance, rtol=1e-8)
+    np.testing.assert_allclose(found.standard_errors[mask], alone.standard_errors, rtol=1e-8)
+    np.testing.assert_allclose(found.centre[mask], alone.centre, rtol=1e-8)
+    np.testing.assert_array_equal(found.standard_errors[~mask], 0.0)
+    np.testing.assert_array_equal(found.linked, np.outer(mask, mask))
+
+
+# --- totals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("noise", "variance"), [("laplace", 18.0), ("gaussian", 9.0)])
+def test_totals_errors_bound_the_covariance_of_the_totals(noise, variance):
+    comparisons = design(6)
+    totals = np.arange(5.0)
+    found = totals_standard_errors(totals, comparisons, noise_scale=3.0, noise=noise)
+    np.testing.assert_array_equal(found.centre, totals)
+
+    def exact(theta):
+        chance = 1 / (1 + np.exp(theta[None, :] - theta[:, None]))
+        spread = comparisons * chance * (1 - chance)
+        return np.diag(spread.sum(1)) - spread + variance * np.eye(SIZE)
+
+    np.testing.assert_allclose(found.covariance, exact(np.zeros(SIZE)), rtol=1e-12)
+    for scale in (0.3, 2.0):
+        gap = np.asarray(found.covariance) - exact(scale * THETA)
+        assert np.linalg.eigvalsh(gap)[0] > -1e-9
+        assert np.linalg.eigvalsh(gap)[-1] > 1
+
+
+def test_uniform_design_spreads_the_comparisons():
+    np.testing.assert_allclose(uniform_design(30, 4), 5.0 * (1 - np.eye(4)))
+    mask = np.array([True, False, True, True])
+    masked = np.asarray(uniform_design(30, 4, mask))
+    np.testing.assert_allclose(masked, 10.0 * (1 - np.eye(4)) * np.outer(mask, mask))
+    assert np.asarray(uniform_design(30, 1)).tolist() == [[0.0]]
+
+
+# --- batches, dtypes, compilations, refusals -----------------------------------------------------
+
+
+def test_vmap_is_the_loop_and_sweeps_compile_nothing():
+    thetas, designs = jnp.stack([THETA, -2 * THETA, 0 * THETA]), jnp.stack([*map(design, range(3))])
+    scales, gammas = jnp.array([0.0, 1.0, 9.0]), jnp.array([0.0, 5.0, 50.0])
+
+    def one(run, *at):
+        theta, comparisons, scale, gamma = at
+        ridge = {"gamma": gamma} if run is standard_errors else {}
+        return run(theta, comparisons, noise_scale=scale, **ridge)
+
+    for run, program in (
+        (standard_errors, _score_errors),
+        (totals_standard_errors, _totals_errors),
+    ):
+        batch = jax.vmap(functools.partial(one, run))(thetas, designs, scales, gammas)
+        one(run, THETA, design(), 1.0, 1.0)
+        before = program._cache_size()
+        for place in range(3):
+            at = (np.asarray(x)[place] for x in (thetas, designs))
+            alone = one(run, *at, float(scales[place]), float(gammas[place]))
+            np.testing.assert_allclose(batch.covariance[place], alone.covariance, rtol=1e-9)
+            np.testing.assert_allclose(batch.centre[place], alone.centre, atol=1e-12)
+        assert program._cache_size() == before
+
+
+def test_float32_stays_float32():
+    double = standard_errors(THETA, design(), noise_scale=2.0, gamma=3.0)
+    single = standard_errors(THETA.astype(np.float32), design(), noise_scale=2.0, gamma=3.0)
+    assert single.covariance.dtype == single.standard_errors.dtype == np.float32
+    np.testing.assert_allclose(single.standard_errors, double.standard_errors, rtol=1e-4)
+    whole = totals_standard_errors([3, 2, 1], 2 * (1 - np.eye(3)))  # integers become floats
+    assert whole.centre.dtype == np.float64
+
+
+ASYMMETRIC = np.array([[0, 9.0], [3, 0]])
+
+
+@pytest.mark.parametrize("run", [standard_errors, totals_standard_errors])
+@pytest.mark.parametrize(
+    ("value", "comparisons", "settings", "message"),
+    [
+        (THETA, design()[:4, :4], {}, r"\(5,\) and comparison counts \(4, 4\)"),
+        (np.ones((2, 5)), design(), {}, "use jax.vmap"),
+        (THETA * np.nan, design(), {}, "finite; did the fit converge"),
+        (THETA, design() * np.nan, {}, "finite, at least 0 and symmetric"),
+        (THETA, -design(), {}, "finite, at least 0 and symmetric"),
+        (THETA[:2], ASYMMETRIC, {}, "finite, at least 0 and symmetric"),
+        (THETA, design(), {"noise_scale": -1.0}, "noise_scale must be finite and at least 0"),
+        (THETA, design(), {"noise_scale": np.inf}, "noise_scale must be finite and at least 0"),
+        (THETA, design(), {"noise": "cauchy"}, "noise must be one of"),
+        (THETA, design(), {"mask": np.ones(4, bool)}, r"mask must be bool of shape \(5,\)"),
+        (THETA, design(), {"mask": np.ones(5)}, "mask must be bool"),
+    ],
+)
+def test_bad_arguments_are_refused(run, value, comparisons, settings, message):
+    with pytest.raises(ValueError, match=message):
+        run(value, comparisons, **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"gamma": -1.0}, "gamma must be finite and at least 0"),
+        ({"link": "probit"}, "unknown link"),
+        ({"target": "moon"}, "target must be one of 'truth', 'penalised'"),
+    ],
+)
+def test_bad_settings_of_fits_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        standard_errors(THETA, design(), **settings)
