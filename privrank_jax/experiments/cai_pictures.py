@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BAND = 2.0  # standard errors
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
 _LINES = ("-", (0, (4, 2)), (0, (1, 1.5)))
 _COLUMN_TITLES = {
     "published": "published noise",
@@ -56,8 +56,10 @@ def _calibrations(
                 for row in table.rows
                 if row["metric"] in metrics and row["calibration"] == calibration.name
             ]
-            for index, colour in enumerate(colours):
-                for style, estimator in enumerate(_ESTIMATORS):
+            for style, estimator in enumerate(
+                _ESTIMATORS
+            ):  # counts last: where they coincide they show
+                for index, colour in enumerate(colours):
                     chosen = [
                         r for r in inside if r[curve] == colour and r["estimator"] == estimator
                     ]
@@ -75,16 +77,17 @@ def _calibrations(
 
 def one_shot(table: StudyResult) -> Figure:
     """Top-k error of all methods against the number of items at each ε, then against ε."""
-    private = {
-        "counts, 2/ε": (COUNTS, "published"),
-        "MLE, published 8/ε": (MLE, "published"),
-        "MLE, tight 4/ε (replace)": (MLE, "tight replace"),
-        "MLE, tight 2/ε (flip)": (MLE, "tight flip"),
-        "one-shot, published 2k/ε": ("one-shot pure", "published"),
-        "one-shot, published (ε, δ)": ("one-shot (ε, δ)", "published"),
-        "one-shot, rank centrality": ("one-shot spectral", "published"),
-        "one-shot, tight 2/ε": ("one-shot pure", "tight replace"),
-        "rank centrality, no privacy": ("rank centrality", "published"),
+    # Of each method its estimator, its calibration and the style of its line.
+    methods = {
+        "counts, 2/ε": (COUNTS, "published", 2),
+        "MLE, published 8/ε": (MLE, "published", 0),
+        "MLE, tight 4/ε (replace)": (MLE, "tight replace", 0),
+        "MLE, tight 2/ε (flip)": (MLE, "tight flip", 0),
+        "one-shot, published 2k/ε": ("one-shot pure", "published", 1),
+        "one-shot, published (ε, δ)": ("one-shot (ε, δ)", "published", 1),
+        "one-shot spectral (not private)": ("one-shot spectral", "published", 1),
+        "rank centrality, no privacy": ("rank centrality", "published", 1),
+        "one-shot, tight 2/ε": ("one-shot pure", "tight replace", 1),
     }
     against_items = [row for row in table.rows if row["study"] == "items" and row["estimator"]]
     against_epsilon = [row for row in table.rows if row["study"] == "epsilon" and row["estimator"]]
@@ -101,16 +104,20 @@ def one_shot(table: StudyResult) -> Figure:
             for row in (against_items if x == "num_items" else against_epsilon)
             if level is None or row["epsilon"] == level
         ]
-        for index, kind in enumerate(private.values()):
-            chosen = [row for row in rows if (row["estimator"], row["calibration"]) == kind]
-            draw_curve(axis, chosen, x, index, int(index >= 4))
+        for index, (estimator, calibration, style) in reversed([*enumerate(methods.values())]):
+            chosen = [
+                row
+                for row in rows
+                if (row["estimator"], row["calibration"]) == (estimator, calibration)
+            ]
+            draw_curve(axis, chosen, x, index, style)
         dress(axis, x, rows, x == "epsilon")
         axis.set_title(title, fontsize=10)
         axis.set_xlabel("items n" if x == "num_items" else "ε")
         axis.set_ylabel("top-k error")
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
-    legend(figure, "", list(private), "", [""], dashed_from=4)
+    legend(figure, "", list(methods), "", [], [style for *_, style in methods.values()])
     return figure
 
 
@@ -204,18 +211,18 @@ def legend(
     colours: Sequence[str],
     style_label: str,
     styles: Sequence[str],
-    dashed_from: int | None = None,
+    style_of_each: Sequence[int] = (),
 ) -> None:
     """One legend below the picture: colours with their markers, then line styles in black.
 
-    From entry ``dashed_from`` on, colours belong to dashed curves.
+    With ``style_of_each`` every colour has a line style of its own.
     """
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], linestyle="none", label=label)] if label else []
     for index, name in enumerate(colours):
-        look = _look(index, int(dashed_from is not None and index >= dashed_from))
-        handles.append(Line2D([], [], label=name, **look))
+        style = style_of_each[index] if style_of_each else 0
+        handles.append(Line2D([], [], label=name, **_look(index, style)))
     if len(styles) > 1:
         handles.append(Line2D([], [], linestyle="none", label=f"   {style_label}:"))
         for style, name in enumerate(styles):
@@ -225,7 +232,7 @@ def legend(
     figure.legend(
         handles=handles,
         loc="outside lower center",
-        ncols=len(handles) if dashed_from is None else 3,
+        ncols=3 if style_of_each else len(handles),
         frameon=False,
         fontsize=9,
         handlelength=3.0,

@@ -16,12 +16,15 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from privrank_jax.experiments.cai_common import (
+    BEND,
     CALIBRATIONS,
     COUNTS,
     DIFFERENCE,
+    FAR,
     L2,
     LINF,
     MLE,
+    NEAR,
     TOP,
 )
 from privrank_jax.experiments.registry import Claim, Verdict
@@ -188,7 +191,7 @@ def beaten(
     evidence = (
         f"{what} in {len(rows)} cells: better in {counts['won']}, worse in {counts['lost']} (by more than {SLACK:g} "
         f"SE), no difference beyond {NEGLIGIBLE:g} in {counts['none']}, unclear in {counts['unclear']}; mean "
-        f"difference {mean:+.4f}, largest {_point(ends[0])}, smallest {_point(ends[1])}"
+        f"difference {_signed(mean)}, largest {_point(ends[0])}, smallest {_point(ends[1])}"
     )
     out_of_reach = 2 * (counts["won"] + counts["unclear"]) < len(rows)
     if counts["lost"] or out_of_reach:
@@ -205,43 +208,45 @@ def _outcome(row: Row) -> str:
     return "none" if abs(mean) + SLACK * error < NEGLIGIBLE else "unclear"
 
 
-def closer(
-    table: StudyResult,
-    *,
-    curves: Sequence[tuple[str, str]],
-    calibration: str,
-    near: float = 2.5,
-    far: float = 1.0,
-) -> Verdict:
-    """Is |e(near) - e(∞)| < |e(far) - e(near)|?
+def closer(table: StudyResult, *, curves: Sequence[tuple[str, str]], calibration: str) -> Verdict:
+    """Is |e(2.5) - e(∞)| < |e(1) - e(2.5)|, e the error at an ε?
 
     "Tend to" is read as: in at least three quarters of the (curve, x) cells. The claim holds if so many say yes by
     more than ``SLACK`` SE; it does not hold if more than a quarter say no by as much.
     """
+    bends = _chosen(table.rows, [(m, BEND.format(e)) for m, e in curves], calibration, _everywhere)
+    paired = {_place(row): row["standard_error"] for row in bends}
     gaps, shares = [], []
     chosen = _chosen(table.rows, curves, calibration, _everywhere)
     for points in _curves(chosen, "epsilon").values():
         by_level = {row["epsilon"]: row for row in points}
-        if not {near, far, math.inf} <= set(by_level):
+        if not {NEAR, FAR, math.inf} <= set(by_level):
             continue
-        at, low, best = by_level[near], by_level[far], by_level[math.inf]
+        at, low, best = by_level[NEAR], by_level[FAR], by_level[math.inf]
         to_best, to_low = at["mean"] - best["mean"], low["mean"] - at["mean"]
         error = math.sqrt(
             4 * at["standard_error"] ** 2 + low["standard_error"] ** 2 + best["standard_error"] ** 2
         )
+        if min(to_best, to_low) >= 0:  # then the paired metric is this very difference
+            error = paired.get(_place({**at, "estimator": BEND.format(at["estimator"])}), error)
         gaps.append(_in_errors(abs(to_low) - abs(to_best), error))
         shares.append(to_best / (to_best + to_low) if to_best + to_low else math.nan)
     if not gaps:
-        return Verdict(None, f"no cell has ε = {far:g}, {near:g} and ∞")
+        return Verdict(None, f"no cell has ε = {FAR:g}, {NEAR:g} and ∞")
     yes, no = sum(gap > SLACK for gap in gaps), sum(gap < -SLACK for gap in gaps)
     known = sorted(share for share in shares if math.isfinite(share)) or [math.nan]
     evidence = (
         f"of {len(gaps)} cells, closer in {yes} and farther in {no} by more than {SLACK:g} SE, the others between; of "
-        f"the loss at ε = {far:g}, {known[len(known) // 2]:.0%} remains at ε = {near:g} (median)"
+        f"the loss at ε = {FAR:g}, {known[len(known) // 2]:.0%} remains at ε = {NEAR:g} (median)"
     )
     if 4 * yes >= 3 * len(gaps):
         return Verdict(True, evidence)
     return Verdict(False if 4 * no > len(gaps) else None, evidence)
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    """All that tells a row from others."""
+    return tuple(row[column] for column in sorted(row) if column not in _VALUES)
 
 
 def _chosen(
@@ -302,7 +307,11 @@ def _point(row: Row) -> str:
         for column in row
         if column not in (*_VALUES, "metric", "estimator", "calibration", "study")
     ]
-    return f"{row['mean']:+.4f} ± {row['standard_error']:.4f} at {', '.join(place)}"
+    return f"{_signed(row['mean'])} ± {row['standard_error']:.4f} at {', '.join(place)}"
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 4) + 0.0:+.4f}"  # without a minus zero
 
 
 def _with_list(evidence: str, heading: str, lines: list[str]) -> str:

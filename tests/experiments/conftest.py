@@ -8,7 +8,7 @@ import pytest
 from privrank_jax import experiments
 
 REPORT_KEY = jax.random.key(20251104)
-REPORT_GRID = {"items": (5, 6), "users": (20, 30), "epsilons": (0.8, float("inf"))}
+REPORT_GRID = {"items": (5, 6), "users": (20, 30), "epsilons": (1.0, 2.5, float("inf"))}
 
 
 @pytest.fixture(scope="session")

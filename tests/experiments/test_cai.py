@@ -30,7 +30,7 @@ from tests import reference
 from tests.experiments.conftest import REPORT_KEY
 
 KEY = jax.random.key(20251105)
-LEVELS = (0.8, math.inf)
+LEVELS = (1.0, 2.5, math.inf)
 COMPARISON, USER = Unit(), Unit("user", 5)
 
 
@@ -74,6 +74,17 @@ def naive_errors(keys, wins, theta, top, unit):
             found[f"top_k_error|mle|{tail}"] = missed(scores)
             found[f"top_k_error|counts|{tail}"] = missed(totals)
             found[f"top_k_error|mle minus counts|{tail}"] = missed(scores) - missed(totals)
+        for name in (
+            "log_linf_error|mle",
+            "log_l2_error|mle",
+            "top_k_error|mle",
+            "top_k_error|counts",
+        ):
+            one, near, none = (
+                found[f"{name}|{calibration.name}|{epsilon!r}"] for epsilon in LEVELS
+            )
+            bend = f"{name}: gain up to 2.5 minus gain beyond|{calibration.name}|2.5"
+            found[bend] = (one - near) - (near - none)
     return {**found, "failed_fits": 0}
 
 
@@ -106,7 +117,7 @@ def test_without_missing_pairs_and_at_equal_noise_both_methods_are_one(edge_tria
     """The identity of the specification: at p = 1 the private MLE ranks by the noisy totals that it is given."""
     found = [edge_trial(key, 1.0) for key in jax.random.split(KEY, 30)]
     gaps = {
-        c.name: [float(one[f"top_k_error|mle minus counts|{c.name}|{0.8!r}"]) for one in found]
+        c.name: [float(one[f"top_k_error|mle minus counts|{c.name}|{1.0!r}"]) for one in found]
         for c in CALIBRATIONS
     }
     assert not any(gaps["tight flip"])

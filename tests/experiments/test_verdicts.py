@@ -56,6 +56,7 @@ def test_ends_must_differ_by_three_pooled_standard_errors():
     assert trend([1.0, 1.0 + 0.99 * just]).holds is None
     assert trend([1.0, 1.0 + 1.01 * just]).holds is False
     assert trend([1.0, 0.5, 0.5, 0.5]).holds is True  # steps may be flat
+    assert trend([1.0, 1.2, 1.4, 1.6]).holds is False  # every step within the slack, the ends not
 
 
 def test_one_clear_step_the_other_way_refutes():
@@ -106,8 +107,15 @@ def test_three_quarters_of_the_curves_must_comply_and_none_refute(falls, holds):
 
 
 def test_only_the_named_curves_calibration_and_cells_count():
-    noise = [row(place, num_items=place, calibration="tight flip") for place in (1, 2)]
-    noise += [row(place, num_items=place, estimator="counts") for place in (1, 2)]
+    noise = [
+        row(place, num_items=place, ties="half", **other)
+        for other in (
+            {"calibration": "tight flip"},
+            {"estimator": "counts"},
+            {"metric": "top_k_error"},
+        )
+        for place in (1, 2)
+    ]
     noise += [row(place, num_items=place, ties="dropped") for place in (1, 2)]
     good = [row(3.0 - place, num_items=place, ties="half") for place in (1, 2)]
     found = verdicts.trend(
@@ -182,6 +190,7 @@ def test_evidence_names_the_extreme_cells():
     assert "mean difference +0.1500" in found.evidence
     assert "largest +0.2000 ± 0.0100 at num_items = 30, ε = 1" in found.evidence
     assert "smallest +0.1000 ± 0.0100 at num_items = 20" in found.evidence
+    assert "mean difference +0.0000, largest +0.0000" in beaten(difference(-1e-6)).evidence
 
 
 def test_one_replicate_or_another_pair_of_estimators_tells_nothing():
@@ -210,7 +219,23 @@ def test_closer_to_no_privacy_by_more_than_the_slack():
     assert closer((3.0, 1.0, 1.0 - 2.0 + 0.99 * just)).holds is None
     assert closer((3.0, 1.0, 1.0 - 2.0 - 0.99 * just)).holds is None
     assert closer((3.0, 1.0, 1.0 - 2.0 - 1.01 * just)).holds is False
-    assert closer((3.0, 1.0, 0.5)).evidence.endswith("20% remains at ε = 2.5 (median)")
+    assert closer((3.0, 1.0, 0.5)).evidence.endswith(" 20% remains at ε = 2.5 (median)")
+
+
+def test_the_paired_standard_error_is_taken_where_the_errors_fall():
+    def ask(far, near_, best, paired, **cell):
+        name = "mle: gain up to 2.5 minus gain beyond"
+        bend = row(0.0, paired, estimator=name, epsilon=2.5, **cell)
+        rows = [*levels(far, near_, best), bend]
+        return verdicts.closer(table(*rows), curves=ONE, calibration="published").holds
+
+    assert ask(1.5, 1.0, 0.9, paired=0.13) is True  # 0.4 = 3.08 SE; pooled it is 1.6 SE
+    assert ask(1.5, 1.0, 0.9, paired=0.14) is None
+    assert ask(1.1, 1.0, 0.5, paired=0.13) is False
+    assert ask(1.5, 1.0, 0.9, paired=0.13, num_items=11) is None  # of another cell
+    assert (
+        ask(1.5, 1.0, 1.1, paired=0.001) is None
+    )  # the error at 2.5 is below that without privacy
 
 
 def test_three_quarters_of_the_cells():
@@ -220,6 +245,7 @@ def test_three_quarters_of_the_cells():
     assert closer(yes, yes, tie, no).holds is None
     assert closer(yes, yes, no, no).holds is False
     assert closer(tie).holds is None
+    assert closer((0.5, 1.0, 2.5)).holds is False  # errors that rise with ε count by their distance
     assert closer((1.0, 1.0, 1.0)).holds is None
 
 
