@@ -22,6 +22,15 @@ from privrank_jax.pairwise.mle import FitDiagnostics, mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
 from privrank_jax.pairwise.one_shot import one_shot_top_k
 from privrank_jax.pairwise.perturbed_mle import PerturbedFit, perturbed_mle, scores_from_totals
+from privrank_jax.pairwise.planner import (
+    PlannedError,
+    effective_users,
+    epsilon_needed,
+    local_rate,
+    planned_error,
+    uniform_budgets,
+    users_needed,
+)
 from privrank_jax.pairwise.questionnaire import max_cut, questionnaire_sensitivity
 from privrank_jax.pairwise.rank_centrality import rank_centrality
 from privrank_jax.pairwise.rates import (
@@ -61,6 +70,7 @@ __all__ = [
     "MixedDiagnostics",
     "MixedEffects",
     "PerturbedFit",
+    "PlannedError",
     "Uncertainty",
     "average_win_probability",
     "bootstrap_intervals",
@@ -70,10 +80,13 @@ __all__ = [
     "debiased_sums",
     "edge_lower_bound",
     "edge_rate",
+    "effective_users",
+    "epsilon_needed",
     "interval_estimates",
     "intransitivity",
     "intransitivity_shares",
     "label_smoothing",
+    "local_rate",
     "max_cut",
     "minimise",
     "mixed_effects",
@@ -84,6 +97,7 @@ __all__ = [
     "peeling_top_k",
     "permute_and_flip_top_k",
     "perturbed_mle",
+    "planned_error",
     "preference_loss",
     "questionnaire_sensitivity",
     "rank_centrality",
@@ -101,7 +115,9 @@ __all__ = [
     "top_k_threshold",
     "totals_sensitivity",
     "totals_standard_errors",
+    "uniform_budgets",
     "uniform_design",
     "user_rate",
+    "users_needed",
     "wins_by_user",
 ]

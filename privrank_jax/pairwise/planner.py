@@ -1,0 +1,407 @@
+r"""How many users, or what ε, a survey under randomised response needs for a target error.
+
+**Theory.** Users answer each pair with probability p and report at ε_l, t_l = tanh(ε_l/2). To first order the adaptive,
+debiased estimator (:func:`~privrank_jax.pairwise.debiased_rr`) is normal about θ with covariance
+
+.. math:: \frac{1}{p\,I}\,G^{+} M_r\, G^{+}, \qquad I = \sum_l t_l^2, \quad r = \frac{\sum_l t_l^4}{\sum_l t_l^2},
+
+G the Laplacian of F'²/(F(1-F)) over the pairs, :math:`M_r` that of ¼(1 - r(2F-1)²)·(F'/(F(1-F)))²: a debiased report
+varies as ¼(1/t² - (2F-1)²), and the weights are t². So I, the *effective users*, is all that the budgets decide, but
+for r, which matters where preferences are sharp; without privacy r = 1, M = G, I is the number of users.
+
+**Error.** ‖θ̂ - θ‖_∞ is the largest of m normal variables; its mean and quantiles are taken as if they were
+independent, which by Šidák's inequality can only overstate them: for like items by 11% at m = 3, 4% at m = 5, 1% at
+m = 10 (m = 2 is exact). θ is unknown when one plans: the functions take planning values; closer scores are easier,
+wider ones harder.
+
+**Assumptions.** The model holds, answers are independent, errors are small enough for one linear step (below about
+half a unit of θ), the ridge is negligible.
+
+Sources: the paper's planning rule is :func:`local_rate`, Theorem 2 and S.1.4 of Xu, Sun, Cheng, Rate-optimal rank
+aggregation with private pairwise rankings; it leaves out constants. Those here follow from Lemma 2 there and the delta
+method.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._linalg import solve_positive_definite
+from privrank_jax._validate import check_choice, check_epsilon, check_positive, is_traced
+from privrank_jax.links import Link, get_link
+from privrank_jax.privacy.local import report_information
+
+Array = jax.Array
+
+CRITERIA = ("expected", "upper", "rms")
+# Bisections run in the logarithm; 50 halvings of the widest bracket leave less than float64's rounding.
+_HALVINGS = 50
+_EPSILON_RANGE = (1e-6, 60.0)
+# Nodes of the integral of P(max > x): the midpoint rule errs by less than 1e-4 (1e-6 for m > 2).
+_NODES = 400
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class PlannedError:
+    """What error to expect, in units of θ.
+
+    Attributes:
+        expected: E‖θ̂ - θ‖_∞, ``()``.
+        upper: ‖θ̂ - θ‖_∞ stays below it with probability ``confidence``, ``()``.
+        rms: √(E‖θ̂ - θ‖₂²/m), ``()``.
+        standard_errors: of each item's score, ``(m,)``.
+        effective_users: Σ_l tanh²(ε_l/2), ``()``.
+    """
+
+    expected: Array
+    upper: Array
+    rms: Array
+    standard_errors: Array
+    effective_users: Array
+
+
+def effective_users(epsilon: Any) -> Array:
+    """Σ_l tanh²(ε_l/2): the users who answer in the clear that these users are worth.
+
+    The information meter of S.1.4: keep collecting until it exceeds a threshold.
+
+    Args:
+        epsilon: ``(L,)``, ε_l > 0 of each user; ∞ counts 1.
+
+    Raises:
+        ValueError: ε not positive.
+
+    >>> round(float(effective_users([1.0, 1.0, math.inf])), 3)
+    1.427
+    """
+    return jnp.sum(report_information(epsilon))
+
+
+def uniform_budgets(low: Any, high: Any, count: int = 64) -> Array:
+    """``count`` budgets that stand for ε ~ Uniform(low, high): the middles of equal parts.
+
+    Args:
+        low: > 0.
+        high: >= low.
+        count: static.
+
+    Returns:
+        ``(count,)``; pass it as ``epsilon`` with ``num_users``.
+
+    >>> uniform_budgets(1.0, 3.0, 2).tolist()
+    [1.5, 2.5]
+    """
+    check_epsilon(low)
+    if not is_traced(low, high) and not np.all(np.asarray(high) >= np.asarray(low)):
+        raise ValueError(f"the largest epsilon, {high}, is below the smallest, {low}.")
+    return low + (jnp.arange(count) + 0.5) / count * (high - low)
+
+
+def local_rate(
+    num_items: Any, effective_users: Any, share_observed: Any = 1.0, *, constant: Any = 1.0
+) -> Array:
+    """The paper's rate of ‖θ̂ - θ‖_∞, C/√(m p Σ_l tanh²(ε_l/2)), log factor left out (S.1.4, Theorem 3).
+
+    A shape to compare designs with; for an error in units of θ use :func:`planned_error`.
+
+    Raises:
+        ValueError: an argument not positive.
+
+    >>> round(float(local_rate(10, 40.0, 0.25)), 6)
+    0.1
+    """
+    check_positive("num_items", num_items)
+    check_positive("effective_users", effective_users)
+    check_positive("share_observed", share_observed)
+    return constant / jnp.sqrt(jnp.asarray(num_items * effective_users * share_observed, float))
+
+
+def planned_error(
+    scores: Any,
+    epsilon: Any,
+    num_users: Any = None,
+    *,
+    share_observed: Any = 1.0,
+    link: str | Link = "logistic",
+    confidence: Any = 0.95,
+) -> PlannedError:
+    """Error of the debiased estimate that a design will have (theory above).
+
+    Args:
+        scores: ``(m,)`` planning values of θ, m >= 2, e.g. ``jnp.linspace(-1, 1, m)``.
+        epsilon: ``(k,)`` or one number: the users' budgets; each stands for ``num_users``/k users.
+        num_users: L > 0; by default k, one user for each budget.
+        share_observed: p in (0, 1], the share of the pairs that a user answers.
+        link: as in the fit.
+        confidence: of ``upper``, in (0, 1).
+
+    Returns:
+        :class:`PlannedError`. All arguments but ``link`` may be traced and batched by ``vmap``.
+
+    Raises:
+        ValueError: an argument out of range.
+
+    >>> plan = planned_error(jnp.linspace(-1, 1, 10), 1.0, 1000, share_observed=0.5)
+    >>> round(float(plan.expected), 3), round(float(plan.effective_users), 1)
+    (0.132, 213.6)
+    """
+    scores, epsilon, link = _checked(scores, epsilon, share_observed, link, confidence)
+    if num_users is None:
+        num_users = epsilon.size
+    check_positive("num_users", num_users)
+    return _planned_error(scores, epsilon, num_users, share_observed, link, confidence)
+
+
+def users_needed(
+    scores: Any,
+    epsilon: Any,
+    target: Any,
+    *,
+    present: Any = None,
+    share_observed: Any = 1.0,
+    link: str | Link = "logistic",
+    criterion: str = "expected",
+    confidence: Any = 0.95,
+) -> Array:
+    """How many (more) users it takes until the error is at most ``target``.
+
+    Args:
+        scores: as :func:`planned_error`.
+        epsilon: ``(k,)`` or one number, budgets of the users to come, in equal shares.
+        target: a > 0, in units of θ.
+        present: ``(n,)`` budgets of users who have reported already; default none.
+        share_observed: p, of all users.
+        link: as in the fit.
+        criterion: which error: ``"expected"`` or ``"upper"`` ‖θ̂ - θ‖_∞, or ``"rms"``.
+        confidence: for ``"upper"``.
+
+    Returns:
+        The number of users to come, a float ``()`` >= 0 (round up); 0 if those present suffice.
+
+    Raises:
+        ValueError: an argument out of range, an unknown criterion.
+
+    >>> needed = users_needed(jnp.linspace(-1, 1, 10), 1.0, 0.1318, share_observed=0.5)
+    >>> round(float(needed) / 1000, 2)
+    1.0
+    """
+    check_choice("criterion", criterion, CRITERIA)
+    check_positive("target", target, infinite=False)
+    scores, epsilon, link = _checked(scores, epsilon, share_observed, link, confidence)
+    if present is not None:
+        check_epsilon(present)
+        present = jnp.asarray(present, scores.dtype)
+    return _users_needed(
+        scores, epsilon, target, present, share_observed, link, criterion, confidence
+    )
+
+
+def epsilon_needed(
+    scores: Any,
+    num_users: Any,
+    target: Any,
+    *,
+    share_observed: Any = 1.0,
+    link: str | Link = "logistic",
+    criterion: str = "expected",
+    confidence: Any = 0.95,
+) -> Array:
+    """The smallest ε, the same for all users, at which their error is at most ``target``.
+
+    Args:
+        scores: as :func:`planned_error`.
+        num_users: L > 0.
+        target: a > 0.
+        share_observed: p.
+        link: as in the fit.
+        criterion: as :func:`users_needed`.
+        confidence: likewise.
+
+    Returns:
+        ε per comparison, ``()``; NaN if not even answers in the clear reach the target.
+
+    Raises:
+        ValueError: an argument out of range, an unknown criterion.
+
+    >>> found = epsilon_needed(jnp.linspace(-1, 1, 10), 1000, 0.1318, share_observed=0.5)
+    >>> round(float(found), 2)
+    1.0
+    """
+    check_choice("criterion", criterion, CRITERIA)
+    check_positive("target", target, infinite=False)
+    check_positive("num_users", num_users)
+    scores, _, link = _checked(scores, 1.0, share_observed, link, confidence)
+    return _epsilon_needed(scores, num_users, target, share_observed, link, criterion, confidence)
+
+
+class _Variances(NamedTuple):
+    """Variance of each score times pI is ``base`` - r ``sharp``, ``(m,)`` each."""
+
+    base: Array
+    sharp: Array
+
+
+@functools.partial(jax.jit, static_argnames=("link",))
+def _planned_error(
+    scores: Array, epsilon: Array, num_users: Any, share: Any, link: Link, confidence: Any
+) -> PlannedError:
+    total, fourth = _powers(epsilon)
+    users = jnp.asarray(num_users, scores.dtype) / epsilon.size
+    unit = jnp.sqrt(share * users * total)
+    spread = _spread(_variances(scores, link), fourth / total)
+    return PlannedError(
+        _expected(spread) / unit,
+        _upper(spread, confidence) / unit,
+        _rms(spread) / unit,
+        spread / unit,
+        users * total,
+    )
+
+
+@functools.partial(jax.jit, static_argnames=("link", "criterion"))
+def _users_needed(
+    scores: Array,
+    epsilon: Array,
+    target: Any,
+    present: Array | None,
+    share: Any,
+    link: Link,
+    criterion: str,
+    confidence: Any,
+) -> Array:
+    variances = _variances(scores, link)
+    each, each_fourth = (x / epsilon.size for x in _powers(epsilon))
+    have, have_fourth = (0.0, 0.0) if present is None else _powers(present)
+
+    def error(users: Any) -> Array:
+        total, fourth = have + users * each, have_fourth + users * each_fourth
+        safe = jnp.where(total > 0, total, 1)
+        value = _criterion(_spread(variances, fourth / safe), criterion, confidence)
+        return jnp.where(total > 0, value / jnp.sqrt(share * safe), jnp.inf)
+
+    # r = 0 gives the largest variances.
+    widest = _criterion(_spread(variances, 0.0), criterion, confidence)
+    most = jnp.square(widest / target) / share / each
+    found = jnp.exp(
+        _bisect(lambda x: error(jnp.exp(x)) - target, jnp.log(most * 1e-9), jnp.log(most))
+    )
+    return jnp.where(error(0.0) <= target, 0.0, found)
+
+
+@functools.partial(jax.jit, static_argnames=("link", "criterion"))
+def _epsilon_needed(
+    scores: Array,
+    num_users: Any,
+    target: Any,
+    share: Any,
+    link: Link,
+    criterion: str,
+    confidence: Any,
+) -> Array:
+    variances = _variances(scores, link)
+
+    def error(square: Any) -> Array:
+        value = _criterion(_spread(variances, square), criterion, confidence)
+        return value / jnp.sqrt(share * num_users * square)
+
+    low, high = (jnp.asarray(math.log(x), scores.dtype) for x in _EPSILON_RANGE)
+    found = _bisect(lambda x: error(jnp.square(jnp.tanh(0.5 * jnp.exp(x)))) - target, low, high)
+    return jnp.where(error(1.0) > target, jnp.nan, jnp.exp(found))
+
+
+def _powers(epsilon: Array) -> tuple[Array, Array]:
+    square = jnp.square(jnp.tanh(0.5 * epsilon))
+    return jnp.sum(square), jnp.sum(jnp.square(square))
+
+
+def _variances(scores: Array, link: Link) -> _Variances:
+    size = scores.shape[0]
+    gap = scores[:, None] - scores[None, :]
+    others = 1 - jnp.eye(size, dtype=scores.dtype)
+    up, down = link.score(gap), link.score(-gap)  # F'/F, F'/(1-F)
+    design = _laplacian(others * up * down) + 1 / size
+    inverse = solve_positive_definite(design, jnp.eye(size, dtype=scores.dtype)) - 1 / size
+    pull = 0.25 * others * jnp.square(up + down)
+    sharp = pull * jnp.square(link.cdf(gap) - link.cdf(-gap))
+    base, less = (
+        jnp.sum(inverse * (_laplacian(weight) @ inverse).T, -1) for weight in (pull, sharp)
+    )
+    return _Variances(base, less)
+
+
+def _laplacian(weight: Array) -> Array:
+    return jnp.diag(weight.sum(-1)) - weight
+
+
+def _spread(variances: _Variances, sharpness: Any) -> Array:
+    return jnp.sqrt(variances.base - sharpness * variances.sharp)
+
+
+def _criterion(spread: Array, criterion: str, confidence: Any) -> Array:
+    if criterion == "expected":
+        return _expected(spread)
+    return _rms(spread) if criterion == "rms" else _upper(spread, confidence)
+
+
+def _rms(spread: Array) -> Array:
+    return jnp.sqrt(jnp.mean(jnp.square(spread)))
+
+
+def _expected(spread: Array) -> Array:
+    """∫ P(max > x) dx."""
+    # Beyond 7 standard deviations and √(2 log m) more, nothing is left.
+    reach = jnp.max(spread) * (7 + math.sqrt(2 * math.log(spread.shape[0])))
+    nodes = (jnp.arange(_NODES, dtype=spread.dtype) + 0.5) / _NODES
+    return reach * jnp.mean(-jnp.expm1(jax.vmap(lambda x: _log_below(spread, x))(reach * nodes)))
+
+
+def _upper(spread: Array, confidence: Any) -> Array:
+    """The quantile of the maximum."""
+    wanted = jnp.log(jnp.asarray(confidence, spread.dtype))
+    largest = jnp.max(spread)
+    low = jnp.log(1e-6 * largest)
+    high = jnp.log(largest * (12 + math.sqrt(2 * math.log(spread.shape[0]))))
+    return jnp.exp(_bisect(lambda x: wanted - _log_below(spread, jnp.exp(x)), low, high))
+
+
+def _log_below(spread: Array, bound: Any) -> Array:
+    """log P(max <= bound) of independent normal variables; of two items only one is free."""
+    free = spread[:1] if spread.shape[0] == 2 else spread
+    return jnp.sum(jnp.log1p(-jax.lax.erfc(bound / (free * math.sqrt(2)))))
+
+
+def _bisect(function: Any, low: Any, high: Any) -> Array:
+    """Where a decreasing function crosses 0."""
+
+    def halve(_: Any, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = bracket
+        middle = 0.5 * (low + high)
+        above = function(middle) > 0
+        return jnp.where(above, middle, low), jnp.where(above, high, middle)
+
+    low, high = jax.lax.fori_loop(0, _HALVINGS, halve, (low, high))
+    return 0.5 * (low + high)
+
+
+def _checked(
+    scores: Any, epsilon: Any, share: Any, link: str | Link, confidence: Any
+) -> tuple[Array, Array, Link]:
+    check_epsilon(epsilon)
+    for name, value in (("share_observed", share), ("confidence", confidence)):
+        check_positive(name, value)
+        if not is_traced(value) and np.any(np.asarray(value) > 1):
+            raise ValueError(f"{name} must be at most 1, got {value!r}.")
+    scores = jnp.asarray(scores)
+    scores = scores.astype(jnp.result_type(scores, float))
+    if scores.ndim != 1 or scores.shape[0] < 2:
+        raise ValueError(f"scores must be (m,) with m >= 2 items, got shape {scores.shape}.")
+    epsilon = jnp.ravel(jnp.asarray(epsilon, scores.dtype))
+    return scores, epsilon, get_link(link)

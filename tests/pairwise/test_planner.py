@@ -1,0 +1,155 @@
+"""The planner: against a naive sandwich, against simulation, and its inverses against itself."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.special
+
+from privrank_jax.links import get_link
+from privrank_jax.pairwise.debiased_rr import debiased_rr
+from privrank_jax.pairwise.planner import (
+    effective_users,
+    epsilon_needed,
+    local_rate,
+    planned_error,
+    uniform_budgets,
+    users_needed,
+)
+from privrank_jax.privacy import randomized_response
+from tests import reference_extensions as twin
+
+SCORES = np.array([1.2, 0.5, 0.1, -0.6, -1.2])
+BUDGETS = np.array([0.3, 0.9, 1.0, 2.5, 6.0])
+
+
+@pytest.mark.parametrize("link", ["logistic", "normal", "laplace"])
+def test_it_is_the_sandwich(link):
+    covariance = twin.planned_covariance(link, SCORES, BUDGETS, 0.4)
+    spread = np.sqrt(np.diag(covariance))
+    found = planned_error(SCORES, BUDGETS, share_observed=0.4, link=link, confidence=0.9)
+    np.testing.assert_allclose(found.standard_errors, spread, rtol=1e-9)
+    assert float(found.rms) == pytest.approx(np.sqrt(np.trace(covariance) / 5))
+    assert float(found.expected) == pytest.approx(twin.expected_maximum(spread), rel=1e-6)
+    below = np.prod(scipy.special.erf(float(found.upper) / (spread * math.sqrt(2))))
+    assert below == pytest.approx(0.9)
+    assert float(found.effective_users) == pytest.approx(np.sum(np.tanh(BUDGETS / 2) ** 2))
+    # Each budget may stand for several users.
+    twice = planned_error(SCORES, np.repeat(BUDGETS, 2), share_observed=0.4, link=link)
+    again = planned_error(SCORES, BUDGETS, 10, share_observed=0.4, link=link)
+    assert float(twice.expected) == pytest.approx(float(again.expected))
+
+
+def test_two_items_and_no_privacy_are_the_textbook():
+    """E|Z| of one binomial log-odds: variance 1/(n F(1-F)), half of it in each score."""
+    gap, users = 0.8, 400
+    chance = 1 / (1 + math.exp(-gap))
+    deviation = math.sqrt(1 / (users * chance * (1 - chance))) / 2
+    found = planned_error([gap / 2, -gap / 2], math.inf, users)
+    assert float(found.rms) == pytest.approx(deviation)
+    assert float(found.expected) == pytest.approx(deviation * math.sqrt(2 / math.pi), rel=1e-4)
+    assert float(found.upper) == pytest.approx(1.959964 * deviation, rel=1e-6)
+
+
+@functools.partial(jax.jit, static_argnames="link")
+def simulated_errors(key, scores, epsilon, share, link):
+    first, second = np.triu_indices(len(scores), 1)
+    chance = get_link(link).cdf(scores[first] - scores[second])
+
+    def trial(key):
+        answer_key, seen_key, flip_key = jax.random.split(key, 3)
+        shape = (len(epsilon), len(first))
+        answers = jax.random.uniform(answer_key, shape, scores.dtype) < chance
+        seen = jax.random.uniform(seen_key, shape, scores.dtype) < share
+        reports = randomized_response(flip_key, answers, epsilon)
+        found = debiased_rr(reports, seen, epsilon, link).value - scores
+        return jnp.max(jnp.abs(found)), jnp.mean(found**2)
+
+    largest, squares = jax.lax.map(trial, jax.random.split(key, 200), batch_size=50)
+    return largest, jnp.sqrt(squares.mean())
+
+
+@pytest.mark.parametrize(("link", "share"), [("logistic", 0.5), ("normal", 0.9)])
+def test_simulated_surveys_have_the_planned_error(key, link, share):
+    """200 surveys of 300 users: the mean of the largest error is known to 2%, so 10% leaves 4 errors."""
+    scores = jnp.linspace(-1, 1, 8, dtype=jnp.float32)
+    epsilon = uniform_budgets(1.0, 3.0, 300).astype(jnp.float32)
+    plan = planned_error(scores, epsilon, share_observed=share, link=link, confidence=0.9)
+    largest, rms = simulated_errors(key, scores, epsilon, share, link)
+    assert float(largest.mean()) == pytest.approx(float(plan.expected), rel=0.10)
+    assert float(rms) == pytest.approx(float(plan.rms), rel=0.08)
+    # 5 standard errors √(0.9·0.1/200), and the quantile is on the safe side.
+    assert 0.79 < float(jnp.mean(largest < plan.upper)) <= 1
+
+
+@pytest.mark.parametrize("criterion", ["expected", "upper", "rms"])
+def test_inverses_give_the_target_back(criterion):
+    present = np.array([0.5, 4.0, 8.0])
+    arguments = {"share_observed": 0.3, "confidence": 0.8, "link": "normal"}
+    mix = np.concatenate([present, np.tile(BUDGETS, 4)])
+    target = float(getattr(planned_error(SCORES, mix, **arguments), criterion))
+    more = users_needed(SCORES, BUDGETS, target, present=present, criterion=criterion, **arguments)
+    assert float(more) == pytest.approx(20, rel=1e-6)
+
+    epsilon = epsilon_needed(SCORES, 800, 0.2, criterion=criterion, **arguments)
+    error = planned_error(SCORES, epsilon, 800, **arguments)
+    assert float(getattr(error, criterion)) == pytest.approx(0.2, rel=1e-6)
+
+
+def test_limits_of_the_inverses():
+    clear = planned_error(SCORES, math.inf, 100)
+    assert np.isnan(epsilon_needed(SCORES, 100, 0.99 * float(clear.expected)))
+    assert 3 < float(epsilon_needed(SCORES, 100, 1.01 * float(clear.expected))) < 10
+    present = np.full(200, 3.0)
+    reached = float(planned_error(SCORES, present).expected)
+    assert float(users_needed(SCORES, 1.0, 1.001 * reached, present=present)) == 0
+    assert 0 < float(users_needed(SCORES, 1.0, 0.999 * reached, present=present)) < 20
+    # Against the rate: four times the users for half the error.
+    few, many = (users_needed(SCORES, 1.0, target) for target in (0.2, 0.1))
+    assert float(many / few) == pytest.approx(4, rel=1e-6)
+
+
+def test_a_sweep_is_one_batched_program_in_float32():
+    scores = jnp.linspace(-1, 1, 6, dtype=jnp.float32)
+    sweep = jax.jit(jax.vmap(lambda e, a: users_needed(scores, e, a), (0, None)))
+    budgets = jnp.array([0.5, 1.0, 2.0, 8.0], jnp.float32)
+    found = sweep(budgets, 0.2)
+    sweep(budgets, 0.1)
+    assert sweep._cache_size() == 1
+    assert found.dtype == jnp.float32
+    double = [float(users_needed(np.asarray(scores, float), float(e), 0.2)) for e in budgets]
+    np.testing.assert_allclose(found, double, rtol=1e-3)
+    assert np.all(np.diff(found) < 0)
+
+
+def test_meter_rate_and_mix():
+    assert float(effective_users(BUDGETS)) == pytest.approx(
+        sum(((math.exp(e) - 1) / (math.exp(e) + 1)) ** 2 for e in BUDGETS)
+    )
+    assert float(local_rate(16, 100, 0.25, constant=2.0)) == pytest.approx(0.1)
+    mean = np.mean(np.tanh(uniform_budgets(0.5, 4.0) / 2) ** 2)
+    exact = 1 - 2 * (math.tanh(2.0) - math.tanh(0.25)) / 3.5
+    assert float(mean) == pytest.approx(exact, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: planned_error(SCORES, 0.0, 10), "epsilon"),
+        (lambda: planned_error(SCORES, 1.0, 10, share_observed=1.5), "share_observed"),
+        (lambda: planned_error(SCORES, 1.0, 10, confidence=1.5), "confidence"),
+        (lambda: planned_error([1.0], 1.0, 10), "m >= 2"),
+        (lambda: users_needed(SCORES, 1.0, 0.1, criterion="mean"), "criterion"),
+        (lambda: users_needed(SCORES, 1.0, 0.0), "target"),
+        (lambda: epsilon_needed(SCORES, -1, 0.1), "num_users"),
+        (lambda: uniform_budgets(2.0, 1.0), "below the smallest"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
