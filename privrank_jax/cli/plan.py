@@ -1,0 +1,267 @@
+"""``privrank plan``: users, budget or error of a survey whose answers are randomised at the users' side."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Annotated, Any
+
+import typer
+
+from privrank_jax.cli.face import (
+    Refusal,
+    check_choice,
+    print_json,
+    print_paragraphs,
+    print_table,
+    refusing,
+    warn,
+)
+
+LINKS = ("logistic", "normal", "laplace")
+# Beyond this error the theory, one linear step, is too crude to plan with.
+_CRUDE = 0.5
+
+HELP = (
+    "Plan a survey under local privacy: how many users, which epsilon, or what error to expect.\n\n"
+    "Each user compares pairs of items and flips each answer with probability 1/(1 + e^epsilon) before "
+    "sending it. Give two of --epsilon, --target and --users to get the third; all three tell how many "
+    "more users the target takes. Uses no data.\n\n"
+    "Examples:\n\n"
+    "  privrank plan --items 10 --epsilon 1 --target 0.1\n\n"
+    "  privrank plan --items 10 --epsilon 1 --epsilon-max 3 --share-observed 0.5 --users 500\n\n"
+    "  privrank plan --items 10 --users 2000 --target 0.1 --json"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Design:
+    """A survey to plan. Attributes are the options of the same name."""
+
+    items: int
+    epsilon: float | None
+    epsilon_max: float | None
+    target: float | None
+    users: int | None
+    share_observed: float
+    spread: float
+    link: str
+    confidence: float | None
+
+    @property
+    def criterion(self) -> str:
+        """Which error the target speaks of."""
+        return "expected" if self.confidence is None else "upper"
+
+    @property
+    def answers_per_user(self) -> float:
+        """Expected number of comparisons of one user."""
+        return self.share_observed * self.items * (self.items - 1) / 2
+
+
+@refusing
+def plan(
+    items: Annotated[int, typer.Option(metavar="M", help="Number of items.")],
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Privacy budget of one answer; with --epsilon-max the smallest of them."),
+    ] = None,
+    epsilon_max: Annotated[
+        float | None,
+        typer.Option(help="Users choose budgets evenly between --epsilon and this."),
+    ] = None,
+    target: Annotated[
+        float | None,
+        typer.Option(
+            metavar="A", help="Error wanted: largest error of a score, in units of scores."
+        ),
+    ] = None,
+    users: Annotated[int | None, typer.Option(metavar="N", help="Number of users.")] = None,
+    share_observed: Annotated[
+        float, typer.Option(metavar="P", help="Share of all pairs that a user is asked.")
+    ] = 1.0,
+    spread: Annotated[
+        float,
+        typer.Option(
+            metavar="S",
+            help="Scores to plan for, evenly from -S to S. At 1 the best of them beats the worst "
+            "88 times of 100 (logistic).",
+        ),
+    ] = 1.0,
+    link: Annotated[
+        str, typer.Option(metavar="NAME", help="Model: logistic, normal or laplace.")
+    ] = "logistic",
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="Q",
+            help="The error must stay below --target with this probability. Default: on average.",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
+) -> None:
+    """Plan a survey under local privacy: how many users, which epsilon, or what error to expect."""
+    design = Design(
+        items, epsilon, epsilon_max, target, users, share_observed, spread, link, confidence
+    )
+    _check(design)
+    document = solve(design)
+    if document["error"]["expected"] > _CRUDE:
+        warn(
+            f"an error of {document['error']['expected']:.2g} is too large for the theory to be exact; "
+            "take it as a sign that this survey is too small."
+        )
+    if json:
+        print_json(document)
+    else:
+        _print_plan(design, document)
+
+
+def _check(design: Design) -> None:
+    check_choice("--link", design.link, LINKS)
+    if design.items < 2:
+        raise Refusal(f"--items {design.items}: a ranking needs at least 2 items.")
+    given = {
+        "--epsilon": design.epsilon,
+        "--epsilon-max": design.epsilon_max,
+        "--target": design.target,
+        "--users": design.users,
+        "--spread": design.spread,
+    }
+    for option, value in given.items():
+        lowest_allowed = 0 if option == "--spread" else math.ulp(0.0)
+        if value is not None and not (lowest_allowed <= value < math.inf):
+            raise Refusal(f"{option} {value} must be a positive, finite number.")
+    if not 0 < design.share_observed <= 1:
+        raise Refusal(f"--share-observed {design.share_observed} must lie above 0 and not above 1.")
+    if design.confidence is not None and not 0 < design.confidence < 1:
+        raise Refusal(f"--confidence {design.confidence} must lie between 0 and 1.")
+    if design.epsilon_max is not None:
+        if design.epsilon is None:
+            raise Refusal("--epsilon-max needs --epsilon, the smallest budget.")
+        if design.epsilon_max < design.epsilon:
+            raise Refusal(
+                f"--epsilon-max {design.epsilon_max:g} is below --epsilon {design.epsilon:g}."
+            )
+    if sum(value is None for value in (design.epsilon, design.target, design.users)) > 1:
+        raise Refusal("give two of --epsilon, --target and --users to get the third.")
+
+
+def solve(design: Design) -> dict[str, Any]:
+    """The whole plan as plain Python values."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    from privrank_jax.pairwise import planner
+
+    scores = jnp.linspace(-design.spread, design.spread, design.items)
+    common = {"share_observed": design.share_observed, "link": design.link}
+    goal = common | {"criterion": design.criterion, "confidence": design.confidence or 0.95}
+    low = design.epsilon
+    if low is None:
+        low = float(planner.epsilon_needed(scores, design.users, design.target, **goal))
+        if math.isnan(low):
+            clear = planner.planned_error(
+                scores, math.inf, design.users, **common, confidence=goal["confidence"]
+            )
+            raise Refusal(
+                f"{design.users} users are too few: even with answers in the clear the error would be "
+                f"{float(getattr(clear, design.criterion)):.3g}, above --target {design.target:g}; take "
+                "more users, or a larger target."
+            )
+    high = low if design.epsilon_max is None else design.epsilon_max
+    budgets = planner.uniform_budgets(low, high)
+    needed, users = None, design.users
+    if design.target is not None and design.epsilon is not None:
+        needed = _round_up(planner.users_needed(scores, budgets, design.target, **goal))
+        users = needed if users is None else users
+    at_hand = users or 1
+    error, clear = (
+        planner.planned_error(scores, e, at_hand, **common, confidence=goal["confidence"])
+        for e in (budgets, np.inf)
+    )
+    document = {
+        "items": design.items,
+        "share_observed": design.share_observed,
+        "link": design.link,
+        "spread": design.spread,
+        "criterion": design.criterion,
+        "confidence": goal["confidence"],
+        "target": design.target,
+        "users": at_hand,
+        "users_needed": needed,
+        "more_users": None if needed is None else max(needed - (design.users or 0), 0),
+        "epsilon": {"min": low, "max": high},
+        "answers_per_user": design.answers_per_user,
+        "epsilon_per_user": high * design.answers_per_user,
+        "effective_users": float(error.effective_users),
+        "error": _errors(error),
+        "error_without_privacy": _errors(clear),
+        "rate": float(
+            planner.local_rate(design.items, error.effective_users, design.share_observed)
+        ),
+    }
+    if needed is not None:
+        free = planner.users_needed(scores, math.inf, design.target, **goal)
+        document["users_needed_without_privacy"] = _round_up(free)
+    return document
+
+
+def _errors(error: Any) -> dict[str, float]:
+    return {name: float(getattr(error, name)) for name in ("expected", "upper", "rms")}
+
+
+def _round_up(users: Any) -> int:
+    # Less a millionth, so that the rounding of float32 costs nobody.
+    return max(math.ceil(float(users) * (1 - 1e-6)), 1)
+
+
+def _print_plan(design: Design, found: dict[str, Any]) -> None:
+    low, high = found["epsilon"]["min"], found["epsilon"]["max"]
+    budget = f"{low:.3g}" if low == high else f"{low:g} to {high:g}"
+    rows = [
+        ("users", f"{found['users']:,}"),
+        ("epsilon of one answer", budget),
+        ("answers of one user", f"{found['answers_per_user']:.4g}"),
+        ("epsilon of one user, all answers, at most about", f"{found['epsilon_per_user']:.3g}"),
+        ("users in the clear that these are worth", f"{found['effective_users']:,.1f}"),
+        ("largest error of a score, expected", f"{found['error']['expected']:.3g}"),
+        (
+            f"largest error, not exceeded with probability {found['confidence']:g}",
+            f"{found['error']['upper']:.3g}",
+        ),
+        ("typical error of a score (root mean square)", f"{found['error']['rms']:.3g}"),
+        (
+            "largest error without privacy, expected",
+            f"{found['error_without_privacy']['expected']:.3g}",
+        ),
+    ]
+    if found["users_needed"] is not None:
+        without = f"{found['users_needed_without_privacy']:,}"
+        rows.insert(1, ("users needed for the target", f"{found['users_needed']:,}"))
+        rows.insert(2, ("users needed without privacy", without))
+    print_table(
+        f"{design.items} items, {design.link} model, scores from {-design.spread:g} to {design.spread:g}",
+        [("plan", "left"), ("", "right")],
+        rows,
+    )
+    print_paragraphs(
+        _answer(design, found),
+        f"One answer is protected at epsilon = {budget}. All answers of one user together are protected "
+        f"only at about {found['epsilon_per_user']:.3g}; a smaller --share-observed, with more users, "
+        "protects users better at the same error.",
+    )
+
+
+def _answer(design: Design, found: dict[str, Any]) -> str:
+    if design.target is None:
+        return "Halving the error takes four times the users."
+    words = "on average" if design.confidence is None else f"in {design.confidence:.0%} of surveys"
+    goal = f"a largest error of at most {design.target:g} {words}"
+    if design.epsilon is None:
+        return f"For {goal}, {design.users:,} users may each have epsilon = {found['epsilon']['min']:.3g}."
+    if design.users is None:
+        return f"For {goal}: {found['users_needed']:,} users."
+    if not found["more_users"]:
+        return f"{design.users:,} users are enough for {goal}."
+    return f"For {goal}: {found['more_users']:,} more users."
