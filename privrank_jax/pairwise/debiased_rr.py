@@ -99,11 +99,11 @@ def debiased_rr(
     comparison, max_l ε_l, and for one user, max_l S_l ε_l over the S_l reports of a user.
 
     **Links other than the logistic** can make the objective non-convex, when debiased counts are negative. The
-    search then descends from θ = 0 with a positive definite model of the Hessian and ends in a stationary
-    point, which is where ``diagnostics.fit.code`` is 0; ``diagnostics.smallest_eigenvalue`` tells how convex the
-    objective is there. Under the normal link negative counts that outweigh the ridge leave it
-    unbounded below: few reports at small ε; then the code isn't 0, and a larger ``ridge_constant``,
-    ``clipped=True`` or the logistic link helps.
+    search then descends from θ = 0, along Newton's direction on a positive definite model of the Hessian, into a
+    stationary point (``diagnostics.fit.code`` 0), of which there may be several;
+    ``diagnostics.smallest_eigenvalue`` tells how convex the objective is there. Under the normal link, negative
+    counts that outweigh the ridge leave it unbounded below: few reports at small ε; then the code isn't 0, and a
+    larger ``ridge_constant``, ``clipped=True`` or the logistic link helps.
 
     Args:
         reports: ỹ, ``(users, pairs)``, bool or 0/1, in the order of ``np.triu_indices(m, 1)``; 1 says that

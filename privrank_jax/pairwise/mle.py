@@ -18,6 +18,7 @@ from privrank_jax.pairwise.graph import connectivity, edge_connectivity
 from privrank_jax.pairwise.likelihood import (
     DenseObjective,
     EdgeObjective,
+    LinkObjective,
     LogisticObjective,
     centre,
     dense_objective,
@@ -36,7 +37,9 @@ Array = jax.Array
 _COARSE_TOLERANCE = 1e-6
 # Steps of Newton without progress that end a search (see minimise).
 _PATIENCE = 8
-# Longest step of a score where the objective isn't convex: a fifth of the range of scores that one sees.
+# Where the objective isn't convex, gradients may grow for a while on the way down, and steps of a score are
+# kept within the range of scores that one sees.
+_PATIENCE_NOT_CONVEX = 40
 _LONGEST_STEP = 2.0
 
 
@@ -174,7 +177,9 @@ def fit_dense(
 
     In float64, the search first runs in float32, and float64 finishes it.
     """
-    search = functools.partial(minimise, max_steps=max_steps, patience=_PATIENCE)
+    signed = isinstance(objective, LinkObjective) and objective.signed
+    patience = _PATIENCE_NOT_CONVEX if signed else _PATIENCE
+    search = functools.partial(minimise, max_steps=max_steps, patience=patience)
     if optimizer is not None:
         search = functools.partial(minimise, max_steps=max_steps)
     else:

@@ -1,0 +1,415 @@
+from __future__ import annotations
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import links, pairwise, privacy
+from privrank_jax.pairwise import DebiasedSums, debiased_rr, debiased_sums, scores_from_sums
+from tests import reference_local
+
+LINKS = ("logistic", "normal", "laplace")
+USERS, ITEMS, PAIRS = 14, 4, 6
+
+
+def _problem(seed=0, low=0.4, high=4.0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    reports = rng.random((USERS, PAIRS)) < np.array([0.6, 0.7, 0.8, 0.55, 0.7, 0.6])
+    observed = rng.random((USERS, PAIRS)) < 0.8
+    return reports, observed, rng.uniform(low, high, USERS).astype(dtype)
+
+
+def _sums_of_expectation(scores, link, epsilons):
+    """Sums in expectation when each user reports each pair once: W = Σt², Z = W F."""
+    cdf = links.get_link(link).cdf(scores[:, None] - scores[None, :])
+    total = float(np.sum(np.tanh(epsilons / 2) ** 2))
+    off = 1 - jnp.eye(len(scores))
+    return DebiasedSums(total * (cdf - 0.5) * off, total * off)
+
+
+# --- against twins -------------------------------------------------------------------------------
+
+VARIANTS = [
+    {},
+    {"weighted": False},
+    {"weighted": False, "debiased": False},
+    {"debiased": False},
+    {"mechanism": "laplace", "weighted": False},
+    {"mechanism": "laplace"},
+]
+
+
+@pytest.mark.parametrize(
+    ("link", "variant"),
+    [("logistic", variant) for variant in VARIANTS] + [("normal", {}), ("laplace", {})],
+)
+def test_scores_minimise_the_published_objective(link, variant):
+    """Equation (5) with normalised weights, report by report; float32 agrees with float64."""
+    reports, observed, epsilons = _problem()
+    reports = reports.astype(float)
+    variant, settings = dict(variant), dict(variant)
+    if settings.pop("mechanism", None):
+        settings["laplace"] = True
+        reports += np.random.default_rng(1).laplace(size=reports.shape) / epsilons[:, None]
+    estimate = debiased_rr(reports, observed, epsilons, link, 0.8, **variant)
+    expected = reference_local.debiased_scores(reports, observed, epsilons, link, 0.8, **settings)
+    np.testing.assert_allclose(estimate.value, expected - expected.mean(), atol=2e-7)
+    assert estimate.value.dtype == np.float64
+    assert int(estimate.diagnostics.fit.code) == 0
+    if not variant:
+        arguments = reports.astype(np.float32), observed, epsilons.astype(np.float32)
+        single = debiased_rr(*arguments, link, 0.8, **variant)
+        assert single.value.dtype == np.float32
+        assert int(single.diagnostics.fit.code) == 0
+        np.testing.assert_allclose(single.value, estimate.value, atol=3e-5)
+
+
+@pytest.mark.parametrize(("weighted", "debiased"), list(itertools.product([True, False], repeat=2)))
+def test_sums(weighted, debiased):
+    reports, observed, epsilons = _problem(low=0.1)
+    sums = debiased_sums(reports, observed, epsilons, weighted, debiased)
+    weight, targets, total = reference_local.weights_and_targets(
+        reports, epsilons, weighted, debiased
+    )
+    weights, wins = np.zeros((ITEMS, ITEMS)), np.zeros((ITEMS, ITEMS))
+    for user in range(USERS):
+        for place, (i, j) in enumerate(reference_local.pairs_of(ITEMS)):
+            if observed[user, place]:
+                won = total * weight[user] * targets[user][place]
+                wins[i, j] += won
+                wins[j, i] += total * weight[user] - won
+    weights = wins + wins.T
+    np.testing.assert_allclose(sums.weights, weights, atol=1e-12)
+    np.testing.assert_allclose(sums.wins, wins, atol=1e-12)
+    np.testing.assert_allclose((sums + sums).wins, 2 * wins, atol=1e-12)
+    assert sums.num_items == ITEMS
+
+
+def test_sums_are_unbiased_by_exact_expectation():
+    """Over all 2^3 reports of three users on one pair, E[Z] = Σ a t² y; undebiased they are not."""
+    answers, epsilons = np.array([1, 0, 1]), np.array([0.2, 1.0, 3.0])
+    seen = np.ones((3, 1), bool)
+    told = np.array(list(itertools.product([0, 1], repeat=3)))
+    flip = np.array([reference_local.flip_probability(e) for e in epsilons])
+    chance = np.prod(np.where(told == answers, 1 - flip, flip), axis=1)
+    assert chance.sum() == pytest.approx(1.0)
+    for debiased in (True, False):
+        wins = [debiased_sums(r[:, None], seen, epsilons, True, debiased).wins[0, 1] for r in told]
+        wanted = float(np.sum(np.tanh(epsilons / 2) ** 2 * answers))
+        error = abs(float(chance @ np.array(wins)) - wanted)
+        assert (error < 1e-14) == debiased
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_expected_sums_give_back_the_scores_and_undebiased_ones_shrink_them(link):
+    scores = jnp.array([1.2, 0.1, -0.3, -1.0])
+    epsilons = np.array([0.3, 1.0, 2.0])
+    sums = _sums_of_expectation(scores, link, epsilons)
+    found = scores_from_sums(sums, link, 1e-9)
+    np.testing.assert_allclose(found.value, scores - scores.mean(), atol=1e-6)
+    shrunk = DebiasedSums(float(np.tanh(0.5)) * sums.margins, sums.weights)
+    biased = scores_from_sums(shrunk, link, 1e-9).value
+    assert float(jnp.max(jnp.abs(biased))) < 0.6 * float(jnp.max(jnp.abs(scores)))
+
+
+def test_logistic_scores_are_those_of_noisy_totals():
+    reports, observed, epsilons = _problem(3)
+    sums = debiased_sums(reports, observed, epsilons)
+    totals = pairwise.scores_from_totals(sums.wins.sum(1), sums.weights, gamma=1.4)
+    np.testing.assert_allclose(
+        debiased_rr(reports, observed, epsilons, ridge_constant=0.7).value, totals.value, atol=1e-9
+    )
+
+
+def test_report_counts():
+    reports, observed, epsilons = _problem(5)
+    estimate = pairwise.report_counts(reports, observed, epsilons)
+    expected = reference_local.report_counts(reports, observed, ITEMS)
+    np.testing.assert_allclose(estimate.value, expected)
+    assert estimate.guarantee.trust == "local"
+    mask = np.array([True, True, False, True])
+    masked = pairwise.report_counts(reports, observed, epsilons, mask=mask)
+    kept = [mask[i] and mask[j] for i, j in reference_local.pairs_of(ITEMS)]
+    np.testing.assert_allclose(
+        masked.value, reference_local.report_counts(reports, observed & kept, ITEMS)
+    )
+
+
+# --- guarantee and diagnostics -------------------------------------------------------------------
+
+
+def test_guarantee_and_diagnostics():
+    reports, observed, epsilons = _problem()
+    observed[3] = False
+    epsilons[3] = 50.0  # reports nothing, so counts for nothing
+    estimate = debiased_rr(reports, observed, epsilons, weighted=False, ridge_constant=0.5)
+    guarantee, found = estimate.guarantee, estimate.diagnostics
+    present = np.arange(USERS) != 3
+    assert float(guarantee.epsilon) == epsilons[present].max()
+    spent = observed.sum(1) * epsilons
+    assert float(guarantee.also[0].epsilon) == pytest.approx(spent[present].max())
+    assert guarantee.also[0].unit == "user"
+    information = np.tanh(epsilons[present] / 2) ** 2
+    assert float(found.total_information) == pytest.approx(information.sum())
+    assert float(found.mean_information) == pytest.approx(information.mean())
+    assert float(found.ridge) == pytest.approx(0.5 / information.mean())
+    assert float(debiased_rr(reports, observed, epsilons).diagnostics.ridge) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_smallest_curvature(link):
+    reports, observed, epsilons = _problem(low=0.1, high=0.8)
+    sums = debiased_sums(reports, observed, epsilons)
+    theta = np.array([0.3, -0.5, 0.1, 0.9])
+    found = float(pairwise.smallest_curvature(theta, sums, link))
+    hessian = reference_local.signed_hessian(theta, np.asarray(sums.wins), link)
+    assert found == pytest.approx(reference_local.smallest_nonzero_eigenvalue(hessian), abs=1e-10)
+    padded = DebiasedSums(
+        jnp.pad(sums.margins, (0, 2)), jnp.pad(sums.weights, (0, 2)), jnp.arange(6) < 4
+    )
+    both = jax.vmap(lambda s: pairwise.smallest_curvature(jnp.pad(theta, (0, 2)), s, link))(
+        jax.tree.map(lambda x: jnp.stack([x, x]), padded)
+    )
+    np.testing.assert_allclose(both, found, atol=1e-10)
+
+
+# --- objectives that are not convex --------------------------------------------------------------
+
+
+def _signed(margins, weights):
+    upper = np.triu_indices(ITEMS, 1)
+    matrices = np.zeros((2, ITEMS, ITEMS))
+    matrices[:, upper[0], upper[1]] = [margins, weights]
+    return DebiasedSums(
+        jnp.asarray(matrices[0] - matrices[0].T), jnp.asarray(matrices[1] + matrices[1].T)
+    )
+
+
+# Newton's method on the Hessian itself ends in NaN on both.
+NOT_CONVEX = [
+    ("normal", [0.25, -0.25, -0.5, 4.0, -4.0, 2.0], [0.5, 0.25, 1.75, 1.0, 1.75, 0.0], 1.0),
+    ("laplace", [-2.0, 3.0, 0.5, 2.75, -1.5, 2.0], [1.0, 2.0, 1.5, 1.5, 1.0, 0.25], 0.5),
+]
+
+
+@pytest.mark.parametrize(("link", "margins", "weights", "constant"), NOT_CONVEX)
+def test_a_non_convex_objective_ends_in_a_stationary_point(link, margins, weights, constant):
+    """One that SciPy finds from some of twelve starts, and a minimum; where the curvature is negative."""
+    sums = _signed(margins, weights)
+    estimate = scores_from_sums(sums, link, constant)
+    assert int(estimate.diagnostics.fit.code) == 0
+    wins = np.asarray(sums.wins)
+    objective = functools.partial(
+        reference_local.signed_objective, wins=wins, name=link, constant=constant
+    )
+    value, gradient = objective(np.asarray(estimate.value))
+    assert np.abs(gradient).max() < 1e-7
+    starts = np.random.default_rng(0).normal(size=(12, ITEMS)) * np.linspace(0, 3, 12)[:, None]
+    found = [reference_local.stationary_point(objective, start) for start in starts]
+    assert min(np.abs(x - estimate.value).max() for x in found) < 1e-5
+    assert value < objective(np.zeros(ITEMS))[0]
+    hessian = reference_local.signed_hessian(np.asarray(estimate.value), wins, link)
+    assert np.linalg.eigvalsh(hessian + 2 * constant * np.eye(ITEMS))[0] > 0
+    least = reference_local.smallest_nonzero_eigenvalue(hessian)
+    assert float(estimate.diagnostics.smallest_eigenvalue) == pytest.approx(least, abs=1e-9)
+    assert least < 0
+
+
+def test_random_non_convex_laplace_fits_converge():
+    """500 random sums with counts far below 0, both precisions: all end in a stationary point."""
+    rng = np.random.default_rng(8)
+    margins = np.triu(rng.integers(-16, 17, (500, ITEMS, ITEMS)) / 4, 1)
+    weights = np.triu(rng.integers(0, 9, (500, ITEMS, ITEMS)) / 4, 1)
+    for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-10)):
+        sums = DebiasedSums(
+            jnp.asarray(margins - margins.transpose(0, 2, 1), dtype),
+            jnp.asarray(weights + weights.transpose(0, 2, 1), dtype),
+        )
+        found = jax.vmap(lambda s: scores_from_sums(s, "laplace", 0.5).diagnostics)(sums)
+        assert np.mean(np.asarray(found.smallest_eigenvalue) < 0) > 0.08
+        assert np.mean(np.asarray(found.fit.gradient_norm) <= tolerance) > 0.995
+        assert np.all(np.asarray(found.fit.code) <= 1)
+
+
+def test_an_unbounded_objective_says_so_and_the_remedies_help():
+    """Two items, normal link: a count of -2 against a ridge of 1 pulls the loss down for ever."""
+    sums = DebiasedSums(jnp.array([[0.0, 2.5], [-2.5, 0.0]]), jnp.array([[0.0, 1.0], [1.0, 0.0]]))
+    estimate = scores_from_sums(sums, "normal", 1.0)
+    assert int(estimate.diagnostics.fit.code) != 0
+    assert float(estimate.diagnostics.smallest_eigenvalue) < 0
+    for better, link, constant in (
+        (sums, "normal", 3.0),
+        (sums.clipped(), "normal", 1.0),
+        (sums, "logistic", 1.0),
+    ):
+        found = scores_from_sums(better, link, constant)
+        assert int(found.diagnostics.fit.code) == 0
+        assert float(found.value[0]) > float(found.value[1])
+    assert float(sums.clipped().wins.min()) == 0.0
+
+
+def test_clipping():
+    reports, observed, epsilons = _problem(low=0.05, high=0.2)
+    clipped = debiased_rr(reports, observed, epsilons, "normal", clipped=True)
+    assert int(clipped.diagnostics.fit.code) == 0
+    assert float(clipped.diagnostics.smallest_eigenvalue) > 0
+    by_hand = scores_from_sums(debiased_sums(reports, observed, epsilons).clipped(), "normal")
+    np.testing.assert_allclose(clipped.value, by_hand.value, atol=1e-10)
+
+
+# --- shapes, masks, transformations --------------------------------------------------------------
+
+
+def test_masks_of_users_and_items_change_nothing():
+    """Real data in the corner of a larger problem whose padding holds nonsense."""
+    reports, observed, epsilons = _problem()
+    small = debiased_rr(reports, observed, epsilons, weighted=False)
+    wide = np.full((USERS + 3, 15), np.nan)
+    seen = np.ones((USERS + 3, 15), bool)
+    seen[USERS:] = False
+    places = [place for place, (_, j) in enumerate(reference_local.pairs_of(6)) if j < ITEMS]
+    wide[:USERS, places] = reports
+    seen[:USERS, places] = observed
+    personal = np.concatenate([epsilons, [0.1, 9.0, np.inf]])
+    mask = np.arange(6) < ITEMS
+    large = debiased_rr(wide, seen, personal, weighted=False, mask=mask)
+    np.testing.assert_allclose(large.value[:ITEMS], small.value, atol=1e-10)
+    np.testing.assert_array_equal(large.value[ITEMS:], 0)
+    both = (small.guarantee, small.diagnostics), (large.guarantee, large.diagnostics)
+    for one, other in zip(*map(jax.tree.leaves, both)):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_vmap_is_the_loop_and_changed_data_compile_nothing():
+    link, traces = "normal", []
+
+    @jax.jit
+    def fit(reports, observed, epsilon, constant):
+        traces.append(1)
+        return debiased_rr(reports, observed, epsilon, link, constant)
+
+    problems = [_problem(seed) for seed in range(3)]
+    constants = np.array([0.3, 1.0, 2.0])
+    alone = [fit(*problem, c) for problem, c in zip(problems, constants)]
+    assert len(traces) == 1
+    batch = [np.stack(arrays) for arrays in zip(*problems)]
+    together = jax.vmap(lambda r, o, e, c: debiased_rr(r, o, e, link, c))(*batch, constants)
+    for place, single in enumerate(alone):
+        for one, others in zip(jax.tree.leaves(single), jax.tree.leaves(together)):
+            np.testing.assert_allclose(others[place], one, atol=2e-9)
+
+
+def test_public_entry_compiles_once_for_changed_values():
+    from privrank_jax.pairwise.debiased_rr import _debiased_rr
+
+    reports, observed, epsilons = _problem()
+    debiased_rr(reports, observed, epsilons, "logistic", 0.4)
+    compiled = _debiased_rr._cache_size()
+    for seed, constant in ((1, 0.7), (2, 2.0), (3, 0.0)):
+        debiased_rr(*_problem(seed), "logistic", constant)
+    assert _debiased_rr._cache_size() == compiled
+
+
+@pytest.mark.parametrize("link", ["logistic", "normal"])
+def test_derivatives_are_those_of_finite_differences(link):
+    """Of θ̂ in ε and in the ridge constant, through the sums and the implicit function theorem."""
+    reports, observed, epsilons = _problem()
+
+    def first(epsilon, constant):
+        return debiased_rr(reports, observed, epsilon, link, constant).value[0]
+
+    by_epsilon, by_constant = jax.jit(jax.grad(first, argnums=(0, 1)))(epsilons, 0.8)
+    step = 1e-5
+    for user in (0, 5):
+        moved = np.eye(USERS)[user] * step
+        difference = (first(epsilons + moved, 0.8) - first(epsilons - moved, 0.8)) / (2 * step)
+        assert float(by_epsilon[user]) == pytest.approx(float(difference), abs=1e-7)
+    difference = (first(epsilons, 0.8 + step) - first(epsilons, 0.8 - step)) / (2 * step)
+    assert float(by_constant) == pytest.approx(float(difference), abs=1e-7)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_extreme_epsilons(link):
+    """From 1e-6 to 1000: converged, and float32 keeps the relative precision of scores that are tiny."""
+    reports, observed, _ = _problem()
+    for epsilon in (1e-6, 1e-3, 30.0, 1000.0, np.inf):
+        double = debiased_rr(reports, observed, np.full(USERS, epsilon), link)
+        single = debiased_rr(reports, observed, np.full(USERS, epsilon, np.float32), link)
+        assert int(double.diagnostics.fit.code) == int(single.diagnostics.fit.code) == 0
+        size = float(jnp.max(jnp.abs(double.value)))
+        np.testing.assert_allclose(single.value, double.value, atol=1e-4 * size)
+        if epsilon < 0.01:  # scores of the order of ε, in the order of the margins
+            assert 0.1 * epsilon < size < 10 * epsilon
+            margins = debiased_sums(reports, observed, epsilon).margins.sum(1)
+            np.testing.assert_array_equal(np.argsort(double.value), np.argsort(margins))
+
+
+def test_weights_help_where_epsilons_differ(key):
+    """ADRR is nearest to the truth in most of 300 replicates: sign tests beyond five standard errors."""
+    scores = jnp.linspace(1.0, -1.0, ITEMS)
+    i, j = np.triu_indices(ITEMS, 1)
+    chance = links.logistic.cdf(scores[i] - scores[j])
+    epsilons = jnp.where(jnp.arange(200) < 150, 0.3, 3.0)
+    observed = jnp.ones((200, PAIRS), bool)
+
+    def errors(key):
+        asked, flips, noise = jax.random.split(key, 3)
+        bits = jax.random.uniform(asked, observed.shape) < chance
+        reports = privacy.randomized_response(flips, bits, epsilons)
+        noisy = privacy.laplace_reports(noise, bits, epsilons)
+        fits = (
+            debiased_rr(reports, observed, epsilons),
+            debiased_rr(reports, observed, epsilons, weighted=False),
+            debiased_rr(reports, observed, epsilons, weighted=False, debiased=False),
+            debiased_rr(noisy, observed, epsilons, weighted=False, mechanism="laplace"),
+        )
+        return jnp.stack([jnp.mean((fit.value - scores) ** 2) for fit in fits])
+
+    found = np.asarray(jax.jit(jax.vmap(errors))(jax.random.split(key, 300)))
+    for other in (1, 2, 3):
+        assert np.mean(found[:, 0] < found[:, other]) > 0.5 + 5 * 0.5 / np.sqrt(300)
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"epsilon": np.nan}, "epsilon must be positive"),
+        ({"epsilon": np.ones(USERS + 1)}, "one per user"),
+        ({"epsilon": np.ones((USERS, PAIRS))}, "one per user"),
+        ({"observed": np.ones((USERS, PAIRS + 1))}, "one shape"),
+        ({"observed": np.full((USERS, PAIRS), 0.5)}, "observed must be 0 or 1"),
+        ({"observed": np.zeros((USERS, PAIRS))}, "nothing is observed"),
+        ({"mask": np.array([True, False, False, False])}, "nothing is observed"),
+        ({"mask": np.ones(5, bool)}, "mask must have shape"),
+        ({"reports": np.full((USERS, PAIRS), np.nan)}, "reports must be 0 or 1"),
+        ({"reports": np.full((USERS, PAIRS), 2)}, "reports must be 0 or 1"),
+        ({"reports": np.ones((USERS, 5)), "observed": np.ones((USERS, 5))}, "m of at least 2"),
+        ({"reports": np.ones((USERS, 0)), "observed": np.ones((USERS, 0))}, "m of at least 2"),
+        ({"reports": np.ones((3, USERS, PAIRS)), "observed": np.ones((3, USERS, PAIRS))}, "vmap"),
+        ({"ridge_constant": -1.0}, "ridge_constant"),
+        ({"ridge_constant": np.nan}, "ridge_constant"),
+        ({"link": "cauchy"}, "unknown link"),
+        ({"mechanism": "gauss"}, "mechanism must be one of"),
+        ({"reports": np.full((USERS, PAIRS), np.inf), "mechanism": "laplace"}, "finite"),
+    ],
+)  # fmt: skip
+def test_refusals(changed, message):
+    reports, observed, epsilons = _problem()
+    arguments = {"reports": reports, "observed": observed, "epsilon": epsilons} | changed
+    with pytest.raises(ValueError, match=message):
+        debiased_rr(**arguments)
+
+
+def test_sums_of_different_items_are_not_merged():
+    with pytest.raises(ValueError, match="can't be merged"):
+        DebiasedSums(jnp.zeros((2, 2)), jnp.zeros((2, 2))).merge(
+            DebiasedSums(jnp.zeros((3, 3)), jnp.zeros((3, 3)))
+        )
