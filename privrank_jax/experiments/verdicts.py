@@ -3,8 +3,8 @@
 Two means are called different if they are more than ``SLACK`` = 3 standard errors (SE) apart: of 370 comparisons of
 equal means, one is expected to be called different by chance. Standard errors of differences are pooled as if
 independent; common random numbers usually make the true ones smaller, so this errs to the side of "can't tell".
-Differences between two estimators are a metric of their own, with its own (paired) standard error. Below ``ENOUGH``
-replicates nothing is decided: standard errors are then too rough.
+Differences between two estimators, and what one more ε gains (``BEND``), are metrics of their own, with their own
+(paired) standard errors. Below ``ENOUGH`` replicates nothing is decided: standard errors are then too rough.
 """
 
 from __future__ import annotations

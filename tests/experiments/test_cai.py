@@ -372,15 +372,32 @@ def naive_rank_differences(key, survey, epsilon):
     return found
 
 
-def test_surveys_against_the_public_estimators(data_folder):
-    epsilons, replicates = (0.5, 6.0), 3
+def uneven_survey():
+    """Item 3 was asked about least and beats the best: wins and the MLE rank it otherwise."""
+    games = [(0, 1, 8), (1, 0, 2), (0, 2, 8), (2, 0, 2), (1, 2, 6), (2, 1, 5), (3, 0, 2), (0, 3, 1)]
+    winners, losers = zip(*(pair for *pair, times in games for _ in range(times)), strict=True)
+    return small_survey(
+        users=range(len(winners)), winners=winners, losers=losers, tied=[False] * len(winners),
+        item_names="abcd", user_names=map(str, range(len(winners))), name="uneven",
+        questionnaire=[(0, 1), (0, 2), (1, 2), (0, 3)],
+    )  # fmt: skip
+
+
+def test_surveys_against_the_public_estimators(data_folder, monkeypatch):
+    uneven = uneven_survey()
+
+    def get(name, folder):
+        return uneven if name == "uneven" else load(name, folder)
+
+    monkeypatch.setattr("privrank_jax.datasets.load", get)
+    epsilons, replicates, names = (0.5, 6.0), 3, ("cemspc", "immig", "uneven")
     report = experiments.run(
-        KEY, "cai-fig8", replicates, epsilons=epsilons, data_folder=str(data_folder)
+        KEY, "cai-fig8", replicates, epsilons=epsilons, data=names, data_folder=str(data_folder)
     )
     assert report.diagnostics["compilations"] == 1
     assert report.diagnostics["failed_fits"] == report.diagnostics["nonfinite"] == 0
-    for name in ("cemspc", "immig"):
-        data = load(name, data_folder)
+    for name in names:
+        data = get(name, data_folder)
         survey = cai_real.survey(data, "half", 6, "float32")  # immig has 4 items: padding
         for epsilon in epsilons:
             naive = [
