@@ -134,3 +134,15 @@ def report_counts(reports, observed, items):
             if here:
                 totals[i if report else j] += 1
     return totals
+
+
+def fixed_point_sums(first, second, reports, tanh, items):
+    """{pair: (D, W)} in units of 2^-48 by Python's integers, each term cut towards 0; tanh as floats."""
+    sums = {pair: [0, 0] for pair in pairs_of(items)}
+    for i, j, report, t in zip(first, second, reports, tanh):
+        low, high = min(i, j), max(i, j)
+        low_won = (i if report else j) == low
+        size = int(0.5 * t * 2.0**48)
+        sums[low, high][0] += size if low_won else -size
+        sums[low, high][1] += int(float(t.dtype.type(t * t)) * 2.0**48)
+    return sums

@@ -1,5 +1,6 @@
 """Scores and rankings from pairwise comparisons."""
 
+from privrank_jax.pairwise import report_sums
 from privrank_jax.pairwise.bootstrap import bootstrap_intervals, parametric_bootstrap
 from privrank_jax.pairwise.debiased_rr import (
     DebiasedFit,
@@ -42,6 +43,7 @@ from privrank_jax.pairwise.rates import (
     top_k_threshold,
     user_rate,
 )
+from privrank_jax.pairwise.report_sums import ReportSums
 from privrank_jax.pairwise.score_attack import score_attack, score_attack_bound
 from privrank_jax.pairwise.selection import LinkSelection, select_link
 from privrank_jax.pairwise.standard_errors import (
@@ -71,6 +73,7 @@ __all__ = [
     "MixedEffects",
     "PerturbedFit",
     "PlannedError",
+    "ReportSums",
     "Uncertainty",
     "average_win_probability",
     "bootstrap_intervals",
@@ -103,6 +106,7 @@ __all__ = [
     "rank_centrality",
     "rank_intervals",
     "report_counts",
+    "report_sums",
     "score_attack",
     "score_attack_bound",
     "scores_from_sums",

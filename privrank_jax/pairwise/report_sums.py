@@ -1,0 +1,287 @@
+r"""Sums of randomised reports that arrive one by one or in shards: exact, whatever the order.
+
+The state is all that :func:`~privrank_jax.pairwise.debiased_rr` needs to know: per pair, D = Σ t(ỹ - 1/2) and
+W = Σ t², t = tanh(ε/2). Floating-point sums depend on the order of their terms, so these are kept as integers: a term,
+at most 1 in size, is rounded once, towards 0, to a multiple of 2^-48, and held as a whole part and three limbs of 16
+bits. Integer addition is exact, so states of the same reports are equal bit for bit however the reports were ordered,
+cut into shards and merged; with and without float64. The rounding moves a sum of n reports by less than n·2^-48.
+
+>>> state = init(3)
+>>> state = update(state, [0, 1], [1, 2], [1, 0], epsilon=2.0)  # 0 over 1, 2 over 1
+>>> later = update(init(3), [2], [0], [0], epsilon=[1.0])  # 0 over 2, from another shard
+>>> finish(merge(state, later)).value.argsort().tolist()
+[1, 2, 0]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_epsilon, check_positive, is_traced
+from privrank_jax.comparisons import default_float
+from privrank_jax.estimate import Estimate
+from privrank_jax.links import Link
+from privrank_jax.pairwise.debiased_rr import scores_from_sums
+from privrank_jax.pairwise.debiased_sums import DebiasedSums, to_matrix
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.local import check_bits
+
+Array = jax.Array
+
+_BITS = 16
+_MASK = (1 << _BITS) - 1
+_LIMBS = 4  # the whole part, then three fractions
+# Between two carries: 2^14 terms below 2^16 on top of a carried limb stay below 2^31.
+_CHUNK = 1 << 14
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class ReportSums:
+    """Sums of reports over m items, P = m(m-1)/2 pairs. Its size doesn't depend on the number of reports.
+
+    Attributes:
+        limbs: ``(P, 8)`` int32: four limbs of D, then four of W, carried: all but the whole parts in
+            [0, 2^16). Whole parts hold up to 2^31 reports of one pair.
+        count: ``(2,)`` int32, number of reports in units of 2^16, and the rest.
+        largest_epsilon: ``()`` float32, the largest ε seen, rounded up; 0 before the first report.
+        num_items: m, static.
+    """
+
+    limbs: Array
+    count: Array
+    largest_epsilon: Array
+    num_items: int = dataclasses.field(metadata={"static": True})
+
+    @property
+    def num_reports(self) -> Array:
+        """``()`` float, number of reports."""
+        count = self.count.astype(default_float())
+        return count[0] * 2.0**_BITS + count[1]
+
+
+def init(num_items: int) -> ReportSums:
+    """The state before any report, for m items: 16 m² bytes.
+
+    Raises:
+        ValueError: ``num_items`` isn't an integer from 2 to 46340, beyond which pairs have no 32-bit number.
+    """
+    whole = isinstance(num_items, int | np.integer) and not isinstance(num_items, bool)
+    if not whole or not 2 <= num_items <= 46340:
+        raise ValueError(f"num_items must be an integer from 2 to 46340, got {num_items!r}.")
+    pairs = num_items * (num_items - 1) // 2
+    return ReportSums(
+        jnp.zeros((pairs, 2 * _LIMBS), jnp.int32),
+        jnp.zeros(2, jnp.int32),
+        jnp.zeros((), jnp.float32),
+        int(num_items),
+    )
+
+
+def update(
+    state: ReportSums, first: Any, second: Any, reports: Any, epsilon: Any, mask: Any = None
+) -> ReportSums:
+    """Add a shard of reports: one compilation per shard length N, so pad shards to one length with ``mask``.
+
+    Args:
+        state: the sums so far.
+        first: ``(N,)`` int, an item of each comparison (or one number, for one report).
+        second: ``(N,)`` int, the other.
+        reports: ``(N,)``, bool or 0/1, randomised: 1 says that ``first`` is preferred.
+        epsilon: ``(N,)`` or one number, ε > 0 of each report.
+        mask: ``(N,)`` bool; False drops a row, whatever it holds, but for its ε, which must be positive.
+
+    Returns:
+        The new state. Where arguments are traced, rows with an item out of range, or compared with itself, are
+        dropped; a report counts as 1 if it equals 1.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, reports other than 0 and 1, items out of range or compared with themselves,
+            shapes that don't fit.
+    """
+    check_epsilon(epsilon)
+    rows = [jnp.atleast_1d(jnp.asarray(x)) for x in (first, second, reports)]
+    size = rows[0].shape
+    keep = jnp.ones(size, bool) if mask is None else jnp.atleast_1d(jnp.asarray(mask, bool))
+    if len(size) != 1 or any(row.shape != size for row in (*rows, keep)):
+        raise ValueError(
+            "first, second, reports and mask need one shape (N,), got "
+            f"{[row.shape for row in (*rows, keep)]}."
+        )
+    if np.shape(epsilon) not in ((), size):
+        raise ValueError(f"epsilon must be one number or of shape {size}, got {np.shape(epsilon)}.")
+    _check_rows(state.num_items, first, second, reports, mask)
+    epsilon = jnp.asarray(epsilon)
+    if not jnp.issubdtype(epsilon.dtype, jnp.floating):
+        epsilon = epsilon.astype(default_float())
+    return _update(state, *rows, jnp.broadcast_to(epsilon, size), keep)
+
+
+def merge(state: ReportSums, other: ReportSums) -> ReportSums:
+    """The state of the reports of both, bit for bit as if one had seen them all.
+
+    Raises:
+        ValueError: different numbers of items.
+    """
+    if state.num_items != other.num_items:
+        raise ValueError(
+            f"sums over {state.num_items} and {other.num_items} items can't be merged; "
+            "start both from the same item list."
+        )
+    return _merge(state, other)
+
+
+def finish(
+    state: ReportSums,
+    link: str | Link = "logistic",
+    ridge_constant: Any = 1.0,
+    *,
+    reports_per_user: Any = None,
+    dtype: Any = None,
+) -> Estimate:
+    """Scores from the reports so far: the estimate of :func:`~privrank_jax.pairwise.debiased_rr` on them.
+
+    The state stays good for more reports.
+
+    Args:
+        state: the sums.
+        link: as :func:`~privrank_jax.pairwise.debiased_rr`.
+        ridge_constant: c >= 0, may be traced.
+        reports_per_user: S, the most reports that any one user gave, if it is known; the sums don't know.
+        dtype: float type of the scores (default: JAX's default float).
+
+    Returns:
+        ``value``: θ̂, ``(m,)``. ``guarantee``: local, for one comparison the largest ε; for one user S times
+        that, if S is given. ``diagnostics``: :class:`~privrank_jax.pairwise.DebiasedFit`.
+
+    Raises:
+        ValueError: no reports yet, unknown link, c < 0, S < 1.
+    """
+    if not is_traced(state) and not np.any(np.asarray(state.count)):
+        raise ValueError("no reports yet: update the state before finishing it.")
+    estimate = scores_from_sums(to_sums(state, dtype), link, ridge_constant)
+    largest, also = state.largest_epsilon, ()
+    if reports_per_user is not None:
+        check_positive("reports_per_user", reports_per_user, infinite=False)
+        whole = largest * reports_per_user
+        also = (Guarantee(whole, unit="user", adjacency="flip", trust="local"),)
+    note = "the largest epsilon of any report; a user who gave several spends their sum."
+    guarantee = Guarantee(largest, adjacency="flip", trust="local", note=note, also=also)
+    return Estimate(estimate.value, guarantee, estimate.diagnostics)
+
+
+def to_sums(state: ReportSums, dtype: Any = None) -> DebiasedSums:
+    """D and W as :class:`~privrank_jax.pairwise.DebiasedSums`, for any estimator that takes them."""
+    return _to_sums(state, default_float() if dtype is None else dtype)
+
+
+@jax.jit
+def _update(
+    state: ReportSums, first: Array, second: Array, reports: Array, epsilon: Array, keep: Array
+) -> ReportSums:
+    low, high = jnp.minimum(first, second), jnp.maximum(first, second)
+    keep = keep & (low >= 0) & (low < high) & (high < state.num_items)
+    low, high = low.astype(jnp.int32), high.astype(jnp.int32)
+    pair = low * state.num_items - low * (low + 1) // 2 + high - low - 1
+    pair = jnp.where(keep, pair, state.limbs.shape[0])  # beyond the end: the scatter drops it
+    won = (reports == 1) == (first < second)
+    tanh = jnp.tanh(0.5 * epsilon)
+    sign = jnp.where(won, 1, -1).astype(jnp.int32)
+    terms = jnp.concatenate([sign[:, None] * _fixed(0.5 * tanh), _fixed(tanh * tanh)], axis=1)
+
+    length = pair.shape[0]
+    chunks = max(1, -(-length // _CHUNK))
+    size = -(-length // chunks)
+    pair = jnp.pad(pair, (0, chunks * size - length), constant_values=state.limbs.shape[0])
+    terms = jnp.pad(terms, ((0, chunks * size - length), (0, 0)))
+
+    def add(limbs: Array, chunk: tuple[Array, Array]) -> tuple[Array, None]:
+        places, added = chunk
+        limbs = limbs.at[places].add(added, mode="drop")
+        if size >= limbs.shape[0]:
+            return _carry(limbs), None
+        touched = _carry(limbs.at[places].get(mode="fill", fill_value=0))
+        return limbs.at[places].set(touched, mode="drop"), None
+
+    limbs, _ = jax.lax.scan(
+        add, state.limbs, (pair.reshape(chunks, size), terms.reshape(chunks, size, -1))
+    )
+    count = _carry_count(state.count + jnp.stack([0, jnp.sum(keep, dtype=jnp.int32)]))
+    seen = jnp.max(jnp.where(keep, _rounded_up(epsilon), 0.0), initial=0.0)
+    return ReportSums(limbs, count, jnp.maximum(state.largest_epsilon, seen), state.num_items)
+
+
+@jax.jit
+def _merge(state: ReportSums, other: ReportSums) -> ReportSums:
+    return ReportSums(
+        _carry(state.limbs + other.limbs),
+        _carry_count(state.count + other.count),
+        jnp.maximum(state.largest_epsilon, other.largest_epsilon),
+        state.num_items,
+    )
+
+
+@functools.partial(jax.jit, static_argnames=("dtype",))
+def _to_sums(state: ReportSums, dtype: Any) -> DebiasedSums:
+    scale = jnp.asarray([2.0 ** (-_BITS * place) for place in range(_LIMBS)], dtype)
+    parts = state.limbs.astype(dtype).reshape(-1, 2, _LIMBS) * scale
+    total = parts[..., 3]
+    for place in (2, 1, 0):  # small to large
+        total = parts[..., place] + total
+    margins = to_matrix(total[:, 0], state.num_items)
+    weights = to_matrix(total[:, 1], state.num_items)
+    return DebiasedSums(margins - margins.T, weights + weights.T)
+
+
+def _fixed(value: Array) -> Array:
+    """``(N,)`` in [0, 1] to ``(N, 4)`` int32 limbs, cut at 2^-48. Scaling by 2^16 and taking the floor are exact."""
+    limbs = []
+    for _ in range(_LIMBS):
+        whole = jnp.floor(value)
+        limbs.append(whole.astype(jnp.int32))
+        value = (value - whole) * 2.0**_BITS
+    return jnp.stack(limbs, axis=-1)
+
+
+def _carry(limbs: Array) -> Array:
+    """Canonical limbs of the same numbers: fractions in [0, 2^16), any sign in the whole parts."""
+    numbers = limbs.reshape(-1, 2, _LIMBS)
+    carried, carry = [], jnp.zeros(numbers.shape[:-1], jnp.int32)
+    for place in (3, 2, 1):
+        number = numbers[..., place] + carry
+        carried.append(number & _MASK)
+        carry = number >> _BITS  # the floor, for negative numbers too
+    carried.append(numbers[..., 0] + carry)
+    return jnp.stack(carried[::-1], axis=-1).reshape(limbs.shape)
+
+
+def _carry_count(count: Array) -> Array:
+    return jnp.stack([count[0] + (count[1] >> _BITS), count[1] & _MASK])
+
+
+def _rounded_up(epsilon: Array) -> Array:
+    """float32 that is at least ε."""
+    single = epsilon.astype(jnp.float32)
+    above = jnp.nextafter(single, jnp.float32(jnp.inf))
+    return jnp.where(single.astype(epsilon.dtype) < epsilon, above, single)
+
+
+def _check_rows(items: int, first: Any, second: Any, reports: Any, mask: Any) -> None:
+    if is_traced(first, second, reports, mask):
+        return
+    keep = True if mask is None else np.asarray(mask, bool)
+    check_bits("reports", reports, where=None if mask is None else keep)
+    ends = [np.asarray(x) for x in (first, second)]
+    for name, end in zip(("first", "second"), ends):
+        if not np.issubdtype(end.dtype, np.integer):
+            raise ValueError(f"{name} must hold integer item indices, got dtype {end.dtype}.")
+        if np.any(keep & ((end < 0) | (end >= items))):
+            raise ValueError(f"{name} has an item outside 0..{items - 1}.")
+    if np.any(keep & (ends[0] == ends[1])):
+        raise ValueError("a row compares an item with itself; drop such rows, or mask them.")

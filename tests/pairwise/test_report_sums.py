@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.pairwise import debiased_rr, debiased_sums, report_sums
+from privrank_jax.pairwise.report_sums import finish, init, merge, to_sums, update
+from tests import reference_local
+
+
+def _rows(seed, length, items, dtype=np.float64):
+    """One shard: items in either order, reports, personal ε from tiny to large."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, items, length)
+    second = (first + rng.integers(1, items, length)) % items
+    epsilon = np.exp(rng.uniform(-8, 3.5, length)).astype(dtype)
+    return first, second, rng.random(length) < 0.6, epsilon
+
+
+def _equal(one, other):
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other)):
+        np.testing.assert_array_equal(a, b)
+        assert a.dtype == b.dtype
+
+
+def _integers(state):
+    """(P, 2) Python integers in units of 2^-48, from limbs that must be canonical."""
+    limbs = np.asarray(state.limbs, object).reshape(-1, 2, 4)
+    assert (limbs[..., 1:] >= 0).all()
+    assert (limbs[..., 1:] < 2**16).all()
+    return (limbs * np.array([2**48, 2**32, 2**16, 1], object)).sum(-1)
+
+
+def _by_hand(rows, items):
+    tanh = np.asarray(jnp.tanh(0.5 * jnp.asarray(rows[3])))
+    sums = reference_local.fixed_point_sums(*rows[:3], tanh, items)
+    return np.array([sums[pair] for pair in reference_local.pairs_of(items)], object)
+
+
+# --- exact ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("length", "items"), [(300, 5), (40_000, 5), (300, 40)])
+def test_limbs_are_python_integers(length, items, dtype):
+    """One chunk, several chunks, and more pairs than reports, which carries the touched pairs alone."""
+    rows = _rows(0, length, items, dtype)
+    state = update(init(items), *rows)
+    np.testing.assert_array_equal(_integers(state), _by_hand(rows, items))
+    assert float(state.num_reports) == length
+    assert float(state.largest_epsilon) >= rows[3].max()
+    assert float(state.largest_epsilon) == pytest.approx(rows[3].max(), rel=2e-7)
+
+
+@pytest.mark.parametrize("reports", [np.ones(50_000, bool), np.zeros(50_000, bool)])
+def test_one_pair_with_full_limbs_does_not_overflow(reports):
+    """t just below 1: limbs of 2^16 - 1 in every report of one pair, whole chunks of them, all of one sign."""
+    tanh = np.nextafter(np.float64(1), 0)
+    epsilon = np.full(50_000, 2 * np.arctanh(tanh))
+    rows = np.zeros(50_000, int), np.ones(50_000, int), reports, epsilon
+    state = update(init(2), *rows)
+    np.testing.assert_array_equal(_integers(state), _by_hand(rows, 2))
+    twice = merge(state, state)
+    np.testing.assert_array_equal(_integers(twice), 2 * _by_hand(rows, 2))
+
+
+@pytest.mark.parametrize(("items", "dtype"), [(4, np.float32), (60, np.float64)])
+def test_any_order_and_any_shards_give_the_same_bits(items, dtype):
+    """Whole, shuffled, one by one, in uneven shards merged in any order, through masks: equal limbs."""
+    rows = _rows(1, 20_000, items, dtype)
+    whole = update(init(items), *rows)
+    order = np.random.default_rng(2).permutation(20_000)
+    _equal(update(init(items), *(row[order] for row in rows)), whole)
+
+    cuts = [0, 1, 2, 17_000, 17_900, 20_000]
+    parts = [
+        update(init(items), *(row[order][start:stop] for row in rows))
+        for start, stop in itertools.pairwise(cuts)
+    ]
+    _equal(functools.reduce(merge, parts), whole)
+    _equal(merge(parts[4], merge(merge(parts[2], parts[0]), merge(parts[3], parts[1]))), whole)
+    _equal(merge(whole, init(items)), whole)
+
+    one_by_one = init(items)
+    for place in range(6):
+        one_by_one = update(one_by_one, *(row[place] for row in rows))
+    _equal(one_by_one, update(init(items), *(row[5::-1] for row in rows)))
+
+    keep = np.arange(20_000) % 3 == 0
+    _equal(merge(update(init(items), *rows, keep), update(init(items), *rows, mask=~keep)), whole)
+
+
+def test_vmapped_shards_merge_to_the_whole():
+    rows = _rows(3, 4 * 250, 6)
+    stacked = [row.reshape(4, 250) for row in rows]
+    states = jax.vmap(lambda *shard: update(init(6), *shard))(*stacked)
+    parts = [jax.tree.map(lambda x, k=k: x[k], states) for k in range(4)]
+    _equal(functools.reduce(merge, parts), update(init(6), *rows))
+
+
+# --- the estimate --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("link", "dtype"), [("logistic", np.float64), ("laplace", np.float32)])
+def test_finish_is_debiased_rr(link, dtype):
+    rng = np.random.default_rng(4)
+    users, items = 200, 5
+    i, j = np.triu_indices(items, 1)
+    reports = rng.random((users, 10)) < np.linspace(0.45, 0.8, 10)
+    observed = rng.random((users, 10)) < 0.6
+    epsilon = rng.uniform(0.2, 3.0, users).astype(dtype)
+    user, pair = np.nonzero(observed)
+    swap = rng.random(user.size) < 0.5  # the same comparison told the other way round
+    first, second = np.where(swap, j[pair], i[pair]), np.where(swap, i[pair], j[pair])
+    told = reports[user, pair] ^ swap
+    state = update(init(items), first, second, told, epsilon[user])
+
+    expected = debiased_rr(reports, observed, epsilon, link, 0.7)
+    found = finish(state, link, 0.7, reports_per_user=int(observed.sum(1).max()), dtype=dtype)
+    assert found.value.dtype == dtype
+    tolerance = 1e-10 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(found.value, expected.value, atol=tolerance)
+    sums = debiased_sums(reports, observed, epsilon)
+    np.testing.assert_allclose(to_sums(state, dtype).wins, sums.wins, rtol=100 * tolerance)
+    assert int(found.diagnostics.fit.code) == 0
+    assert float(found.diagnostics.smallest_eigenvalue) == pytest.approx(
+        float(expected.diagnostics.smallest_eigenvalue), rel=1e4 * tolerance
+    )
+
+
+def test_guarantee():
+    state = update(init(3), [0, 1], [1, 2], [1, 0], [0.5, 0.75])
+    bare = finish(state).guarantee
+    assert (bare.trust, bare.unit, bare.adjacency, float(bare.epsilon)) == (
+        "local", "comparison", "flip", 0.75,
+    )  # fmt: skip
+    assert bare.also == ()
+    full = finish(state, reports_per_user=4).guarantee
+    assert float(full.also[0].epsilon) == 3.0
+    assert "when one user" in full.in_words()
+    again = finish(update(state, 0, 2, True, 0.1)).guarantee
+    assert float(again.epsilon) == 0.75
+    assert float(finish(update(state, 0, 2, True, np.inf)).guarantee.epsilon) == np.inf
+
+
+# --- cost ----------------------------------------------------------------------------------------
+
+
+def test_memory_does_not_grow_with_the_reports():
+    """60 shards of 4096 (2.5·10^5 reports): arrays alive after the last are as large as after the first."""
+    state, alive = init(30), []
+    for seed in range(60):
+        state = update(state, *_rows(seed % 3, 4096, 30, np.float32))
+        alive.append(sum(array.nbytes for array in jax.live_arrays()))
+    assert float(state.num_reports) == 60 * 4096
+    assert alive[-1] == alive[2]
+    assert sum(leaf.nbytes for leaf in jax.tree.leaves(state)) == 435 * 32 + 12
+
+
+def test_a_stream_compiles_once():
+    from privrank_jax.pairwise.report_sums import _update
+
+    state = update(init(7), *_rows(0, 64, 7))
+    compiled, traces = _update._cache_size(), []
+
+    @jax.jit
+    def jitted(state, *rows):
+        traces.append(1)
+        return update(state, *rows)
+
+    for seed in range(1, 5):
+        rows = _rows(seed, 64, 7)
+        _equal(jitted(state, *rows), update(state, *rows))
+        state = update(state, *rows)
+    assert _update._cache_size() <= compiled + 1  # one more inside ``jitted``, with its own avals
+    assert len(traces) == 1
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+def test_masked_and_traced_nonsense_is_dropped():
+    good = [0, 2], [1, 1], np.array([1.0, 0.0]), np.array([1.0, 2.0])
+    padded = (
+        [0, 9, 2, 1, -1],
+        [1, 0, 1, 1, 0],
+        np.array([1, np.nan, 0, 1, 1]),
+        np.array([1.0, 3, 2, 5, 7]),
+    )
+    expected = update(init(3), *good)
+    keep = np.array([True, False, True, False, False])
+    _equal(update(init(3), *padded, keep), expected)
+    arrays = [jnp.asarray(row) for row in padded]
+    _equal(jax.jit(lambda *rows: update(init(3), *rows))(*arrays), expected)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"epsilon": np.array([1.0, np.nan])}, "epsilon must be positive"),
+        ({"epsilon": np.ones(3)}, "one number or of shape"),
+        ({"reports": [1, 2]}, "must be 0 or 1"),
+        ({"reports": [1, np.nan]}, "must be 0 or 1"),
+        ({"reports": [1]}, "one shape"),
+        ({"mask": [True]}, "one shape"),
+        ({"first": [0, 3]}, "outside 0..2"),
+        ({"second": [-1, 1]}, "outside 0..2"),
+        ({"first": [0.0, 1.0]}, "integer item indices"),
+        ({"first": [0, 2]}, "with itself"),
+    ],
+)
+def test_refused_rows(changed, message):
+    rows = {"first": [0, 1], "second": [1, 2], "reports": [1, 0], "epsilon": 1.0} | changed
+    with pytest.raises(ValueError, match=message):
+        update(init(3), **rows)
+
+
+def test_refused_states():
+    for wrong in (1, 0, 2.0, True, "3", 50_000):
+        with pytest.raises(ValueError, match="num_items must be an integer"):
+            init(wrong)
+    with pytest.raises(ValueError, match="can't be merged"):
+        merge(init(3), init(4))
+    with pytest.raises(ValueError, match="no reports yet"):
+        finish(init(3))
+    state = update(init(3), 0, 1, True, 1.0)
+    with pytest.raises(ValueError, match="reports_per_user"):
+        finish(state, reports_per_user=0)
+    with pytest.raises(ValueError, match="ridge_constant"):
+        report_sums.finish(state, ridge_constant=-1.0)
