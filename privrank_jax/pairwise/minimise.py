@@ -25,6 +25,9 @@ CODES = {
 # Within this factor of the goal, where only the precision of the dtype can be in the way, a quarter of the
 # patience suffices.
 _NEAR = 100
+# Number of items from which conjugate gradients beat a Cholesky factor (1.4 times at 30, twice at 700), and the
+# residual, relative to the gradient, at which they stop: a step then leaves about that share of the error.
+_ITERATIVE_FROM, _RESIDUAL = 16, 1e-3
 
 
 @runtime_checkable
@@ -203,11 +206,16 @@ def _search(
     return jax.lax.while_loop(unfinished, advance, start)
 
 
-def newton() -> optax.GradientTransformationExtraArgs:
+def newton(iterative_from: int | None = None) -> optax.GradientTransformationExtraArgs:
     """Newton's preconditioner as an optax transformation: gradients become -H⁻¹ gradient, by Cholesky.
 
     The diagonal is lifted by a factor of the order of the rounding error, which keeps the factorisation of a
     singular Hessian finite and does not move the minimiser.
+
+    Args:
+        iterative_from: from this number of parameters on, H must be positive definite, and conjugate gradients
+            with the diagonal of H as preconditioner take the place of the factor. Each of their iterates is a
+            descent direction, so what they leave unsolved costs steps, not correctness.
     """
 
     def init(params: Any) -> optax.EmptyState:
@@ -220,10 +228,22 @@ def newton() -> optax.GradientTransformationExtraArgs:
         del extra
         hessian = hessian_fn(params)
         size, eps = hessian.shape[-1], jnp.finfo(hessian.dtype).eps
-        lifted = hessian * (1 + 4 * size * eps * jnp.eye(size, dtype=hessian.dtype))
+        diagonal = jnp.arange(size)
+        lift = 4 * size * eps * jnp.diagonal(hessian)
+        lifted = hessian.at[diagonal, diagonal].add(lift)
+        if iterative_from is not None and size >= iterative_from:
+            return -_conjugate_gradients(lifted, updates), state
         return -solve_positive_definite(lifted, updates), state
 
     return optax.GradientTransformationExtraArgs(init, update)
+
+
+def _conjugate_gradients(matrix: Array, right: Array) -> Array:
+    diagonal = jnp.diagonal(matrix)
+    found, _ = jax.scipy.sparse.linalg.cg(
+        matrix, right, tol=_RESIDUAL, maxiter=2 * len(right), M=lambda x: x / diagonal
+    )
+    return found
 
 
 def scale_by_self_concordance() -> optax.GradientTransformation:
@@ -245,7 +265,7 @@ def scale_by_self_concordance() -> optax.GradientTransformation:
 
 def damped_newton() -> optax.GradientTransformation:
     """Newton with the self-concordant step length: the default for the logistic link."""
-    return optax.chain(newton(), scale_by_self_concordance())
+    return optax.chain(newton(_ITERATIVE_FROM), scale_by_self_concordance())
 
 
 def limit_step(longest: float) -> optax.GradientTransformation:
