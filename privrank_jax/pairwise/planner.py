@@ -257,13 +257,8 @@ def _planned_error(
     users = jnp.asarray(num_users, scores.dtype) / epsilon.size
     unit = jnp.sqrt(share * users * total)
     spread = _spread(_variances(scores, link), fourth / total)
-    return PlannedError(
-        _expected(spread) / unit,
-        _upper(spread, confidence) / unit,
-        _rms(spread) / unit,
-        spread / unit,
-        users * total,
-    )
+    expected, upper, rms = (_criterion(spread, name, confidence) / unit for name in CRITERIA)
+    return PlannedError(expected, upper, rms, spread / unit, users * total)
 
 
 @functools.partial(jax.jit, static_argnames=("link", "criterion"))
@@ -346,13 +341,9 @@ def _spread(variances: _Variances, sharpness: Any) -> Array:
 
 
 def _criterion(spread: Array, criterion: str, confidence: Any) -> Array:
-    if criterion == "expected":
-        return _expected(spread)
-    return _rms(spread) if criterion == "rms" else _upper(spread, confidence)
-
-
-def _rms(spread: Array) -> Array:
-    return jnp.sqrt(jnp.mean(jnp.square(spread)))
+    if criterion == "rms":
+        return jnp.sqrt(jnp.mean(jnp.square(spread)))
+    return _expected(spread) if criterion == "expected" else _upper(spread, confidence)
 
 
 def _expected(spread: Array) -> Array:
