@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -240,8 +241,9 @@ def newton(iterative_from: int | None = None) -> optax.GradientTransformationExt
 
 def _conjugate_gradients(matrix: Array, right: Array) -> Array:
     diagonal = jnp.diagonal(matrix)
+    full_precision = functools.partial(jnp.matmul, matrix, precision=jax.lax.Precision.HIGHEST)
     found, _ = jax.scipy.sparse.linalg.cg(
-        matrix, right, tol=_RESIDUAL, maxiter=2 * len(right), M=lambda x: x / diagonal
+        full_precision, right, tol=_RESIDUAL, maxiter=2 * len(right), M=lambda x: x / diagonal
     )
     return found
 
