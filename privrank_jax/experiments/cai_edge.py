@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,10 +36,10 @@ class EdgeConfig:
 
     Attributes:
         name: of the study.
-        items: n, each its own padded size unless ``max_items`` is given.
+        items: n.
         probabilities: p, the chance that a pair is compared.
         epsilons: ε; ∞ is no privacy.
-        max_items: one padded size for all n: fewer compilations, more work.
+        programs: n are padded to so many sizes, each compiled once: fewer compile faster and run slower.
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -46,7 +47,7 @@ class EdgeConfig:
     items: tuple[int, ...]
     probabilities: tuple[float, ...]
     epsilons: tuple[float, ...]
-    max_items: int | None = None
+    programs: int = 3
     dtype: str = "float32"
 
 
@@ -67,16 +68,30 @@ def trial(
     return errors((noise_key, tie_key), wins, theta, top, Unit(), epsilons)
 
 
+def padded_sizes(sizes: Sequence[int], groups: int) -> dict[int, int]:
+    """Each size's padded size: the largest of its group of neighbours.
+
+    >>> padded_sizes([10, 20, 30, 40], 2)
+    {10: 20, 20: 20, 30: 40, 40: 40}
+    """
+    ordered = sorted(set(sizes))
+    each = math.ceil(len(ordered) / groups)
+    return {
+        size: ordered[min(k - k % each + each, len(ordered)) - 1] for k, size in enumerate(ordered)
+    }
+
+
 def build(config: EdgeConfig) -> tuple[Study, ...]:
     """One study; cells that share a padded size share a compilation."""
     run = functools.partial(trial, epsilons=config.epsilons, dtype=config.dtype)
+    padded = padded_sizes(config.items, config.programs)
     cells = tuple(
         cell
         for items in config.items
         for cell in grid(
             num_items=items,
             probability=config.probabilities,
-            max_items=config.max_items or items,
+            max_items=padded[items],
         )
     )
     return (Study(config.name, run, cells, static=("max_items",)),)
