@@ -105,5 +105,10 @@ def test_privacy_levels_are_those_of_the_paper():
 
 
 def test_cells_of_one_padded_size_share_a_program():
-    assert {cell["max_items"] for cell in cells("cai-fig1", items=(8, 10), max_items=12)} == {12}
-    assert [cell["max_items"] for cell in cells("cai-fig1", items=(8, 10))] == [8, 10]
+    def padded(**changes):
+        return [cell["max_items"] for cell in cells("cai-fig1", items=(8, 10, 12, 14), **changes)]
+
+    assert padded(programs=1) == [14] * 4
+    assert padded(programs=2) == [10, 10, 14, 14]
+    assert padded(programs=9) == [8, 10, 12, 14]
+    assert len({cell["max_items"] for cell in cells("cai-fig1")}) == 3
