@@ -43,6 +43,7 @@ from privrank_jax.pairwise.rates import (
     top_k_threshold,
     user_rate,
 )
+from privrank_jax.pairwise.report_errors import report_standard_errors
 from privrank_jax.pairwise.report_sums import ReportSums
 from privrank_jax.pairwise.score_attack import score_attack, score_attack_bound
 from privrank_jax.pairwise.selection import LinkSelection, select_link
@@ -106,6 +107,7 @@ __all__ = [
     "rank_centrality",
     "rank_intervals",
     "report_counts",
+    "report_standard_errors",
     "report_sums",
     "score_attack",
     "score_attack_bound",

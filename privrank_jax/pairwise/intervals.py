@@ -167,6 +167,15 @@ def interval_estimates(
         errors = standard_errors(value, comparisons, gamma=gamma, link=link, **common)
     else:
         errors = totals_standard_errors(value, comparisons, **common)
+    return intervals_of(value, errors, level)
+
+
+def intervals_of(value: Any, errors: Uncertainty, level: Any = 0.95) -> Intervals:
+    """What :func:`interval_estimates` returns, for released values ``(m,)`` whose errors are known.
+
+    Raises:
+        ValueError: ``level`` outside (0, 1).
+    """
     ranks = ranks_from_scores(jnp.asarray(value), errors.mask)
     low, high = confidence_intervals(errors, level)
     best, worst = rank_intervals(errors, level)

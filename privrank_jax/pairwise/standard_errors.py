@@ -224,23 +224,43 @@ def _score_errors(
     noise: str,
     target: str,
 ) -> Uncertainty:
-    dtype, size = theta.dtype, theta.shape[0]
+    dtype = theta.dtype
     scale, gamma = jnp.asarray(noise_scale, dtype), jnp.asarray(gamma, dtype)
-    theta, labels = centre(theta, mask), component_labels(comparisons > 0)
-    linked = labels[:, None] == labels[None, :]
-    # Scores are known up to a shift of each connected component; masked items are alone in theirs.
-    shift = linked / jnp.sum(linked, -1).astype(dtype)
-    project = jnp.eye(size, dtype=dtype) - shift
-    fisher = information(theta, comparisons, link)
-    most = jnp.max(jnp.diagonal(fisher))
-    most = jnp.where(most > 0, most, 1.0)
-    fisher = fisher + 4 * size * jnp.finfo(dtype).eps * most * project
-    bend = fisher + gamma * project if target == "penalised" else fisher
-    influence = project @ solve_positive_definite(bend + most * shift, project)
+    theta, fisher, project, linked = differences(theta, comparisons, link, mask)
+    influence = project_inverse(
+        fisher + gamma * project if target == "penalised" else fisher, project
+    )
     covariance = influence @ (fisher + noise_variance(scale, noise) * project) @ influence.T
     middle = theta if target == "penalised" else theta + gamma * influence @ theta
     linked = linked & mask[:, None] & mask[None, :]
     return Uncertainty(middle, covariance, influence, linked, scale, mask, noise)
+
+
+def differences(
+    theta: Array, weights: Array, link: Link, mask: Array
+) -> tuple[Array, Array, Array, Array]:
+    """What the data can tell: θ centred, its Fisher information, the projection on differences, linked pairs.
+
+    Scores are known up to a shift of each connected component; masked items are alone in theirs.
+    """
+    size = theta.shape[0]
+    theta, labels = centre(theta, mask), component_labels(weights > 0)
+    linked = labels[:, None] == labels[None, :]
+    project = jnp.eye(size, dtype=theta.dtype) - linked / jnp.sum(linked, -1).astype(theta.dtype)
+    fisher = information(theta, weights, link)
+    slack = 4 * size * jnp.finfo(theta.dtype).eps * _largest(fisher)
+    return theta, fisher + slack * project, project, linked
+
+
+def project_inverse(bend: Array, project: Array) -> Array:
+    """Inverse of ``bend`` on the differences that ``project`` leaves, 0 beside them."""
+    shift = jnp.eye(bend.shape[0], dtype=bend.dtype) - project
+    return project @ solve_positive_definite(bend + _largest(bend) * shift, project)
+
+
+def _largest(matrix: Array) -> Array:
+    most = jnp.max(jnp.diagonal(matrix))
+    return jnp.where(most > 0, most, 1.0)
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
