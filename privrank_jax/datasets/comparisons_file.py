@@ -56,15 +56,15 @@ def read_comparisons(
             and blanks); a user named twice (apart from blanks); a tie neither yes nor no.
     """
     roles: Roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
-    public = None if items is None else _public_items(items)
+    public = None if items is None else public_items(items)
     return _encode(open_source(Path(path), roles), roles, public)
 
 
-class _BadCell(Exception):
+class BadCell(Exception):
     """What is wrong with a cell; the reader adds where it is."""
 
 
-class _Codes(dict[Any, int]):
+class NameCodes(dict[Any, int]):
     """Names to codes by first appearance; a name is checked once, when it first appears."""
 
     def __init__(self, what: str, fold_case: bool, public: tuple[str, ...] | None = None) -> None:
@@ -74,20 +74,20 @@ class _Codes(dict[Any, int]):
 
     def __missing__(self, name: str | None) -> int:
         if name is None or not name.strip():
-            raise _BadCell(f"the {self.what} is missing: fill it in or remove the row")
+            raise BadCell(f"the {self.what} is missing: fill it in or remove the row")
         if name.strip().casefold() in MISSING:
-            raise _BadCell(
+            raise BadCell(
                 f"the {self.what} is {name!r}, which marks a missing value: fill it in or remove "
                 f"the row{'; if it is a name, put it into `items`' if self.what == 'item' else ''}"
             )
         if self.closed:
-            raise _BadCell(
+            raise BadCell(
                 f"{name!r} is not in the list of items{did_you_mean(name, self)}: correct the file "
                 "or add it to `items`"
             )
         twin = self.spellings.setdefault(form(name, self.fold_case), name)
         if twin != name:
-            raise _BadCell(
+            raise BadCell(
                 f"{self.what} named twice: {twin!r} and {name!r} differ only by blanks"
                 f"{' or case' if self.fold_case else ''}. Spell it one way throughout"
             )
@@ -95,13 +95,13 @@ class _Codes(dict[Any, int]):
         return code
 
 
-class _TieCodes(dict[Any, int]):
+class TieCodes(dict[Any, int]):
     """Cells of the tie column to 0 or 1."""
 
     def __missing__(self, cell: str | None) -> int:
         code = _TIES.get((cell or "").strip().casefold())
         if code is None:
-            raise _BadCell(f"{cell!r} does not say whether it is a tie: write 1 or 0 (yes, no)")
+            raise BadCell(f"{cell!r} does not say whether it is a tie: write 1 or 0 (yes, no)")
         self[cell] = code
         return code
 
@@ -110,7 +110,7 @@ def _encode(source: Source, roles: Roles, public: tuple[str, ...] | None) -> Com
     at = source.positions
     at_winner, at_loser = at["winner"], at["loser"]
     at_user, at_tie = at.get("user"), at.get("tie")
-    items, people, ties = _Codes("item", True, public), _Codes("user", False), _TieCodes()
+    items, people, ties = NameCodes("item", True, public), NameCodes("user", False), TieCodes()
     users, winners, losers, tied = array("i"), array("i"), array("i"), array("b")
     role = "winner"
     try:
@@ -120,7 +120,7 @@ def _encode(source: Source, roles: Roles, public: tuple[str, ...] | None) -> Com
             role = "loser"
             losers.append(second := items[row[at_loser]])
             if first == second:
-                raise _BadCell(
+                raise BadCell(
                     f"item {row[at_loser]!r} is compared with itself: correct or remove the row"
                 )
             if at_user is not None:
@@ -129,7 +129,7 @@ def _encode(source: Source, roles: Roles, public: tuple[str, ...] | None) -> Com
             if at_tie is not None:
                 role = "tie"
                 tied.append(ties[row[at_tie]])
-    except _BadCell as error:
+    except BadCell as error:
         where = f"{source.name}, {source.where()}, column {roles[role]!r}"
         raise DataError(f"{where}: {error}") from None
     rows = len(winners)
@@ -163,7 +163,8 @@ def _notes(source: Source, seen_items: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _public_items(items: Iterable[str]) -> tuple[str, ...]:
+def public_items(items: Iterable[str]) -> tuple[str, ...]:
+    """The list of items that was given, checked: names that are no blanks, each once, at least two."""
     if isinstance(items, str):
         raise DataError(f"items must be a list of names, got the single text {items!r}")
     names = tuple(str(item) for item in items)

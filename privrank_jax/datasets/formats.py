@@ -12,8 +12,9 @@ from typing import Any
 from privrank_jax.datasets.names import did_you_mean
 from privrank_jax.datasets.table import DataError
 
-_DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_PARQUET = (".parquet", ".pq")
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+PARQUET = (".parquet", ".pq")
+_TABLE = "read_parquet(?, hive_partitioning = false)"
 _NESTED = ("BLOB", "STRUCT", "MAP", "UNION")
 _TIE_LOOKALIKES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
 
@@ -42,7 +43,7 @@ def open_source(path: Path, roles: Roles) -> Source:
     if not path.exists():
         raise DataError(f"{path}: no such file; check the path")
     suffix = path.suffix.lower()
-    if suffix not in _DELIMITERS and suffix not in _PARQUET:
+    if suffix not in DELIMITERS and suffix not in PARQUET:
         raise DataError(
             f"{path.name}: unknown kind of file ({suffix or 'no suffix'}); give a .csv, .tsv or "
             ".parquet file"
@@ -54,9 +55,20 @@ def open_source(path: Path, roles: Roles) -> Source:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     if empty:
         raise DataError(_empty(path))
-    if suffix in _PARQUET:
+    if suffix in PARQUET:
         return _parquet(path, roles)
-    return _csv(path, _DELIMITERS[suffix], roles)
+    return _csv(path, DELIMITERS[suffix], roles)
+
+
+def read_header(path: Path) -> list[str]:
+    """Names of a file's columns; none if it can't be read, which :func:`open_source` explains."""
+    try:
+        if path.suffix.lower() in PARQUET:
+            return _parquet_schema(path)[0]
+        rows = csv.reader(_lines(path), delimiter=DELIMITERS[path.suffix.lower()], strict=True)
+        return next((row for row in rows if row), [])
+    except (DataError, KeyError, OSError, csv.Error):
+        return []
 
 
 def _empty(path: Path) -> str:
@@ -174,20 +186,37 @@ def _csv_rows(name: str, reader: Any) -> Iterator[list[str]]:
         ) from error
 
 
-def _parquet(path: Path, roles: Roles) -> Source:
+def _parquet_schema(path: Path) -> tuple[list[str], list[str]]:
+    """Names of the columns, and their types."""
+    duckdb = _duckdb(path)
+    try:
+        with duckdb.connect() as connection:
+            found = connection.execute(f"SELECT * FROM {_TABLE} LIMIT 0", _file(path)).description
+    except duckdb.Error as error:
+        raise DataError(_unreadable(path, error)) from error
+    return [c[0] for c in found or []], [str(c[1]) for c in found or []]
+
+
+def _duckdb(path: Path) -> Any:
     try:
         import duckdb
     except ImportError as error:
         raise DataError(
             f'{path.name}: reading Parquet needs DuckDB: pip install "privrank-jax[tables]"'
         ) from error
-    table = "read_parquet(?, hive_partitioning = false)"
-    file = [glob.escape(str(path))]
+    return duckdb
+
+
+def _file(path: Path) -> list[str]:
+    return [glob.escape(str(path))]
+
+
+def _parquet(path: Path, roles: Roles) -> Source:
+    header, types = _parquet_schema(path)
+    positions = _columns(path.name, header, roles)
+    duckdb = _duckdb(path)
     connection = duckdb.connect()
     try:
-        schema = connection.execute(f"SELECT * FROM {table} LIMIT 0", file).description or []
-        header, types = [c[0] for c in schema], [str(c[1]) for c in schema]
-        positions = _columns(path.name, header, roles)
         for k in positions.values():
             if types[k].endswith("]") or types[k].startswith(_NESTED):
                 raise DataError(
@@ -196,7 +225,7 @@ def _parquet(path: Path, roles: Roles) -> Source:
                 )
         quoted = ['"' + header[k].replace('"', '""') + '"' for k in positions.values()]
         cells = ", ".join(f"CAST({column} AS VARCHAR)" for column in quoted)
-        connection.execute(f"SELECT {cells} FROM {table}", file)
+        connection.execute(f"SELECT {cells} FROM {_TABLE}", _file(path))
     except duckdb.Error as error:
         raise DataError(_unreadable(path, error)) from error
     count = 0

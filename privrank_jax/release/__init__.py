@@ -1,4 +1,4 @@
-"""Noise for real releases: exact integer samplers, entropy from the operating system (extra ``release``)."""
+"""Noise for real releases: exact samplers, entropy from the operating system (extra ``release``)."""
 
 from __future__ import annotations
 
@@ -7,5 +7,11 @@ from privrank_jax.release.exact import (
     exact_samplers_available,
     exact_top_k,
 )
+from privrank_jax.release.randomized_response import exact_randomized_response
 
-__all__ = ["exact_noisy_totals", "exact_samplers_available", "exact_top_k"]
+__all__ = [
+    "exact_noisy_totals",
+    "exact_randomized_response",
+    "exact_samplers_available",
+    "exact_top_k",
+]

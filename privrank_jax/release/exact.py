@@ -183,7 +183,7 @@ def _doubled(wins: Any) -> np.ndarray:
 
 def _laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
     """OpenDP's discrete Laplace mechanism on integers, and its scale."""
-    dp = _opendp()
+    dp = load_opendp()
     change = math.ceil(sensitivity)
     domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     scale = change / epsilon
@@ -198,7 +198,7 @@ def _laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
 
 def _gaussian(sensitivity: float, epsilon: float, delta: float) -> tuple[Any, float]:
     """OpenDP's discrete Gaussian mechanism on integers, and its standard deviation parameter σ."""
-    dp = _opendp()
+    dp = load_opendp()
     change = math.nextafter(sensitivity, math.inf)
     domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
 
@@ -231,7 +231,8 @@ def _checked(mechanism: Any, proven: float, epsilon: float) -> Any:
     return mechanism
 
 
-def _opendp() -> Any:
+def load_opendp() -> Any:
+    """OpenDP, with the features that this package uses; raises ImportError, naming the extra, without it."""
     try:
         import opendp.prelude as dp  # pyright: ignore[reportMissingImports]
     except ImportError as error:

@@ -1,0 +1,286 @@
+"""Files of randomised reports: ``user``, ``item_1``, ``item_2``, ``report``, ``epsilon``, one comparison a row.
+
+``report`` is 1 where the report says that the first item is preferred, else 0; it was drawn by randomised response at
+the ``epsilon`` of its row. ``user`` may be absent. Read whole or refused, as files of comparisons are.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import math
+import os
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
+from privrank_jax.datasets.formats import DELIMITERS, PARQUET, Roles, open_source, read_header
+from privrank_jax.datasets.table import DataError
+
+COLUMNS = ("user", "item_1", "item_2", "report", "epsilon")
+_BITS = {
+    **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
+    **dict.fromkeys(("0", "0.0", "false", "no"), 0),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ReportTable:
+    """N randomised reports on pairs of m named items.
+
+    Attributes:
+        users: (N,) int, index into ``user_names``; the row number where the file names no users.
+        first: (N,) int, index into ``item_names``.
+        second: (N,) int, the other item.
+        reports: (N,) bool, whether the report prefers the first.
+        epsilon: (N,) float64, finite and positive, what each report was drawn at.
+        item_names: the m names.
+        user_names: original user ids, or ().
+        name: of the file.
+        notes: what the reader did, one sentence each.
+    """
+
+    users: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    reports: np.ndarray
+    epsilon: np.ndarray
+    item_names: tuple[str, ...]
+    user_names: tuple[str, ...] = ()
+    name: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return self.reports.size
+
+    @property
+    def num_items(self) -> int:
+        """Number m of items."""
+        return len(self.item_names)
+
+    @property
+    def has_users(self) -> bool:
+        """Whether the reports say whose they are."""
+        return bool(self.user_names)
+
+    @property
+    def num_users(self) -> int | None:
+        """Number of users with a report; None where the reports don't say whose they are."""
+        return np.unique(self.users).size if self.has_users else None
+
+    @property
+    def largest_epsilon(self) -> float:
+        """Largest ε of a report."""
+        return float(self.epsilon.max())
+
+    @property
+    def largest_epsilon_of_a_user(self) -> float | None:
+        """Largest sum of the ε of one user's reports; None likewise."""
+        return float(np.bincount(self.users, self.epsilon).max()) if self.has_users else None
+
+
+def is_report_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file has the columns of reports, and none of answers; False if it can't be read."""
+    header = set(read_header(Path(path)))
+    reports = {"report", "epsilon"} <= header or {"item_1", "item_2"} <= header
+    return reports and not header & {"winner", "loser"}
+
+
+def read_reports(
+    path: str | os.PathLike[str], *, user: str | None = "user", items: Iterable[str] | None = None
+) -> ReportTable:
+    """Read reports from a CSV or TSV file (UTF-8) or a Parquet file; the columns are named at the head.
+
+    Args:
+        path: ends in .csv, .tsv, .parquet or .pq (Parquet needs the extra ``tables``).
+        user: column of the user's id; the default is used where the file has it. None: none.
+        items: the public list of items. Default: those seen in the file, sorted.
+
+    Raises:
+        DataError: what is wrong, where, and how to mend it: as
+            :func:`~privrank_jax.datasets.read_comparisons`; a report that is neither 0 nor 1, an ε that
+            isn't a finite, positive number.
+    """
+    path = Path(path)
+    if user == "user" and "user" not in read_header(path):
+        user = None
+    roles: Roles = {"user": user, **{column: column for column in COLUMNS[1:]}}
+    public = None if items is None else public_items(items)
+    source = open_source(path, roles)
+    at = source.positions
+    names, people = NameCodes("item", True, public), NameCodes("user", False)
+    cells = {"report": _Bits(), "epsilon": _Epsilons()}
+    users, first, second = array("i"), array("i"), array("i")
+    reports, epsilon = array("b"), array("d")
+    role = ""
+    try:
+        for row in source.rows:
+            role = "item_1"
+            first.append(names[row[at["item_1"]]])
+            role = "item_2"
+            second.append(names[row[at["item_2"]]])
+            if first[-1] == second[-1]:
+                raise BadCell("an item is compared with itself: correct or remove the row")
+            role = "report"
+            reports.append(cells["report"][row[at["report"]]])
+            role = "epsilon"
+            epsilon.append(cells["epsilon"][row[at["epsilon"]]])
+            if user is not None:
+                role = "user"
+                users.append(people[row[at["user"]]])
+    except BadCell as error:
+        where = f"{source.name}, {source.where()}, column {roles[role]!r}"
+        raise DataError(f"{where}: {error}") from None
+    if not reports:
+        raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")
+    item_names = tuple(names)
+    order = np.arange(len(item_names))
+    notes = []
+    if public is None:
+        item_names = tuple(sorted(names))
+        place = {name: k for k, name in enumerate(item_names)}
+        order = np.array([place[name] for name in names])
+        notes.append("the list of items was taken from the file")
+    if user is None:
+        notes.append("the file names no users: what all reports of one user spend is not known")
+    if source.ignored:
+        notes.append("columns not used: " + ", ".join(source.ignored))
+    return ReportTable(
+        users=np.arange(len(reports)) if user is None else np.frombuffer(users, np.int32),
+        first=order[np.frombuffer(first, np.int32)],
+        second=order[np.frombuffer(second, np.int32)],
+        reports=np.frombuffer(reports, np.int8).astype(bool),
+        epsilon=np.frombuffer(epsilon, np.float64),
+        item_names=item_names,
+        user_names=tuple(people),
+        name=source.name,
+        notes=tuple(notes),
+    )
+
+
+def read_epsilon(path: str | os.PathLike[str], column: str) -> np.ndarray:
+    """The ε of each row of a file, (N,) float64.
+
+    Raises:
+        DataError: no such column, or an ε that isn't a finite, positive number.
+    """
+    source = open_source(Path(path), {"epsilon": column})
+    found, cells, at = array("d"), _Epsilons(), source.positions["epsilon"]
+    try:
+        for row in source.rows:
+            found.append(cells[row[at]])
+    except BadCell as error:
+        where = f"{source.name}, {source.where()}, column {column!r}"
+        raise DataError(f"{where}: {error}") from None
+    return np.frombuffer(found, np.float64)
+
+
+def check_destination(path: str | os.PathLike[str]) -> None:
+    """Raise :class:`DataError` unless reports can be written to a file of this name."""
+    path = Path(path)
+    if path.suffix.lower() not in (*DELIMITERS, *PARQUET):
+        raise DataError(
+            f"{path.name}: unknown kind of file ({path.suffix or 'no suffix'}); name a .csv, .tsv or "
+            ".parquet file"
+        )
+    if path.is_dir():
+        raise DataError(f"{path} is a folder: name a file in it")
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.suffix.lower() in PARQUET and importlib.util.find_spec("duckdb") is None:
+        raise DataError(
+            f'{path.name}: writing Parquet needs DuckDB: pip install "privrank-jax[tables]"'
+        )
+
+
+def write_reports(
+    path: str | os.PathLike[str], table: ReportTable, *, users: bool = True
+) -> tuple[str, ...]:
+    """Write reports, all or nothing, over what is there; rows are sorted by their own contents.
+
+    So the file depends on the *set* of reports alone: an order of ``table`` that followed the answers (a file
+    sorted by winners, say) is gone.
+
+    Args:
+        path: ends in .csv, .tsv, .parquet or .pq.
+        table: the reports.
+        users: whether to write the column ``user``; there is none where the table names no users.
+
+    Returns:
+        The columns written.
+
+    Raises:
+        DataError: as :func:`check_destination`.
+    """
+    path = Path(path)
+    check_destination(path)
+    items = np.array(table.item_names, object)
+    columns: dict[str, np.ndarray] = {
+        "item_1": items[table.first],
+        "item_2": items[table.second],
+        "report": table.reports.astype(np.int8),
+        "epsilon": table.epsilon,
+    }
+    keys = [table.reports, table.epsilon, table.second, table.first]
+    if users and table.has_users:
+        people = np.array(table.user_names, object)
+        columns = {"user": people[table.users], **columns}
+        keys.append(np.argsort(np.argsort(people))[table.users])
+    order = np.lexsort(keys)
+    columns = {name: column[order] for name, column in columns.items()}
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        if path.suffix.lower() in PARQUET:
+            _write_parquet(part, columns)
+        else:
+            _write_text(part, columns, DELIMITERS[path.suffix.lower()])
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return tuple(columns)
+
+
+def _write_text(path: Path, columns: dict[str, np.ndarray], delimiter: str) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values())))
+
+
+def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
+    import duckdb
+
+    quoted = str(path).replace("'", "''")
+    with duckdb.connect() as connection:
+        connection.register("rows", columns)
+        connection.execute(f"COPY (SELECT * FROM rows) TO '{quoted}' (FORMAT parquet)")
+
+
+class _Bits(dict[Any, int]):
+    """Cells of the column of reports to 0 or 1."""
+
+    def __missing__(self, cell: str | None) -> int:
+        code = _BITS.get((cell or "").strip().casefold())
+        if code is None:
+            raise BadCell(f"{cell!r} is no report: write 1 (the first item) or 0 (the second)")
+        self[cell] = code
+        return code
+
+
+class _Epsilons(dict[Any, float]):
+    """Cells of a column of ε to numbers."""
+
+    def __missing__(self, cell: str | None) -> float:
+        try:
+            value = float(cell or "")
+        except ValueError:
+            value = math.nan
+        if not 0 < value < math.inf:
+            raise BadCell(f"{cell!r} is no epsilon: write a positive number such as 1")
+        self[cell] = value
+        return value

@@ -1,0 +1,76 @@
+"""Exact randomised response: its distribution, its proven epsilon, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.release import exact_randomized_response
+from privrank_jax.release.randomized_response import keep_probability
+
+ALARM = 1e-5  # false-alarm rate of each comparison; the flips can't be seeded
+
+
+def test_each_report_is_flipped_at_its_own_epsilon_whatever_the_answer():
+    levels = np.array([0.1, 1.0, 3.0])
+    epsilon = np.tile(levels, 2 * 20_000)
+    bits = np.repeat([True, False], epsilon.size // 2)
+    reports = exact_randomized_response(bits, epsilon)
+    assert reports.dtype == bool
+    for level in levels:
+        for answer in (True, False):
+            rows = (epsilon == level) & (bits == answer)
+            flips, asked = int(np.sum(reports[rows] != answer)), 1 / (1 + math.exp(level))
+            assert stats.binomtest(flips, int(rows.sum()), asked).pvalue > ALARM
+            assert stats.binomtest(flips, int(rows.sum()), 1.35 * asked).pvalue < ALARM
+
+
+@pytest.mark.parametrize(
+    "epsilon", [1e-9, 1e-3, 0.1, 1 / 3, 1.0, 3.0, 17.0, 30.0, 36.0, 50.0, 900.0]
+)
+def test_the_loss_never_exceeds_epsilon_and_hardly_falls_short(epsilon):
+    keep = Fraction(keep_probability(epsilon))
+    loss = math.log(keep / (1 - keep)) if epsilon > 1e-6 else float(4 * (keep - Fraction(1, 2)))
+    assert loss <= epsilon * (1 + 4e-16)  # log itself is rounded
+    assert loss >= min(epsilon, 36.7) * (1 - 0.02 * (epsilon >= 30) - 2e-6)
+
+
+def test_chunks_and_odd_lengths_lose_nothing(monkeypatch):
+    monkeypatch.setattr("privrank_jax.release.randomized_response._CHUNK", 5)
+    bits = np.arange(13) % 3 == 0
+    assert exact_randomized_response(bits, 40.0).tolist() == bits.tolist()
+    assert exact_randomized_response(bits, np.linspace(40, 60, 13)).tolist() == bits.tolist()
+    assert exact_randomized_response(np.zeros(0, bool), 1.0).tolist() == []
+
+
+def test_two_runs_differ():
+    first, second = (exact_randomized_response(np.ones(100, bool), 0.5) for _ in range(2))
+    assert not np.array_equal(first, second)  # equal by chance below 1e-20
+
+
+@pytest.mark.parametrize(
+    ("bits", "epsilon", "message"),
+    [
+        ([1, 0], 0.0, "epsilon must be positive"),
+        ([1, 0], math.nan, "epsilon must be positive"),
+        ([1, 0], math.inf, "epsilon must be finite"),
+        ([1, 0], 1e-17, "too small"),
+        ([1, 2], 1.0, "0 or 1"),
+        ([1, 0], [1.0], "shape"),
+        ([[1, 0]], 1.0, "shape"),
+    ],
+)
+def test_refusals(bits, epsilon, message):
+    with pytest.raises(ValueError, match=message):
+        exact_randomized_response(bits, epsilon)
+
+
+def test_without_opendp_the_message_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
+        exact_randomized_response([True], 1.0)
