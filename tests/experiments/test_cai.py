@@ -12,10 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import experiments, rankings
+from privrank_jax import rankings
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.datasets import ComparisonTable, load
-from privrank_jax.experiments import cai_edge, cai_one_shot, cai_real
+from privrank_jax.experiments import cai_edge, cai_one_shot
 from privrank_jax.experiments.cai_common import (
     CALIBRATIONS,
     Unit,
@@ -23,31 +22,16 @@ from privrank_jax.experiments.cai_common import (
     private_scores,
     private_totals,
 )
-from privrank_jax.pairwise import mle, noisy_counts, one_shot_top_k, perturbed_mle, rank_centrality
+from privrank_jax.pairwise import mle, one_shot_top_k, perturbed_mle, rank_centrality
 from privrank_jax.pairwise.rank_centrality import transition_matrix
 from privrank_jax.simulate import worlds
 from tests import reference
 from tests.experiments.conftest import REPORT_KEY
+from tests.experiments.estimates import by_counts, by_mle
 
 KEY = jax.random.key(20251105)
 LEVELS = (1.0, 2.5, math.inf)
 COMPARISON, USER = Unit(), Unit("user", 5)
-
-
-def by_mle(key, wins, unit, epsilon, calibration, **options):
-    """The public estimator, at its own calibration."""
-    return perturbed_mle(
-        key, wins, epsilon, unit.name, calibration.adjacency, unit.per_user,
-        calibration=calibration.calibration, **options,
-    )  # fmt: skip
-
-
-def by_counts(key, wins, unit, epsilon, calibration):
-    """Noisy totals N + w, turned into N - w."""
-    found = noisy_counts(
-        key, wins, epsilon, unit.name, calibration.adjacency, unit.per_user, calibration.calibration
-    )
-    return 2 * wins.totals - found.value
 
 
 def naive_errors(keys, wins, theta, top, unit):
@@ -241,14 +225,24 @@ LOW = (0.15, math.inf)  # the (ε, δ) theorem wants ε <= 0.2
 
 
 @pytest.fixture(scope="module")
-def one_shot():
+def one_shot_trial():
     run = functools.partial(cai_one_shot.trial, epsilons=LOW, dtype="float32")
-    ours = jax.jit(lambda key: run(key, {"num_items": ITEMS}))(KEY)
-    data_key, noise_key, tie_key = jax.random.split(KEY, 3)
+    return jax.jit(lambda key: run(key, {"num_items": ITEMS}))
+
+
+def one_shot_data(key):
+    """Win counts, and the keys of noise and ties."""
+    data_key, noise_key, tie_key = jax.random.split(key, 3)
     world_key, game_key = jax.random.split(data_key)
     theta, _ = worlds.cai_scores(world_key, ITEMS, ITEMS, "float32")
     wins = worlds.tournament(game_key, theta, 1.0, mask=jnp.ones(ITEMS, bool))
-    return ours, wins, theta, (noise_key, tie_key)
+    return wins, noise_key, tie_key
+
+
+@pytest.fixture(scope="module")
+def one_shot(one_shot_trial):
+    wins, noise_key, tie_key = one_shot_data(KEY)
+    return one_shot_trial(KEY), wins, (noise_key, tie_key)
 
 
 def naive_spectral_sensitivity(wins):
@@ -258,7 +252,7 @@ def naive_spectral_sensitivity(wins):
 
 
 def test_one_shot_trial_is_the_public_mechanism_one_by_one(one_shot):
-    ours, wins, _, (noise_key, _) = one_shot
+    ours, wins, (noise_key, _) = one_shot
     published: dict[str, Any] = {"calibration": "published"}
     approximate = {**published, "delta": ITEMS**-2.0}
     centrality = rank_centrality(wins).value
@@ -283,7 +277,7 @@ def test_one_shot_trial_is_the_public_mechanism_one_by_one(one_shot):
 
 
 def test_one_shot_trial_keeps_the_errors_of_the_edge_study_and_shows_rank_centrality(one_shot):
-    ours, wins, _, (noise_key, tie_key) = one_shot
+    ours, wins, (noise_key, tie_key) = one_shot
     for calibration in CALIBRATIONS:
         totals = by_counts(noise_key, wins, COMPARISON, 0.15, calibration)
         ranks = rankings.ranks_from_scores(totals, wins.mask, tie_key)
@@ -293,6 +287,16 @@ def test_one_shot_trial_keeps_the_errors_of_the_edge_study_and_shows_rank_centra
     missed = reference.top_k_error(np.asarray(ranks), np.arange(ITEMS), TOP)
     assert abs(ours["top_k_error|rank centrality|published|inf"] - missed) < 1e-6
     assert not [name for name in ours if name.startswith("log")]
+
+
+def test_one_shot_errors_on_many_tournaments(one_shot_trial):
+    for key in jax.random.split(KEY, 12):
+        ours = one_shot_trial(key)
+        wins, noise_key, _ = one_shot_data(key)
+        for epsilon in LOW:
+            chosen = one_shot_top_k(noise_key, wins, TOP, epsilon).value.tolist()
+            missed = 1 - len({0, 1} & set(chosen)) / TOP
+            assert abs(ours[f"top_k_error|one-shot pure|tight replace|{epsilon!r}"] - missed) < 1e-6
 
 
 def test_one_shot_runs_at_the_published_delta(monkeypatch):
@@ -312,143 +316,6 @@ def test_one_shot_runs_at_the_published_delta(monkeypatch):
 
 
 def test_spectral_sensitivity(one_shot):
-    _, wins, _, _ = one_shot
+    _, wins, _ = one_shot
     ours = cai_one_shot.spectral_sensitivity(wins)
     np.testing.assert_allclose(ours, naive_spectral_sensitivity(wins), rtol=1e-5)
-
-
-# --- surveys -------------------------------------------------------------------------------------
-
-
-def small_survey(**changes):
-    """Two users, three items, every pair asked; one tie and one missing answer."""
-    fields = {
-        "users": [0, 0, 0, 1, 1], "winners": [0, 0, 1, 2, 1], "losers": [1, 2, 2, 0, 2],
-        "tied": [False, False, True, False, False], "item_names": ("a", "b", "c"),
-        "user_names": ("u", "v"), "questionnaire": [(0, 1), (0, 2), (1, 2)], "name": "small",
-    }  # fmt: skip
-    return ComparisonTable(**{**fields, **changes})
-
-
-def test_survey_counts_ties_as_asked_and_pads_items():
-    half = cai_real.survey(small_survey(), "half", 4, "float32")
-    expected = np.array([[0, 1, 1, 0], [0, 0, 1.5, 0], [1, 0.5, 0, 0], [0, 0, 0, 0]])
-    np.testing.assert_array_equal(half.wins.matrix, expected)
-    assert half.wins.matrix.dtype == jnp.float32
-    assert half.wins.item_mask.tolist() == [True, True, True, False]
-    dropped = cai_real.survey(small_survey(), "dropped", 3, "float64")
-    np.testing.assert_array_equal(dropped.wins.matrix, [[0, 1, 1], [0, 0, 1], [1, 0, 0]])
-    # L = 3 questions, the largest cut of a triangle 2: 2·2 where answers flip, 3 + 2 where they may be missing.
-    assert (float(half.per_user), float(half.flip), float(half.replace)) == (3, 4, 5)
-
-
-def test_survey_without_a_common_questionnaire_is_refused():
-    with pytest.raises(ValueError, match="small has no common questionnaire"):
-        cai_real.survey(small_survey(questionnaire=None), "half", 3, "float32")
-
-
-def test_random_difference_is_the_mean_over_all_rankings():
-    for items in (3, 4):
-        ranks = list(np.ndindex(*(items,) * items))
-        ranks = [np.array(r) for r in ranks if len(set(r)) == items]
-        mean = np.mean([abs(r - np.arange(items)).mean() for r in ranks])
-        np.testing.assert_allclose(cai_real.random_difference(items), mean, rtol=1e-12)
-
-
-def test_cems_without_ties_has_the_counts_that_the_authors_print(data_folder):
-    """The win matrix in their notebook, from another copy of the survey (R package BradleyTerry2)."""
-    found = cai_real.survey(load("cemspc", data_folder), "dropped", 6, "float64")
-    assert load("cemspc", data_folder).item_names == (
-        "London", "Paris", "Milano", "St.Gallen", "Barcelona", "Stockholm",
-    )  # fmt: skip
-    expected = [
-        [0, 186, 221, 208, 217, 250],
-        [91, 0, 121, 165, 157, 203],
-        [56, 59, 0, 135, 104, 157],
-        [73, 119, 140, 0, 144, 155],
-        [67, 109, 132, 134, 0, 172],
-        [34, 70, 100, 98, 90, 0],
-    ]
-    np.testing.assert_array_equal(found.wins.matrix, expected)
-
-
-def naive_rank_differences(key, survey, epsilon):
-    """One replicate on one survey at one ε: estimator and calibration to mean rank difference."""
-    noise_key, tie_key = jax.random.split(key)
-    wins, unit = survey.wins, Unit("user", float(survey.per_user))
-    real = np.flatnonzero(np.asarray(wins.item_mask))
-
-    def ranks(values):
-        return np.asarray(rankings.ranks_from_scores(values, wins.mask, tie_key))[real]
-
-    def moved(values, plain):
-        return reference.spearman_footrule(ranks(values), ranks(plain)) / len(real)
-
-    plain, found = mle(wins).value, {}
-    for calibration in CALIBRATIONS:
-        scores = by_mle(noise_key, wins, unit, epsilon, calibration).value
-        totals = by_counts(noise_key, wins, unit, epsilon, calibration)
-        found["mle", calibration.name] = moved(scores, plain)
-        found["counts", calibration.name] = moved(totals, wins.totals)
-    flip = CALIBRATIONS[2]
-    scores = by_mle(noise_key, wins, unit, epsilon, flip, sensitivity=float(survey.flip)).value
-    found["mle", "questionnaire flip"] = moved(scores, plain)
-    for name, bound in (("flip", survey.flip), ("replace", survey.replace)):
-        noisy = noisy_counts(noise_key, wins, epsilon, "user", sensitivity=float(bound)).value
-        totals = 2 * wins.totals - noisy
-        found["counts", f"questionnaire {name}"] = moved(totals, wins.totals)
-    return found
-
-
-def uneven_survey():
-    """Item 3 was asked about least and beats the best: wins and the MLE rank it otherwise."""
-    games = [(0, 1, 8), (1, 0, 2), (0, 2, 8), (2, 0, 2), (1, 2, 6), (2, 1, 5), (3, 0, 2), (0, 3, 1)]
-    winners, losers = zip(*(pair for *pair, times in games for _ in range(times)), strict=True)
-    return small_survey(
-        users=range(len(winners)), winners=winners, losers=losers, tied=[False] * len(winners),
-        item_names="abcd", user_names=map(str, range(len(winners))), name="uneven",
-        questionnaire=[(0, 1), (0, 2), (1, 2), (0, 3)],
-    )  # fmt: skip
-
-
-def test_surveys_against_the_public_estimators(data_folder, monkeypatch):
-    uneven = uneven_survey()
-
-    def get(name, folder):
-        return uneven if name == "uneven" else load(name, folder)
-
-    monkeypatch.setattr("privrank_jax.datasets.load", get)
-    epsilons, replicates, names = (2.0,), 3, ("cemspc", "immig", "uneven")
-    report = experiments.run(
-        KEY, "cai-fig8", replicates, epsilons=epsilons, data=names, data_folder=str(data_folder)
-    )
-    assert report.diagnostics["compilations"] == 1
-    assert report.diagnostics["failed_fits"] == report.diagnostics["nonfinite"] == 0
-    for name in names:
-        data = get(name, data_folder)
-        survey = cai_real.survey(data, "half", 6, "float32")  # immig has 4 items: padding
-        for epsilon in epsilons:
-            naive = [
-                naive_rank_differences(jax.random.fold_in(KEY, r), survey, epsilon)
-                for r in range(replicates)
-            ]
-            rows = {
-                (row["estimator"], row["calibration"]): row
-                for row in report.table.select(
-                    "mean_rank_difference", data=name, ties="half", epsilon=epsilon
-                )
-            }
-            for where in naive[0]:
-                mean = np.mean([one[where] for one in naive])
-                np.testing.assert_allclose(rows[where]["mean"], mean, atol=1e-6, err_msg=str(where))
-            for calibration in {calibration for _, calibration in naive[0]} - {
-                "questionnaire replace"
-            }:
-                gaps = [one["mle", calibration] - one["counts", calibration] for one in naive]
-                row = rows["mle minus counts", calibration]
-                mean, error, _ = reference.mean_and_error(gaps)
-                np.testing.assert_allclose(row["mean"], mean, atol=1e-6)
-                np.testing.assert_allclose(row["standard_error"], error, atol=1e-6)
-    # Where ties are dropped the comparison graph is private, and flips protect too little.
-    dropped = {row["calibration"] for row in report.table.rows if row["ties"] == "dropped"}
-    assert dropped == {"", "published", "tight replace", "questionnaire replace"}

@@ -15,7 +15,7 @@ FIGURES = [f"cai-fig{number}" for number in range(1, 9)]
 
 
 def test_every_figure_of_the_paper_is_registered_once():
-    assert experiments.names() == FIGURES
+    assert [name for name in experiments.names() if name.startswith("cai")] == FIGURES
     found = [experiments.get(name) for name in FIGURES]
     assert [one.name for one in found] == FIGURES
     for number, one in enumerate(found, start=1):
@@ -31,7 +31,7 @@ def test_unknown_name_is_answered_with_the_nearest_or_with_all():
         ValueError, match=r"no experiment named 'cai-fgi1'; did you mean .*cai-fig1"
     ):
         experiments.get("cai-fgi1")
-    with pytest.raises(ValueError, match=r"choose one of \['cai-fig1', .*'cai-fig8'\]"):
+    with pytest.raises(ValueError, match=r"choose one of \['cai-fig1', .*'cai-fig8'"):
         experiments.get("zzz")
 
 

@@ -1,0 +1,21 @@
+"""The public estimators at the calibration of a study, one estimate at a time."""
+
+from __future__ import annotations
+
+from privrank_jax.pairwise import noisy_counts, perturbed_mle
+
+
+def by_mle(key, wins, unit, epsilon, calibration, **options):
+    """The public estimator, at its own calibration."""
+    return perturbed_mle(
+        key, wins, epsilon, unit.name, calibration.adjacency, unit.per_user,
+        calibration=calibration.calibration, **options,
+    )  # fmt: skip
+
+
+def by_counts(key, wins, unit, epsilon, calibration):
+    """Noisy totals N + w, turned into N - w."""
+    found = noisy_counts(
+        key, wins, epsilon, unit.name, calibration.adjacency, unit.per_user, calibration.calibration
+    )
+    return 2 * wins.totals - found.value
