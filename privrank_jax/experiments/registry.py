@@ -19,7 +19,7 @@ from privrank_jax.simulate.result import Row, StudyResult
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MODULES = ("cai_edge", "cai_one_shot", "cai_users", "cai_real")
+_MODULES = ("cai_edge", "cai_one_shot", "cai_users", "cai_real", "xu_scenarios", "xu_methods")
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,16 @@ class Report:
         columns = sorted({row[curve] for row in rows})
         fixed = [
             name
-            for name in ("study", "metric", "estimator", "calibration", "ties")
+            for name in (
+                "study",
+                "metric",
+                "link",
+                "scheme",
+                "gap",
+                "estimator",
+                "calibration",
+                "ties",
+            )
             if len({row.get(name) for row in rows}) > 1
         ]
         lines: dict[tuple[Any, ...], dict[Any, list[Row]]] = {}
