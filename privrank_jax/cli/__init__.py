@@ -15,6 +15,8 @@ from privrank_jax.cli.demo import HELP as DEMO_HELP
 from privrank_jax.cli.demo import demo as demo_command
 from privrank_jax.cli.plan import HELP as PLAN_HELP
 from privrank_jax.cli.plan import plan as plan_command
+from privrank_jax.cli.privatize import HELP as PRIVATIZE_HELP
+from privrank_jax.cli.privatize import privatize as privatize_command
 from privrank_jax.cli.rank import HELP as RANK_HELP
 from privrank_jax.cli.rank import rank as rank_command
 from privrank_jax.cli.reproduce import HELP as REPRODUCE_HELP
@@ -28,6 +30,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("rank", help=RANK_HELP)(rank_command)
+app.command("privatize", help=PRIVATIZE_HELP)(privatize_command)
 app.command("demo", help=DEMO_HELP)(demo_command)
 app.command("reproduce", help=REPRODUCE_HELP)(reproduce_command)
 app.command("plan", help=PLAN_HELP)(plan_command)

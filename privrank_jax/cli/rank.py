@@ -27,6 +27,7 @@ HELP = (
     "  privrank rank votes.csv --epsilon 1 --max-per-user 10\n\n"
     "  privrank rank votes.csv --method mle --epsilon 1 --max-per-user 10 --json\n\n"
     "  privrank rank cemspc --epsilon 0.5 --simulate --seed 1\n\n"
+    "  privrank rank private.csv     (reports that privrank privatize wrote: no epsilon, nothing more is spent)\n\n"
     "  privrank rank votes.csv --method none"
 )
 
@@ -64,12 +65,13 @@ class Request:
 
 @refusing
 def rank(
+    context: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV or Parquet file with a header row and one comparison per row, or a named "
-            "data set: cemspc, immig, cars, cars2.",
+            help="CSV, TSV or Parquet file with a header row and one comparison per row, a file of "
+            "privrank privatize, or a named data set: cemspc, immig, cars, cars2.",
         ),
     ],
     method: Annotated[
@@ -118,13 +120,20 @@ def rank(
         str,
         typer.Option(
             metavar="NAME",
-            help="Model of mle and none: logistic, laplace; normal only without privacy.",
+            help="Model of mle and none: logistic, laplace; normal only without privacy, and for "
+            "randomised reports.",
         ),
     ] = "logistic",
     gamma: Annotated[
         float | None,
         typer.Option(
             help="Ridge of mle and none, in comparisons. Default: chosen without the answers; none: 0."
+        ),
+    ] = None,
+    ridge: Annotated[
+        float | None,
+        typer.Option(
+            metavar="C", help="Ridge of a fit to randomised reports, at least 0. Default: 1."
         ),
     ] = None,
     items: Annotated[
@@ -177,6 +186,25 @@ def rank(
     ] = False,
 ) -> None:
     """Rank items by pairwise comparisons, under differential privacy."""
+    from privrank_jax.datasets import is_report_file
+
+    if winner is None and loser is None and is_report_file(source):
+        from privrank_jax.cli.rank_reports import ReportRequest, rank_reports
+
+        given = [
+            name
+            for name in context.params
+            if (found := context.get_parameter_source(name)) and found.name == "COMMANDLINE"
+        ]
+        ridge = 1.0 if ridge is None else ridge
+        wanted = ReportRequest(source, user, items, link, ridge, level, top_k)
+        rank_reports(wanted, given, as_json=json)
+        return
+    if ridge is not None:
+        raise Refusal(
+            "--ridge is that of a fit to randomised reports, and this is no file of them (columns item_1, "
+            "item_2, report, epsilon); the ridge of --method mle and none is --gamma."
+        )
     request = _checked(
         Request(
             source=source,
@@ -209,7 +237,9 @@ def rank(
         result = release(data, request)
     for message in (*data.remarks, *result.warnings):
         warn(message)
-    print_result(data, result, request, as_json=json)
+    print_result(
+        data.table.item_names, result, level=request.level, top_k=request.top_k, as_json=json
+    )
 
 
 def _checked(request: Request, epsilon_given: bool) -> Request:
@@ -232,13 +262,7 @@ def _checked(request: Request, epsilon_given: bool) -> Request:
             )
         return request
     _check_privacy(request, epsilon_given)
-    if request.seed is not None and not request.simulate:
-        raise Refusal(
-            "--seed makes the noise predictable: who knows or guesses the seed can take the noise off "
-            "again. Leave --seed out for a release, or add --simulate for a rehearsal."
-        )
-    if request.seed is not None and not 0 <= request.seed < 2**63:
-        raise Refusal(f"--seed must lie between 0 and 2**63 - 1, got {request.seed}.")
+    check_rehearsal(request.simulate, request.seed)
     if request.max_per_user is not None and request.unit == "comparison":
         raise Refusal(
             "--max-per-user bounds what one user gives and needs --unit user; with --unit comparison "
@@ -254,6 +278,17 @@ def _checked(request: Request, epsilon_given: bool) -> Request:
             "help only for lists of more than 16 ln(m/delta) items)."
         )
     return request
+
+
+def check_rehearsal(simulate: bool, seed: int | None) -> None:
+    """Refuse a seed that would make a release predictable, or that isn't one."""
+    if seed is not None and not simulate:
+        raise Refusal(
+            "--seed makes the noise predictable: who knows or guesses the seed can take the noise off "
+            "again. Leave --seed out for a release, or add --simulate for a rehearsal."
+        )
+    if seed is not None and not 0 <= seed < 2**63:
+        raise Refusal(f"--seed must lie between 0 and 2**63 - 1, got {seed}.")
 
 
 def _check_privacy(request: Request, epsilon_given: bool) -> None:
@@ -273,6 +308,11 @@ def _check_privacy(request: Request, epsilon_given: bool) -> None:
             f"--delta must be at least 0 and below 1, got {delta:g}. Leave it out for pure epsilon; "
             "otherwise a common choice is 1/n**2 for n users."
         )
+    check_size(epsilon)
+
+
+def check_size(epsilon: float) -> None:
+    """Refuse an epsilon that leaves nothing but noise, warn of one that protects nobody."""
     if epsilon < _ALL_NOISE:
         raise Refusal(
             f"--epsilon {epsilon:g} is so small that the result would be noise alone, whatever the data: "

@@ -23,10 +23,10 @@ MAX_ITEMS = 10_000
 class Entropy:
     """PRNG keys: from the operating system, or from a seed in a rehearsal."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, simulate: bool, seed: int | None) -> None:
         self.seed = None
-        if request.simulate:
-            self.seed = secrets.randbits(31) if request.seed is None else request.seed
+        if simulate:
+            self.seed = secrets.randbits(31) if seed is None else seed
         self._drawn = 0
 
     def key(self) -> Any:
@@ -72,7 +72,8 @@ class Input:
 
 def read_input(request: Request) -> Input:
     """Read, bound the contributions of users, and work out the sensitivity."""
-    table = _read(request)
+    by_user = request.unit == "user" and request.method != "none"
+    table = read_table(request.source, request.columns, request.items, by_user=by_user)
     if request.top_k is not None and request.top_k > table.num_items:
         raise Refusal(
             f"--top-k {request.top_k} is more than there are items: {table.name} has {table.num_items}."
@@ -82,7 +83,7 @@ def read_input(request: Request) -> Input:
             f"{table.name} has {table.num_items:,} items; this command keeps a table of all pairs and "
             f"takes at most {MAX_ITEMS:,}. From Python, comparisons.WinEdges serves more."
         )
-    entropy = Entropy(request)
+    entropy = Entropy(request.simulate, request.seed)
     per_user, remarks = 1, ()
     comparisons = table.comparisons()
     if request.unit == "user" and request.method != "none":
@@ -99,11 +100,20 @@ def read_input(request: Request) -> Input:
     return Input(table, wins, per_user, sensitivity, per_item, note, remarks, entropy)
 
 
-def _read(request: Request) -> datasets.ComparisonTable:
-    source, columns = request.source, request.columns
+def read_table(
+    source: str, columns: dict[str, str | None], items: str | None, *, by_user: bool
+) -> datasets.ComparisonTable:
+    """A file or a named data set; ``columns`` and ``items`` are the options as given.
+
+    Args:
+        source: FILE.
+        columns: role to column; None where the option was left out.
+        items: ``--items``.
+        by_user: whether a file must name its users, unless ``--user none`` says that it doesn't.
+    """
     if source in datasets.available():
         given = [f"--{role}" for role, column in columns.items() if column is not None]
-        given += ["--items"] if request.items is not None else []
+        given += ["--items"] if items is not None else []
         if given:
             raise Refusal(
                 f"{source} is a named data set with its own columns and items: leave out "
@@ -117,14 +127,13 @@ def _read(request: Request) -> datasets.ComparisonTable:
             f"{source!r} is neither a file nor a named data set{did_you_mean(source, known)}; the named "
             f"ones are {', '.join(known)}."
         )
-    by_user = request.unit == "user" and request.method != "none"
     return datasets.read_comparisons(
         path,
         user=_column(columns["user"], "user" if by_user else None),
         winner=columns["winner"] or "winner",
         loser=columns["loser"] or "loser",
         tie=_column(columns["tie"], "tie"),
-        items=None if request.items is None else _item_list(request.items),
+        items=None if items is None else item_list(items),
     )
 
 
@@ -134,7 +143,7 @@ def _column(given: str | None, default: str | None) -> str | None:
     return None if given == "none" else given
 
 
-def _item_list(given: str) -> list[str]:
+def item_list(given: str) -> list[str]:
     """Lines of a text file, or names between commas."""
     if "," in given or not Path(given).suffix:
         return [name.strip() for name in given.split(",")]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from privrank_jax.cli.face import print_json, print_paragraphs, print_table
-from privrank_jax.cli.rank import Request
-from privrank_jax.cli.rank_input import Input
 from privrank_jax.cli.rank_result import Result
 
 NOT_PRIVATE = (
@@ -15,9 +14,11 @@ NOT_PRIVATE = (
 )
 
 
-def print_result(data: Input, result: Result, request: Request, *, as_json: bool) -> None:
+def print_result(
+    item_names: Sequence[str], result: Result, *, level: float, top_k: int | None, as_json: bool
+) -> None:
     """Print what may be published, and nothing else, on stdout."""
-    rows = _rows(data, result, request.top_k)
+    rows = _rows(item_names, result, top_k)
     if as_json:
         guarantee = None if result.guarantee is None else result.guarantee.as_dict()
         print_json({"ranking": rows, "guarantee": guarantee, "diagnostics": result.diagnostics})
@@ -26,7 +27,7 @@ def print_result(data: Input, result: Result, request: Request, *, as_json: bool
     if result.scores is not None:
         columns.append((result.score_name, "right"))
     if "low" in result.intervals:
-        columns.append((f"{100 * request.level:g}% interval", "right"))
+        columns.append((f"{100 * level:g}% interval", "right"))
     if "rank_low" in result.intervals:
         columns.append(("rank interval", "right"))
     print_table(result.title, columns, [_cells(row) for row in rows])
@@ -39,11 +40,11 @@ def print_result(data: Input, result: Result, request: Request, *, as_json: bool
     print_paragraphs(*paragraphs)
 
 
-def _rows(data: Input, result: Result, top_k: int | None) -> list[dict[str, Any]]:
+def _rows(item_names: Sequence[str], result: Result, top_k: int | None) -> list[dict[str, Any]]:
     rows = []
     for place, item in enumerate(result.order[:top_k].tolist(), start=1):
         score = None if result.scores is None else float(result.scores[item])
-        row: dict[str, Any] = {"item": data.table.item_names[item], "rank": place, "score": score}
+        row: dict[str, Any] = {"item": item_names[item], "rank": place, "score": score}
         for name in ("low", "high"):
             if name in result.intervals:
                 row[name] = float(result.intervals[name][item])

@@ -33,6 +33,7 @@ _NUMERICS_WORDS = {
         "the proof is for real numbers and an exact minimiser; the floating-point computation "
         "only approximates them"
     ),
+    "unknown": "how the noise was drawn is not known here",
 }
 
 
@@ -48,7 +49,7 @@ class Guarantee:
         adjacency: how neighbouring data sets differ in one unit: ``"flip"`` (the answers change, the
             comparison graph is public), ``"replace"``, ``"add-remove"``.
         trust: ``"central"`` or ``"local"``.
-        numerics: ``"exact"``, ``"simulation"`` or ``"idealised"``.
+        numerics: ``"exact"``, ``"simulation"``, ``"idealised"``, or ``"unknown"`` for noise that others drew.
         note: anything that the reader must know beside.
         also: guarantees of the same result for other units, such as a whole user beside one comparison.
     """

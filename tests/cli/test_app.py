@@ -15,7 +15,7 @@ def test_version(privrank):
     assert (result.code, result.out) == (0, f"privrank {__version__}\n")
 
 
-@pytest.mark.parametrize("command", [(), ("rank",), ("demo",), ("reproduce",)])
+@pytest.mark.parametrize("command", [(), ("rank",), ("privatize",), ("demo",), ("reproduce",)])
 def test_help_has_an_example(privrank, command):
     result = privrank(*command, "--help")
     assert result.code == 0

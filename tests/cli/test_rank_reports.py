@@ -1,0 +1,157 @@
+"""``privrank rank`` on files of randomised reports."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privrank_jax.datasets import DataError, is_report_file, read_reports
+from privrank_jax.pairwise import debiased_rr
+from tests.cli.test_rank import assert_schema, items
+
+HEADER = "user,item_1,item_2,report,epsilon"
+NAMES, PAIRS = "abcd", list(zip(*np.triu_indices(4, 1)))
+
+
+@pytest.fixture
+def survey():
+    """Reports of 60 users on pairs of 4 items, two in three of them observed, at three budgets."""
+    rng = np.random.default_rng(0)
+    reports = rng.random((60, 6)) < 0.65
+    observed = rng.random((60, 6)) < 0.67
+    return reports, observed, np.repeat([0.5, 1.0, 3.0], 20)
+
+
+@pytest.fixture
+def private(write, survey):
+    reports, observed, epsilon = survey
+    lines = []
+    for user, pair in zip(*np.nonzero(observed)):
+        i, j = PAIRS[pair]
+        won = int(reports[user, pair])
+        if (user + pair) % 3 == 0:  # a file may name the pair the other way round
+            i, j, won = j, i, 1 - won
+        lines.append(f"u{user},{NAMES[i]},{NAMES[j]},{won},{epsilon[user]}")
+    return write(*lines, header=HEADER, name="private.csv")
+
+
+@pytest.mark.parametrize("link", ["logistic", "laplace"])
+@pytest.mark.parametrize("ridge", [None, 4.0])
+def test_scores_and_guarantee_are_those_of_debiased_rr(privrank, private, survey, link, ridge):
+    given = () if ridge is None else ("--ridge", ridge)
+    result = privrank("rank", private, "--link", link, *given, "--json")
+    assert result.code == 0, result.err
+    document = result.json()
+    assert_schema(document)
+    expected = debiased_rr(*survey, link=link, ridge_constant=ridge or 1.0)
+    scores = {row["item"]: row["score"] for row in document["ranking"]}
+    np.testing.assert_allclose([scores[name] for name in NAMES], expected.value, atol=1e-5)
+    guarantee = document["guarantee"]
+    assert guarantee["epsilon"] == 3
+    assert guarantee["also"][0]["epsilon"] == float(expected.guarantee.also[0].epsilon)
+    assert (guarantee["trust"], guarantee["numerics"]) == ("local", "unknown")
+    facts = document["diagnostics"]
+    assert facts["reports"] == survey[1].sum()
+    assert facts["users"] == 60
+    assert facts["ridge"] == (ridge or 1.0)
+    assert all(row["low"] < row["high"] and "rank_low" in row for row in document["ranking"])
+
+
+def test_intervals_widen_with_less_information(privrank, write):
+    def width(epsilon):
+        lines = [f"u{k},a,b,{int(k % 3 > 0)},{epsilon}" for k in range(300)]
+        document = privrank("rank", write(*lines, header=HEADER), "--json").json()
+        return document["ranking"][0]["high"] - document["ranking"][0]["low"]
+
+    assert width(1) > 1.5 * width(3) > width(3)
+
+
+def test_the_table_says_what_is_needed(privrank, private):
+    result = privrank("rank", private, "--top-k", 2)
+    assert result.code == 0
+    assert "95% interval" in result.out
+    assert "each user randomises the answers" in result.out
+    assert "spends nothing" in result.out
+    assert "epsilon = 3" in result.out
+    assert "As well, with epsilon" in result.out
+    assert (
+        sum(line.split()[1:2] in (["a"], ["b"], ["c"], ["d"]) for line in result.out.split("\n"))
+        == 2
+    )
+
+
+def test_items_users_and_parquet(privrank, private, tmp_path):
+    found = privrank("rank", private, "--items", "d,c,b,a,e", "--json").json()
+    assert set(items(found)) == set("abcde")
+    assert found["diagnostics"]["components"] == 2
+    assert "low" not in found["ranking"][0]  # nothing is known of e
+    anonymous = privrank("rank", private, "--user", "none", "--json").json()
+    assert "also" not in anonymous["guarantee"]
+    assert any("names no users" in note for note in anonymous["diagnostics"]["notes"])
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "p.parquet"
+    duckdb.sql(f"COPY (SELECT * FROM read_csv('{private}')) TO '{path}' (FORMAT parquet)")
+    same = privrank("rank", path, "--json").json()
+    assert same["ranking"] == privrank("rank", private, "--json").json()["ranking"]
+
+
+def test_a_file_with_answers_is_no_file_of_reports(privrank, write):
+    path = write("u1,a,b,1,1", header="user,winner,loser,report,epsilon")
+    assert not is_report_file(path)
+    assert "--epsilon is missing" in privrank("rank", path).err
+    assert not is_report_file(path.parent)
+    assert not is_report_file("cemspc")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--epsilon", 1), "post-processing"),
+        (("--delta", 0.1), "post-processing"),
+        (("--method", "counts"), "--method: meant for answers in the clear"),
+        (("--unit", "user", "--simulate"), "--unit, --simulate"),
+        (("--gamma", 1), "The ridge of these fits is --ridge"),
+        (("--max-per-user", 1), "--max-per-user"),
+        (("--link", "probit"), "--link 'probit' is unknown"),
+        (("--ridge", -1), "--ridge must be"),
+        (("--ridge", "nan"), "--ridge must be"),
+        (("--level", 1), "--level must lie"),
+        (("--top-k", 0), "--top-k must be at least 1"),
+        (("--top-k", 5), "more than there are items"),
+        (("--user", "voter"), "no column 'voter'"),
+        (("--items", "a,b"), "not in the list of items"),
+    ],
+)
+def test_refusals(privrank, private, options, message):
+    result = privrank("rank", private, *options)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert result.err.strip().count("\n") == 0
+
+
+def test_a_ridge_is_for_reports_only(privrank, votes):
+    result = privrank("rank", votes, "--method", "none", "--ridge", 1)
+    assert result.code == 2
+    assert "--gamma" in result.err
+
+
+@pytest.mark.parametrize(
+    ("lines", "header", "message"),
+    [
+        ((), HEADER, "no rows below its header"),
+        (("u1,a,b,2,1",), HEADER, "line 2, column 'report': '2' is no report"),
+        (("u1,a,b,1,0",), HEADER, "line 2, column 'epsilon': '0' is no epsilon"),
+        (("u1,a,b,1,inf",), HEADER, "is no epsilon"),
+        (("u1,a,a,1,1",), HEADER, "compared with itself"),
+        (("u1,a,b,1",), "user,item_1,item_2,report", "no column 'epsilon'"),
+        (("u1,a,b,1,1",), "user,item_1,item_3,report,epsilon", "no column 'item_2'"),
+        ((",a,b,1,1",), HEADER, "the user is missing"),
+    ],
+)
+def test_files_that_are_refused(privrank, write, lines, header, message):
+    path = write(*lines, header=header)
+    with pytest.raises(DataError) as error:
+        read_reports(path)
+    assert message in str(error.value)
+    result = privrank("rank", path)
+    assert (result.code, result.out) == (2, "")
