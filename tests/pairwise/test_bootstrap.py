@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.links import get_link
+from privrank_jax.links import get_link, logistic
 from privrank_jax.pairwise import (
     bootstrap_intervals,
     confidence_intervals,
@@ -23,76 +23,70 @@ DESIGN = np.array(
     [[0, 90, 30, 70, 60], [90, 0, 80, 40, 0], [30, 80, 0, 60, 60], [70, 40, 60, 0, 90], [60, 0, 60, 90, 0]],
     float,
 )  # fmt: skip
-CHANCE = 1 / (1 + np.exp(THETA[None, :] - THETA[:, None]))
+EVERYONE = np.ones(SIZE, bool)
+GAPS = THETA[:, None] - THETA[None, :]
 
 
-def data_alone(key, wins):
-    return jnp.append(wins.matrix.ravel(), wins.item_mask)
-
-
-def noisy_totals(key, wins):
-    return noisy_counts(key, wins, 0.2)
+def all_seen(key, wins):
+    """Data, mask and noisy totals: one program serves most tests."""
+    noisy = noisy_counts(key, wins, 0.2).value
+    return jnp.concatenate([wins.matrix.ravel(), wins.item_mask, noisy])
 
 
 def private_scores(key, wins):
     return perturbed_mle(key, wins, 0.1, gamma=5.0)
 
 
-def drawn_data(key, comparisons, **settings):
-    """Win counts and masks that the mechanism saw."""
-    draws = np.asarray(parametric_bootstrap(key, THETA, comparisons, data_alone, DRAWS, **settings))
-    return draws[:, : SIZE**2].reshape(DRAWS, SIZE, SIZE), draws[:, SIZE**2 :]
+def drawn(key, comparisons=DESIGN, theta=THETA, mask=EVERYONE):
+    """Win counts, masks and noisy totals of every replicate, under the Laplace link."""
+    draws = parametric_bootstrap(
+        key, theta, comparisons, all_seen, DRAWS, link="laplace", mask=mask
+    )
+    wins, masks, noisy = np.split(np.asarray(draws), [SIZE**2, SIZE**2 + SIZE], axis=1)
+    return wins.reshape(DRAWS, SIZE, SIZE), masks, noisy
 
 
 # --- the draws -----------------------------------------------------------------------------------
 
 
-def test_outcomes_are_binomial_under_the_scores(key):
-    """Mean and variance of the wins of each pair within 5 standard errors; every comparison has one winner."""
-    everyone = np.ones(SIZE, bool)  # as a mask, so that masked items need no other program
-    wins, masks = drawn_data(key, DESIGN, link="laplace", mask=everyone)
+def test_outcomes_are_binomial_and_the_noise_is_that_of_the_mechanism(key):
+    """Means and variances within 5 standard errors; every comparison has one winner."""
+    wins, masks, noisy = drawn(key)
     np.testing.assert_array_equal(wins + np.swapaxes(wins, 1, 2), [DESIGN] * DRAWS)
     assert np.all(masks == 1)
-    chance = np.asarray(get_link("laplace").cdf(THETA[:, None] - THETA[None, :]))
-    variance = DESIGN * chance * (1 - chance)
+    chance = np.asarray(get_link("laplace").cdf(GAPS))
+    variance, met = DESIGN * chance * (1 - chance), DESIGN > 0
     assert np.all(np.abs(wins.mean(0) - DESIGN * chance) <= 5 * np.sqrt(variance / DRAWS))
-    met = DESIGN > 0
     relative = wins.var(0)[met] / variance[met] - 1
     assert np.all(np.abs(relative) < 5 * np.sqrt(2.1 / DRAWS))  # kurtosis is near 3
-    fractions = DESIGN + np.where(met, 0.3, 0.0)
-    rounded, _ = drawn_data(key, fractions, link="laplace", mask=everyone)
-    np.testing.assert_array_equal(rounded, wins)
+    noise = noisy - wins.sum(2)
+    assert np.all(np.abs(noise.var(0) / (2 * (2 / 0.2) ** 2) - 1) < 5 * np.sqrt(5 / DRAWS))
+    assert len(np.unique(noise.round(9))) == noise.size
+    covariance = np.corrcoef(noise.T, wins.sum(2).T)[:SIZE, SIZE:]
+    assert np.all(np.abs(covariance) < 5 / np.sqrt(DRAWS))  # one key does not draw both
+
+
+def test_expected_counts_are_rounded(key):
+    fractions = DESIGN + np.where(DESIGN > 0, 0.3, 0.0)
+    np.testing.assert_array_equal(drawn(key, fractions)[0], drawn(key)[0])
 
 
 def test_masked_items_meet_nobody(key):
     mask = np.array([True, True, False, True, True])
-    wins, masks = drawn_data(key, DESIGN, link="laplace", mask=mask)
+    wins, masks, _ = drawn(key, mask=mask)
     met = np.where(np.outer(mask, mask), DESIGN, 0)
     np.testing.assert_array_equal(wins + np.swapaxes(wins, 1, 2), [met] * DRAWS)
     np.testing.assert_array_equal(masks, [mask] * DRAWS)
 
 
-def test_privacy_noise_is_fresh_and_of_the_mechanism(key):
-    """Variance of noisy totals: that of the outcomes plus 2 (2/ε)², within 5 standard errors."""
-    draws = np.asarray(parametric_bootstrap(key, THETA, DESIGN, noisy_totals, DRAWS))
-    assert draws.shape == (DRAWS, SIZE)
-    wanted = (DESIGN * CHANCE * (1 - CHANCE)).sum(1) + 2 * (2 / 0.2) ** 2
-    assert np.all(
-        np.abs(draws.var(0) / wanted - 1) < 5 * np.sqrt(5 / DRAWS)
-    )  # kurtosis is at most 6
-    assert len(np.unique(draws)) == draws.size
-
-
-def test_the_key_decides_and_batches_and_data_do_not_recompile(key):
-    first = parametric_bootstrap(key, THETA, DESIGN, noisy_totals, DRAWS)
+def test_the_key_decides_and_other_data_compile_nothing(key):
+    first = drawn(key)
     before = _simulate._cache_size()
-    again = parametric_bootstrap(key, THETA, DESIGN, noisy_totals, DRAWS)
-    np.testing.assert_array_equal(first, again)
-    other = parametric_bootstrap(jax.random.key(1), 2 * THETA, 3 * DESIGN, noisy_totals, DRAWS)
-    assert not np.any(np.asarray(other) == np.asarray(first))
+    for part, again in zip(first, drawn(key)):
+        np.testing.assert_array_equal(part, again)
+    other = drawn(jax.random.key(1), 3 * DESIGN, 2 * THETA)
+    assert not np.any(other[2] == first[2])
     assert _simulate._cache_size() == before
-    pieces = parametric_bootstrap(key, THETA, DESIGN, noisy_totals, DRAWS, batch_size=250)
-    np.testing.assert_allclose(pieces, first, rtol=1e-12)
 
 
 def test_it_runs_within_a_batch(key):
@@ -113,8 +107,8 @@ def test_it_runs_within_a_batch(key):
 
 def test_intervals_agree_with_the_analytic_ones(key):
     """Ends within 10 % of the width; without the privacy noise they would be less than 3/4 as wide."""
-    comparisons = 10 * DESIGN
-    expected = WinCounts(jnp.asarray(comparisons * CHANCE))
+    comparisons = jnp.asarray(10 * DESIGN, jnp.float32)
+    expected = WinCounts(comparisons * logistic.cdf(jnp.asarray(GAPS, jnp.float32)))
     found = private_scores(jax.random.fold_in(key, 1), expected)
     scale = found.diagnostics.noise_scale
     errors = standard_errors(found.value, comparisons, noise_scale=scale, gamma=5.0)
@@ -152,7 +146,7 @@ def test_intervals_are_the_value_less_quantiles_of_the_errors():
     ],
 )
 def test_bad_arguments_are_refused(changed, message, key):
-    settings = {"theta": THETA, "comparisons": DESIGN, "refit": data_alone, "replicates": 2}
+    settings = {"theta": THETA, "comparisons": DESIGN, "refit": all_seen, "replicates": 2}
     with pytest.raises(ValueError, match=message):
         parametric_bootstrap(key, **settings | changed)
 

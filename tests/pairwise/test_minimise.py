@@ -83,7 +83,8 @@ def test_every_transformation_finds_the_same_minimiser(name):
 @pytest.mark.parametrize("name", ["newton, line search", "lbfgs"])
 def test_plain_functions_are_differentiated_by_jax(name):
     optimizer, steps = OPTIMIZERS[name]
-    solve = functools.partial(minimise, optimizer=optimizer, max_steps=steps, tolerance=1e-9)
+    settings = {"optimizer": optimizer, "max_steps": steps, "tolerance": 1e-9}
+    solve = jax.jit(functools.partial(minimise, **settings), static_argnums=0)
     np.testing.assert_allclose(
         solve(_quadratic, jnp.zeros(3)).value, np.linalg.solve(CURVE, SLOPE), rtol=1e-8
     )
@@ -160,6 +161,7 @@ def test_the_start_decides_the_dtype(dtype):
 @pytest.mark.parametrize("solver", ["dense", "cg"])
 @pytest.mark.parametrize("mode", [jax.jacrev, jax.jacfwd])
 def test_the_minimiser_is_differentiable_by_the_implicit_function_theorem(solver, mode):
+    @jax.jit
     def minimiser(slope, bend):
         def objective(x):
             return 0.5 * x @ CURVE @ x - slope @ x + bend * jnp.sum(x**4)
@@ -183,9 +185,9 @@ def test_diagnostics_have_no_gradient_and_codes_have_words():
 
 def test_batches_stop_one_by_one():
     starts = jnp.array([[0.0, 0.0], [-3.0, 4.0], [jnp.nan, 0.0]])
-    found = jax.vmap(lambda start: minimise(_bent, start))(starts)
+    found = jax.jit(jax.vmap(lambda start: minimise(_bent, start)))(starts)
     assert found.code.tolist() == [CONVERGED, CONVERGED, NOT_FINITE]
-    alone = minimise(_bent, starts[1])
+    alone = jax.jit(minimise, static_argnums=0)(_bent, starts[1])
     np.testing.assert_allclose(found.value[1], alone.value, rtol=1e-12)
     assert found.steps[1] == alone.steps > found.steps[2] == 0
 

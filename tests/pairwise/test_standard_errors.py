@@ -67,7 +67,9 @@ def test_without_privacy_it_is_the_inverse_information_of_the_mle(link):
     fitted = mle(wins, link).value
     np.testing.assert_allclose(fitted, THETA, atol=1e-8)
     objective = dense_objective(wins, get_link(link))
-    observed = centred() @ np.asarray(objective.hessian(fitted) * objective.scale) @ centred()
+    observed = (
+        centred() @ np.asarray(jax.jit(objective.hessian)(fitted) * objective.scale) @ centred()
+    )
     found = standard_errors(fitted, comparisons, link=link)
     np.testing.assert_allclose(found.covariance, np.linalg.pinv(observed, rcond=1e-9), atol=1e-9)
 
@@ -80,7 +82,7 @@ def test_influence_is_the_derivative_of_the_release_by_its_noise():
     def release(totals):
         return scores_from_totals(totals, comparisons, gamma).value
 
-    slope = jax.jacobian(release)(jnp.asarray(totals))
+    slope = jax.jit(jax.jacobian(release))(jnp.asarray(totals))
     found = standard_errors(release(totals), comparisons, gamma=gamma, target="penalised")
     np.testing.assert_allclose(slope, found.influence, rtol=1e-7, atol=1e-11)
 
