@@ -17,9 +17,13 @@ from privrank_jax.simulate.engine import Study
 from privrank_jax.simulate.result import Row, StudyResult
 
 if TYPE_CHECKING:
+    import jax
     from matplotlib.figure import Figure
 
-_MODULES = ("cai_edge", "cai_one_shot", "cai_users", "cai_real", "xu_scenarios", "xu_methods")
+_MODULES = (
+    *("cai_edge", "cai_one_shot", "cai_users", "cai_real"),
+    *("xu_scenarios", "xu_methods", "xu_real", "xu_extensions", "xu_figures"),
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class Experiment:
         differences: where and why our curves differ from the printed ones.
         replicates: how many a run has unless told otherwise.
         batch_size: (cell, replicate) pairs at once, see :func:`privrank_jax.simulate.run`.
+        measure: how key, experiment and replicates become results, for studies that are no means over replicates
+            (times; a row per replicate); None runs the studies.
     """
 
     name: str
@@ -84,6 +90,7 @@ class Experiment:
     differences: tuple[str, ...] = ()
     replicates: int = 100
     batch_size: int | None = None
+    measure: Callable[[jax.Array, Experiment, int], list[StudyResult]] | None = None
 
     def configured(self, **changes: Any) -> Experiment:
         """The same experiment on another grid.

@@ -123,10 +123,13 @@ def run(
     found = get(experiment) if isinstance(experiment, str) else experiment
     found = found.configured(**changes)
     replicates = found.replicates if replicates is None else replicates
-    results = [
-        simulate.run(key, study, replicates, progress=progress, batch_size=found.batch_size)
-        for study in found.studies()
-    ]
+    if found.measure is not None:
+        results = found.measure(key, found, replicates)
+    else:
+        results = [
+            simulate.run(key, study, replicates, progress=progress, batch_size=found.batch_size)
+            for study in found.studies()
+        ]
     table = _merged(found, results)
     verdicts = tuple((claim, claim.check(table)) for claim in found.claims)
     paths = {} if folder is None else _write(key, found, table, verdicts, Path(folder))

@@ -51,6 +51,12 @@ def fits(sums: DebiasedSums, link: str, ridge: Any = RIDGE) -> tuple[Array, Arra
     return found.value, jnp.sum(found.diagnostics.fit.code >= 2)
 
 
+def fits_with(sums: DebiasedSums, link: str, ridges: Array) -> tuple[Array, Array]:
+    """As :func:`fits`, each problem with its own ridge, ``(K,)``."""
+    found = jax.vmap(lambda one, ridge: scores_from_sums(one, LINKS[link], ridge))(sums, ridges)
+    return found.value, jnp.sum(found.diagnostics.fit.code >= 2)
+
+
 def score_errors(value: Array, theta: Array, mask: Any = None) -> dict[str, Array]:
     """m^(-1/2) ‖θ̂ - θ‖₂ and ‖θ̂ - θ‖_∞ over real items."""
     gap = value - theta

@@ -69,16 +69,22 @@ def curves(
     return figure
 
 
-def methods(table: StudyResult, metrics: Sequence[str]) -> Figure:
-    """Ours and the printed mean of each method: a row per link, a column per metric; bars of ± 2 standard errors."""
+def methods(table: StudyResult, panels: Sequence[tuple[str, Mapping[str, Any], str]]) -> Figure:
+    """Ours and the printed mean of each method: a row per link, a column per panel (metric, columns, subtitle)."""
     rows = [row for row in table.rows if row["estimator"] and "minus" not in row["estimator"]]
-    links = list(dict.fromkeys(row["link"] for row in rows))
-    figure = new_figure(3.4 * len(metrics), 2.6 * len(links) + 0.4)
-    axes = figure.subplots(len(links), len(metrics), squeeze=False)
+    links = [link for link in dict.fromkeys(row["link"] for row in rows) if link != "-"]
+    figure = new_figure(3.6 * len(panels), 2.6 * len(links) + 0.4)
+    axes = figure.subplots(len(links), len(panels), squeeze=False)
     for line, link in enumerate(links):
-        for column, metric in enumerate(metrics):
+        for column, (metric, wanted, subtitle) in enumerate(panels):
             axis = axes[line, column]
-            inside = [r for r in rows if r["link"] == link and r["metric"] == metric]
+            inside = [
+                r
+                for r in rows
+                if r["link"] in (link, "-")
+                and r["metric"] == metric
+                and all(r[c] == v for c, v in wanted.items())
+            ]
             for place, row in enumerate(inside):
                 error = _finite(2 * row["standard_error"])
                 axis.errorbar(
@@ -94,7 +100,7 @@ def methods(table: StudyResult, metrics: Sequence[str]) -> Figure:
             axis.set_xlim(-0.6, len(inside) - 0.4)
             axis.set_ylim(bottom=0)
             axis.set_ylabel(LABELS[metric])
-            axis.set_title(link, fontsize=10)
+            axis.set_title(f"{link}{subtitle}", fontsize=10)
     figure.supxlabel("dots: ours, crosses: printed; bars: ± 2 standard errors", fontsize=8)
     return figure
 
