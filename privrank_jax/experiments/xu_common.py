@@ -133,21 +133,11 @@ def _beside(row: Row, printed: Printed, least: bool) -> Row:
     cell = tuple(row.get(column) for column in printed.columns)
     cell = cell if cell in printed.cells else tuple("-" if c == "BTL" else c for c in cell)
     mean, error = printed.cells.get(cell, (math.nan, math.nan))
-    if row.get("estimator") not in printed_estimators(printed):
-        mean, error = math.nan, math.nan
     return {
         "printed": mean,
         "printed_standard_error": error,
         "verdict": _verdict({**row, "printed": mean, "printed_standard_error": error}, least),
     }
-
-
-def printed_estimators(printed: Printed) -> set[str]:
-    """The methods that a table compares; one without such a column is about ADRR, or our only estimator."""
-    if "estimator" not in printed.columns:
-        return {ADRR, ""}
-    index = printed.columns.index("estimator")
-    return {cell[index] for cell in printed.cells}
 
 
 def excess(row: Row, least: bool = True) -> float:
