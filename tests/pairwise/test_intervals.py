@@ -20,7 +20,12 @@ from privrank_jax.pairwise import (
     totals_standard_errors,
     uniform_design,
 )
-from privrank_jax.pairwise.intervals import _confidence_intervals, _rank_intervals, critical_value
+from privrank_jax.pairwise.intervals import (
+    _confidence_intervals,
+    _fourth_moments,
+    _rank_intervals,
+    critical_value,
+)
 from tests import reference
 
 SIZE, PER_PAIR, RELEASES = 8, 200, 1500
@@ -200,6 +205,12 @@ def test_mixtures_of_noises_have_the_tails_of_their_first_moments():
         for alpha, slack in ((0.05, 0.05), (0.005, 0.15)):
             reach = float(solve(alpha, np.sqrt(kurtosis / 3))) * np.sqrt(variance)
             np.testing.assert_allclose(np.mean(error > reach), alpha, rtol=slack)
+
+
+def test_fourth_moments_are_those_of_all_pairs_of_rows():
+    rows = np.random.default_rng(4).standard_normal((5, 5))
+    wanted = [[np.sum((one - other) ** 4) for other in rows] for one in rows]
+    np.testing.assert_allclose(_fourth_moments(jnp.asarray(rows)), wanted, rtol=1e-9, atol=1e-12)
 
 
 def scores_of(seed, noise="laplace"):
