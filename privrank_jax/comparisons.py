@@ -65,9 +65,12 @@ class WinCounts:
         [2.0, 1.0, 0.0]
         """
         dtype = default_float() if dtype is None else dtype
-        _check_comparisons(winners, losers, num_items, weights, tied)
+        on_host = not is_traced(winners, losers, weights, tied) and not _on_accelerator(
+            winners, losers
+        )
+        _check_comparisons(winners, losers, num_items, weights, tied, ranges=not on_host)
         mask = None if mask is None else jnp.asarray(mask)
-        if not is_traced(winners, losers, weights, tied) and not _on_accelerator(winners, losers):
+        if on_host:
             counts = _count_on_host(winners, losers, num_items, weights, tied)
             return cls(jnp.asarray(counts.astype(dtype)), mask)
         first, second = jnp.asarray(winners), jnp.asarray(losers)
@@ -326,31 +329,57 @@ def _on_accelerator(*arrays: Any) -> bool:
     )
 
 
+_BLOCK = 2**16  # rows counted at once
+
+
 def _count_on_host(
     winners: Any, losers: Any, num_items: int, weights: Any, tied: Any
 ) -> np.ndarray[Any, Any]:
-    """``np.bincount`` beats a scatter on a CPU by far; every pass over the rows counts here."""
-    first, second = np.asarray(winners), np.asarray(losers)
-    cells = np.multiply(first, num_items, dtype=np.intp)
-    cells += second
-    shape, size = (num_items, num_items), num_items**2
-    weight = None if weights is None else np.asarray(weights, np.float64)
-    if tied is None:
-        counts = np.bincount(cells, weight, size).reshape(shape)
-    else:
-        whole = np.ones(cells.shape) if weight is None else weight
-        half = np.where(np.asarray(tied), 0.5 * whole, 0.0)
-        counts = np.bincount(cells, whole - half, size).reshape(shape)
-        counts = counts + np.bincount(cells, half, size).reshape(shape).T
+    """``np.bincount``, which beats a scatter on a CPU by far, in blocks that stay in cache."""
+    columns = [None if a is None else np.asarray(a) for a in (winners, losers, weights, tied)]
+    rows, cells = len(columns[0]), num_items**2
+    counts = np.zeros((num_items, num_items))
+    block = max(_BLOCK, cells)
+    for start in range(0, rows, block):
+        part = [None if a is None else a[start : start + block] for a in columns]
+        counts += _count_block(*part, num_items)
     if np.any(np.diagonal(counts)):
+        first, second, weight, _ = columns
         counted = True if weight is None else weight != 0
         row = int(np.flatnonzero((first == second) & counted)[0])
         raise ValueError(f"row {row} compares item {first[row]} with itself; drop such rows.")
     return counts
 
 
-def _check_comparisons(winners: Any, losers: Any, num_items: int, weights: Any, tied: Any) -> None:
-    """Shapes, types and ranges, as far as the values are concrete."""
+def _count_block(
+    first: Any, second: Any, weight: Any, tied: Any, num_items: int
+) -> np.ndarray[Any, Any]:
+    _check_range("winners", first, num_items)
+    _check_range("losers", second, num_items)
+    cells = np.multiply(first, num_items, dtype=np.intp)
+    cells += second
+    shape, size = (num_items, num_items), num_items**2
+    if tied is None:
+        return np.bincount(cells, weight, size).reshape(shape)
+    whole = np.ones(cells.shape) if weight is None else np.asarray(weight, np.float64)
+    half = np.where(tied, 0.5 * whole, 0.0)
+    counts = np.bincount(cells, whole - half, size).reshape(shape)
+    return counts + np.bincount(cells, half, size).reshape(shape).T
+
+
+def _check_range(name: str, items: np.ndarray[Any, Any], num_items: int) -> None:
+    # Negative indices are huge when read as unsigned: one pass finds both ends.
+    if np.ascontiguousarray(items).view(f"u{items.itemsize}").max() >= num_items:
+        raise ValueError(
+            f"{name} must lie in 0..{num_items - 1}, found {items.min()}..{items.max()}; "
+            "items are counted from 0."
+        )
+
+
+def _check_comparisons(
+    winners: Any, losers: Any, num_items: int, weights: Any, tied: Any, ranges: bool = True
+) -> None:
+    """Shapes, types and, unless left to the counting, ranges, as far as the values are concrete."""
     if not isinstance(num_items, int | np.integer) or num_items < 1:
         raise ValueError(f"num_items must be an integer of at least 1, got {num_items!r}.")
     shapes = {np.shape(a) for a in (winners, losers, weights, tied) if a is not None}
@@ -362,12 +391,8 @@ def _check_comparisons(winners: Any, losers: Any, num_items: int, weights: Any, 
         items = np.asarray(given)
         if not np.issubdtype(items.dtype, np.integer):
             raise ValueError(f"{name} must hold integer item indices, got dtype {items.dtype}.")
-        # Negative indices are huge when read as unsigned: one pass finds both ends.
-        if np.ascontiguousarray(items).view(f"u{items.itemsize}").max() >= num_items:
-            raise ValueError(
-                f"{name} must lie in 0..{num_items - 1}, found {items.min()}..{items.max()}; "
-                "items are counted from 0."
-            )
+        if ranges:
+            _check_range(name, items, num_items)
     if weights is not None:
         weight = np.asarray(weights)
         if not np.all(np.isfinite(weight)) or np.any(weight < 0):
