@@ -18,5 +18,7 @@ def test_there_are_notebooks() -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_runs(path: Path, data_folder: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
-    assert not any(cell.get("outputs") for cell in notebook.cells), "commit notebooks without output"
+    assert not any(cell.get("outputs") for cell in notebook.cells), (
+        "commit notebooks without output"
+    )
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
