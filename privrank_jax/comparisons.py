@@ -216,11 +216,11 @@ class WinEdges:
                 f"win counts of {self.num_items} and {other.num_items} items can't be merged; "
                 "count both over the same item list."
             )
-        parts = [
+        first, second, first_wins, second_wins = (
             jnp.concatenate([getattr(self, name), getattr(other, name)])
             for name in ("first", "second", "first_wins", "second_wins")
-        ]
-        return WinEdges(*parts, self.num_items)
+        )
+        return WinEdges(first, second, first_wins, second_wins, self.num_items)
 
     __add__ = merge
 
@@ -336,15 +336,21 @@ def _count_on_host(
     winners: Any, losers: Any, num_items: int, weights: Any, tied: Any
 ) -> np.ndarray[Any, Any]:
     """``np.bincount``, which beats a scatter on a CPU by far, in blocks that stay in cache."""
-    columns = [None if a is None else np.asarray(a) for a in (winners, losers, weights, tied)]
-    rows, cells = len(columns[0]), num_items**2
+    first, second = np.asarray(winners), np.asarray(losers)
+    weight = None if weights is None else np.asarray(weights)
+    draws = None if tied is None else np.asarray(tied)
     counts = np.zeros((num_items, num_items))
-    block = max(_BLOCK, cells)
-    for start in range(0, rows, block):
-        part = [None if a is None else a[start : start + block] for a in columns]
-        counts += _count_block(*part, num_items)
+    block = max(_BLOCK, num_items**2)
+    for start in range(0, len(first), block):
+        rows = slice(start, start + block)
+        counts += _count_block(
+            first[rows],
+            second[rows],
+            None if weight is None else weight[rows],
+            None if draws is None else draws[rows],
+            num_items,
+        )
     if np.any(np.diagonal(counts)):
-        first, second, weight, _ = columns
         counted = True if weight is None else weight != 0
         row = int(np.flatnonzero((first == second) & counted)[0])
         raise ValueError(f"row {row} compares item {first[row]} with itself; drop such rows.")
