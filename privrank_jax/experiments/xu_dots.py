@@ -128,5 +128,6 @@ def _linear(table: StudyResult, *, metrics: Sequence[str], least: float) -> Verd
 
 def _interval(line: Line) -> tuple[float, float]:
     """95% interval of the correlation, by Fisher's transformation."""
-    middle, half = math.atanh(line.correlation), 1.96 / math.sqrt(line.count - 3)
+    middle = math.atanh(min(max(line.correlation, -1 + 1e-12), 1 - 1e-12))
+    half = 1.96 / math.sqrt(line.count - 3)
     return math.tanh(middle - half), math.tanh(middle + half)

@@ -57,12 +57,12 @@ def curves(
                     draw_curve(axis, chosen, x, index, style)
             _printed(axis, inside, x)
             dress(axis, x, rows, False)
-            axis.set_ylim(bottom=0)
             if line == 0 and columns:
                 axis.set_title(", ".join(_said(c, v) for c, v in zip(columns, panel)), fontsize=10)
             if line == len(metrics) - 1:
                 axis.set_xlabel(x_label)
         axes[line, 0].set_ylabel(LABELS[metric])
+        axes[line, 0].set_ylim(bottom=0)  # last: it ends the scaling of the shared axis
     names = [written(curve, value) for value in values]
     shown = [(titles or {}).get(e, e) for e in estimators]
     legend(figure, f"x: printed; colour: {_spelled(curve)}", names, "line", shown)
@@ -171,6 +171,8 @@ def times(table: StudyResult) -> Figure:
             guide = [last["mean"] * (point / last[x]) ** slope for point in at]
             axis.plot(at, guide, color=paint, linewidth=0.7, linestyle=(0, (3, 3)))
         dress(axis, x, rows, True)
+        values = sorted({row[x] for row in rows})
+        axis.set_xticks(values, [str(value) for value in values])
         axis.set_yscale("log")
         axis.set_xlabel(f"{label} (dashed: slope {slope})")
         axis.legend(fontsize=8, frameon=False)

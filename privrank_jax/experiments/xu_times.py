@@ -15,7 +15,7 @@ from privrank_jax._linalg import one_blas_thread
 from privrank_jax.experiments import xu_common as common
 from privrank_jax.experiments.registry import Experiment, Verdict
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
-from privrank_jax.pairwise.debiased_sums import debiased_sums
+from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums, num_items
 from privrank_jax.simulate import reports
 from privrank_jax.simulate.engine import Study, grid
 from privrank_jax.simulate.result import StudyResult
@@ -23,7 +23,7 @@ from privrank_jax.simulate.result import StudyResult
 Array = jax.Array
 
 SECONDS, LEAST = "seconds", "least_seconds"
-_OVERHEAD = 4.0  # cells this many times the cheapest one tell how cost grows
+_SHARD = 50  # users
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,25 @@ def _problem(key: Array, cell: dict[str, Any], config: CostConfig) -> tuple[Arra
 
 def _estimate(problem: tuple[Array, Array, Array], link: str) -> Array:
     # In two calls, as sums of shards would be: one program per shape for the sums, one per m for the fit.
-    sums = jax.vmap(debiased_sums)(*(part[None] for part in problem))
-    sums = jax.tree.map(lambda leaf: leaf[0], sums)
-    return jax.block_until_ready(scores_from_sums(sums, link, common.RIDGE).value)
+    return jax.block_until_ready(scores_from_sums(_sums(*problem), link, common.RIDGE).value)
+
+
+@jax.jit
+def _sums(says: Array, asked: Array, epsilon: Array) -> DebiasedSums:
+    """Sums of shards of users, added up: what a shard needs stays in cache, whatever their number."""
+    users, pairs = says.shape
+    shards = users // _SHARD if users % _SHARD == 0 else 1
+    split = (
+        says.reshape(shards, -1, pairs),
+        asked.reshape(shards, -1, pairs),
+        epsilon.reshape(shards, -1),
+    )
+
+    def add(total: DebiasedSums, shard: tuple[Array, Array, Array]) -> tuple[DebiasedSums, None]:
+        return total + debiased_sums(*shard), None
+
+    zero = jnp.zeros((num_items(pairs),) * 2, epsilon.dtype)
+    return jax.lax.scan(add, DebiasedSums(zero, zero), split)[0]
 
 
 def _timed(problem: tuple[Array, Array, Array], link: str) -> float:
@@ -121,28 +137,37 @@ def _timed(problem: tuple[Array, Array, Array], link: str) -> float:
     return time.perf_counter() - started
 
 
-def exponents(table: StudyResult) -> tuple[np.ndarray, np.ndarray, int]:
-    """(α, β) of seconds ~ L^α m^β with standard errors, over the cells where the data cost most of the time."""
+def exponents(table: StudyResult) -> tuple[np.ndarray, np.ndarray]:
+    """(α, β) of seconds = a + b L^α m^β with standard errors, fitted to the logarithms of the least times."""
     rows = [row for row in table.rows if row["metric"] == LEAST]
-    cheapest = min(row["mean"] for row in rows)
-    rows = [row for row in rows if row["mean"] > _OVERHEAD * cheapest]
-    if len({r["num_users"] for r in rows}) < 2 or len({r["num_items"] for r in rows}) < 2:
-        return np.full(2, np.nan), np.full(2, np.nan), len(rows)
-    logs = np.log([[math.e, row["num_users"], row["num_items"], row["mean"]] for row in rows])
-    design, target = logs[:, :3], logs[:, 3]
-    found, *_ = np.linalg.lstsq(design, target, rcond=None)
-    spare = max(len(rows) - 3, 1)
-    variance = float(np.sum((target - design @ found) ** 2)) / spare
-    errors = np.sqrt(variance * np.diag(np.linalg.pinv(design.T @ design)))
-    return found[1:], errors[1:], len(rows)
+    if len({r["num_users"] for r in rows}) < 3 or len({r["num_items"] for r in rows}) < 3:
+        return np.full(2, np.nan), np.full(2, np.nan)
+    import scipy.optimize
+
+    users, items, seconds = (
+        np.log([row[column] for row in rows]) for column in ("num_users", "num_items", "mean")
+    )
+
+    def misfit(parameters: np.ndarray) -> np.ndarray:
+        fixed, scale, by_users, by_items = parameters
+        return np.logaddexp(fixed, scale + by_users * users + by_items * items) - seconds
+
+    scale = seconds.max() - users.max() - 2 * items.max()
+    # Soft: a cell that other work delayed weighs little.
+    fit = scipy.optimize.least_squares(
+        misfit, [seconds.min(), scale, 1.0, 2.0], loss="soft_l1", f_scale=0.1
+    )
+    variance = 2 * fit.cost / max(len(rows) - 4, 1)
+    covariance = variance * np.linalg.pinv(fit.jac.T @ fit.jac)
+    return fit.x[2:], np.sqrt(np.diag(covariance))[2:]
 
 
 def grows(table: StudyResult, *, which: int, expected: float, slack: float = 0.25) -> Verdict:
     """Is an exponent (0: of L, 1: of m) within ``slack`` of the expected one?"""
-    found, errors, cells = exponents(table)
+    found, errors = exponents(table)
     evidence = (
-        f"seconds ~ L^{found[0]:.2f} m^{found[1]:.2f} (standard errors {errors[0]:.2f}, {errors[1]:.2f}), fitted to "
-        f"the least times of {cells} cells that cost over {_OVERHEAD:g} times the cheapest"
+        f"seconds = a + b L^{found[0]:.2f} m^{found[1]:.2f} (standard errors {errors[0]:.2f}, {errors[1]:.2f}), fitted "
+        f"to the least time of each cell; within {slack:g} of {expected:g} counts"
     )
     if not np.isfinite(found[which]):
         return Verdict(None, evidence)
