@@ -39,7 +39,7 @@ def curves(
     """Ours with bands, the printed means as black crosses: a row per metric, a column per value of ``columns``."""
     rows = [row for row in table.rows if row["estimator"] in estimators]
     metrics = list(dict.fromkeys(row["metric"] for row in rows if row["metric"] in LABELS))
-    panels = list(dict.fromkeys(tuple(row[c] for c in columns) for row in rows))
+    panels = sorted({tuple(row[c] for c in columns) for row in rows})
     values = sorted({row[curve] for row in rows})
     figure = new_figure(max(3.0 * len(panels), 5.0), 2.7 * len(metrics) + 0.7)
     axes = figure.subplots(len(metrics), len(panels), sharex=True, sharey="row", squeeze=False)

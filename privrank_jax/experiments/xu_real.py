@@ -132,7 +132,8 @@ def trial(
         ranks = ranks_from_scores(values, key=tie_key)
         return kendall_tau(ranks, survey.ranks, normalized=True)
 
-    found, failed = {}, 0
+    found: dict[str, Array] = {}
+    failed: Any = 0
     counts = error(plain.wins.sum(-1))
     for link in common.LINKS:
         values, codes = common.fits_with(stacked, link, ridges)
@@ -154,7 +155,7 @@ def error_trial(
     reports = randomized_response(flip_key, survey.answers, epsilon)
     sums = debiased_sums(reports, survey.observed, epsilon)
     found: dict[str, Array] = {xu_dots.X: jnp.mean(jnp.tanh(0.5 * epsilon) ** 2) ** -0.5}
-    failed = 0
+    failed: Any = 0
     for row, link in enumerate(common.LINKS):
         values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.ridge)
         failed += codes

@@ -110,7 +110,8 @@ def trial(key: Array, cell: dict[str, Any], *, config: ScenarioConfig) -> dict[s
         return jax.vmap(draw)(users)
 
     stacked = jax.vmap(sums)(chances)
-    found, failed = {}, 0
+    found: dict[str, Array] = {}
+    failed: Any = 0
     for position, (link, gap) in enumerate(
         (link, gap) for link in common.LINKS for gap in config.gaps or (None,)
     ):
@@ -185,7 +186,8 @@ def scheme_trial(key: Array, cell: dict[str, Any], *, config: SchemeConfig) -> d
         each = jnp.broadcast_to(epsilon, (max(config.users),))
         return reports.report_sums(report_key, chance, each, number, config.probability, mask)
 
-    found, failed = {}, 0
+    found: dict[str, Array] = {}
+    failed: Any = 0
     for link, spelled in common.LINKS.items():
         chance = reports.pair_chances(theta, spelled)
         stacked = jax.vmap(functools.partial(sums, chance))(epsilons, users)
