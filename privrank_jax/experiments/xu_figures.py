@@ -237,8 +237,8 @@ EXPERIMENTS = (
         differences=(
             "times are of this machine; a time covers reports to scores (sums and fit), not the draw of the reports",
             "the paper averages 30 runs; here 10, and the exponents are fitted to the least",
-            "small problems cost what a call costs, a; exponents are those of the rest, of reading the reports. The fit "
-            "to their sums costs the same for any number of users",
+            "small problems cost what a call costs, a; exponents are those of the rest, of reading the reports. The "
+            "fit to their sums costs the same for any number of users",
         ),
     ),
 )

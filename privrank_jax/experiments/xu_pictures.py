@@ -41,7 +41,8 @@ def curves(
     metrics = list(dict.fromkeys(row["metric"] for row in rows if row["metric"] in LABELS))
     panels = sorted({tuple(row[c] for c in columns) for row in rows})
     values = sorted({row[curve] for row in rows})
-    figure = new_figure(max(3.0 * len(panels), 5.0), 2.7 * len(metrics) + 0.7)
+    narrowest = 5.5 if len(estimators) == 1 else 8.8  # for the legend
+    figure = new_figure(max(3.0 * len(panels), narrowest), 2.7 * len(metrics) + 0.7)
     axes = figure.subplots(len(metrics), len(panels), sharex=True, sharey="row", squeeze=False)
     for line, metric in enumerate(metrics):
         for column, panel in enumerate(panels):

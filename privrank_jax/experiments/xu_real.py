@@ -235,6 +235,9 @@ EXPERIMENTS = (
             common.COMMON_DIFFERENCES[0],
             "fits without weights keep the ridge λ = c/(L B(ε))",
             "full ranking error: Kendall's normalised distance",
+            "truth and weights: the truth is the ranking of these 60 users with equal weights, from which weighing "
+            "them by ε moves away; what the weights gain over classic randomised response is lost again (a difference "
+            "of -0.0005 to -0.0010 ± 0.0005 at 2,000 replicates)",
             _DATA,
         ),
     ),
