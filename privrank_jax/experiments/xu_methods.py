@@ -191,8 +191,9 @@ _TABLE_10 = Experiment(
         common.HALF,
         "the noises of the mechanisms are coupled (one uniform per answer), so paired differences are sharper",
         f"{NOISY}: Gaussian objective perturbation at min ε_l and δ = {_DELTA:g} as Kifer, Smith and Thakurta (2012) "
-        f"calibrate it (the paper prints no calibration); {NOISY_TIGHT}: the tight noise and the default ridge of this "
-        "library (answers private, who compared what public)",
+        "calibrate it, with the least ridge that they allow (the paper prints neither; more ridge would lower its ℓ∞ "
+        f"error); {NOISY_TIGHT}: the tight noise and the default ridge of this library (answers private, who compared "
+        "what public)",
         "θ: with θ ~ Unif(-1, 1) as the paper states, estimation errors as small as printed give full ranking errors "
         "two to three times the printed ones; θ evenly spaced, as in Scenario IV, gives the printed ones. Both are run",
         "fits without weights keep the ridge λ = c/(L B(ε))",
