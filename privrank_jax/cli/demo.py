@@ -6,10 +6,9 @@ import itertools
 import math
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
+from privrank_jax.cli import options
 from privrank_jax.cli.face import print_json, print_paragraphs, print_table, refusing
 
 OFFICES = {
@@ -42,11 +41,9 @@ HELP = (
 
 @refusing
 def demo(
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the picture goes; made if absent.")
-    ] = Path("privrank-results"),
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
+    out: options.Out = options.RESULTS,
+    seed: options.Seed = 0,
+    json: options.Json = False,
 ) -> None:
     """See private ranking at work, on data that come with the program."""
     import jax

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from privrank_jax.cli import options
 from privrank_jax.cli.face import (
     Refusal,
     check_choice,
@@ -98,7 +99,7 @@ def plan(
             help="The error must stay below --target with this probability. Default: on average.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Plan a survey under local privacy: how many users, which epsilon, or what error to expect."""
     design = Design(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from privrank_jax.cli import options
 from privrank_jax.cli.face import (
     Refusal,
     check_choice,
@@ -101,35 +102,16 @@ def privatize(
             "items seen in the data, sorted.",
         ),
     ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of users; none: there is no such. Default: user."
-        ),
-    ] = None,
-    winner: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of preferred items. Default: winner."),
-    ] = None,
-    loser: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of the other items. Default: loser."),
-    ] = None,
-    tie: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that marks ties (1 or 0); none: there are no ties. Default: tie.",
-        ),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
+    user: options.User = None,
+    winner: options.Winner = None,
+    loser: options.Loser = None,
+    tie: options.Tie = None,
+    json: options.Json = False,
     simulate: Annotated[
         bool,
         typer.Option("--simulate", help="A rehearsal, repeatable by its seed; not to be shared."),
     ] = False,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed of a rehearsal; only with --simulate.")
-    ] = None,
+    seed: options.RehearsalSeed = None,
 ) -> None:
     """Randomise answers before they are collected: local differential privacy."""
     columns = {"user": user, "winner": winner, "loser": loser, "tie": tie}

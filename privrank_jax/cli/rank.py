@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from privrank_jax.cli import options
 from privrank_jax.cli.face import Refusal, check_choice, refusing, warn
 
 METHODS = ("counts", "mle", "one-shot", "none")
@@ -144,38 +145,14 @@ def rank(
             "Default: the items seen in the data, which are then treated as public.",
         ),
     ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of users; none: there is no such. Default: user."
-        ),
-    ] = None,
-    winner: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of preferred items. Default: winner."),
-    ] = None,
-    loser: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of the other items. Default: loser."),
-    ] = None,
-    tie: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that marks ties (1 or 0); none: there are no ties. Default: tie.",
-        ),
-    ] = None,
+    user: options.User = None,
+    winner: options.Winner = None,
+    loser: options.Loser = None,
+    tie: options.Tie = None,
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
-    simulate: Annotated[
-        bool,
-        typer.Option(
-            "--simulate", help="A rehearsal with fast simulated noise, not to be published."
-        ),
-    ] = False,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed of a rehearsal; only with --simulate.")
-    ] = None,
+    json: options.Json = False,
+    simulate: options.Simulate = False,
+    seed: options.RehearsalSeed = None,
     accept_idealised: Annotated[
         bool,
         typer.Option(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from privrank_jax.cli import options
 from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, refusing
 
 HELP = (
@@ -28,12 +28,10 @@ def reproduce(
         int | None,
         typer.Option(metavar="N", help="Replicates of each cell.  [default: that of the study]"),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")] = 0,
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the files go; made if absent.")
-    ] = Path("privrank-results"),
+    seed: options.Seed = 0,
+    out: options.Out = options.RESULTS,
     listing: Annotated[bool, typer.Option("--list", help="List the studies, and stop.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Run a published study again: a table, a picture, and a verdict on each claim of the paper."""
     if listing:

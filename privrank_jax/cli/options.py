@@ -1,0 +1,41 @@
+"""Options that several commands share, so that they read alike everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files go; made if absent.")]
+RESULTS = Path("privrank-results")
+
+# Columns of a file of comparisons.
+User = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column of users; none: there is no such. Default: user."),
+]
+Winner = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Column of preferred items. Default: winner.")
+]
+Loser = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Column of the other items. Default: loser.")
+]
+Tie = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that marks ties (1 or 0); none: there are no ties. Default: tie.",
+    ),
+]
+
+# Rehearsals of a release.
+Simulate = Annotated[
+    bool,
+    typer.Option("--simulate", help="A rehearsal with fast simulated noise, not to be published."),
+]
+RehearsalSeed = Annotated[
+    int | None, typer.Option(metavar="N", help="Seed of a rehearsal; only with --simulate.")
+]
