@@ -9,8 +9,8 @@ from pathlib import Path
 import jax
 import pytest
 
-# Both are read when first used. LAPACK's threads and XLA's wait for each other on few cores; and several workers share a
-# GPU, so none takes all of its memory.
+# Both are read when first used. LAPACK's threads and XLA's wait for each other on few cores; and several workers
+# share a GPU, so none takes all of its memory.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 jax.config.update("jax_enable_x64", True)
