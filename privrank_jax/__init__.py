@@ -1,10 +1,11 @@
 """Differentially private ranking as jitted, vmapped JAX.
 
-Modules by the question that they answer: pairwise comparisons (:mod:`~privrank_jax.pairwise`), is it
-private (:mod:`~privrank_jax.privacy`, :mod:`~privrank_jax.privacy_audit`), how good is it
-(:mod:`~privrank_jax.simulate`, :mod:`~privrank_jax.experiments`), real data
-(:mod:`~privrank_jax.datasets`). Modules load on first use, so ``import privrank_jax`` costs little
-beyond JAX, and nothing here changes JAX's global configuration.
+Modules by the question that they answer: pairwise comparisons (:mod:`~privrank_jax.pairwise`), whole
+rankings, one consensus (:mod:`~privrank_jax.aggregation`), is it private (:mod:`~privrank_jax.privacy`,
+:mod:`~privrank_jax.privacy_audit`), how good is it (:mod:`~privrank_jax.simulate`,
+:mod:`~privrank_jax.experiments`), real data (:mod:`~privrank_jax.datasets`). Modules load on first use, so
+``import privrank_jax`` costs little beyond JAX, and nothing here changes JAX's global
+configuration.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privrank_jax import (
+        aggregation,
         comparisons,
         datasets,
         experiments,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = (
+    "aggregation",
     "comparisons",
     "datasets",
     "experiments",
@@ -52,6 +55,7 @@ __all__ = [
     "Estimate",
     "Guarantee",
     "__version__",
+    "aggregation",
     "comparisons",
     "datasets",
     "experiments",
