@@ -37,6 +37,13 @@ def check_nonnegative(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be finite and at least 0, got {value!r}.")
 
 
+def check_users(num_users: Any) -> None:
+    """Raise ``ValueError`` unless every entry is a finite number of users, at least 1."""
+    check_positive("num_users", num_users, infinite=False)
+    if not is_traced(num_users) and not np.all(np.asarray(num_users) >= 1):
+        raise ValueError(f"num_users must be at least 1, got {num_users!r}.")
+
+
 def check_epsilon(epsilon: Any) -> None:
     """Raise ``ValueError`` unless ε > 0; ε = ∞ means no noise."""
     if is_traced(epsilon):

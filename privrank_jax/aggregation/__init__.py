@@ -1,5 +1,13 @@
 """One consensus from many rankings."""
 
+from privrank_jax.aggregation.borda import borda_scores
+from privrank_jax.aggregation.noise_all import noise_all, noise_all_scale
 from privrank_jax.aggregation.weights import kemeny_score, pairwise_weights
 
-__all__ = ["kemeny_score", "pairwise_weights"]
+__all__ = [
+    "borda_scores",
+    "kemeny_score",
+    "noise_all",
+    "noise_all_scale",
+    "pairwise_weights",
+]
