@@ -33,9 +33,7 @@ from privrank_jax.pairwise.debiased_sums import (
     checked_reports,
     coefficients,
     kept_pairs,
-    num_items,
     sums_of,
-    to_matrix,
 )
 from privrank_jax.pairwise.likelihood import centre, pair_curvature, signed_objective
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
@@ -273,8 +271,7 @@ def _counts(reports: Array, observed: Array, epsilon: Array, mask: Any) -> Estim
     kept = kept_pairs(observed, mask)
     won = jnp.where(kept, reports.astype(epsilon.dtype), 0).sum(0)
     asked = kept.sum(0).astype(epsilon.dtype)
-    items = num_items(reports.shape[1])
-    totals = to_matrix(won, items).sum(1) + to_matrix(asked - won, items).sum(0)
+    totals = DebiasedSums.from_pairs(won - 0.5 * asked, asked).wins.sum(1)
     return Estimate(totals, _guarantee(kept, epsilon), None)
 
 

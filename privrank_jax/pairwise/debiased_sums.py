@@ -34,6 +34,22 @@ class DebiasedSums:
     weights: Array
     mask: Array | None = None
 
+    @classmethod
+    def from_pairs(cls, margins: Array, weights: Array, mask: Any = None) -> DebiasedSums:
+        """Sums per pair i < j, ``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)``.
+
+        >>> DebiasedSums.from_pairs(jnp.array([0.5]), jnp.array([2.0])).wins.tolist()
+        [[0.0, 1.5], [0.5, 0.0]]
+        """
+        items = num_items(len(margins))
+        upper, mask = np.triu_indices(items, 1), None if mask is None else jnp.asarray(mask, bool)
+        if mask is not None:
+            kept = mask[upper[0]] & mask[upper[1]]
+            margins, weights = jnp.where(kept, margins, 0), jnp.where(kept, weights, 0)
+        empty = jnp.zeros((items, items), margins.dtype)
+        margins, weights = empty.at[upper].set(margins), empty.at[upper].set(weights)
+        return cls(margins - margins.T, weights + weights.T, mask)
+
     @property
     def num_items(self) -> int:
         """Number of items m, padding included (static)."""
@@ -99,13 +115,14 @@ def sums_of(
     kept = kept_pairs(observed, mask)
     centred = jnp.where(kept, reports.astype(epsilon.dtype) - 0.5, 0)
     lean, weight = coefficients(epsilon, weighted, debiased, mechanism)
+    weights = total(weight, kept.astype(epsilon.dtype))
+    return DebiasedSums.from_pairs(total(lean, centred), weights, mask)
+
+
+def total(weights: Array, values: Array) -> Array:
+    """Σ_l weights_l values_lp: ``(users,)`` and ``(users, pairs)`` to ``(pairs,)``."""
     # TF32 products, the default on GPUs, would round the weights to ten bits.
-    total = functools.partial(jnp.einsum, "l,lp->p", precision=jax.lax.Precision.HIGHEST)
-    items = num_items(reports.shape[1])
-    margins = to_matrix(total(lean, centred), items)
-    weights = to_matrix(total(weight, kept.astype(epsilon.dtype)), items)
-    mask = None if mask is None else jnp.asarray(mask, bool)
-    return DebiasedSums(margins - margins.T, weights + weights.T, mask)
+    return jnp.einsum("l,lp->p", weights, values, precision=jax.lax.Precision.HIGHEST)
 
 
 def coefficients(
@@ -136,11 +153,6 @@ def num_items(pairs: int) -> int:
     """m from its number of pairs m(m-1)/2; 0 where there is no such m."""
     items = (1 + math.isqrt(1 + 8 * pairs)) // 2
     return items if items * (items - 1) // 2 == pairs else 0
-
-
-def to_matrix(pairs: Array, items: int) -> Array:
-    """``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)`` to the upper triangle of ``(m, m)``."""
-    return jnp.zeros((items, items), pairs.dtype).at[np.triu_indices(items, 1)].set(pairs)
 
 
 def checked_reports(

@@ -28,7 +28,7 @@ from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
-from privrank_jax.pairwise.debiased_sums import DebiasedSums, to_matrix
+from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import check_bits
 
@@ -234,9 +234,7 @@ def _to_sums(state: ReportSums, dtype: Any) -> DebiasedSums:
     total = parts[..., 3]
     for place in (2, 1, 0):  # small to large
         total = parts[..., place] + total
-    margins = to_matrix(total[:, 0], state.num_items)
-    weights = to_matrix(total[:, 1], state.num_items)
-    return DebiasedSums(margins - margins.T, weights + weights.T)
+    return DebiasedSums.from_pairs(total[:, 0], total[:, 1])
 
 
 def _fixed(value: Array) -> Array:

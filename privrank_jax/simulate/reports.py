@@ -18,7 +18,7 @@ from jax import Array
 from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.debiased_sums import DebiasedSums, num_items, to_matrix
+from privrank_jax.pairwise.debiased_sums import DebiasedSums, num_items, total
 from privrank_jax.simulate.worlds import _padded
 
 BLOCK = 64  # users at a time
@@ -158,13 +158,13 @@ def _report_sums(
         code = jnp.where(says, 0.5, jnp.where(asked, -0.5, 0.0)).astype(tanh.dtype)
         tanh = jnp.where(counts, tanh, 0)
         return (
-            totals[0] + _total(tanh, code),
-            totals[1] + _total(tanh * tanh, asked.astype(tanh.dtype)),
+            totals[0] + total(tanh, code),
+            totals[1] + total(tanh * tanh, asked.astype(tanh.dtype)),
         ), None
 
     zero = jnp.zeros_like(chances)
     (margins, weights), _ = jax.lax.scan(add, (zero, zero), _blocks(epsilon, num_users))
-    return _sums(margins, weights, mask)
+    return DebiasedSums.from_pairs(margins, weights, mask)
 
 
 @jax.jit
@@ -187,15 +187,16 @@ def _mechanism_sums(
         noise = -scale * jnp.sign(place - 0.5) * jnp.log1p(-2 * jnp.abs(place - 0.5))
         code = jnp.where(asked, says - 0.5, 0).astype(dtype)
         truth = jnp.where(asked, answer - 0.5, 0).astype(dtype)
+        noisy = jnp.where(asked, truth + noise, 0)  # padding has ε = 0: its noise is not finite
         asked = asked.astype(dtype)
         one = jnp.ones_like(tanh)
         parts = (
-            _total(tanh, code),
-            _total(tanh * tanh, asked),
-            _total(one, code),
-            _total(one, asked),
-            _total(one, truth + noise * asked),
-            _total(one, truth),
+            total(tanh, code),
+            total(tanh * tanh, asked),
+            total(one, code),
+            total(one, asked),
+            total(one, noisy),
+            total(one, truth),
         )
         return tuple(a + b for a, b in zip(totals, parts, strict=True)), None
 
@@ -203,11 +204,11 @@ def _mechanism_sums(
     (lean, weight, code, asked, noisy, truth), _ = jax.lax.scan(
         add, zeros, _blocks(epsilon, num_users)
     )
-    wins = _sums(truth, asked, mask)
+    wins = DebiasedSums.from_pairs(truth, asked, mask)
     return MechanismSums(
-        _sums(lean, weight, mask),
-        _sums(code, asked, mask),
-        _sums(noisy, asked, mask),
+        DebiasedSums.from_pairs(lean, weight, mask),
+        DebiasedSums.from_pairs(code, asked, mask),
+        DebiasedSums.from_pairs(noisy, asked, mask),
         WinCounts(wins.wins, wins.mask),
     )
 
@@ -220,22 +221,6 @@ def _blocks(epsilon: Array, num_users: Any) -> tuple[Array, Array, Array]:
     counts = (user < num_users) & (user < epsilon.shape[0])
     shape = (count, BLOCK)
     return jnp.arange(count), tanh.reshape(shape), counts.reshape(shape)
-
-
-def _total(weights: Array, values: Array) -> Array:
-    # TF32 products, the default on GPUs, would round the weights to ten bits.
-    return jnp.einsum("l,lp->p", weights, values, precision=jax.lax.Precision.HIGHEST)
-
-
-def _sums(margins: Array, weights: Array, mask: Any) -> DebiasedSums:
-    items = num_items(len(margins))
-    margins, weights = to_matrix(margins, items), to_matrix(weights, items)
-    margins, weights = margins - margins.T, weights + weights.T
-    if mask is not None:
-        mask = jnp.asarray(mask, bool)
-        both = mask[:, None] & mask[None, :]
-        margins, weights = jnp.where(both, margins, 0), jnp.where(both, weights, 0)
-    return DebiasedSums(margins, weights, mask)
 
 
 def _checked(chances: Any, epsilon: Any, probability: Any, mask: Any) -> tuple[Array, Array]:
