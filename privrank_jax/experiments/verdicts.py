@@ -33,7 +33,10 @@ from privrank_jax.simulate.result import Row, StudyResult
 SLACK = 3.0
 ENOUGH = 30  # replicates
 NEGLIGIBLE = 0.01  # a difference between two errors below this, or their ranks, is none
-_VALUES = ("mean", "standard_error", "replicates", "nonfinite")
+_VALUES = (
+    *("mean", "standard_error", "replicates", "nonfinite"),
+    *("printed", "printed_standard_error", "verdict"),
+)
 _SIMULATED = ((LINF, MLE), (L2, MLE), (TOP, MLE), (TOP, COUNTS))
 _ROUNDING = 1e-6  # of float32 metrics
 _SHOWN = 3  # exceptions that evidence spells out
@@ -123,7 +126,7 @@ def trend(
     x: str,
     sign: int,
     curves: Sequence[tuple[str, str]],
-    calibration: str,
+    calibration: str | None,
     where: Callable[[Row], bool] = _everywhere,
 ) -> Verdict:
     """Does every curve go up (``sign`` 1) or down (-1) with x?
@@ -252,14 +255,14 @@ def _place(row: Row) -> tuple[object, ...]:
 def _chosen(
     rows: Iterable[Row],
     curves: Sequence[tuple[str, str]],
-    calibration: str,
+    calibration: str | None,
     where: Callable[[Row], bool],
 ) -> list[Row]:
     return [
         row
         for row in rows
         if (row["metric"], row["estimator"]) in curves
-        and row["calibration"] == calibration
+        and (calibration is None or row["calibration"] == calibration)
         and where(row)
     ]
 

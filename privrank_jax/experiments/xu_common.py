@@ -19,6 +19,7 @@ from privrank_jax.experiments.registry import Claim, Verdict
 from privrank_jax.experiments.xu_printed import Printed
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
+from privrank_jax.simulate.engine import Study, grid
 from privrank_jax.simulate.result import Row, StudyResult
 
 Array = jax.Array
@@ -46,15 +47,20 @@ _TAIL = ("mean", "standard_error", "replicates", "nonfinite")
 
 
 def fits(sums: DebiasedSums, link: str, ridge: Any = RIDGE) -> tuple[Array, Array]:
-    """θ̂ ``(K, m)`` of K problems, stacked along the first axis, and how many did not converge, ``()``."""
-    found = jax.vmap(lambda one: scores_from_sums(one, LINKS[link], ridge))(sums)
-    return found.value, jnp.sum(found.diagnostics.fit.code >= 2)
+    """θ̂ ``(K, m)`` of K problems, stacked along the first axis, and how many did not converge, ``()``.
 
-
-def fits_with(sums: DebiasedSums, link: str, ridges: Array) -> tuple[Array, Array]:
-    """As :func:`fits`, each problem with its own ridge, ``(K,)``."""
+    ``ridge``: the constant c of all, or ``(K,)``.
+    """
+    ridges = jnp.broadcast_to(jnp.asarray(ridge, sums.weights.dtype), sums.weights.shape[:1])
     found = jax.vmap(lambda one, ridge: scores_from_sums(one, LINKS[link], ridge))(sums, ridges)
     return found.value, jnp.sum(found.diagnostics.fit.code >= 2)
+
+
+def padded(config: Any, trial: Callable[..., Any], **columns: Sequence[int]) -> tuple[Study, ...]:
+    """One study, one compilation: a cell per combination, each column ``num_x`` padded to its largest, ``max_x``."""
+    most = {column.replace("num_", "max_"): max(values) for column, values in columns.items()}
+    run = functools.partial(trial, config=config)
+    return (Study(config.name, run, grid(**columns, **most), static=tuple(most)),)
 
 
 def score_errors(value: Array, theta: Array, mask: Any = None) -> dict[str, Array]:
@@ -80,7 +86,7 @@ def tidy(
     *,
     printed: Printed | None = None,
     least: bool = True,
-    head: Mapping[str, Any] | None = None,
+    where: Callable[[Row], bool] | None = None,
 ) -> list[Row]:
     """Rows with the columns of their names, and beside them what the paper prints.
 
@@ -90,7 +96,7 @@ def tidy(
         printed: its cells; every row gets ``printed``, ``printed_standard_error`` (NaN where the paper prints
             nothing) and ``verdict``.
         least: whether a smaller mean is better.
-        head: more columns, the same in every row.
+        where: which rows stand beside printed ones; None: all.
     """
     del config
     parted = [_parted(row) for row in rows]
@@ -99,10 +105,11 @@ def tidy(
     result = []
     for row in parted:
         line = {c: row.get(c, blank[c]) for c in columns}
-        line = {**line, **(head or {}), "metric": row["metric"], **{c: row[c] for c in _TAIL}}
+        line = {**line, "metric": row["metric"], **{c: row[c] for c in _TAIL}}
         line.setdefault("estimator", "")
         if printed is not None:
-            line.update(_beside(line, printed, least))
+            cells = printed.cells if where is None or where(line) else {}
+            line.update(_beside(line, Printed(printed.columns, cells), least))
         result.append(line)
     return result
 
@@ -213,16 +220,9 @@ def trend(text: str, x: str, sign: int, metrics: Sequence[str], **wanted: Any) -
 def _trend(
     table: StudyResult, *, x: str, sign: int, metrics: Sequence[str], wanted: Mapping[str, Any]
 ) -> Verdict:
-    left_out = ("printed", "printed_standard_error", "verdict")
-    rows = [
-        {**{c: v for c, v in row.items() if c not in left_out}, "calibration": ""}
-        for row in table.rows
-        if row["metric"] in metrics and matches(row, wanted)
-    ]
-    curves = [(m, row["estimator"]) for m in metrics for row in rows if row["metric"] == m]
-    return verdicts.trend(
-        StudyResult(table.study, rows), x=x, sign=sign, curves=curves, calibration=""
-    )
+    curves = [(row["metric"], row["estimator"]) for row in table.rows if row["metric"] in metrics]
+    where = functools.partial(matches, wanted=wanted)
+    return verdicts.trend(table, x=x, sign=sign, curves=curves, calibration=None, where=where)
 
 
 def paired(text: str, difference: str, metrics: Sequence[str], **wanted: Any) -> Claim:

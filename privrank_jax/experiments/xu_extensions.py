@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +16,7 @@ from privrank_jax.experiments.registry import Experiment
 from privrank_jax.pairwise.mixed_effects import mixed_effects
 from privrank_jax.pairwise.selection import select_link
 from privrank_jax.simulate import reports
-from privrank_jax.simulate.engine import Study, grid
-from privrank_jax.simulate.result import Row
+from privrank_jax.simulate.engine import Study
 
 Array = jax.Array
 
@@ -79,23 +77,7 @@ def mixed_trial(key: Array, cell: dict[str, Any], *, config: MixedConfig) -> dic
 
 def build_mixed(config: MixedConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    cells = grid(
-        num_items=config.items,
-        num_users=config.users,
-        max_items=max(config.items),
-        max_users=max(config.users),
-    )
-    run = functools.partial(mixed_trial, config=config)
-    return (Study(config.name, run, cells, static=("max_items", "max_users")),)
-
-
-def tidy_mixed(config: MixedConfig, rows: Sequence[Row]) -> list[Row]:
-    """Rows beside Table 3; the corrected σ̂ stands beside nothing."""
-    result = common.tidy(config, rows, printed=xu_printed.TABLE_3)
-    for row in result:
-        if row["estimator"] != "two-step":
-            row.update(printed=float("nan"), printed_standard_error=float("nan"), verdict="")
-    return result
+    return common.padded(config, mixed_trial, num_items=config.items, num_users=config.users)
 
 
 # --- Table 4: link selection ---------------------------------------------------------------------
@@ -161,18 +143,7 @@ def selection_trial(
 
 def build_selection(config: SelectionConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    run = functools.partial(selection_trial, config=config)
-    cells = grid(num_items=config.items, max_items=max(config.items))
-    return (Study(config.name, run, cells, static=("max_items",)),)
-
-
-def tidy_selection(config: SelectionConfig, rows: Sequence[Row]) -> list[Row]:
-    """Rows beside Table 4: the mean over both links, as the paper draws one of them."""
-    result = common.tidy(config, rows, printed=xu_printed.TABLE_4, least=False)
-    for row in result:
-        if row["link"] != "either":
-            row.update(printed=float("nan"), printed_standard_error=float("nan"), verdict="")
-    return result
+    return common.padded(config, selection_trial, num_items=config.items)
 
 
 # --- registered ----------------------------------------------------------------------------------
@@ -188,7 +159,11 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, supplement S.1.2 and Table 3",
         config=MixedConfig("xu-table3"),
         build=build_mixed,
-        tidy=tidy_mixed,
+        tidy=functools.partial(
+            common.tidy,
+            printed=xu_printed.TABLE_3,
+            where=functools.partial(common.matches, wanted={"estimator": "two-step"}),
+        ),
         claims=(
             *common.beside_blocks(
                 common.NOT_WORSE,
@@ -226,7 +201,13 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, supplement S.1.3 and Table 4",
         config=SelectionConfig("xu-table4"),
         build=build_selection,
-        tidy=tidy_selection,
+        # The mean over both links, as the paper draws one of them.
+        tidy=functools.partial(
+            common.tidy,
+            printed=xu_printed.TABLE_4,
+            least=False,
+            where=functools.partial(common.matches, wanted={"link": "either"}),
+        ),
         claims=(
             common.beside_printed(
                 "at or above the printed share within 3 standard errors", least=False

@@ -14,6 +14,7 @@ from privrank_jax.experiments import verdicts, xu_dots, xu_pictures, xu_printed,
 from privrank_jax.experiments import xu_common as common
 from privrank_jax.experiments.registry import Claim, Experiment, Verdict
 from privrank_jax.pairwise.debiased_rr import smallest_curvature
+from privrank_jax.privacy.local import report_information
 from privrank_jax.simulate import reports
 from privrank_jax.simulate.engine import Study, grid
 from privrank_jax.simulate.result import StudyResult
@@ -63,7 +64,7 @@ def curvature_trial(
     epsilon = jnp.full(config.users, config.epsilon, config.dtype)
     chances = reports.pair_chances(theta, config.link)
     sums = reports.report_sums(key, chances, epsilon, None, cell["probability"], mask=index < items)
-    total = jnp.sum(jnp.tanh(0.5 * epsilon) ** 2)
+    total = jnp.sum(report_information(epsilon))
     value = smallest_curvature(theta, sums, config.link) / total
     return {common.name(EIGENVALUE, link="TM", estimator=common.ADRR): value}
 
@@ -139,7 +140,7 @@ def privacy_trial(key: Array, cell: dict[str, Any], *, config: PrivacyConfig) ->
     theta, _ = reports.uniform_scores(world_key, config.items, None, config.dtype)
     base = jax.random.uniform(base_key, (), config.dtype, config.low, config.high)
     epsilon = base + config.width * jax.random.uniform(epsilon_key, (config.users,), config.dtype)
-    found: dict[str, Array] = {xu_dots.X: jnp.mean(jnp.tanh(0.5 * epsilon) ** 2) ** -0.5}
+    found: dict[str, Array] = {xu_dots.X: jnp.mean(report_information(epsilon)) ** -0.5}
     failed: Any = 0
     for link, spelled in common.LINKS.items():
         chances = reports.pair_chances(theta, spelled)

@@ -19,6 +19,7 @@ from privrank_jax.experiments.registry import Claim, Experiment
 from privrank_jax.experiments.xu_scenarios import twin
 from privrank_jax.metrics import kendall_tau
 from privrank_jax.pairwise.perturbed_mle import perturbed_mle, scores_from_totals
+from privrank_jax.privacy.local import report_information
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import reports
 from privrank_jax.simulate.engine import Study
@@ -66,7 +67,7 @@ def method_trial(key: Array, cell: dict[str, Any], *, config: MethodConfig) -> d
     theta = jnp.where(cell["even"], _even_scores(items, mask, config.dtype), drawn)
     epsilon = jax.random.uniform(keys[3], (most,), config.dtype, config.low, config.high)
     counted = jnp.arange(most) < users
-    information = jnp.sum(jnp.where(counted, jnp.tanh(0.5 * epsilon) ** 2, 0))
+    information = jnp.sum(jnp.where(counted, report_information(epsilon), 0))
     plain_ridge = config.ridge * users / information  # λ = c/(L B) beside weights 1/L
     smallest = jnp.min(jnp.where(counted, epsilon, jnp.inf))
     truth = ranks_from_scores(theta, mask)
@@ -83,7 +84,7 @@ def method_trial(key: Array, cell: dict[str, Any], *, config: MethodConfig) -> d
             lambda *leaves: jnp.stack(leaves), sums.adaptive, sums.laplace, sums.plain
         )
         ridges = jnp.stack([jnp.asarray(config.ridge, config.dtype), plain_ridge, plain_ridge])
-        values, codes = common.fits_with(stacked, link, ridges)
+        values, codes = common.fits(stacked, link, ridges)
         failed += codes
         scores = dict(zip((common.ADRR, common.LAPLACE, common.CLASSIC), values, strict=True))
         if link == "BTL":

@@ -20,7 +20,7 @@ from privrank_jax.experiments.registry import Experiment
 from privrank_jax.metrics import kendall_tau
 from privrank_jax.pairwise.debiased_sums import debiased_sums
 from privrank_jax.pairwise.mle import mle
-from privrank_jax.privacy.local import laplace_reports, randomized_response
+from privrank_jax.privacy.local import laplace_reports, randomized_response, report_information
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.engine import Study
 from privrank_jax.simulate.result import Row
@@ -125,7 +125,7 @@ def trial(
     plain = debiased_sums(reports, survey.observed, epsilon, weighted=False, debiased=False)
     laplace = debiased_sums(noisy, survey.observed, epsilon, weighted=False, mechanism="laplace")
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), adaptive, laplace, plain)
-    plain_ridge = config.ridge / jnp.mean(jnp.tanh(0.5 * epsilon) ** 2)
+    plain_ridge = config.ridge / jnp.mean(report_information(epsilon))
     ridges = jnp.stack([jnp.asarray(config.ridge, config.dtype), plain_ridge, plain_ridge])
 
     def error(values: Array) -> Array:
@@ -136,7 +136,7 @@ def trial(
     failed: Any = 0
     counts = error(plain.wins.sum(-1))
     for link in common.LINKS:
-        values, codes = common.fits_with(stacked, link, ridges)
+        values, codes = common.fits(stacked, link, ridges)
         failed += codes
         named = zip((common.ADRR, common.LAPLACE, common.CLASSIC), values, strict=True)
         errors = {method: {common.RANKING: error(value)} for method, value in named}
@@ -154,7 +154,7 @@ def error_trial(
     epsilon = _levels(level_key, survey, config)
     reports = randomized_response(flip_key, survey.answers, epsilon)
     sums = debiased_sums(reports, survey.observed, epsilon)
-    found: dict[str, Array] = {xu_dots.X: jnp.mean(jnp.tanh(0.5 * epsilon) ** 2) ** -0.5}
+    found: dict[str, Array] = {xu_dots.X: jnp.mean(report_information(epsilon)) ** -0.5}
     failed: Any = 0
     for row, link in enumerate(common.LINKS):
         values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.ridge)

@@ -153,9 +153,7 @@ def _at(tree: Any, index: Any) -> Any:
 
 def build(config: ScenarioConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    run = functools.partial(trial, config=config)
-    cells = grid(num_items=config.items, max_items=max(config.items))
-    return (Study(config.name, run, cells, static=("max_items",)),)
+    return common.padded(config, trial, num_items=config.items)
 
 
 # --- Scenario III --------------------------------------------------------------------------------
@@ -202,9 +200,7 @@ def scheme_trial(key: Array, cell: dict[str, Any], *, config: SchemeConfig) -> d
 
 def build_schemes(config: SchemeConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    run = functools.partial(scheme_trial, config=config)
-    cells = grid(num_items=config.items, max_items=max(config.items))
-    return (Study(config.name, run, cells, static=("max_items",)),)
+    return common.padded(config, scheme_trial, num_items=config.items)
 
 
 # --- registered ----------------------------------------------------------------------------------

@@ -51,12 +51,9 @@ class CostConfig:
 
 
 def build(config: CostConfig) -> tuple[Study, ...]:
-    """The cells; :func:`measure` runs them, since a trial can't time itself."""
-    return (Study(config.name, _untimed, grid(num_items=config.items, num_users=config.users)),)
-
-
-def _untimed(key: Array, cell: dict[str, Any]) -> dict[str, Array]:
-    raise NotImplementedError("a trial can't time itself: run the experiment")
+    """No studies: a trial can't time itself, so :func:`measure` does all."""
+    del config
+    return ()
 
 
 def measure(key: Array, experiment: Experiment, replicates: int) -> list[StudyResult]:
@@ -65,10 +62,10 @@ def measure(key: Array, experiment: Experiment, replicates: int) -> list[StudyRe
     All cells are timed once before any is timed again, so that other work on the machine hits them alike.
     """
     config = experiment.config
-    (study,) = experiment.studies()
+    cells = grid(num_items=config.items, num_users=config.users)
     started = time.perf_counter()
     with one_blas_thread():
-        problems = [_problem(key, cell, config) for cell in study.cells]
+        problems = [_problem(key, cell, config) for cell in cells]
         for problem in problems:
             _timed(problem, config.link)
         compiled = time.perf_counter() - started
@@ -76,8 +73,8 @@ def measure(key: Array, experiment: Experiment, replicates: int) -> list[StudyRe
             [[_timed(problem, config.link) for problem in problems] for _ in range(replicates)]
         )
     rows = []
-    for column, cell in enumerate(study.cells):
-        head = {"study": study.name, **cell}
+    for column, cell in enumerate(cells):
+        head = {"study": config.name, **cell}
         parts = seconds[:, column]  # (replicates, 2): sums, fit
         values = parts.sum(axis=1)
         error = float(values.std(ddof=1)) / math.sqrt(replicates) if replicates > 1 else math.nan
@@ -97,7 +94,7 @@ def measure(key: Array, experiment: Experiment, replicates: int) -> list[StudyRe
         "compile_seconds": compiled,
         "run_seconds": float(seconds.sum()),
     }
-    return [StudyResult(study.name, rows, diagnostics)]
+    return [StudyResult(config.name, rows, diagnostics)]
 
 
 def _problem(key: Array, cell: dict[str, Any], config: CostConfig) -> tuple[Array, Array, Array]:

@@ -308,12 +308,12 @@ def _epsilon_needed(
         return value / jnp.sqrt(share * num_users * square)
 
     low, high = (jnp.asarray(math.log(x), scores.dtype) for x in _EPSILON_RANGE)
-    found = _bisect(lambda x: error(jnp.square(jnp.tanh(0.5 * jnp.exp(x)))) - target, low, high)
+    found = _bisect(lambda x: error(report_information(jnp.exp(x))) - target, low, high)
     return jnp.where(error(1.0) > target, jnp.nan, jnp.exp(found))
 
 
 def _powers(epsilon: Array) -> tuple[Array, Array]:
-    square = jnp.square(jnp.tanh(0.5 * epsilon))
+    square = report_information(epsilon)
     return jnp.sum(square), jnp.sum(jnp.square(square))
 
 
