@@ -1,0 +1,63 @@
+"""Copeland's rule: rank items by how many others they beat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from privrank_jax.aggregation.borda import checked_weights
+from privrank_jax.rankings import ranks_from_scores
+
+Array = jax.Array
+
+
+def copeland_scores(w: Any, mask: Any = None) -> Array:
+    """How many items each item beats, half for a draw.
+
+    Args:
+        w: ``(m, m)``, w_ij the weight of i before j; i beats j where w_ij > w_ji.
+        mask: ``(m,)``, bool; items with False score 0 and count for no other. None keeps all.
+
+    Returns:
+        ``(m,)`` in the dtype of w (JAX's default float for integers).
+
+    Raises:
+        ValueError: w is not one square matrix.
+
+    >>> copeland_scores([[0.0, 0.7, 0.5], [0.3, 0.0, 0.9], [0.5, 0.1, 0.0]]).tolist()
+    [1.5, 1.0, 0.5]
+    """
+    w, mask = checked_weights(w, mask)
+    return _copeland_scores(w, jnp.ones(w.shape[:1], bool) if mask is None else mask)
+
+
+@jax.jit
+def _copeland_scores(w: Array, keep: Array) -> Array:
+    points = 0.5 * (1 + jnp.sign(w - w.T))
+    others = keep[:, None] & keep & ~jnp.eye(w.shape[0], dtype=bool)
+    return jnp.sum(jnp.where(others, points, 0), axis=1)
+
+
+def copeland(w: Any, mask: Any = None, key: Array | None = None) -> Array:
+    """Rank items by :func:`copeland_scores`, the best first.
+
+    A Condorcet winner comes first, and a weight matrix whose majorities have no cycle is ranked as its Kemeny optimum
+    is. Equal scores are ranked by item index, or at random with a ``key``.
+
+    Args:
+        w: ``(m, m)``, w_ij the weight of i before j.
+        mask: ``(m,)``, bool; items with False get the last ranks, in index order. None keeps all.
+        key: PRNG key for random tie-breaking; None breaks ties by item index.
+
+    Returns:
+        Ranks ``(m,)``, int32, 0 = best.
+
+    Raises:
+        ValueError: w is not one square matrix.
+
+    >>> copeland([[0.0, 0.2, 0.5], [0.8, 0.0, 0.9], [0.5, 0.1, 0.0]]).tolist()
+    [1, 0, 2]
+    """
+    return ranks_from_scores(copeland_scores(w, mask), mask, key)
