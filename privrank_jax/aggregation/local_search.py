@@ -1,10 +1,10 @@
 r"""Local search over insertions: take out one item, put it back where the Kemeny score falls most, until none falls.
 
 With d_ij = w_ij − w_ji, moving item i to the gap before position g changes the score by C_gi − C_rank(i),i, where
-C_gi = Σ d_ij over the items j that stand before position g: all (m + 1)m moves are one table, and a move changes it only
-in the rows between the two places, by one row of d. The weights are rounded to integers first (int32; int64 for float64):
-sums are exact, the table never drifts, and rounding errors can't make a cycle of moves that seem to improve. A move is
-made if it lowers the integer score by more than m units, which is what rounding may contribute.
+C_gi = Σ d_ij over the items j that stand before position g: all (m + 1)m moves are one table, and a move changes it
+only in the rows between the two places, by one row of d. The weights are rounded to integers first (int32; int64 for
+float64): sums are exact, the table never drifts, and rounding errors can't make a cycle of moves that seem to improve.
+A move is made if it lowers the integer score by more than m units, which is what rounding may contribute.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def local_search(w: Any, ranks: Any = None, *, mask: Any = None) -> Array:
     Raises:
         ValueError: shapes that don't fit.
 
-    >>> w = [[0.0, 0.6, 0.4], [0.4, 0.0, 0.9], [0.6, 0.1, 0.0]]
+    >>> w = [[0.0, 0.6, 0.7], [0.4, 0.0, 0.9], [0.3, 0.1, 0.0]]
     >>> local_search(w, [2, 1, 0]).tolist()
     [0, 1, 2]
     """
