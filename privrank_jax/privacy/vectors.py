@@ -1,0 +1,361 @@
+r"""Local privacy of a vector: two ways for a user to report it once, unbiased, at the least error known.
+
+A user holds v in ℝᵈ, ‖v‖ ≤ r. Both mechanisms first round v to the sphere of radius r, to r·û with û = v/‖v‖ or its
+opposite, with probabilities (1 ± ‖v‖/r)/2, so that the mean stays v; then they report a point z of a larger sphere of
+radius B, drawn evenly from the cap {z : ⟨z, û⟩ ≥ Bγ} with probability p and evenly from the rest otherwise. With q the
+share of the sphere that the cap takes, the density is p/q on the cap and (1-p)/(1-q) off it, whatever û is.
+
+**Theorem (privacy).** At p/(1-p) = e^ε q/(1-q) the two densities differ by the factor e^ε exactly, so a report is
+ε-DP in the local model under any change of v, and the loss ε is attained by any two users whose caps don't coincide.
+
+**Theorem (no bias, error).** With M = ∫_γ^1 t f(t) dt, f the density of one coordinate of an even point of the unit
+sphere, E⟨z, û⟩/B = M(p/q - (1-p)/(1-q)) = (e^ε-1)M/(1 + (e^ε-1)q) =: c(γ); at B = r/c the mean of z is v, and
+E‖z - v‖² = B² - ‖v‖² exactly. Here (1-t²)f' = -(d-3)tf gives M = (1-γ²)^{(d-1)/2}/((d-1)·Beta(1/2, (d-1)/2)).
+
+*Duchi, Jordan and Wainwright (2018)*: γ = 0, the half sphere: c = tanh(ε/2)·Γ(d/2)/(√π Γ((d+1)/2)).
+
+*PrivUnit (Bhowmick, Duchi, Freudiger, Kapoor and Rogers 2018)* lets γ free; Asi, Feldman and Talwar (2022) show that
+at the best γ no unbiased ε-local mechanism has a smaller error on the sphere. **The best cap**: q' = -f and M' = -γf,
+so c' = (f c/M)(c - γ): c grows while it exceeds γ and falls after, hence is largest at the one point where c(γ) = γ.
+There is nothing to search: bisection on c(γ) - γ, which falls through 0 once. q/M comes from Gauss-Legendre quadrature
+along the angle, in logarithms, so that nothing under- or overflows at d = 5,000 in float32.
+
+**Covariance.** Off the axis û the report is rotation symmetric: with τ = E⟨z, û⟩²/B²,
+Cov(z) = B²(τ ûûᵀ + (1-τ)/(d-1) (I - ûûᵀ)) - vvᵀ, and τ = 1/d for Duchi; for PrivUnit, with S = ((d-1)γM + q)/d the
+part of τ that an even point has on the cap, τ = S p/q + (1/d - S)(1-p)/(1-q).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_choice, check_epsilon, check_positive
+
+Array = jax.Array
+
+VECTOR_MECHANISMS = ("duchi", "privunit")
+_PANELS, _REACH = 64, 9.0  # exp(-9²/2) of the mass, 3e-18, lies beyond the reach
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+
+
+class Cap(NamedTuple):
+    """PrivUnit's cap at its best: all scalars.
+
+    Attributes:
+        height: γ, cosine of the angle at which the cap ends; also c, the mean of ⟨z, û⟩/B.
+        probability: p, with which the report comes from the cap.
+        share: q, the part of the sphere that the cap takes.
+        square: τ, the mean of ⟨z, û⟩²/B².
+    """
+
+    height: Array
+    probability: Array
+    share: Array
+    square: Array
+
+
+def duchi_vectors(
+    key: Array, vectors: Any, epsilon: Any = 1.0, radius: Any = 1.0, *, zero_sum: bool = False
+) -> Array:
+    """Report vectors by the ℓ₂ mechanism of Duchi, Jordan and Wainwright, one report per user.
+
+    **Guarantee.** ε-local DP for each vector, under any change of it (unit: the vector of one user). Proofs, bias and
+    error head this module.
+
+    Args:
+        key: PRNG key.
+        vectors: ``(..., d)``, one vector per user, norm at most ``radius`` (longer ones count as cut to it).
+        epsilon: ε > 0, may be traced; ∞ reports the vectors themselves.
+        radius: r > 0, public, may be traced.
+        zero_sum: the vectors sum to 0, publicly: reports do too, and pay for d - 1 dimensions only.
+
+    Returns:
+        Reports, shape of ``vectors``, float: unbiased, each of norm :func:`report_norm`.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, radius not positive, no dimension left.
+
+    Source: Duchi, Jordan and Wainwright (2018), section 4.2.3.
+
+    >>> report = duchi_vectors(jax.random.key(0), jnp.array([0.6, 0.8]), epsilon=1.0)
+    >>> bool(jnp.isclose(jnp.linalg.norm(report), report_norm("duchi", 2, 1.0)))
+    True
+    """
+    vectors = _checked(vectors, epsilon, radius, zero_sum)
+    return _duchi(key, vectors, _as_float(epsilon, vectors), _as_float(radius, vectors), zero_sum)
+
+
+def privunit_vectors(
+    key: Array, vectors: Any, epsilon: Any = 1.0, radius: Any = 1.0, *, zero_sum: bool = False
+) -> Array:
+    """Report vectors by PrivUnit with the cap of least error, one report per user.
+
+    In one dimension, where there is no cap, the same as :func:`duchi_vectors`.
+
+    **Guarantee**, Args, Returns, Raises: as :func:`duchi_vectors`.
+
+    Source: Bhowmick et al. (2018); Asi, Feldman and Talwar (2022).
+
+    >>> report = privunit_vectors(jax.random.key(0), jnp.array([0.6, 0.8]), epsilon=1.0)
+    >>> bool(jnp.isclose(jnp.linalg.norm(report), report_norm("privunit", 2, 1.0)))
+    True
+    """
+    vectors = _checked(vectors, epsilon, radius, zero_sum)
+    run = _duchi if vectors.shape[-1] - zero_sum == 1 else _privunit
+    return run(key, vectors, _as_float(epsilon, vectors), _as_float(radius, vectors), zero_sum)
+
+
+def report_vectors(
+    key: Array,
+    vectors: Any,
+    epsilon: Any,
+    radius: Any = 1.0,
+    *,
+    mechanism: str = "duchi",
+    zero_sum: bool = False,
+) -> Array:
+    """:func:`duchi_vectors` or :func:`privunit_vectors`, by name."""
+    check_choice("mechanism", mechanism, VECTOR_MECHANISMS)
+    run = duchi_vectors if mechanism == "duchi" else privunit_vectors
+    return run(key, vectors, epsilon, radius, zero_sum=zero_sum)
+
+
+def report_norm(mechanism: str, dimension: int, epsilon: Any, radius: Any = 1.0) -> Array:
+    """B, the norm of every report; the mean squared error of one is B² - ‖v‖².
+
+    Args:
+        mechanism: ``"duchi"`` or ``"privunit"``.
+        dimension: d >= 1, static (d - 1 for vectors that sum to 0).
+        epsilon: ε > 0, may be traced.
+        radius: r, may be traced.
+
+    Raises:
+        ValueError: an unknown mechanism, ε <= 0, d < 1.
+
+    >>> round(float(report_norm("duchi", 2, jnp.log(3.0))), 4)  # 2 · π/2
+    3.1416
+    """
+    check_choice("mechanism", mechanism, VECTOR_MECHANISMS)
+    check_epsilon(epsilon)
+    check_positive("radius", radius, infinite=False)
+    if dimension < 1:
+        raise ValueError(f"a vector needs at least one dimension, got {dimension}.")
+    epsilon = jnp.asarray(epsilon, jnp.result_type(float))
+    if mechanism == "duchi" or dimension == 1:
+        norm = 1 / (_half_sphere_mean(dimension) * jnp.tanh(0.5 * epsilon))
+    else:
+        norm = 1 / privunit_cap(dimension, epsilon).height
+    return jnp.where(jnp.isinf(epsilon), 1.0, norm) * radius
+
+
+def report_covariance(
+    mechanism: str, vector: Any, epsilon: Any, radius: Any = 1.0, *, zero_sum: bool = False
+) -> Array:
+    """Covariance ``(d, d)`` of one user's report, given the user's vector ``(d,)`` of norm at most r, not 0."""
+    vector = jnp.asarray(vector, jnp.result_type(float))
+    dimension = vector.shape[0] - zero_sum
+    norm = report_norm(mechanism, dimension, epsilon, radius)
+    axis = jnp.outer(vector, vector) / jnp.vdot(vector, vector)
+    rest = jnp.eye(vector.shape[0]) - axis - zero_sum / vector.shape[0]
+    if mechanism == "duchi" or dimension == 1:
+        square = jnp.asarray(1.0 / dimension)
+    else:
+        square = privunit_cap(dimension, epsilon).square
+    spread = square * axis + (1 - square) / max(dimension - 1, 1) * rest
+    return norm**2 * spread - jnp.outer(vector, vector)
+
+
+def privunit_cap(dimension: int, epsilon: Any) -> Cap:
+    """The cap of PrivUnit with the least error: γ = c(γ), see the head of this module.
+
+    Args:
+        dimension: d >= 2, static.
+        epsilon: ε > 0, may be traced.
+    """
+    check_epsilon(epsilon)
+    if dimension < 2:
+        raise ValueError(f"a cap needs at least two dimensions, got {dimension}.")
+    epsilon = jnp.asarray(epsilon, jnp.result_type(float))
+    return _cap(dimension, epsilon)
+
+
+@functools.partial(jax.jit, static_argnames=("dimension",))
+def _cap(dimension: int, epsilon: Array) -> Cap:
+    def mean(height: Array) -> tuple[Array, Array, Array]:
+        log_first = _log_first(dimension, height)
+        ratio = _share_over_first(dimension, height)
+        gain = -jnp.expm1(-epsilon)
+        return gain / (jnp.exp(-epsilon - log_first) + gain * ratio), log_first, ratio
+
+    def halve(_: Any, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = 0.5 * (low + high)
+        above = mean(middle)[0] > middle
+        return jnp.where(above, middle, low), jnp.where(above, high, middle)
+
+    zero = jnp.zeros_like(epsilon)
+    steps = jnp.finfo(epsilon.dtype).nmant + 8
+    low, _ = jax.lax.fori_loop(0, steps, halve, (zero, zero + 1 - jnp.finfo(epsilon.dtype).eps))
+    height, log_first, ratio = mean(low)
+    log_share = log_first + jnp.log(ratio)
+    share = jnp.exp(log_share)
+    chance = jax.nn.sigmoid(epsilon + log_share - jnp.log1p(-share))
+    inside = ((dimension - 1) * low / ratio + 1) / dimension  # S/q, free of underflow
+    off_cap = jax.nn.sigmoid(-(epsilon + log_share - jnp.log1p(-share))) / (1 - share)
+    square = chance * inside + off_cap * (1 / dimension - share * inside)
+    return Cap(height, chance, share, square)
+
+
+def _half_sphere_mean(dimension: int) -> float:
+    """Γ(d/2)/(√π Γ((d+1)/2)): mean height of a point of the unit half sphere; in float64, for d is static."""
+    return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(
+        math.pi
+    )
+
+
+def _log_first(dimension: int, height: Array) -> Array:
+    """log M."""
+    # (d-1) Beta(1/2, (d-1)/2) = 2√π Γ((d+1)/2)/Γ(d/2): twice the inverse of the half sphere's mean.
+    constant = math.log(_half_sphere_mean(dimension) / 2)
+    return constant + 0.5 * (dimension - 1) * (jnp.log1p(height) + jnp.log1p(-height))
+
+
+def _reaches(dimension: int, height: Array) -> tuple[Array, Array]:
+    """How far, in angle, the density sin^{d-2} matters on the cap's side and on the other side of its edge."""
+    angle = jnp.arccos(height)
+    bell = _REACH / math.sqrt(max(dimension - 2, 1))
+    slope = max(dimension - 2, 1) * height / jnp.sqrt((1 - height) * (1 + height))
+    inside = jnp.minimum(angle, jnp.minimum(bell, 0.5 * _REACH**2 / jnp.maximum(slope, 1e-6)))
+    return inside, jnp.minimum(jnp.pi - angle, jnp.pi / 2 - angle + bell)
+
+
+def _log_density(dimension: int, height: Array, offset: Array) -> Array:
+    """(d-2) log of sin(angle + offset)/sin(angle), the angle that of the cap's edge."""
+    cotangent = height / jnp.sqrt((1 - height) * (1 + height))
+    change = cotangent * jnp.sin(offset) - 2 * jnp.square(jnp.sin(0.5 * offset))
+    return (dimension - 2) * jnp.log1p(jnp.maximum(change, -1.0)) if dimension > 2 else 0 * offset
+
+
+def _share_over_first(dimension: int, height: Array) -> Array:
+    """q/M = (d-1)/sin(angle) · ∫ (sin(angle - x)/sin(angle))^{d-2} dx over the cap."""
+    inside, _ = _reaches(dimension, height)
+    edges = -inside * jnp.arange(17, dtype=height.dtype) / 16
+    integral = jnp.sum(_integrals(dimension, height, edges[1:], edges[:-1]))
+    return (dimension - 1) * integral / jnp.sqrt((1 - height) * (1 + height))
+
+
+def _integrals(dimension: int, height: Array, low: Array, high: Array, shift: Any = 0.0) -> Array:
+    """∫ exp(log density + shift) from low to high, elementwise, by Gauss-Legendre quadrature."""
+    nodes, weights = jnp.asarray(_NODES, low.dtype), jnp.asarray(_WEIGHTS, low.dtype)
+    half = 0.5 * (high - low)[..., None]
+    at = 0.5 * (high + low)[..., None] + half * nodes
+    shift = jnp.asarray(shift)[..., None]
+    return jnp.sum(half * weights * jnp.exp(_log_density(dimension, height, at) + shift), axis=-1)
+
+
+@functools.partial(jax.jit, static_argnames=("zero_sum",))
+def _duchi(key: Array, vectors: Array, epsilon: Array, radius: Array, zero_sum: bool) -> Array:
+    dimension = vectors.shape[-1] - zero_sum
+    round_key, point_key, side_key = jax.random.split(key, 3)
+    axis = _rounded(round_key, vectors, radius, zero_sum)
+    point = _unit(_normals(point_key, vectors, zero_sum))
+    side = jnp.sign(jnp.sum(axis * point, axis=-1, keepdims=True))
+    keep = jax.random.bernoulli(side_key, jax.nn.sigmoid(epsilon), side.shape)
+    norm = radius / (_half_sphere_mean(dimension) * jnp.tanh(0.5 * epsilon))
+    report = point * jnp.where(side == 0, 1, side) * jnp.where(keep, norm, -norm)
+    return jnp.where(jnp.isinf(epsilon), vectors, report)
+
+
+@functools.partial(jax.jit, static_argnames=("zero_sum",))
+def _privunit(key: Array, vectors: Array, epsilon: Array, radius: Array, zero_sum: bool) -> Array:
+    dimension = vectors.shape[-1] - zero_sum
+    round_key, point_key, angle_key = jax.random.split(key, 3)
+    finite = jnp.where(jnp.isinf(epsilon), 1.0, epsilon)
+    cap = _cap(dimension, finite)
+    axis = _rounded(round_key, vectors, radius, zero_sum)
+    point = _normals(point_key, vectors, zero_sum)
+    aside = _beside(_beside(point, axis), axis)  # twice: the first may cancel most digits
+    angle = _draw_angles(angle_key, dimension, cap, vectors.shape[:-1])[..., None]
+    report = (jnp.cos(angle) * axis + jnp.sin(angle) * aside) * (radius / cap.height)
+    return jnp.where(jnp.isinf(epsilon), vectors, report)
+
+
+def _draw_angles(key: Array, dimension: int, cap: Cap, shape: tuple[int, ...]) -> Array:
+    """Angles between report and axis: sin^{d-2} on the cap with probability p, off it otherwise; inverse CDF.
+
+    The CDF is tabulated on panels either side of the edge; a panel is drawn, then the place in it by Newton's method.
+    """
+    height = cap.height
+    inside, outside = _reaches(dimension, height)
+    grid = jnp.arange(_PANELS + 1, dtype=height.dtype) / _PANELS
+    edges = jnp.concatenate([inside * (grid - 1), outside * grid[1:]])
+    # On the far side the density is largest at the equator, by far larger than at the edge; so scale it there.
+    peak = (dimension - 2) * 0.5 * (jnp.log1p(-height) + jnp.log1p(height))
+    shift = jnp.where(jnp.arange(2 * _PANELS) < _PANELS, 0.0, peak).astype(height.dtype)
+    mass = _integrals(dimension, height, edges[:-1], edges[1:], shift)
+    near, far = jnp.sum(mass[:_PANELS]), jnp.sum(mass[_PANELS:])
+    side_chance = jnp.where(
+        jnp.arange(2 * _PANELS) < _PANELS, cap.probability / near, (1 - cap.probability) / far
+    )
+    steps = jnp.cumsum(mass * side_chance)
+    panel_key, place_key = jax.random.split(key)
+    draw = jax.random.uniform(panel_key, shape, height.dtype) * steps[-1]
+    panel = jnp.clip(jnp.searchsorted(steps, draw, side="right"), 0, 2 * _PANELS - 1)
+    wanted = jax.random.uniform(place_key, shape, height.dtype) * mass[panel]
+    low, high, shift = edges[panel], edges[panel + 1], shift[panel]
+
+    def improve(_: Any, at: Array) -> Array:
+        missing = wanted - _integrals(dimension, height, low, at, shift)
+        slope = jnp.exp(_log_density(dimension, height, at) + shift)
+        return jnp.clip(at + missing / jnp.maximum(slope, jnp.finfo(slope.dtype).tiny), low, high)
+
+    start = low + (high - low) * (wanted / mass[panel])
+    return jnp.arccos(height) + jax.lax.fori_loop(0, 6, improve, start)
+
+
+def _rounded(key: Array, vectors: Array, radius: Array, zero_sum: bool) -> Array:
+    """Unit vectors ±v/‖v‖ whose mean is v/r; for v = 0, ± some fixed direction."""
+    norm = jnp.linalg.norm(vectors, axis=-1, keepdims=True)
+    spare = jnp.zeros_like(vectors).at[..., 0].set(1)
+    if zero_sum:
+        spare = (spare.at[..., 1].set(-1)) / math.sqrt(2)
+    axis = jnp.where(norm > 0, vectors / jnp.where(norm > 0, norm, 1), spare)
+    along = jax.random.bernoulli(key, 0.5 + 0.5 * jnp.minimum(norm / radius, 1), norm.shape)
+    return jnp.where(along, axis, -axis)
+
+
+def _normals(key: Array, vectors: Array, zero_sum: bool) -> Array:
+    drawn = jax.random.normal(key, vectors.shape, vectors.dtype)
+    return drawn - jnp.mean(drawn, axis=-1, keepdims=True) if zero_sum else drawn
+
+
+def _beside(point: Array, axis: Array) -> Array:
+    return _unit(point - jnp.sum(point * axis, axis=-1, keepdims=True) * axis)
+
+
+def _unit(vectors: Array) -> Array:
+    norm = jnp.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / jnp.where(norm > 0, norm, 1)
+
+
+def _checked(vectors: Any, epsilon: Any, radius: Any, zero_sum: bool) -> Array:
+    check_epsilon(epsilon)
+    check_positive("radius", radius, infinite=False)
+    vectors = jnp.asarray(vectors)
+    if not jnp.issubdtype(vectors.dtype, jnp.floating):
+        vectors = vectors.astype(jnp.result_type(float))
+    if vectors.ndim < 1 or vectors.shape[-1] - zero_sum < 1:
+        raise ValueError(
+            f"vectors must have shape (..., d) with a dimension left to report, got {vectors.shape}."
+        )
+    return vectors
+
+
+def _as_float(value: Any, like: Array) -> Array:
+    return jnp.asarray(value, like.dtype)
