@@ -1,18 +1,42 @@
 """One consensus from many rankings."""
 
-from privrank_jax.aggregation.borda import borda_scores
+from privrank_jax.aggregation.borda import (
+    borda_scores,
+    borda_sensitivity,
+    dp_borda,
+    dp_borda_scale,
+    ldp_borda,
+    ldp_borda_aggregate,
+    ldp_borda_report,
+    user_scores,
+)
 from privrank_jax.aggregation.copeland import copeland, copeland_scores
+from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
+from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
+from privrank_jax.aggregation.kwiksort import kwiksort
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.noise_all import noise_all, noise_all_scale
+from privrank_jax.aggregation.query_budget import query_budget
 from privrank_jax.aggregation.weights import kemeny_score, pairwise_weights
 
 __all__ = [
     "borda_scores",
+    "borda_sensitivity",
     "copeland",
     "copeland_scores",
+    "dp_borda",
+    "dp_borda_scale",
+    "dp_kwiksort",
+    "hay_kwiksort",
     "kemeny_score",
+    "kwiksort",
+    "ldp_borda",
+    "ldp_borda_aggregate",
+    "ldp_borda_report",
     "local_search",
     "noise_all",
     "noise_all_scale",
     "pairwise_weights",
+    "query_budget",
+    "user_scores",
 ]

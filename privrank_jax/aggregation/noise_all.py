@@ -21,10 +21,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from privrank_jax._validate import check_delta, check_epsilon, check_users, is_traced
-from privrank_jax.aggregation.borda import checked_weights
+from privrank_jax.aggregation.borda import checked_weights, is_pure
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
@@ -91,11 +90,6 @@ def noise_all_scale(num_items: Any, num_users: Any, epsilon: Any = 1.0, delta: A
     if is_pure(delta):
         return laplace_scale(pairs / num_users, epsilon)
     return gaussian_scale(pairs**0.5 / num_users, epsilon, delta)
-
-
-def is_pure(delta: Any) -> bool:
-    """Whether δ is known to be 0, so that noise is Laplace; a traced δ stands for Gaussian noise."""
-    return not is_traced(delta) and not np.any(np.asarray(delta))
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
