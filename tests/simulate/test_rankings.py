@@ -1,0 +1,74 @@
+"""Mallows worlds against the exact distribution, their padding, and their refusals."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.aggregation import pairwise_weights
+from privrank_jax.simulate import rankings
+
+KEY = jax.random.key(11)
+
+
+def exact(items, spread):
+    """All ranks of ``items`` items with their probabilities, by Kendall's distance from 0, 1, ..., m-1."""
+    orders = list(itertools.permutations(range(items)))
+    distance = [sum(a > b for a, b in itertools.combinations(ranks, 2)) for ranks in orders]
+    mass = np.exp(-spread * np.array(distance))
+    return orders, mass / mass.sum()
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3, 2.0])
+def test_every_ranking_has_its_probability(spread):
+    users = 40_000
+    drawn = np.asarray(rankings.mallows_rankings(KEY, users, 4, spread))
+    orders, mass = exact(4, spread)
+
+    def misfit(probabilities):
+        counts = np.array([(drawn == order).all(1).sum() for order in orders])
+        expected = users * probabilities
+        return np.sum((counts - expected) ** 2 / expected), len(orders) - 1
+
+    statistic, freedom = misfit(mass)
+    assert statistic < freedom + 5 * np.sqrt(2 * freedom)  # five standard deviations of chi-squared
+    other, _ = misfit(exact(4, spread + 0.1)[1])
+    assert other > freedom + 5 * np.sqrt(2 * freedom)
+
+
+def test_weights_are_those_of_the_rankings():
+    drawn = rankings.mallows_rankings(KEY, 1500, 5, 0.4)
+    w, mask = rankings.mallows_weights(KEY, 1500, 5, 0.4)
+    np.testing.assert_allclose(w, pairwise_weights(drawn), atol=1e-12)
+    assert mask.all()
+    part, _ = jax.jit(
+        lambda n: rankings.mallows_weights(KEY, n, 5, 0.4, max_users=1500, max_items=5)
+    )(1100)
+    np.testing.assert_allclose(part, pairwise_weights(drawn[:1100]), atol=1e-12)
+
+
+def test_padded_items_come_last_and_do_not_count():
+    w, mask = rankings.mallows_weights(KEY, 3000, 3, 0.7, max_items=5)
+    assert mask.tolist() == [True] * 3 + [False] * 2
+    assert not np.any(w[3:]) and not np.any(w[:, 3:])
+    orders, mass = exact(3, 0.7)
+    chance = sum(p for order, p in zip(orders, mass) if order[0] < order[2])
+    assert abs(w[0, 2] - chance) < 5 * np.sqrt(chance * (1 - chance) / 3000)
+    np.testing.assert_allclose(w + w.T, np.pad(1 - np.eye(3), (0, 2)), atol=1e-12)
+
+
+def test_large_and_tiny_spreads():
+    assert np.all(rankings.mallows_rankings(KEY, 50, 30, 1e3) == jnp.arange(30))
+    near, flat = (rankings.mallows_rankings(KEY, 4000, 30, spread) for spread in (1e-9, 0.0))
+    np.testing.assert_array_equal(near, flat)
+    assert np.abs(np.mean(flat, 0) - 14.5).max() < 5 * np.sqrt((30**2 - 1) / 12 / 4000)
+
+
+@pytest.mark.parametrize(
+    "arguments", [(0, 3, 1.0), (3, 0, 1.0), (3, 3, -1.0), (3, 3, float("nan")), (2, 40_000, 1.0)]
+)
+def test_bad_sizes_and_spreads_are_refused(arguments):
+    with pytest.raises(ValueError, match="must be"):
+        rankings.mallows_rankings(KEY, *arguments)
