@@ -10,6 +10,10 @@ from privrank_jax.aggregation.borda import (
     ldp_borda_report,
     user_scores,
 )
+from privrank_jax.aggregation.borda_theorem import (
+    borda_cost_bound,
+    order_error,
+)
 from privrank_jax.aggregation.copeland import copeland, copeland_scores
 from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
 from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
@@ -20,6 +24,7 @@ from privrank_jax.aggregation.query_budget import query_budget
 from privrank_jax.aggregation.weights import kemeny_score, pairwise_weights
 
 __all__ = [
+    "borda_cost_bound",
     "borda_scores",
     "borda_sensitivity",
     "copeland",
@@ -36,6 +41,7 @@ __all__ = [
     "local_search",
     "noise_all",
     "noise_all_scale",
+    "order_error",
     "pairwise_weights",
     "query_budget",
     "user_scores",

@@ -6,11 +6,10 @@ way, for any e in ℝᵐ: noise, rounding, an adversary.
 
 **Theorem.** K(σ, w) ≤ 5·OPT + 2·min_c ‖e - c·1‖₁. In particular K(σ, w) ≤ 5·OPT + 2‖e‖₁.
 
-Both constants are best possible: 5 for e = 0 by the example of Coppersmith, Fleischer and Rudra (2006), and 2 because
-of w the weights of one ranking (OPT = 0) and e that brings all scores together at their mean, so that ties may turn the
-ranking around: K = m(m-1)/2 and ‖e‖₁ = ⌊m²/2⌋/2, of ratio 2(m-1)/m for even m and 2m/(m+1) for odd (an adversarial search at m ≤ 6
-finds this and nothing worse). With e = 0 this is their
-theorem, and the proof below, by the footrule instead of by layers of arcs, is a page shorter.
+Both constants are best possible: 5 for e = 0 by the example of Coppersmith, Fleischer and Rudra (2006), whose theorem
+this then is; and 2 because of w the weights of one ranking (OPT = 0) and e that brings all scores together at their
+mean, so that ties may turn the ranking around: K = m(m-1)/2 and ‖e‖₁ = ⌊m²/2⌋/2, of ratio 2(m-1)/m for even m and
+2m/(m+1) for odd. (An adversarial search over w and e at m ≤ 6 ends there and finds nothing worse.)
 
 **Proof.** Write b(τ)_i = m - 1 - τ(i), the scores of a world in which all users rank as τ does; for a vector x let
 F(τ, x) = Σ_i |x_i - b(τ)_i|; and let π attain OPT.
