@@ -11,8 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from privrank_jax.experiments import verdicts
-from privrank_jax.experiments import xu_common as common
+from privrank_jax.experiments import tables, verdicts
 from privrank_jax.experiments.registry import Claim, Experiment, Verdict
 from privrank_jax.simulate.engine import Study, run
 from privrank_jax.simulate.result import Row, StudyResult
@@ -84,8 +83,8 @@ def _one(key: jax.Array, cell: dict[str, Any], *, trial: Any) -> Mapping[str, An
 
 
 def tidy(config: Any, rows: Sequence[Row]) -> list[Row]:
-    """As :func:`~.xu_common.tidy`; the metric ``x`` of a draw becomes a column of its other rows."""
-    parted = common.tidy(config, rows)
+    """As :func:`~.tables.tidy`; the metric ``x`` of a draw becomes a column of its other rows."""
+    parted = tables.tidy(config, rows)
     places = {(row["study"], row["draw"]): row["mean"] for row in parted if row["metric"] == X}
     return [_placed(row, places) for row in parted if row["metric"] != X]
 

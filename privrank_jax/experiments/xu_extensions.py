@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from privrank_jax.experiments import tables, xu_pictures, xu_printed
 from privrank_jax.experiments import xu_common as common
-from privrank_jax.experiments import xu_pictures, xu_printed
 from privrank_jax.experiments.registry import Experiment
 from privrank_jax.pairwise.mixed_effects import mixed_effects
 from privrank_jax.pairwise.selection import select_link
@@ -68,16 +68,16 @@ def mixed_trial(key: Array, cell: dict[str, Any], *, config: MixedConfig) -> dic
     scores = jnp.where(mask, scores - scores.sum() / items, 0)
     column = {"estimator": "two-step"}
     return {
-        common.name(common.L2, **column): common.score_errors(scores, theta, mask)[common.L2],
-        common.name(SIGMA, **column): jnp.abs(found.sigma - config.sigma),
-        common.name(SIGMA, estimator=CORRECTED): jnp.abs(found.sigma_corrected - config.sigma),
+        tables.name(common.L2, **column): common.score_errors(scores, theta, mask)[common.L2],
+        tables.name(SIGMA, **column): jnp.abs(found.sigma - config.sigma),
+        tables.name(SIGMA, estimator=CORRECTED): jnp.abs(found.sigma_corrected - config.sigma),
         common.FAILED: estimate.diagnostics.code >= 2,
     }
 
 
 def build_mixed(config: MixedConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    return common.padded(config, mixed_trial, num_items=config.items, num_users=config.users)
+    return tables.padded(config, mixed_trial, num_items=config.items, num_users=config.users)
 
 
 # --- Table 4: link selection ---------------------------------------------------------------------
@@ -136,14 +136,14 @@ def selection_trial(
     for column, users in enumerate(config.users):
         place = {"num_users": users, "estimator": common.ADRR}
         for row, link in enumerate(common.LINKS):
-            found[common.name(CORRECT, link=link, **place)] = right[row, column]
-        found[common.name(CORRECT, link="either", **place)] = jnp.mean(right[:, column])
+            found[tables.name(CORRECT, link=link, **place)] = right[row, column]
+        found[tables.name(CORRECT, link="either", **place)] = jnp.mean(right[:, column])
     return {**found, common.FAILED: jnp.sum(failed)}
 
 
 def build_selection(config: SelectionConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    return common.padded(config, selection_trial, num_items=config.items)
+    return tables.padded(config, selection_trial, num_items=config.items)
 
 
 # --- registered ----------------------------------------------------------------------------------
@@ -160,23 +160,23 @@ EXPERIMENTS = (
         config=MixedConfig("xu-table3"),
         build=build_mixed,
         tidy=functools.partial(
-            common.tidy,
+            tables.tidy,
             printed=xu_printed.TABLE_3,
-            where=functools.partial(common.matches, wanted={"estimator": "two-step"}),
+            where=functools.partial(tables.matches, wanted={"estimator": "two-step"}),
         ),
         claims=(
-            *common.beside_blocks(
+            *tables.beside_blocks(
                 common.NOT_WORSE,
                 [("error of θ̂", {"metric": common.L2}), ("error of σ̂", {"metric": SIGMA})],
             ),
-            common.trend(
+            tables.trend(
                 "both errors fall as the number of users grows",
                 "num_users",
                 -1,
                 (common.L2, SIGMA),
                 estimator="two-step",
             ),
-            common.trend(
+            tables.trend(
                 "both errors fall as the number of items grows",
                 "num_items",
                 -1,
@@ -203,23 +203,23 @@ EXPERIMENTS = (
         build=build_selection,
         # The mean over both links, as the paper draws one of them.
         tidy=functools.partial(
-            common.tidy,
+            tables.tidy,
             printed=xu_printed.TABLE_4,
             least=False,
-            where=functools.partial(common.matches, wanted={"link": "either"}),
+            where=functools.partial(tables.matches, wanted={"link": "either"}),
         ),
         claims=(
-            common.beside_printed(
+            tables.beside_printed(
                 "at or above the printed share within 3 standard errors", least=False
             ),
-            common.trend(
+            tables.trend(
                 "the share grows with the number of users",
                 "num_users",
                 1,
                 (CORRECT,),
                 link="either",
             ),
-            common.trend(
+            tables.trend(
                 "the share grows with the number of items",
                 "num_items",
                 1,

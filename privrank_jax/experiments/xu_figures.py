@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax.experiments import verdicts, xu_dots, xu_pictures, xu_printed, xu_times
+from privrank_jax.experiments import tables, verdicts, xu_dots, xu_pictures, xu_printed, xu_times
 from privrank_jax.experiments import xu_common as common
 from privrank_jax.experiments.registry import Claim, Experiment, Verdict
 from privrank_jax.pairwise.debiased_rr import smallest_curvature
@@ -66,7 +66,7 @@ def curvature_trial(
     sums = reports.report_sums(key, chances, epsilon, None, cell["probability"], mask=index < items)
     total = jnp.sum(report_information(epsilon))
     value = smallest_curvature(theta, sums, config.link) / total
-    return {common.name(EIGENVALUE, link="TM", estimator=common.ADRR): value}
+    return {tables.name(EIGENVALUE, link="TM", estimator=common.ADRR): value}
 
 
 def build_curvature(config: CurvatureConfig) -> tuple[Study, ...]:
@@ -148,7 +148,7 @@ def privacy_trial(key: Array, cell: dict[str, Any], *, config: PrivacyConfig) ->
         values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.ridge)
         failed += codes
         for metric, value in common.score_errors(values[0], theta).items():
-            found[common.name(metric, link=link, estimator=common.ADRR)] = value
+            found[tables.name(metric, link=link, estimator=common.ADRR)] = value
     return {**found, common.FAILED: failed}
 
 
@@ -166,7 +166,7 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Figure 3",
         config=CurvatureConfig(),
         build=build_curvature,
-        tidy=common.tidy,
+        tidy=tables.tidy,
         claims=(
             Claim(
                 "the eigenvalue grows linearly with the number of items",
@@ -220,7 +220,7 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, supplement S.3 and Figure 10",
         config=xu_times.CostConfig("xu-fig10"),
         build=xu_times.build,
-        tidy=common.tidy,
+        tidy=tables.tidy,
         claims=(
             Claim(
                 "the cost is linear in the number of users",

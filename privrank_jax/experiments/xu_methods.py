@@ -13,8 +13,8 @@ import jax.numpy as jnp
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.experiments import tables, xu_pictures, xu_printed
 from privrank_jax.experiments import xu_common as common
-from privrank_jax.experiments import xu_pictures, xu_printed
 from privrank_jax.experiments.registry import Claim, Experiment
 from privrank_jax.experiments.xu_scenarios import twin
 from privrank_jax.metrics import kendall_tau
@@ -128,7 +128,7 @@ def build_methods(config: MethodConfig) -> tuple[Study, ...]:
 def tidy_methods(config: MethodConfig, rows: Sequence[Row]) -> list[Row]:
     """Rows beside Tables 10 and 11; ``scores`` says how θ came about."""
     result = []
-    for row in common.tidy(config, rows, printed=xu_printed.TABLES_10_11):
+    for row in tables.tidy(config, rows, printed=xu_printed.TABLES_10_11):
         even = row.pop("even")
         result.append({"study": row.pop("study"), "scores": "even" if even else "drawn", **row})
     return result
@@ -136,12 +136,12 @@ def tidy_methods(config: MethodConfig, rows: Sequence[Row]) -> list[Row]:
 
 def _met(what: str, **wanted: str) -> Claim:
     metric = f" {wanted['metric']}" if wanted["metric"] in _ERRORS else ""
-    where = functools.partial(common.matches, wanted=wanted)
-    return common.beside_printed(f"{common.NOT_WORSE}: {what}{metric}", where=where)
+    where = functools.partial(tables.matches, wanted=wanted)
+    return tables.beside_printed(f"{common.NOT_WORSE}: {what}{metric}", where=where)
 
 
 def _better(text: str, method: str) -> Claim:
-    return common.paired(text, f"{method} minus {common.ADRR}", _ERRORS, scores="drawn")
+    return tables.paired(text, f"{method} minus {common.ADRR}", _ERRORS, scores="drawn")
 
 
 _BETTER = "ADRR has smaller errors than"
@@ -167,7 +167,7 @@ _TABLE_10 = Experiment(
         _better(f"{_BETTER} objective perturbation at min ε (BTL), noise as published", NOISY),
         _better(f"{_BETTER} objective perturbation at min ε (BTL), tight noise", NOISY_TIGHT),
         *(
-            common.paired(
+            tables.paired(
                 f"ADRR ranks better than counts (θ {scores})",
                 f"{common.COUNT} minus {common.ADRR}",
                 (common.RANKING,),

@@ -8,24 +8,12 @@ Three cells of Table 8 (BTL, 10 items, 100 users) are blank in the copy that was
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
+from privrank_jax.experiments.tables import Printed
+
 REPLICATES = 200
-
-
-@dataclass(frozen=True)
-class Printed:
-    """Cells of a printed table.
-
-    Attributes:
-        columns: what names a cell.
-        cells: values of those columns to (mean, standard error of the mean).
-    """
-
-    columns: tuple[str, ...]
-    cells: Mapping[tuple[Any, ...], tuple[float, float]]
 
 
 def _wide(columns: Sequence[str], users: Sequence[int], text: str) -> Printed:

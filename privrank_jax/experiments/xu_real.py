@@ -14,8 +14,8 @@ import numpy as np
 from privrank_jax import datasets
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.datasets import ComparisonTable
+from privrank_jax.experiments import tables, xu_dots, xu_pictures, xu_printed
 from privrank_jax.experiments import xu_common as common
-from privrank_jax.experiments import xu_dots, xu_pictures, xu_printed
 from privrank_jax.experiments.registry import Experiment
 from privrank_jax.metrics import kendall_tau
 from privrank_jax.pairwise.debiased_sums import debiased_sums
@@ -160,7 +160,7 @@ def error_trial(
         values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.ridge)
         failed += codes
         for metric, value in common.score_errors(values[0], survey.scores[row]).items():
-            found[common.name(metric, link=link, estimator=common.ADRR)] = value
+            found[tables.name(metric, link=link, estimator=common.ADRR)] = value
     return {**found, common.FAILED: failed}
 
 
@@ -187,7 +187,7 @@ def build_errors(config: CarsConfig) -> tuple[Study, ...]:
 def tidy(config: CarsConfig, rows: Sequence[Row]) -> list[Row]:
     """Rows beside Table 2, with the paired t statistics of differences, ours and printed (BTL)."""
     result = []
-    for row in common.tidy(config, rows, printed=xu_printed.TABLE_2):
+    for row in tables.tidy(config, rows, printed=xu_printed.TABLE_2):
         method, _, other = row["estimator"].partition(" minus ")
         error = row["standard_error"]
         statistic = row["mean"] / error if other and error > 0 else float("nan")
@@ -213,14 +213,14 @@ EXPERIMENTS = (
         tidy=tidy,
         claims=(
             *(
-                common.beside_printed(
+                tables.beside_printed(
                     f"{common.NOT_WORSE}: {method}",
-                    where=functools.partial(common.matches, wanted={"estimator": method}),
+                    where=functools.partial(tables.matches, wanted={"estimator": method}),
                 )
                 for method in (common.ADRR, common.COUNT, common.CLASSIC, common.LAPLACE)
             ),
             *(
-                common.paired(
+                tables.paired(
                     f"ADRR ranks better than {method}",
                     f"{method} minus {common.ADRR}",
                     (common.RANKING,),

@@ -15,8 +15,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from privrank_jax.experiments import tables, xu_pictures, xu_printed
 from privrank_jax.experiments import xu_common as common
-from privrank_jax.experiments import xu_pictures, xu_printed
 from privrank_jax.experiments.registry import Experiment
 from privrank_jax.metrics import kendall_tau, top_k_error
 from privrank_jax.rankings import ranks_from_scores
@@ -123,7 +123,7 @@ def trial(key: Array, cell: dict[str, Any], *, config: ScenarioConfig) -> dict[s
             place = {"link": link, **extra, "num_users": number, "estimator": common.ADRR}
             errors = _ranking_errors if config.gaps else common.score_errors
             for metric, value in errors(values[row], theta, mask).items():
-                found[common.name(metric, **place)] = value
+                found[tables.name(metric, **place)] = value
     return {**found, common.FAILED: failed}
 
 
@@ -153,7 +153,7 @@ def _at(tree: Any, index: Any) -> Any:
 
 def build(config: ScenarioConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    return common.padded(config, trial, num_items=config.items)
+    return tables.padded(config, trial, num_items=config.items)
 
 
 # --- Scenario III --------------------------------------------------------------------------------
@@ -194,13 +194,13 @@ def scheme_trial(key: Array, cell: dict[str, Any], *, config: SchemeConfig) -> d
         for row, (scheme, number) in enumerate(settings):
             place = {"link": link, "scheme": scheme, "num_users": number, "estimator": common.ADRR}
             for metric, value in common.score_errors(values[row], theta, mask).items():
-                found[common.name(metric, **place)] = value
+                found[tables.name(metric, **place)] = value
     return {**found, common.FAILED: failed}
 
 
 def build_schemes(config: SchemeConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    return common.padded(config, scheme_trial, num_items=config.items)
+    return tables.padded(config, scheme_trial, num_items=config.items)
 
 
 # --- registered ----------------------------------------------------------------------------------
@@ -233,11 +233,11 @@ _TABLE_5 = Experiment(
     paper=f"{common.PAPER}, Table 5 and Figure 4",
     config=ScenarioConfig("xu-table5"),
     build=build,
-    tidy=functools.partial(common.tidy, printed=xu_printed.TABLE_5),
+    tidy=functools.partial(tables.tidy, printed=xu_printed.TABLE_5),
     claims=(
-        *common.beside_blocks(common.NOT_WORSE, _blocks(_ERRORS)),
-        common.trend("errors fall as the number of users grows", "num_users", -1, _ERRORS),
-        common.trend("errors fall as the number of items grows", "num_items", -1, _ERRORS),
+        *tables.beside_blocks(common.NOT_WORSE, _blocks(_ERRORS)),
+        tables.trend("errors fall as the number of users grows", "num_users", -1, _ERRORS),
+        tables.trend("errors fall as the number of items grows", "num_items", -1, _ERRORS),
     ),
     draw=_picture(),
     replicates=xu_printed.REPLICATES,
@@ -250,13 +250,13 @@ _TABLE_6 = Experiment(
     paper=f"{common.PAPER}, Tables 6 and 7, Figures 6 and 11",
     config=SchemeConfig("xu-table6"),
     build=build_schemes,
-    tidy=functools.partial(common.tidy, printed=xu_printed.TABLES_6_7),
+    tidy=functools.partial(tables.tidy, printed=xu_printed.TABLES_6_7),
     claims=(
-        *common.beside_blocks(common.NOT_WORSE, _blocks(_ERRORS, scheme=tuple(SCHEMES))),
-        common.trend(
+        *tables.beside_blocks(common.NOT_WORSE, _blocks(_ERRORS, scheme=tuple(SCHEMES))),
+        tables.trend(
             "Scheme 1: errors fall as the number of users grows", "num_users", -1, _ERRORS, scheme=1
         ),
-        common.trend(
+        tables.trend(
             "Scheme 3: errors rise as the number of items grows", "num_items", 1, _ERRORS, scheme=3
         ),
     ),
@@ -278,11 +278,11 @@ _TABLE_8 = Experiment(
     paper=f"{common.PAPER}, Tables 8 and 9, Figures 7 and 12",
     config=ScenarioConfig("xu-table8", users=(100, 200, 300), gaps=(0.05, 0.1, 0.15)),
     build=build,
-    tidy=functools.partial(common.tidy, printed=xu_printed.TABLES_8_9),
+    tidy=functools.partial(tables.tidy, printed=xu_printed.TABLES_8_9),
     claims=(
-        *common.beside_blocks(common.NOT_WORSE, _blocks(_RANKS)),
-        common.trend("ranking errors fall as the gap grows", "gap", -1, _RANKS),
-        common.trend("ranking errors fall as the number of users grows", "num_users", -1, _RANKS),
+        *tables.beside_blocks(common.NOT_WORSE, _blocks(_RANKS)),
+        tables.trend("ranking errors fall as the gap grows", "gap", -1, _RANKS),
+        tables.trend("ranking errors fall as the number of users grows", "num_users", -1, _RANKS),
     ),
     draw=_picture(columns=("link", "gap")),
     replicates=xu_printed.REPLICATES,

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._linalg import one_blas_thread
+from privrank_jax.experiments import tables
 from privrank_jax.experiments import xu_common as common
 from privrank_jax.experiments.registry import Experiment, Verdict
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
@@ -85,7 +86,7 @@ def measure(key: Array, experiment: Experiment, replicates: int) -> list[StudyRe
             (LEAST_DATA, parts[:, 0].min(), math.nan),
             (LEAST_FIT, parts[:, 1].min(), math.nan),
         ):
-            name = common.name(metric, estimator=common.ADRR)
+            name = tables.name(metric, estimator=common.ADRR)
             rows.append(
                 {**head, "metric": name, "mean": float(mean), "standard_error": spread, **tail}
             )

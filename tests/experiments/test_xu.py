@@ -14,7 +14,7 @@ import scipy.stats
 from privrank_jax import experiments, rankings
 from privrank_jax.datasets import ComparisonTable, load
 from privrank_jax.experiments import (
-    xu_common,
+    tables,
     xu_dots,
     xu_extensions,
     xu_figures,
@@ -249,12 +249,12 @@ def rows_of(means, error=0.01, printed=0.1, printed_error=0.0, replicates=200, *
 
 
 def judged(rows, claim, least=True):
-    rows = [{**row, "verdict": xu_common._verdict(row, least)} for row in rows]
+    rows = [{**row, "verdict": tables._verdict(row, least)} for row in rows]
     return claim.check(StudyResult("s", rows))
 
 
 def test_a_cell_holds_up_to_three_standard_errors_of_both():
-    claim = xu_common.beside_printed("x")
+    claim = tables.beside_printed("x")
     assert judged(rows_of([0.05, 0.129]), claim).holds is True
     failing = judged(rows_of([0.05, 0.131]), claim)
     assert failing.holds is False
@@ -263,16 +263,16 @@ def test_a_cell_holds_up_to_three_standard_errors_of_both():
     assert judged(rows_of([0.131], printed_error=0.01), claim).holds is True
     assert judged(rows_of([0.131], replicates=10), claim).holds is None
     assert judged(rows_of([0.131], error=math.nan), claim).holds is None
-    most = xu_common.beside_printed("x", least=False)
+    most = tables.beside_printed("x", least=False)
     assert [judged(rows_of([m]), most, False).holds for m in (0.2, 0.05)] == [True, False]
 
 
 def test_paired_differences_and_trends_are_judged():
-    claim = xu_common.paired("x", "B minus A", ("l2_error",), link="BTL")
+    claim = tables.paired("x", "B minus A", ("l2_error",), link="BTL")
     for mean, verdict in ((0.04, True), (0.02, None), (-0.04, False)):
         rows = rows_of([mean], estimator="B minus A", link="BTL")
         assert claim.check(StudyResult("s", rows)).holds is verdict
-    falling = xu_common.trend("x", "num_users", -1, ("l2_error",))
+    falling = tables.trend("x", "num_users", -1, ("l2_error",))
     rows = [r for users in (1, 2) for r in rows_of([1 / users], num_users=users, printed=users)]
     assert falling.check(StudyResult("s", rows)).holds is True
 
@@ -293,7 +293,7 @@ def test_lines_are_those_of_scipy():
 
 def toy_trial(key, cell):
     noise = jax.random.normal(key)
-    metric = xu_common.name("l2_error", link="BTL", estimator="ADRR")
+    metric = tables.name("l2_error", link="BTL", estimator="ADRR")
     return {"x": noise, metric: cell["slope"] * noise}
 
 
@@ -362,6 +362,6 @@ def test_a_small_run_stands_beside_the_printed_table(tmp_path):
 def test_numbers_of_a_name_are_numbers():
     row = {"study": "s", "metric": "m|gap=0.05|num_users=3|link=TM", "mean": 1.0,
            "standard_error": 0.1, "replicates": 2, "nonfinite": 0}  # fmt: skip
-    (found,) = xu_common.tidy(None, [row])
+    (found,) = tables.tidy(None, [row])
     assert (found["gap"], found["num_users"], found["link"]) == (0.05, 3, "TM")
     assert found["estimator"] == ""
