@@ -16,9 +16,20 @@ from privrank_jax.aggregation.borda_theorem import (
 )
 from privrank_jax.aggregation.copeland import copeland, copeland_scores
 from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
+from privrank_jax.aggregation.exponential import (
+    exponential_kemeny,
+    exponential_log_probability,
+)
 from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
 from privrank_jax.aggregation.kwiksort import kwiksort
+from privrank_jax.aggregation.ldp_kwiksort import ldp_kwiksort
 from privrank_jax.aggregation.local_search import local_search
+from privrank_jax.aggregation.local_weights import (
+    local_weight_variance,
+    local_weights,
+    local_weights_aggregate,
+    local_weights_report,
+)
 from privrank_jax.aggregation.noise_all import noise_all, noise_all_scale
 from privrank_jax.aggregation.query_budget import query_budget
 from privrank_jax.aggregation.weights import kemeny_score, pairwise_weights
@@ -32,13 +43,20 @@ __all__ = [
     "dp_borda",
     "dp_borda_scale",
     "dp_kwiksort",
+    "exponential_kemeny",
+    "exponential_log_probability",
     "hay_kwiksort",
     "kemeny_score",
     "kwiksort",
     "ldp_borda",
     "ldp_borda_aggregate",
     "ldp_borda_report",
+    "ldp_kwiksort",
     "local_search",
+    "local_weight_variance",
+    "local_weights",
+    "local_weights_aggregate",
+    "local_weights_report",
     "noise_all",
     "noise_all_scale",
     "order_error",
