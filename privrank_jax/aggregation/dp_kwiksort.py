@@ -1,0 +1,222 @@
+r"""KwikSort on noisy answers: noise only for the comparisons that the sort asks for (Reduction II).
+
+**Theorem.** Let w be the weights of n rankings (see :mod:`privrank_jax.aggregation.weights`; replacing one user moves
+each entry by at most 1/n). The sort below, with Laplace noise of scale q/(n ε₁) on each of at most q answers and, where
+it would ask a further query, a ranking from weights noised at ε₂ instead, is (ε₁ + ε₂)-DP: unit user, adjacency
+``replace``. With Gaussian noise that makes √q/n (ε₁, δ)-DP it is (ε₁ + ε₂, δ)-DP.
+
+*Proof.* Given pivots and earlier answers, the t-th query names one entry, of sensitivity 1/n, and its answer is
+ε₁/q-DP; whether it is asked at all follows from what was answered before. At most q are answered, so the transcript
+is ε₁-DP by adaptive composition. Gaussian answers: for neighbours whose t-th answers have means w_t and w_t + d_t,
+|d_t| <= 1/n given the past, take X_1..X_q independent N(b/n, σ²), b = 0 or 1. The answer w_t + n d_t X_t + N(0, σ²(1
+- n²d_t²)) is N(w_t + b d_t, σ²): the transcript is a post-processing of X, and X of its mean, one Gaussian mechanism
+of sensitivity √q/n at σ (so also Dong, Roth and Su 2022, Corollary 3.3). Whether the budget was exceeded is read off
+the transcript; the fallback (:func:`~privrank_jax.aggregation.noise_all` at ε₂, no δ) looks at w afresh, so basic
+composition adds ε₂. A sort of the transcript, Borda and local search are post-processing. ∎
+
+A sort that stays within q has spent ε₁ only, but as it depends on the answers whether it does, the sum is what is
+promised. Where q reaches m(m-1)/2, all pairs, the budget can't be exceeded: then there is no fallback and ε₁ = ε.
+
+**When to use it.** Its Laplace scale q/(n ε₁) is below that of :func:`~privrank_jax.aggregation.noise_all`,
+m(m-1)/(2nε), only for m >= 52 at the even split (24 at 0.9), and then it asks only about 2 m ln m of the pairs,
+where a solver of noised weights averages over all of them. For smaller m noise all, and at any m measured so far
+private Borda has the smaller error. At the even split and q below m(m-1)/2 but above m(m-1)/4,
+``max_queries=m(m-1)/2`` is the better choice than the default: no fallback is needed, and the noise is smaller.
+
+Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 5, Corollaries 6 and 7, Algorithm 1, with the scale
+corrected."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import (
+    check_choice,
+    check_delta,
+    check_epsilon,
+    check_users,
+    is_traced,
+)
+from privrank_jax.aggregation.borda import checked_weights
+from privrank_jax.aggregation.kwiksort import Round, partition_sort
+from privrank_jax.aggregation.local_search import local_search
+from privrank_jax.aggregation.noise_all import is_pure, noise_all
+from privrank_jax.aggregation.query_budget import query_budget
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import gaussian, laplace
+from privrank_jax.rankings import order_to_ranks
+
+Array = jax.Array
+
+
+def dp_kwiksort(
+    key: Array,
+    w: Any,
+    num_users: Any,
+    epsilon: Any = 1.0,
+    delta: Any = 0.0,
+    max_queries: int | None = None,
+    *,
+    split: Any = 0.5,
+    calibration: str = "tight",
+    mask: Any = None,
+) -> Estimate:
+    """A private consensus ranking from at most q noisy comparisons.
+
+    **Guarantee.** ε-DP at ``delta=0`` (Laplace), else (ε, δ)-DP (Gaussian), unit user, adjacency replace, the
+    fallback included. Theorem, proof and advice on when to use it head this module.
+
+    ``calibration="published"`` reproduces Algorithm 1: Laplace noise of scale q/(nε) on the queries *and* ε/2 for the
+    fallback, 1.5ε in all; the guarantee says so.
+
+    Args: key: PRNG key. w: ``(m, m)`` weights, see :func:`~privrank_jax.aggregation.pairwise_weights`; an item goes
+        before its pivot where w_item,pivot plus noise exceeds 1/2. num_users: n >= 1, public, may be traced.
+        epsilon: ε > 0, may be traced; ∞ adds no noise. delta: 0 for Laplace noise, δ in (0, 1) for Gaussian noise,
+        all of it spent on the queries; a traced δ must be positive. max_queries: q >= 1, an int; None for
+        :func:`~privrank_jax.aggregation.query_budget`. More than all pairs counts as all pairs. split: share of ε
+        for the queries, in (0, 1), may be traced; not used where no fallback is needed. calibration: ``"tight"`` or
+        ``"published"``. mask: ``(m,)`` bool, real items, public; the others get the last ranks, in index order.
+
+    Returns:
+        ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``: ``queries`` answered, ``exceeded``
+        (True where the ranking is the fallback's), both private values; ``noise_scale`` (λ or σ of an answer) and
+        ``max_queries`` (q), public.
+
+    Raises:
+        ValueError: ε <= 0, δ, n, q or split out of range, w not square, a published calibration with δ or a split.
+
+    >>> w = jnp.array([[0.0, 0.9, 0.8], [0.1, 0.0, 0.7], [0.2, 0.3, 0.0]])
+    >>> dp_kwiksort(jax.random.key(0), w, 10_000, epsilon=1.0).value.tolist()
+    [0, 1, 2]
+    """
+    w, mask = checked_weights(w, mask)
+    check_epsilon(epsilon)
+    check_delta(delta)
+    check_users(num_users)
+    check_choice("calibration", calibration, ("tight", "published"))
+    check_split(split)
+    pure = is_pure(delta)
+    if calibration == "published" and (not pure or is_traced(split) or np.any(split != 0.5)):
+        raise ValueError("the published calibration has Laplace noise and an even split.")
+    budget, pairs, may_exceed = _budgets(w.shape[0], max_queries, mask)
+    shares = _shares(budget < pairs, epsilon, split, calibration)
+    of_queries, of_fallback = shares
+    most = jnp.maximum(budget, 1) if is_traced(budget) else np.maximum(budget, 1)
+    if pure:
+        scale = laplace_scale(most / num_users, of_queries)
+    else:
+        scale = gaussian_scale(most**0.5 / num_users, of_queries, delta)
+    ranks, queries, exceeded = _dp_kwiksort(
+        key, w, num_users, scale, of_fallback, budget, mask,
+        noise="laplace" if pure else "gaussian", may_exceed=may_exceed,
+    )  # fmt: skip
+    note, proven = "", epsilon
+    if calibration == "published":
+        proven = of_queries + jnp.where(budget < pairs, of_fallback, 0.0)
+        note = "published as epsilon, but the fallback adds half of it." if may_exceed else ""
+    facts = {"queries": queries, "exceeded": exceeded, "noise_scale": scale, "max_queries": budget}
+    return Estimate(ranks, Guarantee(proven, delta, unit="user", note=note), facts)
+
+
+def check_split(split: Any) -> None:
+    """Raise ``ValueError`` unless ``split``, the share of ε for the queries, lies in (0, 1)."""
+    if not is_traced(split) and not np.all((np.asarray(split) > 0) & (np.asarray(split) < 1)):
+        raise ValueError(f"split must lie between 0 and 1, got {split!r}; 0.5 or 0.9 are usual.")
+
+
+def check_max_queries(max_queries: Any) -> None:
+    """Raise ``ValueError`` unless ``max_queries`` is an int of at least 1."""
+    if isinstance(max_queries, bool) or not isinstance(max_queries, (int, np.integer)):
+        raise ValueError(f"max_queries must be an int or None, got {max_queries!r}.")
+    if max_queries < 1:
+        raise ValueError(f"max_queries must be at least 1, got {max_queries}.")
+
+
+def _budgets(num_items: int, max_queries: int | None, mask: Array | None) -> tuple[Any, Any, bool]:
+    """(q, all pairs, whether q can ever be exceeded), for the real items."""
+    sizes = np.arange(num_items + 1)
+    pairs = sizes * (sizes - 1) // 2
+    if max_queries is None:
+        budgets = query_budget(sizes)
+    else:
+        check_max_queries(max_queries)
+        budgets = np.minimum(pairs, max_queries)
+    if mask is None:
+        return int(budgets[-1]), int(pairs[-1]), bool(budgets[-1] < pairs[-1])
+    real = jnp.sum(mask)
+    return jnp.asarray(budgets)[real], jnp.asarray(pairs)[real], bool(np.any(budgets < pairs))
+
+
+def _shares(may_exceed: Any, epsilon: Any, split: Any, calibration: str) -> tuple[Any, Any]:
+    """ε of the queries and of the fallback; all of it for the queries where q can't be exceeded."""
+    if calibration == "published":
+        return epsilon, 0.5 * epsilon
+    share = (
+        jnp.where(may_exceed, split, 1.0) if is_traced(may_exceed) else split if may_exceed else 1.0
+    )
+    return share * epsilon, (1 - split) * epsilon
+
+
+@functools.partial(jax.jit, static_argnames=("noise", "may_exceed"))
+def _dp_kwiksort(
+    key: Array, w: Array, num_users: Any, scale: Any, of_fallback: Any, budget: Any,
+    mask: Array | None, *, noise: str, may_exceed: bool,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Ranks, queries answered, whether the budget was exceeded."""
+    sort_key, fallback_key = jax.random.split(key)
+    draw = laplace if noise == "laplace" else gaussian
+
+    def answer(key: Array, asking: Round, state: Any) -> tuple[Array, Any, Array]:
+        weights = w[asking.items, asking.pivots]
+        return weights + draw(key, weights.shape, scale, w.dtype) > 0.5, state, jnp.bool_(False)
+
+    sorting = partition_sort(sort_key, w.shape[0], answer, (), budget, mask)
+    ranks = order_to_ranks(sorting.order)
+    if may_exceed:
+        keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
+        users, share = jnp.asarray(num_users, w.dtype), jnp.asarray(of_fallback, w.dtype)
+        ranks = replace_where(
+            sorting.stopped, ranks, _noise_all_ranks, fallback_key, w, users, share, keep
+        )
+    return ranks, sorting.queries, sorting.stopped
+
+
+def _noise_all_ranks(key: Array, w: Array, num_users: Array, epsilon: Array, mask: Array) -> Array:
+    """The fallback: weights noised at ε (unit user, adjacency replace), ranked by local search from Borda."""
+    return local_search(noise_all(key, w, num_users, epsilon, mask=mask).value, mask=mask)
+
+
+def replace_where(needed: Array, ranks: Array, compute: Any, *arguments: Array) -> Array:
+    """``compute(*arguments)`` where ``needed``, else ``ranks``; under ``vmap`` only the replicates in need compute it.
+
+    A ``cond`` under ``vmap`` would compute the fallback for all replicates. Here those in need are taken one by
+    one, so that a fallback which hardly ever occurs costs neither time nor memory.
+    """
+
+    @jax.custom_batching.custom_vmap
+    def choose(needed: Array, ranks: Array, *arguments: Array) -> Array:
+        return jax.lax.cond(needed, lambda: compute(*arguments), lambda: ranks)
+
+    @choose.def_vmap
+    def batched(size: int, in_batched: Any, needed: Array, ranks: Array, *arguments: Array) -> Any:
+        if not in_batched[0]:
+            needed = jnp.broadcast_to(needed, (size,))
+        if not in_batched[1]:
+            ranks = jnp.broadcast_to(ranks, (size, *ranks.shape))
+        in_need_first = jnp.argsort(~needed, stable=True)
+
+        def one(number: Array, ranks: Array) -> Array:
+            which = in_need_first[number]
+            own = [x[which] if own else x for x, own in zip(arguments, in_batched[2:])]
+            return ranks.at[which].set(choose(jnp.bool_(True), ranks[which], *own))
+
+        return jax.lax.fori_loop(0, jnp.sum(needed), one, ranks), True
+
+    return choose(needed, ranks, *arguments)

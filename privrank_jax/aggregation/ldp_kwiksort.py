@@ -1,0 +1,156 @@
+r"""KwikSort by questions to user groups, each answer randomised before it leaves the user's hands.
+
+The n users are split at random into m groups. A query (j, i) goes to a group drawn uniformly and independently of
+everything before; each of its users says by randomised response whether j comes before i; the majority of the
+responses decides. A group answers at most τ queries: a round in which one would be asked more often is not begun,
+and a ranking from one report per user on all pairs (the ℓ₂ mechanism of Duchi, Jordan and Wainwright) replaces the
+sort.
+
+**Theorem.** With responses at ε₀ and the fallback's report at ε₂, each user's part of the transcript is
+(τ ε₀ + ε₂)-DP in the local model, any interaction allowed. *Proof.* Fix all other users and their randomness.
+Given the past, which question comes next depends on this user's ranking only through the user's own responses;
+each response has loss at most ε₀, at most τ are given, then at most one report of loss at most ε₂; the
+conditional losses add up. ∎ With ε₀ = ε₁/τ and ε₁ + ε₂ = ε that is ε. Responses, τ and the published encoding:
+:mod:`~privrank_jax.aggregation.ldp_plan`. For real use see :mod:`~privrank_jax.aggregation.ldp_protocol`, the same
+protocol as messages between server and users; here it is simulated, all users at once.
+
+Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Lemma 10, Theorem 11, Algorithm 3, with uses counted per query.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from privrank_jax._validate import check_choice
+from privrank_jax.aggregation.dp_kwiksort import replace_where
+from privrank_jax.aggregation.kwiksort import Round, partition_sort
+from privrank_jax.aggregation.ldp_plan import (
+    balanced_groups,
+    goes_left,
+    local_plan,
+    order_lead,
+    respond,
+)
+from privrank_jax.aggregation.local_search import local_search
+from privrank_jax.aggregation.local_weights import local_weights
+from privrank_jax.aggregation.weights import MISSING
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.local import flip_threshold
+from privrank_jax.rankings import order_to_ranks
+
+Array = jax.Array
+
+
+def ldp_kwiksort(
+    key: Array,
+    ranks: Any,
+    epsilon: Any = 1.0,
+    max_queries: int | None = None,
+    *,
+    encoding: str = "sign",
+    split: Any = 0.5,
+    calibration: str = "tight",
+    missing: str = "last",
+) -> Estimate:
+    """A consensus ranking in the local model, by interactive questions on pairs.
+
+    **Guarantee.** ε-local DP, unit user, adjacency replace, the fallback included. Theorem and proof head this module.
+    ``encoding="published"`` spends less than ε on its queries, ``calibration="published"`` (all of ε for the queries
+    and ε/2 for the fallback) 1.5ε; the guarantee carries what is proven of each.
+
+    Args:
+        key: PRNG key.
+        ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ones items that were not ranked. n >= m.
+        epsilon: ε > 0, may be traced; ∞ adds no noise (questions still go to random groups).
+        max_queries: q >= 1, an int, sets τ = ⌊2q/m⌋; None takes τ such that Pr[refusal] <= 1/m⁴, see
+            :mod:`~privrank_jax.aggregation.ldp_plan`.
+        encoding: ``"sign"`` or ``"published"``, of the responses.
+        split: share of ε for the queries, in (0, 1), may be traced; not used where nothing can be refused.
+        calibration: ``"tight"`` or ``"published"``.
+        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.pairwise_weights`.
+
+    Returns:
+        ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``: trust ``"local"``. ``diagnostics``: ``queries``,
+        ``refused`` (True where the ranking is the fallback's), private values; ``epsilon_per_query`` (ε₀) and
+        ``max_uses`` (τ), public.
+
+    Raises:
+        ValueError: ε <= 0, fewer users than items, unknown names, ranks that are no integers, m above 1000 without
+            ``max_queries``.
+
+    >>> ranks = jnp.tile(jnp.array([2, 0, 1]), (3000, 1))
+    >>> ldp_kwiksort(jax.random.key(0), ranks, epsilon=1.0).value.tolist()
+    [2, 0, 1]
+    """
+    check_choice("missing", missing, MISSING)
+    ranks = jnp.asarray(ranks)
+    if ranks.ndim != 2 or not jnp.issubdtype(ranks.dtype, jnp.integer):
+        raise ValueError(
+            f"ranks must be integers of shape (users, items), got {ranks.dtype} {ranks.shape}."
+        )
+    users, items = ranks.shape
+    if items < 1 or users < items:
+        raise ValueError(
+            f"the m items need m groups of users: got {users} users for {items} items. Take ldp_borda."
+        )
+    plan = local_plan(
+        items, epsilon, max_queries, encoding=encoding, split=split, calibration=calibration
+    )
+    value, queries, refused = _ldp_kwiksort(
+        key, ranks, plan.epsilon_per_query, plan.max_uses, plan.fallback_epsilon,
+        encoding=encoding, missing=missing, may_refuse=plan.may_refuse,
+    )  # fmt: skip
+    facts = {
+        "queries": queries,
+        "refused": refused,
+        "epsilon_per_query": plan.epsilon_per_query,
+        "max_uses": plan.max_uses,
+    }
+    return Estimate(value, plan.guarantee, facts)
+
+
+@functools.partial(jax.jit, static_argnames=("encoding", "missing", "may_refuse"))
+def _ldp_kwiksort(
+    key: Array, ranks: Array, per_query: Any, max_uses: Any, of_fallback: Any, *,
+    encoding: str, missing: str, may_refuse: bool,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Ranks, queries answered, whether a group's use was refused. Unit user, adjacency replace, local."""
+    users, items = ranks.shape
+    group_key, sort_key, fallback_key = jax.random.split(key, 3)
+    per_query = jnp.asarray(per_query, jnp.result_type(float))
+    of_fallback = jnp.asarray(of_fallback, per_query.dtype)
+    flip = flip_threshold(per_query)
+    groups = balanced_groups(jax.random.permutation(group_key, users), items)
+
+    def answer(key: Array, asking: Round, uses: Array) -> tuple[Array, Array, Array]:
+        choice_key, response_key = jax.random.split(key)
+        group = jax.random.randint(choice_key, (items,), 0, items)
+        members = groups[group]
+        lead = order_lead(
+            ranks[members, asking.items[:, None]], ranks[members, asking.pivots[:, None]], missing
+        )
+        words = jax.random.bits(response_key, members.shape, jnp.uint32)
+        plus = jnp.sum(respond(words, lead, flip, encoding) & (members >= 0), axis=1)
+        size = jnp.sum(members >= 0, axis=1)
+        left = goes_left(plus, size, per_query, encoding)
+        uses = uses.at[group].add(asking.asked.astype(uses.dtype))
+        return left, uses, jnp.any(uses > max_uses)
+
+    uses = jnp.zeros((items,), jnp.int32)
+    sorting = partition_sort(sort_key, items, answer, uses, items * items, None)
+    value = order_to_ranks(sorting.order)
+    if may_refuse:
+        value = replace_where(
+            sorting.stopped, value, functools.partial(_local_noise_all_ranks, missing=missing),
+            fallback_key, ranks, of_fallback,
+        )  # fmt: skip
+    return value, sorting.queries, sorting.stopped
+
+
+def _local_noise_all_ranks(key: Array, ranks: Array, epsilon: Array, *, missing: str) -> Array:
+    """The fallback: one report per user at ε (unit user, adjacency replace, local), local search from Borda."""
+    return local_search(local_weights(key, ranks, epsilon, "duchi", missing=missing).value)

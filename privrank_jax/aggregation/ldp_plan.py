@@ -1,0 +1,183 @@
+r"""The terms of LDPKwikSort, settled before anyone is asked: who answers how often, at which ε, in which encoding.
+
+**The response.** A user asked whether j comes before the pivot i answers one bit, r = ±1. Encoding ``"sign"``: the
+truth is v = 1 (j before i), -1 (behind) or 0 (tied); r = 1 with probability (1 + v t)/2, t = tanh(ε₀/2) =
+(e^{ε₀}-1)/(e^{ε₀}+1). The loss between v = 1 and v = -1 is ε₀, attained, and r/t is unbiased for v: w̃ = (1 +
+mean(r)/t)/2, of variance at most 1/(4 t² g) from g users. Encoding ``"published"``: the truth is w in {0, 1/2, 1}; r
+= 1 with probability (1 + w t)/2, and w̃ = mean(r)/t. Unbiased too, but its variance is up to 1/(t² g), four times as
+large, though the loss between w = 1 and w = 0 is only log 1/(1 - t) = log((e^{ε₀}+1)/2) where r = -1 (near ε₀/2 for
+small ε₀) and log(1 + t) where r = 1: the encoding spends less than it was calibrated for.
+
+**Composition.** A user is in one group; a group answers at most τ queries, and the user reports once to the fallback if
+there is one: τ·loss(ε₀) + ε₂ in all, whatever was asked and whatever others answered (full interaction).
+
+**How many uses τ.** The published rule is τ = 2q/m with q such that *any* q queries overload some group with
+probability at most 1/m⁴: q = 8.7 m ln m at m = 10, 11.7 m ln m at m = 500. But a sort makes far fewer queries than
+q: with T their number, known exactly, a group's uses are Binomial(T, 1/m), and τ with m Pr[uses > τ] <= 1/m⁴ is 3
+times smaller (m = 100: 30 against 102), so ε₀ is as much larger. That is the default,
+:func:`~privrank_jax.aggregation.use_budget`. The law of T presumes transitive answers that don't differ between
+groups; others only change how often the fallback is needed, never the privacy. Where τ reaches m(m-1)/2, all pairs,
+or comes so close that ε/(m(m-1)/2) beats ε₁/τ, no use is ever refused: there is no fallback, and ε₁ = ε.
+
+Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Lemma 10, Theorem 11, Algorithms 2 and 3; Bassily (2019).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_choice, check_epsilon, is_traced
+from privrank_jax.aggregation.dp_kwiksort import check_max_queries, check_split
+from privrank_jax.aggregation.query_budget import use_budget
+from privrank_jax.privacy.guarantee import Guarantee
+
+ENCODINGS = ("sign", "published")
+_HALF = np.uint32(1 << 31)  # of 2^32
+
+
+@dataclasses.dataclass(frozen=True)
+class LocalPlan:
+    """What everybody knows before the first question.
+
+    Attributes:
+        num_items: m, the number of groups too.
+        epsilon_per_query: ε₀ of one response.
+        max_uses: τ, queries that a group answers at most.
+        fallback_epsilon: ε₂ of the report that each user sends when a use was refused.
+        may_refuse: whether that can happen at all.
+        encoding: ``"sign"`` or ``"published"``.
+        guarantee: what a user is promised in all.
+    """
+
+    num_items: int
+    epsilon_per_query: Any
+    max_uses: int
+    fallback_epsilon: Any
+    may_refuse: bool
+    encoding: str
+    guarantee: Guarantee
+
+
+def local_plan(
+    num_items: int,
+    epsilon: Any = 1.0,
+    max_queries: int | None = None,
+    *,
+    encoding: str = "sign",
+    split: Any = 0.5,
+    calibration: str = "tight",
+) -> LocalPlan:
+    """Settle the terms of :func:`~privrank_jax.aggregation.ldp_kwiksort`; arguments and errors are described there.
+
+    >>> plan = local_plan(30, epsilon=1.0)
+    >>> plan.max_uses, plan.epsilon_per_query
+    (20, 0.025)
+    """
+    check_epsilon(epsilon)
+    check_choice("encoding", encoding, ENCODINGS)
+    check_choice("calibration", calibration, ("tight", "published"))
+    check_split(split)
+    published = calibration == "published"
+    if published and (is_traced(split) or np.any(split != 0.5)):
+        raise ValueError("the published calibration has an even split.")
+    pairs = max(1, num_items * (num_items - 1) // 2)
+    if max_queries is None:
+        uses = use_budget(num_items)
+    else:
+        check_max_queries(max_queries)
+        uses = max(1, 2 * max_queries // num_items)
+    share = 0.5 if is_traced(split) else float(np.max(split))
+    may_refuse = uses < pairs
+    if max_queries is None and not published and uses >= share * pairs:
+        may_refuse = False
+    uses = uses if may_refuse else pairs
+    of_queries = epsilon if published or not may_refuse else split * epsilon
+    of_fallback = (0.5 if published else 1 - split) * epsilon
+    per_query = of_queries / uses
+    guarantee = _guarantee(epsilon, per_query, uses, of_fallback, may_refuse, encoding, published)
+    return LocalPlan(num_items, per_query, uses, of_fallback, may_refuse, encoding, guarantee)
+
+
+def _guarantee(
+    epsilon: Any, per_query: Any, uses: int, of_fallback: Any, may_refuse: bool, encoding: str,
+    published: bool,
+) -> Guarantee:  # fmt: skip
+    """τ·loss(ε₀) + ε₂: unit user, adjacency replace, local."""
+    extra = of_fallback if may_refuse else 0.0
+    note = ""
+    if encoding == "published":
+        proven = uses * response_loss(per_query, encoding) + extra
+        note = "calibrated for epsilon, but the 0/1 encoding spends less on its queries."
+    else:
+        proven = epsilon + extra if published else epsilon
+    if published and may_refuse:
+        note = (note + " Published as epsilon, but the fallback adds half of it.").strip()
+    return Guarantee(proven, unit="user", adjacency="replace", trust="local", note=note)
+
+
+def response_loss(epsilon_per_query: Any, encoding: str = "sign") -> Any:
+    """Largest loss of one response: ε₀, or log((e^{ε₀}+1)/2) in the published encoding.
+
+    >>> round(float(response_loss(1.0, "published")), 4)
+    0.6201
+    """
+    check_choice("encoding", encoding, ENCODINGS)
+    if encoding == "sign":
+        return epsilon_per_query
+    return jnp.logaddexp(jnp.asarray(epsilon_per_query, jnp.result_type(float)), 0.0) - jnp.log(2.0)
+
+
+def respond(words: Any, lead: Any, flip: Any, encoding: str) -> Any:
+    """Whether r = 1, from a uniform 32-bit word each; arrays of NumPy or JAX, or plain integers.
+
+    One response at ε₀ (unit: one user's order of one pair, any change of it): Pr[r = 1] as at the head of this module,
+    rounded to the grid of 2^-32 on the side where the loss does not exceed ε₀.
+
+    Args:
+        words: uniform on 0..2^32-1.
+        lead: 1, 0 or -1: item before the pivot, tied with it, behind it.
+        flip: 2^32/(e^{ε₀}+1), from :func:`~privrank_jax.privacy.local.flip_threshold`.
+        encoding: ``"sign"`` or ``"published"``.
+    """
+    kept = (lead > 0) & (words >= flip)
+    if encoding == "sign":
+        return kept | ((lead < 0) & (words < flip)) | ((lead == 0) & (words < _HALF))
+    quarter = _HALF // np.uint32(2) + flip // np.uint32(2)
+    return kept | ((lead < 0) & (words >= _HALF)) | ((lead == 0) & (words >= quarter))
+
+
+def goes_left(plus: Any, users: Any, epsilon_per_query: Any, encoding: str) -> Any:
+    """Whether w̃ > 1/2, given how many of a group's users responded 1."""
+    mean = 2 * plus - users  # Σ r
+    if encoding == "sign":
+        return mean > 0
+    return mean > 0.5 * jnp.tanh(0.5 * epsilon_per_query) * users
+
+
+def weight_estimate(plus: Any, users: Any, epsilon_per_query: Any, encoding: str) -> Any:
+    """w̃, the unbiased share of users with the item before the pivot, from how many responded 1."""
+    debiased = (2 * plus / users - 1) / jnp.tanh(0.5 * epsilon_per_query)
+    return (1 + debiased) / 2 if encoding == "sign" else debiased
+
+
+def order_lead(item_ranks: Any, pivot_ranks: Any, missing: str) -> Any:
+    """1, 0 or -1: whether the user ranks the item before, beside or behind the pivot; ranks below 0 are missing."""
+    ahead = (item_ranks < pivot_ranks) | ((pivot_ranks < 0) & (item_ranks >= 0))
+    behind = (item_ranks > pivot_ranks) | ((item_ranks < 0) & (pivot_ranks >= 0))
+    ahead &= item_ranks >= 0
+    behind &= pivot_ranks >= 0
+    if missing == "unknown":
+        known = (item_ranks >= 0) & (pivot_ranks >= 0)
+        ahead, behind = ahead & known, behind & known
+    return ahead * 1 - behind * 1
+
+
+def balanced_groups(shuffled_users: Any, num_groups: int) -> Any:
+    """Users in groups whose sizes differ by at most one: ``(groups, size)``, -1 where a group is one short."""
+    size = -(-len(shuffled_users) // num_groups)
+    short = size * num_groups - len(shuffled_users)
+    return jnp.pad(shuffled_users, (0, short), constant_values=-1).reshape(size, num_groups).T

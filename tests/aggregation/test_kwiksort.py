@@ -1,0 +1,156 @@
+"""The partition engine and plain KwikSort."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from privrank_jax.aggregation import kwiksort
+from privrank_jax.aggregation.kwiksort import partition_sort
+from tests import reference_kwiksort as reference
+
+RUNS = 64
+
+
+@functools.partial(jax.jit, static_argnames="items")
+def record(items, tournament, keys, max_queries=10**6):
+    """Sort by a 0/1 tournament; how often each (item, pivot) was asked is carried in the state."""
+
+    def answer(_, asking, asked):
+        asked = asked.at[asking.items, asking.pivots].add(asking.asked.astype(int))
+        return tournament[asking.items, asking.pivots] == 1, asked, jnp.bool_(False)
+
+    start = jnp.zeros((items, items), int)
+    return jax.vmap(lambda k: partition_sort(k, items, answer, start, max_queries, None))(keys)
+
+
+@pytest.mark.parametrize("items", [1, 2, 9])
+def test_engine_is_the_recursion(items, key):
+    """Same order and number of queries as the published recursion, given its pivots and answers; no pair twice."""
+    coin = np.triu(np.random.default_rng(items).random((items, items)) < 0.5, 1)
+    tournament = np.where(coin, 1, 0) + np.tril(1 - coin.T, -1)
+    sorting = record(items, jnp.asarray(tournament), jax.random.split(key, RUNS))
+    asked = np.asarray(sorting.state)
+    assert np.all(asked + asked.swapaxes(1, 2) <= 1)
+    assert not np.any(sorting.stopped)
+    np.testing.assert_array_equal(asked.sum((1, 2)), sorting.queries)
+    for run in range(RUNS):
+
+        def pivot_of(segment, run=run):
+            return next(p for p in segment if all(asked[run, j, p] for j in segment if j != p))
+
+        def ahead(item, pivot):
+            return tournament[item, pivot]
+
+        order, queries = reference.recursive_sort(list(range(items)), pivot_of, ahead)
+        assert order == list(sorting.order[run])
+        assert queries == sorting.queries[run]
+
+
+def test_a_budget_is_never_exceeded_and_stops_what_would(key):
+    """At most q queries are answered; the sorts that stop are those that need more than q, with the same key."""
+    items = 9
+    tournament = jnp.triu(jnp.ones((items, items), int), 1)
+    keys = jax.random.split(key, RUNS)
+    free = record(items, tournament, keys)
+    tight = record(items, tournament, keys, max_queries=20)
+    np.testing.assert_array_equal(np.asarray(free.queries) > 20, tight.stopped)
+    assert 0.1 < np.mean(tight.stopped) < 0.9
+    assert np.asarray(tight.state).sum((1, 2)).max() <= 20
+    np.testing.assert_array_equal(np.asarray(tight.state).sum((1, 2)), tight.queries)
+
+
+def test_pivots_are_uniform_in_every_segment(key):
+    """Chi-squared of the law of (order, queries) against enumeration over pivots, on a cyclic tournament and a
+    transitive one, of 4 items: false-alarm rate 1e-6; a tenth more of the longest sorts is rejected."""
+    cyclic = np.array([[0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 1], [1, 0, 0, 0]])
+    runs = 20_000
+    keys = jax.random.split(key, runs)
+    for tournament in (cyclic, np.triu(np.ones((4, 4), int), 1)):
+        sorting = record(4, jnp.asarray(tournament), keys)
+        found = list(zip(map(tuple, np.asarray(sorting.order).tolist()), sorting.queries.tolist()))
+        law = reference.sort_law(tournament.astype(float))
+        assert set(found) <= set(law)
+        counts = [found.count(end) for end in law]
+        expected = runs * np.array(list(law.values()))
+        assert scipy.stats.chisquare(counts, expected).pvalue > 1e-6
+        longest = np.array([queries == 6 for _, queries in law])
+        other = expected * np.where(longest, 1.1, 1.0)
+        rejected = scipy.stats.chisquare(counts, other * runs / other.sum()).pvalue < 1e-6
+        assert rejected == bool(0 < expected[longest].sum() < runs)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_transitive_majorities_are_sorted_exactly(masked, key):
+    items = 9
+    rng = np.random.default_rng(3)
+    for number in range(5):
+        ranks = rng.permutation(items)
+        w = np.where(ranks[:, None] < ranks, 0.9, 0.1) * (1 - np.eye(items))
+        mask = rng.random(items) < 0.6 if masked else np.ones(items, bool)
+        got = np.asarray(kwiksort(jax.random.fold_in(key, number), w, mask=mask))
+        real = np.flatnonzero(mask)
+        np.testing.assert_array_equal(got[real], np.argsort(np.argsort(ranks[real])))
+        np.testing.assert_array_equal(got[~mask], np.arange(len(real), items))
+
+
+def test_inconsistent_weights_are_compared_in_both_directions(key):
+    """0.3 against 0.2: the item goes first although its weight is below 1/2."""
+    w = [[0.0, 0.3], [0.2, 0.0]]
+    ranks = jax.vmap(lambda k: kwiksort(k, w))(jax.random.split(key, 20))
+    assert np.all(np.asarray(ranks) == [0, 1])
+
+
+@pytest.mark.parametrize("items", [4, 5])
+def test_expected_score_is_at_most_five_times_the_best(items):
+    """Exact expectation over pivots, on random fractional tournaments that single users' weights allow."""
+    rng = np.random.default_rng(items)
+    worst = 0.0
+    for _ in range(40):
+        w = reference.weights([rng.permutation(items) for _ in range(3)])
+        law = reference.sort_law((w > w.T).astype(float))
+        mean = sum(
+            p * sum(w[b, a] for a, b in itertools.combinations(order, 2))
+            for (order, _), p in law.items()
+        )
+        best = reference.best_score(w)
+        assert mean <= 5 * best + 1e-12
+        worst = max(worst, mean / best if best else 1.0)
+    assert worst > 1.001
+
+
+def test_sampled_score_on_tournaments_is_at_most_five_times_the_best(key):
+    """0/1 tournaments of 6 items, where sorting is hardest; the mean of 500 sorts, within 5 standard errors."""
+    rng = np.random.default_rng(0)
+    coin = np.triu(rng.random((30, 6, 6)) < 0.5, 1)
+    tournaments = coin + np.tril(1 - coin.swapaxes(1, 2), -1.0)
+    keys = jax.random.split(key, 500)
+    ranks = jax.vmap(lambda w: jax.vmap(lambda k: kwiksort(k, w))(keys))(jnp.asarray(tournaments))
+    ahead = np.asarray(ranks)[..., :, None] < np.asarray(ranks)[..., None, :]
+    scores = (ahead * tournaments.swapaxes(1, 2)[:, None]).sum((-1, -2))
+    best = np.array([reference.best_score(w) for w in tournaments])
+    assert np.all(best <= scores.min(1))
+    slack = 5 * scores.std(1) / np.sqrt(500)
+    assert np.all(scores.mean(1) <= 5 * best + slack)
+    assert np.any(scores.mean(1) > best + slack)
+
+
+def test_bad_arguments_are_refused(key):
+    with pytest.raises(ValueError, match="square"):
+        kwiksort(key, np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="mask"):
+        kwiksort(key, np.zeros((3, 3)), mask=[True])
+
+
+def test_dtype_and_reproducibility(key):
+    w = np.random.default_rng(1).random((9, 9))
+    ranks = kwiksort(key, w)
+    assert ranks.dtype == jnp.int32
+    np.testing.assert_array_equal(ranks, kwiksort(key, w))
+    assert sorted(ranks.tolist()) == list(range(9))
