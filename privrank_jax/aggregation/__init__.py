@@ -14,11 +14,28 @@ from privrank_jax.aggregation.borda_theorem import (
     borda_cost_bound,
     order_error,
 )
+from privrank_jax.aggregation.bounds import (
+    Bound,
+    approximate_lower_bound,
+    borda_bound,
+    exponential_bound,
+    kwiksort_bound,
+    ldp_borda_bound,
+    ldp_kwiksort_bound,
+    local_noise_all_bound,
+    noise_all_bound,
+    pure_lower_bound,
+)
 from privrank_jax.aggregation.copeland import copeland, copeland_scores
 from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
 from privrank_jax.aggregation.exponential import (
     exponential_kemeny,
     exponential_log_probability,
+)
+from privrank_jax.aggregation.hard_instances import (
+    hard_ranking,
+    hidden_cost_bounds,
+    hidden_signs,
 )
 from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
 from privrank_jax.aggregation.kwiksort import kwiksort
@@ -35,6 +52,9 @@ from privrank_jax.aggregation.query_budget import query_budget
 from privrank_jax.aggregation.weights import kemeny_score, pairwise_weights
 
 __all__ = [
+    "Bound",
+    "approximate_lower_bound",
+    "borda_bound",
     "borda_cost_bound",
     "borda_scores",
     "borda_sensitivity",
@@ -43,24 +63,34 @@ __all__ = [
     "dp_borda",
     "dp_borda_scale",
     "dp_kwiksort",
+    "exponential_bound",
     "exponential_kemeny",
     "exponential_log_probability",
+    "hard_ranking",
     "hay_kwiksort",
+    "hidden_cost_bounds",
+    "hidden_signs",
     "kemeny_score",
     "kwiksort",
+    "kwiksort_bound",
     "ldp_borda",
     "ldp_borda_aggregate",
+    "ldp_borda_bound",
     "ldp_borda_report",
     "ldp_kwiksort",
+    "ldp_kwiksort_bound",
+    "local_noise_all_bound",
     "local_search",
     "local_weight_variance",
     "local_weights",
     "local_weights_aggregate",
     "local_weights_report",
     "noise_all",
+    "noise_all_bound",
     "noise_all_scale",
     "order_error",
     "pairwise_weights",
+    "pure_lower_bound",
     "query_budget",
     "user_scores",
 ]

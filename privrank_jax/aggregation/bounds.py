@@ -1,0 +1,311 @@
+r"""What each private algorithm promises in the worst case, and what none can: Tables 2 and 3, with constants.
+
+An (α, β)-approximation returns σ with E K(σ, w) ≤ α OPT(w) + β, whatever the rankings. The paper states β up to
+constants; here they are worked out for the noise that this library adds, N = m(m-1)/2 the number of pairs.
+
+*Weights all noised* (Corollaries 3, 4, 9), then solved to within 1 + ξ: a pair that is off by |e| costs at most |e|,
+once in σ and (1 + ξ) times in the best ranking (Fact 2 over unordered pairs), and clipping into [0, 1] only shrinks
+it, so β = (2 + ξ) N E|e|. E|e| is λ for Laplace noise, √(2/π) σ for Gaussian noise, and at most the standard deviation
+of :func:`~privrank_jax.aggregation.local_weight_variance` for local reports.
+
+*KwikSort* (Corollaries 6, 7, 12), of ratio 5: its answers are those of one noisy, mirrored weight matrix, so as above
+6 N E|e| if all are clipped; with probability p the budget of queries runs out and the fallback, noise all with ratio 2
+at its share of ε, takes over: (5 + 2p, 6 N E|e| + p β_fallback). p is computed from the exact law of quicksort's
+comparisons, which presumes transitive answers.
+
+*Borda*: (5, 2 E‖e‖₁), see :mod:`privrank_jax.aggregation.borda_theorem`.
+
+*Exponential mechanism*: (1, 2N log(m!)/(nε)), see :mod:`privrank_jax.aggregation.exponential`.
+
+**Lower bounds.** :func:`pure_lower_bound` and :func:`approximate_lower_bound` make Theorems 13 and 14 numbers; the
+docstrings say which constants are the paper's, and what was amended.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from scipy import special
+
+from privrank_jax._validate import check_choice, check_epsilon, check_nonnegative, check_users
+from privrank_jax.aggregation.borda import dp_borda_scale, is_pure, score_radius
+from privrank_jax.aggregation.local_weights import local_weight_variance
+from privrank_jax.aggregation.noise_all import noise_all_scale
+from privrank_jax.aggregation.query_budget import exceeding_probability, query_budget
+from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale
+from privrank_jax.privacy.vectors import report_norm
+
+
+class Bound(NamedTuple):
+    """E K(σ, w) ≤ ratio · OPT + additive.
+
+    Attributes:
+        ratio: α.
+        additive: β, in pairs per user (out of m(m-1)/2).
+    """
+
+    ratio: Any
+    additive: Any
+
+
+def noise_all_bound(
+    num_items: int, num_users: Any, epsilon: Any = 1.0, delta: Any = 0.0, *, xi: float = 0.0
+) -> Bound:
+    """Corollaries 3 (δ = 0) and 4: :func:`~privrank_jax.aggregation.noise_all`, solved to a proven ratio 1 + ξ.
+
+    β = (2 + ξ) N²/(nε), that is O(m⁴/(nε)), or (2 + ξ) N √(2/π) σ = O(m³ √log(1/δ)/(nε)).
+
+    >>> noise_all_bound(10, 1000, epsilon=0.5)
+    Bound(ratio=1.0, additive=8.1)
+    """
+    _check(num_items, num_users)
+    check_nonnegative("xi", xi)
+    error = _mean_error(noise_all_scale(num_items, num_users, epsilon, delta), delta)
+    return Bound(1 + xi, (2 + xi) * _pairs(num_items) * error)
+
+
+def kwiksort_bound(
+    num_items: int,
+    num_users: Any,
+    epsilon: Any = 1.0,
+    delta: Any = 0.0,
+    *,
+    max_queries: int | None = None,
+    split: float = 0.5,
+) -> Bound:
+    """Corollaries 6 (δ = 0) and 7: :func:`~privrank_jax.aggregation.dp_kwiksort`.
+
+    β is O(m³ log m/(nε)), or O(m^{2.5} √(log m log(1/δ))/(nε)).
+
+    Args:
+        max_queries: q; default as in ``dp_kwiksort``.
+        split: share of ε for the queries; 1 counts where q reaches all pairs.
+    """
+    _check(num_items, num_users)
+    pairs = _pairs(num_items)
+    queries = min(int(query_budget(num_items)) if max_queries is None else max_queries, pairs)
+    whole = queries >= pairs
+    failure = 0.0 if whole else exceeding_probability(num_items, queries)
+    first = epsilon if whole else split * epsilon
+    if is_pure(delta):
+        scale = laplace_scale(queries / num_users, first)
+    else:
+        scale = gaussian_scale(queries**0.5 / num_users, first, delta)
+    additive = 6 * pairs * _mean_error(scale, delta)
+    if not whole:
+        fallback = noise_all_bound(num_items, num_users, (1 - split) * epsilon, xi=1.0)
+        additive = additive + failure * fallback.additive
+    return Bound(5 + 2 * failure, additive)
+
+
+def borda_bound(num_items: int, num_users: Any, epsilon: Any = 1.0, delta: Any = 0.0) -> Bound:
+    """:func:`~privrank_jax.aggregation.dp_borda`: (5, 2m·⌊m²/2⌋/(nε)), or (5, 2m√(2/π)σ) with δ > 0.
+
+    >>> borda_bound(10, 1000, epsilon=0.5)
+    Bound(ratio=5.0, additive=2.0)
+    """
+    _check(num_items, num_users)
+    error = _mean_error(dp_borda_scale(num_items, num_users, epsilon, delta), delta)
+    return Bound(5.0, 2 * num_items * error)
+
+
+def exponential_bound(num_items: int, num_users: Any, epsilon: Any = 1.0) -> Bound:
+    """:func:`~privrank_jax.aggregation.exponential_kemeny`: (1, 2N log(m!)/(nε)) = (1, O(m³ log m/(nε)))."""
+    _check(num_items, num_users)
+    check_epsilon(epsilon)
+    return Bound(1.0, 2 * _pairs(num_items) * math.lgamma(num_items + 1) / (num_users * epsilon))
+
+
+def local_noise_all_bound(
+    num_items: int,
+    num_users: Any,
+    epsilon: Any = 1.0,
+    *,
+    mechanism: str = "duchi",
+    xi: float = 0.0,
+) -> Bound:
+    """Corollary 9: :func:`~privrank_jax.aggregation.local_weights`, clipped and solved to within 1 + ξ.
+
+    β = (2 + ξ) N √variance: O(m³/(ε√n)) for Duchi and PrivUnit, O(m⁴/(ε√n)) for randomised response. For full rankings.
+    """
+    _check(num_items, num_users)
+    check_nonnegative("xi", xi)
+    error = jnp.sqrt(local_weight_variance(num_items, num_users, epsilon, mechanism))
+    return Bound(1 + xi, (2 + xi) * _pairs(num_items) * error)
+
+
+def ldp_kwiksort_bound(
+    num_items: int,
+    num_users: Any,
+    epsilon: Any = 1.0,
+    *,
+    max_uses: int,
+    failure: float,
+    split: float = 0.5,
+) -> Bound:
+    """Corollary 12: :func:`~privrank_jax.aggregation.ldp_kwiksort` with ±1 responses, fallback by Duchi's mechanism.
+
+    A query goes to a random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ √(m/n)/(2 tanh(ε₀/2)); β is
+    O(m^{2.5} log m/(ε√n)).
+
+    Args:
+        max_uses: τ, queries that a group answers at most.
+        failure: bound on the probability that a sort asks some group more often.
+        split: share of ε for the queries.
+    """
+    _check(num_items, num_users)
+    check_epsilon(epsilon)
+    response = jnp.tanh(0.5 * split * epsilon / max_uses)
+    error = jnp.sqrt(num_items / num_users) / (2 * response)
+    fallback = local_noise_all_bound(num_items, num_users, (1 - split) * epsilon, xi=1.0)
+    return Bound(5 + 2 * failure, 6 * _pairs(num_items) * error + failure * fallback.additive)
+
+
+def ldp_borda_bound(
+    num_items: int, num_users: Any, epsilon: Any = 1.0, *, mechanism: str = "duchi"
+) -> Bound:
+    """:func:`~privrank_jax.aggregation.ldp_borda`: (5, 2√(m(B² - r²)/n)) = (5, O(m^{2.5}/(ε√n))), non-interactive.
+
+    B is the norm of a report, r that of the centred scores: E‖e‖₁ ≤ √m √E‖e‖². For full rankings.
+    """
+    _check(num_items, num_users)
+    radius = score_radius(num_items)
+    norm = report_norm(mechanism, num_items - 1, epsilon, radius)
+    square = jnp.maximum(jnp.square(norm) - radius**2, 0)
+    return Bound(5.0, 2 * jnp.sqrt(num_items * square / num_users))
+
+
+def pure_lower_bound(
+    num_items: int, epsilon: Any = 1.0, *, additive: float = 0.01, packing: str = "rankings"
+) -> float:
+    """Theorem 13 with a constant: fewer users than this, and no ε-DP algorithm is an (α, additive·m²)-approximation.
+
+    The proof packs T rankings so that no ranking is within 2·additive·m² of two of them; n users who all hold one of
+    them have OPT = 0, so by Markov's inequality the algorithm comes that close with probability 1/2; and from one such
+    data set to another are n replacements. Hence 1 ≥ 1/2 + (T - 1)e^{-nε}/2, n ≥ log(T - 1)/ε, for every α.
+    (The paper starts from a data set outside the packing and has log(T/2)/ε.)
+
+    Args:
+        num_items: m >= 3.
+        epsilon: ε > 0.
+        additive: β/m².
+        packing: ``"codes"``: the paper's, π^x_{d,t} over a binary code of distance D with (t + 1)D > 4·additive·m²,
+            2d + t = m, d at its best, T by Gilbert and Varshamov: at 0.01, about 0.03m/ε. ``"rankings"`` (ours):
+            straight in Kendall's metric, T ≥ m!/#{rankings with at most 4·additive·m² inversions}, again by
+            Gilbert and Varshamov, from the exact numbers of inversions: several times more.
+
+    Returns:
+        The bound, at least 0, not rounded.
+    """
+    check_choice("packing", packing, ("codes", "rankings"))
+    check_epsilon(epsilon)
+    if not additive > 0:
+        raise ValueError(f"additive must be positive, got {additive!r}.")
+    radius = 4 * additive * num_items**2  # two packed rankings must be further apart than this
+    if packing == "rankings":
+        log_size = -_log_small_inversions(num_items, math.floor(radius))
+    else:
+        log_size = max(
+            (_log_code_size(d, math.floor(radius / (num_items - 2 * d + 1)) + 1)
+             for d in range(1, (num_items - 1) // 2 + 1)),
+            default=0.0,
+        )  # fmt: skip
+    return max(_log_less_one(log_size), 0.0) / epsilon
+
+
+class ApproximateLowerBound(NamedTuple):
+    """No (1, delta_factor/n)-DP algorithm with 25 <= n < users is a (ratio, additive·m²)-approximation."""
+
+    users: float
+    additive: float
+    delta_factor: float
+
+
+def approximate_lower_bound(
+    num_items: int, ratio: float = 5.0, epsilon: float = 1.0
+) -> ApproximateLowerBound:
+    """Theorem 14 with its constants, for approximate DP.
+
+    Lemma 19 of the paper, ε = 1: with d = m/(40α + 2), t = 40αd, γ = 0.05 and β such that 1-way marginals of
+    Beta(β, β) are extreme enough, n ≥ γβ√d. Amended, as the printed proof rests on Observation 16, whose t should
+    be 2t (:mod:`privrank_jax.aggregation.hard_instances`): so α|2q - 1| enters twice, and β has to satisfy
+    E|2q - 1| = 2·4^{-β}/(β·Beta(β, β)) ≥ 1 - 0.25/α instead of 1 - 0.5/α. The additive constant c must satisfy
+    2cm²/t ≤ 0.1d, that is c ≤ 2α/(40α + 2)²; the paper's 0.00001α does for α ≤ 11 only. We take the largest.
+
+    For ε < 1, by group privacy, users/ε and an accordingly smaller δ, as in the paper.
+
+    Args:
+        num_items: m; divided as if 40α + 2 divided it.
+        ratio: α >= 1.
+        epsilon: ε in (0, 1].
+
+    >>> bound = approximate_lower_bound(10**9, ratio=1.0)
+    >>> bound.users > 25
+    True
+    """
+    check_epsilon(epsilon)
+    if not epsilon <= 1:
+        raise ValueError(f"epsilon must be at most 1, got {epsilon!r}: the theorem holds up to 1.")
+    if not ratio >= 1:
+        raise ValueError(f"ratio must be at least 1, got {ratio!r}.")
+
+    low, high = -30.0, 30.0  # of log β; the mean falls from 1 to 0 as β grows
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        shape = math.exp(middle)
+        log_mean = (1 - 2 * shape) * math.log(2) - middle - special.betaln(shape, shape)
+        if math.exp(log_mean) >= 1 - 0.25 / ratio:
+            low = middle
+        else:
+            high = middle
+    shape = math.exp(low)
+    users = 0.05 * shape * math.sqrt(num_items / (40 * ratio + 2))
+    return ApproximateLowerBound(users / epsilon, 2 * ratio / (40 * ratio + 2) ** 2, 0.05)
+
+
+def _check(num_items: int, num_users: Any) -> None:
+    check_users(num_users)
+    if num_items < 2:
+        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
+
+
+def _pairs(num_items: int) -> int:
+    return num_items * (num_items - 1) // 2
+
+
+def _mean_error(scale: Any, delta: Any) -> Any:
+    """Mean absolute value of the noise: λ for Laplace, σ√(2/π) for Gaussian."""
+    return scale if is_pure(delta) else scale * math.sqrt(2 / math.pi)
+
+
+def _log_small_inversions(num_items: int, most: int) -> float:
+    """log Pr[a random ranking has at most ``most`` inversions]: sums of uniforms on 0..i-1, i <= m."""
+    law = np.zeros(max(min(most, _pairs(num_items)), 0) + 1)
+    law[0] = 1.0
+    scale = 0.0
+    for choices in range(2, num_items + 1):
+        total = np.cumsum(law)
+        law = (total - np.concatenate([np.zeros(choices), total])[: len(total)]) / choices
+        top = law.sum()
+        law, scale = law / top, scale + math.log(top)
+    return scale
+
+
+def _log_code_size(length: int, distance: int) -> float:
+    """log of Gilbert and Varshamov's 2^d/Σ_{i<D} C(d, i), a size that codes of distance D have at least."""
+    if distance > length:
+        return 0.0
+    i = np.arange(distance)
+    terms = special.gammaln(length + 1) - special.gammaln(i + 1) - special.gammaln(length - i + 1)
+    return length * math.log(2) - float(special.logsumexp(terms))
+
+
+def _log_less_one(log_size: float) -> float:
+    """log(T - 1) for T at least e^log_size, a whole number."""
+    if log_size > 40:
+        return log_size
+    size = math.ceil(math.exp(log_size) - 1e-9)
+    return math.log(size - 1) if size > 1 else -math.inf

@@ -1,0 +1,104 @@
+r"""Rankings that hide a vector of signs: the instances behind the lower bounds (Theorems 13 and 14).
+
+π^x_{d,t} ranks m = 2d + t items: d on the left, t in the middle, d on the right. It starts from the identity and
+exchanges item j with item j + d + t where x_j = +1, so a sign shows in on which side of the middle an item stands. ρ
+reads the signs back from any ranking: ρ_j = -1 where j stands before j + d + t, +1 otherwise; ρ(π^x) = x.
+
+**The sign convention.** The paper's formula exchanges where x_j = -1, its text where x_j = +1, and with its ρ only
+the text has ρ(π^x) = x, which Observation 15 needs. (The formula with -ρ would do too, and the proof of Theorem 14
+indeed switches to w = -ρ(σ), with other signs out of step to match.) We follow the text.
+
+**Observation 15.** K(σ, {π^{x¹}, ..., π^{xⁿ}}) ≥ t(d - ⟨ρ(σ), x̄⟩)/2, x̄ the mean of the xⁱ: a sign that σ has wrong
+costs one inversion with each of the middle items at least, wherever they stand. One more with each other: t + 1 holds.
+
+**Observation 16**, as printed, K(π^y, {π^{xⁱ}}) ≤ t(d - ⟨y, x̄⟩)/2 + 2d², is wrong: j *and* j + d + t both cross the
+middle, so a differing sign costs 2t there. For d = 1, y ≠ x: K = 2t + 1 > t + 2 once t ≥ 2. What holds is
+
+    K(π^y, {π^{xⁱ}}) ≤ t(d - ⟨y, x̄⟩) + d(2d - 1),
+
+the last term the number of pairs of outer items. Theorem 14 survives with α replaced by 2α in the choice of its
+constants, see :func:`privrank_jax.aggregation.approximate_lower_bound`; Theorem 13 uses Observation 15 alone.
+
+Source: Alabi, Ghazi, Kumar and Manurangsi (2022), section 5 and supplement B.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+from privrank_jax._validate import is_traced
+
+
+def hard_ranking(signs: Any, num_middle: int) -> Array:
+    """π^x_{d,t}: ranks of 2d + t items, from d signs.
+
+    Args:
+        signs: x, ``(..., d)``, entries +1 and -1.
+        num_middle: t >= 0, static.
+
+    Returns:
+        ``(..., 2d + t)`` int32, 0 = best.
+
+    Raises:
+        ValueError: entries other than ±1, t < 0.
+
+    >>> hard_ranking([1, -1], 1).tolist()
+    [3, 1, 2, 0, 4]
+    """
+    signs = jnp.asarray(signs)
+    if signs.ndim < 1 or num_middle < 0:
+        raise ValueError(f"signs must have shape (..., d) and t be at least 0, got {signs.shape}.")
+    if not is_traced(signs) and not bool(jnp.all(jnp.abs(signs) == 1)):
+        raise ValueError("signs must be +1 or -1.")
+    half = signs.shape[-1]
+    left = jnp.arange(half, dtype=jnp.int32)
+    middle = jnp.broadcast_to(
+        jnp.arange(half, half + num_middle, dtype=jnp.int32), (*signs.shape[:-1], num_middle)
+    )
+    shift = half + num_middle
+    kept, moved = jnp.where(signs > 0, left + shift, left), jnp.where(signs > 0, left, left + shift)
+    return jnp.concatenate([kept, middle, moved], axis=-1)
+
+
+def hidden_signs(ranks: Any, num_signs: int) -> Array:
+    """ρ_{d,t}: the signs that a ranking of 2d + t items tells, ±1 int32, ``(..., d)``.
+
+    Args:
+        ranks: ``(..., 2d + t)``, 0 = best.
+        num_signs: d, static.
+
+    >>> hidden_signs([3, 1, 2, 0, 4], 2).tolist()
+    [1, -1]
+    """
+    ranks = jnp.asarray(ranks)
+    if not 1 <= 2 * num_signs <= ranks.shape[-1]:
+        raise ValueError(
+            f"{ranks.shape[-1]} items can't hide {num_signs!r} signs: two each needed."
+        )
+    left, right = ranks[..., :num_signs], ranks[..., -num_signs:]
+    return jnp.where(left < right, -1, 1).astype(jnp.int32)
+
+
+def hidden_cost_bounds(
+    signs: Any, mean_signs: Any, num_middle: int, *, published: bool = False
+) -> tuple[Array, Array]:
+    """Least and largest Kemeny score that Observations 15 and 16 allow.
+
+    Args:
+        signs: ρ(σ) for the lower bound, y for the upper one, which is of π^y; ``(..., d)``.
+        mean_signs: x̄, ``(..., d)``.
+        num_middle: t.
+        published: the bounds as printed; the upper one does not hold.
+
+    Returns:
+        t(d - ⟨ρ, x̄⟩)/2 (with t + 1 in place of t unless published), t(d - ⟨y, x̄⟩) + d(2d - 1), each ``(...)``.
+    """
+    signs = jnp.asarray(signs)
+    half = signs.shape[-1]
+    wrong = 0.5 * (half - jnp.sum(signs * jnp.asarray(mean_signs), axis=-1))
+    if published:
+        return num_middle * wrong, num_middle * wrong + 2 * half**2
+    return (num_middle + 1) * wrong, 2 * num_middle * wrong + half * (2 * half - 1)
