@@ -1,9 +1,13 @@
-"""Real comparisons from CSV and Parquet files and named data sets, checked before use."""
+"""Real comparisons and rankings from files and named data sets, checked before use."""
 
 from __future__ import annotations
 
 from privrank_jax.datasets.comparisons_file import read_comparisons
 from privrank_jax.datasets.named import available, cars, cars2, cemspc, immig, load
+from privrank_jax.datasets.named_rankings import available_rankings, load_rankings
+from privrank_jax.datasets.preflib import read_preflib
+from privrank_jax.datasets.ranking_table import RankingTable
+from privrank_jax.datasets.rankings_file import read_rankings
 from privrank_jax.datasets.reports_file import (
     ReportTable,
     is_report_file,
@@ -16,16 +20,21 @@ from privrank_jax.datasets.table import ComparisonTable, DataError
 __all__ = [
     "ComparisonTable",
     "DataError",
+    "RankingTable",
     "ReportTable",
     "available",
+    "available_rankings",
     "cars",
     "cars2",
     "cemspc",
     "immig",
     "is_report_file",
     "load",
+    "load_rankings",
     "read_comparisons",
     "read_epsilon",
+    "read_preflib",
+    "read_rankings",
     "read_reports",
     "write_reports",
 ]

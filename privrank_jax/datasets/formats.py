@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import glob
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,32 +32,50 @@ class Source:
     where: Callable[[], str]  # the row last read, in words
 
 
-def open_source(path: Path, roles: Roles) -> Source:
+def open_source(path: Path, roles: Roles, row: str = "comparison") -> Source:
     """Open a file by its suffix and find its columns.
+
+    Args:
+        path: ends in .csv, .tsv, .parquet or .pq.
+        roles: role to column.
+        row: what a row holds, for messages.
 
     Raises:
         DataError: the file or a column is absent, or the file is none of these formats.
     """
+    suffix = check_file(
+        path,
+        (*DELIMITERS, *PARQUET),
+        f"one file of {row}s",
+        f"a header row and one row per {row}",
+        "give a .csv, .tsv or .parquet file",
+    )
+    if suffix in PARQUET:
+        return _parquet(path, roles)
+    return _csv(path, DELIMITERS[suffix], roles, row)
+
+
+def check_file(path: Path, suffixes: Collection[str], what: str, holds: str, advice: str) -> str:
+    """The suffix, in lower case, of a file with one of ``suffixes`` that exists and isn't empty.
+
+    Raises:
+        DataError: in terms of ``what`` to give, what such a file ``holds``, and ``advice`` on suffixes.
+    """
     if path.is_dir():
-        raise DataError(f"{path} is a folder: give one file of comparisons")
+        raise DataError(f"{path} is a folder: give {what}")
     if not path.exists():
         raise DataError(f"{path}: no such file; check the path")
     suffix = path.suffix.lower()
-    if suffix not in DELIMITERS and suffix not in PARQUET:
-        raise DataError(
-            f"{path.name}: unknown kind of file ({suffix or 'no suffix'}); give a .csv, .tsv or "
-            ".parquet file"
-        )
+    if suffix not in suffixes:
+        raise DataError(f"{path.name}: unknown kind of file ({suffix or 'no suffix'}); {advice}")
     try:
         with path.open("rb") as file:
             empty = not file.read(1)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     if empty:
-        raise DataError(_empty(path))
-    if suffix in PARQUET:
-        return _parquet(path, roles)
-    return _csv(path, DELIMITERS[suffix], roles)
+        raise DataError(f"{path.name} is empty: it needs {holds}")
+    return suffix
 
 
 def read_header(path: Path) -> list[str]:
@@ -65,14 +83,10 @@ def read_header(path: Path) -> list[str]:
     try:
         if path.suffix.lower() in PARQUET:
             return _parquet_schema(path)[0]
-        rows = csv.reader(_lines(path), delimiter=DELIMITERS[path.suffix.lower()], strict=True)
+        rows = csv.reader(read_lines(path), delimiter=DELIMITERS[path.suffix.lower()], strict=True)
         return next((row for row in rows if row), [])
     except (DataError, KeyError, OSError, csv.Error):
         return []
-
-
-def _empty(path: Path) -> str:
-    return f"{path.name} is empty: it needs a header row and one row per comparison"
 
 
 def _columns(name: str, header: Sequence[str], roles: Roles) -> dict[str, int]:
@@ -122,35 +136,40 @@ def _ignored(header: Sequence[str], positions: Mapping[str, int]) -> list[str]:
     return [column for k, column in enumerate(header) if k not in positions.values()]
 
 
-def _csv(path: Path, delimiter: str, roles: Roles) -> Source:
-    reader = csv.reader(_lines(path), delimiter=delimiter, strict=True)
+def _csv(path: Path, delimiter: str, roles: Roles, row: str) -> Source:
+    reader = csv.reader(read_lines(path), delimiter=delimiter, strict=True)
     rows = _csv_rows(path.name, reader)
     header = next(rows, None)
     if header is None:
-        raise DataError(_empty(path))
+        raise DataError(f"{path.name} is empty: it needs a header row and one row per {row}")
     positions = _columns(path.name, header, roles)
     return Source(
         path.name, rows, positions, _ignored(header, positions), lambda: f"line {reader.line_num}"
     )
 
 
-def _lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Iterator[str]:
+    """Lines of a text file, with their ends; :class:`DataError` for what is not UTF-8."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             for line in file:
                 if "\0" in line:
                     raise DataError(
                         f"{path.name}: NUL bytes, so it is no UTF-8 text (UTF-16? a spreadsheet?): "
-                        "save it as CSV in UTF-8"
+                        f"save it as {_kind(path)} in UTF-8"
                     )
                 yield line
     except UnicodeDecodeError as error:
         raise DataError(
             f"{path.name}, line {_undecodable(path)}: bytes that are not UTF-8: save the file as "
-            "CSV in UTF-8"
+            f"{_kind(path)} in UTF-8"
         ) from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _kind(path: Path) -> str:
+    return "CSV" if path.suffix.lower() in DELIMITERS else "text"
 
 
 def _undecodable(path: Path) -> int:

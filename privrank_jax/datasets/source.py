@@ -18,6 +18,10 @@ _CARS = (
     "https://raw.githubusercontent.com/Xokker/ceteris-paribus/"
     "fe8a3d37acc2de1a04682e1eb6960cc780eb5f58/src/main/resources"
 )
+_PREFLIB = (
+    "https://raw.githubusercontent.com/fleverest/PrefLib-Data/"
+    "e70f12c3f1ee0dfa6f7974618522df0aa4ce9d91/datasets"
+)
 
 
 class _File(NamedTuple):
@@ -47,6 +51,89 @@ FILES = {
     ),
     "immig/immig.csv": _File(
         "0ac9c848c237926dd1f50a520f188c1883112013e77fb68ba7d0880089028e42", None
+    ),
+    "apa/d_apa_1980.csv": _File(
+        "2732dc402fcf7b02bdcf9ffa20da6a5e372f7703f8d61e335d5f7ac887415dc3", None
+    ),
+    "apa/preflib/00028-00000001.soi": _File(
+        "968a8d934b90480b565b79a7f2533f449f04eff0d6b999108b7b68bcec75a3e7",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000001.soi",
+    ),
+    "apa/preflib/00028-00000002.soi": _File(
+        "6df10534c5432a9050101b18e6b6fe64e53d697bca033d34f1de018fa009b69c",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000002.soi",
+    ),
+    "apa/preflib/00028-00000003.soi": _File(
+        "85d7ddc613326e4fc82e32c25c1f0aaf06ccfb4f9e5d0a10b5ae9879e2cb2f3d",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000003.soi",
+    ),
+    "apa/preflib/00028-00000004.soi": _File(
+        "feefe893ed0e21421fccc4505899fa0da57a2458cc1875d206ba4845263357d9",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000004.soi",
+    ),
+    "apa/preflib/00028-00000005.soi": _File(
+        "180540578b1a655f9b8314a78027fec91d5547d41c295bad319d41f96f7d798d",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000005.soi",
+    ),
+    "apa/preflib/00028-00000006.soi": _File(
+        "9111ae296ed1ba7a6ce9dcf5e00082e071cc4ef966db638edef0c5d070d75344",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000006.soi",
+    ),
+    "apa/preflib/00028-00000007.soi": _File(
+        "daf4e4a74d03785aee4a95bdb4fa74a3d9de907a94e453857e335544028bf8a8",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000007.soi",
+    ),
+    "apa/preflib/00028-00000008.soi": _File(
+        "711d5d8601a54d32dfe2a8c5f5893afc67e543c679ca158978866789f559f3de",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000008.soi",
+    ),
+    "apa/preflib/00028-00000009.soi": _File(
+        "0ec5cf0bcc4ee53637c48e87d169bca675850ec1dad27481bcd28ade4ecec1f6",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000009.soi",
+    ),
+    "apa/preflib/00028-00000010.soi": _File(
+        "135824f877d7475684b141f290c1fcaf5b2129b4731d3645cdc7bb719a533d5d",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000010.soi",
+    ),
+    "apa/preflib/00028-00000011.soi": _File(
+        "abc2b728395d7ac2e3fcd9d9775b1b28e4ddc35b70df6b9e871afb64dd3e5c13",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000011.soi",
+    ),
+    "apa/preflib/00028-00000012.soi": _File(
+        "891bfa7ce7dd8ffb0a36f9755f63b90eb71319c0545c6e92283e9b9f8ff84457",
+        f"{_PREFLIB}/00028%20-%20apa/00028-00000012.soi",
+    ),
+    "aspen/00016-00000001.toi": _File(
+        "1cc59f19adf5b9a456bfd277eb5ce29e4a23a5f50df1a15e41ca5a93fa81faf6",
+        f"{_PREFLIB}/00016%20-%20aspen/00016-00000001.toi",
+    ),
+    "aspen/00016-00000002.toi": _File(
+        "99c259e173fd21be0b6e9ef92503e8a28b5825eee62a02183370890be97c82cd",
+        f"{_PREFLIB}/00016%20-%20aspen/00016-00000002.toi",
+    ),
+    "german/d_german.csv": _File(
+        "a89214f087df272581da512d994dbccfad9205fa28f73a04154f9d27d7f35ada", None
+    ),
+    "nascar/drivers.csv": _File(
+        "bb768a289b1aa622444edbf8eb534aca69d7a60f75e782e85588332289a2d637", None
+    ),
+    "nascar/nascar.csv": _File(
+        "4b783a893ac5716f54c8fda08dbdd3a1340e85b365535d7302e4209ff48f92a4", None
+    ),
+    "potato/potato_true_ranking.csv": _File(
+        "9af9361975b129a7ccc8aed46b6b10e6b0154458c95728390f5efb607a42f9f0", None
+    ),
+    "potato/potato_visual.csv": _File(
+        "f5945ca58a13858eb8ab49c05c25a1f5fbf8de9dba7c45e0ee12238569c3738b", None
+    ),
+    "potato/potato_weighing.csv": _File(
+        "d9b298e6c85bb22de1db30246a8041badd171a33863b5cbb656714a4dc49a732", None
+    ),
+    "salad/salad.csv": _File(
+        "3b0bcb2c0adb4043660d0d76d48eb13c34a858655f35195670d84d2cb44787f4", None
+    ),
+    "sushi/sushi_rankings.csv": _File(
+        "fe1bd84f22480c409779b1c5d95986ccdf57b8a923bc1518e91d1ea6490f6d69", None
     ),
 }
 

@@ -1,0 +1,134 @@
+"""A table of rankings on the host: what a loader of rankings returns, before anything is counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privrank_jax.datasets.table import DataError
+
+MOST_CELLS = 2**28  # users times items: a GiB of ranks
+
+
+@dataclass(frozen=True, eq=False)
+class RankingTable:
+    """The rankings of m named items by n users, one row each, as NumPy arrays that nothing writes to.
+
+    The list of items is public: it appears in the output of every release.
+
+    Attributes:
+        ranks: (n, m) int32: how many items the user ranked strictly before item i, so 0 = best; equal ranks
+            are ties; -1: not ranked. Any whole numbers in this order may be given: they are renumbered.
+        item_names: the m names, in the order of a public list, else sorted.
+        user_names: the n original user ids, or () when the data name no users; each row is one user anyway.
+        name: name of the data set or file.
+        missing: how these data mean an item that was not ranked: ``"last"`` (behind all that were) or
+            ``"unknown"`` (nothing is known of it), as in :func:`~privrank_jax.aggregation.pairwise_weights`.
+        notes: what the loader did, one sentence each.
+
+    Raises:
+        DataError: no users, fewer than two items, an item named twice, or arrays that don't fit together.
+
+    >>> table = RankingTable([[1, 5, 2], [3, 3, -1]], item_names=("a", "b", "c"))
+    >>> table.ranks.tolist(), table.num_users, table.complete, table.tied
+    ([[0, 2, 1], [0, 0, -1]], 2, False, True)
+    """
+
+    ranks: np.ndarray
+    item_names: tuple[str, ...]
+    user_names: tuple[str, ...] = ()
+    name: str = ""
+    missing: str = "last"
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        ranks = np.array(self.ranks)
+        if ranks.ndim != 2 or not ranks.size or not np.issubdtype(ranks.dtype, np.integer):
+            raise DataError(
+                f"ranks must be whole numbers of shape (users, items), got {ranks.dtype} {ranks.shape}"
+            )
+        for field in ("item_names", "user_names", "notes"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
+        if ranks.shape[1] != len(self.item_names):
+            raise DataError(f"{ranks.shape[1]} columns of ranks, {len(self.item_names)} item names")
+        if len(self.item_names) < 2:
+            raise DataError(f"a ranking needs at least two items, got {list(self.item_names)}")
+        if len(set(self.item_names)) != len(self.item_names):
+            raise DataError("an item is named twice in item_names: give each item its own name")
+        if self.user_names and len(self.user_names) != len(ranks):
+            raise DataError(f"{len(ranks)} rows of ranks, {len(self.user_names)} user names")
+        if self.missing not in ("last", "unknown"):
+            raise DataError(f"missing must be 'last' or 'unknown', got {self.missing!r}")
+        ranks = items_before(ranks)
+        ranks.setflags(write=False)
+        object.__setattr__(self, "ranks", ranks)
+
+    @property
+    def num_items(self) -> int:
+        """Number m of items, ranked or not."""
+        return len(self.item_names)
+
+    @property
+    def num_users(self) -> int:
+        """Number n of users, those who ranked nothing included."""
+        return len(self.ranks)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every user ranked every item."""
+        return bool(np.all(self.ranks >= 0))
+
+    @property
+    def tied(self) -> bool:
+        """Whether some user gave two items the same rank."""
+        ordered = np.sort(self.ranks, axis=1)
+        return bool(np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)))
+
+
+def items_before(ranks: np.ndarray) -> np.ndarray:
+    """How many items of its row are ranked strictly before each item, int32; negative ranks to -1.
+
+    >>> items_before(np.array([[30, 10, 10, -5]])).tolist()
+    [[2, 0, 0, -1]]
+    """
+    known = ranks >= 0
+    keys = np.where(known, ranks, np.iinfo(ranks.dtype).max)
+    order = np.argsort(keys, axis=1, kind="stable")
+    ordered = np.take_along_axis(keys, order, axis=1)
+    place = np.broadcast_to(np.arange(ranks.shape[1], dtype=np.int32), ranks.shape)
+    fresh = np.ones(ranks.shape, bool)
+    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.maximum.accumulate(np.where(fresh, place, 0), axis=1)
+    before = np.empty(ranks.shape, np.int32)
+    np.put_along_axis(before, order, first, axis=1)
+    return np.where(known, before, np.int32(-1))
+
+
+def ranks_from_orders(orders: np.ndarray, num_items: int) -> np.ndarray:
+    """Order lists, item codes best first, into ranks; negative codes are places that were not filled.
+
+    Args:
+        orders: (n, k) int.
+        num_items: m.
+
+    Raises:
+        DataError: an item in two places of one row, or a code out of range; says in which row.
+
+    >>> ranks_from_orders(np.array([[2, 0, -1]]), 3).tolist()
+    [[1, -1, 0]]
+    """
+    orders = np.asarray(orders)
+    ranks = np.full((len(orders), num_items + 1), -1, np.int32)
+    if orders.size and orders.max() >= num_items:
+        row = int(np.argmax(orders.max(axis=1) >= num_items))
+        raise DataError(
+            f"row {row + 1} of the orders names an item beyond the {num_items} there are"
+        )
+    places = np.broadcast_to(np.arange(orders.shape[1], dtype=np.int32), orders.shape)
+    np.put_along_axis(ranks, np.where(orders < 0, num_items, orders), places, axis=1)
+    ranks = ranks[:, :num_items]
+    twice = np.sum(ranks >= 0, axis=1) != np.sum(orders >= 0, axis=1)
+    if np.any(twice):
+        raise DataError(f"row {int(np.argmax(twice)) + 1} of the orders names an item twice")
+    return ranks

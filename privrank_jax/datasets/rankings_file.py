@@ -1,0 +1,248 @@
+"""A file of rankings into a table: used whole or refused.
+
+Three shapes are read. *Wide*: one row per user, one column per item, cells are ranks, 1 = best, blank = not ranked.
+*Long*: columns ``user``, ``item`` and ``rank``, one row per user and item. *PrefLib*: see
+:mod:`privrank_jax.datasets.preflib`. Equal ranks of one user are ties.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from array import array
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
+from privrank_jax.datasets.formats import DELIMITERS, PARQUET, Source, open_source, read_header
+from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
+from privrank_jax.datasets.kamishima import read_kamishima
+from privrank_jax.datasets.names import MISSING, did_you_mean
+from privrank_jax.datasets.preflib import SUFFIXES, read_preflib
+from privrank_jax.datasets.ranking_table import MOST_CELLS, RankingTable
+from privrank_jax.datasets.table import DataError
+
+_PLACE = re.compile(r"(rank|position|pos|place|choice|preference|pref|top)[ _.\-]*(\d+)", re.I)
+_PUBLIC = "the list of items was taken from the file and is treated as public"
+
+
+def read_rankings(
+    path: str | os.PathLike[str],
+    *,
+    user: str | None = "user",
+    item: str | None = None,
+    rank: str | None = None,
+    items: Iterable[str] | None = None,
+    missing: str | None = None,
+) -> RankingTable:
+    """Read rankings from CSV, TSV (UTF-8, with a header row), Parquet, PrefLib's files or Kamishima's.
+
+    Args:
+        path: ends in .csv, .tsv, .parquet, .pq (Parquet needs the extra ``tables``), .soc, .soi, .toc, .toi (PrefLib),
+            or .order (:func:`~privrank_jax.datasets.kamishima.read_kamishima`).
+        user: column of the user's id. In a wide file the default is used where the file has it, and None, like
+            its absence, means one user per row; a long file needs it.
+        item: column of items of a long file; default ``item``.
+        rank: column of ranks of a long file; default ``rank``. A file is long where ``item`` or ``rank`` is
+            given, or it has columns of both default names.
+        items: the public list of items, in the order to use. In a wide file those columns are read, and the others
+            are not used; default: all columns but the user's. In a long file the default are the items seen, sorted.
+            None of the three may be given for other files, which list their items.
+        missing: what a blank or absent rank means, recorded in the table: ``"last"`` or ``"unknown"``; default
+            ``"last"``, for incomplete .order files ``"unknown"``.
+
+    Raises:
+        DataError: what is wrong, where (file, line, column), and how to mend it: a rank that is no whole number
+            from 1, a user with two rows (wide) or two ranks for one item (long), an item named twice, columns that
+            hold places ("Rank_1", ...) instead of items, and all that
+            :func:`~privrank_jax.datasets.read_comparisons` refuses in a file.
+    """
+    path = Path(path)
+    if path.suffix.lower() in (*SUFFIXES, KAMISHIMA):
+        if items is not None or item is not None or rank is not None:
+            raise DataError(f"{path.name} lists its items itself: leave out items, item and rank")
+        table = (read_kamishima if path.suffix.lower() == KAMISHIMA else read_preflib)(path)
+        return dataclasses.replace(table, missing=missing or table.missing)
+    if path.suffix.lower() not in (*DELIMITERS, *PARQUET) and path.is_file():
+        raise DataError(
+            f"{path.name}: unknown kind of file ({path.suffix or 'no suffix'}); give a .csv, .tsv or .parquet "
+            "file, or one of PrefLib (.soc, .soi, .toc, .toi)"
+        )
+    public, missing = None if items is None else public_items(items), missing or "last"
+    header = read_header(path)
+    if {"winner", "loser"} <= set(header):
+        raise DataError(
+            f"{path.name} holds comparisons (columns winner and loser), no rankings: `privrank rank` and "
+            "datasets.read_comparisons take it"
+        )
+    if item is not None or rank is not None or {"item", "rank"} <= set(header):
+        return _long(path, user, item or "item", rank or "rank", public, missing)
+    return _wide(path, header, user, public, missing)
+
+
+class _Ranks(dict[Any, int]):
+    """Cells to ranks from 0, or -1 where there is none."""
+
+    def __missing__(self, cell: str | None) -> int:
+        text = (cell or "").strip()
+        rank = -1
+        if text and text.casefold() not in MISSING:
+            try:
+                value = float(text) if len(text) <= 18 else 0.0
+            except ValueError:
+                value = 0.0
+            if not (value >= 1 and value.is_integer() and value < 2**31):
+                raise BadCell(
+                    f"{cell!r} is no rank: write a whole number, 1 = best, the same for ties, or nothing where "
+                    "the item was not ranked"
+                )
+            rank = int(value) - 1
+        self[cell] = rank
+        return rank
+
+
+def _wide(
+    path: Path,
+    header: Sequence[str],
+    user: str | None,
+    public: tuple[str, ...] | None,
+    missing: str,
+) -> RankingTable:
+    if user == "user" and "user" not in header:
+        user = None
+    columns = _item_columns(path.name, header, user, public) if header else ()
+    roles = {"user": user, **{f"item {k}": column for k, column in enumerate(columns)}}
+    source = open_source(path, roles, "ranking")
+    at = [source.positions[f"item {k}"] for k in range(len(columns))]
+    at_user = source.positions.get("user")
+    people, cells, ranks, column = NameCodes("user", False), _Ranks(), array("i"), user
+    try:
+        for row in source.rows:
+            if at_user is not None:
+                column = user
+                known = len(people)
+                if people[row[at_user]] < known:
+                    raise BadCell(f"user {row[at_user]!r} has two rows: keep one ranking per user")
+            for k, column in zip(at, columns):  # noqa: B007  the column is named in errors
+                ranks.append(cells[row[k]])
+    except BadCell as error:
+        hint = "" if column == user or public else ". If this column is no item, name the `items`"
+        raise DataError(_at(source, column, f"{error}{hint}")) from None
+    found = np.frombuffer(ranks, np.int32).reshape(-1, max(len(columns), 1))
+    _check_size(source, *found.shape)
+    return RankingTable(
+        found,
+        item_names=tuple(columns),
+        user_names=tuple(people),
+        name=source.name,
+        missing=missing,
+        notes=_notes(source, public is None),
+    )
+
+
+def _item_columns(
+    name: str, header: Sequence[str], user: str | None, public: tuple[str, ...] | None
+) -> tuple[str, ...]:
+    if public is not None:
+        for column in public:
+            if column not in header:
+                raise DataError(
+                    f"{name}: no column for the item {column!r}{did_you_mean(column, header)}; the columns are "
+                    f"{', '.join(map(repr, header))}"
+                )
+        return public
+    columns = tuple(column for column in header if column != user)
+    if len(columns) > 1 and all(_PLACE.fullmatch(column.strip()) for column in columns):
+        raise DataError(
+            f"{name}: its columns {', '.join(map(repr, columns[:3]))}, ... are places, so its cells are items, "
+            "best first; this reader wants one column per item with ranks in it, or rows of user, item, rank"
+        )
+    if not all(column.strip() for column in columns):
+        raise DataError(
+            f"{name}: a column has no name (row numbers that a program wrote?): name or remove it, or list the "
+            "`items`"
+        )
+    if len(columns) < 2:
+        raise DataError(
+            f"{name}: the columns are {', '.join(map(repr, header))}; a file of rankings has one column per item "
+            "with ranks in it, or columns user, item and rank. Separate a .csv by commas, a .tsv by tabs"
+        )
+    try:
+        return public_items(columns)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+
+
+def _long(
+    path: Path,
+    user: str | None,
+    item: str,
+    rank: str,
+    public: tuple[str, ...] | None,
+    missing: str,
+) -> RankingTable:
+    if user is None:
+        raise DataError(
+            f"{path.name}: rows of one item each need a column of users, or nobody knows which belong together"
+        )
+    roles = {"user": user, "item": item, "rank": rank}
+    source = open_source(path, roles, "rank")
+    at = source.positions
+    people, names, cells = NameCodes("user", False), NameCodes("item", True, public), _Ranks()
+    users, codes, ranks, seen, role = array("i"), array("i"), array("i"), set(), "user"
+    try:
+        for row in source.rows:
+            role = "user"
+            users.append(people[row[at["user"]]])
+            role = "item"
+            codes.append(names[row[at["item"]]])
+            if (users[-1], codes[-1]) in seen:
+                raise BadCell(
+                    f"user {row[at['user']]!r} ranks {row[at['item']]!r} twice: keep one row"
+                )
+            seen.add((users[-1], codes[-1]))
+            role = "rank"
+            ranks.append(cells[row[at["rank"]]])
+    except BadCell as error:
+        raise DataError(_at(source, roles[role], str(error))) from None
+    _check_size(source, len(people), len(names))
+    order = tuple(names) if public is not None else tuple(sorted(names))
+    place = {name: k for k, name in enumerate(order)}
+    column = np.array([place[name] for name in names])
+    table = np.full((len(people), len(order)), -1, np.int32)
+    table[np.frombuffer(users, np.int32), column[np.frombuffer(codes, np.int32)]] = ranks
+    return RankingTable(
+        table,
+        item_names=order,
+        user_names=tuple(people),
+        name=source.name,
+        missing=missing,
+        notes=_notes(source, public is None),
+    )
+
+
+def _at(source: Source, column: str | None, message: str) -> str:
+    return f"{source.name}, {source.where()}, column {column!r}: {message}"
+
+
+def _check_size(source: Source, users: int, items: int) -> None:
+    if not users:
+        raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")
+    if users * items > MOST_CELLS:
+        raise DataError(
+            f"{source.name}: {users:,} users times {items:,} items is more than this reader takes "
+            f"({MOST_CELLS:,})"
+        )
+    if items < 2:
+        raise DataError(f"{source.name}: a ranking needs at least two items, found {items}")
+
+
+def _notes(source: Source, seen_items: bool) -> tuple[str, ...]:
+    notes = [_PUBLIC] if seen_items else []
+    if source.ignored:
+        notes.append("columns not used: " + ", ".join(source.ignored))
+    return tuple(notes)

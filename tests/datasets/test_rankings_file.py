@@ -1,0 +1,269 @@
+"""Files of rankings: wide, long, PrefLib's and Kamishima's, and what each refusal says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from privrank_jax.datasets import DataError, RankingTable, read_rankings
+from privrank_jax.datasets.ranking_table import items_before, ranks_from_orders
+
+WIDE = "user,Oslo,Paris,Rome\nann,1,2,3\nbob,2,2,1\ncy,,1,\n"
+LONG = "user,item,rank\nann,Paris,2\nann,Oslo,1\nann,Rome,3\nbob,Rome,1\nbob,Oslo,2\nbob,Paris,2\ncy,Paris,1\n"
+RANKS = [[0, 1, 2], [1, 1, 0], [-1, 0, -1]]
+
+
+def written(tmp_path: Path, content: str | bytes, name: str = "votes.csv") -> Path:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def assert_expected(table):
+    assert table.ranks.tolist() == RANKS
+    assert table.item_names == ("Oslo", "Paris", "Rome")
+    assert table.user_names == ("ann", "bob", "cy")
+    assert table.missing == "last"
+    assert any("public" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("text", [WIDE, LONG])
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda text: text, "votes.csv"),
+        (lambda text: "\ufeff" + text.replace("\n", "\r\n"), "windows.csv"),
+        (lambda text: text.replace(",", "\t"), "tabs.tsv"),
+        (lambda text: text.replace("\n", "\n\n"), "empty_lines.csv"),
+        (lambda text: text.replace(",2", ",2.0").replace(",1,", ", 1 ,"), "decimals.csv"),
+    ],
+)
+def test_reads_wide_and_long(tmp_path, text, change, name):
+    assert_expected(read_rankings(written(tmp_path, change(text), name)))
+
+
+@pytest.mark.parametrize("text", [WIDE, LONG])
+def test_parquet_reads_like_csv(tmp_path, text):
+    path = tmp_path / "votes.parquet"
+    source = written(tmp_path, text)
+    duckdb.connect().execute(f"COPY (SELECT * FROM '{source}') TO '{path}' (FORMAT parquet)")
+    assert_expected(read_rankings(path))
+
+
+@pytest.mark.parametrize("cell", ["", " ", "NA", "nan", "NULL", "n/a"])
+def test_blank_cells_are_not_ranked(tmp_path, cell):
+    text = f"a,b,c\n1,{cell},2\n"
+    assert read_rankings(written(tmp_path, text)).ranks.tolist() == [[0, -1, 1]]
+
+
+def test_wide_without_users(tmp_path):
+    table = read_rankings(written(tmp_path, "a,b\n2,1\n2,1\n"))
+    assert (table.ranks.tolist(), table.user_names, table.num_users) == ([[1, 0], [1, 0]], (), 2)
+
+
+def test_items_choose_and_order_the_columns(tmp_path):
+    text = "user,age,Oslo,Paris,Rome\nann,31,1,2,3\nbob,?,2,2,1\n"
+    table = read_rankings(written(tmp_path, text), items=["Rome", "Oslo"])
+    assert table.item_names == ("Rome", "Oslo")
+    assert table.ranks.tolist() == [[1, 0], [0, 1]]
+    assert table.notes == ("columns not used: age, Paris",)
+
+
+def test_long_with_a_public_list_keeps_unseen_items(tmp_path):
+    table = read_rankings(written(tmp_path, LONG), items=["Rome", "Bern", "Paris", "Oslo"])
+    assert table.ranks.tolist() == [[2, -1, 1, 0], [0, -1, 1, 1], [-1, -1, 0, -1]]
+    assert table.notes == ()
+
+
+def test_columns_by_other_names(tmp_path):
+    text = LONG.replace("user,item,rank", "who,city,place")
+    table = read_rankings(written(tmp_path, text), user="who", item="city", rank="place")
+    assert_expected(table)
+    wide = WIDE.replace("user", "who")
+    assert_expected(read_rankings(written(tmp_path, wide), user="who"))
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (WIDE.replace("2,2,1", "2,2,x"), {}, "line 3, column 'Rome': 'x' is no rank.*name the `items`"),
+        (WIDE.replace("2,2,1", "2,2,0"), {}, "'0' is no rank: write a whole number, 1 = best"),
+        (WIDE.replace("2,2,1", "2,2,-1"), {}, "'-1' is no rank"),
+        (WIDE.replace("2,2,1", "2.5,2.5,1"), {}, "column 'Oslo': '2.5' is no rank"),
+        (WIDE.replace("2,2,1", "2,2,1e400"), {}, "is no rank"),
+        (WIDE.replace("2,2,1", "2,2,inf"), {}, "is no rank"),
+        (WIDE.replace("2,2,1", "2,2,99999999999"), {}, "is no rank"),
+        (WIDE.replace("bob", "ann"), {}, "line 3, column 'user': user 'ann' has two rows"),
+        (WIDE.replace("bob", " ann"), {}, "user named twice"),
+        (WIDE.replace("bob", ""), {}, "line 3, column 'user': the user is missing"),
+        (WIDE.replace("Rome", "Paris"), {}, "2 columns are named 'Paris'|item named twice"),
+        (WIDE.replace("Rome", " paris"), {}, "votes.csv: .*item named twice, 'Paris' and ' paris'"),
+        (WIDE.replace("Rome", ""), {}, "a column has no name"),
+        (WIDE.replace("2,2,1", "2,2"), {}, "line 3: 3 fields where the header has 4"),
+        ("user,a,b\n", {}, "no rows below its header"),
+        ("user,a,b", {}, "no rows below its header"),
+        ("", {}, "is empty: it needs a header row and one row per ranking"),
+        ("\n\n", {}, "is empty"),
+        ("user,a\nann,1\n", {}, "one column per item"),
+        ("user;a;b\nann;1;2\n", {}, "one column per item.*commas"),
+        ("Rank_1,Rank_2,Rank_3\n1,2,3\n", {}, "'Rank_1', 'Rank_2', 'Rank_3', ... are places"),
+        ("user,choice 1,choice 2\nann,a,b\n", {}, "are places"),
+        ("user,winner,loser\nann,a,b\n", {}, "holds comparisons .*`privrank rank`"),
+        (WIDE, {"items": ["Oslo", "Pariss"]}, r"no column for the item 'Pariss' \(did you mean 'Paris'"),
+        (WIDE, {"items": ["Oslo"]}, "at least two items"),
+        (WIDE, {"user": "who"}, "no column 'who'"),
+        (WIDE, {"rank": "place"}, "no column 'item'"),
+        (WIDE, {"items": ["Oslo", "Paris"], "user": "Oslo"}, "has two roles"),
+        (LONG + "ann,Oslo,2\n", {}, "line 9, column 'item': user 'ann' ranks 'Oslo' twice"),
+        (LONG + "dee,oslo,2\n", {}, "item named twice: 'Oslo' and 'oslo'"),
+        (LONG + "dee,Oslo,first\n", {}, "line 9, column 'rank': 'first' is no rank"),
+        (LONG + "dee,,1\n", {}, "the item is missing"),
+        (LONG, {"items": ["Oslo", "Paris"]}, "'Rome' is not in the list of items"),
+        (LONG, {"user": None}, "need a column of users"),
+        (LONG.replace("user", "who"), {}, "no column 'user'"),
+        ("user,item,rank\nann,a,1\nbob,a,1\n", {}, "at least two items, found 1"),
+        (b"a,b\n\xff,1\n", {}, "line 2: bytes that are not UTF-8"),
+    ],
+)  # fmt: skip
+def test_refusals(tmp_path, text, options, message):
+    with pytest.raises(DataError, match=message) as error:
+        read_rankings(written(tmp_path, text), **options)
+    assert "votes.csv" in str(error.value) or "items" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("votes.xlsx", "one of PrefLib"), ("none.csv", "no such file"), ("none.soc", "no such file")],
+)
+def test_other_files(tmp_path, name, message):
+    if name.startswith("votes"):
+        written(tmp_path, "x", name)
+    with pytest.raises(DataError, match=message):
+        read_rankings(tmp_path / name)
+
+
+def test_preflib_by_its_suffix(tmp_path):
+    text = "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n2: 2\n"
+    path = written(tmp_path, text, "votes.soi")
+    assert read_rankings(path).ranks.tolist() == [[-1, 0]] * 2
+    assert read_rankings(path, missing="unknown").missing == "unknown"
+    with pytest.raises(DataError, match="lists its items itself"):
+        read_rankings(path, items=["a", "b"])
+
+
+def test_the_order_files_of_sushi(tmp_path):
+    text = "10 1\n0 10 5 0 3 4 6 9 8 1 7 2\n0 10 0 9 6 3 7 2 8 1 5 4\n"
+    table = read_rankings(written(tmp_path, text, "sushi3a.order"))
+    # Ids of set A: 5 is salmon roe, 6 egg; the first row begins with salmon roe and shrimp.
+    assert table.item_names[5:7] == ("salmon roe", "egg")
+    assert table.ranks[0].tolist() == [1, 7, 9, 2, 3, 0, 4, 8, 6, 5]
+    assert (table.missing, table.complete) == ("last", True)
+
+
+def test_set_b_takes_its_names_from_the_file_beside(tmp_path):
+    path = written(tmp_path, "12 1\n0 2 11 3\n0 2 0 1\n", "sushi3b.order")
+    table = read_rankings(path)
+    assert table.item_names[11] == "item 11"
+    assert (table.missing, table.ranks[0, 11], table.ranks[0, 3]) == ("unknown", 0, 1)
+    rows = [f"{k}\tfish {k}\t1" for k in range(12)]
+    written(tmp_path, "\n".join(["id\tname\tstyle", *rows]), "sushi3.idata")
+    assert read_rankings(path).item_names[11] == "fish 11"
+    written(tmp_path, "\n".join(rows[:-1]), "sushi3.idata")
+    with pytest.raises(DataError, match="does not name the items 0 to 11"):
+        read_rankings(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("10 1\n0 10 0 1 2 3 4 5 6 7 8 8\n", "line 2: item ids must be distinct"),
+        ("10 1\n0 10 0 1 2 3 4 5 6 7 8 10\n", "from 0 to 9"),
+        ("10 1\n0 9 0 1 2 3 4 5 6 7 8 9\n", "line 2: 12 numbers"),
+        ("10 1\n0 2 0 1\n0 3 0 1 2\n", "line 3: 5 numbers"),
+        ("0 10 0 1 2\n", "the first line must hold the number of items"),
+        ("10 1\n", "no orders"),
+        ("10 1\nshrimp first\n", "line 2: whole numbers"),
+        ("\n", "the first line"),
+    ],
+)
+def test_order_file_refusals(tmp_path, text, message):
+    with pytest.raises(DataError, match=message):
+        read_rankings(written(tmp_path, text, "sushi3a.order"))
+
+
+def test_the_table_renumbers_and_cannot_be_written_to():
+    table = RankingTable([[7, 7, 3, -2]], item_names="abcd")
+    assert table.ranks.tolist() == [[1, 1, 0, -1]]
+    assert table.tied
+    with pytest.raises(ValueError, match="read-only"):
+        table.ranks[0, 0] = 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ranks": [[0.0, 1.0]]}, "whole numbers of shape"),
+        ({"ranks": [0, 1]}, "whole numbers of shape"),
+        ({"ranks": np.zeros((0, 2), int)}, "whole numbers of shape"),
+        ({"item_names": ("a", "b", "c")}, "2 columns of ranks, 3 item names"),
+        ({"item_names": ("a", "a")}, "named twice"),
+        ({"user_names": ("u", "v")}, "1 rows of ranks, 2 user names"),
+        ({"missing": "first"}, "missing must be"),
+        ({"ranks": [[0]], "item_names": ("a",)}, "at least two items"),
+    ],
+)
+def test_table_refusals(change, message):
+    with pytest.raises(DataError, match=message):
+        RankingTable(**{"ranks": [[0, 1]], "item_names": ("a", "b"), **change})
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.lists(st.integers(-1, 5), min_size=4, max_size=4), min_size=1, max_size=4))
+def test_items_before_counts(rows):
+    expected = [
+        [sum(0 <= other < rank for other in row) if rank >= 0 else -1 for rank in row]
+        for row in rows
+    ]
+    assert items_before(np.array(rows)).tolist() == expected
+
+
+def test_orders_with_an_item_twice_or_beyond():
+    with pytest.raises(DataError, match="row 2 of the orders names an item twice"):
+        ranks_from_orders(np.array([[0, 1], [1, 1]]), 3)
+    with pytest.raises(DataError, match="row 1 of the orders names an item beyond the 3"):
+        ranks_from_orders(np.array([[0, 3], [1, 2]]), 3)
+
+
+CELLS = st.sampled_from(
+    ["a", "b", "", "NA", "1", "2", "0", "1.5", "user", "item", "rank", '"', "é", "\0", "\n"]
+)
+ROWS = st.lists(st.lists(CELLS, min_size=1, max_size=4).map(",".join), max_size=4)
+FILES = st.one_of(
+    st.binary(max_size=40),
+    st.tuples(st.sampled_from(["user,a,b", "a,b,c", "user,item,rank", ""]), ROWS).map(
+        lambda parts: "\n".join([parts[0], *parts[1]]).encode()
+    ),
+)
+
+
+@settings(
+    max_examples=200,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(content=FILES)
+def test_any_bytes_give_a_table_or_an_explained_error(tmp_path, content):
+    path = written(tmp_path, content)
+    try:
+        table = read_rankings(path)
+    except DataError as error:
+        assert path.name in str(error)  # noqa: PT017
+    else:
+        assert table.num_items >= 2
+        assert table.ranks.min() >= -1
