@@ -28,6 +28,7 @@ from privrank_jax.aggregation.bounds import (
 )
 from privrank_jax.aggregation.copeland import copeland, copeland_scores
 from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
+from privrank_jax.aggregation.exact import exact_kemeny
 from privrank_jax.aggregation.exponential import (
     exponential_kemeny,
     exponential_log_probability,
@@ -63,6 +64,7 @@ __all__ = [
     "dp_borda",
     "dp_borda_scale",
     "dp_kwiksort",
+    "exact_kemeny",
     "exponential_bound",
     "exponential_kemeny",
     "exponential_log_probability",

@@ -49,7 +49,7 @@ def local_search(w: Any, ranks: Any = None, *, mask: Any = None) -> Array:
 
 @jax.jit
 def _local_search(w: Array, ranks: Array, keep: Array) -> Array:
-    lead, items = _integer_lead(w, keep), ranks.shape[0]
+    lead, items = integer_lead(w, keep, total=False), ranks.shape[0]
     ranks = ranks_from_scores(-ranks, keep)
     # Gaps are rows, so that a step reads and writes whole rows: column i holds the moves of item i.
     table = jnp.cumsum(lead.T[ranks_to_order(ranks)], axis=0, dtype=lead.dtype)
@@ -66,12 +66,17 @@ def _local_search(w: Array, ranks: Array, keep: Array) -> Array:
     return ranks
 
 
-def _integer_lead(w: Array, keep: Array) -> Array:
-    """d_ij as integers, in units of a power of two such that the sums of a row fit."""
+def integer_lead(w: Array, keep: Array, *, total: bool) -> Array:
+    """w − wᵀ as integers, antisymmetric, 0 where not both items are kept or w is not finite.
+
+    The unit is a power of two such that the absolute values of a row, or of the matrix if ``total``, sum to at most
+    2^30 (int32) or 2^52 (int64, for float64).
+    """
     integer, bits = (jnp.int64, 52) if w.dtype == jnp.float64 else (jnp.int32, 30)
     lead = jnp.where(keep[:, None] & keep, w - w.T, 0)
     lead = jnp.where(jnp.isfinite(lead), lead, 0)
-    largest = jnp.max(jnp.sum(jnp.abs(lead), axis=1))
+    rows = jnp.sum(jnp.abs(lead), axis=1)
+    largest = 2 * jnp.sum(rows) if total else jnp.max(rows)
     unit = jnp.exp2(bits - jnp.ceil(jnp.log2(jnp.where(largest > 0, largest, 1))))
     upper = jnp.triu(jnp.round(lead * unit).astype(integer))
     return upper - upper.T
