@@ -56,17 +56,10 @@ def sort_law(ahead):
 
 
 def with_fallback(law, max_queries, fallback):
-    """{order: probability} of a sort with a budget: orders that took more queries are replaced by the fallback's."""
-    out = dict.fromkeys(itertools.permutations(range(len(next(iter(law))[0]))), 0.0)
-    exceeded = 0.0
-    for (order, queries), chance in law.items():
-        if queries <= max_queries:
-            out[order] += chance
-        else:
-            exceeded += chance
-    for order, chance in fallback.items():
-        out[order] += exceeded * chance
-    return out
+    """{(order, queries): probability} with a budget: sorts that need more become the fallback, (order, None)."""
+    out = {end: chance for end, chance in law.items() if end[1] <= max_queries}
+    exceeded = sum(chance for (_, queries), chance in law.items() if queries > max_queries)
+    return out | {(order, None): exceeded * chance for order, chance in fallback.items()}
 
 
 def comparison_law(num_items):
