@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.special
+import scipy.stats
+
+from privrank_jax.privacy import vectors
+from privrank_jax.privacy.vectors import privunit_cap, report_covariance, report_norm
+
+DIMENSIONS = (2, 3, 10, 435, 5000)
+
+
+def _share(dimension, height):
+    return 0.5 * scipy.special.betainc((dimension - 1) / 2, 0.5, 1 - height**2)
+
+
+def _mean_height(dimension, epsilon, height):
+    """c(γ) at p/(1-p) = e^ε q/(1-q), by SciPy's beta functions."""
+    log_first = 0.5 * (dimension - 1) * math.log1p(-(height**2)) - math.log(dimension - 1)
+    first = math.exp(log_first - scipy.special.betaln(0.5, (dimension - 1) / 2))
+    return first * math.expm1(epsilon) / (1 + math.expm1(epsilon) * _share(dimension, height))
+
+
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+def test_privunit_is_exactly_private_at_the_best_cap(dimension):
+    """Density ratio between cap and rest, with the cap's share from SciPy: ε to 1e-9; no other cap does better."""
+    for epsilon in (0.01, 1.0, 8.0):
+        cap = privunit_cap(dimension, epsilon)
+        share = _share(dimension, float(cap.height))
+        chance = float(cap.probability)
+        loss = math.log(chance / share) - math.log((1 - chance) / (1 - share))
+        assert loss == pytest.approx(epsilon, rel=1e-8)
+        best = scipy.optimize.minimize_scalar(
+            lambda height, e=epsilon: -_mean_height(dimension, e, height),
+            bounds=(0, 1),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        assert 1 / float(report_norm("privunit", dimension, epsilon)) == pytest.approx(
+            -best.fun, rel=1e-7
+        )
+        assert float(cap.height) == pytest.approx(-best.fun, rel=1e-7)
+
+
+@pytest.mark.parametrize("dimension", [1, *DIMENSIONS])
+def test_duchi_norm(dimension):
+    """Against the mean height of a half sphere by integration (d = 1: randomised response)."""
+    if dimension == 1:
+        mean = 1.0
+    else:
+        log_density = -scipy.special.betaln(0.5, (dimension - 1) / 2)
+        mean = 2 * math.exp(log_density) / (dimension - 1)
+    for epsilon in (0.1, 1.0, 5.0):
+        want = 1 / (mean * math.tanh(epsilon / 2))
+        assert float(report_norm("duchi", dimension, epsilon)) == pytest.approx(want, rel=1e-9)
+        ratio = report_norm("duchi", dimension, epsilon) / report_norm(
+            "privunit", dimension, epsilon
+        )
+        assert float(ratio) >= 1 - 1e-12
+
+
+def test_constants_in_float32():
+    with jax.enable_x64(False):
+        single = [
+            [float(x) for x in (report_norm("privunit", d, e), report_norm("duchi", d, e))]
+            for d in DIMENSIONS
+            for e in (0.01, 1.0, 8.0, 80.0)
+        ]
+        cap = privunit_cap(5000, 80.0)
+        assert cap.height.dtype == jnp.float32
+        assert all(np.isfinite(float(value)) for value in cap)
+    double = [
+        [float(x) for x in (report_norm("privunit", d, e), report_norm("duchi", d, e))]
+        for d in DIMENSIONS
+        for e in (0.01, 1.0, 8.0, 80.0)
+    ]
+    np.testing.assert_allclose(single, double, rtol=3e-5)
+
+
+@pytest.mark.parametrize(("dimension", "epsilon"), [(3, 1.0), (3, 30.0), (40, 4.0)])
+def test_privunit_has_the_stated_law(dimension, epsilon, key):
+    """KS test of the height on the axis, 20,000 reports, false-alarm rate 1e-6: the law at 1.3ε is rejected."""
+    axis = np.arange(1.0, dimension + 1)
+    axis /= np.linalg.norm(axis)
+    reports = vectors.privunit_vectors(key, np.tile(axis, (20_000, 1)), epsilon)
+    heights = np.asarray(reports) @ axis / float(report_norm("privunit", dimension, epsilon))
+
+    def law(assumed):
+        cap = privunit_cap(dimension, assumed)
+        edge, chance = float(cap.height), float(cap.probability)
+        share = _share(dimension, edge)
+
+        def cdf(height):
+            height = np.asarray(height)
+            above = 0.5 * scipy.special.betainc((dimension - 1) / 2, 0.5, 1 - height**2)
+            above = np.where(height < 0, 1 - above, above)
+            on_cap = 1 - above / share * chance
+            return np.where(height >= edge, on_cap, (1 - above) / (1 - share) * (1 - chance))
+
+        return cdf
+
+    assert scipy.stats.kstest(heights, law(epsilon)).pvalue > 1e-6
+    assert scipy.stats.kstest(heights, law(1.3 * epsilon)).pvalue < 1e-6
+    off = np.asarray(reports) - np.outer(np.asarray(reports) @ axis, axis)
+    assert np.abs(off.mean(0)).max() < 5 * np.sqrt((off**2).mean(0).max() / len(off))
+
+
+@pytest.mark.parametrize("mechanism", ["duchi", "privunit"])
+@pytest.mark.parametrize("zero_sum", [False, True])
+def test_reports_are_unbiased_with_the_stated_covariance(mechanism, zero_sum, key):
+    """30,000 reports each of a vector inside the ball, on it, and 0: mean within 5 standard errors, covariance
+    within 5 B²/√n entrywise; a scale 15 % off would be seen on the sphere."""
+    epsilon, radius, number = 1.2, 2.0, 30_000
+    inside = np.array([0.9, -0.2, 0.1, -0.8])
+    for vector in (inside, 2 * inside / np.linalg.norm(inside), np.zeros(4)):
+        reports = np.asarray(
+            vectors.report_vectors(
+                key, np.tile(vector, (number, 1)), epsilon, radius,
+                mechanism=mechanism, zero_sum=zero_sum,
+            )
+        )  # fmt: skip
+        norm = float(report_norm(mechanism, 4 - zero_sum, epsilon, radius))
+        np.testing.assert_allclose(np.linalg.norm(reports, axis=1), norm)
+        if zero_sum:
+            np.testing.assert_allclose(reports.sum(1), 0, atol=1e-8)
+        error = 5 * norm / math.sqrt((4 - zero_sum) * number)
+        miss = np.abs(reports.mean(0) - vector).max()
+        assert miss < 1.5 * error
+        if not vector.any():
+            continue
+        covariance = np.asarray(
+            report_covariance(mechanism, vector, epsilon, radius, zero_sum=zero_sum)
+        )
+        assert np.abs(np.cov(reports.T) - covariance).max() < 5 * norm**2 / math.sqrt(number)
+        assert np.trace(covariance) == pytest.approx(norm**2 - vector @ vector)
+        if np.linalg.norm(vector) > 1.9:
+            assert 0.15 * np.abs(vector).max() > 1.5 * error
+
+
+def test_duchi_is_even_on_each_half_sphere(key):
+    """Angle in the plane uniform on each half, and the half with the vector at e^ε to 1 (5 standard errors)."""
+    reports = np.asarray(vectors.duchi_vectors(key, np.tile([1.0, 0.0], (40_000, 1)), 1.0))
+    angles = np.arctan2(reports[:, 1], reports[:, 0])
+    near = np.abs(angles) < np.pi / 2
+    chance = 1 / (1 + math.exp(-1.0))
+    assert abs(near.mean() - chance) < 5 * math.sqrt(chance * (1 - chance) / len(near))
+    uniform = scipy.stats.uniform(-np.pi / 2, np.pi)
+    assert scipy.stats.kstest(angles[near], uniform.cdf).pvalue > 1e-6
+    assert scipy.stats.kstest(np.arctan(np.tan(angles[~near])), uniform.cdf).pvalue > 1e-6
+
+
+def test_one_dimension_is_randomised_response(key):
+    value = jnp.full((20_000, 1), 0.5)
+    for run in (vectors.duchi_vectors, vectors.privunit_vectors):
+        reports = np.asarray(run(key, value, 1.0))
+        norm = 1 / math.tanh(0.5)
+        np.testing.assert_allclose(np.abs(reports), norm)
+        assert abs(reports.mean() - 0.5) < 5 * norm / math.sqrt(20_000)
+
+
+@pytest.mark.parametrize("run", [vectors.duchi_vectors, vectors.privunit_vectors])
+def test_vmap_dtype_and_one_compilation(run, key):
+    value = np.linspace(-0.3, 0.4, 6)
+    traces = []
+
+    @jax.jit
+    def sweep(key, vector, epsilon, radius):
+        traces.append(1)
+        return run(key, vector, epsilon, radius)
+
+    for epsilon, radius in [(0.1, 1.0), (3.0, 2.0), (np.inf, 5.0)]:
+        report = sweep(key, value, epsilon, radius)
+    np.testing.assert_array_equal(report, value)
+    keys = jax.random.split(key, 2)
+    batch = jax.vmap(lambda k, e: run(k, value, e))(keys, jnp.array([0.5, 2.0]))
+    np.testing.assert_allclose(batch[1], sweep(keys[1], value, 2.0, 1.0), rtol=1e-10)
+    assert len(traces) == 1
+    shape = jax.eval_shape(lambda v: run(key, v, 1.0), value.astype(np.float32))
+    assert shape.dtype == jnp.float32
+
+
+def test_longer_vectors_count_as_cut(key):
+    """Privacy must hold for any input: a vector ten times too long is reported like the one on the sphere."""
+    short = vectors.duchi_vectors(key, [0.6, 0.8], 1.0)
+    np.testing.assert_allclose(vectors.duchi_vectors(key, [6.0, 8.0], 1.0), short, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"epsilon": math.nan}, "epsilon must be positive"),
+        ({"radius": 0.0}, "radius must be positive"),
+        ({"radius": math.inf}, "radius must be finite"),
+        ({"vectors": [1.0], "zero_sum": True}, "dimension left"),
+        ({"vectors": 1.0}, "dimension left"),
+        ({"mechanism": "laplace"}, "mechanism must be one of"),
+    ],
+)
+def test_bad_arguments_are_refused(settings, message, key):
+    settings = {"vectors": [0.6, 0.8], "epsilon": 1.0} | settings
+    with pytest.raises(ValueError, match=message):
+        vectors.report_vectors(key, **settings)
+
+
+def test_dimensions_are_checked():
+    with pytest.raises(ValueError, match="at least one dimension"):
+        report_norm("duchi", 0, 1.0)
+    with pytest.raises(ValueError, match="at least two dimensions"):
+        privunit_cap(1, 1.0)
