@@ -19,6 +19,7 @@ One round asks all open segments at once, O(log m) rounds in all::
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -30,7 +31,6 @@ import numpy as np
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.ldp_plan import (
     LocalPlan,
-    balanced_groups,
     goes_left,
     order_lead,
     respond,
@@ -54,6 +54,11 @@ class Exchange(NamedTuple):
 
     question: Question
     responses: tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=64)
+def _flip_count(epsilon_per_query: float) -> np.uint32:
+    return np.uint32(flip_threshold(jnp.asarray(epsilon_per_query)))
 
 
 class Client:
@@ -86,7 +91,7 @@ class Client:
             )
         self._plan, self._missing = plan, missing
         self._rng = rng or random.SystemRandom()
-        self._flip = np.uint32(flip_threshold(jnp.asarray(plan.epsilon_per_query, float)))
+        self._flip = _flip_count(float(plan.epsilon_per_query))
         self._answers_left, self._reports_left = plan.max_uses, int(plan.may_refuse)
 
     def answer(self, item: int, pivot: int) -> int:
@@ -144,8 +149,7 @@ class Server:
         self.plan, self._rng = plan, rng or random.SystemRandom()
         users = list(range(num_users))
         self._rng.shuffle(users)
-        groups = np.asarray(balanced_groups(np.asarray(users), plan.num_items))
-        self.groups = [[int(user) for user in group if user >= 0] for group in groups]
+        self.groups = [users[group :: plan.num_items] for group in range(plan.num_items)]
         self.refused = False
         self.transcript: list[Exchange] = []
         self._uses = [0] * plan.num_items
