@@ -87,9 +87,9 @@ def exact_noisy_totals(
     check_delta(delta, positive=noise == "gaussian")
     doubled = _doubled(wins)
     mechanism, scale = (
-        _laplace(2 * sensitivity, float(epsilon))
+        discrete_laplace(2 * sensitivity, float(epsilon))
         if noise == "laplace"
-        else _gaussian(2 * sensitivity, float(epsilon), float(delta))
+        else discrete_gaussian(2 * sensitivity, float(epsilon), float(delta))
     )
     guarantee = Guarantee(
         float(epsilon),
@@ -181,7 +181,7 @@ def _doubled(wins: Any) -> np.ndarray:
     return doubled.astype(np.int64)
 
 
-def _laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
+def discrete_laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
     """OpenDP's discrete Laplace mechanism on integers, and its scale."""
     dp = load_opendp()
     change = math.ceil(sensitivity)
@@ -196,7 +196,7 @@ def _laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
     return _checked(mechanism, mechanism.map(change), epsilon), scale
 
 
-def _gaussian(sensitivity: float, epsilon: float, delta: float) -> tuple[Any, float]:
+def discrete_gaussian(sensitivity: float, epsilon: float, delta: float) -> tuple[Any, float]:
     """OpenDP's discrete Gaussian mechanism on integers, and its standard deviation parameter σ."""
     dp = load_opendp()
     change = math.nextafter(sensitivity, math.inf)

@@ -11,7 +11,7 @@ from scipy import stats
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.release import exact_noisy_totals, exact_samplers_available
-from privrank_jax.release.exact import _gaussian, _laplace
+from privrank_jax.release.exact import discrete_gaussian, discrete_laplace
 
 DRAWS = 20_000
 ALARM = 1e-4  # false-alarm rate of each test below on fresh noise; the noise can't be seeded
@@ -58,7 +58,7 @@ def test_noise_has_the_exact_distribution_and_no_other_scale(noise, pmf, delta):
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.3, 1 / 3, 0.7, 1.0, 3.0, 17.0])
 @pytest.mark.parametrize("sensitivity", [0.5, 2.0, 18.0, 1234.5])
 def test_the_proven_epsilon_is_what_was_asked_for(epsilon, sensitivity):
-    mechanism, scale = _laplace(2 * sensitivity, epsilon)
+    mechanism, scale = discrete_laplace(2 * sensitivity, epsilon)
     assert mechanism.map(round(2 * sensitivity)) <= epsilon
     assert scale == pytest.approx(
         2 * sensitivity / epsilon, rel=1e-12
@@ -70,7 +70,7 @@ def test_gaussian_noise_is_proven_and_little_above_the_continuous_one(epsilon, d
     from privrank_jax.privacy.calibration import gaussian_scale
 
     sensitivity = 2 * math.sqrt(70)
-    mechanism, scale = _gaussian(sensitivity, epsilon, delta)
+    mechanism, scale = discrete_gaussian(sensitivity, epsilon, delta)
     proven, at = mechanism.map(sensitivity)
     assert proven <= epsilon
     assert at == delta
@@ -79,7 +79,7 @@ def test_gaussian_noise_is_proven_and_little_above_the_continuous_one(epsilon, d
 
 
 def test_a_sensitivity_that_is_no_multiple_of_a_half_is_rounded_up():
-    _, scale = _laplace(2 * 1.3, 1.0)
+    _, scale = discrete_laplace(2 * 1.3, 1.0)
     assert scale == pytest.approx(3.0)
 
 

@@ -1,0 +1,240 @@
+"""Exact noise for the aggregation of rankings: laws against enumeration, and against the simulated twins."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import sys
+from fractions import Fraction
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax import aggregation
+from privrank_jax.release import exact_aggregation, exact_borda, exact_kwiksort, exact_noise_all
+from privrank_jax.release.exact_aggregation import _largest_below, _sort
+
+ALARM = 1e-4  # false-alarm rate of each test on fresh noise; the noise can't be seeded
+RANKS = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [0, 1, -1], [0, 0, 1]])
+
+
+def laplace_tail(k, scale):
+    """P(X > k) of the discrete Laplace law, k an integer."""
+    alpha = math.exp(-1 / scale)
+    if k < 0:
+        return 1 - laplace_tail(-k - 1, scale)
+    return alpha ** (k + 1) / (1 + alpha)
+
+
+def kwiksort_law(counts, users, scale):
+    """Law of the order of three items: pivots enumerated, answers independent, no budget."""
+    items, law = range(len(counts)), {}
+
+    def sort(segment, chance):
+        """All ways to sort a list of segments, the first that is unsorted first."""
+        unsorted = next((k for k, s in enumerate(segment) if len(s) > 1), None)
+        if unsorted is None:
+            order = tuple(s[0] for s in segment)
+            law[order] = law.get(order, 0.0) + chance
+            return
+        part = segment[unsorted]
+        for pivot in part:
+            others = [i for i in part if i != pivot]
+            for answers in itertools.product([True, False], repeat=len(others)):
+                p = chance / len(part)
+                for item, ahead in zip(others, answers):
+                    yes = laplace_tail(users - counts[item][pivot], scale)
+                    p *= yes if ahead else 1 - yes
+                left = [i for i, ahead in zip(others, answers) if ahead]
+                right = [i for i, ahead in zip(others, answers) if not ahead]
+                split = [s for s in (left, [pivot], right) if s]
+                sort([*segment[:unsorted], *split, *segment[unsorted + 1 :]], p)
+
+    sort([list(items)], 1.0)
+    return law
+
+
+def test_kwiksort_has_the_enumerated_law_and_no_other_scale():
+    draws = 1000
+    counts = exact_aggregation._twice_counts(RANKS, "last")
+    orders = [
+        tuple(np.argsort(exact_kwiksort(RANKS, epsilon=4.0).value).tolist()) for _ in range(draws)
+    ]
+    every = list(itertools.permutations(range(3)))
+    observed = [orders.count(order) for order in every]
+
+    def p_value(scale):
+        law = kwiksort_law(counts.tolist(), len(RANKS), scale)
+        assert sum(law.values()) == pytest.approx(1)
+        return stats.chisquare(observed, [draws * law[order] for order in every]).pvalue
+
+    def noncentrality(other):
+        law, right = (kwiksort_law(counts.tolist(), len(RANKS), s) for s in (other, scale))
+        return draws * sum((law[order] - right[order]) ** 2 / law[order] for order in every)
+
+    scale = 2 * 3 / 4.0  # 2q/ε on twice the counts, q = 3
+    assert p_value(scale) > ALARM
+    assert noncentrality(scale / 3) > 90
+    assert noncentrality(scale * 3) > 90
+    # At 5 degrees of freedom these p-values exceed the alarm with probability below 1e-6.
+    assert p_value(scale / 3) < ALARM
+    assert p_value(scale * 3) < ALARM
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_many_users_give_the_law_of_the_simulated_twin(key, monkeypatch, delta):
+    """With 400 users the grain of 1/2 in noise of scale 100 and more is not seen; one order against the others."""
+    calibrated_once = functools.cache(exact_aggregation.discrete_gaussian)
+    monkeypatch.setattr(exact_aggregation, "discrete_gaussian", calibrated_once)
+    draws, epsilon = 400, 0.03 if delta == 0 else 0.06
+    ranks = np.repeat(RANKS[:4], 100, axis=0)
+    w = aggregation.pairwise_weights(ranks)
+    twin = jax.vmap(
+        lambda key: aggregation.dp_kwiksort(key, w, len(ranks), epsilon, delta).value
+    )(jax.random.split(key, 20_000))  # fmt: skip
+    chance = float(np.mean(np.all(np.asarray(twin) == [0, 1, 2], axis=1)))
+    assert 0.2 < chance < 0.8
+    found = sum(
+        exact_kwiksort(ranks, epsilon=epsilon, delta=delta).value.tolist() == [0, 1, 2]
+        for _ in range(draws)
+    )
+    # 5 standard deviations; for δ > 0 the discrete σ is some percent larger.
+    slack = 5 * math.sqrt(chance * (1 - chance) / draws) + (0.02 if delta else 0.0)
+    assert abs(found / draws - chance) < slack
+
+
+def test_borda_without_noise_is_the_mean_of_the_scores():
+    estimate = exact_borda(np.repeat(RANKS, 2, axis=0), epsilon=5000.0)
+    # Noise other than 0 has probability below 1e-100 here.
+    w = np.asarray(aggregation.pairwise_weights(RANKS))
+    np.testing.assert_allclose(estimate.value, w.sum(axis=1), rtol=1e-12)
+    unknown = exact_borda(RANKS, epsilon=5000.0, missing="unknown").value
+    w = np.asarray(aggregation.pairwise_weights(RANKS, missing="unknown"))
+    np.testing.assert_allclose(unknown, w.sum(axis=1), rtol=1e-12)
+
+
+def test_noise_all_without_noise_is_the_weights():
+    estimate = exact_noise_all(RANKS, epsilon=5000.0)
+    w = np.asarray(aggregation.pairwise_weights(RANKS))
+    np.testing.assert_allclose(estimate.value, w, rtol=1e-12)
+    assert estimate.guarantee.as_dict() == {
+        "epsilon": 5000.0, "delta": 0.0, "unit": "user", "adjacency": "replace", "trust": "central",
+        "numerics": "exact",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("items", [2, 5, 12])
+def test_scales_are_those_of_the_simulated_twins(items, delta):
+    ranks = np.tile(np.arange(items), (50, 1))
+    slack = 1.15 if delta else 1 + 1e-9  # σ of the discrete Gaussian by way of zCDP
+    for release, twin in (
+        (exact_borda, aggregation.dp_borda_scale),
+        (exact_noise_all, aggregation.noise_all_scale),
+    ):
+        scale = release(ranks, epsilon=0.7, delta=delta).diagnostics["noise_scale"]
+        known = float(twin(items, 50, 0.7, delta))
+        assert known * (1 - 1e-9) <= scale <= known * slack
+    found = exact_kwiksort(ranks, epsilon=0.7, delta=delta).diagnostics
+    w = aggregation.pairwise_weights(ranks)
+    twin = aggregation.dp_kwiksort(jax.random.key(0), w, 50, 0.7, delta).diagnostics
+    assert found["max_queries"] == twin["max_queries"]
+    known = float(twin["noise_scale"])
+    assert known * (1 - 1e-9) <= found["noise_scale"] <= known * slack
+
+
+def test_noise_of_all_pairs_is_drawn_afresh_and_spreads_as_it_should():
+    ranks = np.tile([0, 1, 2, 3], (40, 1))
+    noisy = [exact_noise_all(ranks, epsilon=3.0) for _ in range(400)]
+    above = np.array([estimate.value[np.triu_indices(4, 1)] for estimate in noisy])
+    # The weights are 1: clipped noise is 0 in half the draws and a little more.
+    scale = 2 * 6 / 3.0
+    expected = laplace_tail(-1, scale)  # P(X >= 0): stays at 1
+    observed = np.mean(above == 1)
+    assert abs(observed - expected) < 5 * math.sqrt(expected * (1 - expected) / above.size)
+    assert np.all((noisy[0].value + noisy[0].value.T)[np.triu_indices(4, 1)] == 1)
+
+
+def test_a_budget_that_is_exceeded_falls_back_on_noise_for_all_pairs():
+    ranks = np.tile([3, 0, 2, 1], (500, 1))
+    # One query can't sort four items, so every run falls back, at half of ε.
+    estimate = exact_kwiksort(ranks, epsilon=400.0, max_queries=1)
+    assert estimate.diagnostics["exceeded"] is True
+    assert estimate.diagnostics["queries"] == 0
+    assert estimate.value.tolist() == [3, 0, 2, 1]
+    assert estimate.guarantee.epsilon == 400.0
+
+
+def test_the_two_shares_never_exceed_epsilon(monkeypatch):
+    spent = []
+    monkeypatch.setattr(
+        exact_aggregation,
+        "discrete_laplace",
+        lambda change, each: (spent.append(each), (lambda values: values, 1.0))[1],
+    )
+    monkeypatch.setattr(
+        exact_aggregation,
+        "exact_noise_all",
+        lambda ranks, *, epsilon, missing: (
+            spent.append(epsilon),
+            exact_noise_all(ranks, epsilon=9.0),
+        )[1],
+    )
+    ranks = np.tile(np.arange(5), (9, 1))
+    for epsilon in (0.1, 0.3, 1 / 3, 0.7, 1.0, 2.9):
+        for split in (0.5, 0.9, 1 / 3):
+            spent.clear()
+            exact_kwiksort(ranks, epsilon=epsilon, max_queries=3, split=split)
+            each, fallback = spent
+            total = 3 * Fraction(each) + Fraction(fallback)
+            assert Fraction(epsilon) * (1 - Fraction(1, 2**50)) < total <= Fraction(epsilon)
+
+
+@pytest.mark.parametrize("items", [2, 3, 9, 40])
+def test_the_sort_sorts_and_asks_each_pair_once(items):
+    seen = []
+    value = np.random.default_rng(items).permutation(items)
+
+    def before(asked):
+        seen.extend(asked)
+        return [value[i] < value[j] for i, j in asked]
+
+    order, queries = _sort(items, before, items * items)
+    assert order == np.argsort(value).tolist()
+    assert queries == len(seen) == len({frozenset(pair) for pair in seen})
+    assert _sort(items, before, 0) == (None, 0)
+
+
+def test_largest_below():
+    for bound in (Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(1)):
+        value = _largest_below(bound)
+        assert Fraction(value) <= bound < Fraction(math.nextafter(value, 2))
+
+
+@pytest.mark.parametrize("release", [exact_borda, exact_noise_all, exact_kwiksort])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"epsilon": math.inf}, "epsilon must be finite"),
+        ({"delta": 1.0}, "delta must be at least 0"),
+        ({"missing": "first"}, "missing must be one of"),
+        ({"ranks": [0, 1]}, "one user and two items at least"),
+        ({"ranks": [[0], [0]]}, "one user and two items at least"),
+        ({"ranks": [[0.0, 1.0]]}, "integers"),
+    ],
+)
+def test_refusals(release, change, message):
+    arguments = {"ranks": [[0, 1]], "epsilon": 1.0, **change}
+    with pytest.raises(ValueError, match=message):
+        release(arguments.pop("ranks"), **arguments)
+
+
+def test_without_opendp_the_message_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    for release in (exact_borda, exact_noise_all, exact_kwiksort):
+        with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
+            release([[0, 1]], epsilon=1.0)
