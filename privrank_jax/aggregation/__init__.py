@@ -26,6 +26,7 @@ from privrank_jax.aggregation.bounds import (
     noise_all_bound,
     pure_lower_bound,
 )
+from privrank_jax.aggregation.certificate import kemeny
 from privrank_jax.aggregation.copeland import copeland, copeland_scores
 from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
 from privrank_jax.aggregation.exact import exact_kemeny
@@ -39,6 +40,7 @@ from privrank_jax.aggregation.hard_instances import (
     hidden_signs,
 )
 from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
+from privrank_jax.aggregation.integer_program import ProvenRanking, integer_program
 from privrank_jax.aggregation.kwiksort import kwiksort
 from privrank_jax.aggregation.ldp_kwiksort import ldp_kwiksort
 from privrank_jax.aggregation.local_search import local_search
@@ -54,6 +56,7 @@ from privrank_jax.aggregation.weights import kemeny_score, pairwise_weights
 
 __all__ = [
     "Bound",
+    "ProvenRanking",
     "approximate_lower_bound",
     "borda_bound",
     "borda_cost_bound",
@@ -72,6 +75,8 @@ __all__ = [
     "hay_kwiksort",
     "hidden_cost_bounds",
     "hidden_signs",
+    "integer_program",
+    "kemeny",
     "kemeny_score",
     "kwiksort",
     "kwiksort_bound",

@@ -1,0 +1,156 @@
+r"""A ranking of low Kemeny score with proof of how low it is, by the cheapest solver that can prove enough.
+
+**Components**: where no item of B has a majority over any item of A, an optimal ranking puts A before B. So the
+strongly connected components of the majorities are ranked apart, and their scores and bounds add up. **Bounds**:
+Σ min(w_ij, w_ji); and each cycle of three majorities adds the smallest of their leads, as far as the leads are not yet spent on
+other cycles. Then dynamic programming, the linear program, and the integer program, on the component whose gap is
+largest, until the ratio of score to bound is at most 1 + ξ. This takes the place of the approximation scheme of
+Kenyon-Mathieu and Schudy (2007) in private aggregation.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import jax
+import numpy as np
+
+from privrank_jax._validate import check_nonnegative, check_positive
+from privrank_jax.aggregation.exact import exact_kemeny
+from privrank_jax.aggregation.integer_program import (
+    PairProgram,
+    ProvenRanking,
+    checked_host_weights,
+    descend,
+    host_score,
+)
+
+_MAX_DYNAMIC = 12
+_SOLVERS = ("local search", "dynamic program", "linear program", "integer program")
+
+
+def kemeny(w: Any, xi: float = 0.0, *, time_limit: float | None = 60.0) -> ProvenRanking:
+    """A ranking whose Kemeny score is at most 1 + ξ times the least one, with proof.
+
+    Args:
+        w: ``(m, m)``, finite and >= 0, w_ij the weight of i before j, consistent or not.
+        xi: how far from the optimum the ranking may be, >= 0; 0 asks for an optimum.
+        time_limit: seconds; when they are over, the best ranking and the best bound so far are returned, and ``ratio``
+            says what they prove. None never stops early.
+
+    Returns:
+        :class:`ProvenRanking` with ``ranks``, ``cost``, ``lower_bound``, ``ratio`` and ``solver``: ``"local search"``,
+        ``"dynamic program"``, ``"linear program"`` or ``"integer program"``, the costliest one that was needed.
+
+    Raises:
+        ValueError: w is no square matrix of finite numbers >= 0, xi < 0, a time limit that is not positive.
+
+    >>> best = kemeny([[0.0, 0.6, 0.3], [0.4, 0.0, 0.9], [0.7, 0.1, 0.0]])
+    >>> best.ranks.tolist(), best.ratio, best.solver
+    ([2, 0, 1], 1.0, 'local search')
+    """
+    weights = checked_host_weights(w)
+    check_nonnegative("xi", xi)
+    if time_limit is not None:
+        check_positive("time_limit", time_limit)
+    deadline = time.monotonic() + (math.inf if time_limit is None else time_limit)
+
+    parts = _components(weights)
+    programs = [PairProgram(weights[np.ix_(part, part)], deadline) for part in parts]
+    across = np.minimum(weights, weights.T).sum() / 2 - sum(p.lower_bound for p in programs)
+    needed = 0  # the solver, an index into _SOLVERS
+
+    def result() -> ProvenRanking:
+        ranks = _joined(parts, programs)
+        cost, bound = host_score(ranks, weights), across + sum(p.lower_bound for p in programs)
+        if all(program.solved for program in programs):
+            bound = cost
+        return ProvenRanking(ranks, cost, min(bound, cost), _SOLVERS[needed])
+
+    def enough() -> bool:
+        return result().ratio <= 1 + xi
+
+    for program in programs:
+        program.enough = enough
+        program.offer(descend(_copeland(program.weights), program.weights))
+        program.lower_bound += _cycle_bound(program.weights)
+        program.check()
+    tried = [0] * len(programs)
+    while not enough() and time.monotonic() < deadline:
+        left = [n for n, program in enumerate(programs) if not program.solved and tried[n] < 3]
+        if not left:
+            break
+        worst = max(left, key=lambda n: programs[n].cost - programs[n].lower_bound)
+        tried[worst] += 1
+        if _advance(programs[worst], tried[worst]):
+            needed = max(needed, tried[worst])
+    return result()
+
+
+def _components(weights: np.ndarray) -> list[np.ndarray]:
+    """Strongly connected components of the majorities, those before others first."""
+    from scipy.sparse.csgraph import connected_components
+
+    beats = weights > weights.T
+    count, label = connected_components(beats, directed=True, connection="strong")
+    between = np.zeros((count, count), bool)
+    np.logical_or.at(between, (label[:, None], label), beats)
+    np.fill_diagonal(between, False)
+    parts, waiting = [], np.ones(count, bool)
+    while waiting.any():
+        free = np.flatnonzero(waiting & ~between[waiting].any(0))
+        parts += [np.flatnonzero(label == number) for number in free]
+        waiting[free] = False
+    return parts
+
+
+def _joined(parts: list[np.ndarray], programs: list[PairProgram]) -> np.ndarray:
+    """Ranks of all items, one component after the other."""
+    ranks, first = np.zeros(sum(map(len, parts)), np.int32), 0
+    for part, program in zip(parts, programs):
+        ranks[part] = first + program.ranks
+        first += len(part)
+    return ranks
+
+
+def _copeland(weights: np.ndarray) -> np.ndarray:
+    """As ``aggregation.copeland``, which would be compiled for each size of a component."""
+    points = (weights > weights.T).sum(1) + 0.5 * (weights == weights.T).sum(1)
+    return np.argsort(np.argsort(-points, kind="stable"))
+
+
+def _cycle_bound(weights: np.ndarray) -> float:
+    """A lower bound on what any ranking costs above Σ min(w_ij, w_ji).
+
+    A packing of cycles of three majorities: each is broken by every ranking, at the price of one of its leads, and no
+    lead is spent more than once.
+    """
+    left, bound = np.maximum(weights - weights.T, 0), 0.0
+    for i, j in zip(*np.nonzero(left)):
+        spent = np.minimum(left[j], left[:, i])
+        spent = np.diff(np.minimum(np.cumsum(spent), left[i, j]), prepend=0.0)
+        left[j] -= spent
+        left[:, i] -= spent
+        left[i, j] -= spent.sum()
+        bound += float(spent.sum())
+    return bound
+
+
+def _advance(program: PairProgram, stage: int) -> bool:
+    """Run one more solver on a component; False if it does not serve its size."""
+    items = len(program.weights)
+    if stage == 1:
+        if items > _MAX_DYNAMIC:
+            return False
+        padded = np.zeros((_MAX_DYNAMIC, _MAX_DYNAMIC))
+        padded[:items, :items] = program.weights
+        with jax.enable_x64(True):
+            ranks = np.asarray(exact_kemeny(padded, mask=np.arange(_MAX_DYNAMIC) < items))
+        program.settle(ranks[:items])
+    elif stage == 2:
+        program.relax()
+    else:
+        program.branch()
+    return True
