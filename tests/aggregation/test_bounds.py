@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import jax
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.special
+
+from privrank_jax import aggregation
+from privrank_jax.aggregation.query_budget import exceeding_probability
+from privrank_jax.privacy.vectors import report_norm
+from privrank_jax.rankings import ranks_from_scores
+from tests import reference, reference_borda
+
+M, USERS, EPSILON, DELTA = 8, 700, 0.6, 1e-5
+PAIRS = 28
+
+
+def test_central_bounds_are_their_formulas():
+    """Tables 2 and 3 by hand: sensitivities times mean noise, counted per pair and weighted by the ratio."""
+
+    def gaussian(sensitivity, epsilon=EPSILON):
+        return reference.gaussian_scale(sensitivity, epsilon, DELTA) * math.sqrt(2 / math.pi)
+
+    noise_all = aggregation.noise_all_bound(M, USERS, EPSILON, xi=0.1)
+    assert noise_all.ratio == 1.1
+    assert noise_all.additive == pytest.approx(2.1 * PAIRS * PAIRS / (USERS * EPSILON))
+    approximate = aggregation.noise_all_bound(M, USERS, EPSILON, DELTA)
+    assert float(approximate.additive) == pytest.approx(
+        2 * PAIRS * gaussian(PAIRS**0.5 / USERS), rel=1e-6
+    )
+    borda = aggregation.borda_bound(M, USERS, EPSILON)
+    assert borda == pytest.approx((5, 2 * M * 32 / (USERS * EPSILON)))
+    approximate = aggregation.borda_bound(M, USERS, EPSILON, DELTA)
+    root = math.sqrt(sum((M - 1 - 2 * i) ** 2 for i in range(M)))
+    assert float(approximate.additive) == pytest.approx(2 * M * gaussian(root / USERS), rel=1e-6)
+    exponential = aggregation.exponential_bound(M, USERS, EPSILON)
+    assert exponential == pytest.approx((1, 2 * PAIRS * math.log(40320) / (USERS * EPSILON)))
+    sort = aggregation.kwiksort_bound(M, USERS, EPSILON, max_queries=20, split=0.9)
+    failure = exceeding_probability(M, 20)
+    fallback = 3 * PAIRS * PAIRS / (USERS * 0.1 * EPSILON)
+    assert sort.ratio == pytest.approx(5 + 2 * failure)
+    assert sort.additive == pytest.approx(
+        6 * PAIRS * 20 / (USERS * 0.9 * EPSILON) + failure * fallback
+    )
+    whole = aggregation.kwiksort_bound(M, USERS, EPSILON, DELTA, max_queries=10**6)
+    assert whole.ratio == 5
+    assert float(whole.additive) == pytest.approx(
+        6 * PAIRS * gaussian(PAIRS**0.5 / USERS), rel=1e-6
+    )
+
+
+def test_local_bounds_are_their_formulas():
+    for mechanism in ("duchi", "privunit"):
+        norm = float(report_norm(mechanism, PAIRS, EPSILON))
+        deviation = math.sqrt((norm**2 - 1) / (4 * USERS))
+        bound = aggregation.local_noise_all_bound(M, USERS, EPSILON, mechanism=mechanism, xi=1)
+        assert float(bound.additive) == pytest.approx(3 * PAIRS * deviation)
+        square = M * (M**2 - 1) / 12
+        norm = float(report_norm(mechanism, M - 1, EPSILON, math.sqrt(square)))
+        bound = aggregation.ldp_borda_bound(M, USERS, EPSILON, mechanism=mechanism)
+        assert float(bound.additive) == pytest.approx(2 * math.sqrt(M * (norm**2 - square) / USERS))
+    sort = aggregation.ldp_kwiksort_bound(M, USERS, EPSILON, max_uses=6, failure=0.01)
+    error = math.sqrt(M / USERS) / 2 / math.tanh(EPSILON / 24)
+    fallback = (
+        3
+        * PAIRS
+        * math.sqrt((float(report_norm("duchi", PAIRS, EPSILON / 2)) ** 2 - 1) / (4 * USERS))
+    )
+    assert sort.ratio == 5.02
+    assert float(sort.additive) == pytest.approx(6 * PAIRS * error + 0.01 * fallback)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_additive_errors_grow_as_published(delta):
+    """Between m and 4m the additive error grows as the power of m in Tables 2 and 3 (Borda: no log)."""
+    for bound, power in (
+        (aggregation.noise_all_bound, 4 if not delta else 3),
+        (aggregation.borda_bound, 3 if not delta else 2.5),
+    ):
+        small, large = (float(bound(m, 1000, 0.1, delta).additive) for m in (100, 400))
+        assert large / small == pytest.approx(4**power, rel=0.03)
+    for mechanism, power in (("duchi", 3), ("privunit", 3), ("randomized-response", 4)):
+        small, large = (
+            float(aggregation.local_noise_all_bound(m, 1000, 0.5, mechanism=mechanism).additive)
+            for m in (20, 80)
+        )
+        assert large / small == pytest.approx(4**power, rel=0.15)
+    small, large = (float(aggregation.ldp_borda_bound(m, 1000, 0.5).additive) for m in (20, 80))
+    assert large / small == pytest.approx(4**2.5, rel=0.05)
+
+
+def test_bounds_hold_on_hard_instances(key):
+    """Mean Kemeny score of 2,000 runs at m = 6 on hidden signs, below the bounds at every ε (OPT by brute force)."""
+    signs = np.random.default_rng(0).choice([-1, 1], size=(40, 2))
+    ranks = np.asarray(aggregation.hard_ranking(signs, 2))
+    w = reference_borda.weights(ranks)
+    all_orders = reference_borda.orders(6)
+    costs = reference_borda.kemeny_scores(w, all_orders)
+    table = {tuple(np.argsort(o)): c for o, c in zip(all_orders, costs)}
+
+    keys = jax.random.split(key, 2000)
+
+    @jax.jit
+    def run(epsilon):
+        def once(k):
+            central = aggregation.dp_borda(k, w, num_users=40, epsilon=epsilon).value
+            local = aggregation.ldp_borda(k, ranks, epsilon).value
+            return ranks_from_scores(central), ranks_from_scores(local), local
+
+        return jax.vmap(once)(keys)
+
+    for epsilon in (0.2, 1.0, 5.0):
+        central, local, scores = (np.asarray(value) for value in run(epsilon))
+        for found, bound in (
+            (central, aggregation.borda_bound(6, 40, epsilon)),
+            (local, aggregation.ldp_borda_bound(6, 40, epsilon)),
+        ):
+            mean = np.mean([table[tuple(row)] for row in found.tolist()])
+            assert mean <= bound.ratio * costs.min() + float(bound.additive)
+        error = np.abs(scores - w.sum(1)).sum(1).mean()
+        assert 2 * error <= float(bound.additive) < 4 * error
+
+
+def test_packing_in_kendalls_metric_counts_inversions():
+    """m = 5: 1/Pr[at most r inversions], all 120 counted; and from a packing found greedily, no larger."""
+    ranks = np.array(list(itertools.permutations(range(5))))
+    i, j = np.triu_indices(5, 1)
+    inversions = (ranks[:, i] > ranks[:, j]).sum(1)
+    for additive in (0.01, 0.04):
+        radius = math.floor(4 * additive * 25)
+        least = math.ceil(120 / (inversions <= radius).sum())
+        want = math.log(least - 1) / 0.5
+        assert aggregation.pure_lower_bound(5, 0.5, additive=additive) == pytest.approx(want)
+        packed = []
+        for row in ranks:
+            apart = [((row[i] < row[j]) != (other[i] < other[j])).sum() for other in packed]
+            if all(distance > radius for distance in apart):
+                packed.append(row)
+        assert len(packed) >= least
+
+
+def test_pure_lower_bound_grows_as_m_over_epsilon():
+    for packing, least in (("rankings", 0.8), ("codes", 0.02)):
+        for items in (60, 240):
+            bound = aggregation.pure_lower_bound(items, 0.5, packing=packing)
+            assert bound > least * items / 0.5
+        assert aggregation.pure_lower_bound(60, 0.25, packing=packing) == pytest.approx(
+            2 * aggregation.pure_lower_bound(60, 0.5, packing=packing)
+        )
+    # Where nothing can be told apart, nothing is claimed.
+    assert aggregation.pure_lower_bound(6, 1.0, additive=1.0) == 0.0
+
+
+def test_lower_bound_is_below_what_is_achieved():
+    """The exponential mechanism reaches 0.01m² with OPT = 0 from some n on: the lower bound must be below it."""
+    for items in (5, 20, 100):
+        needed = 0.01 * items**2
+        users = aggregation.exponential_bound(items, 1, 1.0).additive / needed
+        assert 0 < aggregation.pure_lower_bound(items, 1.0) < users
+
+
+@pytest.mark.parametrize("ratio", [1.0, 5.0, 40.0])
+def test_approximate_lower_bound_solves_for_its_constants(ratio):
+    """β from the bound: E|2q - 1| by quadrature is 1 - 0.25/α; and the proof's inequalities hold with c."""
+    items = 10**8
+    bound = aggregation.approximate_lower_bound(items, ratio)
+    half = items / (40 * ratio + 2)
+    shape = bound.users / (0.05 * math.sqrt(half))
+    log_norm = scipy.special.betaln(shape, shape)
+    # q = x^{1/shape}/2 removes the pole at 0; the law is even about 1/2
+    mean, _ = scipy.integrate.quad(
+        lambda x: (1 - x ** (1 / shape)) * (1 - 0.5 * x ** (1 / shape)) ** (shape - 1), 0, 1
+    )
+    mean *= 2 * math.exp(-log_norm) * 0.5**shape / shape
+    assert mean == pytest.approx(1 - 0.25 / ratio, rel=1e-6)
+    middle = 40 * ratio * half
+    assert 4 * ratio * half**2 / middle <= 0.1 * half * (1 + 1e-9)
+    assert 2 * bound.additive * items**2 / middle <= 0.1 * half * (1 + 1e-9)
+    quarter = aggregation.approximate_lower_bound(items, ratio, 0.25)
+    assert quarter.users == pytest.approx(4 * bound.users)
+    published = 1e-5 * ratio  # the c of the paper: sound up to 11 only
+    assert (published <= bound.additive) == (ratio <= 11)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: aggregation.noise_all_bound(1, 10), "at least 2"),
+        (lambda: aggregation.borda_bound(5, 0), "num_users must be"),
+        (lambda: aggregation.exponential_bound(5, 10, 0.0), "epsilon must be positive"),
+        (lambda: aggregation.noise_all_bound(5, 10, xi=-1), "xi must be"),
+        (lambda: aggregation.pure_lower_bound(5, packing="spheres"), "packing must be one of"),
+        (lambda: aggregation.pure_lower_bound(5, additive=0.0), "additive must be positive"),
+        (lambda: aggregation.approximate_lower_bound(100, 0.5), "ratio must be at least 1"),
+        (lambda: aggregation.approximate_lower_bound(100, 5.0, 2.0), "at most 1"),
+    ],
+)
+def test_bad_arguments_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
