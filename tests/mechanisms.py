@@ -74,6 +74,21 @@ def _local(
     return Mechanism(name, run, randomise.__name__, reference=reference, trust="local")
 
 
+def _vectors(name: str, randomise: Any) -> Mechanism:
+    """Users with the answers of :func:`_local` report all of them at once, as one vector of signs."""
+
+    def run(key: Any, wins: Any, epsilon: Any) -> Estimate:
+        pairs = np.triu_indices(wins.num_items, 1)
+        signs = jnp.where(jnp.arange(USERS)[:, None] < wins.matrix[pairs], 1, -1)
+        reports = randomise(key, signs.astype(wins.matrix.dtype), epsilon, len(pairs[0]) ** 0.5)
+        won = 0.5 * jnp.sum(1 + reports, axis=0)
+        totals = jnp.zeros(wins.num_items, won.dtype).at[pairs[0]].add(won)
+        guarantee = privacy.Guarantee(epsilon, unit="user", trust="local")
+        return Estimate(totals.at[pairs[1]].add(USERS - won), guarantee)
+
+    return Mechanism(name, run, randomise.__name__, reference=_totals, trust="local")
+
+
 MECHANISMS = (
     _row("perturbed MLE", pairwise.perturbed_mle, gamma=0.7, reference=_ridge_fit),
     _row("perturbed MLE, users", pairwise.perturbed_mle, unit="user", comparisons_per_user=4),
@@ -92,4 +107,6 @@ MECHANISMS = (
     _local("counted reports", privacy.randomized_response, pairwise.report_counts, _totals),
     _local("Laplace reports", privacy.laplace_reports, pairwise.debiased_rr, _ridge_fit,
            mechanism="laplace", weighted=False, ridge_constant=0.35),
+    _vectors("Duchi's vectors", privacy.duchi_vectors),
+    _vectors("PrivUnit", privacy.privunit_vectors),
 )  # fmt: skip

@@ -15,19 +15,23 @@ from privrank_jax.privacy.local import (
     report_guarantee,
     report_information,
 )
+from privrank_jax.privacy.vectors import duchi_vectors, privunit_vectors, report_norm
 
 __all__ = [
     "ADJACENCIES",
     "UNITS",
     "Guarantee",
     "debias",
+    "duchi_vectors",
     "flip_probability",
     "gaussian_delta",
     "gaussian_scale",
     "laplace_reports",
     "laplace_scale",
     "objective_perturbation",
+    "privunit_vectors",
     "randomized_response",
     "report_guarantee",
     "report_information",
+    "report_norm",
 ]
