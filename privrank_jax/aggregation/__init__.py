@@ -1,5 +1,6 @@
 """One consensus from many rankings."""
 
+from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.borda import (
     borda_scores,
     borda_sensitivity,
@@ -62,6 +63,7 @@ __all__ = [
     "borda_cost_bound",
     "borda_scores",
     "borda_sensitivity",
+    "choose_method",
     "copeland",
     "copeland_scores",
     "dp_borda",

@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 
 from privrank_jax import __version__
+from privrank_jax.cli.aggregate import HELP as AGGREGATE_HELP
+from privrank_jax.cli.aggregate import aggregate as aggregate_command
 from privrank_jax.cli.demo import HELP as DEMO_HELP
 from privrank_jax.cli.demo import demo as demo_command
 from privrank_jax.cli.plan import HELP as PLAN_HELP
@@ -30,6 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("rank", help=RANK_HELP)(rank_command)
+app.command("aggregate", help=AGGREGATE_HELP)(aggregate_command)
 app.command("privatize", help=PRIVATIZE_HELP)(privatize_command)
 app.command("demo", help=DEMO_HELP)(demo_command)
 app.command("reproduce", help=REPRODUCE_HELP)(reproduce_command)
@@ -51,4 +54,4 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Differentially private rankings from pairwise comparisons."""
+    """Differentially private rankings from pairwise comparisons and from rankings."""

@@ -31,6 +31,16 @@ Tie = Annotated[
     ),
 ]
 
+# The budget of a release.
+Epsilon = Annotated[
+    float | None,
+    typer.Option(help="Privacy budget; smaller protects more. Every private method needs it."),
+]
+Delta = Annotated[
+    float,
+    typer.Option(help="Probability that epsilon may fail; above 0 the noise is Gaussian."),
+]
+
 # Rehearsals of a release.
 Simulate = Annotated[
     bool,

@@ -83,14 +83,8 @@ def rank(
             "fitted under privacy), one-shot (only the list of the top K), none (not private).",
         ),
     ] = "counts",
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="Privacy budget; smaller protects more. Every private method needs it."),
-    ] = None,
-    delta: Annotated[
-        float,
-        typer.Option(help="Probability that epsilon may fail; above 0 the noise is Gaussian."),
-    ] = 0.0,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = 0.0,
     unit: Annotated[
         str,
         typer.Option(
@@ -238,7 +232,7 @@ def _checked(request: Request, epsilon_given: bool) -> Request:
                 "--method none adds no noise: --epsilon, --delta, --max-per-user and --simulate are not used."
             )
         return request
-    _check_privacy(request, epsilon_given)
+    check_budget(request.epsilon if epsilon_given else None, request.delta)
     check_rehearsal(request.simulate, request.seed)
     if request.max_per_user is not None and request.unit == "comparison":
         raise Refusal(
@@ -268,9 +262,9 @@ def check_rehearsal(simulate: bool, seed: int | None) -> None:
         raise Refusal(f"--seed must lie between 0 and 2**63 - 1, got {seed}.")
 
 
-def _check_privacy(request: Request, epsilon_given: bool) -> None:
-    epsilon, delta = request.epsilon, request.delta
-    if not epsilon_given:
+def check_budget(epsilon: float | None, delta: float) -> None:
+    """Refuse a budget that is missing, out of range or pointless."""
+    if epsilon is None:
         raise Refusal(
             "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller "
             "protects more; --method none ranks without privacy."

@@ -123,6 +123,10 @@ def read_table(
     path = Path(source)
     if not path.suffix and not path.exists():
         known = datasets.available()
+        if source in datasets.available_rankings():
+            raise Refusal(
+                f"{source} holds rankings, not comparisons: privrank aggregate {source} makes one of them."
+            )
         raise Refusal(
             f"{source!r} is neither a file nor a named data set{did_you_mean(source, known)}; the named "
             f"ones are {', '.join(known)}."

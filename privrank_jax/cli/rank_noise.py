@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, Protocol
 
 from privrank_jax import pairwise
 from privrank_jax.cli.rank import Request
@@ -44,7 +44,21 @@ def noisy_totals(data: Input, request: Request) -> tuple[Estimate, bool, tuple[s
     return dataclasses.replace(estimate, guarantee=guarantee), False, about_noise(request)
 
 
-def about_noise(request: Request) -> tuple[str, ...]:
+class NoiseOptions(Protocol):
+    """What the options of a command say of the noise."""
+
+    @property
+    def noise(self) -> str:
+        """``"laplace"`` or ``"gaussian"``."""
+        ...
+
+    @property
+    def simulate(self) -> bool:
+        """Whether this is a rehearsal."""
+        ...
+
+
+def about_noise(request: NoiseOptions) -> tuple[str, ...]:
     """The warning that goes with noise that is not exact."""
     if request.simulate:
         return ()
@@ -54,7 +68,7 @@ def about_noise(request: Request) -> tuple[str, ...]:
     )
 
 
-def labelled(guarantee: Guarantee | None, request: Request, note: str) -> Guarantee:
+def labelled(guarantee: Guarantee | None, request: NoiseOptions, note: str) -> Guarantee:
     """The guarantee with ``note``, and marked as a rehearsal where it is one."""
     assert guarantee is not None
     parts = [part for part in (guarantee.note, note) if part]
@@ -64,7 +78,7 @@ def labelled(guarantee: Guarantee | None, request: Request, note: str) -> Guaran
     return dataclasses.replace(guarantee, numerics=numerics, note=" ".join(parts))
 
 
-def noise_name(request: Request, exact: bool) -> str:
+def noise_name(request: NoiseOptions, exact: bool) -> str:
     """The law of the noise in words."""
     name = "Gaussian" if request.noise == "gaussian" else "Laplace"
     return f"discrete {name}" if exact else name

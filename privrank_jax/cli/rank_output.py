@@ -9,13 +9,18 @@ from privrank_jax.cli.face import print_json, print_paragraphs, print_table
 from privrank_jax.cli.rank_result import Result
 
 NOT_PRIVATE = (
-    "NOT PRIVATE: no noise was added, and the scores can reveal what single users answered. Do not publish "
+    "NOT PRIVATE: no noise was added, and the result can reveal what single users answered. Do not publish "
     "this ranking where the answers must stay confidential."
 )
 
 
 def print_result(
-    item_names: Sequence[str], result: Result, *, level: float, top_k: int | None, as_json: bool
+    item_names: Sequence[str],
+    result: Result,
+    *,
+    as_json: bool,
+    level: float = 0.95,
+    top_k: int | None = None,
 ) -> None:
     """Print what may be published, and nothing else, on stdout."""
     rows = _rows(item_names, result, top_k)

@@ -174,7 +174,7 @@ def _item_columns(
     try:
         return public_items(columns)
     except DataError as error:
-        raise DataError(f"{name}: {error}") from None
+        raise DataError(f"{name}: {str(error).removeprefix('items: ')}") from None
 
 
 def _long(

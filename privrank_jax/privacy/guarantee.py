@@ -14,7 +14,7 @@ ADJACENCIES = ("flip", "replace", "add-remove")
 
 _UNIT_WORDS = {
     "comparison": "one comparison",
-    "user": "one user (all of the user's comparisons)",
+    "user": "one user (all that the user answered)",
     "rank": "the rank of one item",
 }
 _ADJACENCY_WORDS = {
@@ -30,8 +30,8 @@ _NUMERICS_WORDS = {
     "exact": "the noise is drawn exactly, with integers from a cryptographic source",
     "simulation": "the noise comes from fast floating-point generators, made for simulation",
     "idealised": (
-        "the proof is for real numbers and an exact minimiser; the floating-point computation "
-        "only approximates them"
+        "the proof is for real numbers, and an exact minimiser where something is minimised; the "
+        "floating-point computation only approximates them"
     ),
     "unknown": "how the noise was drawn is not known here",
 }
@@ -82,7 +82,7 @@ class Guarantee:
 
         >>> print(Guarantee(1.0, unit="user", adjacency="flip").in_words())
         Differentially private with epsilon = 1: the probability of any published result changes by a
-        factor of at most 2.72 when one user (all of the user's comparisons) answers differently; who
+        factor of at most 2.72 when one user (all that the user answered) answers differently; who
         compared which items is taken as public. Trust: a trusted curator holds the raw data and
         publishes only this result; the noise comes from fast floating-point generators, made for
         simulation.

@@ -1,0 +1,186 @@
+"""``privrank aggregate``: rankings to one private consensus."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Annotated
+
+import typer
+
+from privrank_jax.cli import options
+from privrank_jax.cli.face import Refusal, check_choice, refusing, warn
+from privrank_jax.cli.rank import check_budget, check_rehearsal
+
+METHODS = ("auto", "borda", "kwiksort", "noise-all", "exponential", "none")
+TRUSTS = ("central", "local")
+MISSING = ("last", "unknown")
+
+HELP = (
+    "Release one consensus of many rankings, under differential privacy.\n\n"
+    "Prints the consensus and the guarantee in words: nobody learns much about any one user's ranking, all "
+    "of it. The noise comes from the entropy of the operating system. Everything on standard output is "
+    "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
+    "FILE is a table with one row per user and one column per item, cells ranks (1 = best, ties equal, blank "
+    "not ranked); or a table with columns user, item and rank; or a PrefLib file; or a named data set.\n\n"
+    "Examples:\n\n"
+    "  privrank aggregate votes.soc --epsilon 1\n\n"
+    "  privrank aggregate votes.csv --epsilon 1 --trust local --json\n\n"
+    "  privrank aggregate sushi --epsilon 0.5 --simulate --seed 1\n\n"
+    "  privrank aggregate votes.toi --method none     (the best ranking there is, with a certificate)"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """The options of one run, checked as far as they can be without the data.
+
+    Attributes are the options of the same name; ``seed`` is None in a real release.
+    """
+
+    source: str
+    method: str
+    epsilon: float
+    delta: float
+    trust: str
+    missing: str | None
+    xi: float
+    items: str | None
+    user: str | None
+    item: str | None
+    rank: str | None
+    simulate: bool
+    seed: int | None
+
+    @property
+    def noise(self) -> str:
+        """``"gaussian"`` exactly if δ > 0."""
+        return "gaussian" if self.delta > 0 else "laplace"
+
+
+@refusing
+def aggregate(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, Parquet or PrefLib file (.soc, .soi, .toc, .toi), or a named data set: sushi, apa, "
+            "apa1998 to apa2009, aspen, aspen-mayor, german, nascar, potato, potato-weighing, salad.",
+        ),
+    ],
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto (the one with the least error to be expected), borda (noisy mean scores), kwiksort (a "
+            "sort by noisy majorities), noise-all (the best ranking for noisy majorities of all pairs), "
+            "exponential (a random ranking, good ones likelier; central only, up to 20 items), none (not "
+            "private: the best ranking, with a certificate).",
+        ),
+    ] = "auto",
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = 0.0,
+    trust: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="central (you hold the rankings and publish the consensus) or local (each user randomises the "
+            "own ranking; on a file, the users' side is simulated).",
+        ),
+    ] = "central",
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What it means that a user did not rank an item: last (behind all that were ranked) or unknown "
+            "(half a vote to either side of each pair). Default: last; nascar: unknown.",
+        ),
+    ] = None,
+    xi: Annotated[
+        float,
+        typer.Option(
+            metavar="X",
+            help="none and noise-all: a ranking proven to cost at most 1 + X times the smallest cost will do.",
+        ),
+    ] = 0.0,
+    items: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|A,B,C",
+            help="Public list of all items, one per line of a text file, or separated by commas. Default: the "
+            "items of the file, which are then treated as public.",
+        ),
+    ] = None,
+    user: options.User = None,
+    item: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of items, one row per user and item. Default: item."
+        ),
+    ] = None,
+    rank: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of ranks, likewise. Default: rank."),
+    ] = None,
+    json: options.Json = False,
+    simulate: options.Simulate = False,
+    seed: options.RehearsalSeed = None,
+) -> None:
+    """Release one consensus of many rankings, under differential privacy."""
+    request = Request(
+        source=source,
+        method=method,
+        epsilon=math.inf if epsilon is None else epsilon,
+        delta=delta,
+        trust=trust,
+        missing=missing,
+        xi=xi,
+        items=items,
+        user=user,
+        item=item,
+        rank=rank,
+        simulate=simulate,
+        seed=seed,
+    )
+    _check(request, epsilon_given=epsilon is not None)
+    import jax
+
+    from privrank_jax.cli.aggregate_input import read_input
+    from privrank_jax.cli.aggregate_methods import release
+    from privrank_jax.cli.rank_output import print_result
+
+    with jax.enable_x64(True):
+        data = read_input(request)
+        result = release(data, request)
+    for message in (*data.remarks, *result.warnings):
+        warn(message)
+    print_result(data.table.item_names, result, as_json=json)
+
+
+def _check(request: Request, epsilon_given: bool) -> None:
+    check_choice("--method", request.method, METHODS)
+    check_choice("--trust", request.trust, TRUSTS)
+    if request.missing is not None:
+        check_choice("--missing", request.missing, MISSING)
+    if not 0 <= request.xi < math.inf:
+        raise Refusal(f"--xi must be finite and at least 0, got {request.xi:g}.")
+    if request.xi and request.method not in ("none", "noise-all"):
+        raise Refusal(
+            "--xi is for the methods that look for the best ranking, --method none and noise-all."
+        )
+    if request.method == "none":
+        if epsilon_given or request.delta or request.simulate or request.trust == "local":
+            warn(
+                "--method none adds no noise: --epsilon, --delta, --trust and --simulate are not used."
+            )
+        return
+    check_budget(request.epsilon if epsilon_given else None, request.delta)
+    check_rehearsal(request.simulate, request.seed)
+    if request.method == "exponential" and request.trust == "local":
+        raise Refusal(
+            "--method exponential needs someone who holds all rankings; with --trust local use --method borda, "
+            "kwiksort or noise-all."
+        )
+    if request.delta > 0 and (request.method == "exponential" or request.trust == "local"):
+        which = "--trust local" if request.trust == "local" else "--method exponential"
+        raise Refusal(f"{which} gives pure epsilon; leave --delta out.")

@@ -1,0 +1,103 @@
+"""From the FILE argument of ``privrank aggregate`` to rankings."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+
+from privrank_jax import datasets
+from privrank_jax.cli.aggregate import Request
+from privrank_jax.cli.face import Refusal
+from privrank_jax.cli.rank_input import Entropy, item_list
+from privrank_jax.datasets.names import did_you_mean
+
+MAX_ITEMS = 2_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Input:
+    """Rankings, ready for a release.
+
+    Attributes:
+        table: as the loader read it, ``missing`` as asked for.
+        complete: whether everybody knows that all users ranked all items: by the kind of file, or the data set.
+        remarks: for the holder of the data; not covered by the guarantee.
+        entropy: keys.
+    """
+
+    table: datasets.RankingTable
+    complete: bool
+    remarks: tuple[str, ...]
+    entropy: Entropy
+
+    @property
+    def rule(self) -> str:
+        """What the table takes an item that was not ranked for, in words."""
+        if self.table.missing == "last":
+            return (
+                "an item that a user did not rank counts as behind all that the user ranked "
+                "(--missing last)"
+            )
+        return (
+            "of pairs with an item that a user did not rank, that user gives both half a vote "
+            "(--missing unknown)"
+        )
+
+
+def read_input(request: Request) -> Input:
+    """Read a file or a named data set.
+
+    Raises:
+        Refusal, DataError: what is wrong, and what to do.
+    """
+    table = _read(request)
+    if table.num_items > MAX_ITEMS:
+        raise Refusal(
+            f"{table.name} has {table.num_items:,} items; this command keeps a table of all pairs and takes at "
+            f"most {MAX_ITEMS:,}."
+        )
+    if request.missing is not None:
+        table = dataclasses.replace(table, missing=request.missing)
+    remarks = ()
+    partial = int(np.sum(np.any(table.ranks < 0, axis=1)))
+    if partial and request.missing is None:
+        other = "unknown" if table.missing == "last" else "last"
+        remarks = (
+            f"{partial:,} of {table.num_users:,} users did not rank all items, which is taken as {table.missing}; "
+            f"--missing {other} is the other rule. (For you alone: this is not covered by the guarantee.)",
+        )
+    known = request.source in datasets.available_rankings()
+    known = known or Path(request.source).suffix.lower() in (".soc", ".toc")
+    return Input(table, known and not partial, remarks, Entropy(request.simulate, request.seed))
+
+
+def _read(request: Request) -> datasets.RankingTable:
+    source, known = request.source, datasets.available_rankings()
+    columns = {"user": request.user, "item": request.item, "rank": request.rank}
+    if source in known:
+        given = [f"--{role}" for role, column in columns.items() if column is not None]
+        given += ["--items"] if request.items is not None else []
+        if given:
+            raise Refusal(
+                f"{source} is a named data set with its own columns and items: leave out {', '.join(given)}."
+            )
+        return datasets.load_rankings(source)
+    path = Path(source)
+    if not path.suffix and not path.exists():
+        if source in datasets.available():
+            raise Refusal(
+                f"{source} holds comparisons, not rankings: privrank rank {source} ranks its items."
+            )
+        raise Refusal(
+            f"{source!r} is neither a file nor a named data set{did_you_mean(source, known)}; the named ones are "
+            f"{', '.join(known)}."
+        )
+    return datasets.read_rankings(
+        path,
+        user=None if request.user == "none" else request.user or "user",
+        item=request.item,
+        rank=request.rank,
+        items=None if request.items is None else item_list(request.items),
+    )

@@ -1,0 +1,345 @@
+"""``privrank aggregate`` on small files and on the real sets of rankings."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from privrank_jax import aggregation, metrics
+from privrank_jax.cli.aggregate import METHODS
+from privrank_jax.datasets import load_rankings
+from privrank_jax.release import exact_samplers_available
+
+REHEARSAL = ("--simulate", "--seed", 1)
+PRIVATE = [
+    (method, trust)
+    for method in METHODS
+    for trust in ("central", "local")
+    if method != "none" and (method, trust) != ("exponential", "local")
+]
+EXACT = ("borda", "kwiksort", "noise-all")
+
+
+def items(document):
+    return [row["item"] for row in document["ranking"]]
+
+
+@pytest.fixture
+def votes(write):
+    """Forty users rank a, b, c: mostly in this order; some leave c out."""
+    lines = [f"u{k},{'1,2,3' if k % 4 else '2,1,3' if k % 8 else '1,2,'}" for k in range(40)]
+    return write(*lines, header="user,a,b,c")
+
+
+def assert_schema(document, trust, scores):
+    assert list(document) == ["ranking", "guarantee", "diagnostics"]
+    assert sorted(items(document)) == ["a", "b", "c"]
+    for place, row in enumerate(document["ranking"], start=1):
+        assert row["rank"] == place
+        assert isinstance(row["score"], float) if scores else row["score"] is None
+        if "low" in row:
+            assert row["low"] < row["score"] < row["high"]
+    found = [row["score"] for row in document["ranking"]]
+    if scores:
+        assert found == sorted(found, reverse=True)
+    guarantee = document["guarantee"]
+    assert guarantee["epsilon"] == 40
+    assert (guarantee["delta"], guarantee["unit"], guarantee["adjacency"]) == (0, "user", "replace")
+    assert guarantee["trust"] == trust
+    facts = document["diagnostics"]
+    assert (facts["users"], facts["items"], facts["missing"]) == (40, 3, "last")
+
+
+@pytest.mark.parametrize(("method", "trust"), PRIVATE)
+def test_json_of_every_private_method(privrank, votes, method, trust):
+    run = ("aggregate", votes, "--method", method, "--trust", trust, "--epsilon", 40, "--json")
+    result = privrank(*run, *REHEARSAL)
+    assert result.code == 0, result.err
+    document = result.json()
+    assert_schema(document, trust, scores=method in ("auto", "borda"))
+    assert document["guarantee"]["numerics"] == "simulation"
+    assert "rehearsal" in document["guarantee"]["note"]
+    # Auto is borda; noise at ε = 40 is far below the gaps, in both models.
+    assert document["diagnostics"]["method"] == ("borda" if method == "auto" else method)
+    assert items(document) == ["a", "b", "c"]
+    assert document["diagnostics"]["seed"] == 1
+    assert privrank(*run, *REHEARSAL).out == result.out
+    notes = " ".join(document["diagnostics"]["notes"])
+    assert "--missing last" in notes
+    released = privrank(*run).json()
+    assert_schema(released, trust, scores=method in ("auto", "borda"))
+    expected = "exact" if trust == "central" and method != "exponential" else "simulation"
+    if method == "exponential":
+        expected = "idealised"
+    assert released["guarantee"]["numerics"] == expected
+    assert "seed" not in released["diagnostics"]
+
+
+def test_the_text_of_a_release(privrank, votes):
+    result = privrank("aggregate", votes, "--epsilon", 2)
+    assert result.code == 0
+    assert "votes.csv: consensus of 40 rankings of 3 items, by noisy Borda scores" in result.out
+    assert "Differentially private with epsilon = 2" in result.out
+    assert "all that the user answered" in result.out
+    assert "5 times the fewest possible pairs plus" in result.out
+    assert "5 of 40 users did not rank all items" in result.err
+    assert "5 of 40" not in result.out
+
+
+def test_local_trust_says_that_the_users_were_simulated(privrank, votes):
+    result = privrank("aggregate", votes, "--epsilon", 2, "--trust", "local")
+    assert "the users' reports were drawn here, from a file of raw rankings" in result.out
+    assert "each user randomises the answers" in result.out
+    assert "floating-point" in result.err
+
+
+def test_a_release_never_repeats_and_is_exact(privrank, votes):
+    assert exact_samplers_available()
+    run = ("aggregate", votes, "--epsilon", 0.001, "--json")
+    first, second = privrank(*run).json(), privrank(*run).json()
+    for document in (first, second):
+        # Sensitivity of n times the scores: ⌊9/2⌋ = 4.
+        assert document["diagnostics"]["noise_scale"] == pytest.approx(4 / (0.001 * 40))
+        assert document["diagnostics"]["noise"] == "discrete Laplace"
+        totals = [2 * 40 * row["score"] for row in document["ranking"]]
+        np.testing.assert_allclose(totals, np.round(totals), atol=1e-6)
+    # Discrete noise of scale 8000 on three items is equal twice with probability below 1e-11.
+    assert first != second
+
+
+@pytest.mark.parametrize("method", EXACT)
+def test_delta_gives_gaussian_noise(privrank, votes, method):
+    run = ("aggregate", votes, "--method", method, "--epsilon", 1, "--delta", 1e-5, "--json")
+    document = privrank(*run).json()
+    assert document["diagnostics"]["noise"] == "discrete Gaussian"
+    assert document["guarantee"]["delta"] == 1e-5
+    assert document["guarantee"]["numerics"] == "exact"
+    assert privrank(*run, *REHEARSAL).json()["diagnostics"]["noise"] == "Gaussian"
+
+
+@pytest.mark.parametrize("method", EXACT)
+def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, method):
+    monkeypatch.setattr(
+        "privrank_jax.cli.aggregate_methods.exact_samplers_available", lambda: False
+    )
+    result = privrank("aggregate", votes, "--method", method, "--epsilon", 1, "--json")
+    assert result.json()["guarantee"]["numerics"] == "simulation"
+    assert 'pip install "privrank-jax[release]"' in result.err
+
+
+def test_intervals_hold_the_scores_before_the_noise(privrank, votes):
+    w = aggregation.pairwise_weights(
+        np.array([[0, 1, -1 if k % 8 == 0 else 2] if k % 4 or k % 8 == 0 else [1, 0, 2] for k in range(40)])
+    )  # fmt: skip
+    truth = dict(zip("abc", np.asarray(aggregation.borda_scores(w)).tolist()))
+    covered = 0
+    for seed in range(20):
+        rows = privrank(
+            "aggregate", votes, "--epsilon", 1, "--json", "--simulate", "--seed", seed
+        ).json()["ranking"]
+        covered += all(row["low"] <= truth[row["item"]] <= row["high"] for row in rows)
+    assert covered >= 15  # at 95% below this with probability 3e-4
+
+
+def test_without_privacy_the_certificate_is_that_of_kemeny(privrank, write):
+    # A cycle: a > b > c > a by 5, 5 and 4 of 7; the best order reverses the weakest majority.
+    lines = ["1,2,3"] * 3 + ["3,1,2"] * 2 + ["2,3,1"] * 2
+    path = write(*lines, header="a,b,c")
+    result = privrank("aggregate", path, "--method", "none", "--json")
+    document = result.json()
+    assert document["guarantee"] is None
+    certificate = document["diagnostics"]["certificate"]
+    ranks = np.array([[int(c) - 1 for c in line.split(",")] for line in lines])
+    w = np.asarray(aggregation.pairwise_weights(ranks))
+    costs = [
+        sum(w[j, i] for i, j in itertools.combinations(order, 2))
+        for order in itertools.permutations(range(3))
+    ]
+    assert certificate["cost"] == pytest.approx(min(costs))
+    assert certificate["ratio"] == pytest.approx(1)
+    assert certificate["lower_bound"] == pytest.approx(min(costs))
+    assert "NOT PRIVATE" in privrank("aggregate", path, "--method", "none").out
+
+
+def test_the_certificate_of_noise_all_is_that_of_the_noisy_weights(privrank, votes):
+    """With fresh noise the printed cost moves, while the data's own cost stays: it is not what is printed."""
+    run = ("aggregate", votes, "--method", "noise-all", "--epsilon", 0.5, "--json", "--simulate")
+    found = [privrank(*run, "--seed", seed).json()["diagnostics"] for seed in range(4)]
+    assert all(facts["certificate"]["of"] == "noisy weights" for facts in found)
+    assert len({facts["certificate"]["cost"] for facts in found}) == 4
+    for method in ("borda", "kwiksort", "exponential"):
+        run = ("aggregate", votes, "--method", method, "--epsilon", 1, "--json", *REHEARSAL)
+        assert "certificate" not in privrank(*run).json()["diagnostics"]
+
+
+def test_what_is_printed_depends_on_the_votes_through_the_noise_alone(privrank, write):
+    """Without noise to speak of the facts may differ; here all but the ranking must not, whatever the votes."""
+    facts = []
+    for rows in (["1,2,3"] * 9, ["3,2,1"] * 5 + ["1,,"] * 4):
+        path = write(*rows, header="a,b,c")
+        for method in ("borda", "exponential"):
+            run = ("aggregate", path, "--method", method, "--epsilon", 1, "--json", *REHEARSAL)
+            document = privrank(*run).json()
+            facts.append((method, document["guarantee"], document["diagnostics"]))
+    assert facts[:2] == facts[2:]
+
+
+def test_the_rule_for_items_that_were_not_ranked(privrank, write):
+    # Everybody ranks a alone first, or b before c; under `last` a wins, under `unknown` b has one half vote more.
+    path = write(*["1,,"] * 5, *[",1,2"] * 4, header="a,b,c")
+    last = privrank("aggregate", path, "--method", "none", "--json").json()
+    unknown = privrank(
+        "aggregate", path, "--method", "none", "--json", "--missing", "unknown"
+    ).json()
+    assert items(last)[0] == "a"
+    assert unknown["diagnostics"]["missing"] == "unknown"
+    assert items(unknown).index("b") < items(unknown).index("c")
+    run = ("aggregate", path, "--epsilon", 5000, "--json", "--missing")
+    scores = {row["item"]: row["score"] for row in privrank(*run, "unknown").json()["ranking"]}
+    assert scores == pytest.approx({"a": 1.0, "b": 1 + 2 / 9, "c": 1 - 2 / 9})
+    scores = {row["item"]: row["score"] for row in privrank(*run, "last").json()["ranking"]}
+    assert scores == pytest.approx({"a": 10 / 9, "b": (5 * 0.5 + 4 * 2) / 9, "c": 6.5 / 9})
+
+
+def test_long_files_and_preflib_files(privrank, tmp_path):
+    long = tmp_path / "long.csv"
+    long.write_text("voter,thing,place\n" + "".join(f"u{k},a,1\nu{k},b,2\n" for k in range(30)))
+    columns = ("--user", "voter", "--item", "thing", "--rank", "place")
+    run = ("--epsilon", 5, "--json", *REHEARSAL)
+    assert items(privrank("aggregate", long, *columns, *run).json()) == ["a", "b"]
+    preflib = tmp_path / "votes.soc"
+    preflib.write_text("# ALTERNATIVE NAME 1: x\n# ALTERNATIVE NAME 2: y\n30: 2,1\n")
+    document = privrank("aggregate", preflib, *run).json()
+    assert items(document) == ["y", "x"]
+    assert document["diagnostics"]["notes"] == []  # complete by its suffix: no rule is needed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "--epsilon is missing"),
+        (("--epsilon", 0), "--epsilon must be a positive number, got 0"),
+        (("--epsilon", -1), "--epsilon must be a positive number"),
+        (("--epsilon", "nan"), "--epsilon must be a positive number, got nan"),
+        (("--epsilon", "inf"), "--epsilon must be a positive number"),
+        (("--epsilon", 1e-12), "noise alone"),
+        (("--epsilon", 1, "--delta", 1), "--delta must be at least 0 and below 1"),
+        (("--epsilon", 1, "--delta", "nan"), "--delta must be"),
+        (("--epsilon", 1, "--method", "bordda"), "--method 'bordda' is unknown (did you mean 'borda'"),
+        (("--epsilon", 1, "--trust", "remote"), "--trust 'remote' is unknown"),
+        (("--epsilon", 1, "--missing", "first"), "--missing 'first' is unknown"),
+        (("--epsilon", 1, "--seed", 1), "--seed makes the noise predictable"),
+        (("--epsilon", 1, "--xi", 0.1), "--xi is for the methods"),
+        (("--method", "none", "--xi", -1), "--xi must be finite"),
+        (("--method", "none", "--xi", "nan"), "--xi must be finite"),
+        (("--epsilon", 1, "--method", "exponential", "--trust", "local"), "--method exponential needs someone"),
+        (("--epsilon", 1, "--method", "exponential", "--delta", 1e-6), "pure epsilon; leave --delta out"),
+        (("--epsilon", 1, "--trust", "local", "--delta", 1e-6), "pure epsilon; leave --delta out"),
+        (("--epsilon", 1, "--items", "a,b,x"), "no column for the item 'x'"),
+        (("--epsilon", 1, "--items", "a,a"), "item named twice"),
+        (("--epsilon", 1, "--user", "voter"), "no column 'voter'"),
+        (("--epsilon", 1, "--rank", "place"), "no column 'item'"),
+    ],
+)  # fmt: skip
+def test_refused_options(privrank, votes, arguments, message):
+    result = privrank("aggregate", votes, *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+
+
+@pytest.mark.parametrize(
+    ("lines", "header", "message"),
+    [
+        ([], "a,b", "no rows below its header"),
+        (["1,2", "1,x"], "a,b", "line 3, column 'b': 'x' is no rank"),
+        (["1,2"], "a,a", "votes.csv: item named twice, 'a' and 'a'"),
+        (["u,1,2", "u,2,1"], "user,a,b", "user 'u' has two rows"),
+        (["u,a,b"], "user,winner,loser", "`privrank rank`"),
+        (["2,1"], "Rank_1,Rank_2", "are places"),
+    ],
+)
+def test_refused_files(privrank, write, lines, header, message):
+    result = privrank("aggregate", write(*lines, header=header), "--epsilon", 1)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+
+
+def test_refused_sources(privrank, tmp_path):
+    (tmp_path / "empty.soc").write_text("")
+    for source, message in [
+        (tmp_path / "none.soc", "no such file"),
+        (tmp_path / "empty.soc", "is empty"),
+        ("shushi", "neither a file nor a named data set (did you mean 'sushi'"),
+        ("cemspc", "holds comparisons, not rankings: privrank rank cemspc"),
+    ]:
+        result = privrank("aggregate", source, "--epsilon", 1)
+        assert result.code == 2
+        assert message in result.err
+    result = privrank("rank", "sushi", "--epsilon", 1)
+    assert "holds rankings, not comparisons: privrank aggregate sushi" in result.err
+
+
+def test_methods_say_what_is_too_large_or_too_few_for_them(privrank, write):
+    many = ",".join(f"i{k}" for k in range(21))
+    path = write(",".join(map(str, range(1, 22))), header=many)
+    result = privrank("aggregate", path, "--epsilon", 1, "--method", "exponential")
+    assert result.code == 2
+    assert "takes at most 20; votes.csv has 21" in result.err
+    result = privrank("aggregate", path, "--epsilon", 1, "--method", "kwiksort", "--trust", "local")
+    assert result.code == 2
+    assert "1 users for 21 items: use --method borda" in result.err
+
+
+def test_options_without_use_are_mentioned(privrank, votes):
+    result = privrank("aggregate", votes, "--method", "none", "--epsilon", 1)
+    assert result.code == 0
+    assert "adds no noise" in result.err
+    assert "protects next to nothing" in privrank("aggregate", votes, "--epsilon", 20).err
+
+
+@pytest.fixture(scope="module")
+def sushi(data_folder):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PRIVRANK_DATA", str(data_folder))
+        yield load_rankings("sushi")
+
+
+def test_sushi_without_privacy(privrank, sushi):
+    document = privrank("aggregate", "sushi", "--method", "none", "--json").json()
+    assert document["diagnostics"]["certificate"]["ratio"] == 1
+    w = np.asarray(aggregation.pairwise_weights(sushi.ranks))
+    order = [sushi.item_names.index(name) for name in items(document)]
+    cost = sum(w[j, i] for i, j in itertools.combinations(order, 2))
+    assert document["diagnostics"]["certificate"]["cost"] == pytest.approx(cost)
+    assert items(document)[0] == "fatty tuna"
+    assert items(document)[-1] == "cucumber roll"
+
+
+@pytest.mark.parametrize(
+    ("method", "trust", "epsilon", "most"),
+    [("auto", "central", 1, 3), ("kwiksort", "central", 1, 5), ("noise-all", "central", 1, 5),
+     ("exponential", "central", 1, 6), ("auto", "local", 1, 12), ("auto", "central", 0.1, 8)],
+)  # fmt: skip
+def test_sushi_comes_near_the_best_consensus(privrank, sushi, method, trust, epsilon, most):
+    best = np.asarray(aggregation.kemeny(aggregation.pairwise_weights(sushi.ranks)).ranks)
+    document = privrank(
+        "aggregate", "sushi", "--method", method, "--trust", trust, "--epsilon", epsilon, "--json",
+        *REHEARSAL,
+    ).json()  # fmt: skip
+    order = [sushi.item_names.index(name) for name in items(document)]
+    assert int(metrics.kendall_tau(np.argsort(order), best)) <= most
+    assert document["diagnostics"]["notes"] == [] or trust == "local"
+
+
+def test_bounds_are_printed_where_they_say_something(privrank, votes):
+    weak = privrank("aggregate", votes, "--epsilon", 0.01, "--json", *REHEARSAL).json()
+    limit = weak["diagnostics"]["expected_cost_bound"]
+    assert limit == {
+        "ratio": 5.0,
+        "additive": pytest.approx(2 * 3 * 4 / (40 * 0.01)),
+    }
+    assert math.isfinite(limit["additive"])
+    assert "none worth the name" in privrank("aggregate", votes, "--epsilon", 0.01).out
