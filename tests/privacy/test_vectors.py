@@ -111,6 +111,19 @@ def test_privunit_has_the_stated_law(dimension, epsilon, key):
     assert np.abs(off.mean(0)).max() < 5 * np.sqrt((off**2).mean(0).max() / len(off))
 
 
+@pytest.mark.parametrize("dimension", [2, 10, 5000])
+def test_privunit_reports_from_the_cap_as_often_as_stated(dimension, key):
+    """300,000 angles: the share within the cap to 5 standard errors; that at 1.05ε is rejected."""
+    edge, chance, *_ = cap = privunit_cap(dimension, 1.0)
+    angles = np.asarray(vectors._draw_angles(key, dimension, cap, (300_000,)))
+    seen = np.mean(angles <= math.acos(float(edge)))
+    error = 5 * math.sqrt(0.25 / 300_000)
+    assert abs(seen - float(chance)) < error
+    share = float(cap.share)
+    other = 1 / (1 + math.exp(-1.05) * (1 - share) / share)
+    assert abs(seen - other) > error
+
+
 @pytest.mark.parametrize("mechanism", ["duchi", "privunit"])
 @pytest.mark.parametrize("zero_sum", [False, True])
 def test_reports_are_unbiased_with_the_stated_covariance(mechanism, zero_sum, key):
