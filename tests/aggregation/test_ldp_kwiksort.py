@@ -16,6 +16,7 @@ import scipy.stats
 from privrank_jax.aggregation import ldp_kwiksort
 from privrank_jax.aggregation.ldp_plan import (
     ENCODINGS,
+    goes_left,
     local_plan,
     order_lead,
     respond,
@@ -99,6 +100,23 @@ def test_weight_estimate_is_unbiased_with_the_stated_variance(encoding, key):
     assert abs(estimate.var() - variance) < 5 * variance * math.sqrt(2 / runs)
     sign_variance = 8 * (1 - t**2) / 4 / (8 * t) ** 2
     assert variance == pytest.approx(sign_variance) or variance > 4 * sign_variance
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_items_go_left_where_their_estimate_exceeds_half(encoding):
+    for users, epsilon in itertools.product((1, 4, 9), (0.5, 3.0)):
+        plus = np.arange(users + 1)
+        estimate = np.asarray(weight_estimate(plus, users, epsilon, encoding))
+        np.testing.assert_array_equal(goes_left(plus, users, epsilon, encoding), estimate > 0.5)
+
+
+def test_groups_of_different_size_count_their_own_users_only(key):
+    """Three users in groups of two and one, no noise. Over pivots, the user who is alone, and the group that is
+    asked, P[0 first] = 1/3. 4,000 runs, 5 standard errors."""
+    ranks = np.array([[0, 1], [1, 0], [1, 0]])
+    run = jax.vmap(lambda k: ldp_kwiksort(k, ranks, math.inf).value)
+    first = np.mean(np.asarray(run(jax.random.split(key, 4000)))[:, 0] == 0)
+    assert abs(first - 1 / 3) < 5 * math.sqrt(2 / 9 / 4000)
 
 
 def test_leads_follow_the_weight_rule():
