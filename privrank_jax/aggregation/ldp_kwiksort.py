@@ -14,10 +14,10 @@ conditional losses add up. ∎ With ε₀ = ε₁/τ and ε₁ + ε₂ = ε that
 :mod:`~privrank_jax.aggregation.ldp_plan`. For real use see :mod:`~privrank_jax.aggregation.ldp_protocol`, the same
 protocol as messages between server and users; here it is simulated, all users at once.
 
-**When to use it.** Measured on Mallows data (m = 30, dispersion 0.8, n = 20,000, ε = 4, 40 runs), Kemeny score above the
-best known as a share of all pairs: 0.123 (split 0.9: 0.045; with the published q, τ = 69 instead of 20: 0.241, and
-0.272 with its encoding), against 0.004 of :func:`~privrank_jax.aggregation.local_weights` with local search and 0.001 of
-:func:`~privrank_jax.aggregation.ldp_borda`, which need no interaction.
+**When to use it.** Measured on Mallows data (m = 30, dispersion 0.8, n = 20,000, ε = 4, 40 runs), Kemeny score above
+the best known as a share of all pairs: 0.123 (split 0.9: 0.045; with the published q, τ = 69 instead of 20: 0.241,
+and 0.272 with its encoding), against 0.004 of :func:`~privrank_jax.aggregation.local_weights` with local search and
+0.001 of :func:`~privrank_jax.aggregation.ldp_borda`, which need no interaction.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Lemma 10, Theorem 11, Algorithm 3, with uses counted per query.
 """
