@@ -204,6 +204,20 @@ def test_the_rule_for_items_that_were_not_ranked(privrank, write):
     assert scores == pytest.approx({"a": 10 / 9, "b": (5 * 0.5 + 4 * 2) / 9, "c": 6.5 / 9})
 
 
+@pytest.mark.parametrize(
+    ("method", "trust"), [pair for pair in PRIVATE if pair != ("kwiksort", "local")]
+)
+@pytest.mark.parametrize(("missing", "first"), [("last", "a"), ("unknown", "b")])
+def test_every_method_heeds_the_rule(privrank, write, method, trust, missing, first):
+    # 32 rank a alone, 8 rank b before a: a beats b by 32 to 8, or, where nothing else is known, loses by 0 to 8.
+    path = write(*["1,,"] * 32, *["2,1,"] * 8, header="a,b,c")
+    document = privrank(
+        "aggregate", path, "--method", method, "--trust", trust, "--missing", missing, "--epsilon", 40, "--json",
+        *REHEARSAL,
+    ).json()  # fmt: skip
+    assert items(document).index(first) < items(document).index("b" if first == "a" else "a")
+
+
 def test_long_files_and_preflib_files(privrank, tmp_path):
     long = tmp_path / "long.csv"
     long.write_text("voter,thing,place\n" + "".join(f"u{k},a,1\nu{k},b,2\n" for k in range(30)))

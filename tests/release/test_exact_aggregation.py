@@ -120,6 +120,9 @@ def test_noise_all_without_noise_is_the_weights():
     estimate = exact_noise_all(RANKS, epsilon=5000.0)
     w = np.asarray(aggregation.pairwise_weights(RANKS))
     np.testing.assert_allclose(estimate.value, w, rtol=1e-12)
+    unknown = exact_noise_all(RANKS, epsilon=5000.0, missing="unknown").value
+    w = np.asarray(aggregation.pairwise_weights(RANKS, missing="unknown"))
+    np.testing.assert_allclose(unknown, w, rtol=1e-12)
     assert estimate.guarantee.as_dict() == {
         "epsilon": 5000.0, "delta": 0.0, "unit": "user", "adjacency": "replace", "trust": "central",
         "numerics": "exact",
