@@ -193,10 +193,10 @@ def _solved(
     """The best ranking for noisy weights; its certificate looks at those alone."""
     best = aggregation.kemeny(np.asarray(estimate.value), request.xi)
     found, words = _certificate(best, data.table.num_items, " on the noisy votes")
-    proven = max(best.ratio - 1, 0.0)
     estimate = dataclasses.replace(estimate, value=best.ranks)
     named = "by least disagreement with noisy majorities"
-    limit = bound(xi=proven) if math.isfinite(proven) else None
+    # The theorem is for a ratio that was settled beforehand, not for the one that happened to be proven.
+    limit = bound(xi=request.xi) if best.ratio <= 1 + request.xi else None
     result = _result(
         data, request, estimate, named, bound=limit, exact=exact, certificate=found, **facts
     )
