@@ -20,6 +20,7 @@ from jax.typing import ArrayLike
 
 # The largest distance, about m²/2, must fit an int32: the widest integer without x64.
 _MAX_ITEMS_INT32 = 65_535
+_MAX_UNROLLED = 100
 
 
 def kendall_tau(
@@ -54,11 +55,18 @@ def kendall_tau(
 
 @functools.partial(jax.jit, static_argnames="normalized")
 def _kendall_tau(a, b, mask, normalized):
-    discordant = (a[:, None] < a[None, :]) & (b[:, None] > b[None, :])
-    discordant &= mask[:, None] & mask[None, :]
-    row_totals = jnp.sum(discordant, axis=1, dtype=jnp.int32)
+    a = jnp.where(mask, a, np.iinfo(np.int32).max)  # nothing is behind an item that does not count
+    if a.shape[0] <= _MAX_UNROLLED:
+        # One vector operation for each item: in a batch, XLA makes of it one pass over the rankings, with narrow sums.
+        behind = jnp.zeros(a.shape, jnp.uint8)
+        for item in range(a.shape[0]):
+            behind += ((a[item] < a) & (b[item] > b)).astype(jnp.uint8)
+    else:
+        behind = jnp.sum((a[:, None] < a) & (b[:, None] > b), axis=0, dtype=jnp.int32)
     count = mask.sum(dtype=jnp.result_type(float))
-    return _total(row_totals, 0.5 * count * (count - 1), normalized)
+    return _total(
+        jnp.where(mask, behind, 0).astype(jnp.int32), 0.5 * count * (count - 1), normalized
+    )
 
 
 def spearman_footrule(

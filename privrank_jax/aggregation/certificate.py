@@ -2,7 +2,7 @@ r"""A ranking of low Kemeny score with proof of how low it is, by the cheapest s
 
 **Components**: where no item of B has a majority over any item of A, an optimal ranking puts A before B. So the
 strongly connected components of the majorities are ranked apart, and their scores and bounds add up. **Bounds**:
-Σ min(w_ij, w_ji); and each cycle of three majorities adds the smallest of their leads, as far as the leads are not yet spent on
+Σ min(w_ij, w_ji); and each cycle of three majorities adds the smallest of their leads, as far as it is not yet spent on
 other cycles. Then dynamic programming, the linear program, and the integer program, on the component whose gap is
 largest, until the ratio of score to bound is at most 1 + ξ. This takes the place of the approximation scheme of
 Kenyon-Mathieu and Schudy (2007) in private aggregation.
