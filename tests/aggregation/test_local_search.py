@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax.aggregation import kemeny_score, local_search
+from tests import reference_aggregation as reference
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", reference.KINDS)
+def test_no_insertion_is_better_and_the_start_is_not_either(kind, dtype):
+    slack = 1e-5 if dtype == np.float32 else 1e-12
+    batch = reference.tournaments(kind, 40, 8).astype(dtype)
+    start = np.argsort(np.random.default_rng(3).random((40, 8)), axis=1)
+    found = np.asarray(jax.vmap(local_search)(batch, start))
+    for w, before, ranks in zip(batch.astype(float), start, found):
+        assert sorted(ranks) == list(range(8))
+        score = reference.kemeny_score(ranks, w)
+        assert score <= reference.kemeny_score(before, w) + slack
+        neighbours = [reference.kemeny_score(r, w) for r in reference.insertion_neighbours(ranks)]
+        assert score <= min(neighbours) + slack
+
+
+def test_each_step_is_the_best_one():
+    """The scores on the way, found by descending naively, end where the search ends."""
+    for w in reference.tournaments("uniform", 10, 7, seed=5):
+        ranks = np.random.default_rng(0).permutation(7)
+        found = local_search(w, ranks)
+        while True:
+            neighbours = reference.insertion_neighbours(ranks)
+            best = min(neighbours, key=lambda r: reference.kemeny_score(r, w))
+            if reference.kemeny_score(best, w) >= reference.kemeny_score(ranks, w) - 1e-12:
+                break
+            ranks = best
+        np.testing.assert_array_equal(found, ranks)
+
+
+def test_moves_to_either_end():
+    w = np.triu(np.full((5, 5), 0.9), 1) + np.tril(np.full((5, 5), 0.1), -1)
+    for start in ([1, 2, 3, 4, 0], [4, 0, 1, 2, 3], [4, 3, 2, 1, 0]):
+        assert local_search(w, start).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_borda_is_the_default_start():
+    for w in reference.tournaments("inconsistent", 5, 8):
+        borda = np.argsort(np.argsort(-w.sum(1), kind="stable"))
+        np.testing.assert_array_equal(local_search(w), local_search(w, borda))
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+def test_the_scale_of_weights_does_not_matter(scale):
+    w = reference.tournaments("uniform", 1, 8)[0]
+    start = np.arange(8)[::-1]
+    np.testing.assert_array_equal(local_search(w * scale, start), local_search(w, start))
+
+
+def test_ties_and_rounding_end():
+    """Where all rankings are equal, up to rounding, nothing moves; the search ends on weights without a float sum."""
+    equal = np.full((8, 8), 1 / 3, np.float32)
+    equal[::2] += np.float32(1e-8)
+    assert local_search(equal, np.arange(8)).tolist() == list(range(8))
+    for w in (np.full((3, 3), np.nan), np.array([[0, np.inf], [1, 0]])):
+        assert sorted(np.asarray(local_search(w))) == list(range(len(w)))
+
+
+def test_masked_items_come_last_and_have_no_influence():
+    mask = np.array([True, True, False, True, False, True, True, True])
+    for w in reference.tournaments("uniform", 10, 8):
+        start = np.random.default_rng(1).permutation(8)
+        within = np.argsort(np.argsort(start[mask]))
+        alone = local_search(w[np.ix_(mask, mask)], within)
+        w[~mask] = 100
+        ranks = local_search(w, start, mask=mask)
+        np.testing.assert_array_equal(ranks[mask], alone)
+        assert ranks[~mask].tolist() == [6, 7]
+
+
+@pytest.mark.parametrize("items", [1, 2])
+def test_few_items(items):
+    w = np.triu(np.ones((items, items)), 1)
+    assert local_search(w, np.arange(items)[::-1]).tolist() == list(range(items))
+
+
+def test_a_batch_traces_once_and_agrees_with_single_problems():
+    traces = []
+
+    @jax.jit
+    def run(batch, start):
+        traces.append(1)
+        return jax.vmap(local_search)(batch, start)
+
+    start = np.tile(np.arange(8)[::-1], (30, 1))
+    for seed in (1, 2):
+        batch = reference.tournaments("votes", 30, 8, seed)
+        found = run(batch, start)
+        for n in (0, 7, 29):
+            np.testing.assert_array_equal(found[n], local_search(batch[n], start[n]))
+        scores = jax.vmap(kemeny_score)
+        assert np.all(scores(found, batch) <= scores(start, batch))
+    assert len(traces) == 1
+
+
+@pytest.mark.parametrize(
+    ("w", "ranks", "mask", "message"),
+    [
+        (np.zeros((2, 3)), None, None, "square"),
+        (np.zeros((3, 3)), [0, 1], None, "ranks must have shape"),
+        (np.zeros((3, 3)), [0, 1, 2], [True], "mask must have shape"),
+        (np.zeros((2, 3, 3)), None, None, r"must have shape \(m, m\)"),
+    ],
+)
+def test_bad_shapes_are_refused(w, ranks, mask, message):
+    with pytest.raises(ValueError, match=message):
+        local_search(w, ranks, mask=mask)

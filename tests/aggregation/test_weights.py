@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.aggregation import kemeny_score, pairwise_weights
+from tests import reference_aggregation as reference
+
+
+def incomplete_rankings(users, items, seed=0):
+    """Rankings with ties and gaps, some of users who ranked nothing or one item."""
+    rng = np.random.default_rng(seed)
+    ranks = rng.integers(0, items, (users, items))
+    ranks[rng.random(ranks.shape) < rng.random((users, 1))] = -1
+    ranks[0] = -1
+    return ranks
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint16])
+def test_weights_are_the_naive_count(missing, dtype):
+    ranks = incomplete_rankings(41, 6)
+    ranks = (np.maximum(ranks, 0) if dtype == np.uint16 else ranks).astype(dtype)
+    expected = reference.pairwise_weights(ranks.astype(int), missing)
+    w = pairwise_weights(ranks, missing=missing)
+    assert w.dtype == jnp.result_type(float)
+    np.testing.assert_allclose(w, expected, rtol=0, atol=1e-15)
+    traced = jax.jit(lambda r: pairwise_weights(r, missing=missing))(ranks)
+    np.testing.assert_array_equal(traced, w)
+    one_user_moves = np.abs(np.asarray(w) - pairwise_weights(ranks[1:], missing=missing) * 40 / 41)
+    assert one_user_moves.max() <= 1 / 41 + 1e-12
+    np.testing.assert_allclose(w + w.T, 1 - np.eye(6), atol=1e-15)
+
+
+@pytest.mark.parametrize("users", [1, 127, 129, 5_000])
+def test_blocks_of_users_of_any_number(users):
+    """More than one block and more users in a place than a byte counts, the last block not full."""
+    ranks = np.argsort(np.random.default_rng(users).random((users, 70)), axis=1)
+    before = (ranks[:, :, None] < ranks[:, None, :]).mean(0)
+    np.testing.assert_allclose(pairwise_weights(ranks), before, atol=1e-15)
+    same = np.tile(np.arange(70), (users, 1))
+    np.testing.assert_array_equal(pairwise_weights(same), np.triu(np.ones((70, 70)), 1))
+
+
+@pytest.mark.parametrize("largest", [126, 127, 128, 40_000])
+def test_ranks_that_do_not_fit_a_byte(largest):
+    """The rank of what is not ranked stays behind every rank."""
+    ranks = np.array([[0, largest, -1], [largest, -1, 0], [-300, 1, largest - 1]])
+    np.testing.assert_allclose(pairwise_weights(ranks), reference.pairwise_weights(ranks))
+
+
+def test_kemeny_score_is_the_naive_sum_and_the_mean_distance():
+    rng = np.random.default_rng(0)
+    ranks = np.argsort(rng.random((9, 6)), axis=1)
+    w = pairwise_weights(ranks)
+    for candidate in ranks:
+        score = float(kemeny_score(candidate, w))
+        assert score == pytest.approx(reference.kemeny_score(candidate, np.asarray(w)))
+        assert score == pytest.approx(np.mean([reference_kendall(candidate, row) for row in ranks]))
+    tied = float(kemeny_score([0, 0, 0, 1, 1, 1], w))
+    assert tied == pytest.approx(float(jnp.sum(w[3:, :3])))
+
+
+def reference_kendall(a, b):
+    return sum((a[i] - a[j]) * (b[i] - b[j]) < 0 for i in range(len(a)) for j in range(i))
+
+
+def test_batches_of_worlds_agree_and_trace_once():
+    worlds = np.argsort(np.random.default_rng(1).random((3, 50, 5)), axis=2)
+    traces = []
+
+    @jax.jit
+    def weights(ranks):
+        traces.append(1)
+        return jax.vmap(pairwise_weights)(ranks)
+
+    for shift in (0, 1):
+        batch = weights((worlds + shift) % 5)
+        for world, w in zip((worlds + shift) % 5, batch):
+            np.testing.assert_array_equal(w, pairwise_weights(world))
+    assert len(traces) == 1
+    scores = jax.vmap(kemeny_score)(worlds[:, 0], batch)
+    np.testing.assert_allclose(scores[2], kemeny_score(worlds[2, 0], batch[2]))
+
+
+@pytest.mark.parametrize(
+    ("ranks", "settings", "message"),
+    [
+        ([0, 1, 2], {}, "users, items"),
+        (np.zeros((0, 3), int), {}, "at least one of each"),
+        (np.zeros((3, 0), int), {}, "at least one of each"),
+        ([[0.0, 1.0]], {}, "must be integers"),
+        ([[0, 1]], {"missing": "first"}, "missing must be one of"),
+    ],
+)
+def test_bad_rankings_are_refused(ranks, settings, message):
+    with pytest.raises(ValueError, match=message):
+        pairwise_weights(ranks, **settings)
+
+
+def test_bad_shapes_are_refused():
+    with pytest.raises(ValueError, match="must fit"):
+        kemeny_score([0, 1, 2], np.zeros((2, 2)))
