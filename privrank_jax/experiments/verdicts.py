@@ -169,7 +169,7 @@ def trend(
 def beaten(
     table: StudyResult,
     *,
-    calibration: str,
+    calibration: str | None,
     private: bool | None,
     metric: str = TOP,
     difference: str = DIFFERENCE,
