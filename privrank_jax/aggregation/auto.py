@@ -2,37 +2,57 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from privrank_jax._validate import check_choice, check_epsilon, check_users
+from privrank_jax.aggregation.local_weights import local_weight_variance
+from privrank_jax.aggregation.noise_all import noise_all_scale
 
 TRUSTS = ("central", "local")
+NEGLIGIBLE_NOISE = 0.01  # on a weight, a share of the users
 
 
-def choose_method(num_items: int, num_users: int, epsilon: float, trust: str = "central") -> str:
-    """The method with the smallest error to be expected: ``"borda"``.
+def choose_method(
+    num_items: int,
+    num_users: int,
+    epsilon: float,
+    trust: str = "central",
+    delta: Any = 0.0,
+) -> str:
+    """The method of least expected error: ``"noise-all"`` where its noise is negligible, else ``"borda"``.
 
     The noise of Borda scores adds to the Kemeny cost, in pairs per user, of the order m³/(nε) in the central and
     m^2.5/(ε√n) in the local model, KwikSort's log m times that, and noise on all pairs m times it
-    (:mod:`privrank_jax.aggregation.bounds`); so Borda wins where noise decides. Where next to none is left,
-    the order of Borda itself may cost more than the best one, but little on rankings of people.
+    (:mod:`privrank_jax.aggregation.bounds`): where noise decides, Borda wins, in every crowd of the studies
+    ``alabi-central`` and ``alabi-local`` and often by a factor of ten. But the order of Borda may itself cost more
+    than the best one, and a solver of noised weights does not have that error: where at most 1% of noise (Laplace
+    scale or standard deviation) is left on each weight, it costs next to nothing in any crowd, and less than Borda
+    in the worst case and on the sushi data.
 
     Args:
         num_items: m >= 2.
         num_users: n.
         epsilon: ε.
         trust: ``"central"`` or ``"local"``.
+        delta: δ of Gaussian noise, central only.
 
     Returns:
-        ``"borda"``, ``"kwiksort"``, ``"noise-all"`` or ``"exponential"``: a name of ``privrank aggregate``.
+        ``"borda"`` or ``"noise-all"``: a name of ``privrank aggregate``.
 
     Raises:
         ValueError: ε <= 0, n < 1, fewer than 2 items, an unknown trust.
 
-    >>> choose_method(10, 5000, 1.0)
-    'borda'
+    >>> choose_method(10, 5000, 1.0), choose_method(10, 5000, 0.1)
+    ('noise-all', 'borda')
     """
     check_choice("trust", trust, TRUSTS)
     check_epsilon(epsilon)
     check_users(num_users)
     if num_items < 2:
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
-    return "borda"
+    if trust == "central":
+        noise = float(noise_all_scale(num_items, num_users, epsilon, delta))
+    else:
+        variance = local_weight_variance(num_items, num_users, epsilon, "privunit")
+        noise = float(variance) ** 0.5
+    return "noise-all" if noise <= NEGLIGIBLE_NOISE else "borda"

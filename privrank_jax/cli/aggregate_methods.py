@@ -43,7 +43,9 @@ def release(data: Input, request: Request) -> Result:
     if request.method == "none":
         return _none(data, request)
     if request.method == "auto":
-        method = choose_method(table.num_items, table.num_users, request.epsilon, request.trust)
+        method = choose_method(
+            table.num_items, table.num_users, request.epsilon, request.trust, request.delta
+        )
         request = dataclasses.replace(request, method=method)
     return _METHODS[request.method, request.trust](data, request)
 

@@ -23,6 +23,15 @@ def test_noise_that_decides_leads_to_borda():
     assert choose_method(30, 500, 0.5, "local") == "borda"
 
 
+def test_noise_that_is_negligible_leads_to_a_solver():
+    # Laplace scale m(m-1)/(2nε) = 0.01, and just above it.
+    assert choose_method(10, 4500, 1.0) == "noise-all"
+    assert choose_method(10, 4499, 1.0) == "borda"
+    assert choose_method(10, 2000, 1.0, delta=1e-6) == "borda"
+    assert choose_method(10, 4000, 1.0, delta=1e-6) == "noise-all"
+    assert choose_method(3, 10**6, 4.0, "local") == "noise-all"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
