@@ -5,7 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 
-NAMES = ("fits", "counting", "sparse", "memory", "cai_fig1", "stream", "kwiksort")
+NAMES = (
+    "rankings",
+    "kemeny",
+    "fits",
+    "counting",
+    "sparse",
+    "memory",
+    "cai_fig1",
+    "stream",
+    "kwiksort",
+)
 
 if __name__ == "__main__":
     chosen = sys.argv[1:] or NAMES
