@@ -40,16 +40,15 @@ def _copeland_scores(w: Array, keep: Array) -> Array:
     return jnp.sum(jnp.where(others, points, 0), axis=1)
 
 
-def copeland(w: Any, mask: Any = None, key: Array | None = None) -> Array:
+def copeland(w: Any, mask: Any = None) -> Array:
     """Rank items by :func:`copeland_scores`, the best first.
 
     A Condorcet winner comes first, and a weight matrix whose majorities have no cycle is ranked as its Kemeny optimum
-    is. Equal scores are ranked by item index, or at random with a ``key``.
+    is. Equal scores are ranked by item index; at random by ``ranks_from_scores(copeland_scores(w), mask, key)``.
 
     Args:
         w: ``(m, m)``, w_ij the weight of i before j.
         mask: ``(m,)``, bool; items with False get the last ranks, in index order. None keeps all.
-        key: PRNG key for random tie-breaking; None breaks ties by item index.
 
     Returns:
         Ranks ``(m,)``, int32, 0 = best.
@@ -60,4 +59,4 @@ def copeland(w: Any, mask: Any = None, key: Array | None = None) -> Array:
     >>> copeland([[0.0, 0.2, 0.5], [0.8, 0.0, 0.9], [0.5, 0.1, 0.0]]).tolist()
     [1, 0, 2]
     """
-    return ranks_from_scores(copeland_scores(w, mask), mask, key)
+    return ranks_from_scores(copeland_scores(w, mask), mask)
