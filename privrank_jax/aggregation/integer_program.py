@@ -133,12 +133,13 @@ class PairProgram:
         self.base = float(w[self.first, self.second].sum())
         self.scale = float(np.abs(self.price).max(initial=0)) or 1.0
         self.cuts = np.zeros((0, 3), int)
+        self.relaxed = (self.price < 0).astype(float)
 
     def relax(self) -> None:
         """Solve the linear program; ``solved`` if its solution is a ranking."""
         import scipy.optimize
 
-        solution = (self.price < 0).astype(float)
+        solution = self.relaxed
         while len(found := self._violated(solution)):
             self.cuts = np.concatenate([self.cuts, found])
             matrix, right = self._inequalities()
@@ -158,7 +159,7 @@ class PairProgram:
             ):  # it rises, so dropped cuts can't come back for ever
                 self.cuts = self.cuts[(multipliers > 0) | (right - matrix @ result.x < _VIOLATED)]
             self.lower_bound = max(self.lower_bound, bound)
-            solution = result.x
+            self.relaxed = solution = result.x
             self._try(solution)
             if self.check():
                 return
@@ -167,9 +168,10 @@ class PairProgram:
             self.settle()
 
     def branch(self) -> None:
-        """Solve the integer program, from the inequalities that the linear one has left."""
+        """Solve the integer program, first with the inequalities that the linear one has left or nearly violates."""
         import scipy.optimize
 
+        self.cuts = np.unique(np.concatenate([self.cuts, self._undecided()]), axis=0)
         while True:
             matrix, right = self._inequalities()
             result = scipy.optimize.milp(
@@ -236,6 +238,19 @@ class PairProgram:
             worst = excess.argmax(1)
             j = np.flatnonzero(excess[np.arange(len(worst)), worst] > 2 + _VIOLATED)
             found.append(np.stack([np.full_like(j, i), i + 1 + j, i + 1 + worst[j]], 1))
+        return np.concatenate(found)
+
+    def _undecided(self) -> np.ndarray:
+        """Triples (i, j, k), i the lowest, with x_ij + x_jk + x_ki > 1.75 and one of them fractional in the linear
+        program: without these, the integer program starts anew for a few of them at a time."""
+        before, found = self._square(self.relaxed), [np.zeros((0, 3), int)]
+        fractional = np.abs(before - before.round()) > _VIOLATED
+        for i in range(len(before) - 2):
+            rest = slice(i + 1, None)
+            total = before[i, rest, None] + before[rest, rest] + before[rest, i]
+            open_ = fractional[i, rest, None] | fractional[rest, rest] | fractional[rest, i]
+            j, k = np.nonzero(open_ & (total > 1.75) & ~np.eye(len(total), dtype=bool))
+            found.append(np.stack([np.full_like(j, i), i + 1 + j, i + 1 + k], 1))
         return np.concatenate(found)
 
     def _inequalities(self) -> tuple[Any, np.ndarray]:

@@ -62,8 +62,15 @@ def test_the_cheapest_sufficient_solver_is_used():
     )
     assert found[-1].solver in ("linear program", "integer program")
     assert max(f.lower_bound for f in found) <= min(f.cost for f in found) * (1 + 1e-9)
-    small = reference.tournaments("uniform", 60, 11, seed=4)
-    assert "dynamic program" in {kemeny(w).solver for w in small[:12]}
+    small = reference.tournaments("uniform", 12, 11, seed=4)
+    assert "dynamic program" in {kemeny(w).solver for w in small}
+
+
+def test_up_to_twenty_items_never_need_the_integer_program():
+    found = [kemeny(w) for w in reference.tournaments("majority", 6, 14)]
+    assert {f.ratio for f in found} == {1.0}
+    assert "integer program" not in {f.solver for f in found}
+    assert "dynamic program" in {f.solver for f in found}
 
 
 def test_time_that_does_not_suffice_is_admitted():
