@@ -47,6 +47,20 @@ def test_footrule_and_mean_rank_difference(a, b):
     assert tau <= int(total) <= 2 * tau  # Diaconis and Graham (1977)
 
 
+@pytest.mark.parametrize("m", [7, 120])
+def test_kendall_tau_does_not_count_ties(m):
+    """Few and many items, which are counted in two ways."""
+    generator = np.random.default_rng(m)
+    rankings = generator.integers(0, m // 2, (4, m)).astype(np.int32)
+    distances = jax.vmap(metrics.kendall_tau)(rankings[:2], rankings[2:])
+    for a, b, distance in zip(rankings[:2], rankings[2:], distances):
+        behind = (a[:, None] < a) & (b[:, None] > b)
+        assert int(distance) == behind.sum() > 0
+        assert int(metrics.kendall_tau(a, b)) == int(distance)
+        mask = generator.random(m) < 0.5
+        assert int(metrics.kendall_tau(a, b, mask=mask)) == behind[mask][:, mask].sum()
+
+
 @pytest.mark.parametrize("m", [2, 5, 6])
 def test_reversal_is_the_largest_distance(m):
     a, b = np.arange(m), np.arange(m)[::-1]

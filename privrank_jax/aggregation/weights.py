@@ -88,8 +88,8 @@ def _count_less(ahead: Array, behind: Array) -> Array:
     steps = -(-users // (lanes * block))
     fill = steps * lanes * block - users
 
-    # Users that are not there are behind nobody.
-    ahead = jnp.pad(ahead, ((0, fill), (0, 0)), constant_values=np.iinfo(ahead.dtype).max)
+    # Users that are not there tie all items.
+    ahead = jnp.pad(ahead, ((0, fill), (0, 0)))
     behind = jnp.pad(behind, ((0, fill), (0, width - items)))
     shape = steps, lanes, block
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import itertools
 import math
 
 import jax
 import numpy as np
 import pytest
+import scipy.optimize
 
 from privrank_jax.aggregation import ProvenRanking, integer_program
 from privrank_jax.aggregation.integer_program import PairProgram
@@ -38,6 +40,25 @@ def test_the_linear_program_bounds_and_the_integer_program_closes():
         assert found.cost == pytest.approx(least)
         assert found.solver == ("linear program" if program.solved else "integer program")
     assert fractional  # there are such
+
+
+def test_the_linear_bound_is_the_value_of_the_whole_linear_program():
+    """All triangles at once, solved by SciPy."""
+    first, second = np.triu_indices(9, 1)
+    column = {pair: n for n, pair in enumerate(zip(first.tolist(), second.tolist()))}
+    matrix = np.zeros((0, len(first)))
+    for i, j, k in itertools.combinations(range(9), 3):
+        row = np.zeros((1, len(first)))
+        row[0, [column[i, j], column[j, k], column[i, k]]] = 1, 1, -1
+        matrix = np.concatenate([matrix, row, -row])
+    right = np.tile([1.0, 0.0], len(matrix) // 2)
+    for w in reference.tournaments("majority", 15, 9, seed=2):
+        price = (w.T - w)[first, second]
+        whole = scipy.optimize.linprog(price, A_ub=matrix, b_ub=right, bounds=(0, 1))
+        program = PairProgram(w)
+        program.relax()
+        value = whole.fun + w[first, second].sum()
+        assert program.lower_bound == pytest.approx(value, abs=1e-6)
 
 
 def test_forty_voted_items():
