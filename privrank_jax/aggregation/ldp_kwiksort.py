@@ -158,4 +158,5 @@ def _ldp_kwiksort(
 
 def _local_noise_all_ranks(key: Array, ranks: Array, epsilon: Array, *, missing: str) -> Array:
     """The fallback: one report per user at ε (unit user, adjacency replace, local), local search from Borda."""
-    return local_search(local_weights(key, ranks, epsilon, "duchi", missing=missing).value)
+    w = local_weights(key, ranks, epsilon, "duchi", missing=missing).value
+    return local_search(jnp.clip(w, 0, 1))

@@ -86,7 +86,7 @@ def local_plan(
         raise ValueError("the published calibration has an even split.")
     pairs = max(1, num_items * (num_items - 1) // 2)
     if max_queries is None:
-        uses = use_budget(num_items)
+        uses = max(1, use_budget(num_items))
     else:
         check_max_queries(max_queries)
         uses = max(1, 2 * max_queries // num_items)

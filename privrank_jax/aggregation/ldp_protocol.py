@@ -122,7 +122,8 @@ class Client:
         if self._reports_left < 1:
             raise RuntimeError("this user's report is spent, or the plan has no fallback.")
         self._reports_left -= 1
-        key = jax.random.key(self._rng.getrandbits(63))
+        words = np.array([self._rng.getrandbits(32), self._rng.getrandbits(32)], np.uint32)
+        key = jax.random.wrap_key_data(jnp.asarray(words), impl="threefry2x32")
         ranks, epsilon = jnp.asarray(self._ranks), self._plan.fallback_epsilon
         return np.asarray(local_weights_report(key, ranks, epsilon, missing=self._missing))
 
@@ -212,7 +213,7 @@ class Server:
         """The ranking from one :meth:`Client.fallback_report` per user, ``(n, m(m-1)/2)``, for a refused sort."""
         if not self.refused:
             raise RuntimeError("no question was refused: the sort needs no fallback.")
-        return np.asarray(local_search(local_weights_aggregate(reports)))
+        return np.asarray(local_search(jnp.clip(local_weights_aggregate(reports), 0, 1)))
 
 
 def run_protocol(server: Server, clients: Sequence[Client]) -> np.ndarray:

@@ -251,6 +251,32 @@ def test_protocol_keeps_to_the_plan():
         client.answer(0, 2)
 
 
+class Words(random.Random):
+    """32-bit words one by one, then zeros."""
+
+    def __init__(self, *words):
+        self.words = list(words)
+
+    def getrandbits(self, bits):
+        assert bits == 32
+        return self.words.pop(0) if self.words else 0
+
+
+def test_every_word_of_entropy_counts_for_the_fallback_report():
+    plan = local_plan(8, 1.0, 12)
+    drawn = [
+        Client(np.arange(8), plan, rng=Words(*words)).fallback_report()
+        for words in ((5, 6), (5, 7), (6, 6), (5, 6))
+    ]
+    for one, other in itertools.combinations(drawn[:3], 2):
+        assert not np.array_equal(one, other)
+    np.testing.assert_array_equal(drawn[0], drawn[3])
+
+
+def test_one_item_is_ranked(key):
+    assert ldp_kwiksort(key, np.zeros((5, 1), int), epsilon=1.0).value.tolist() == [0]
+
+
 def test_server_refuses_what_does_not_fit():
     plan = local_plan(3, 1.0)
     with pytest.raises(ValueError, match="as many users"):
