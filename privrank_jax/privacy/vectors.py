@@ -202,14 +202,15 @@ def _cap(dimension: int, epsilon: Array) -> Cap:
     zero = jnp.zeros_like(epsilon)
     steps = jnp.finfo(epsilon.dtype).nmant + 8
     low, _ = jax.lax.fori_loop(0, steps, halve, (zero, zero + 1 - jnp.finfo(epsilon.dtype).eps))
-    height, log_first, ratio = mean(low)
+    _, log_first, ratio = mean(low)
     log_share = log_first + jnp.log(ratio)
     share = jnp.exp(log_share)
     chance = jax.nn.sigmoid(epsilon + log_share - jnp.log1p(-share))
     inside = ((dimension - 1) * low / ratio + 1) / dimension  # S/q, free of underflow
     off_cap = jax.nn.sigmoid(-(epsilon + log_share - jnp.log1p(-share))) / (1 - share)
     square = chance * inside + off_cap * (1 / dimension - share * inside)
-    return Cap(height, chance, share, square)
+    # The mean at the fixed point is the edge itself; computed, it may round to 1, which has no cap.
+    return Cap(low, chance, share, square)
 
 
 def _half_sphere_mean(dimension: int) -> float:

@@ -227,3 +227,14 @@ def test_dimensions_are_checked():
         report_norm("duchi", 0, 1.0)
     with pytest.raises(ValueError, match="at least two dimensions"):
         privunit_cap(1, 1.0)
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 4, 5, 9])
+def test_privunit_at_large_epsilon_in_float32(dimension):
+    # The cap shrinks to a point: its edge must not round to 1, where there is none.
+    axis = jnp.zeros((200, dimension), jnp.float32).at[:, 0].set(1)
+    for epsilon in (20.0, 30.0, 40.0, 100.0):
+        reports = vectors.privunit_vectors(jax.random.key(3), axis, jnp.float32(epsilon))
+        assert reports.dtype == jnp.float32
+        assert bool(jnp.all(jnp.isfinite(reports)))
+        np.testing.assert_allclose(jnp.mean(reports, axis=0), axis[0], atol=0.05)
