@@ -261,6 +261,9 @@ def _borda_scores(w: Array, mask: Array | None) -> Array:
 def _user_scores(ranks: Array, missing: str) -> Array:
     items = ranks.shape[-1]
     known = ranks >= 0
+    ranks = ranks.astype(
+        jnp.promote_types(ranks.dtype, jnp.int32)
+    )  # no rank may be the largest number
     ranks = jnp.where(known, ranks, jnp.iinfo(ranks.dtype).max)
 
     @functools.partial(jnp.vectorize, signature="(m)->(m)")
@@ -294,18 +297,22 @@ def checked_ranks(ranks: Any) -> Array:
 
 
 def checked_weights(w: Any, mask: Any = None) -> tuple[Array, Array | None]:
-    """Weights as a float array, and the mask as booleans; ``ValueError`` where the shapes don't fit."""
+    """Weights as a float array, and the mask as booleans; ``ValueError`` where shapes don't fit, or w isn't finite."""
     check_square("w", w)
     w = jnp.asarray(w)
     if w.ndim != 2:
         raise ValueError(f"w must have shape (m, m), got {w.shape}: use jax.vmap for a batch.")
     if not jnp.issubdtype(w.dtype, jnp.floating):
         w = w.astype(jnp.result_type(float))
-    if mask is None:
-        return w, None
-    mask = jnp.asarray(mask, bool)
-    if mask.shape != w.shape[:1]:
+    # Half precision can't hold sums of weights.
+    w = w.astype(jnp.promote_types(w.dtype, jnp.float32))
+    mask = None if mask is None else jnp.asarray(mask, bool)
+    if mask is not None and mask.shape != w.shape[:1]:
         raise ValueError(
             f"mask must have shape {w.shape[:1]}, one entry per item, got {mask.shape}."
         )
+    if not is_traced(w, mask):
+        keep = slice(None) if mask is None else np.asarray(mask)
+        if not np.all(np.isfinite(np.asarray(w)[keep][:, keep])):
+            raise ValueError("w must be finite: count the rankings again, see pairwise_weights.")
     return w, mask

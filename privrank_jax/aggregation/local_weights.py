@@ -162,6 +162,9 @@ def _pair_signs(ranks: Array, missing: str) -> Array:
     """v: +1, -1, 0 for each pair i < j, in row order; ``(..., N)``, JAX's default float."""
     first, second = np.triu_indices(ranks.shape[-1], 1)
     known = ranks >= 0
+    ranks = ranks.astype(
+        jnp.promote_types(ranks.dtype, jnp.int32)
+    )  # no rank may be the largest number
     ranks = jnp.where(known, ranks, jnp.iinfo(ranks.dtype).max)
     left, right = ranks[..., first], ranks[..., second]
     signs = (left < right).astype(jnp.int8) - (left > right).astype(jnp.int8)

@@ -64,7 +64,7 @@ def _pairwise_weights(ranks: Array, missing: str, narrow: bool) -> Array:
     known = ranks >= 0
     if narrow:
         ranks = ranks.astype(jnp.int8)
-    elif jnp.issubdtype(ranks.dtype, jnp.unsignedinteger):
+    elif jnp.issubdtype(ranks.dtype, jnp.unsignedinteger) or items > np.iinfo(ranks.dtype).max:
         ranks = ranks.astype(jnp.int32)
     ranks = jnp.where(known, ranks, np.iinfo(ranks.dtype).max)
     # The comparison ahead_ui < behind_uj must fail for what is unknown, whatever it is compared with.

@@ -26,6 +26,23 @@ def test_scores_are_those_of_the_pairs(missing):
     np.testing.assert_allclose(aggregation.user_scores(USERS[1], missing=missing), want[1])
 
 
+def test_the_largest_rank_of_a_byte_is_not_a_gap():
+    ranks = np.array([127, 0, -1], np.int8)
+    assert aggregation.user_scores(ranks).tolist() == [1.0, 2.0, 0.0]
+    w = aggregation.local_weights(jax.random.key(0), ranks[None], jnp.inf).value
+    np.testing.assert_allclose(w, aggregation.pairwise_weights(ranks[None].astype(int)))
+
+
+def test_weights_that_are_no_numbers_are_refused(key):
+    w = np.array([[0.0, np.nan], [0.5, 0.0]])
+    with pytest.raises(ValueError, match="w must be finite"):
+        aggregation.dp_borda(key, w, num_users=5)
+    padded = np.pad(np.array([[0.0, 0.9], [0.1, 0.0]]), (0, 1), constant_values=np.nan)
+    mask = np.array([True, True, False])
+    value = aggregation.dp_borda(key, padded, num_users=5, epsilon=jnp.inf, mask=mask).value
+    np.testing.assert_allclose(value, [0.9, 0.1, 0.0])
+
+
 def test_masked_items_do_not_count():
     mask = np.array([True, False, True, True])
     want = np.zeros(4)

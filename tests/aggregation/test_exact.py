@@ -60,6 +60,13 @@ def test_float32_loses_no_more_than_the_rounding_of_the_weights(scale):
         assert reference.kemeny_score(row, w) == pytest.approx(least, abs=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_half_precision_is_no_obstacle(dtype):
+    w = np.triu(np.full((4, 4), 0.75, dtype), 1)
+    w = w + np.tril(np.full((4, 4), 0.25, dtype), -1)
+    assert exact_kemeny(w).tolist() == [0, 1, 2, 3]
+
+
 def test_masked_items_come_last_and_have_no_influence():
     mask = np.array([True, False, True, True, False, True, True])
     batch = reference.tournaments("uniform", 40, 7)

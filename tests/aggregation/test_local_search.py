@@ -57,12 +57,14 @@ def test_the_scale_of_weights_does_not_matter(scale):
 
 
 def test_ties_and_rounding_end():
-    """Where all rankings are equal, up to rounding, nothing moves; the search ends on weights without a float sum."""
+    """Where all rankings are equal, up to rounding, nothing moves; the search ends on traced weights without a sum."""
     equal = np.full((8, 8), 1 / 3, np.float32)
     equal[::2] += np.float32(1e-8)
     assert local_search(equal, np.arange(8)).tolist() == list(range(8))
     for w in (np.full((3, 3), np.nan), np.array([[0, np.inf], [1, 0]])):
-        assert sorted(np.asarray(local_search(w))) == list(range(len(w)))
+        assert sorted(np.asarray(jax.jit(local_search)(w))) == list(range(len(w)))
+        with pytest.raises(ValueError, match="w must be finite"):
+            local_search(w)
 
 
 def test_masked_items_come_last_and_have_no_influence():
