@@ -9,9 +9,10 @@ it, so β = (2 + ξ) N E|e|. E|e| is λ for Laplace noise, √(2/π) σ for Gaus
 of :func:`~privrank_jax.aggregation.local_weight_variance` for local reports.
 
 *KwikSort* (Corollaries 6, 7, 12), of ratio 5: its answers are those of one noisy, mirrored weight matrix, so as above
-6 N E|e| if all are clipped; with probability p the budget of queries runs out and the fallback, noise all with ratio 2
-at its share of ε, takes over: (5 + 2p, 6 N E|e| + p β_fallback). p is computed from the exact law of quicksort's
-comparisons, which presumes transitive answers.
+6 N E|e| if all are clipped; with probability p the budget of queries runs out and the fallback, noise all at its
+share of ε and ordered no worse than by Borda, so of ratio 5, takes over: (5 + 5p, 6 N E|e| + p β_fallback). p is
+computed from the exact law of quicksort's comparisons, which presumes transitive answers: only where p = 0 is the
+bound one for all votes.
 
 *Borda*: (5, 2 E‖e‖₁), see :mod:`privrank_jax.aggregation.borda_theorem`.
 
@@ -96,9 +97,9 @@ def kwiksort_bound(
         scale = gaussian_scale(queries**0.5 / num_users, first, delta)
     additive = 6 * pairs * _mean_error(scale, delta)
     if not whole:
-        fallback = noise_all_bound(num_items, num_users, (1 - split) * epsilon, xi=1.0)
+        fallback = noise_all_bound(num_items, num_users, (1 - split) * epsilon, xi=4.0)
         additive = additive + failure * fallback.additive
-    return Bound(5 + 2 * failure, additive)
+    return Bound(5 + 5 * failure, additive)
 
 
 def borda_bound(num_items: int, num_users: Any, epsilon: Any = 1.0, delta: Any = 0.0) -> Bound:
@@ -148,7 +149,7 @@ def ldp_kwiksort_bound(
 ) -> Bound:
     """Corollary 12: :func:`~privrank_jax.aggregation.ldp_kwiksort` with ±1 responses, fallback by Duchi's mechanism.
 
-    A query goes to a random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ √(m/n)/(2 tanh(ε₀/2)); β is
+    A query goes to a random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ 1/(2 tanh(ε₀/2) √⌊n/m⌋); β is
     O(m^{2.5} log m/(ε√n)).
 
     Args:
@@ -159,9 +160,9 @@ def ldp_kwiksort_bound(
     _check(num_items, num_users)
     check_epsilon(epsilon)
     response = jnp.tanh(0.5 * split * epsilon / max_uses)
-    error = jnp.sqrt(num_items / num_users) / (2 * response)
-    fallback = local_noise_all_bound(num_items, num_users, (1 - split) * epsilon, xi=1.0)
-    return Bound(5 + 2 * failure, 6 * _pairs(num_items) * error + failure * fallback.additive)
+    error = 1 / (2 * response * jnp.sqrt(num_users // num_items))
+    fallback = local_noise_all_bound(num_items, num_users, (1 - split) * epsilon, xi=4.0)
+    return Bound(5 + 5 * failure, 6 * _pairs(num_items) * error + failure * fallback.additive)
 
 
 def ldp_borda_bound(

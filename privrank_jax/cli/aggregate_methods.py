@@ -318,8 +318,11 @@ def _bound_words(limit: dict[str, float], data: Input, request: Request) -> str:
             "mostly noise"
         )
     times = "" if limit["ratio"] == 1 else f"{limit['ratio']:.4g} times "
+    votes = "whatever the votes"
+    if request.method == "kwiksort" and limit["ratio"] > 5:  # the odds of its fallback rest on that
+        votes = "where majorities have no cycle"
     return (
-        f"proven error, whatever the votes{full}: the average user disagrees, in expectation, with at most "
+        f"proven error, {votes}{full}: the average user disagrees, in expectation, with at most "
         f"{times}the fewest possible pairs plus {limit['additive']:.2g} of {pairs}"
     )
 

@@ -41,8 +41,8 @@ def test_central_bounds_are_their_formulas():
     assert exponential == pytest.approx((1, 2 * PAIRS * math.log(40320) / (USERS * EPSILON)))
     sort = aggregation.kwiksort_bound(M, USERS, EPSILON, max_queries=20, split=0.9)
     failure = exceeding_probability(M, 20)
-    fallback = 3 * PAIRS * PAIRS / (USERS * 0.1 * EPSILON)
-    assert sort.ratio == pytest.approx(5 + 2 * failure)
+    fallback = 6 * PAIRS * PAIRS / (USERS * 0.1 * EPSILON)
+    assert sort.ratio == pytest.approx(5 + 5 * failure)
     assert sort.additive == pytest.approx(
         6 * PAIRS * 20 / (USERS * 0.9 * EPSILON) + failure * fallback
     )
@@ -64,13 +64,13 @@ def test_local_bounds_are_their_formulas():
         bound = aggregation.ldp_borda_bound(M, USERS, EPSILON, mechanism=mechanism)
         assert float(bound.additive) == pytest.approx(2 * math.sqrt(M * (norm**2 - square) / USERS))
     sort = aggregation.ldp_kwiksort_bound(M, USERS, EPSILON, max_uses=6, failure=0.01)
-    error = math.sqrt(M / USERS) / 2 / math.tanh(EPSILON / 24)
+    error = 1 / math.sqrt(USERS // M) / 2 / math.tanh(EPSILON / 24)
     fallback = (
-        3
+        6
         * PAIRS
         * math.sqrt((float(report_norm("duchi", PAIRS, EPSILON / 2)) ** 2 - 1) / (4 * USERS))
     )
-    assert sort.ratio == 5.02
+    assert sort.ratio == 5.05
     assert float(sort.additive) == pytest.approx(6 * PAIRS * error + 0.01 * fallback)
 
 
