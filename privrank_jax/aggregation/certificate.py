@@ -41,6 +41,9 @@ _FAST_DYNAMIC = 12
 def kemeny(w: Any, xi: float = 0.0, *, time_limit: float | None = 60.0) -> ProvenRanking:
     """A ranking whose Kemeny score is at most 1 + ξ times the least one, with proof.
 
+    Runs on the host, one problem at a time; under ``jit`` and ``vmap`` take :func:`exact_kemeny` or
+    :func:`local_search`.
+
     Args:
         w: ``(m, m)``, finite and >= 0, w_ij the weight of i before j, consistent or not.
         xi: how far from the optimum the ranking may be, >= 0; 0 asks for an optimum.
@@ -82,7 +85,7 @@ def kemeny(w: Any, xi: float = 0.0, *, time_limit: float | None = 60.0) -> Prove
     for program in programs:
         program.enough = enough
         program.offer(descend(_copeland(program.weights), program.weights))
-        program.lower_bound += _cycle_bound(program.weights)
+        program.lower_bound += _cycle_bound(program.weights, deadline)
         program.check()
     tried = [0] * len(programs)
     while not enough() and time.monotonic() < deadline:
@@ -132,14 +135,16 @@ def _copeland(weights: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(-points, kind="stable"))
 
 
-def _cycle_bound(weights: np.ndarray) -> float:
+def _cycle_bound(weights: np.ndarray, deadline: float) -> float:
     """A lower bound on what any ranking costs above Σ min(w_ij, w_ji).
 
     A packing of cycles of three majorities: each is broken by every ranking, at the price of one of its leads, and no
-    lead is spent more than once.
+    lead is spent more than once. What is found by the deadline is a bound, too.
     """
     left, bound = np.maximum(weights - weights.T, 0), 0.0
     for i, j in zip(*np.nonzero(left)):
+        if time.monotonic() > deadline:
+            break
         spent = np.minimum(left[j], left[:, i])
         spent = np.diff(np.minimum(np.cumsum(spent), left[i, j]), prepend=0.0)
         left[j] -= spent
