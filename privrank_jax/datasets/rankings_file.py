@@ -84,6 +84,9 @@ def read_rankings(
     return _wide(path, header, user, public, missing)
 
 
+_WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
+
+
 class _Ranks(dict[Any, int]):
     """Cells to ranks from 0, or -1 where there is none."""
 
@@ -91,16 +94,13 @@ class _Ranks(dict[Any, int]):
         text = (cell or "").strip()
         rank = -1
         if text and text.casefold() not in MISSING:
-            try:
-                value = float(text) if len(text) <= 18 else 0.0
-            except ValueError:
-                value = 0.0
-            if not (value >= 1 and value.is_integer() and value < 2**31):
+            value = int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else 0
+            if not 1 <= value < 2**31:
                 raise BadCell(
                     f"{cell!r} is no rank: write a whole number, 1 = best, the same for ties, or nothing where "
                     "the item was not ranked"
                 )
-            rank = int(value) - 1
+            rank = value - 1
         self[cell] = rank
         return rank
 

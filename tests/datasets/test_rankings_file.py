@@ -97,6 +97,8 @@ def test_columns_by_other_names(tmp_path):
         (WIDE.replace("2,2,1", "2.5,2.5,1"), {}, "column 'Oslo': '2.5' is no rank"),
         (WIDE.replace("2,2,1", "2,2,1e400"), {}, "is no rank"),
         (WIDE.replace("2,2,1", "2,2,inf"), {}, "is no rank"),
+        (WIDE.replace("2,2,1", "2,2,1_0"), {}, "is no rank"),
+        (WIDE.replace("2,2,1", "2,2,٣"), {}, "is no rank"),
         (WIDE.replace("2,2,1", "2,2,99999999999"), {}, "is no rank"),
         (WIDE.replace("bob", "ann"), {}, "line 3, column 'user': user 'ann' has two rows"),
         (WIDE.replace("bob", " ann"), {}, "user named twice"),
