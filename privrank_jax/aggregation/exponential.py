@@ -13,8 +13,8 @@ below ε, and ε/2 for a single user by symmetry; we claim ε.
 
 **Drawing.** The cost of an order adds up along its prefixes: putting j behind the set S costs c(j, S) = Σ_{i∈S} w_ji.
 So Z[∅] = 1, Z[S] = Σ_{j∈S} Z[S∖j] exp(-βn c(j, S∖j)) is the weight of all orders of S, and drawing the last item j of
-S with odds Z[S∖j] exp(-βn c(j, S∖j)), then the last of S∖j, and so on, has exactly the law above: time and memory
-O(2^m m) instead of m!. No approximation, no Markov chain; m ≤ 20.
+S with odds Z[S∖j] exp(-βn c(j, S∖j)), then the last of S∖j, and so on, has exactly the law above: time
+O(2^m m²) and memory O(2^m) instead of m!. No approximation, no Markov chain; m ≤ 20.
 
 **Error.** Of a Gibbs law β n E K = entropy - log Z ≤ log m! + β n OPT, so E K ≤ OPT + 2D log(m!)/(nε): ratio 1 and
 additive error O(m³ log m/(nε)), at exponential cost.
@@ -51,7 +51,7 @@ def exponential_kemeny(
     Args:
         key: PRNG key.
         w: ``(m, m)`` weights of n users, w_ij + w_ji = 1, see :func:`~privrank_jax.aggregation.pairwise_weights`;
-            m <= 20. One draw takes O(2^m m) time and memory; further keys under ``vmap`` only O(m²) each.
+            m <= 20. One draw takes O(2^m m²) time; further keys under ``vmap`` only O(m²) each.
         num_users: n >= 1, public, may be traced.
         epsilon: ε > 0, may be traced; ∞ draws one of the best rankings.
         mask: ``(m,)`` bool, real items, public; their number sets the sensitivity.
@@ -151,7 +151,8 @@ def _draw(key: Array, costs: Array) -> Array:
     def place_last(subset: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
         key, _ = step
         inside = (subset & bits) > 0
-        behind = costs @ inside.astype(costs.dtype)  # the diagonal is 0, so j itself costs nothing
+        # The diagonal is 0, so j itself costs nothing.
+        behind = jnp.dot(costs, inside.astype(costs.dtype), precision=jax.lax.Precision.HIGHEST)
         odds = jnp.where(inside, log_z[subset & ~bits] - behind, -jnp.inf)
         item = jax.random.categorical(key, odds)
         return subset & ~bits[item], item

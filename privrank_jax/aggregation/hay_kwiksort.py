@@ -49,7 +49,7 @@ def hay_kwiksort(
         num_users: n >= 1, public, may be traced.
         epsilon: ε > 0, may be traced; ∞ adds no noise.
         max_queries: q >= 1, an int, at most all pairs; None for ⌈m log₂ m⌉.
-        mask: ``(m,)`` bool, real items, public; the others get the last ranks, in index order.
+        mask: ``(m,)`` bool, real items, public; the others get the last ranks, in index order, but count for q.
 
     Returns: ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``: ``queries`` answered and
         ``exceeded`` (True where something was shuffled), private values; ``noise_scale``, ``max_queries``, public.
