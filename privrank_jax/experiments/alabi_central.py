@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation.exponential import exponential_kemeny
 from privrank_jax.experiments import alabi_common as common
 from privrank_jax.experiments import alabi_pictures, tables
 from privrank_jax.experiments.alabi_common import BORDA, World
@@ -96,7 +95,9 @@ def methods(config: CentralConfig, padded: int) -> Mapping[str, Callable[..., Ar
         return aggregation.hay_kwiksort(key, world.w, world.users, epsilon, mask=world.mask).value
 
     def exponential(key: Array, world: World, epsilon: Array) -> Array:
-        return exponential_kemeny(key, world.w, world.users, epsilon, mask=world.mask).value
+        return aggregation.exponential_kemeny(
+            key, world.w, world.users, epsilon, mask=world.mask
+        ).value
 
     found: dict[str, Callable[..., Array]] = {
         BORDA: borda,

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import aggregation, datasets
-from privrank_jax.aggregation.exact import exact_kemeny
 from privrank_jax.aggregation.hard_instances import hard_ranking
 from privrank_jax.experiments import tables, verdicts
 from privrank_jax.experiments.registry import Claim, Verdict
@@ -73,7 +72,7 @@ def best_ranks(world: World) -> Array:
     """The best ranking that is known: optimal for few items, else of two local searches the better."""
     w, mask = world.w, world.mask
     if w.shape[0] <= _EXACT:
-        return exact_kemeny(w, mask=mask)
+        return aggregation.exact_kemeny(w, mask=mask)
     found = aggregation.local_search(w, mask=mask)
     if world.truth is None:
         return found

@@ -60,7 +60,7 @@ class LocalConfig:
 
     name: str
     sizes: tuple[tuple[int, int], ...] = (
-        *((5, 10_000), (20, 10_000), (50, 10_000), (100, 2000)),
+        *((5, 10_000), (20, 10_000), (50, 3000), (100, 1000)),
         *((10, 1000), (10, 10_000), (10, 100_000)),
     )
     epsilons: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
@@ -178,7 +178,7 @@ EXPERIMENTS = (
             ),
         ),
         draw=functools.partial(alabi_pictures.local_methods, looks=_LOOKS),
-        replicates=20,
+        replicates=30,
         outline=("epsilon", "num_items"),
         differences=(
             "the paper has no experiments: worlds, grid and claims are ours",
