@@ -178,6 +178,7 @@ def test_at_most_the_bound_is_kept_and_everything_below_it(key):
         )
 
 
+@pytest.mark.slow
 def test_neither_other_users_nor_content_decide(key):
     generator = np.random.default_rng(1)
     mine = np.full(9, 5)

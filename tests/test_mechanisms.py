@@ -93,6 +93,7 @@ def test_a_sweep_compiles_once(mechanism: Mechanism, key: jax.Array) -> None:
     assert len(traces) == 1
 
 
+@pytest.mark.slow
 @every_mechanism
 def test_error_falls_with_epsilon(mechanism: Mechanism, key: jax.Array) -> None:
     """Mean rank error of 400 replicates at ε = 0.02, 0.5, 20; the gaps are over ten standard errors."""

@@ -1,7 +1,7 @@
 """Published studies as registered experiments: one frozen config, a batched trial, and claims to judge.
 
 >>> names()[:2]
-['cai-fig1', 'cai-fig2']
+['alabi-central', 'alabi-local']
 """
 
 from __future__ import annotations

@@ -255,6 +255,7 @@ def test_theorem_on_adversarial_weights_and_noise(items):
     assert best == pytest.approx(known)
 
 
+@pytest.mark.slow
 def test_private_ranking_is_good_on_data(key):
     """With plenty of users the best ranking comes out, from central and local scores alike."""
     truth = np.array([2, 0, 3, 1])

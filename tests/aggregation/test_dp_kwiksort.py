@@ -190,6 +190,7 @@ def test_scales_guarantee_and_default_budget(delta, key):
     assert float(whole.diagnostics["noise_scale"]) == pytest.approx(276 / (users * 0.8))
 
 
+@pytest.mark.slow
 def test_batches_fall_back_only_where_they_must_and_agree_with_single_runs(key):
     """With weights, ε and masks of their own, two batch axes deep."""
     items = 5

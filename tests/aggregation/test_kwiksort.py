@@ -125,6 +125,7 @@ def test_expected_score_is_at_most_five_times_the_best(items):
     assert worst > 1.001
 
 
+@pytest.mark.slow
 def test_sampled_score_on_tournaments_is_at_most_five_times_the_best(key):
     """0/1 tournaments of 6 items, where sorting is hardest; the mean of 500 sorts, within 5 standard errors."""
     rng = np.random.default_rng(0)

@@ -204,6 +204,7 @@ def unanimous_refusal(max_uses):
     return slow.refused_probability(queries, 4, max_uses)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_uses", [1, 2, 3])
 def test_refusals_are_as_frequent_as_the_multinomial_says(max_uses, key):
     """Of 4,000 runs, within 5 standard errors; the union bound lies above, within a factor 1.5 where it is small.

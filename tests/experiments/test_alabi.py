@@ -59,8 +59,6 @@ def test_worst_cases_and_data_are_part_of_a_study(name, data_folder):
     for study in studies.values():
         cell = {k: v for k, v in study.cells[0].items() if k not in study.static}
         static = {k: study.cells[0][k] for k in study.static}
-        if study.name == "Mallows":
-            continue
 
         def trial(key, traced, study=study, static=static):
             return study.trial(key, {**traced, **static})
@@ -69,7 +67,9 @@ def test_worst_cases_and_data_are_part_of_a_study(name, data_folder):
         assert all(value.shape == () for value in found.values())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[:2]), NAMES[2]]
+)
 def test_small_runs_end_with_table_picture_and_verdicts(name, tmp_path):
     report = experiments.run(KEY, name, 3, folder=tmp_path, **SMALL[name])
     assert report.paths["picture"].stat().st_size > 10_000

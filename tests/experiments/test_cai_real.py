@@ -109,6 +109,7 @@ def uneven_survey():
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_surveys_against_the_public_estimators(data_folder, monkeypatch):
     uneven = uneven_survey()
 

@@ -110,6 +110,7 @@ def errors(value, theta):
     return {"l2_error": math.sqrt(np.mean(gap**2)), "linf_error": np.abs(gap).max()}
 
 
+@pytest.mark.slow
 def test_scenario_one_is_the_public_estimator_on_the_reports_of_each_user():
     config = xu_scenarios.ScenarioConfig("small", items=(4,), users=(20, 40))
     ours = jax.jit(
@@ -133,6 +134,7 @@ def test_scenario_one_is_the_public_estimator_on_the_reports_of_each_user():
     same(ours, naive)
 
 
+@pytest.mark.slow
 def test_scenario_five_is_the_public_methods_on_the_same_answers():
     config = xu_methods.MethodConfig("small", items=(4, 4), users=(30, 40))
     ours = jax.jit(lambda key: xu_methods.method_trial(key, {"even": False}, config=config))(KEY)
@@ -173,6 +175,7 @@ def test_scenario_five_is_the_public_methods_on_the_same_answers():
     same(ours, naive, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_mixed_effects_are_not_moved_by_padding():
     config = xu_extensions.MixedConfig("small", items=(4, 5), users=(20, 30))
     cell = {"num_items": 4, "num_users": 20, "max_items": 5, "max_users": 30}
@@ -339,6 +342,7 @@ def test_exponents_of_cost_are_told_from_what_a_call_costs():
     assert xu_times.grows(StudyResult("s", rows[:4]), which=1, expected=2.0).holds is None
 
 
+@pytest.mark.slow
 def test_cost_is_measured_in_every_cell(tmp_path):
     report = experiments.run(KEY, "xu-fig10", 2, folder=tmp_path, items=(3, 4), users=(5, 100))
     seconds = [row["mean"] for row in report.table.rows if row["metric"] == "seconds"]

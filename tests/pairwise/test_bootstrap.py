@@ -105,6 +105,7 @@ def test_it_runs_within_a_batch(key):
 # --- intervals -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_intervals_agree_with_the_analytic_ones(key):
     """Ends within 10 % of the width; without the privacy noise they would be less than 3/4 as wide."""
     comparisons = jnp.asarray(10 * DESIGN, jnp.float32)

@@ -43,6 +43,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("link", "variant"),
     [("logistic", variant) for variant in VARIANTS] + [("normal", {}), ("laplace", {})],
@@ -104,6 +105,7 @@ def test_sums_are_unbiased_by_exact_expectation():
         assert (error < 1e-14) == debiased
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS)
 def test_expected_sums_give_back_the_scores_and_undebiased_ones_shrink_them(link):
     scores = jnp.array([1.2, 0.1, -0.3, -1.0])
@@ -219,6 +221,7 @@ def test_a_non_convex_objective_ends_in_a_stationary_point(link, margins, weight
     assert least < 0
 
 
+@pytest.mark.slow
 def test_random_non_convex_laplace_fits_converge():
     """500 random sums with counts far below 0, both precisions: all end in a stationary point."""
     rng = np.random.default_rng(8)
@@ -235,6 +238,7 @@ def test_random_non_convex_laplace_fits_converge():
         assert np.all(np.asarray(found.fit.code) <= 1)
 
 
+@pytest.mark.slow
 def test_an_unbounded_objective_says_so_and_the_remedies_help():
     """Two items, normal link: a count of -2 against a ridge of 1 pulls the loss down for ever."""
     sums = DebiasedSums(jnp.array([[0.0, 2.5], [-2.5, 0.0]]), jnp.array([[0.0, 1.0], [1.0, 0.0]]))
@@ -332,6 +336,7 @@ def test_derivatives_are_those_of_finite_differences(link):
     assert float(by_constant) == pytest.approx(float(difference), abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS)
 def test_extreme_epsilons(link):
     """From 1e-6 to 1000: converged, and float32 keeps the relative precision of scores that are tiny."""
@@ -348,6 +353,7 @@ def test_extreme_epsilons(link):
             np.testing.assert_array_equal(np.argsort(double.value), np.argsort(margins))
 
 
+@pytest.mark.slow
 def test_weights_help_where_epsilons_differ(key):
     """ADRR is nearest to the truth in most of 300 replicates: sign tests beyond five standard errors."""
     scores = jnp.linspace(1.0, -1.0, ITEMS)

@@ -91,6 +91,7 @@ def release(key, epsilon, gamma, comparisons=DESIGN, seed=0):
 # --- coverage of intervals of perturbed scores ---------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [np.inf, 0.5, 0.1, 0.05])
 def test_intervals_cover_the_true_scores_and_ranks(epsilon, key):
     """95 % within 4.5 standard errors of the simulation and 0.01 for the linear step."""

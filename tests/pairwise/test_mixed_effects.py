@@ -90,6 +90,7 @@ def test_derivatives_flow_through_the_minimum():
     assert float(jax.grad(spread)(1.0)) == pytest.approx(float(slope), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_table_3_m_10_users_100(key):
     """Printed: mean of ‖θ̂ - θ‖₂/√m 0.0815 (sd 0.0224); 100 replicates of ours within 5 standard errors.
 

@@ -80,6 +80,7 @@ def test_agrees_with_choix_and_evalica(form):
     np.testing.assert_allclose(found.value, centred(ridged), atol=1e-6)
 
 
+@pytest.mark.slow
 @both_forms
 @pytest.mark.parametrize("link", LINKS)
 def test_every_link_agrees_with_scipy(link, form):

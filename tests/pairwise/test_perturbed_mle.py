@@ -163,6 +163,7 @@ def test_a_sweep_traces_and_compiles_once(key):
     assert _solve._cache_size() == before + 1
 
 
+@pytest.mark.slow
 def test_padding_changes_nothing(key):
     """The draws depend on the padded size, so the comparison is made without noise and at a given γ."""
     wins, _ = tournament(8, 4)
@@ -309,6 +310,7 @@ def errors(key, wins, truth, draws, **settings):
     return np.linalg.norm(np.asarray(fits) - truth, axis=1) / np.linalg.norm(truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_error_falls_with_epsilon(adjacency, key):
     wins, truth = tournament(15, 15, times=10.0)
@@ -319,6 +321,7 @@ def test_error_falls_with_epsilon(adjacency, key):
     assert np.all(np.diff(means) < 0)
 
 
+@pytest.mark.slow
 def test_default_gamma_beats_the_published_one(key):
     """Same noise, each pair of 40 items met once: the gain is many standard errors of a paired difference."""
     wins, truth = tournament(16, 40, times=1.0)

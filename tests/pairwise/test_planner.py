@@ -74,6 +74,7 @@ def simulated_errors(key, scores, epsilon, share, link):
     return largest, jnp.sqrt(squares.mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("link", "share"), [("logistic", 0.5), ("normal", 0.9)])
 def test_simulated_surveys_have_the_planned_error(key, link, share):
     """200 surveys of 300 users: the mean of the largest error is known to 2%, so 10% leaves 4 errors."""

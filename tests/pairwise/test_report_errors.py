@@ -70,6 +70,7 @@ def test_answers_in_the_clear_have_the_standard_errors_of_the_ordinary_fit():
     np.testing.assert_allclose(found.centre, expected.centre, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("link", "sharpness"), [("logistic", 1.0), ("normal", 0.5)])
 def test_intervals_cover_and_variances_are_right(key, link, sharpness):
     # Of 1000 replicates with 4 items, a share of 95% ± 0.7% (one sigma, for each item) is covered; 5 sigma allowed.

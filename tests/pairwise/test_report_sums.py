@@ -106,6 +106,7 @@ def test_vmapped_shards_merge_to_the_whole():
 # --- the estimate --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("link", "dtype"), [("logistic", np.float64), ("laplace", np.float32)])
 def test_finish_is_debiased_rr(link, dtype):
     rng = np.random.default_rng(4)

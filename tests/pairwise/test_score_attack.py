@@ -57,6 +57,7 @@ def test_matches_the_loop_over_comparisons(name):
     np.testing.assert_allclose(score_attack(estimate, scores, wins, name), expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LINKS)
 def test_expectation_is_the_derivative_of_the_mean_estimate(name):
     matrices, theta = outcomes(), jnp.asarray(THETA)
@@ -136,6 +137,7 @@ def test_bound_holds_exactly_for_randomised_response(name, epsilon):
             np.testing.assert_allclose(mean, bound, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_bound_holds_for_the_perturbed_mle(key):
     # All 8 outcomes, 4,000 noise draws each. The test statistic has a standard error below 3% of its
     # bound (asserted), so 4 of them give a false-alarm rate of 1e-4.
@@ -162,6 +164,7 @@ def test_bound_holds_for_the_perturbed_mle(key):
     assert np.all(mean > 4 * spread)
 
 
+@pytest.mark.slow
 def test_unbiased_estimate_of_many_comparisons_scores_one(key):
     # 1 - 1/m for the centred MLE of m items. 500 replicates: standard error about √2/√500 = 0.06 per
     # item, 0.02 for their mean; 4 of them give a false-alarm rate of 1e-4. 0.9 ± 0.08 excludes 0.

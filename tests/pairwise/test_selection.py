@@ -27,6 +27,7 @@ def win_matrix(random, link, scores, per_pair):
     return matrix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", LINKS)
 def test_with_enough_data_the_link_is_found_and_the_losses_are_as_defined(truth):
     """A million comparisons per pair: the gap of log-likelihoods is in the thousands."""

@@ -124,6 +124,7 @@ def test_privunit_reports_from_the_cap_as_often_as_stated(dimension, key):
     assert abs(seen - other) > error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["duchi", "privunit"])
 @pytest.mark.parametrize("zero_sum", [False, True])
 def test_reports_are_unbiased_with_the_stated_covariance(mechanism, zero_sum, key):
@@ -229,11 +230,11 @@ def test_dimensions_are_checked():
         privunit_cap(1, 1.0)
 
 
-@pytest.mark.parametrize("dimension", [2, 3, 4, 5, 9])
+@pytest.mark.parametrize("dimension", [2, 5])
 def test_privunit_at_large_epsilon_in_float32(dimension):
     # The cap shrinks to a point: its edge must not round to 1, where there is none.
     axis = jnp.zeros((200, dimension), jnp.float32).at[:, 0].set(1)
-    for epsilon in (20.0, 30.0, 40.0, 100.0):
+    for epsilon in (30.0, 60.0):
         reports = vectors.privunit_vectors(jax.random.key(3), axis, jnp.float32(epsilon))
         assert reports.dtype == jnp.float32
         assert bool(jnp.all(jnp.isfinite(reports)))

@@ -134,6 +134,7 @@ def test_too_little_noise_is_rejected(adjacency, key):
     assert mean - 4.75 * error > DELTA
 
 
+@pytest.mark.slow
 def test_flips_under_the_logistic_link_attain_delta(key):
     """One Gaussian mechanism on the totals: the δ of the draws is the δ asked for, two-sided."""
     scale, _ = objective_perturbation(

@@ -78,6 +78,7 @@ def test_block_boundaries_do_not_depend_on_the_batch():
     assert tables[0] == tables[1] == tables[2]
 
 
+@pytest.mark.slow
 def test_solved_estimates_agree_across_batch_sizes():
     study = Study("newton", newton_trial, grid(per_pair=(20, 40)))
     tables = [run(jax.random.key(3), study, 16, batch_size=b).rows for b in (1, 5, 32)]
