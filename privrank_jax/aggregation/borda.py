@@ -36,7 +36,7 @@ from privrank_jax._validate import (
 )
 from privrank_jax.aggregation.weights import MISSING
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale
+from privrank_jax.privacy.calibration import is_pure, noise_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import gaussian, laplace
 from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm, report_vectors
@@ -157,9 +157,8 @@ def dp_borda_scale(num_items: Any, num_users: Any, epsilon: Any = 1.0, delta: An
     """
     traced = is_traced(num_items)
     num_items = jnp.maximum(num_items, 2) if traced else max(np.asarray(num_items).item(), 2)
-    if is_pure(delta):
-        return laplace_scale(borda_sensitivity(num_items) / num_users, epsilon)
-    return gaussian_scale(borda_sensitivity(num_items, 2) / num_users, epsilon, delta)
+    first, second = borda_sensitivity(num_items), borda_sensitivity(num_items, 2)
+    return noise_scale(first / num_users, second / num_users, epsilon, delta)
 
 
 def ldp_borda(
@@ -242,11 +241,6 @@ def score_radius(num_items: int) -> float:
     2.0000000000000004
     """
     return math.sqrt(num_items * (num_items**2 - 1) / 12)
-
-
-def is_pure(delta: Any) -> bool:
-    """Whether δ is known to be 0, so that noise is Laplace; a traced δ stands for Gaussian noise."""
-    return not is_traced(delta) and not np.any(np.asarray(delta))
 
 
 @jax.jit

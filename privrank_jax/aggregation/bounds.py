@@ -32,11 +32,11 @@ import numpy as np
 from scipy import special
 
 from privrank_jax._validate import check_choice, check_epsilon, check_nonnegative, check_users
-from privrank_jax.aggregation.borda import dp_borda_scale, is_pure, score_radius
+from privrank_jax.aggregation.borda import dp_borda_scale, score_radius
 from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.aggregation.query_budget import exceeding_probability, query_budget
-from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale
+from privrank_jax.privacy.calibration import is_pure, noise_scale
 from privrank_jax.privacy.vectors import report_norm
 
 
@@ -91,10 +91,7 @@ def kwiksort_bound(
     whole = queries >= pairs
     failure = 0.0 if whole else exceeding_probability(num_items, queries)
     first = epsilon if whole else split * epsilon
-    if is_pure(delta):
-        scale = laplace_scale(queries / num_users, first)
-    else:
-        scale = gaussian_scale(queries**0.5 / num_users, first, delta)
+    scale = noise_scale(queries / num_users, queries**0.5 / num_users, first, delta)
     additive = 6 * pairs * _mean_error(scale, delta)
     if not whole:
         fallback = noise_all_bound(num_items, num_users, (1 - split) * epsilon, xi=4.0)

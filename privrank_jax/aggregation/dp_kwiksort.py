@@ -57,10 +57,10 @@ from privrank_jax._validate import (
 from privrank_jax.aggregation.borda import checked_weights
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.local_search import local_search
-from privrank_jax.aggregation.noise_all import is_pure, noise_all
+from privrank_jax.aggregation.noise_all import noise_all
 from privrank_jax.aggregation.query_budget import query_budget
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale
+from privrank_jax.privacy.calibration import is_pure, noise_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import gaussian, laplace
 from privrank_jax.rankings import order_to_ranks
@@ -121,10 +121,7 @@ def dp_kwiksort(
     shares = _shares(budget < pairs, epsilon, split, calibration)
     of_queries, of_fallback = shares
     most = jnp.maximum(budget, 1) if is_traced(budget) else np.maximum(budget, 1)
-    if pure:
-        scale = laplace_scale(most / num_users, of_queries)
-    else:
-        scale = gaussian_scale(most**0.5 / num_users, of_queries, delta)
+    scale = noise_scale(most / num_users, most**0.5 / num_users, of_queries, delta)
     ranks, queries, exceeded = _dp_kwiksort(
         key, w, num_users, scale, of_fallback, budget, mask,
         noise="laplace" if pure else "gaussian", may_exceed=may_exceed,

@@ -23,9 +23,9 @@ import jax
 import jax.numpy as jnp
 
 from privrank_jax._validate import check_delta, check_epsilon, check_users, is_traced
-from privrank_jax.aggregation.borda import checked_weights, is_pure
+from privrank_jax.aggregation.borda import checked_weights
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale
+from privrank_jax.privacy.calibration import is_pure, noise_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import gaussian, laplace
 
@@ -87,9 +87,7 @@ def noise_all_scale(num_items: Any, num_users: Any, epsilon: Any = 1.0, delta: A
     """
     pairs = num_items * (num_items - 1) / 2
     pairs = jnp.maximum(pairs, 1.0) if is_traced(pairs) else max(float(pairs), 1.0)
-    if is_pure(delta):
-        return laplace_scale(pairs / num_users, epsilon)
-    return gaussian_scale(pairs**0.5 / num_users, epsilon, delta)
+    return noise_scale(pairs / num_users, pairs**0.5 / num_users, epsilon, delta)
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))

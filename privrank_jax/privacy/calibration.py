@@ -69,6 +69,22 @@ def laplace_scale(sensitivity: Any, epsilon: Any) -> Any:
     return sensitivity / epsilon
 
 
+def is_pure(delta: Any) -> bool:
+    """Whether δ is known to be 0, so that noise is Laplace; a traced δ stands for Gaussian noise."""
+    return not is_traced(delta) and not np.any(np.asarray(delta))
+
+
+def noise_scale(first: Any, second: Any, epsilon: Any, delta: Any) -> Any:
+    """The Laplace scale for the ℓ₁ sensitivity ``first`` at δ = 0, else the Gaussian one for the ℓ₂ ``second``.
+
+    >>> noise_scale(2.0, 2**0.5, 0.5, 0.0)
+    4.0
+    """
+    if is_pure(delta):
+        return laplace_scale(first, epsilon)
+    return gaussian_scale(second, epsilon, delta)
+
+
 def gaussian_delta(scale: Any, sensitivity: Any, epsilon: Any) -> Array:
     """Exact δ at ε of the Gaussian mechanism, Φ(Δ₂/2σ - εσ/Δ₂) - e^ε Φ(-Δ₂/2σ - εσ/Δ₂).
 
