@@ -1,0 +1,179 @@
+"""The exact Mallows sampler: its law against enumeration, the law of its parts, personal budgets, what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.release import exact_mallows, mallows
+
+ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
+
+
+def discordant(a, b):
+    return sum(
+        (a[i] - a[j]) * (b[i] - b[j]) < 0 for i, j in itertools.combinations(range(len(a)), 2)
+    )
+
+
+def law(center, epsilon):
+    """All rankings and their Mallows probabilities, by enumeration."""
+    every = list(itertools.permutations(range(len(center))))
+    gamma = epsilon / (len(center) - 1)
+    odds = np.array([math.exp(-gamma * discordant(ranks, center)) for ranks in every])
+    return every, odds / odds.sum()
+
+
+def counts(drawn, every):
+    """How often each ranking was drawn."""
+    place = {ranks: index for index, ranks in enumerate(every)}
+    found = [place[ranks] for ranks in map(tuple, drawn.tolist())]
+    return np.bincount(found, minlength=len(every))
+
+
+@pytest.mark.parametrize(
+    ("center", "epsilon"),
+    [([1, 0], 0.7), ([2, 0, 1], 1.0), ([2, 0, 1], 4.0), ([1, 3, 0, 2], 2.0), ([3, 2, 1, 0], 0.4)],
+)
+def test_the_law_is_mallows_at_this_epsilon_and_no_other(center, epsilon):
+    draws = 60_000
+    drawn = exact_mallows(np.tile(center, (draws, 1)), epsilon)
+    every, chances = law(center, epsilon)
+    observed = counts(drawn, every)
+    assert stats.chisquare(observed, draws * chances).pvalue > ALARM
+    for factor in (0.85, 1.15):
+        _, other = law(center, factor * epsilon)
+        noncentrality = draws * np.sum((chances - other) ** 2 / other)
+        # So far off that it passes with probability below 1e-6, wherever epsilon says enough for that.
+        detected = stats.ncx2.cdf(
+            stats.chi2.isf(ALARM, len(every) - 1), len(every) - 1, noncentrality
+        )
+        assert detected < ALARM or epsilon < 0.5
+        if detected < ALARM:
+            assert stats.chisquare(observed, draws * other).pvalue < ALARM
+
+
+def test_items_not_ranked_stay_so_and_each_user_has_an_own_budget_and_length():
+    draws = 20_000
+    rows = np.array([[-1, 7, -1, 2, 4], [0, -1, -1, -1, 1], [-1, -1, 3, -1, -1], [-1] * 5])
+    budgets = np.tile([3.0, 0.9, 1.0, 2.0], draws)
+    drawn = exact_mallows(np.tile(rows, (draws, 1)), budgets)
+    assert drawn.shape == (4 * draws, 5)
+    assert drawn.dtype == np.int32
+    np.testing.assert_array_equal(drawn < 0, np.tile(rows < 0, (draws, 1)))
+    for first, epsilon in ((0, 3.0), (1, 0.9)):
+        ranked = rows[first] >= 0
+        part = drawn[first::4][:, ranked]
+        every, chances = law(rows[first][ranked], epsilon)
+        assert stats.chisquare(counts(part, every), draws * chances).pvalue > ALARM
+    np.testing.assert_array_equal(drawn[2::4], np.tile([-1, -1, 0, -1, -1], (draws, 1)))
+    np.testing.assert_array_equal(drawn[3::4], np.full((draws, 5), -1))
+
+
+def test_every_step_goes_back_by_a_truncated_geometric_number_of_places():
+    # Inversions ahead of each item are the displacements: independent, and their laws are known in closed form.
+    items, draws, epsilon = 9, 20_000, 3.0
+    drawn = exact_mallows(np.tile(np.arange(items), (draws, 1)), epsilon)
+    for step in (1, 4, 8):
+        back = np.sum(drawn[:, :step] > drawn[:, step : step + 1], axis=1)
+        chances = np.exp(-epsilon / (items - 1) * np.arange(step + 1))
+        observed = np.bincount(back, minlength=step + 1)
+        assert stats.chisquare(observed, draws * chances / chances.sum()).pvalue > ALARM
+
+
+def test_extremes():
+    reverse = np.tile(np.arange(40)[::-1], (200, 1))
+    np.testing.assert_array_equal(exact_mallows(reverse, 1e6), reverse)
+    # m(m-1)/4 pairs are turned on average at ε near 0, with variance m(m-1)(2m+5)/72.
+    drawn = exact_mallows(reverse, 1e-6)
+    turned = np.array([np.sum(np.triu(row[:, None] < row, 1)) for row in drawn])
+    spread = math.sqrt(40 * 39 * 85 / 72 / 200)
+    assert abs(turned.mean() - 40 * 39 / 4) < 5 * spread
+    assert exact_mallows([[0], [4]], 1.0).tolist() == [[0], [0]]
+    assert exact_mallows(np.zeros((0, 3), int), 1.0).shape == (0, 3)
+
+
+def test_chunks_lose_nothing_and_two_runs_differ(monkeypatch):
+    monkeypatch.setattr(mallows, "_CHUNK", 12)
+    ranks = np.argsort(np.random.default_rng(0).random((20, 5)), axis=1)
+    np.testing.assert_array_equal(exact_mallows(ranks, 1e4), ranks)
+    np.testing.assert_array_equal(exact_mallows(ranks, np.linspace(1e4, 1e5, 20)), ranks)
+    first, second = (exact_mallows(ranks, 0.1) for _ in range(2))
+    assert not np.array_equal(first, second)  # equal by chance below 1e-30
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 0.1, 1 / 3, 1.0, 7.3, 1e3])
+def test_the_loss_never_exceeds_epsilon_and_hardly_falls_short(epsilon):
+    for items in (2, 3, 7, 1000):
+        rate = int(mallows._rates(np.array([epsilon]), np.array([items]))[0])
+        loss = Fraction(rate, 2**48) * (items - 1)
+        assert loss <= Fraction(epsilon)
+        assert Fraction(epsilon) - loss < Fraction(items - 1, 2**48)
+    assert int(mallows._rates(np.array([1e300]), np.array([2]))[0]) == 2**62
+
+
+@pytest.mark.parametrize("numerator", [0, 1 << 40, 1 << 47, 3 << 46, 1 << 48])
+def test_the_exponential_coin_has_its_odds(numerator):
+    draws, chance = 50_000, math.exp(-numerator / 2**48)
+    heads = int(mallows._bernoulli_exp(np.full(draws, numerator, np.uint64)).sum())
+    if numerator == 0:
+        assert heads == draws
+    else:
+        assert stats.binomtest(heads, draws, chance).pvalue > ALARM
+
+
+@pytest.mark.parametrize(
+    "gamma", [Fraction(1, 2**20), Fraction(1, 7), Fraction(5, 2), Fraction(900)]
+)
+def test_the_geometric_draw_has_its_law(gamma):
+    draws = 20_000
+    drawn = mallows._geometric(np.full(draws, int(gamma * 2**48), np.uint64)).astype(float)
+    if gamma > 100:
+        assert not drawn.any()
+        return
+    # Quantiles of the law cut it into cells of at least 1/20, as far as there are so many.
+    chance = -math.expm1(-float(gamma))
+    edges = np.unique(stats.geom.ppf(np.arange(1, 20) / 20, chance) - 1)
+    at_most = np.append(stats.geom.cdf(edges + 1, chance), 1.0)
+    cells = np.bincount(np.searchsorted(edges, drawn), minlength=edges.size + 1)
+    chances = np.diff(at_most, prepend=0.0)
+    assert stats.chisquare(cells, draws * chances).pvalue > ALARM
+
+
+def test_uniform_integers_discard_the_words_beyond_the_last_multiple(monkeypatch):
+    bound = (
+        3 << 62
+    )  # 2^64 holds one multiple of it: words from `bound` on would favour small numbers
+    words = iter([bound - 1, bound, 2**64 - 1, 5, 7])
+
+    def fed(size):
+        return b"".join(struct.pack("=Q", next(words)) for _ in range(size // 8))
+
+    monkeypatch.setattr("secrets.token_bytes", fed)
+    assert mallows._below(np.full(3, bound, np.uint64)).tolist() == [bound - 1, 5, 7]
+    words = iter([2**64 - 1, 2**64 - 2, 14])  # 2^64 = 6 mod 10: the last six words are not for 10
+    assert mallows._below(np.array([1 << 48, 10], np.uint64)).tolist() == [2**48 - 1, 4]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "epsilon", "message"),
+    [
+        ([[0, 1]], 0.0, "epsilon must be positive"),
+        ([[0, 1]], math.nan, "epsilon must be positive"),
+        ([[0, 1]], math.inf, "epsilon must be finite"),
+        ([[0, 1, 2]], 1e-15, "too small for 3 items"),
+        ([[0, 1]], [1.0, 2.0], "shape"),
+        ([0, 1], 1.0, "shape"),
+        ([[0.0, 1.0]], 1.0, "integers"),
+        ([[0, 1, 2], [0, 1, 1]], 1.0, "row 1 holds a rank twice"),
+    ],
+)
+def test_refusals(ranks, epsilon, message):
+    with pytest.raises(ValueError, match=message):
+        exact_mallows(ranks, epsilon)
