@@ -1,7 +1,8 @@
 """Differentially private ranking as jitted, vmapped JAX.
 
 Modules by the question that they answer: pairwise comparisons (:mod:`~privrank_jax.pairwise`), whole
-rankings, one consensus (:mod:`~privrank_jax.aggregation`), is it private (:mod:`~privrank_jax.privacy`,
+rankings, one consensus (:mod:`~privrank_jax.aggregation`), one private ranking from each user
+(:mod:`~privrank_jax.mallows`), is it private (:mod:`~privrank_jax.privacy`,
 :mod:`~privrank_jax.privacy_audit`), how good is it (:mod:`~privrank_jax.simulate`,
 :mod:`~privrank_jax.experiments`), real data (:mod:`~privrank_jax.datasets`). Modules load on first use, so
 ``import privrank_jax`` costs little beyond JAX, and nothing here changes JAX's global
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         datasets,
         experiments,
         links,
+        mallows,
         metrics,
         pairwise,
         plotting,
@@ -40,6 +42,7 @@ _MODULES = (
     "datasets",
     "experiments",
     "links",
+    "mallows",
     "metrics",
     "pairwise",
     "plotting",
@@ -60,6 +63,7 @@ __all__ = [
     "datasets",
     "experiments",
     "links",
+    "mallows",
     "metrics",
     "pairwise",
     "plotting",

@@ -16,7 +16,7 @@ PACKAGE = Path(privrank_jax.__file__).parent
 FLOORS = {
     "_linalg": 1, "_validate": 1, "rankings": 1, "metrics": 1, "links": 1, "comparisons": 1,
     "privacy": 2, "estimate": 2,
-    "pairwise": 3, "aggregation": 3,
+    "pairwise": 3, "aggregation": 3, "mallows": 3, "personalised": 3,
     "privacy_audit": 4, "simulate": 4,
     "datasets": 5, "release": 5, "experiments": 5, "plotting": 5,
     "cli": 6, "__main__": 6, "__init__": 6,
@@ -25,6 +25,7 @@ LIGHT = {
     "privrank_jax",
     "privrank_jax.aggregation",
     "privrank_jax.comparisons",
+    "privrank_jax.mallows",
     "privrank_jax.pairwise",
     "privrank_jax.privacy",
 }

@@ -11,7 +11,7 @@ from privrank_jax._validate import check_choice, check_delta, check_epsilon, che
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale
-from privrank_jax.privacy.guarantee import ADJACENCIES, UNITS, Guarantee
+from privrank_jax.privacy.guarantee import ADJACENCIES, COMPARISON_UNITS, Guarantee
 from privrank_jax.privacy.noise import gaussian, laplace
 
 Array = jax.Array
@@ -29,7 +29,7 @@ def totals_sensitivity(
     >>> totals_sensitivity("user", "replace", 15), totals_sensitivity("user", "add-remove", 15)
     (30.0, 15.0)
     """
-    check_choice("unit", unit, UNITS)
+    check_choice("unit", unit, COMPARISON_UNITS)
     check_choice("adjacency", adjacency, ADJACENCIES)
     check_positive("comparisons_per_user", comparisons_per_user, infinite=False)
     per_unit = comparisons_per_user if unit == "user" else 1

@@ -16,7 +16,7 @@ from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.likelihood import centre, dense_objective
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
 from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale, objective_perturbation
-from privrank_jax.privacy.guarantee import ADJACENCIES, UNITS, Guarantee
+from privrank_jax.privacy.guarantee import ADJACENCIES, COMPARISON_UNITS, Guarantee
 from privrank_jax.privacy.noise import gaussian, laplace
 
 Array = jax.Array
@@ -112,7 +112,7 @@ def perturbed_mle(
     (True, 'flip')
     """
     link = get_link(link)
-    check_choice("unit", unit, UNITS)
+    check_choice("unit", unit, COMPARISON_UNITS)
     check_choice("adjacency", adjacency, ADJACENCIES)
     check_epsilon(epsilon)
     check_positive("comparisons_per_user", comparisons_per_user, infinite=False)

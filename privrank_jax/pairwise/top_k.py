@@ -19,7 +19,7 @@ import numpy as np
 from privrank_jax._validate import check_choice, check_positive
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.guarantee import ADJACENCIES, UNITS, Guarantee
+from privrank_jax.privacy.guarantee import ADJACENCIES, COMPARISON_UNITS, Guarantee
 from privrank_jax.privacy.noise import gumbel, laplace
 from privrank_jax.privacy.selection import peeling_scale, permute_and_flip_scale
 
@@ -150,7 +150,7 @@ def selection_task(
     mask: Any,
 ) -> SelectionTask:
     """Check the arguments that all top-k functions share, and bound what one unit does to the scores."""
-    check_choice("unit", unit, UNITS)
+    check_choice("unit", unit, COMPARISON_UNITS)
     check_choice("adjacency", adjacency, ADJACENCIES)
     check_positive("comparisons_per_user", comparisons_per_user, infinite=False)
     if isinstance(wins, WinCounts | WinEdges):

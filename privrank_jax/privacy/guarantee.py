@@ -9,7 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-UNITS = ("comparison", "user")
+COMPARISON_UNITS = ("comparison", "user")  # of mechanisms on comparisons
+UNITS = (*COMPARISON_UNITS, "rank")
 ADJACENCIES = ("flip", "replace", "add-remove")
 
 _UNIT_WORDS = {
@@ -45,7 +46,8 @@ class Guarantee:
     Attributes:
         epsilon: ε > 0.
         delta: δ, 0 for pure differential privacy.
-        unit: what is protected: ``"comparison"`` (edge DP), ``"user"`` (individual DP).
+        unit: what is protected: ``"comparison"`` (edge DP), ``"user"`` (individual DP), ``"rank"`` (ranking DP: the
+            rank of one item in the ranking of one user).
         adjacency: how neighbouring data sets differ in one unit: ``"flip"`` (the answers change, the
             comparison graph is public), ``"replace"``, ``"add-remove"``.
         trust: ``"central"`` or ``"local"``.

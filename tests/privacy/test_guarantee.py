@@ -18,7 +18,9 @@ def test_words_state_every_part(unit, adjacency):
     words = Guarantee(0.5, 1e-6, unit=unit, adjacency=adjacency).in_words()
     assert "epsilon = 0.5, delta = 1e-06" in words
     assert "factor of at most 1.65, except with probability 1e-06" in words
-    assert {"comparison": "one comparison", "user": "one user"}[unit] in words
+    assert {"comparison": "one comparison", "user": "one user", "rank": "the rank of one item"}[
+        unit
+    ] in words
     expected = {
         "flip": "answers differently",
         "replace": "replaced",

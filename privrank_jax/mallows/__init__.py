@@ -1,0 +1,25 @@
+"""Synthetic rankings under ranking differential privacy."""
+
+from privrank_jax.mallows.distribution import (
+    expected_concordance,
+    guarantee,
+    insertion_mean,
+    insertion_variance,
+    log_normalizer,
+    log_prob,
+    pair_order_probability,
+)
+from privrank_jax.mallows.laplace import laplace_ranks
+from privrank_jax.mallows.sampling import sample
+
+__all__ = [
+    "expected_concordance",
+    "guarantee",
+    "insertion_mean",
+    "insertion_variance",
+    "laplace_ranks",
+    "log_normalizer",
+    "log_prob",
+    "pair_order_probability",
+    "sample",
+]

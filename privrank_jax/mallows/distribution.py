@@ -1,0 +1,350 @@
+r"""The Mallows model around a ranking: its probabilities, its moments, and what it promises as a private mechanism.
+
+Notation: m items ranked, φ the centre, d Kendall's distance (discordant pairs), θ = ε/(m-1), q = e^-θ.
+
+    P(π | φ) = q^d(π, φ) / Z,    Z = Π_{t=1..m} (1 - q^t)/(1 - q)
+
+**Repeated insertion.** Let the items come in the order of φ, the t-th (t = 1..m) taking a place among the t - 1 before
+it. If it is put behind V of them, it adds t - 1 - V discordant pairs, whatever comes later, and every ranking comes
+from exactly one sequence of V^(1), ..., V^(m). So the V^(t) are independent, P(V^(t) = k) ∝ e^{θk} on 0..t-1, and Z is
+the product of Σ_k q^k over k = 0..t-1: it does not depend on φ.
+
+**Theorem (privacy).** Two centres φ, φ' are neighbours when they agree once one item is taken out. Publishing π is
+
+1. ε-ranking DP: P(π | φ) ≤ e^ε P(π | φ') for neighbours. The order of φ and φ' differs only in pairs with the item that
+   moved, at most m - 1, so |d(π, φ) - d(π, φ')| ≤ m - 1, and Z is the same: the ratio is at most e^{θ(m-1)} = e^ε.
+   Attained by the item that moves from one end to the other, at π = φ.
+2. εm/2-local DP for the whole ranking: two rankings differ in at most m(m-1)/2 pairs, and θm(m-1)/2 = εm/2. Attained by
+   a ranking and its reversal.
+
+Which items a user ranked, and so m, is taken as public.
+
+**Moments** in the function g(x) = x coth x, with a < b below and x = kθ/2 for each k: since
+k/(1 - q^k) = k/2 + g(kθ/2)/θ,
+
+    P(i before j | i is d ranks ahead) = h(d+1) - h(d) = 1/2 + (g((d+1)θ/2) - g(dθ/2))/θ,    h(k) = k/(1 - q^k)
+    E V^(t) = (t-1)/2 + (g(tθ/2) - g(θ/2))/θ
+    Var V^(t) = (s(θ/2) - s(tθ/2))/θ²,    s(x) = x²/sinh² x = g(x) - x g'(x)
+
+Where b is small these differences cancel, and are summed from g(x) = 1 + Σ c_k x^2k as
+c_k (b^2k - a^2k) = c_k (b² - a²) Σ_{i+j=k-1} a^2i b^2j, all of whose factors are known to full precision.
+
+Sources: Mallows (1957); Fligner and Verducci (1986); Xu, Sun and Cheng, Lemmas 1 and 2 and Theorem 1(3).
+"""
+
+from __future__ import annotations
+
+import functools
+from fractions import Fraction
+from math import comb, factorial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_epsilon, check_positive, is_traced
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.rankings import validate_ranks
+
+Array = jax.Array
+MISSING = -1  # rank of an item that a user did not rank
+
+_TERMS = 22  # of the series for b < 1: the next is below 1e-21 of the sum
+_TINY = 1e-30  # θ below it is as good as 0, and its square no more than underflows
+
+
+def guarantee(num_items: Any, epsilon: Any, numerics: str = "simulation") -> Guarantee:
+    """What publishing a draw of :func:`~privrank_jax.mallows.sample` promises: the theorem at the head of this module.
+
+    Args:
+        num_items: m, the items that the user ranked; one number, or one for each user.
+        epsilon: ε > 0, one number, or one for each user; may be traced.
+        numerics: how the draw was made, see :class:`~privrank_jax.privacy.Guarantee`.
+
+    Returns:
+        ε for the rank of one item (unit ``rank``), and in ``also`` εm/2 for the whole ranking (unit ``user``), both
+        local, adjacency ``replace``. Of several users, the largest of each.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, m < 1.
+
+    >>> promised = guarantee(10, 2.0)
+    >>> promised.epsilon, promised.also[0].epsilon
+    (2.0, 10.0)
+    """
+    check_epsilon(epsilon)
+    check_positive("num_items", num_items, infinite=False)
+    note, whole = "", 0.5 * epsilon * num_items if np.ndim(epsilon) == 0 else None
+    if np.ndim(epsilon) or np.ndim(num_items):
+        each = as_float(epsilon)
+        epsilon, whole = jnp.max(each), jnp.max(0.5 * each * jnp.asarray(num_items))
+        note = "the largest of the users' own epsilons; to each user, that user's own applies."
+    user = Guarantee(whole, unit="user", trust="local", numerics=numerics)
+    return Guarantee(
+        epsilon, unit="rank", trust="local", numerics=numerics, note=note, also=(user,)
+    )
+
+
+def log_prob(ranks: Any, center_ranks: Any, epsilon: Any) -> Array:
+    """log P(π | φ), exact.
+
+    Args:
+        ranks: π ``(m,)`` integers, 0 = best, negative for items that are not ranked.
+        center_ranks: φ ``(m,)``, likewise; a ranking of other items than π has probability 0.
+        epsilon: ε > 0, may be traced; ∞ puts all on φ.
+
+    Returns:
+        Scalar, float (dtype of ``epsilon``, else JAX's default): -θ d(π, φ) - log Z, or -∞.
+
+    Raises:
+        ValueError: ε <= 0 or NaN; ranks that are no ranking of the items that are ranked; shapes that differ.
+
+    >>> round(float(log_prob([1, 0], [0, 1], jnp.log(3.0))), 5) == round(float(jnp.log(0.25)), 5)
+    True
+    """
+    check_epsilon(epsilon)
+    ranks, center = checked_ranks(ranks, "ranks"), checked_ranks(center_ranks)
+    if ranks.shape != center.shape:
+        raise ValueError(f"ranks {ranks.shape} and center_ranks {center.shape} differ in shape.")
+    return _log_prob(ranks, center, as_float(epsilon))
+
+
+@jax.jit
+def _log_prob(ranks: Array, center: Array, epsilon: Array) -> Array:
+    known, wanted = ranks >= 0, center >= 0
+    both = known & wanted
+
+    def behind(item: Array, total: Array) -> Array:
+        pairs = both[item] & both & (center[item] < center) & (ranks[item] > ranks)
+        return total + jnp.sum(pairs, dtype=jnp.int32)
+
+    distance = jax.lax.fori_loop(0, ranks.shape[0], behind, jnp.int32(0))
+    count = jnp.sum(wanted)
+    theta = decay(epsilon, count)
+    cost = jnp.where(distance == 0, 0, distance * theta)  # 0 also at θ = ∞
+    log_p = -cost - _log_normalizer(count, theta, ranks.shape[0])
+    return jnp.where(jnp.all(known == wanted), log_p, -jnp.inf)
+
+
+def log_normalizer(num_items: int, epsilon: Any) -> Array:
+    """log Z = Σ_{t=1..m} log((1 - q^t)/(1 - q)): log m! as ε → 0, and 0 at ε = ∞.
+
+    Args:
+        num_items: m >= 1, static.
+        epsilon: ε > 0, any shape, may be traced.
+
+    Returns:
+        Shape of ``epsilon``, float.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, m < 1.
+
+    >>> round(float(jnp.exp(log_normalizer(2, jnp.log(3.0)))), 5)
+    1.33333
+    """
+    check_epsilon(epsilon)
+    check_items(num_items)
+    epsilon = as_float(epsilon)
+    return _log_normalizer(num_items, decay(epsilon, num_items)[..., None], num_items)
+
+
+@functools.partial(jax.jit, static_argnames=("size",))
+def _log_normalizer(count: Any, theta: Array, size: int) -> Array:
+    """Σ over t <= count of log Σ_{k<t} q^k, for at most ``size`` items; sums over the last axis."""
+    steps = jnp.arange(1, size + 1)
+    each = jnp.log(jnp.expm1(-steps * theta) / jnp.expm1(-theta))
+    return jnp.sum(jnp.where(steps <= count, each, 0), axis=-1)
+
+
+def insertion_mean(step: Any, num_items: Any, epsilon: Any) -> Array:
+    """E V^(t), the mean number of concordant pairs that the item inserted t-th adds, of t - 1.
+
+    Args:
+        step: t = 1..m, any shape, may be traced.
+        num_items: m, may be traced.
+        epsilon: ε > 0, may be traced; the three broadcast.
+
+    Returns:
+        Float, between (t-1)/2 (ε → 0) and t - 1 (ε = ∞).
+
+    Raises:
+        ValueError: ε <= 0 or NaN, m < 1, t outside 1..m.
+
+    Source: Xu, Sun and Cheng, Theorem 1(3).
+    """
+    step = _checked_whole("step", step, 1, num_items)
+    return _insertion_mean(step, as_float(epsilon), _checked_size(num_items, epsilon))
+
+
+@jax.jit
+def _insertion_mean(step: Array, epsilon: Array, num_items: Any) -> Array:
+    theta = decay(epsilon, num_items)
+    squares, small = _series_or_zero(theta, 1, step)
+    series = 0.25 * theta * (step**2 - 1) * _difference(squares, 0)
+    above = step - 1 - (1 / jnp.expm1(theta) - step / jnp.expm1(step * theta))
+    return jnp.where(small, 0.5 * (step - 1) + series, above)
+
+
+def insertion_variance(step: Any, num_items: Any, epsilon: Any) -> Array:
+    """Var V^(t), the variance of the number of concordant pairs that the item inserted t-th adds.
+
+    Args and errors as :func:`insertion_mean`; float, between (t²-1)/12 (ε → 0) and 0 (ε = ∞).
+    """
+    step = _checked_whole("step", step, 1, num_items)
+    return _insertion_variance(step, as_float(epsilon), _checked_size(num_items, epsilon))
+
+
+@jax.jit
+def _insertion_variance(step: Array, epsilon: Array, num_items: Any) -> Array:
+    theta = decay(epsilon, num_items)
+    squares, small = _series_or_zero(theta, 1, step)
+
+    def one(k: Any) -> Array:
+        half = jnp.maximum(0.5 * k * theta, _TINY)
+        return jnp.square(k * jnp.exp(-half) / -jnp.expm1(-2 * half))  # (k/2)²/sinh²(kθ/2)
+
+    series = 0.25 * (step**2 - 1) * _difference(squares, 1)
+    return jnp.where(small, series, one(1) - one(step))
+
+
+def pair_order_probability(gap: Any, num_items: Any, epsilon: Any) -> Array:
+    """P(the output keeps i before j | the centre has i ``gap`` ranks ahead of j), h(d+1) - h(d).
+
+    Args:
+        gap: d = φ_j - φ_i, whole numbers of any shape, may be traced. Negative: i is behind, 1 - P(-d). 0: 1/2.
+        num_items: m, may be traced.
+        epsilon: ε > 0, may be traced; the three broadcast.
+
+    Returns:
+        Float, accurate to a few units of its last digit at every ε.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, m < 1, |d| >= m.
+
+    Source: Mallows (1957); the form that does not cancel is at the head of this module.
+
+    >>> round(float(pair_order_probability(1, 2, jnp.log(3.0))), 6)
+    0.75
+    """
+    gap = _checked_whole("gap", gap, None, num_items)
+    return _pair_order(gap, as_float(epsilon), _checked_size(num_items, epsilon))
+
+
+@jax.jit
+def _pair_order(gap: Array, epsilon: Array, num_items: Any) -> Array:
+    theta, d = decay(epsilon, num_items), abs(gap)
+    squares, small = _series_or_zero(theta, d, d + 1)
+    series = 0.25 * theta * (2 * d + 1) * _difference(squares, 0)
+    # h(d+1) - h(d) = (1 - q^d - d q^d (1-q)) / ((1-q^d)(1-q^(d+1))), less 1/2
+    away = jnp.maximum(d, 1) * jnp.where(small, 1, theta)
+    step = jnp.where(small, 1, theta)
+    kept, more = -jnp.expm1(-away), -jnp.expm1(-away - step)
+    above = (kept + d * jnp.exp(-away) * jnp.expm1(-step)) / (kept * more) - 0.5
+    return 0.5 + jnp.sign(gap) * jnp.where(small, series, above)
+
+
+def expected_concordance(num_items: int, epsilon: Any) -> Array:
+    """E of the number of pairs, of m(m-1)/2, that the output orders as the centre does: Σ_t E V^(t).
+
+    Args:
+        num_items: m >= 1, static.
+        epsilon: ε > 0, any shape, may be traced.
+
+    Returns:
+        Shape of ``epsilon``, float.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, m < 1.
+    """
+    check_items(num_items)
+    steps = jnp.arange(1, num_items + 1)
+    check_epsilon(epsilon)
+    return jnp.sum(insertion_mean(steps, num_items, as_float(epsilon)[..., None]), axis=-1)
+
+
+def decay(epsilon: Array, num_items: Any) -> Array:
+    """θ = ε/(m-1), above 0; with one item or none there is no pair, and any θ serves."""
+    return jnp.maximum(epsilon / jnp.maximum(num_items - 1, 1), _TINY)
+
+
+@functools.cache
+def _weights(powers: int) -> np.ndarray:
+    """Weights of a^2i b^2j in (F(b) - F(a))/(b² - a²), F = g for ``powers=0`` and -s for ``powers=1``.
+
+    c_k = 4^k B_2k/(2k)! for k = i + j + 1, and (2k - 1) c_k; B the Bernoulli numbers.
+    """
+    bernoulli: list[Fraction] = [Fraction(1)]
+    for n in range(1, 2 * _TERMS + 1):
+        total = sum((comb(n + 1, k) * bernoulli[k] for k in range(n)), Fraction(0))
+        bernoulli.append(-total / (n + 1))
+    series = [
+        float((2 * k - 1) ** powers * 4**k * bernoulli[2 * k] / factorial(2 * k))
+        for k in range(1, _TERMS + 1)
+    ]
+    i = np.arange(_TERMS)
+    return np.append(series, 0.0)[np.minimum(i[:, None] + i, _TERMS)]
+
+
+def _difference(squares: tuple[Array, Array], powers: int) -> Array:
+    """(F(b) - F(a))/(b² - a²) for a, b < 1 from their squares; see :func:`_weights`."""
+    i = jnp.arange(_TERMS)
+    of_a, of_b = (jnp.power(square[..., None], i) for square in squares)
+    weights = jnp.asarray(_weights(powers), of_a.dtype)
+    return jnp.sum(of_a[..., :, None] * weights * of_b[..., None, :], axis=(-2, -1))
+
+
+def _series_or_zero(theta: Array, low: Any, high: Array) -> tuple[tuple[Array, Array], Array]:
+    """a², b² for k = ``low``, ``high`` where the series serves (b < 1), else 0; and where."""
+    theta, low, high = jnp.broadcast_arrays(theta, low, high)
+    small = high * theta < 2
+    a, b = (jnp.where(small, 0.5 * k * theta, 0) for k in (low, high))
+    return (a**2, b**2), small
+
+
+def as_float(epsilon: Any) -> Array:
+    """ε as an array of at least single precision."""
+    epsilon = jnp.asarray(epsilon)
+    if not jnp.issubdtype(epsilon.dtype, jnp.floating):
+        return epsilon.astype(jnp.result_type(float))
+    return epsilon.astype(jnp.promote_types(epsilon.dtype, jnp.float32))
+
+
+def checked_ranks(ranks: Any, name: str = "center_ranks") -> Array:
+    """Ranks ``(m,)`` of one user as int32, items not ranked as ``MISSING``; ``ValueError`` for anything else."""
+    array = ranks if is_traced(ranks) else np.asarray(ranks)
+    if array.ndim != 1 or array.shape[0] < 1:
+        raise ValueError(f"{name} must have shape (m,), got {array.shape}: use jax.vmap for users.")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name} must be integers, 0 = best, got {array.dtype}.")
+    if isinstance(array, np.ndarray) and np.any(array >= 0):
+        try:
+            validate_ranks(array[array >= 0])
+        except ValueError as error:
+            raise ValueError(f"{name}, without the items of negative rank: {error}") from None
+    return jnp.maximum(jnp.asarray(array), MISSING).astype(jnp.int32)
+
+
+def check_items(num_items: Any) -> None:
+    """Raise ``ValueError`` unless m is a whole number of at least 1."""
+    if not isinstance(num_items, int | np.integer) or num_items < 1:
+        raise ValueError(f"num_items must be a whole number of at least 1, got {num_items!r}.")
+
+
+def _checked_size(num_items: Any, epsilon: Any) -> Array:
+    check_epsilon(epsilon)
+    check_positive("num_items", num_items, infinite=False)
+    return jnp.asarray(num_items)
+
+
+def _checked_whole(name: str, value: Any, low: int | None, num_items: Any) -> Array:
+    """Whole numbers as the default float; ``ValueError`` outside ``low``..m (None: |value| < m)."""
+    if not is_traced(value, num_items):
+        array, size = np.asarray(value), np.asarray(num_items)
+        inside = (array >= low) & (array <= size) if low is not None else abs(array) < size
+        if not np.all(inside & (array == np.round(array))):
+            span = f"{low} to m" if low is not None else "-(m-1) to m-1"
+            raise ValueError(
+                f"{name} must be whole numbers from {span}, got {value!r}, m = {num_items!r}."
+            )
+    return jnp.asarray(value)
