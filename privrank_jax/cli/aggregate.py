@@ -112,16 +112,8 @@ def aggregate(
         ),
     ] = None,
     user: options.User = None,
-    item: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of items, one row per user and item. Default: item."
-        ),
-    ] = None,
-    rank: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of ranks, likewise. Default: rank."),
-    ] = None,
+    item: options.Item = None,
+    rank: options.Rank = None,
     json: options.Json = False,
     simulate: options.Simulate = False,
     seed: options.RehearsalSeed = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,8 @@ def read_input(request: Request) -> Input:
     Raises:
         Refusal, DataError: what is wrong, and what to do.
     """
-    table = _read(request)
+    columns = {"user": request.user, "item": request.item, "rank": request.rank}
+    table = read_ranking_table(request.source, columns, request.items)
     if table.num_items > MAX_ITEMS:
         raise Refusal(
             f"{table.name} has {table.num_items:,} items; this command keeps a table of all pairs and takes at "
@@ -73,12 +75,24 @@ def read_input(request: Request) -> Input:
     return Input(table, known and not partial, remarks, Entropy(request.simulate, request.seed))
 
 
-def _read(request: Request) -> datasets.RankingTable:
-    source, known = request.source, datasets.available_rankings()
-    columns = {"user": request.user, "item": request.item, "rank": request.rank}
+def read_ranking_table(
+    source: str,
+    columns: dict[str, str | None],
+    items: str | None,
+    ignore: Collection[str] = (),
+) -> datasets.RankingTable:
+    """A file or a named data set; ``columns`` and ``items`` are the options as given.
+
+    Args:
+        source: FILE.
+        columns: ``user``, ``item`` and ``rank`` to column; None where the option was left out.
+        items: ``--items``.
+        ignore: columns that hold no item's ranks.
+    """
+    known = datasets.available_rankings()
     if source in known:
         given = [f"--{role}" for role, column in columns.items() if column is not None]
-        given += ["--items"] if request.items is not None else []
+        given += ["--items"] if items is not None else []
         if given:
             raise Refusal(
                 f"{source} is a named data set with its own columns and items: leave out {', '.join(given)}."
@@ -96,8 +110,9 @@ def _read(request: Request) -> datasets.RankingTable:
         )
     return datasets.read_rankings(
         path,
-        user=None if request.user == "none" else request.user or "user",
-        item=request.item,
-        rank=request.rank,
-        items=None if request.items is None else item_list(request.items),
+        user=None if columns["user"] == "none" else columns["user"] or "user",
+        item=columns["item"],
+        rank=columns["rank"],
+        items=None if items is None else item_list(items),
+        ignore=ignore,
     )

@@ -31,6 +31,17 @@ Tie = Annotated[
     ),
 ]
 
+# Columns of a file of rankings.
+Item = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Column of items, one row per user and item. Default: item."
+    ),
+]
+Rank = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Column of ranks, likewise. Default: rank.")
+]
+
 # The budget of a release.
 Epsilon = Annotated[
     float | None,

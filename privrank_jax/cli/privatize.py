@@ -1,4 +1,4 @@
-"""``privrank privatize``: comparisons to randomised reports, without the answers."""
+"""``privrank privatize``: comparisons to randomised reports, rankings to synthetic ones, without the answers."""
 
 from __future__ import annotations
 
@@ -31,14 +31,19 @@ TIES = ("refuse", "coin", "drop")
 
 HELP = (
     "Randomise answers before they are collected: local differential privacy.\n\n"
-    "Writes a file with columns user, item_1, item_2, report and epsilon, and nothing else. The report says "
-    "that item_1 is preferred (1) or item_2 (0), and is the opposite of the answer with probability "
+    "Of comparisons it writes a file with columns user, item_1, item_2, report and epsilon, and nothing else. "
+    "The report says that item_1 is preferred (1) or item_2 (0), and is the opposite of the answer with probability "
     "1/(1 + e^epsilon). The items stand in the order of the item list, the rows are sorted, so only the "
     "report depends on the answer. privrank rank makes a ranking of such a file at no further cost.\n\n"
+    "Of rankings (the files and data sets that privrank aggregate reads) it writes a synthetic ranking for each "
+    "user, drawn from the Mallows model around the user's own: columns user and synthetic_epsilon, then ranks, "
+    "a column per item. Epsilon protects the rank of one item; a whole ranking of m items gets epsilon m/2.\n\n"
     "Examples:\n\n"
     "  privrank privatize votes.csv --epsilon 1 --out private.csv\n\n"
     "  privrank privatize votes.csv --epsilon-column budget --ties coin --out private.parquet\n\n"
-    "  privrank rank private.csv"
+    "  privrank rank private.csv\n\n"
+    "  privrank privatize votes.soc --epsilon 4 --out synthetic.csv\n\n"
+    "  privrank aggregate synthetic.csv --method none"
 )
 
 
@@ -66,7 +71,8 @@ def privatize(
         typer.Argument(
             metavar="FILE",
             help="CSV, TSV or Parquet file with a header row and one comparison per row, or a named "
-            "data set: cemspc, immig, cars, cars2.",
+            "data set: cemspc, immig, cars, cars2. Or rankings: a file or a named data set as for privrank "
+            "aggregate.",
         ),
     ],
     out: Annotated[
@@ -75,7 +81,7 @@ def privatize(
     ],
     epsilon: Annotated[
         float | None,
-        typer.Option(help="Privacy budget of each comparison; smaller protects more."),
+        typer.Option(help="Privacy budget of each comparison, or rank; smaller protects more."),
     ] = None,
     epsilon_column: Annotated[
         str | None,
@@ -87,7 +93,7 @@ def privatize(
             metavar="NAME",
             help="What becomes of ties: refuse; coin (a fair coin decides, then the answer is randomised "
             "like any other: a tie is protected too, and counts half on average); drop (leave the "
-            "comparison out, which shows that it was a tie).",
+            "comparison out, which shows that it was a tie; not for rankings).",
         ),
     ] = "refuse",
     drop_user: Annotated[
@@ -106,6 +112,8 @@ def privatize(
     winner: options.Winner = None,
     loser: options.Loser = None,
     tie: options.Tie = None,
+    item: options.Item = None,
+    rank: options.Rank = None,
     json: options.Json = False,
     simulate: Annotated[
         bool,
@@ -114,17 +122,23 @@ def privatize(
     seed: options.RehearsalSeed = None,
 ) -> None:
     """Randomise answers before they are collected: local differential privacy."""
-    columns = {"user": user, "winner": winner, "loser": loser, "tie": tie}
+    columns = {
+        "user": user, "winner": winner, "loser": loser, "tie": tie, "item": item, "rank": rank
+    }  # fmt: skip
     request = Request(
         source, out, epsilon, epsilon_column, ties, drop_user, force, items, columns, simulate, seed
     )  # fmt: skip
     _check(request)
     import jax
 
+    from privrank_jax.cli.privatize_rankings import holds_rankings, privatize_rankings
     from privrank_jax.cli.rank_input import Entropy, read_table
     from privrank_jax.cli.rank_reports import guarantee_of
     from privrank_jax.datasets import is_report_file, write_reports
 
+    if holds_rankings(request):
+        privatize_rankings(request, as_json=json)
+        return
     if winner is None and loser is None and is_report_file(source):
         raise Refusal(
             f"{source} holds randomised reports already; rank them by `privrank rank {source}`. Randomising "
@@ -135,7 +149,7 @@ def privatize(
     with jax.enable_x64(True):
         reports, numerics, remarks = randomise(table, _budgets(request, table), request, entropy)
     guarantee = guarantee_of(reports, numerics, _note(request))
-    _check_out(request)  # once more, for the time that passed
+    check_out(request)  # once more, for the time that passed
     written = write_reports(out, reports, users=not drop_user)
     for remark in remarks:
         warn(remark)
@@ -148,8 +162,8 @@ def _check(request: Request) -> None:
     check_choice("--ties", request.ties, TIES)
     if request.epsilon is None and request.epsilon_column is None:
         raise Refusal(
-            "--epsilon is missing: how much privacy each comparison gets is your choice. 1 is common, smaller "
-            "protects more; --epsilon-column NAME takes personal budgets from a column of the file."
+            "--epsilon is missing: how much privacy each comparison, or rank, gets is your choice. 1 is common, "
+            "smaller protects more; --epsilon-column NAME takes personal budgets from a column of the file."
         )
     if request.epsilon is not None and request.epsilon_column is not None:
         raise Refusal("give --epsilon or --epsilon-column, not both: which of them should count?")
@@ -160,10 +174,11 @@ def _check(request: Request) -> None:
             )
         check_size(request.epsilon)
     check_rehearsal(request.simulate, request.seed)
-    _check_out(request)
+    check_out(request)
 
 
-def _check_out(request: Request) -> None:
+def check_out(request: Request) -> None:
+    """Refuse to write over the answers, and over other files unless told to."""
     from privrank_jax.datasets.reports_file import check_destination
 
     out, source = request.out, Path(request.source)
@@ -176,7 +191,7 @@ def _check_out(request: Request) -> None:
         )
     if not request.force:
         raise Refusal(
-            f"{out} exists: name another file, or replace it by --force. Mind that reports drawn twice from "
+            f"{out} exists: name another file, or replace it by --force. Mind that files drawn twice from "
             "the same answers spend epsilon twice if both were shared."
         )
 

@@ -15,6 +15,13 @@ from privrank_jax.datasets.reports_file import (
     read_reports,
     write_reports,
 )
+from privrank_jax.datasets.synthetic_file import (
+    SyntheticRankings,
+    is_synthetic_rankings_file,
+    read_synthetic_rankings,
+    read_user_epsilon,
+    write_synthetic_rankings,
+)
 from privrank_jax.datasets.table import ComparisonTable, DataError
 
 __all__ = [
@@ -22,6 +29,7 @@ __all__ = [
     "DataError",
     "RankingTable",
     "ReportTable",
+    "SyntheticRankings",
     "available",
     "available_rankings",
     "cars",
@@ -29,6 +37,7 @@ __all__ = [
     "cemspc",
     "immig",
     "is_report_file",
+    "is_synthetic_rankings_file",
     "load",
     "load_rankings",
     "read_comparisons",
@@ -36,5 +45,8 @@ __all__ = [
     "read_preflib",
     "read_rankings",
     "read_reports",
+    "read_synthetic_rankings",
+    "read_user_epsilon",
     "write_reports",
+    "write_synthetic_rankings",
 ]

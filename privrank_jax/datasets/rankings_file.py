@@ -26,6 +26,7 @@ from privrank_jax.datasets.preflib import SUFFIXES, read_preflib
 from privrank_jax.datasets.ranking_table import MOST_CELLS, RankingTable
 from privrank_jax.datasets.table import DataError
 
+SYNTHETIC = "synthetic_epsilon"  # column of ε that marks synthetic rankings, never an item
 _PLACE = re.compile(r"(rank|position|pos|place|choice|preference|pref|top)[ _.\-]*(\d+)", re.I)
 _PUBLIC = "the list of items was taken from the file and is treated as public"
 
@@ -38,6 +39,7 @@ def read_rankings(
     rank: str | None = None,
     items: Iterable[str] | None = None,
     missing: str | None = None,
+    ignore: Iterable[str] = (),
 ) -> RankingTable:
     """Read rankings from CSV, TSV (UTF-8, with a header row), Parquet, PrefLib's files or Kamishima's.
 
@@ -52,6 +54,7 @@ def read_rankings(
         items: the public list of items, in the order to use. In a wide file those columns are read, and the others
             are not used; default: all columns but the user's. In a long file the default are the items seen, sorted.
             None of the three may be given for other files, which list their items.
+        ignore: columns of a wide file that are no items, as ``synthetic_epsilon`` never is.
         missing: what a blank or absent rank means, recorded in the table: ``"last"`` or ``"unknown"``; default
             ``"last"``, for incomplete .order files ``"unknown"``.
 
@@ -81,7 +84,8 @@ def read_rankings(
         )
     if item is not None or rank is not None or {"item", "rank"} <= set(header):
         return _long(path, user, item or "item", rank or "rank", public, missing)
-    return _wide(path, header, user, public, missing)
+    columns = [column for column in header if column not in {SYNTHETIC, *ignore}]
+    return _wide(path, columns, user, public, missing)
 
 
 _WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
@@ -103,6 +107,15 @@ class _Ranks(dict[Any, int]):
             rank = value - 1
         self[cell] = rank
         return rank
+
+
+def read_ranks(cells: Iterable[str | None]) -> list[int]:
+    """Cells of ranks, 1 = best, as ranks from 0, -1 for blanks; :class:`DataError` for anything else."""
+    ranks = _Ranks()
+    try:
+        return [ranks[cell] for cell in cells]
+    except BadCell as error:
+        raise DataError(str(error)) from None
 
 
 def _wide(

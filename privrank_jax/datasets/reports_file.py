@@ -114,7 +114,7 @@ def read_reports(
     source = open_source(path, roles)
     at = source.positions
     names, people = NameCodes("item", True, public), NameCodes("user", False)
-    cells = {"report": _Bits(), "epsilon": _Epsilons()}
+    cells = {"report": _Bits(), "epsilon": Epsilons()}
     users, first, second = array("i"), array("i"), array("i")
     reports, epsilon = array("b"), array("d")
     role = ""
@@ -170,7 +170,7 @@ def read_epsilon(path: str | os.PathLike[str], column: str) -> np.ndarray:
         DataError: no such column, or an ε that isn't a finite, positive number.
     """
     source = open_source(Path(path), {"epsilon": column})
-    found, cells, at = array("d"), _Epsilons(), source.positions["epsilon"]
+    found, cells, at = array("d"), Epsilons(), source.positions["epsilon"]
     try:
         for row in source.rows:
             found.append(cells[row[at]])
@@ -233,6 +233,12 @@ def write_reports(
         keys.append(np.argsort(np.argsort(people))[table.users])
     order = np.lexsort(keys)
     columns = {name: column[order] for name, column in columns.items()}
+    write_columns(path, columns)
+    return tuple(columns)
+
+
+def write_columns(path: Path, columns: dict[str, np.ndarray]) -> None:
+    """Write a table, all or nothing, in the format that the ending asks for; masked cells are left blank."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         if path.suffix.lower() in PARQUET:
@@ -242,7 +248,6 @@ def write_reports(
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
-    return tuple(columns)
 
 
 def _write_text(path: Path, columns: dict[str, np.ndarray], delimiter: str) -> None:
@@ -272,7 +277,7 @@ class _Bits(dict[Any, int]):
         return code
 
 
-class _Epsilons(dict[Any, float]):
+class Epsilons(dict[Any, float]):
     """Cells of a column of ε to numbers."""
 
     def __missing__(self, cell: str | None) -> float:

@@ -1,0 +1,235 @@
+"""``privrank privatize`` on rankings: synthetic rankings, drawn from the Mallows model around each user's own.
+
+Ties are broken by a random order of all items, drawn for each user. Two weak orders that agree once an item is taken
+out become, under the same random order, rankings that agree once it is taken out; so what holds for rankings holds
+for the mixture, and a tie is as protected as an order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from privrank_jax import datasets, mallows
+from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, warn
+from privrank_jax.cli.rank import check_size
+from privrank_jax.cli.rank_input import Entropy
+from privrank_jax.datasets.formats import DELIMITERS, PARQUET, open_source, read_header
+from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
+from privrank_jax.datasets.preflib import SUFFIXES
+from privrank_jax.datasets.rankings_file import SYNTHETIC, read_ranks
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.release import exact_mallows
+
+if TYPE_CHECKING:
+    from privrank_jax.cli.privatize import Request
+
+_COMPARING, _RANKING = ("winner", "loser", "tie"), ("item", "rank")
+
+
+def holds_rankings(request: Request) -> bool:
+    """Whether FILE holds rankings, else comparisons: by its name, the options, its columns, its first row.
+
+    Raises:
+        Refusal: options of the other kind.
+    """
+    source, columns = request.source, request.columns
+    comparing = [f"--{role}" for role in _COMPARING if columns[role] is not None]
+    ranking = [f"--{role}" for role in _RANKING if columns[role] is not None]
+    path = Path(source)
+    known = None
+    if source in datasets.available_rankings() or path.suffix.lower() in (*SUFFIXES, KAMISHIMA):
+        known, wrong, what = True, comparing, "rankings"
+    elif source in datasets.available() or (ranking and comparing):
+        known, wrong, what = False, ranking, "comparisons"
+    if known is not None:
+        if wrong:
+            raise Refusal(f"{source} holds {what}, as far as known: leave out {', '.join(wrong)}.")
+        return known
+    if ranking or comparing:
+        return bool(ranking)
+    header = read_header(path)
+    if SYNTHETIC in header:
+        return True
+    if {"winner", "loser", "report", "item_1"} & set(header):
+        return False
+    if {"item", "rank"} <= set(header):
+        return True
+    return _looks_wide(
+        path, [c for c in header if c not in (_user(columns), request.epsilon_column)]
+    )
+
+
+def _looks_wide(path: Path, columns: list[str]) -> bool:
+    """Whether the first row has a rank from 1 to m, or a blank, in every column, and one rank at least."""
+    if path.suffix.lower() not in (*DELIMITERS, *PARQUET) or len(columns) < 2:
+        return False
+    try:
+        source = open_source(path, {column: column for column in columns}, "ranking")
+        first = next(iter(source.rows), None)
+        if first is None:
+            return False
+        ranks = read_ranks(first[source.positions[column]] for column in columns)
+    except datasets.DataError:
+        return False
+    return max(ranks) >= 0 and max(ranks) < len(columns)
+
+
+def privatize_rankings(request: Request, *, as_json: bool) -> None:
+    """Read, draw, write, print."""
+    from privrank_jax.cli.privatize import check_out
+
+    if request.ties == "drop":
+        raise Refusal(
+            "--ties drop is for comparisons. In rankings --ties coin puts tied items into a random order before "
+            "the ranking is randomised: ties stay as protected as orders."
+        )
+    if datasets.is_synthetic_rankings_file(request.source):
+        raise Refusal(
+            f"{request.source} holds synthetic rankings already; privrank aggregate {request.source} makes one of "
+            "them. Randomising them again would only add noise."
+        )
+    table, epsilon = _read(request)
+    entropy = Entropy(request.simulate, request.seed)
+    with jax.enable_x64(True):
+        rankings, numerics, remarks = randomise_rankings(table, epsilon, request, entropy)
+        promised = guarantee_of(rankings, numerics, _note(request))
+    check_out(request)  # once more, for the time that passed
+    written = datasets.write_synthetic_rankings(request.out, rankings, users=not request.drop_user)
+    for remark in remarks:
+        warn(remark)
+    _print(request, rankings, promised, written, entropy.seed, as_json=as_json)
+
+
+def _user(columns: Mapping[str, str | None]) -> str | None:
+    """Column of users, None for none."""
+    return None if columns["user"] == "none" else columns["user"] or "user"
+
+
+def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
+    """The rankings, and ε of each user, ``(n,)`` float64."""
+    from privrank_jax.cli.aggregate_input import read_ranking_table
+
+    source, column = request.source, request.epsilon_column
+    roles = {role: request.columns[role] for role in ("user", *_RANKING)}
+    ignore = () if column is None else (column,)
+    if column is not None and Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET):
+        raise Refusal(
+            f"{source} has no columns of budgets: give --epsilon instead of --epsilon-column."
+        )
+    table = read_ranking_table(source, roles, request.items, ignore)
+    if column is None:
+        return table, np.full(table.num_users, request.epsilon, np.float64)
+    header = set(read_header(Path(source)))
+    if any(roles[role] for role in _RANKING) or set(_RANKING) <= header:
+        budgets = datasets.read_user_epsilon(source, column, _user(roles) or "user")
+    else:
+        budgets = datasets.read_epsilon(source, column)
+    for budget in {float(budgets.min()), float(budgets.max())}:
+        check_size(budget)
+    return table, budgets
+
+
+def randomise_rankings(
+    table: datasets.RankingTable, epsilon: np.ndarray, request: Request, entropy: Entropy
+) -> tuple[datasets.SyntheticRankings, str, tuple[str, ...]]:
+    """One synthetic ranking per user; how exactly it was drawn; remarks for the holder of the answers."""
+    ranks, remarks = table.ranks, ()
+    if table.tied:
+        ordered = np.sort(ranks, axis=1)
+        tied = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
+        count = f"{np.sum(tied):,} of {table.num_users:,} users rank some items equal"
+        if request.ties == "refuse":
+            raise Refusal(
+                f"{count}, and a synthetic ranking has no ties. --ties coin puts them into a random order before "
+                "the ranking is randomised: ties stay as protected as orders."
+            )
+        ranks = _untied(ranks, entropy)
+        alone = "(For you alone: these numbers are not covered by the guarantee.)"
+        remarks = (f"{count}; these were put into a random order. {alone}",)
+    if request.simulate:
+        keys = jax.random.split(entropy.key(), table.num_users)
+        drawn, numerics = np.asarray(jax.vmap(mallows.sample)(keys, ranks, epsilon)), "simulation"
+        about = "a rehearsal: who knows the seed can undo the draws. Don't share the file."
+        remarks = (*remarks, about)
+    else:
+        drawn, numerics = exact_mallows(ranks, epsilon), "exact"
+    found = dataclasses.replace(table, ranks=drawn)
+    return datasets.SyntheticRankings(found, epsilon), numerics, remarks
+
+
+def _untied(ranks: np.ndarray, entropy: Entropy) -> np.ndarray:
+    """Ranks with ties in a random order, uniform and independent for each user."""
+    if entropy.seed is not None:
+        coins = np.asarray(jax.random.uniform(entropy.key(), ranks.shape))
+    else:
+        # Two of m words are equal with probability below m²/2^65, and then the first item comes first.
+        coins = np.frombuffer(secrets.token_bytes(8 * ranks.size), np.uint64).reshape(ranks.shape)
+    order = np.lexsort((coins, ranks), axis=1)
+    found = np.empty_like(ranks)
+    np.put_along_axis(found, order, np.arange(ranks.shape[1], dtype=ranks.dtype)[None], axis=1)
+    return np.where(ranks < 0, ranks, found)
+
+
+def guarantee_of(rankings: datasets.SyntheticRankings, numerics: str, note: str = "") -> Guarantee:
+    """What synthetic rankings promise: the largest ε for a rank, the largest εk/2 for a user who ranked k items."""
+    found = mallows.guarantee(np.maximum(rankings.lengths, 1), rankings.epsilon, numerics)
+    also = tuple(dataclasses.replace(other, epsilon=float(other.epsilon)) for other in found.also)
+    return dataclasses.replace(found, epsilon=float(found.epsilon), note=note, also=also)
+
+
+def _note(request: Request) -> str:
+    parts = ["the largest of any user; which items a user ranked is taken as public."]
+    if request.ties == "coin":
+        parts.append("Ties are protected like orders.")
+    if request.simulate:
+        parts.append("A rehearsal, not to be shared: who knows the seed can take the noise off.")
+    return " ".join(parts)
+
+
+def _print(
+    request: Request,
+    rankings: datasets.SyntheticRankings,
+    promised: Guarantee,
+    written: tuple[str, ...],
+    seed: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    table, epsilon = rankings.table, rankings.epsilon
+    notes = [
+        "which items each user ranked, and at which epsilon, is taken as public; "
+        + ("the file keeps the users" if "user" in written else "the file leaves the users out"),
+        "the rows are sorted by what they say, so the order of the answers is not kept",
+        "the rankings themselves stay where they were: whoever sees them needs no synthetic ones",
+    ]
+    command = f"privrank aggregate {request.out} --method none"
+    command += " --missing unknown" if table.missing == "unknown" else ""
+    counts = {"rankings": table.num_users, "items": table.num_items}
+    if as_json:
+        facts = {"data": table.name, "ties": request.ties, "seed": seed, "notes": notes}
+        print_json(
+            {
+                "file": str(request.out),
+                "columns": list(written),
+                "counts": counts,
+                "guarantee": promised.as_dict(),
+                "diagnostics": {name: fact for name, fact in facts.items() if fact is not None},
+            }
+        )
+        return
+    rows = [(name, f"{count:,}") for name, count in counts.items()]
+    low, high = float(epsilon.min()), float(epsilon.max())
+    rows.append(("epsilon of a rank", f"{low:g}" if low == high else f"{low:g} to {high:g}"))
+    rows.append(("epsilon of a whole ranking, at most", f"{promised.also[0].epsilon:g}"))
+    shown = ", ".join(written[:6]) + (", ..." if len(written) > 6 else "")
+    headings: Any = (("synthetic", "left"), ("", "right"))
+    print_table(f"{request.out}: columns {shown}", headings, rows)
+    print_paragraphs(promised.in_words(), *(f"- {note}" for note in notes))
+    print_paragraphs(f"Next: {command}")

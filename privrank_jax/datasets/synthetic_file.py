@@ -1,0 +1,141 @@
+"""Files of synthetic rankings: ``user``, ``synthetic_epsilon``, then a column of ranks per item, one user a row.
+
+Ranks are 1 = best, blank where the user did not rank the item; each row was drawn from the Mallows model around the
+user's own ranking at the ε of its row. ``user`` may be absent. The column ``synthetic_epsilon`` is the mark of such
+a file: no reader takes it for an item, and rankings in the clear must not have it.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from privrank_jax.datasets.comparisons_file import BadCell, NameCodes
+from privrank_jax.datasets.formats import open_source, read_header
+from privrank_jax.datasets.ranking_table import RankingTable
+from privrank_jax.datasets.rankings_file import SYNTHETIC, read_rankings
+from privrank_jax.datasets.reports_file import (
+    Epsilons,
+    check_destination,
+    read_epsilon,
+    write_columns,
+)
+from privrank_jax.datasets.table import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticRankings:
+    """Synthetic rankings of m named items by n users.
+
+    Attributes:
+        table: the rankings, without ties.
+        epsilon: (n,) float64, finite and positive: the ε of each user's draw.
+    """
+
+    table: RankingTable
+    epsilon: np.ndarray
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many items each user ranked, (n,) int."""
+        return np.sum(self.table.ranks >= 0, axis=1)
+
+
+def is_synthetic_rankings_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file has the column that marks synthetic rankings; False if it can't be read."""
+    return SYNTHETIC in read_header(Path(path))
+
+
+def read_synthetic_rankings(
+    path: str | os.PathLike[str],
+    *,
+    user: str | None = "user",
+    items: Iterable[str] | None = None,
+    missing: str | None = None,
+) -> SyntheticRankings:
+    """Read synthetic rankings from a CSV, TSV or Parquet file.
+
+    Args:
+        path: as for :func:`~privrank_jax.datasets.read_rankings`, of a wide file.
+        user: likewise.
+        items: likewise.
+        missing: likewise.
+
+    Raises:
+        DataError: as there; no column ``synthetic_epsilon``, an ε that isn't a finite, positive number, ties.
+    """
+    epsilon = read_epsilon(path, SYNTHETIC)
+    table = read_rankings(path, user=user, items=items, missing=missing)
+    if table.tied:
+        raise DataError(f"{table.name} holds ties, which synthetic rankings never do")
+    return SyntheticRankings(table, epsilon)
+
+
+def write_synthetic_rankings(
+    path: str | os.PathLike[str], rankings: SyntheticRankings, *, users: bool = True
+) -> tuple[str, ...]:
+    """Write synthetic rankings, all or nothing, over what is there; rows are sorted by their own contents.
+
+    So the file depends on the *set* of rows alone: an order of the table that followed the answers is gone.
+
+    Args:
+        path: ends in .csv, .tsv, .parquet or .pq.
+        rankings: what to write.
+        users: whether to write the column ``user``; there is none where the table names no users.
+
+    Returns:
+        The columns written.
+
+    Raises:
+        DataError: as :func:`~privrank_jax.datasets.write_reports`; an item or two with the name of another column.
+    """
+    path = Path(path)
+    check_destination(path)
+    table = rankings.table
+    ranks = np.ma.masked_less(table.ranks, 0) + 1
+    columns: dict[str, np.ndarray] = {SYNTHETIC: rankings.epsilon}
+    keys = [*table.ranks.T[::-1], rankings.epsilon]
+    if users and table.user_names:
+        people = np.array(table.user_names, object)
+        columns = {"user": people, **columns}
+        keys.append(np.argsort(np.argsort(people)))
+    # A file without users whose item is named "user" would be read as a file with users.
+    if taken := sorted({"user", SYNTHETIC} & set(table.item_names)):
+        raise DataError(f"an item is named {taken[0]!r}, like a column of {path.name}: rename it")
+    columns |= {name: ranks[:, k] for k, name in enumerate(table.item_names)}
+    order = np.lexsort(keys)
+    write_columns(path, {name: column[order] for name, column in columns.items()})
+    return tuple(columns)
+
+
+def read_user_epsilon(path: str | os.PathLike[str], column: str, user: str) -> np.ndarray:
+    """The ε of each user of a file with several rows per user, in order of first appearance: (n,) float64.
+
+    Raises:
+        DataError: no such columns, a blank user, an ε that isn't a finite, positive number, or that differs
+            between rows of one user.
+    """
+    source = open_source(Path(path), {"user": user, "epsilon": column}, "rank")
+    at, people, cells = source.positions, NameCodes("user", False), Epsilons()
+    found, role = array("d"), user
+    try:
+        for row in source.rows:
+            role = user
+            person = people[row[at["user"]]]
+            role = column
+            epsilon = cells[row[at["epsilon"]]]
+            if person == len(found):
+                found.append(epsilon)
+            elif found[person] != epsilon:
+                raise BadCell(
+                    f"user {row[at['user']]!r} has {found[person]:g} and {epsilon:g}: a ranking is drawn at "
+                    "one epsilon; write the same in all rows of a user"
+                )
+    except BadCell as error:
+        raise DataError(f"{source.name}, {source.where()}, column {role!r}: {error}") from None
+    return np.frombuffer(found, np.float64)
