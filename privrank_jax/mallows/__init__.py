@@ -11,6 +11,7 @@ from privrank_jax.mallows.distribution import (
 )
 from privrank_jax.mallows.laplace import laplace_ranks
 from privrank_jax.mallows.sampling import sample
+from privrank_jax.mallows.unbiased_ranks import unbiased_ranks
 
 __all__ = [
     "expected_concordance",
@@ -22,4 +23,5 @@ __all__ = [
     "log_prob",
     "pair_order_probability",
     "sample",
+    "unbiased_ranks",
 ]

@@ -1,0 +1,71 @@
+r"""Ranks of a synthetic ranking, corrected so that their mean is the rank in the user's own: a closed form.
+
+With q = e^{-ε/(m-1)} and B(k) = Σ_{s=1..k} q^s/(1 - q^s), an item at rank a of a Mallows draw gets
+
+.. math:: f_m(a) = a + B(a) - B(m - 1 - a).
+
+**Theorem.** E f_m(a_i) = φ_i for every item i, every centre φ and every ε > 0. Proof, by induction over repeated
+insertion. m = 1: both are 0. The last item, of rank m - 1 in the centre, is put in front of V others,
+P(V = v) ∝ q^v on 0..m-1, and pushes those behind it back. An item at rank a of the m - 1 others is pushed with
+probability P(V ≥ m - 1 - a) = q^{m-1-a} (1 - q^{a+1})/(1 - q^m), and
+
+.. math:: f_m(a + 1) - f_m(a) = 1 + \frac{q^{a+1}}{1 - q^{a+1}} + \frac{q^{m-1-a}}{1 - q^{m-1-a}}
+          = \frac{1 - q^m}{(1 - q^{a+1})(1 - q^{m-1-a})},
+
+so given a, its value rises on average by q^{m-1-a}/(1 - q^{m-1-a}) = B(m-1-a) - B(m-2-a), to
+f_m(a) + B(m-1-a) - B(m-2-a) = f_{m-1}(a), whose mean is φ_i by induction. The last item gets what is left: as
+f_m(a) + f_m(m-1-a) = m - 1, all items together have m(m-1)/2 in every ranking, as the centre has. ∎
+
+So means of f over users are unbiased Borda scores whatever the users' rankings are, and m - 1 - f_m(a) is an unbiased
+number of items that i beats. The row sums of the debiasing kernel are m - 1 - 2 f_m(a): what is costly to debias is a
+single pair, not a sum over pairs. As ε → 0 the corrections tend to (m-1)/ε times differences of harmonic numbers; the
+variance is about a quarter of that of the Laplace mechanism on ranks at every ε and m.
+
+No paper has this; Xu, Sun and Cheng use the synthetic ranks as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from privrank_jax._validate import check_epsilon
+from privrank_jax.mallows.distribution import as_float, checked_ranks, decay
+
+Array = jax.Array
+
+
+def unbiased_ranks(synthetic_ranks: Any, epsilon: Any) -> Array:
+    """f(a) of every item: its mean over the draw of the synthetic ranking is the user's own rank.
+
+    Post-processing: as private as the synthetic ranking itself.
+
+    Args:
+        synthetic_ranks: ``(m,)`` integers of one draw of :func:`~privrank_jax.mallows.sample`, 0 = best, negative
+            for items not ranked.
+        epsilon: ε > 0 of the draw, may be traced; ∞ gives the ranks themselves.
+
+    Returns:
+        ``(m,)`` float (dtype of ``epsilon``, else JAX's default), in ranks, from below 0 to above m - 1; NaN for
+        items not ranked.
+
+    Raises:
+        ValueError: ε <= 0 or NaN; ranks that are no ranking of the items that are ranked.
+
+    >>> [round(x, 6) for x in unbiased_ranks([1, 0], jnp.log(3.0)).tolist()]  # q = 1/3
+    [1.5, -0.5]
+    """
+    check_epsilon(epsilon)
+    return _unbiased_ranks(checked_ranks(synthetic_ranks, "synthetic_ranks"), as_float(epsilon))
+
+
+@jax.jit
+def _unbiased_ranks(ranks: Array, epsilon: Array) -> Array:
+    count = jnp.sum(ranks >= 0)
+    steps = jnp.arange(1, ranks.shape[0])
+    each = 1 / jnp.expm1(steps * decay(epsilon, count))  # q^s/(1 - q^s)
+    corrections = jnp.concatenate([jnp.zeros(1, each.dtype), jnp.cumsum(each)])
+    ahead, behind = jnp.maximum(ranks, 0), jnp.maximum(count - 1 - ranks, 0)
+    return jnp.where(ranks >= 0, ranks + corrections[ahead] - corrections[behind], jnp.nan)
