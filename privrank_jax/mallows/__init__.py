@@ -1,5 +1,11 @@
 """Synthetic rankings under ranking differential privacy."""
 
+from privrank_jax.mallows.attack import (
+    attack_error_bound,
+    center_log_likelihood,
+    most_likely_center,
+    published_attack_bound,
+)
 from privrank_jax.mallows.distribution import (
     expected_concordance,
     guarantee,
@@ -14,6 +20,8 @@ from privrank_jax.mallows.sampling import sample
 from privrank_jax.mallows.unbiased_ranks import unbiased_ranks
 
 __all__ = [
+    "attack_error_bound",
+    "center_log_likelihood",
     "expected_concordance",
     "guarantee",
     "insertion_mean",
@@ -21,7 +29,9 @@ __all__ = [
     "laplace_ranks",
     "log_normalizer",
     "log_prob",
+    "most_likely_center",
     "pair_order_probability",
+    "published_attack_bound",
     "sample",
     "unbiased_ranks",
 ]

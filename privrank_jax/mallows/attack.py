@@ -1,0 +1,232 @@
+r"""The inference attack: one ranking's synthetic copies, N of them, and the ranking that most likely is behind them.
+
+**The most likely centre.** N draws around φ have log-likelihood -θ Σ_l d(π_l, φ) - N log Z, θ = ε/(m-1), q = e^-θ. Z is
+the same for every φ, so the maximum does not depend on ε: it is the ranking that agrees with the most pairs of the
+draws, the Kemeny ranking of their win counts. (The paper prints + N log Z and minimises, which would find the reverse
+of the ranking.) Several rankings may be most likely; one of them is drawn, all alike, for a truth that lies in index
+order would gain by ties that are broken by index.
+
+**A lower bound of the error**, sharper than Theorem 2 and with explicit constants. Let a, b be neighbours in φ, so that
+all other items stand on one side of both. Swapping a and b in an output turns this pair and keeps the number of other
+discordant pairs; so b comes ahead of a with odds q : 1, whatever else the output is. Disjoint pairs of
+neighbours can be swapped one after the other: the orders of all ⌊m/2⌋ of them are independent. Let X of N draws put b
+ahead. If X > N/2, swapping a and b in φ is more likely than φ; if X = N/2, as likely, and each of k such ties
+doubles the number of rankings that are no less likely than φ. Hence
+
+    P(wrong) ≥ 1 - (1 - β)^⌊m/2⌋,    β = P(X > N/2) + P(X = N/2)/2 = I_p(h, h),    p = q/(1+q), h = ⌈N/2⌉,
+
+I the regularised incomplete beta function (a majority of 2h draws whose ties a coin decides errs as often as one of
+2h - 1). Equality at m = 2. *No* attack errs less on a centre drawn uniformly: the most likely centre is then the Bayes
+rule, and its error is the same at every centre. At θ = c/√N, N → ∞, β → Φ(-c/2): the error stays away from 0.
+
+Theorem 2 has instead C₀ coth(θ/2) √(2/πN) exp(-N (e^θ - 1)²) with a constant C₀ that is not named; its proof counts
+ties as errors. At small θ its exponent is 8 times that of β, N log cosh(θ/2) ~ N θ²/8.
+
+Source: Xu, Sun and Cheng, section 4 and Theorem 2.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import betainc
+
+from privrank_jax._validate import check_epsilon, check_positive, is_traced
+from privrank_jax.mallows.distribution import (
+    as_float,
+    check_items,
+    checked_ranks,
+    decay,
+    log_normalizer,
+)
+
+Array = jax.Array
+
+MOST_ITEMS = 8  # all 40,320 rankings of so many are tried
+
+
+def win_counts(ranks: Any, counted: Any = None) -> Array:
+    """How many rankings have i ahead of j.
+
+    Args:
+        ranks: ``(N, m)`` integers, 0 = best, negative for items not ranked: their pairs count for none.
+        counted: ``(N,)`` bool, which rankings count; None: all.
+
+    Returns:
+        ``(m, m)`` int32, diagonal 0.
+
+    Raises:
+        ValueError: shapes that don't fit.
+
+    >>> win_counts([[0, 1], [0, 1], [1, 0]]).tolist()
+    [[0, 2], [1, 0]]
+    """
+    ranks = jnp.asarray(ranks)
+    if ranks.ndim != 2:
+        raise ValueError(f"ranks must have shape (N, m), got {ranks.shape}.")
+    counted = jnp.ones(ranks.shape[:1], bool) if counted is None else jnp.asarray(counted)
+    if counted.shape != ranks.shape[:1]:
+        raise ValueError(f"counted must have shape {ranks.shape[:1]}, got {counted.shape}.")
+    return _win_counts(ranks, counted)
+
+
+@jax.jit
+def _win_counts(ranks: Array, counted: Array) -> Array:
+    def column(item: Array) -> Array:
+        own = ranks[:, item, None]
+        ahead = (own >= 0) & (ranks > own) & counted[:, None]
+        return jnp.sum(ahead, axis=0, dtype=jnp.int32)
+
+    return jax.lax.map(column, jnp.arange(ranks.shape[1]))
+
+
+def most_likely_center(
+    key: Array, wins: Any, *, solver: Callable[[Array], Array] | None = None
+) -> Array:
+    """The ranking that most likely is behind synthetic ones; several may be, then any of them, all alike.
+
+    Args:
+        key: PRNG key; decides between rankings that are equally likely.
+        wins: ``(m, m)``, how many synthetic rankings have i ahead of j.
+        solver: from wins to the ranks ``(m,)`` of a Kemeny ranking, for instance ``aggregation.exact_kemeny`` or
+            ``aggregation.local_search``; it sees the items in a random order, so that it can't break ties by index.
+            Required beyond ``MOST_ITEMS`` items; below, None tries all rankings.
+
+    Returns:
+        Ranks ``(m,)``, int32, 0 = best.
+
+    Raises:
+        ValueError: ``wins`` not square, or more than ``MOST_ITEMS`` items and no solver.
+
+    >>> most_likely_center(jax.random.key(0), [[0, 9, 8], [1, 0, 7], [2, 3, 0]]).tolist()
+    [0, 1, 2]
+    """
+    wins = jnp.asarray(wins)
+    if wins.ndim != 2 or wins.shape[0] != wins.shape[1] or not wins.size:
+        raise ValueError(f"wins must have shape (m, m), got {wins.shape}.")
+    items = wins.shape[0]
+    if solver is not None:
+        order = jax.random.permutation(key, items)
+        found = jnp.asarray(solver(wins[order][:, order]), jnp.int32)
+        return jnp.zeros(items, jnp.int32).at[order].set(found)
+    if items > MOST_ITEMS:
+        raise ValueError(
+            f"{items} items have too many rankings to try, {MOST_ITEMS} is the most: give a solver, such as "
+            "aggregation.exact_kemeny"
+        )
+    return _try_all(key, wins)
+
+
+@jax.jit
+def _try_all(key: Array, wins: Array) -> Array:
+    first, second, every, ahead = _all_rankings(wins.shape[0])
+    leads = wins[first, second] - wins[second, first]
+    scores = jnp.sum(jnp.where(ahead, leads, 0), axis=1)
+    best = scores == jnp.max(scores)
+    chosen = jax.random.randint(key, (), 0, jnp.sum(best))
+    return jnp.asarray(every)[jnp.argmax(jnp.cumsum(best) > chosen)]
+
+
+@functools.cache
+def _all_rankings(items: int) -> tuple[np.ndarray, ...]:
+    """Pairs i < j, all rankings as ranks ``(m!, m)``, and which of them has i ahead of j."""
+    first, second = np.triu_indices(items, 1)
+    every = np.array(list(itertools.permutations(range(items))), np.int32)
+    return first, second, every, every[:, first] < every[:, second]
+
+
+def center_log_likelihood(center_ranks: Any, wins: Any, epsilon: Any) -> Array:
+    """Log-likelihood of a centre, from the win counts of N complete synthetic rankings.
+
+    Args:
+        center_ranks: ``(m,)`` integers, 0 = best.
+        wins: ``(m, m)``, how many synthetic rankings have i ahead of j.
+        epsilon: ε > 0, may be traced.
+
+    Returns:
+        Scalar, float: -θ Σ_l d(π_l, φ) - N log Z.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, centre or counts of other shapes, or no ranking.
+    """
+    check_epsilon(epsilon)
+    center, wins = checked_ranks(center_ranks), jnp.asarray(wins)
+    if wins.shape != (center.shape[0],) * 2:
+        raise ValueError(f"wins must have shape (m, m), m = {center.shape[0]}, got {wins.shape}.")
+    items, epsilon = center.shape[0], as_float(epsilon)
+    against = jnp.sum(jnp.where(center[:, None] > center, wins, 0))
+    pairs = max(items * (items - 1) // 2, 1)
+    rankings = jnp.sum(wins) / pairs
+    return -decay(epsilon, items) * against - rankings * log_normalizer(items, epsilon)
+
+
+def attack_error_bound(num_items: Any, epsilon: Any, num_rankings: Any) -> Array:
+    """A lower bound of P(the most likely centre is not the true one), and of any attack on a random centre.
+
+    Args:
+        num_items: m >= 2, may be traced.
+        epsilon: ε > 0, may be traced.
+        num_rankings: N >= 1 synthetic rankings, may be traced; the three broadcast.
+
+    Returns:
+        Float: 1 - (1 - β)^⌊m/2⌋, see the head of this module.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, m < 2, N < 1.
+
+    >>> round(float(attack_error_bound(2, jnp.log(3.0), 1)), 4), round(float(attack_error_bound(4, 1.0, 50)), 4)
+    (0.25, 0.2274)
+    """
+    check_epsilon(epsilon)
+    _check_counts(num_items, num_rankings)
+    return _error_bound(jnp.asarray(num_items), as_float(epsilon), jnp.asarray(num_rankings))
+
+
+@jax.jit
+def _error_bound(num_items: Array, epsilon: Array, num_rankings: Array) -> Array:
+    turned = jax.nn.sigmoid(-decay(epsilon, num_items))
+    half = ((num_rankings + 1) // 2).astype(epsilon.dtype)
+    one_pair = betainc(half, half, turned)
+    return -jnp.expm1((num_items // 2) * jnp.log1p(-one_pair))
+
+
+def published_attack_bound(
+    num_items: Any, epsilon: Any, num_rankings: Any, *, constant: Any
+) -> Array:
+    """The right-hand side of Theorem 2 as printed, whose constant C₀ the paper does not name.
+
+    Args:
+        num_items: m >= 2, may be traced.
+        epsilon: ε > 0, may be traced.
+        num_rankings: N >= 1, may be traced.
+        constant: C₀ > 0. The theorem says that there is one, for each m and ε; so this is a rate and no bound.
+
+    Returns:
+        Float: C₀ coth(θ/2) √(2/πN) exp(-N (e^θ - 1)²).
+
+    Raises:
+        ValueError: ε <= 0 or NaN, m < 2, N < 1, C₀ <= 0.
+    """
+    check_epsilon(epsilon)
+    check_positive("constant", constant)
+    _check_counts(num_items, num_rankings)
+    theta = decay(as_float(epsilon), jnp.asarray(num_items))
+    rankings = jnp.asarray(num_rankings)
+    spread = jnp.sqrt(2 / (jnp.pi * rankings)) / jnp.tanh(theta / 2)
+    return constant * spread * jnp.exp(-rankings * jnp.square(jnp.expm1(theta)))
+
+
+def _check_counts(num_items: Any, num_rankings: Any) -> None:
+    check_positive("num_rankings", num_rankings, infinite=False)
+    if is_traced(num_items):
+        return
+    for items in np.ravel(num_items):
+        check_items(items)
+    if np.min(num_items) < 2:
+        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")

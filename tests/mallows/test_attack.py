@@ -1,0 +1,166 @@
+"""The inference attack: the most likely centre against enumeration, its error against the lower bound."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import aggregation, mallows
+from privrank_jax.mallows import attack
+from tests.reference_attack import (
+    attack_error,
+    discordant,
+    mallows_law,
+    most_likely,
+    pair_error,
+)
+
+
+def random_rankings(rng, count, items):
+    return np.argsort(rng.random((count, items)), axis=1)
+
+
+def test_win_counts():
+    ranks = np.array([[0, 2, 1], [1, 0, -1], [2, 1, 0], [0, 1, 2]])
+    expected = np.zeros((3, 3), int)
+    for row in ranks[:3]:
+        for i, j in itertools.permutations(range(3), 2):
+            expected[i, j] += 0 <= row[i] < row[j]
+    found = attack.win_counts(ranks, [True, True, True, False])
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(attack.win_counts(ranks[:3]), expected)
+    assert found.dtype == jnp.int32
+
+
+def test_the_centre_agrees_with_most_pairs_and_ties_are_drawn_alike(key):
+    rng = np.random.default_rng(1)
+    centers = jax.jit(jax.vmap(attack.most_likely_center, (0, None)))
+    several = 0
+    for trial in range(12):
+        drawn = random_rankings(rng, 2 + trial % 3, 4)
+        best = most_likely(drawn.tolist())
+        keys = jax.random.split(jax.random.fold_in(key, trial), 2000)
+        found = [tuple(row) for row in np.asarray(centers(keys, attack.win_counts(drawn))).tolist()]
+        assert set(found) == best  # each is missed with probability below 1e-40
+        share = 1 / len(best)
+        for center in best:  # 5 standard deviations
+            slack = 5 * math.sqrt(share * (1 - share) / 2000)
+            assert abs(found.count(center) / 2000 - share) <= slack
+        several += len(best) > 1
+    assert several >= 3
+
+
+def test_a_solver_finds_the_same_centre_and_no_order_of_the_items_wins_ties(key):
+    rng = np.random.default_rng(2)
+    center = rng.permutation(6)
+    drawn = np.concatenate([np.tile(center, (5, 1)), random_rankings(rng, 4, 6)])
+    solver = aggregation.exact_kemeny
+    found = attack.most_likely_center(key, attack.win_counts(drawn), solver=solver)
+    assert found.tolist() == center.tolist()
+    assert found.dtype == jnp.int32
+    # A solver that goes by index, where all rankings of three items are as good.
+    solve = functools.partial(
+        attack.most_likely_center, wins=np.ones((3, 3)), solver=lambda wins: jnp.arange(3)
+    )
+    tied = np.asarray(jax.jit(jax.vmap(solve))(jax.random.split(key, 1200))).tolist()
+    for ranks in itertools.permutations(range(3)):
+        assert abs(tied.count(list(ranks)) - 200) < 5 * math.sqrt(200)
+
+
+def test_likelihoods_are_those_of_the_draws_and_the_centre_has_the_largest(key):
+    rng = np.random.default_rng(3)
+    drawn = random_rankings(rng, 7, 4)
+    wins, epsilon = attack.win_counts(drawn), 1.7
+    every = list(itertools.permutations(range(4)))
+    found = {
+        center: float(mallows.center_log_likelihood(center, wins, epsilon)) for center in every
+    }
+    for center in every[::5]:
+        law = mallows_law(center, epsilon)
+        assert found[center] == pytest.approx(
+            sum(math.log(law[tuple(row)]) for row in drawn.tolist())
+        )
+    best = tuple(np.asarray(mallows.most_likely_center(key, wins)).tolist())
+    assert found[best] == pytest.approx(max(found.values()))
+    # As printed, with + N log Z and a minimum, the ranking would be the one that agrees least.
+    printed = min(every, key=lambda center: -sum(discordant(center, row) for row in drawn.tolist()))
+    assert found[printed] == pytest.approx(min(found.values()))
+
+
+@pytest.mark.parametrize(
+    ("items", "rankings"), [(2, 1), (2, 4), (2, 5), (3, 1), (3, 2), (3, 3), (4, 2)]
+)
+def test_the_bound_is_below_the_exact_error_and_equal_for_two_items(items, rankings):
+    for epsilon in (0.3, 2.0):
+        exact = attack_error(tuple(range(items)), epsilon, rankings)
+        bound = float(mallows.attack_error_bound(items, epsilon, rankings))
+        if items == 2:
+            assert bound == pytest.approx(exact, rel=1e-9)
+        assert bound <= exact * (1 + 1e-9)
+        assert bound >= 0.4 * exact  # m = 3 has one disjoint pair of two: about half
+
+
+def test_the_bound_has_the_binomial_tail_and_broadcasts():
+    items, rankings = np.array([2, 3, 4, 5, 9]), np.array([[1], [2], [10], [51], [100]])
+    found = np.asarray(mallows.attack_error_bound(items, 2.5, rankings))
+    for (row, column), value in np.ndenumerate(found):
+        m, n = int(items[column]), int(rankings[row, 0])
+        # p is the chance that a pair of neighbours is turned.
+        p = 1 - float(mallows.pair_order_probability(1, m, 2.5))
+        assert pair_error(2.5, m, 1) == pytest.approx(p)
+        assert value == pytest.approx(1 - (1 - pair_error(2.5, m, n)) ** (m // 2), rel=1e-7)
+    traced = jax.jit(mallows.attack_error_bound)(items, 2.5, rankings)
+    np.testing.assert_allclose(traced, found)
+    # ε = c(m-1)/√N: Φ(-c/2) for each of two disjoint pairs.
+    tail = 0.5 * math.erfc(0.5 / math.sqrt(2))
+    limit = float(mallows.attack_error_bound(5, 4 / math.sqrt(1e6), 10**6))
+    assert limit == pytest.approx(1 - (1 - tail) ** 2, rel=1e-3)
+
+
+def test_disjoint_pairs_of_neighbours_are_turned_independently():
+    law = mallows_law((0, 1, 2, 3), 2.0)
+    first = {ranks: ranks[0] > ranks[1] for ranks in law}
+    second = {ranks: ranks[2] > ranks[3] for ranks in law}
+    one = sum(p for ranks, p in law.items() if first[ranks])
+    both = sum(p for ranks, p in law.items() if first[ranks] and second[ranks])
+    assert both == pytest.approx(one**2)
+    overlapping = sum(p for ranks, p in law.items() if first[ranks] and ranks[1] > ranks[2])
+    assert overlapping != pytest.approx(one**2, rel=0.01)
+
+
+def test_the_printed_bound_needs_a_constant_and_overstates_without_a_small_one():
+    theta, n = 0.8 / 3, 25
+    expected = (
+        math.sqrt(2 / (math.pi * n)) / math.tanh(theta / 2) * math.exp(-n * math.expm1(theta) ** 2)
+    )
+    found = mallows.published_attack_bound(4, 0.8, n, constant=0.5)
+    assert float(found) == pytest.approx(0.5 * expected)
+    assert float(mallows.published_attack_bound(2, 0.1, 10, constant=1.0)) > 1  # no probability
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mallows.attack_error_bound(1, 1.0, 5), "num_items must be at least 2"),
+        (lambda: mallows.attack_error_bound(3, 0.0, 5), "epsilon"),
+        (lambda: mallows.attack_error_bound(3, 1.0, 0), "num_rankings must be positive"),
+        (
+            lambda: mallows.published_attack_bound(3, 1.0, 5, constant=0),
+            "constant must be positive",
+        ),
+        (lambda: mallows.most_likely_center(jax.random.key(0), np.zeros((9, 9))), "give a solver"),
+        (lambda: mallows.most_likely_center(jax.random.key(0), np.zeros((2, 3))), "shape"),
+        (lambda: attack.win_counts([0, 1]), "shape"),
+        (lambda: attack.win_counts([[0, 1]], [True, False]), "shape"),
+        (lambda: mallows.center_log_likelihood([0, 1], np.zeros((3, 3)), 1.0), "shape"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
