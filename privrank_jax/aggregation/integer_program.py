@@ -81,6 +81,11 @@ def checked_host_weights(w: Any) -> np.ndarray:
             "aggregation.local_search"
         )
     check_square("w", w)
+    if np.all(np.isfinite(np.asarray(w))) and np.any(np.asarray(w) < 0):
+        raise ValueError(
+            "w must be finite and at least 0, for a ratio of costs to say something. Of debiased or noised weights, "
+            "w - w.min() has the same best rankings."
+        )
     check_nonnegative("w", w)
     weights = np.array(w, float)
     if weights.ndim != 2:

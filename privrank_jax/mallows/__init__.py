@@ -6,6 +6,7 @@ from privrank_jax.mallows.attack import (
     most_likely_center,
     published_attack_bound,
 )
+from privrank_jax.mallows.debias import debiased_pairs, debiased_wins
 from privrank_jax.mallows.distribution import (
     expected_concordance,
     guarantee,
@@ -15,6 +16,7 @@ from privrank_jax.mallows.distribution import (
     log_prob,
     pair_order_probability,
 )
+from privrank_jax.mallows.kernel import debiasing_kernel, debiasing_variance
 from privrank_jax.mallows.laplace import laplace_ranks
 from privrank_jax.mallows.sampling import sample
 from privrank_jax.mallows.unbiased_ranks import unbiased_ranks
@@ -22,6 +24,10 @@ from privrank_jax.mallows.unbiased_ranks import unbiased_ranks
 __all__ = [
     "attack_error_bound",
     "center_log_likelihood",
+    "debiased_pairs",
+    "debiased_wins",
+    "debiasing_kernel",
+    "debiasing_variance",
     "expected_concordance",
     "guarantee",
     "insertion_mean",

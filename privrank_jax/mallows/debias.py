@@ -1,0 +1,154 @@
+"""The crowd's pairwise preferences from synthetic rankings, without the bias of the synthesis.
+
+Each user's synthetic ranking says of a pair (1 + k)/2, k the user's own kernel (:mod:`privrank_jax.mallows.kernel`) at
+the two synthetic ranks; its mean is 1 where the user ranks the first item ahead, 0 where behind, **whatever the users'
+rankings are**. All is post-processing: as private as the synthetic rankings.
+
+**Weights of users.** Any weights that don't depend on the data keep this. ``"variance"`` takes 1/(mean of k²), near the
+inverse of the variance of a user's contribution, so that one user of small ε can't drown the rest; what is estimated
+is then the share of the weighted users, the plain share if budgets have nothing to do with preferences. ``"equal"``
+estimates the plain share always.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_choice, check_epsilon, is_traced
+from privrank_jax.estimate import Estimate
+from privrank_jax.mallows.distribution import MISSING, as_float, guarantee
+from privrank_jax.mallows.kernel import as_levels, kernel_of, mean_square, refuse_lost
+from privrank_jax.rankings import validate_ranks
+
+Array = jax.Array
+
+WEIGHTS = ("variance", "equal")
+_BLOCK = 1 << 20  # entries (user, i, j) at a time
+
+
+def debiased_wins(synthetic_ranks: Any, epsilon: Any, *, weights: str = "variance") -> Array:
+    """Unbiased w of the users' own rankings, for any consensus: the value of :func:`debiased_pairs`.
+
+    >>> debiased_wins([[0, 1], [0, 1], [1, 0]], jnp.log(3.0)).round(3).tolist()
+    [[0.0, 0.833], [0.167, 0.0]]
+    """
+    return debiased_pairs(synthetic_ranks, epsilon, weights=weights).value
+
+
+def debiased_pairs(synthetic_ranks: Any, epsilon: Any, *, weights: str = "variance") -> Estimate:
+    """The share of users who rank i before j, from synthetic rankings, with standard errors.
+
+    Feeds every consensus of :mod:`privrank_jax.aggregation` (``kemeny`` asks for ``w - w.min()``, which has the same
+    best rankings), and the fits of :mod:`privrank_jax.pairwise` through ``DebiasedSums(total * (w - 1/2), total)``,
+    ``total`` and w as below, the diagonal 0.
+
+    Args:
+        synthetic_ranks: ``(n, m)`` integers, one draw of :func:`~privrank_jax.mallows.sample` for each user, 0 = best,
+            negative for items that the user didn't rank.
+        epsilon: ε > 0 of the draws, one number or ``(n,)``; may be traced (then every user has a kernel of their own).
+        weights: of users, ``"variance"`` or ``"equal"``, see the head of this module.
+
+    Returns:
+        Estimate of w ``(m, m)``, w_ij + w_ji = 1, diagonal 0, entries outside [0, 1] where noise is large, 1/2 for a
+        pair that nobody ranked; the guarantee of the rankings; and as diagnostics
+
+        * ``standard_errors`` ``(m, m)``, from the spread over users (0 on the diagonal, infinite where fewer than two
+          users ranked the pair);
+        * ``total`` ``(m, m)``: Σ of the weights of those who ranked both, on a scale where a pair's own weights sum to
+          the number of equally weighted users that would do as well;
+        * ``variance`` ``(n,)``: of each user's k, averaged over pairs.
+
+    Raises:
+        ValueError: ε <= 0 or NaN; shapes that don't fit; ranks that are no ranking of the items that are ranked; an ε
+            so small that single pairs are lost to rounding (:func:`~privrank_jax.mallows.debiasing_kernel`).
+    """
+    check_choice("weights", weights, WEIGHTS)
+    check_epsilon(epsilon)
+    ranks = _checked_users(synthetic_ranks)
+    if np.shape(epsilon) not in ((), ranks.shape[:1]):
+        raise ValueError(
+            f"epsilon must be one number or one per user, shape ({ranks.shape[0]},), got {np.shape(epsilon)}."
+        )
+    epsilon = jnp.broadcast_to(as_float(epsilon), ranks.shape[:1])
+    counts = jnp.sum(ranks >= 0, axis=1)
+    levels, sizes, which = as_levels(epsilon, counts)
+    kernels = _kernels(levels, sizes, ranks.shape[1])
+    refuse_lost(kernels, levels, sizes)
+    value, diagnostics = _pairs(ranks, kernels, sizes, which, weights == "equal")
+    return Estimate(value, guarantee(counts, epsilon), diagnostics)
+
+
+@functools.partial(jax.jit, static_argnames=("items",))
+def _kernels(epsilon: Array, counts: Array, items: int) -> Array:
+    size = max(1, _BLOCK // (items + 1) ** 2)
+    return jax.lax.map(lambda level: kernel_of(items, *level), (epsilon, counts), batch_size=size)
+
+
+@functools.partial(jax.jit, static_argnames=("equal",))
+def _pairs(
+    ranks: Array, kernels: Array, sizes: Array, which: Array, equal: bool
+) -> tuple[Array, dict[str, Array]]:
+    items = ranks.shape[1]
+    square = jax.vmap(mean_square)(kernels, sizes)  # 0 for a user of one item, who says nothing
+    weight = jnp.where(square > 0, 1 / jnp.where(square > 0, square, 1), 0)
+    weight = jnp.where(sizes > 1, 1.0, 0.0).astype(kernels.dtype) if equal else weight
+
+    def user(one: tuple[Array, Array]) -> Array:
+        row, level = one
+        place = jnp.maximum(row, 0)
+        known = (row >= 0)[:, None] & (row >= 0)[None, :] & ~jnp.eye(items, dtype=bool)
+        sign = jnp.where(known, kernels[level][place[:, None], place[None, :]], 0)
+        own = weight[level]
+        kept = own * known
+        parts = [kept, kept * sign, own * kept, own * kept * sign, own * kept * sign**2, known]
+        return jnp.stack([part.astype(kernels.dtype) for part in parts])
+
+    total, lean, twice, cross, spread, users = _summed(user, ranks, which)
+    safe = jnp.where(total > 0, total, 1)
+    mean = lean / safe  # of k, antisymmetric
+    off = ~jnp.eye(items, dtype=bool)
+    value = jnp.where(off, 0.5 * (1 + mean), 0)
+    # Σ ω² (k - mean)² / (Σ ω)², with the factor n/(n-1) of a sample variance
+    squares = jnp.maximum(spread - 2 * mean * cross + mean**2 * twice, 0)
+    factor = users / jnp.maximum(users - 1, 1)
+    errors = jnp.where(users > 1, 0.5 * jnp.sqrt(factor * squares) / safe, jnp.inf)
+    like = jnp.where(twice > 0, total / jnp.where(twice > 0, twice, 1), 0)
+    return value, {
+        "standard_errors": jnp.where(off, errors, 0),
+        "total": total * like,
+        "variance": jnp.maximum(square - 1, 0)[which],
+    }
+
+
+def _summed(user: Any, ranks: Array, which: Array) -> Array:
+    """Σ over users of ``user((ranks, level))``, a block of users at a time."""
+    users, items = ranks.shape
+    block = max(1, min(users, _BLOCK // (6 * items * items)))
+    fill = -users % block
+    ranks = jnp.pad(ranks, ((0, fill), (0, 0)), constant_values=MISSING)  # who ranked nothing
+    which = jnp.pad(which, (0, fill))
+    blocks = ranks.reshape(-1, block, items), which.reshape(-1, block)
+    return jnp.sum(jax.lax.map(lambda one: jnp.sum(jax.vmap(user)(one), axis=0), blocks), axis=0)
+
+
+def _checked_users(ranks: Any) -> Array:
+    array = ranks if is_traced(ranks) else np.asarray(ranks)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(
+            f"synthetic_ranks must have shape (users, items), at least one of each, got {array.shape}."
+        )
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"synthetic_ranks must be integers, 0 = best, got {array.dtype}.")
+    if isinstance(array, np.ndarray):
+        # With the items not ranked put last, in their own order, every row must be a permutation.
+        behind = np.cumsum(array < 0, axis=1) - 1 + (array >= 0).sum(axis=1, keepdims=True)
+        try:
+            validate_ranks(np.where(array < 0, behind, array))
+        except ValueError as error:
+            raise ValueError(f"synthetic_ranks, items not ranked put last: {error}") from None
+    return jnp.maximum(jnp.asarray(array), MISSING).astype(jnp.int32)

@@ -1,0 +1,177 @@
+"""Debiased pairs of synthetic rankings: unbiased for every crowd, weighted, with honest errors; the counterexample."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import aggregation, mallows, pairwise
+from tests import reference_debias as twins
+
+# Spec section 6: item 0 is ahead of item 1 with margin 0.02, but behind it in naive synthetic rankings.
+CROWD = np.array([[1, 2, 0, 3, 4], [4, 0, 1, 2, 3]])
+SHARES = np.array([0.51, 0.49])
+
+
+def all_rankings(num_items: int) -> np.ndarray:
+    return np.array(list(itertools.permutations(range(num_items))), np.int32)
+
+
+def chances(center: np.ndarray, epsilon: float) -> np.ndarray:
+    """Exact probabilities of all rankings around a center."""
+    ranks, m = all_rankings(len(center)), len(center)
+    first, second = np.triu_indices(m, 1)
+    wrong = (ranks[:, first] < ranks[:, second]) != (center[first] < center[second])
+    weight = np.exp(-epsilon / (m - 1) * wrong.sum(axis=1))
+    return weight / weight.sum()
+
+
+def exact_mean(centers: np.ndarray, shares: np.ndarray, epsilon: float) -> np.ndarray:
+    """E of (1 + k)/2 over the crowd and the draw, by enumeration."""
+    with jax.enable_x64(True):
+        kernel = np.asarray(mallows.debiasing_kernel(centers.shape[1], jnp.float64(epsilon)))
+    ranks = all_rankings(centers.shape[1])
+    said = 0.5 * (1 + kernel[ranks[:, :, None], ranks[:, None, :]])
+    law = sum(
+        share * chances(center, epsilon) for share, center in zip(shares, centers, strict=True)
+    )
+    return np.einsum("r,rij->ij", law, said)
+
+
+@pytest.mark.parametrize("num_items", [2, 3, 5])
+def test_unbiased_for_any_crowd(num_items: int) -> None:
+    rng = np.random.default_rng(num_items)
+    centers = np.array([rng.permutation(num_items) for _ in range(4)])
+    shares = rng.dirichlet(np.ones(4))
+    for epsilon in (0.5, 3.0):
+        found = exact_mean(centers, shares, epsilon)
+        ahead = np.einsum("c,cij->ij", shares, centers[:, :, None] < centers[:, None, :])
+        off = ~np.eye(num_items, dtype=bool)
+        np.testing.assert_allclose(found[off], ahead[off], atol=1e-10)
+
+
+def test_counterexample_to_order_preservation() -> None:
+    """Theorem 1(1) and Lemma 6 of Xu-RDP: at ε = 2 the naive margin is -0.19 where the truth is +0.02."""
+    epsilon = 2.0
+    law = sum(s * chances(c, epsilon) for s, c in zip(SHARES, CROWD, strict=True))
+    ranks = all_rankings(5)
+    naive = np.sum(law * np.sign(ranks[:, 1] - ranks[:, 0]))
+    assert naive == pytest.approx(-0.19, abs=0.005)
+    debiased = 2 * exact_mean(CROWD, SHARES, epsilon)[0, 1] - 1
+    assert debiased == pytest.approx(0.02, abs=1e-10)
+
+
+@pytest.mark.parametrize("weights", ["variance", "equal"])
+def test_agrees_with_the_twin_with_personal_budgets_and_missing_items(weights: str) -> None:
+    synthetic = np.array(
+        [[0, 1, 2, 3], [2, 0, 1, -1], [1, 0, -1, -1], [3, 2, 1, 0], [-1, -1, 0, -1], [1, 0, 2, -1]]
+    )
+    epsilon = np.array([1.0, 2.0, 1.0, 6.0, 1.0, 2.0])
+    sizes = (synthetic >= 0).sum(axis=1)
+    with jax.enable_x64(True):
+        kernels = [
+            np.asarray(mallows.debiasing_kernel(int(size), jnp.float64(one)))
+            for size, one in zip(sizes, epsilon, strict=True)
+        ]
+        squares = [
+            np.sum(kernel**2) / max(size * (size - 1), 1)
+            for kernel, size in zip(kernels, sizes, strict=True)
+        ]
+        own = np.array([1 / square if square else 0 for square in squares])
+        own = np.where(sizes > 1, 1.0, 0) if weights == "equal" else own
+        found = mallows.debiased_pairs(synthetic, epsilon, weights=weights)
+        traced = jax.jit(lambda e: mallows.debiased_wins(synthetic, e, weights=weights))(epsilon)
+    expected = twins.debiased_wins(synthetic, kernels, own)
+    np.testing.assert_allclose(found.value, np.where(np.eye(4), 0, expected), atol=1e-12)
+    np.testing.assert_allclose(traced, found.value, atol=1e-12)
+    np.testing.assert_allclose(
+        found.diagnostics["variance"], [max(s - 1, 0) for s in squares], rtol=1e-9
+    )
+    assert found.guarantee is not None
+    assert float(found.guarantee.epsilon) == 6.0
+    assert float(found.guarantee.also[0].epsilon) == 12.0
+    wins = np.asarray(mallows.debiased_wins([[0, 1, -1], [1, 0, -1]], 1.0))
+    assert wins[0, 2] == 0.5 == wins[2, 1]  # nobody ranked the third
+
+
+def test_total_is_a_number_of_equal_users_and_errors_are_those_of_the_mean() -> None:
+    users = 400
+    ranks = jnp.asarray(CROWD[np.arange(users) % 2])
+    keys = jax.random.split(jax.random.key(0), users)
+    synthetic = jax.vmap(mallows.sample, in_axes=(0, 0, None))(keys, ranks, 4.0)
+    found = mallows.debiased_pairs(synthetic, 4.0)
+    off = ~np.eye(5, dtype=bool)
+    np.testing.assert_allclose(np.asarray(found.diagnostics["total"])[off], users, rtol=1e-4)
+    kernel = np.asarray(mallows.debiasing_kernel(5, 4.0))
+    said = 0.5 * (1 + kernel[np.asarray(synthetic)[:, :, None], np.asarray(synthetic)[:, None, :]])
+    spread = said.std(axis=0, ddof=1) / math.sqrt(users)
+    np.testing.assert_allclose(
+        np.asarray(found.diagnostics["standard_errors"])[off], spread[off], rtol=1e-3
+    )
+
+
+def test_coverage_and_precision_of_variance_weights() -> None:
+    """Over 300 crowds of mixed budgets: no bias beyond 4.5 standard errors of the mean, errors of the right size."""
+    users, runs = 200, 300
+    epsilon = jnp.where(jnp.arange(users) % 2 == 0, 2.0, 8.0)
+    ranks = jnp.asarray(CROWD[(np.arange(users) // 2) % 2])
+
+    @jax.jit
+    @jax.vmap
+    def run(key: jax.Array) -> tuple[jax.Array, ...]:
+        synthetic = jax.vmap(mallows.sample)(jax.random.split(key, users), ranks, epsilon)
+        found = [
+            mallows.debiased_pairs(synthetic, epsilon, weights=w) for w in ("variance", "equal")
+        ]
+        return tuple(
+            x for f in found for x in (f.value[0, 2], f.diagnostics["standard_errors"][0, 2])
+        )
+
+    mean, error, plain, _ = (np.asarray(x) for x in run(jax.random.split(jax.random.key(1), runs)))
+    assert abs(mean.mean() - 0.0) < 4.5 * mean.std() / math.sqrt(
+        runs
+    )  # nobody has item 0 ahead of 2
+    assert abs(plain.mean() - 0.0) < 4.5 * plain.std() / math.sqrt(runs)
+    assert error.mean() == pytest.approx(mean.std(), rel=0.2)
+    assert mean.std() < 0.6 * plain.std()
+
+
+def test_feeds_every_estimator() -> None:
+    users = 3000
+    center = jnp.array([2, 0, 3, 1])
+    keys = jax.random.split(jax.random.key(2), users)
+    synthetic = jax.vmap(mallows.sample, in_axes=(0, None, None))(keys, center, 4.0)
+    found = mallows.debiased_pairs(synthetic, 4.0)
+    w, total = found.value, found.diagnostics["total"]
+    with pytest.raises(ValueError, match="same best rankings"):
+        aggregation.kemeny(w)  # noise has taken some below 0
+    assert aggregation.kemeny(w - w.min()).ranks.tolist() == center.tolist()
+    borda = aggregation.borda_scores(w)
+    assert np.argsort(-np.asarray(borda)).tolist() == [1, 3, 0, 2]
+    sums = pairwise.DebiasedSums(total * (w - 0.5), total * (1 - jnp.eye(4)))
+    scores = pairwise.scores_from_sums(sums, ridge_constant=0.05).value
+    assert np.argsort(-np.asarray(scores)).tolist() == [1, 3, 0, 2]
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match="one per user"):
+        mallows.debiased_wins([[0, 1], [1, 0]], [1.0, 1.0, 1.0])
+    with pytest.raises(ValueError, match="shape \\(users, items\\)"):
+        mallows.debiased_wins([0, 1], 1.0)
+    with pytest.raises(ValueError, match="integers"):
+        mallows.debiased_wins([[0.0, 1.0]], 1.0)
+    with pytest.raises(ValueError, match="break ties first"):
+        mallows.debiased_wins([[0, 0]], 1.0)
+    with pytest.raises(ValueError, match="epsilon must be positive"):
+        mallows.debiased_wins([[0, 1]], 0.0)
+    with pytest.raises(ValueError, match="weights"):
+        mallows.debiased_wins([[0, 1]], 1.0, weights="best")
+    with pytest.raises(
+        ValueError, match=r"epsilon = 0\.01 is too small to debias single pairs of 8"
+    ):
+        mallows.debiased_wins([list(range(8))] * 2, jnp.float32([8.0, 0.01]))
