@@ -51,7 +51,7 @@ Array = jax.Array
 MISSING = -1  # rank of an item that a user did not rank
 
 _TERMS = 22  # of the series for b < 1: the next is below 1e-21 of the sum
-_TINY = 1e-30  # θ below it is as good as 0, and its square no more than underflows
+TINY = 1e-30  # θ at or below it is as good as 0: the results differ from those at 0 by less than rounding
 
 
 def guarantee(num_items: Any, epsilon: Any, numerics: str = "simulation") -> Guarantee:
@@ -201,7 +201,7 @@ def _insertion_variance(step: Array, epsilon: Array, num_items: Any) -> Array:
     squares, small = _series_or_zero(theta, 1, step)
 
     def one(k: Any) -> Array:
-        half = jnp.maximum(0.5 * k * theta, _TINY)
+        half = jnp.maximum(0.5 * k * theta, TINY)
         return jnp.square(k * jnp.exp(-half) / -jnp.expm1(-2 * half))  # (k/2)²/sinh²(kθ/2)
 
     series = 0.25 * (step**2 - 1) * _difference(squares, 1)
@@ -265,7 +265,7 @@ def expected_concordance(num_items: int, epsilon: Any) -> Array:
 
 def decay(epsilon: Array, num_items: Any) -> Array:
     """θ = ε/(m-1), above 0; with one item or none there is no pair, and any θ serves."""
-    return jnp.maximum(epsilon / jnp.maximum(num_items - 1, 1), _TINY)
+    return jnp.maximum(epsilon / jnp.maximum(num_items - 1, 1), TINY)
 
 
 @functools.cache

@@ -15,6 +15,8 @@ import numpy as np
 from jax import Array
 
 from privrank_jax._validate import check_nonnegative
+from privrank_jax.mallows.distribution import TINY
+from privrank_jax.mallows.sampling import insert, insertion_codes
 from privrank_jax.simulate.worlds import _padded
 
 BLOCK = 1024  # users at a time
@@ -109,24 +111,9 @@ def _weights(
 def _block(key: Array, block: Array, padded: int, items: Any, spread: Any) -> Array:
     """Ranks of one block of users, item by item: ``(padded, BLOCK)`` int16."""
     uniform = jax.random.uniform(jax.random.fold_in(key, block), (padded, BLOCK), jnp.float32)
-    places = jnp.arange(padded)
-    back = _truncated_geometric(uniform, places[:, None], jnp.asarray(spread, jnp.float32))
-    back = jnp.where(places[:, None] < items, back, 0).astype(jnp.int16)
-
-    def insert(item: Array, ranks: Array) -> Array:
-        place = item.astype(jnp.int16) - back[item]
-        return (ranks + (ranks >= place)).at[item].set(place)
-
-    return jax.lax.fori_loop(0, padded, insert, jnp.full((padded, BLOCK), -1, jnp.int16))
-
-
-def _truncated_geometric(uniform: Array, most: Array, spread: Array) -> Array:
-    """V on 0..most with P(v) ∝ e^(-θ v): the inverse distribution function, uniform where θ (most + 1) is tiny."""
-    size = most + 1
-    flat = spread * size < 1e-4
-    safe = jnp.where(flat, 1.0, spread)
-    drawn = -jnp.log1p(uniform * jnp.expm1(-safe * size)) / safe
-    return jnp.clip(jnp.floor(jnp.where(flat, uniform * size, drawn)), 0, most)
+    places = np.arange(padded, dtype=np.int32)[:, None]
+    theta = jnp.maximum(jnp.asarray(spread, jnp.float32), TINY)
+    return insert(insertion_codes(uniform, places, items, theta).astype(jnp.int16))
 
 
 def _check(users: int, items: int, spread: Any) -> None:
