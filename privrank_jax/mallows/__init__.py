@@ -6,7 +6,7 @@ from privrank_jax.mallows.attack import (
     most_likely_center,
     published_attack_bound,
 )
-from privrank_jax.mallows.debias import debiased_pairs, debiased_wins
+from privrank_jax.mallows.debias import debiased_borda, debiased_pairs, debiased_wins
 from privrank_jax.mallows.distribution import (
     expected_concordance,
     guarantee,
@@ -24,6 +24,7 @@ from privrank_jax.mallows.unbiased_ranks import unbiased_ranks
 __all__ = [
     "attack_error_bound",
     "center_log_likelihood",
+    "debiased_borda",
     "debiased_pairs",
     "debiased_wins",
     "debiasing_kernel",

@@ -58,11 +58,12 @@ def unbiased_ranks(synthetic_ranks: Any, epsilon: Any) -> Array:
     [1.5, -0.5]
     """
     check_epsilon(epsilon)
-    return _unbiased_ranks(checked_ranks(synthetic_ranks, "synthetic_ranks"), as_float(epsilon))
+    return unbiased_ranks_of(checked_ranks(synthetic_ranks, "synthetic_ranks"), as_float(epsilon))
 
 
 @jax.jit
-def _unbiased_ranks(ranks: Array, epsilon: Array) -> Array:
+def unbiased_ranks_of(ranks: Array, epsilon: Array) -> Array:
+    """:func:`unbiased_ranks` of checked arguments, compiled."""
     count = jnp.sum(ranks >= 0)
     steps = jnp.arange(1, ranks.shape[0])
     each = 1 / jnp.expm1(steps * decay(epsilon, count))  # q^s/(1 - q^s)

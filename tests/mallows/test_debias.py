@@ -158,6 +158,53 @@ def test_feeds_every_estimator() -> None:
     assert np.argsort(-np.asarray(scores)).tolist() == [1, 3, 0, 2]
 
 
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+def test_borda_scores_are_unbiased_and_need_no_large_epsilon(missing: str) -> None:
+    """Exactly, over all draws of two users, one of whom ranked three of the four items."""
+    centers = np.array([[2, 0, 3, 1], [1, -1, 0, 2]])
+    epsilon = np.array([0.05, 0.2])
+    truth = aggregation.borda_scores(aggregation.pairwise_weights(centers, missing=missing))
+    full, three = all_rankings(4), np.insert(all_rankings(3), 1, -1, axis=1)
+    law = [chances(centers[0], 0.05), chances(centers[1][centers[1] >= 0], 0.2)]
+    found = np.zeros(4)
+    for (first, p), (second, r) in itertools.product(zip(full, law[0]), zip(three, law[1])):
+        pair = np.stack([first, second])
+        found += p * r * EQUAL[missing](pair, epsilon)
+    np.testing.assert_allclose(found, truth, atol=1e-9)
+
+
+EQUAL = {
+    rule: jax.jit(
+        lambda ranks, epsilon, rule=rule: (
+            mallows.debiased_borda(ranks, epsilon, weights="equal", missing=rule).value
+        )
+    )
+    for rule in ("last", "unknown")
+}
+
+
+def test_borda_errors_weights_and_total() -> None:
+    users = 300
+    ranks = jnp.asarray(CROWD[np.arange(users) % 2])
+    keys = jax.random.split(jax.random.key(3), users)
+    epsilon = jnp.where(jnp.arange(users) < 150, 1.0, 6.0)
+    synthetic = jax.vmap(mallows.sample)(keys, ranks, epsilon)
+    found = mallows.debiased_borda(synthetic, epsilon)
+    own = 4 - np.asarray(jax.vmap(mallows.unbiased_ranks)(synthetic, epsilon))
+    weight = 1 / np.mean((own - 2) ** 2, axis=1)
+    assert len(np.unique(weight.round(9))) == 2  # they know of a user's budget, not of the answers
+    np.testing.assert_allclose(found.value, np.average(own, axis=0, weights=weight), rtol=1e-9)
+    assert found.diagnostics["total"] == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
+    alone = mallows.debiased_borda(synthetic[150:], 6.0)
+    spread = own[150:].std(axis=0, ddof=1) / math.sqrt(150)
+    np.testing.assert_allclose(alone.diagnostics["standard_errors"], spread, rtol=1e-9)
+    variance = np.mean(own[150] ** 2) - np.mean(np.arange(5) ** 2)
+    np.testing.assert_allclose(alone.diagnostics["variance"], variance, rtol=1e-9)
+    assert np.all(np.isinf(mallows.debiased_borda([[0, 1]], 1.0).diagnostics["standard_errors"]))
+    with pytest.raises(ValueError, match="missing"):
+        mallows.debiased_borda([[0, 1]], 1.0, missing="first")
+
+
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="one per user"):
         mallows.debiased_wins([[0, 1], [1, 0]], [1.0, 1.0, 1.0])
