@@ -22,7 +22,8 @@ HELP = (
     "of it. The noise comes from the entropy of the operating system. Everything on standard output is "
     "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
     "FILE is a table with one row per user and one column per item, cells ranks (1 = best, ties equal, blank "
-    "not ranked); or a table with columns user, item and rank; or a PrefLib file; or a named data set.\n\n"
+    "not ranked); or a table with columns user, item and rank; or a PrefLib file; or a named data set. A file of "
+    "synthetic rankings (privrank privatize) is debiased, and costs nothing more.\n\n"
     "Examples:\n\n"
     "  privrank aggregate votes.soc --epsilon 1\n\n"
     "  privrank aggregate votes.csv --epsilon 1 --trust local --json\n\n"
@@ -60,6 +61,7 @@ class Request:
 
 @refusing
 def aggregate(
+    context: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
@@ -134,8 +136,16 @@ def aggregate(
         simulate=simulate,
         seed=seed,
     )
-    _check(request, epsilon_given=epsilon is not None)
     import jax
+
+    from privrank_jax.datasets import is_synthetic_rankings_file
+
+    if is_synthetic_rankings_file(source):
+        from privrank_jax.cli.aggregate_synthetic import aggregate_synthetic
+
+        aggregate_synthetic(request, options.given(context), as_json=json)
+        return
+    _check(request, epsilon_given=epsilon is not None)
 
     from privrank_jax.cli.aggregate_input import read_input
     from privrank_jax.cli.aggregate_methods import release

@@ -60,3 +60,12 @@ Simulate = Annotated[
 RehearsalSeed = Annotated[
     int | None, typer.Option(metavar="N", help="Seed of a rehearsal; only with --simulate.")
 ]
+
+
+def given(context: typer.Context) -> list[str]:
+    """Names of the parameters that stand on the command line."""
+    return [
+        name
+        for name in context.params
+        if (found := context.get_parameter_source(name)) and found.name == "COMMANDLINE"
+    ]

@@ -209,7 +209,7 @@ def _print(
         "the rows are sorted by what they say, so the order of the answers is not kept",
         "the rankings themselves stay where they were: whoever sees them needs no synthetic ones",
     ]
-    command = f"privrank aggregate {request.out} --method none"
+    command = f"privrank aggregate {request.out}"
     command += " --missing unknown" if table.missing == "unknown" else ""
     counts = {"rankings": table.num_users, "items": table.num_items}
     if as_json:

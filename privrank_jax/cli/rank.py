@@ -162,11 +162,7 @@ def rank(
     if winner is None and loser is None and is_report_file(source):
         from privrank_jax.cli.rank_reports import ReportRequest, rank_reports
 
-        given = [
-            name
-            for name in context.params
-            if (found := context.get_parameter_source(name)) and found.name == "COMMANDLINE"
-        ]
+        given = options.given(context)
         ridge = 1.0 if ridge is None else ridge
         wanted = ReportRequest(source, user, items, link, ridge, level, top_k)
         rank_reports(wanted, given, as_json=json)
