@@ -18,6 +18,7 @@ from privrank_jax.cli.privatize_rankings import guarantee_of
 from privrank_jax.cli.rank_input import item_list
 from privrank_jax.cli.rank_output import print_result
 from privrank_jax.cli.rank_result import Result, best_first
+from privrank_jax.datasets.rankings_file import SYNTHETIC
 
 METHODS = ("auto", "borda", "none")
 _SERVED = ("context", "source", "method", "missing", "xi", "items", "user", "json")
@@ -112,7 +113,7 @@ def _best(rankings: datasets.SyntheticRankings, request: Request) -> Result:
         f"of users is {spread}"
     )
     warnings = ()
-    if unsure is None or unsure > 0.5:
+    if unsure is None or unsure > 0.2:
         warnings = (
             "single pairs are mostly noise at these budgets: --method borda adds up pairs, which costs far less.",
         )
@@ -150,7 +151,7 @@ def _title(rankings: datasets.SyntheticRankings, named: str) -> str:
 
 def _notes(rankings: datasets.SyntheticRankings) -> tuple[str, ...]:
     rule = "the users' own rankings are what is estimated: the bias of the draws is taken out"
-    return (rule, *rankings.table.notes)
+    return (rule, *(note for note in rankings.table.notes if SYNTHETIC not in note))
 
 
 def _facts(
