@@ -58,8 +58,8 @@ def sample(key: Array, center_ranks: Any, epsilon: Any) -> Array:
     [2, 0, 1, -1]
     """
     check_epsilon(epsilon)
-    if jnp.ndim(epsilon):
-        raise ValueError(f"epsilon must be a scalar, got shape {jnp.shape(epsilon)}: use jax.vmap.")
+    if np.ndim(epsilon):
+        raise ValueError(f"epsilon must be a scalar, got shape {np.shape(epsilon)}: use jax.vmap.")
     return _sample(key, checked_ranks(center_ranks), as_float(epsilon))
 
 

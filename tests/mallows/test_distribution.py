@@ -1,0 +1,183 @@
+"""The Mallows model against its enumeration, its moments in 60 digits, and the exact privacy loss of a draw."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import mallows
+from tests import reference_mallows as naive
+
+CENTRES = [[2, 0, 1, 3], [1, -1, 0, 2], [-1, 0, -1, -1], [-1, -1, -1, -1]]
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 2.0, 30.0])
+def test_probabilities_are_those_of_the_enumeration(epsilon):
+    for center in CENTRES:
+        rankings, mass = naive.pmf(center, epsilon)
+        log_p = jax.vmap(mallows.log_prob, (0, None, None))(rankings, jnp.array(center), epsilon)
+        np.testing.assert_allclose(log_p, np.log(mass), atol=1e-12, rtol=1e-12)
+
+
+def test_other_items_than_those_of_the_centre_have_no_probability():
+    assert mallows.log_prob([0, 1, -1, 2], CENTRES[1], 1.0) == -np.inf
+    assert mallows.log_prob([0, 1, 2, 3], CENTRES[1], 1.0) == -np.inf
+    # and infinite ε leaves the centre alone
+    log_p = [
+        float(mallows.log_prob(ranks, [2, 0, 1, 3], np.inf))
+        for ranks in ([2, 0, 1, 3], [0, 1, 2, 3])
+    ]
+    assert log_p == [0.0, -np.inf]
+
+
+def test_normalizer_has_its_limits_and_never_overflows():
+    for items in (1, 2, 5):
+        sums = [
+            np.log(sum(np.exp(-epsilon / max(items - 1, 1) * naive.discordant(range(items), ranks))
+                       for ranks in itertools.permutations(range(items))))
+            for epsilon in (0.5, 5.0)
+        ]  # fmt: skip
+        ours = mallows.log_normalizer(items, jnp.array([0.5, 5.0, 1e-12, np.inf]))
+        wanted = [*sums, math.log(math.factorial(items)), 0.0]
+        np.testing.assert_allclose(ours, wanted, rtol=1e-12, atol=1e-12)
+    epsilons = np.array([1e-3, 1.0, 1e3], np.float32)
+    single, double = (mallows.log_normalizer(1000, e) for e in (epsilons, epsilons.astype(float)))
+    assert single.dtype == jnp.float32
+    np.testing.assert_allclose(single, double, rtol=1e-5)
+
+
+def _losses(items, epsilon):
+    """log P(π | φ) for all rankings of ``items`` items, φ the rows."""
+    rankings = naive.all_rankings(range(items))
+    each = jax.vmap(mallows.log_prob, (0, None, None))
+    return rankings, np.asarray(jax.lax.map(lambda c: each(rankings, c, epsilon), rankings))
+
+
+@pytest.mark.parametrize(
+    ("items", "epsilon"),
+    [(2, 1.0), (4, 0.3), pytest.param(5, 3.0, marks=pytest.mark.slow)],
+)
+def test_privacy_loss_is_exactly_what_is_promised(items, epsilon):
+    """Over all outputs: ε between neighbours, εm/2 between any two centres."""
+    rankings, log_p = _losses(items, epsilon)
+    row = {tuple(ranks): place for place, ranks in enumerate(rankings)}
+    near = max(
+        np.abs(log_p[place] - log_p[row[tuple(other)]]).max()
+        for place, ranks in enumerate(rankings)
+        for other in naive.neighbours(ranks)
+    )
+    far = max(np.abs(log_p - log_p[place]).max() for place in range(len(rankings)))
+    promised = mallows.guarantee(items, epsilon)
+    assert abs(near - promised.epsilon) < 1e-6
+    assert abs(far - promised.also[0].epsilon) < 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("items", [6, 7])
+def test_privacy_loss_of_more_items_from_one_centre(items):
+    """Names of items don't matter, so one centre stands for all."""
+    rankings = naive.all_rankings(range(items))
+    each = jax.jit(jax.vmap(mallows.log_prob, (0, None, None)))
+    base = each(rankings, jnp.arange(items), 2.0)
+    near = naive.neighbours(range(items))
+    assert len(near) == (items - 1) ** 2
+    assert abs(max(np.abs(each(rankings, c, 2.0) - base).max() for c in near) - 2.0) < 1e-6
+    reversal = each(rankings, jnp.arange(items)[::-1], 2.0)
+    assert abs(np.abs(reversal - base).max() - items) < 1e-6
+
+
+def test_guarantee_says_both_and_takes_users():
+    promised = mallows.guarantee(10, 2.0, numerics="exact")
+    assert (promised.unit, promised.adjacency, promised.trust) == ("rank", "replace", "local")
+    assert (promised.epsilon, promised.also[0].epsilon) == (2.0, 10.0)
+    assert {promised.numerics, promised.also[0].numerics} == {"exact"}
+    assert (promised.also[0].unit, promised.also[0].trust) == ("user", "local")
+    assert "the rank of one item is replaced" in promised.in_words()
+    assert "epsilon = 10, it changes" in promised.in_words()
+    crowd = jax.jit(mallows.guarantee)(jnp.array([3, 10]), jnp.array([4.0, 2.0]))
+    assert (float(crowd.epsilon), float(crowd.also[0].epsilon)) == (4.0, 10.0)
+    assert "largest" in crowd.note
+
+
+SIZES = [(2, 2), (2, 5), (5, 5), (7, 20), (20, 20), (334, 1000), (1000, 1000)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_moments_and_pairs_keep_their_digits(dtype):
+    """Where h(d+1) - h(d) loses all of them: a few units of the last digit at every ε."""
+    steps, items = np.array(SIZES).T
+    unit = float(np.finfo(dtype).eps)
+    for epsilon in (1e-3, 0.05, 1.0, 3.0, 12.0, 1e3):
+        epsilon = dtype(epsilon)
+        mean = mallows.insertion_mean(steps, items, epsilon)
+        variance = mallows.insertion_variance(steps, items, epsilon)
+        pairs = mallows.pair_order_probability(steps - 1, items, epsilon)
+        assert {mean.dtype, variance.dtype, pairs.dtype} == {jnp.dtype(dtype)}
+        exact = np.array([naive.kept_pairs(t, m, float(epsilon)) for t, m in SIZES])
+        np.testing.assert_allclose(mean, exact[:, 0], rtol=4 * unit)
+        np.testing.assert_allclose(variance, exact[:, 1], rtol=40 * unit, atol=1e-30)
+        exact = [naive.pair_kept(t - 1, m, float(epsilon)) for t, m in SIZES]
+        np.testing.assert_allclose(pairs, exact, rtol=4 * unit)
+
+
+def test_pairs_and_concordance_are_those_of_the_enumeration():
+    rankings, mass = naive.pmf(range(5), 2.0)
+    i, j = np.indices((5, 5))
+    ahead = np.einsum("r,rij->ij", mass, rankings[:, :, None] < rankings[:, None, :])
+    ours = mallows.pair_order_probability(j - i, 5, 2.0)
+    np.testing.assert_allclose(ours, ahead + 0.5 * np.eye(5), atol=1e-12)
+    kept = sum(p * (10 - naive.discordant(range(5), ranks)) for ranks, p in zip(rankings, mass))
+    concordance = mallows.expected_concordance(5, jnp.array([2.0, 1e-9, np.inf]))
+    np.testing.assert_allclose(concordance, [kept, 5.0, 10.0], atol=1e-8)
+    limits = mallows.pair_order_probability(3, 9, jnp.array([1e-12, np.inf]))
+    np.testing.assert_allclose(limits, [0.5, 1.0], atol=1e-12)
+    # Theorem 1(2) of the paper: the odds of a pair are at least those of neighbours
+    gaps = np.arange(1, 9)
+    assert np.all(np.diff(mallows.pair_order_probability(gaps, 9, 3.0)) > 0)
+    np.testing.assert_allclose(
+        mallows.pair_order_probability(1, 9, 3.0), 1 / (1 + np.exp(-3 / 8)), rtol=1e-14
+    )
+
+
+def test_a_sweep_compiles_once():
+    traces = []
+
+    @jax.jit
+    def sweep(epsilon):
+        traces.append(epsilon)
+        pair = mallows.pair_order_probability(2, 6, epsilon)
+        return pair + mallows.log_prob(jnp.arange(6), jnp.arange(6), epsilon)
+
+    values = [float(sweep(epsilon)) for epsilon in (0.1, 1.0, 10.0)]
+    assert len(traces) == 1
+    np.testing.assert_allclose(jax.vmap(sweep)(jnp.array([0.1, 1.0, 10.0])), values, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: mallows.log_prob([0, 1], [0, 2], 1.0), "center_ranks, without"),
+        (lambda: mallows.log_prob([0, 0], [0, 1], 1.0), "ranks, without"),
+        (lambda: mallows.log_prob([0, 1], [0, 1, 2], 1.0), "differ in shape"),
+        (lambda: mallows.log_prob([[0, 1]], [0, 1], 1.0), "shape"),
+        (lambda: mallows.log_prob([0.0, 1.0], [0, 1], 1.0), "integers"),
+        (lambda: mallows.log_prob([0, 1], [0, 1], 0.0), "epsilon must be positive"),
+        (lambda: mallows.log_normalizer(0, 1.0), "num_items"),
+        (lambda: mallows.log_normalizer(2.5, 1.0), "num_items"),  # pyright: ignore
+        (lambda: mallows.insertion_mean(0, 3, 1.0), "step"),
+        (lambda: mallows.insertion_variance(4, 3, 1.0), "step"),
+        (lambda: mallows.insertion_mean(2, 3, -1.0), "epsilon must be positive"),
+        (lambda: mallows.pair_order_probability(3, 3, 1.0), "gap"),
+        (lambda: mallows.pair_order_probability(0.5, 3, 1.0), "gap"),
+        (lambda: mallows.guarantee(0, 1.0), "num_items"),
+        (lambda: mallows.guarantee(3, float("nan")), "epsilon must be positive"),
+    ],
+)
+def test_bad_arguments_are_refused(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

@@ -1,0 +1,190 @@
+"""Draws against the exact distribution of all rankings, the insertion against a list, and what batches may not change.
+
+The chi-squared tests raise false alarms once in 10^6 keys, and the key is fixed.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.extend
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax import mallows
+from privrank_jax.mallows.distribution import TINY
+from privrank_jax.mallows.sampling import TILE, insert, insertion_codes, threefry
+from tests import reference_mallows as naive
+
+FALSE_ALARM = 1e-6
+# users of one crowd: a centre each, of the same five items, and an ε each
+CROWD = [
+    ([2, 0, 4, 1, 3], 2.0),
+    ([0, 1, 2, 3, 4], 6.0),
+    ([4, 3, 2, 1, 0], 1e-3),
+    ([1, -1, 0, 3, 2], 3.0),
+    ([-1, 1, -1, 0, -1], 0.5),
+]
+
+
+def p_value(drawn, center, epsilon):
+    """Of Pearson's chi-squared test of draws against P(· | center); cells below five draws are put together."""
+    rankings, mass = naive.pmf(center, epsilon)
+    digits = (len(center) + 1) ** np.arange(len(center))
+    codes, wanted = (drawn + 1) @ digits, (rankings + 1) @ digits
+    counts = np.bincount(codes, minlength=wanted.max() + 1)[wanted]
+    assert counts.sum() == len(drawn)  # nothing but rankings of the items in the centre
+    expected = len(drawn) * mass
+    rare = expected < 5
+    counts = np.append(counts[~rare], counts[rare].sum())
+    expected = np.append(expected[~rare], expected[rare].sum())
+    counts, expected = counts[expected > 0], expected[expected > 0]
+    return stats.chi2.sf(np.sum((counts - expected) ** 2 / expected), len(expected) - 1)
+
+
+def draw_crowd(key, each, dtype):
+    """``each`` draws for every user of CROWD, in one batch with personal ε: (users, each, items)."""
+    centers = jnp.repeat(jnp.array([center for center, _ in CROWD]), each, axis=0)
+    epsilon = jnp.repeat(jnp.array([epsilon for _, epsilon in CROWD], dtype), each)
+    drawn = jax.vmap(mallows.sample)(jax.random.split(key, len(centers)), centers, epsilon)
+    assert drawn.dtype == jnp.int32
+    return np.asarray(drawn).reshape(len(CROWD), each, -1)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_every_ranking_has_its_probability(key, dtype):
+    for (center, epsilon), drawn in zip(CROWD, draw_crowd(key, 40_000, dtype)):
+        assert p_value(drawn, center, epsilon) > FALSE_ALARM
+        if epsilon > 1:  # and a budget off by a tenth is seen
+            assert p_value(drawn, center, 1.1 * epsilon) < FALSE_ALARM
+            assert p_value(drawn, center, 0.9 * epsilon) < FALSE_ALARM
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_every_ranking_of_six_items_has_its_probability(key, dtype):
+    """A million draws: rare ones too at ε = 4, and a budget so small that an error of a tenth shows only in so many."""
+    center = [3, 0, 5, 1, 4, 2]
+    for place, epsilon in enumerate((4.0, 0.4)):
+        keys = jax.random.split(jax.random.fold_in(key, place), 1_000_000)
+        drawn = jax.vmap(mallows.sample, (0, None, None))(keys, jnp.array(center), dtype(epsilon))
+        assert p_value(np.asarray(drawn), center, epsilon) > FALSE_ALARM
+        assert p_value(np.asarray(drawn), center, 1.1 * epsilon) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-6), (np.float64, 1e-13)])
+def test_displacements_fall_where_the_distribution_function_says(dtype, error):
+    """Uniform variables just beyond and just short of each step of F, by as much as is promised; and 0."""
+    cases = []
+    for size in (1, 2, 7, 1000):
+        for theta in (TINY, 1e-6, 1e-3, 0.1, 1.0, 30.0, np.inf):
+            steps = np.append(0, np.cumsum(naive.displacement(size, min(theta, 1e300))))
+            for uniform in (steps[:-1] + error, steps[1:] - error, np.zeros(1)):
+                place = np.searchsorted(steps[1:], uniform, side="right")
+                sure = np.abs(uniform[:, None] - steps).min(axis=1) > 0.9 * error
+                sure &= uniform < 1 - np.finfo(dtype).eps / 2
+                sure |= uniform == 0
+                rows = np.broadcast_arrays(uniform, size, theta, place)
+                cases.append(np.stack(rows)[:, sure])
+    uniform, size, theta, place = np.concatenate(cases, axis=1)
+    assert len(place) > 5000
+    most = (size - 1).astype(np.int32)
+    codes = jax.jit(insertion_codes)(uniform.astype(dtype), most, 1000, theta.astype(dtype))
+    np.testing.assert_array_equal(most - codes, place)
+
+
+@pytest.mark.parametrize("items", [1, TILE, 3 * TILE - 1])
+def test_insertion_is_that_of_a_list(items):
+    rng = np.random.default_rng(items)
+    codes = rng.integers(0, np.arange(1, items + 1)[:, None], (items, 50)).astype(np.int8)
+    wanted = np.stack([naive.insert(column) for column in codes.T], axis=1)
+    np.testing.assert_array_equal(jax.jit(insert)(codes), wanted)
+
+
+def test_words_are_those_of_threefry(key):
+    seed, counter = jax.random.key_data(key), jnp.arange(1, 6, dtype=jnp.uint32)
+    ours = jax.jit(threefry)(seed[0], seed[1], counter)
+    theirs = jax.extend.random.threefry_2x32(seed, jnp.append(counter, jnp.zeros_like(counter)))
+    np.testing.assert_array_equal(np.concatenate(ours), theirs)
+
+
+def test_batches_change_nothing(key):
+    """A loop, vmap, vmap in vmap in jit, and arguments that users share."""
+    keys = jax.random.split(key, (2, 3))
+    centers = jnp.array([CROWD[0][0], CROWD[3][0], CROWD[4][0]])
+    epsilons = jnp.array([2.0, 3.0, 0.5])
+    alone = [
+        [mallows.sample(keys[i, j], centers[j], epsilons[j]) for j in range(3)] for i in range(2)
+    ]
+    nested = jax.jit(jax.vmap(jax.vmap(mallows.sample), (0, None, None)))(keys, centers, epsilons)
+    np.testing.assert_array_equal(nested, alone)
+    shared = jax.vmap(mallows.sample, (0, None, None))(keys[:, 2], centers[2], epsilons[2])
+    np.testing.assert_array_equal(shared, nested[:, 2])
+
+
+def test_limits_in_epsilon_and_in_size(key):
+    center = CROWD[3][0]
+    for epsilon in (1e3, np.inf):
+        np.testing.assert_array_equal(mallows.sample(key, center, epsilon), center)
+    for short in ([0], [-1], [-5, 0], [-1, -1]):
+        assert mallows.sample(key, short, 1.0).tolist() == np.maximum(short, -1).tolist()
+
+
+def test_a_thousand_items_keep_as_many_pairs_as_they_should(key):
+    """In single precision: Kendall's distance within five standard deviations, at the ends of the range of ε too."""
+    center = np.random.default_rng(0).permutation(1000).astype(np.int32)
+    steps = np.arange(1, 1001)
+    behind = np.argsort(center)
+    for epsilon in np.array([1e-3, 30.0, 1e3], np.float32):
+        ranks = np.asarray(mallows.sample(key, center, epsilon))
+        assert sorted(ranks) == list(range(1000))
+        ordered = ranks[behind]
+        kept = np.sum(np.triu(ordered[:, None] < ordered[None, :], 1))
+        variance = np.sum(mallows.insertion_variance(steps, 1000, float(epsilon)))
+        mean = mallows.expected_concordance(1000, float(epsilon))
+        assert abs(kept - mean) < 5 * np.sqrt(variance)
+
+
+def test_keys_of_any_kind(key):
+    center = jnp.arange(5)
+    raw = mallows.sample(jax.random.key_data(key), center, 1.0)
+    np.testing.assert_array_equal(raw, mallows.sample(key, center, 1.0))
+    other = jax.random.key(0, impl="rbg")
+    assert sorted(mallows.sample(other, center, 1.0).tolist()) == list(range(5))
+
+
+def test_a_sweep_compiles_once(key):
+    traces = []
+
+    @jax.jit
+    def sweep(key, epsilon):
+        traces.append(epsilon)
+        return mallows.sample(key, jnp.arange(5), epsilon)
+
+    for epsilon in (1e-3, 1.0, 1e3, np.inf):
+        sweep(key, epsilon)
+    assert len(traces) == 1
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), "one", True])
+def test_bad_epsilon_is_refused(key, epsilon):
+    with pytest.raises(ValueError, match="epsilon must be positive"):
+        mallows.sample(key, [0, 1], epsilon)
+
+
+@pytest.mark.parametrize(
+    ("center", "epsilon", "says"),
+    [
+        ([1, 2, 3], 1.0, "subtract 1"),
+        ([0, 2, -1], 1.0, "outside"),
+        ([0, 0, -1], 1.0, "give rank 0"),
+        ([0.0, 1.0], 1.0, "integers"),
+        ([[0, 1]], 1.0, "use jax.vmap"),
+        ([], 1.0, "must have shape"),
+        ([0, 1], [1.0, 2.0], "use jax.vmap"),
+    ],
+)
+def test_bad_rankings_are_refused(key, center, epsilon, says):
+    with pytest.raises(ValueError, match=says):
+        mallows.sample(key, center, epsilon)
