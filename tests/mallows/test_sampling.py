@@ -14,7 +14,7 @@ from scipy import stats
 
 from privrank_jax import mallows
 from privrank_jax.mallows.distribution import TINY
-from privrank_jax.mallows.sampling import TILE, insert, insertion_codes, threefry
+from privrank_jax.mallows.sampling import TILE, _uniforms, insert, insertion_codes, threefry
 from tests import reference_mallows as naive
 
 FALSE_ALARM = 1e-6
@@ -92,6 +92,9 @@ def test_displacements_fall_where_the_distribution_function_says(dtype, error):
     most = (size - 1).astype(np.int32)
     codes = jax.jit(insertion_codes)(uniform.astype(dtype), most, 1000, theta.astype(dtype))
     np.testing.assert_array_equal(most - codes, place)
+    # the largest uniform variable rounds up to 1 on the way, and must not fall off the end
+    last = np.full(uniform.shape, np.nextafter(dtype(1), dtype(0)))
+    assert np.all(jax.jit(insertion_codes)(last, most, 1000, theta.astype(dtype)) >= 0)
 
 
 @pytest.mark.parametrize("items", [1, TILE, 3 * TILE - 1])
@@ -107,6 +110,20 @@ def test_words_are_those_of_threefry(key):
     ours = jax.jit(threefry)(seed[0], seed[1], counter)
     theirs = jax.extend.random.threefry_2x32(seed, jnp.append(counter, jnp.zeros_like(counter)))
     np.testing.assert_array_equal(np.concatenate(ours), theirs)
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [(np.float32, 24), (np.float64, 53)])
+def test_uniform_variables_have_all_their_bits(key, dtype, bits):
+    """And are uniform, and those of one user or of one item don't go together: within 5/√n."""
+    seeds = jax.random.key_data(jax.random.split(key, 4000))
+    uniform = np.concatenate(jax.jit(lambda s: [u for _, u in _uniforms(s, 5, dtype)])(seeds))
+    assert uniform.shape == (5, 4000)
+    whole = np.ldexp(uniform.astype(np.longdouble), bits)
+    assert np.all((whole == np.round(whole)) & (uniform < 1))
+    assert abs(np.mean(whole % 2) - 0.5) < 5 / np.sqrt(4 * whole.size)
+    assert stats.kstest(uniform.ravel(), "uniform").pvalue > FALSE_ALARM
+    together = np.corrcoef(np.concatenate([uniform, np.roll(uniform, 1, axis=1)]))
+    assert np.abs(together - np.eye(10)).max() < 5 / np.sqrt(4000)
 
 
 def test_batches_change_nothing(key):
