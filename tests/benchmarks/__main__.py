@@ -15,6 +15,7 @@ NAMES = (
     "cai_fig1",
     "stream",
     "kwiksort",
+    "mallows",
 )
 
 if __name__ == "__main__":
