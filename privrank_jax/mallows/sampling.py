@@ -19,6 +19,7 @@ from privrank_jax.mallows.distribution import MISSING, as_float, checked_ranks, 
 
 Array = jax.Array
 
+LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
 TILE = 8  # items inserted in one pass over the crowd
 _TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))  # of Threefry-2x32
 _PARITY = np.uint32(0x1BD11BDA)
@@ -76,10 +77,11 @@ def _crowd(seeds: Array, centers: Array, epsilon: Array) -> Array:
     """Draws of users: seeds ``(users, 2)``, centers ``(users, m)`` and ε ``(users,)`` to ranks ``(users, m)``."""
     items = np.arange(centers.shape[1], dtype=np.int32)[:, None]
     count = jnp.max(centers, axis=1) + 1
-    theta = decay(epsilon, count)
+    theta = jnp.minimum(decay(epsilon, count), LARGE)
+    mass = insertion_mass(theta, len(items))
     small = np.min_scalar_type(-len(items))
     codes = [
-        insertion_codes(uniform, items[part], count, theta).astype(small)
+        insertion_codes(uniform, items[part], mass[part], count, theta).astype(small)
         for part, uniform in _uniforms(seeds, len(items), epsilon.dtype)
     ]
     places = insert(jnp.concatenate(codes))
@@ -135,21 +137,36 @@ def threefry(key_high: Array, key_low: Array, counter: Any) -> tuple[Array, Arra
     return x, y
 
 
-def insertion_codes(uniform: Array, items: Any, count: Any, theta: Any) -> Array:
+def insertion_mass(theta: Array, items: int) -> Array:
+    """1 - q^(t+1) for t = 0..items-1, q = e^-θ: ``(items, users)`` for θ ``(users,)``, TINY <= θ <= LARGE."""
+    # From those of t + 1 = 8, 16, ... and of 1, ..., 8: an eighth of the exponentials, and nothing cancels. The barrier
+    # keeps XLA from computing them again for every item.
+    near, far = (
+        -jnp.expm1(-theta * np.arange(*steps).astype(theta.dtype)[:, None])
+        for steps in ((1, 9), (0, items, 8))
+    )
+    near, far = jax.lax.optimization_barrier((near, far[:, None]))
+    return (far + (1 - far) * near).reshape(-1, theta.shape[0])[:items]
+
+
+def insertion_codes(uniform: Array, items: Any, mass: Array, count: Any, theta: Array) -> Array:
     """Where each item is inserted: place t - back among items 0..t, P(back) ∝ e^(-θ back) on 0..t.
 
     Args:
         uniform: in [0, 1), ``(items, users)``.
         items: t, ``(items, 1)`` int32.
+        mass: of :func:`insertion_mass` for these items and θ.
         count: how many items there are; later ones keep their places at the end.
-        theta: θ > 0, scalar or ``(users,)``, at least ``TINY``, at which all places are alike.
+        theta: θ ``(users,)``, TINY <= θ <= LARGE.
 
     Returns:
         Places, shape of ``uniform``, int32.
     """
-    # F(back < v) = (1 - q^v)/(1 - q^(t+1)); expm1 and log1p keep it exact to rounding for every θ.
-    sizes = (items + 1).astype(uniform.dtype)
-    back = -jnp.log1p(uniform * jnp.expm1(-theta * sizes)) / theta
+    # P(back < v) = (1 - q^v)/(1 - q^(t+1)), so v = -log(1 - x)/θ. As 1 - kept is what rounding has left of x (Kahan), the
+    # logarithm is right to rounding for small x too, in half the time of log1p.
+    x = uniform * mass
+    kept = 1 - x
+    back = jnp.where(kept == 1, x, -jnp.log(kept) * x / (1 - kept)) / theta
     return jnp.where(items < count, items - jnp.minimum(back.astype(jnp.int32), items), items)
 
 

@@ -16,7 +16,7 @@ from jax import Array
 
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.mallows.distribution import TINY
-from privrank_jax.mallows.sampling import insert, insertion_codes
+from privrank_jax.mallows.sampling import LARGE, insert, insertion_codes, insertion_mass
 from privrank_jax.simulate.worlds import _padded
 
 BLOCK = 1024  # users at a time
@@ -112,8 +112,9 @@ def _block(key: Array, block: Array, padded: int, items: Any, spread: Any) -> Ar
     """Ranks of one block of users, item by item: ``(padded, BLOCK)`` int16."""
     uniform = jax.random.uniform(jax.random.fold_in(key, block), (padded, BLOCK), jnp.float32)
     places = np.arange(padded, dtype=np.int32)[:, None]
-    theta = jnp.maximum(jnp.asarray(spread, jnp.float32), TINY)
-    return insert(insertion_codes(uniform, places, items, theta).astype(jnp.int16))
+    theta = jnp.clip(jnp.asarray(spread, jnp.float32), TINY, LARGE)[None]
+    mass = insertion_mass(theta, padded)
+    return insert(insertion_codes(uniform, places, mass, items, theta).astype(jnp.int16))
 
 
 def _check(users: int, items: int, spread: Any) -> None:

@@ -14,7 +14,15 @@ from scipy import stats
 
 from privrank_jax import mallows
 from privrank_jax.mallows.distribution import TINY
-from privrank_jax.mallows.sampling import TILE, _uniforms, insert, insertion_codes, threefry
+from privrank_jax.mallows.sampling import (
+    LARGE,
+    TILE,
+    _uniforms,
+    insert,
+    insertion_codes,
+    insertion_mass,
+    threefry,
+)
 from tests import reference_mallows as naive
 
 FALSE_ALARM = 1e-6
@@ -76,25 +84,33 @@ def test_every_ranking_of_six_items_has_its_probability(key, dtype):
 @pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-6), (np.float64, 1e-13)])
 def test_displacements_fall_where_the_distribution_function_says(dtype, error):
     """Uniform variables just beyond and just short of each step of F, by as much as is promised; and 0."""
+    thetas = np.array([TINY, 1e-6, 1e-3, 0.1, 1.0, 30.0, LARGE], dtype)
+    mass = np.asarray(insertion_mass(jnp.asarray(thetas), 1000))
+    np.testing.assert_allclose(
+        mass,
+        -np.expm1(-np.arange(1, 1001)[:, None] * thetas.astype(float)),
+        rtol=1e-6 if error > 1e-9 else 1e-15,
+    )
     cases = []
     for size in (1, 2, 7, 1000):
-        for theta in (TINY, 1e-6, 1e-3, 0.1, 1.0, 30.0, np.inf):
-            steps = np.append(0, np.cumsum(naive.displacement(size, min(theta, 1e300))))
+        for column, theta in enumerate(thetas.astype(float)):
+            steps = np.append(0, np.cumsum(naive.displacement(size, theta)))
             for uniform in (steps[:-1] + error, steps[1:] - error, np.zeros(1)):
                 place = np.searchsorted(steps[1:], uniform, side="right")
                 sure = np.abs(uniform[:, None] - steps).min(axis=1) > 0.9 * error
                 sure &= uniform < 1 - np.finfo(dtype).eps / 2
                 sure |= uniform == 0
-                rows = np.broadcast_arrays(uniform, size, theta, place)
+                rows = np.broadcast_arrays(uniform, size, column, place)
                 cases.append(np.stack(rows)[:, sure])
-    uniform, size, theta, place = np.concatenate(cases, axis=1)
+    uniform, size, column, place = np.concatenate(cases, axis=1)
     assert len(place) > 5000
-    most = (size - 1).astype(np.int32)
-    codes = jax.jit(insertion_codes)(uniform.astype(dtype), most, 1000, theta.astype(dtype))
+    most, column = (size - 1).astype(np.int32), column.astype(int)
+    known = most, mass[most, column], 1000, thetas[column]
+    codes = jax.jit(insertion_codes)(uniform.astype(dtype), *known)
     np.testing.assert_array_equal(most - codes, place)
     # the largest uniform variable rounds up to 1 on the way, and must not fall off the end
     last = np.full(uniform.shape, np.nextafter(dtype(1), dtype(0)))
-    assert np.all(jax.jit(insertion_codes)(last, most, 1000, theta.astype(dtype)) >= 0)
+    assert np.all(jax.jit(insertion_codes)(last, *known) >= 0)
 
 
 @pytest.mark.parametrize("items", [1, TILE, 3 * TILE - 1])
