@@ -24,7 +24,7 @@ _MODULES = (
     *("cai_edge", "cai_one_shot", "cai_users", "cai_real"),
     *("alabi_central", "alabi_local", "alabi_bounds"),
     *("xu_scenarios", "xu_methods", "xu_real", "xu_extensions", "xu_figures"),
-    *("rdp_synthetic", "rdp_attack"),
+    *("rdp_synthetic", "rdp_attack", "rdp_personalised", "rdp_hidden_groups"),
 )
 
 

@@ -31,6 +31,7 @@ Source: Xu, Sun and Cheng, section 5.1; Rendle and others (2009) for the logisti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -125,8 +126,8 @@ def logistic_risk(scores: Any, wins: Any) -> Array:
 def _spread(scores: Array) -> Array:
     """Σ over i < j of log(2 cosh((s_i - s_j)/2))."""
     gap = jnp.abs(scores[:, None] - scores)
-    each = jnp.triu(0.5 * gap + jnp.log1p(jnp.exp(-gap)), 1)
-    return jnp.sum(each)
+    twice = jnp.sum(0.5 * gap + jnp.log1p(jnp.exp(-gap)))  # and log 2 for every item with itself
+    return 0.5 * (twice - scores.shape[0] * math.log(2))
 
 
 @_spread.defjvp
@@ -172,8 +173,20 @@ def debiased_pair_weights(signs: Any) -> Array:
 
 
 def wins_from_ranks(ranks: Any) -> Array:
-    """W_i = m - 1 - φ_i of a complete ranking ``(m,)``, ranks or unbiased estimates of them; float."""
+    """W_i = m - 1 - φ_i: how many items i beats.
+
+    Args:
+        ranks: ``(m,)`` of a complete ranking, 0 = best, or unbiased estimates of them.
+
+    Returns:
+        ``(m,)`` float.
+
+    Raises:
+        ValueError: ranks of another shape.
+    """
     ranks = jnp.asarray(ranks)
+    if ranks.ndim != 1:
+        raise ValueError(f"ranks must have shape (m,), got {ranks.shape}: use jax.vmap for users.")
     return ranks.shape[0] - 1 - ranks.astype(jnp.result_type(ranks, float))
 
 
@@ -189,9 +202,10 @@ def pairwise_accuracy(scores: Any, ranks: Any) -> Array:
     Returns:
         Scalar float in [0, 1]; NaN for a user without pairs.
     """
-    scores, weights = jnp.asarray(scores), pair_weights(ranks)
-    right = weights * (scores[:, None] > scores)
-    return jnp.sum(right) / jnp.sum(weights)
+    scores, ranks = _as_scores(scores), jnp.asarray(ranks)
+    ahead = (ranks[:, None] < ranks) & (ranks >= 0)[:, None]
+    right = ahead & (scores[:, None] > scores)
+    return jnp.sum(right).astype(scores.dtype) / jnp.sum(ahead)
 
 
 def _as_scores(scores: Any) -> Array:

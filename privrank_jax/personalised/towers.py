@@ -10,7 +10,7 @@ ranking. Personal rankings need an interaction of x_u and y_i, as the dot produc
 
 from __future__ import annotations
 
-import functools
+import itertools
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -80,15 +80,16 @@ class TwoTowers:
         return _represent(params["item"], items) @ _represent(params["user"], user)
 
     def _tower(self, key: Array, inputs: int, dtype: Any) -> list[dict[str, Array]]:
-        tower = []
         dtype = jnp.result_type(float) if dtype is None else dtype
-        for layer_key in jax.random.split(key, self.layers):
-            weight_key, bias_key = jax.random.split(layer_key)
-            most = max(inputs, 1) ** -0.5
-            draw = functools.partial(jax.random.uniform, dtype=dtype, minval=-most, maxval=most)
-            weight, bias = draw(weight_key, (inputs, self.width)), draw(bias_key, (self.width,))
-            tower.append({"weight": weight, "bias": bias})
-            inputs = self.width
+        sizes = [inputs, *(self.width for _ in range(self.layers))]
+        shapes = [(size + 1, self.width) for size in sizes[:-1]]  # the last row is the bias
+        # All in one draw: each costs a second to compile.
+        ends = list(itertools.accumulate(rows * columns for rows, columns in shapes))
+        draws = jnp.split(jax.random.uniform(key, ends[-1:], dtype, -1, 1), ends[:-1])
+        tower = []
+        for shape, values in zip(shapes, draws, strict=True):
+            layer = values.reshape(shape) * max(shape[0] - 1, 1) ** -0.5
+            tower.append({"weight": layer[:-1], "bias": layer[-1]})
         return tower
 
 
