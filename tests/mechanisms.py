@@ -10,10 +10,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax import pairwise, privacy
+from privrank_jax import mallows, pairwise, privacy, rankings
 from privrank_jax.estimate import Estimate
 
 USERS = 30  # who compare every pair once, in the win counts that the suite runs on
@@ -89,6 +90,23 @@ def _vectors(name: str, randomise: Any) -> Mechanism:
     return Mechanism(name, run, randomise.__name__, reference=_totals, trust="local")
 
 
+def _order(wins: Any) -> Any:
+    return USERS * (wins.num_items - 1.0 - rankings.ranks_from_scores(wins.totals))
+
+
+def _rankings(name: str, randomise: Any) -> Mechanism:
+    """Users who all rank the items by the win totals report such a ranking each; the value is a Borda count."""
+
+    def run(key: Any, wins: Any, epsilon: Any) -> Estimate:
+        ranks = rankings.ranks_from_scores(wins.totals)
+        keys = jax.random.split(key, USERS)
+        reports = jax.vmap(lambda one: randomise(one, ranks, epsilon))(keys)
+        scores = jnp.sum(wins.num_items - 1 - reports, axis=0).astype(wins.matrix.dtype)
+        return Estimate(scores, mallows.guarantee(wins.num_items, epsilon))
+
+    return Mechanism(name, run, randomise.__name__, reference=_order, trust="local")
+
+
 MECHANISMS = (
     _row("perturbed MLE", pairwise.perturbed_mle, gamma=0.7, reference=_ridge_fit),
     _row("perturbed MLE, users", pairwise.perturbed_mle, unit="user", comparisons_per_user=4),
@@ -109,4 +127,6 @@ MECHANISMS = (
            mechanism="laplace", weighted=False, ridge_constant=0.35),
     _vectors("Duchi's vectors", privacy.duchi_vectors),
     _vectors("PrivUnit", privacy.privunit_vectors),
+    _rankings("synthetic rankings", mallows.sample),
+    _rankings("Laplace ranks", mallows.laplace_ranks),
 )  # fmt: skip

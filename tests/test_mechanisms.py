@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import pairwise, privacy, rankings
+from privrank_jax import mallows, pairwise, privacy, rankings
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Guarantee
@@ -30,7 +30,7 @@ def _wins(seed: int = 0, dtype: type = np.float64) -> WinCounts:
 def test_every_private_function_has_a_row() -> None:
     private = {
         name
-        for module in (pairwise, privacy)
+        for module in (pairwise, privacy, mallows)
         for name, function in vars(module).items()
         if inspect.isfunction(function)
         and list(inspect.signature(function).parameters)[:1] == ["key"]

@@ -113,7 +113,7 @@ def test_displacements_fall_where_the_distribution_function_says(dtype, error):
     assert np.all(jax.jit(insertion_codes)(last, *known) >= 0)
 
 
-@pytest.mark.parametrize("items", [1, TILE, 3 * TILE - 1])
+@pytest.mark.parametrize("items", [1, TILE, 3 * TILE - 1, 128])
 def test_insertion_is_that_of_a_list(items):
     rng = np.random.default_rng(items)
     codes = rng.integers(0, np.arange(1, items + 1)[:, None], (items, 50)).astype(np.int8)
