@@ -265,7 +265,6 @@ EXPERIMENTS = (
                 common.ahead,
                 metric=UTILITY,
                 difference=f"{MALLOWS} minus {LAPLACE}",
-                share=0.75,
             ),
             verdicts.claim(
                 "relative utility grows with ε",
@@ -283,8 +282,8 @@ EXPERIMENTS = (
             "user features are not in the public file; in αx_u + βy_i they cancel anyway. Item features: one-hot, a "
             "free score for every item",
             "relative utility: of each replicate, over its own L*; the paper divides by the mean L* of all replicates",
-            "12 values of ε (the paper prints only the ends); a new split in every replicate, and 400 of them instead of "
-            "50: at 50 the small ε decide nothing",
+            "12 values of ε (the paper prints only the ends); a new split in each of 400 replicates, not 50: at 50 the small "
+            "ε decide nothing",
             "trained to the minimum of the logistic risk, without users held out: the problem is convex, with 5 scores",
         ),
     ),

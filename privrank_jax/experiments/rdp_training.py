@@ -90,8 +90,8 @@ def with_differences(
     return found
 
 
-def ahead(table: StudyResult, *, metric: str, difference: str, share: float = 1.0) -> Verdict:
-    """Is the paired difference positive in this share of the cells, and negative in none, beyond ``SLACK`` SE?"""
+def ahead(table: StudyResult, *, metric: str, difference: str) -> Verdict:
+    """Is the paired difference positive in every cell, beyond ``SLACK`` standard errors?"""
     rows = [
         row
         for row in table.rows
@@ -109,4 +109,4 @@ def ahead(table: StudyResult, *, metric: str, difference: str, share: float = 1.
         f"{difference}: positive in {won} and negative in {lost} of {len(rows)} cells (by more than "
         f"{verdicts.SLACK:g} SE); {spelled}"
     )
-    return Verdict(False if lost else (True if won >= share * len(rows) else None), evidence)
+    return Verdict(False if lost else (True if won == len(rows) else None), evidence)

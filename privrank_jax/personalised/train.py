@@ -99,7 +99,7 @@ def train(
         ValueError: shapes that don't fit, no user to train on or to hold out, numbers below 1.
     """
     items = jnp.asarray(items)
-    for name, number in (("steps", steps), ("batch_size", batch_size or 1)):
+    for name, number in (("steps", steps), ("batch_size", 1 if batch_size is None else batch_size)):
         if number < 1:
             raise ValueError(f"{name} must be at least 1, got {number}.")
     training = _checked("training", training)
