@@ -2,11 +2,11 @@
 
 Modules by the question that they answer: pairwise comparisons (:mod:`~privrank_jax.pairwise`), whole
 rankings, one consensus (:mod:`~privrank_jax.aggregation`), one private ranking from each user
-(:mod:`~privrank_jax.mallows`), is it private (:mod:`~privrank_jax.privacy`,
-:mod:`~privrank_jax.privacy_audit`), how good is it (:mod:`~privrank_jax.simulate`,
-:mod:`~privrank_jax.experiments`), real data (:mod:`~privrank_jax.datasets`). Modules load on first use, so
-``import privrank_jax`` costs little beyond JAX, and nothing here changes JAX's global
-configuration.
+(:mod:`~privrank_jax.mallows`), personal rankings learned from them (:mod:`~privrank_jax.personalised`), is it
+private (:mod:`~privrank_jax.privacy`, :mod:`~privrank_jax.privacy_audit`), how good is it
+(:mod:`~privrank_jax.simulate`, :mod:`~privrank_jax.experiments`), real data (:mod:`~privrank_jax.datasets`).
+Modules load on first use, so ``import privrank_jax`` costs little beyond JAX, and nothing here changes JAX's
+global configuration.
 """
 
 from __future__ import annotations

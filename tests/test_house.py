@@ -27,6 +27,7 @@ LIGHT = {
     "privrank_jax.comparisons",
     "privrank_jax.mallows",
     "privrank_jax.pairwise",
+    "privrank_jax.personalised",
     "privrank_jax.privacy",
 }
 

@@ -242,6 +242,8 @@ EXPERIMENTS = (
         differences=(
             "x_u cancels in every pair of r_ui = α'x_u + β'y_i: all users of a replicate have the same ranking, and "
             "what the networks learn of x_u is noise; a linear scorer stands beside",
+            "unbiased ranks stand beside, which under the logistic loss train exactly as debiased pairs do; with one "
+            "ranking for all there is no bias to mend (see rdp-hidden-groups), and their noise costs accuracy at large ε",
             "α, β are not printed: standard normal, drawn anew in each replicate, as are the features",
             "the 100 users for validation are part of the n; validation error: the logistic risk of their privatised "
             "rankings",
@@ -282,8 +284,8 @@ EXPERIMENTS = (
             "user features are not in the public file; in αx_u + βy_i they cancel anyway. Item features: one-hot, a "
             "free score for every item",
             "relative utility: of each replicate, over its own L*; the paper divides by the mean L* of all replicates",
-            "12 values of ε (the paper prints only the ends); a new split in each of 400 replicates, not 50: at 50 the small "
-            "ε decide nothing",
+            "12 values of ε (the paper prints only the ends); a new split in each of 400 replicates, not 50: at 50 the "
+            "small ε decide nothing",
             "trained to the minimum of the logistic risk, without users held out: the problem is convex, with 5 scores",
         ),
     ),

@@ -62,6 +62,8 @@ def groups(table: StudyResult) -> Figure:
         _draw(axis, [row for row in rows if row["epsilon"] == level], "num_users", True)
         axis.set_title(f"ε = {level:g}", fontsize=9.5)
         axis.set_xlabel("users n")
+        users = sorted({row["num_users"] for row in rows})
+        axis.set_xticks(users, [f"{number:,}" for number in users])
     axes[0].set_ylabel("accuracy over the population's pairs")
     _legend(figure, rows)
     return figure
