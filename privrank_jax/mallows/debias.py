@@ -24,7 +24,7 @@ import numpy as np
 
 from privrank_jax._validate import check_choice, check_epsilon, is_traced
 from privrank_jax.estimate import Estimate
-from privrank_jax.mallows.distribution import MISSING, as_float, guarantee
+from privrank_jax.mallows.distribution import MISSING, as_float, guarantee, signed_ranks
 from privrank_jax.mallows.kernel import as_levels, kernel_of, mean_square, refuse_lost
 from privrank_jax.mallows.unbiased_ranks import unbiased_ranks_of
 from privrank_jax.rankings import validate_ranks
@@ -63,7 +63,7 @@ def debiased_pairs(synthetic_ranks: Any, epsilon: Any, *, weights: str = "varian
         pair that nobody ranked; the guarantee of the rankings; and as diagnostics
 
         * ``standard_errors`` ``(m, m)``, from the spread over users (0 on the diagonal, infinite where fewer than two
-          users ranked the pair);
+          users ranked the pair, or one outweighs the rest);
         * ``total`` ``(m, m)``: Σ of the weights of those who ranked both, on a scale where a pair's own weights sum to
           the number of equally weighted users that would do as well;
         * ``variance`` ``(n,)``: of each user's k, averaged over pairs.
@@ -78,7 +78,7 @@ def debiased_pairs(synthetic_ranks: Any, epsilon: Any, *, weights: str = "varian
     kernels = _kernels(levels, sizes, ranks.shape[1])
     refuse_lost(kernels, levels, sizes)
     value, diagnostics = _pairs(ranks, kernels, sizes, which, weights == "equal")
-    return Estimate(value, guarantee(counts, epsilon), diagnostics)
+    return Estimate(value, guarantee(jnp.maximum(counts, 1), epsilon), diagnostics)
 
 
 def debiased_borda(
@@ -96,9 +96,9 @@ def debiased_borda(
     Returns:
         Estimate of the scores ``(m,)``, as :func:`~privrank_jax.aggregation.borda_scores` of the users' own weights,
         and outside [0, m-1] where noise is large; the guarantee of the rankings; and as diagnostics
-        ``standard_errors`` ``(m,)``, from the spread over users (infinite for a single user), ``total``, the number of
-        equally weighted users that would do as well, and ``variance`` ``(n,)`` of each user's corrected ranks, averaged
-        over the items ranked.
+        ``standard_errors`` ``(m,)``, from the spread over users (infinite for a single user, or one that outweighs the
+        rest), ``total``, the number of equally weighted users that would do as well, and ``variance`` ``(n,)`` of each
+        user's corrected ranks, averaged over the items ranked.
 
     Raises:
         ValueError: as :func:`debiased_pairs`, but for small ε.
@@ -109,12 +109,13 @@ def debiased_borda(
     check_choice("missing", missing, MISSING_RULES)
     ranks, epsilon = _checked(synthetic_ranks, epsilon, weights)
     value, diagnostics = _borda(ranks, epsilon, missing == "last", weights == "equal")
-    return Estimate(value, guarantee(jnp.sum(ranks >= 0, axis=1), epsilon), diagnostics)
+    counts = jnp.maximum(jnp.sum(ranks >= 0, axis=1), 1)
+    return Estimate(value, guarantee(counts, epsilon), diagnostics)
 
 
 @functools.partial(jax.jit, static_argnames=("last", "equal"))
 def _borda(ranks: Array, epsilon: Array, last: bool, equal: bool) -> tuple[Array, dict[str, Array]]:
-    users, items = ranks.shape
+    items = ranks.shape[1]
     known = ranks >= 0
     count = jnp.sum(known, axis=1, keepdims=True)
     own = jax.vmap(unbiased_ranks_of)(ranks, epsilon)
@@ -123,18 +124,19 @@ def _borda(ranks: Array, epsilon: Array, last: bool, equal: bool) -> tuple[Array
     scores = jnp.where(known, count - 1 - own + ahead, behind)
     # The scores of a user are the same numbers in every draw, so weights by them don't depend on the data.
     square = jnp.mean(jnp.square(scores - 0.5 * (items - 1)), axis=1, keepdims=True)
-    weight = jnp.where(square > 0, 1 / jnp.where(square > 0, square, 1), 0)
+    most = jnp.min(jnp.where(square > 0, square, jnp.inf))  # relative to it nothing underflows
+    weight = jnp.where(square > 0, most / jnp.where(square > 0, square, 1), 0)
     weight = jnp.ones_like(weight) if equal else weight
     total = jnp.sum(weight)
     safe = jnp.where(total > 0, total, 1)
     mean = jnp.where(total > 0, jnp.sum(weight * scores, axis=0) / safe, 0.5 * (items - 1))
     squares = jnp.sum(jnp.square(weight * (scores - mean)), axis=0)
-    errors = jnp.sqrt(squares * users / max(users - 1, 1)) / safe if users > 1 else jnp.inf
+    like = jnp.square(total) / jnp.maximum(jnp.sum(jnp.square(weight)), 1e-30)
     moved = jnp.where(known, own, 0)
     spread = jnp.sum(jnp.square(moved) - jnp.square(jnp.maximum(ranks, 0)), axis=1)
     return mean, {
-        "standard_errors": jnp.broadcast_to(errors, mean.shape),
-        "total": jnp.square(total) / jnp.maximum(jnp.sum(jnp.square(weight)), 1e-30),
+        "standard_errors": _errors(squares, like, safe),
+        "total": like,
         "variance": jnp.maximum(spread, 0) / jnp.maximum(count[:, 0], 1),
     }
 
@@ -161,30 +163,39 @@ def _pairs(
         sign = jnp.where(known, kernels[level][place[:, None], place[None, :]], 0)
         own = weight[level]
         kept = own * known
-        parts = [kept, kept * sign, own * kept, own * kept * sign, own * kept * sign**2, known]
+        parts = [kept, kept * sign, own * kept, own * kept * sign, own * kept * sign**2]
         return jnp.stack([part.astype(kernels.dtype) for part in parts])
 
-    total, lean, twice, cross, spread, users = _summed(user, ranks, which)
+    total, lean, twice, cross, spread = _summed(user, ranks, which)
     safe = jnp.where(total > 0, total, 1)
     mean = lean / safe  # of k, antisymmetric
     off = ~jnp.eye(items, dtype=bool)
     value = jnp.where(off, 0.5 * (1 + mean), 0)
-    # Σ ω² (k - mean)² / (Σ ω)², with the factor n/(n-1) of a sample variance
     squares = jnp.maximum(spread - 2 * mean * cross + mean**2 * twice, 0)
-    factor = users / jnp.maximum(users - 1, 1)
-    errors = jnp.where(users > 1, 0.5 * jnp.sqrt(factor * squares) / safe, jnp.inf)
-    like = jnp.where(twice > 0, total / jnp.where(twice > 0, twice, 1), 0)
+    like = jnp.where(twice > 0, jnp.square(total) / jnp.where(twice > 0, twice, 1), 0)
+    errors = 0.5 * _errors(squares, like, safe)
     return value, {
         "standard_errors": jnp.where(off, errors, 0),
-        "total": total * like,
+        "total": like,
         "variance": jnp.maximum(square - 1, 0)[which],
     }
+
+
+def _errors(squares: Array, like: Array, total: Array) -> Array:
+    """Standard errors from ``squares`` = Σ ω² (x - mean)² and ``total`` = Σ ω, for as many as ``like`` equal users.
+
+    The factor is n/(n-1) of a sample variance, n = ``like``: where few users outweigh the rest, these pull the mean
+    to themselves. Infinite where it is one user.
+    """
+    beyond = like - 1
+    some = beyond > 1e-6
+    return jnp.where(some, jnp.sqrt(squares * like / jnp.where(some, beyond, 1)) / total, jnp.inf)
 
 
 def _summed(user: Any, ranks: Array, which: Array) -> Array:
     """Σ over users of ``user((ranks, level))``, a block of users at a time."""
     users, items = ranks.shape
-    block = max(1, min(users, _BLOCK // (6 * items * items)))
+    block = max(1, min(users, _BLOCK // (5 * items * items)))
     fill = -users % block
     ranks = jnp.pad(ranks, ((0, fill), (0, 0)), constant_values=MISSING)  # who ranked nothing
     which = jnp.pad(which, (0, fill))
@@ -219,4 +230,4 @@ def _checked_users(ranks: Any) -> Array:
             validate_ranks(np.where(array < 0, behind, array))
         except ValueError as error:
             raise ValueError(f"synthetic_ranks, items not ranked put last: {error}") from None
-    return jnp.maximum(jnp.asarray(array), MISSING).astype(jnp.int32)
+    return signed_ranks(array)

@@ -75,8 +75,10 @@ def guarantee(num_items: Any, epsilon: Any, numerics: str = "simulation") -> Gua
     """
     check_epsilon(epsilon)
     check_positive("num_items", num_items, infinite=False)
-    note, whole = "", 0.5 * epsilon * num_items if np.ndim(epsilon) == 0 else None
-    if np.ndim(epsilon) or np.ndim(num_items):
+    note = ""
+    if np.ndim(epsilon) == 0 and np.ndim(num_items) == 0:
+        whole = 0.5 * epsilon * num_items
+    else:
         each = as_float(epsilon)
         epsilon, whole = jnp.max(each), jnp.max(0.5 * each * jnp.asarray(num_items))
         note = "the largest of the users' own epsilons; to each user, that user's own applies."
@@ -322,7 +324,14 @@ def checked_ranks(ranks: Any, name: str = "center_ranks") -> Array:
             validate_ranks(array[array >= 0])
         except ValueError as error:
             raise ValueError(f"{name}, without the items of negative rank: {error}") from None
-    return jnp.maximum(jnp.asarray(array), MISSING).astype(jnp.int32)
+    return signed_ranks(array)
+
+
+def signed_ranks(ranks: Any) -> Array:
+    """Integer ranks as int32, negative ones as ``MISSING``; unsigned integers have none."""
+    if not jnp.issubdtype(ranks.dtype, jnp.unsignedinteger):
+        ranks = jnp.maximum(jnp.asarray(ranks), MISSING)
+    return jnp.asarray(ranks).astype(jnp.int32)
 
 
 def check_items(num_items: Any) -> None:

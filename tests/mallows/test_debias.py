@@ -194,15 +194,38 @@ def test_borda_errors_weights_and_total() -> None:
     weight = 1 / np.mean((own - 2) ** 2, axis=1)
     assert len(np.unique(weight.round(9))) == 2  # they know of a user's budget, not of the answers
     np.testing.assert_allclose(found.value, np.average(own, axis=0, weights=weight), rtol=1e-9)
-    assert found.diagnostics["total"] == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
+    like = weight.sum() ** 2 / (weight**2).sum()
+    assert found.diagnostics["total"] == pytest.approx(like)
+    # The few who weigh most pull the mean to themselves: n/(n-1) with n = like, not the number of all users.
+    squares = (weight**2) @ (own - np.asarray(found.value)) ** 2 * like / (like - 1)
+    np.testing.assert_allclose(
+        found.diagnostics["standard_errors"], np.sqrt(squares) / weight.sum(), rtol=1e-6
+    )
     alone = mallows.debiased_borda(synthetic[150:], 6.0)
     spread = own[150:].std(axis=0, ddof=1) / math.sqrt(150)
     np.testing.assert_allclose(alone.diagnostics["standard_errors"], spread, rtol=1e-9)
     variance = np.mean(own[150] ** 2) - np.mean(np.arange(5) ** 2)
     np.testing.assert_allclose(alone.diagnostics["variance"], variance, rtol=1e-9)
     assert np.all(np.isinf(mallows.debiased_borda([[0, 1]], 1.0).diagnostics["standard_errors"]))
+    outweighed = mallows.debiased_borda(synthetic, epsilon.at[0].set(900.0).at[1:].set(1e-9))
+    assert np.all(np.isinf(outweighed.diagnostics["standard_errors"]))
     with pytest.raises(ValueError, match="missing"):
         mallows.debiased_borda([[0, 1]], 1.0, missing="first")
+
+
+def test_users_who_ranked_nothing_and_ranks_without_a_sign() -> None:
+    crowd = np.array([[0, 1, 2], [-1, -1, -1], [2, 1, 0]])
+    for find in (mallows.debiased_borda, mallows.debiased_pairs):
+        found = find(crowd, 3.0)
+        np.testing.assert_allclose(found.value, np.flip(found.value), rtol=1e-6)
+        assert found.guarantee is not None and found.guarantee.also[0].epsilon == 4.5
+    crowd[1] = 0, 2, 1
+    found, unsigned = (
+        mallows.debiased_borda(ranks, 3.0) for ranks in (crowd, crowd.astype(np.uint8))
+    )
+    np.testing.assert_array_equal(unsigned.value, found.value)
+    tiny = mallows.debiased_borda(crowd, jnp.float32(1e-12))
+    assert tiny.diagnostics["total"] == pytest.approx(3)  # weights of 1e-24 don't underflow
 
 
 def test_bad_input() -> None:

@@ -93,6 +93,7 @@ def test_privacy_loss_of_more_items_from_one_centre(items):
 
 def test_guarantee_says_both_and_takes_users():
     promised = mallows.guarantee(10, 2.0, numerics="exact")
+    assert mallows.guarantee([3, 10], 2.0).also[0].epsilon == 10
     assert (promised.unit, promised.adjacency, promised.trust) == ("rank", "replace", "local")
     assert (promised.epsilon, promised.also[0].epsilon) == (2.0, 10.0)
     assert {promised.numerics, promised.also[0].numerics} == {"exact"}

@@ -51,6 +51,7 @@ def test_limits_missing_items_and_refusals():
     assert np.isnan(part[jnp.array([1, 4])]).all()
     assert mallows.unbiased_ranks([0], 0.1).tolist() == [0.0]
     assert mallows.unbiased_ranks([1, 0], jnp.float32(1)).dtype == jnp.float32
+    assert mallows.unbiased_ranks(np.uint8([1, 0]), 9.0)[0] > 0.9  # -1 is no unsigned number
     wide = mallows.unbiased_ranks(np.arange(1000), jnp.float32(1e-3))
     np.testing.assert_allclose(wide + wide[::-1], 999.0, atol=40)  # of values up to 7e6
     with pytest.raises(ValueError, match="epsilon"):
