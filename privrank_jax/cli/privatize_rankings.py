@@ -174,7 +174,8 @@ def _untied(ranks: np.ndarray, entropy: Entropy) -> np.ndarray:
     order = np.lexsort((coins, ranks), axis=1)
     found = np.empty_like(ranks)
     np.put_along_axis(found, order, np.arange(ranks.shape[1], dtype=ranks.dtype)[None], axis=1)
-    return np.where(ranks < 0, ranks, found)
+    # Items not ranked came first.
+    return np.where(ranks < 0, ranks, found - np.sum(ranks < 0, axis=1, keepdims=True))
 
 
 def guarantee_of(rankings: datasets.SyntheticRankings, numerics: str, note: str = "") -> Guarantee:

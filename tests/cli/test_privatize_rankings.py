@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -108,6 +109,15 @@ def test_ties(privrank, private, tmp_path):
         assert stats.binomtest(first, 2000, 0.5).pvalue > ALARM
         assert "2,000 of 2,000 users" in result.err
         assert "equal" not in result.out  # how many ties there were is for the holder alone
+
+
+def test_rehearsals_of_users_who_tie_some_items_and_leave_out_others(private, write):
+    """A budget is that of the three items ranked, not of all five."""
+    path = write(*(f"u{k},1,,2,,1" for k in range(4000)), header="user,a,b,c,d,e")
+    _, (_, *rows) = private(path, "--epsilon", 2, "--ties", "coin", *REHEARSAL)
+    last = sum(row[4] == "3" for row in rows)  # both pairs with it kept
+    q = math.exp(-1)
+    assert stats.binomtest(last, 4000, 1 / (1 + q + q * q)).pvalue > ALARM
 
 
 def test_named_sets_and_repeated_rehearsals(private, data_folder, tmp_path):
