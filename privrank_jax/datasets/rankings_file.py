@@ -85,7 +85,7 @@ def read_rankings(
     if item is not None or rank is not None or {"item", "rank"} <= set(header):
         return _long(path, user, item or "item", rank or "rank", public, missing)
     columns = [column for column in header if column not in {SYNTHETIC, *ignore}]
-    return _wide(path, columns, user, public, missing)
+    return wide_rankings(path, columns, user, public, missing)[0]
 
 
 _WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
@@ -118,13 +118,14 @@ def read_ranks(cells: Iterable[str | None]) -> list[int]:
         raise DataError(str(error)) from None
 
 
-def _wide(
+def wide_rankings(
     path: Path,
     header: Sequence[str],
     user: str | None,
     public: tuple[str, ...] | None,
     missing: str,
-) -> RankingTable:
+) -> tuple[RankingTable, np.ndarray]:
+    """A file with a column per item, and the ranks as they stand in it, from 0, which a table renumbers."""
     if user == "user" and "user" not in header:
         user = None
     columns = _item_columns(path.name, header, user, public) if header else ()
@@ -147,7 +148,7 @@ def _wide(
         raise DataError(_at(source, column, f"{error}{hint}")) from None
     found = np.frombuffer(ranks, np.int32).reshape(-1, max(len(columns), 1))
     _check_size(source, *found.shape)
-    return RankingTable(
+    table = RankingTable(
         found,
         item_names=tuple(columns),
         user_names=tuple(people),
@@ -155,6 +156,7 @@ def _wide(
         missing=missing,
         notes=_notes(source, public is None),
     )
+    return table, found
 
 
 def _item_columns(

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from privrank_jax.datasets.comparisons_file import BadCell, NameCodes
+from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
 from privrank_jax.datasets.formats import open_source, read_header
 from privrank_jax.datasets.ranking_table import RankingTable
-from privrank_jax.datasets.rankings_file import SYNTHETIC, read_rankings
+from privrank_jax.datasets.rankings_file import SYNTHETIC, wide_rankings
 from privrank_jax.datasets.reports_file import (
     Epsilons,
     check_destination,
@@ -63,16 +63,31 @@ def read_synthetic_rankings(
     Args:
         path: as for :func:`~privrank_jax.datasets.read_rankings`, of a wide file.
         user: likewise.
-        items: likewise.
+        items: all items, in the order to use. The law of a rank depends on how many items its user ranked, so none
+            can be left out.
         missing: likewise.
 
     Raises:
-        DataError: as there; no column ``synthetic_epsilon``, an ε that isn't a finite, positive number, ties.
+        DataError: as there; no column ``synthetic_epsilon``, an ε that isn't a finite, positive number, ties, a rank
+            left out, as where items were taken out of the file, or out of ``items``.
     """
     epsilon = read_epsilon(path, SYNTHETIC)
-    table = read_rankings(path, user=user, items=items, missing=missing)
+    path = Path(path)
+    public = None if items is None else public_items(items)
+    columns = [column for column in read_header(path) if column != SYNTHETIC]
+    table, ranks = wide_rankings(path, columns, user, public, missing or "last")
+    if left := [column for column in columns if column not in (user, *table.item_names)]:
+        raise DataError(
+            f"{table.name}: items has no {left[0]!r}, but synthetic rankings can only be debiased whole: name all "
+            "items, or none"
+        )
     if table.tied:
         raise DataError(f"{table.name} holds ties, which synthetic rankings never do")
+    if np.any(gaps := np.any(ranks != table.ranks, axis=1)):
+        raise DataError(
+            f"{table.name}, row {int(np.argmax(gaps)) + 1} below the header leaves out a rank, which synthetic "
+            "rankings never do: were items taken out? Aggregate the whole file"
+        )
     return SyntheticRankings(table, epsilon)
 
 

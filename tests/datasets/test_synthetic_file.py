@@ -67,6 +67,17 @@ def test_what_is_no_such_file(rankings, tmp_path):
     path.write_text("user,synthetic_epsilon,a,b\nu,2,1,1\n")
     with pytest.raises(DataError, match="ties"):
         read_synthetic_rankings(path)
+    path.write_text("user,synthetic_epsilon,a,b,c\nu,2,1,2,\nv,2,1,,3\n")
+    with pytest.raises(DataError, match="row 2 below the header leaves out a rank"):
+        read_synthetic_rankings(path)
+    path.write_text("user,synthetic_epsilon,a,b,c\nu,2,1,2,\nv,2,1,3,2\n")
+    with pytest.raises(DataError, match="items has no 'c'"):
+        read_synthetic_rankings(path, items=("b", "a"))
+    found = read_synthetic_rankings(path, items=("c", "b", "a"))
+    assert found.table.ranks.tolist() == [[-1, 1, 0], [1, 2, 0]]
+    path.write_text("user,item,rank,synthetic_epsilon\nu,a,1,2\nu,b,2,2\n")
+    with pytest.raises(DataError, match="column 'item': 'a' is no rank"):
+        read_synthetic_rankings(path)
     path.write_text("user,synthetic_epsilon,a,b\nu,-2,2,1\n")
     with pytest.raises(DataError, match="'-2' is no epsilon"):
         read_synthetic_rankings(path)
