@@ -218,7 +218,8 @@ def test_users_who_ranked_nothing_and_ranks_without_a_sign() -> None:
     for find in (mallows.debiased_borda, mallows.debiased_pairs):
         found = find(crowd, 3.0)
         np.testing.assert_allclose(found.value, np.flip(found.value), rtol=1e-6)
-        assert found.guarantee is not None and found.guarantee.also[0].epsilon == 4.5
+        assert found.guarantee is not None
+        assert found.guarantee.also[0].epsilon == 4.5
     crowd[1] = 0, 2, 1
     found, unsigned = (
         mallows.debiased_borda(ranks, 3.0) for ranks in (crowd, crowd.astype(np.uint8))
