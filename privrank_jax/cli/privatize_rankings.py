@@ -37,7 +37,7 @@ def holds_rankings(request: Request) -> bool:
     """Whether FILE holds rankings, else comparisons: by its name, the options, its columns, its first row.
 
     Raises:
-        Refusal: options of the other kind.
+        Refusal: options of the other kind, or a file that looks like neither.
     """
     source, columns = request.source, request.columns
     comparing = [f"--{role}" for role in _COMPARING if columns[role] is not None]
@@ -61,24 +61,32 @@ def holds_rankings(request: Request) -> bool:
         return False
     if {"item", "rank"} <= set(header):
         return True
-    return _looks_wide(
-        path, [c for c in header if c not in (_user(columns), request.epsilon_column)]
-    )
-
-
-def _looks_wide(path: Path, columns: list[str]) -> bool:
-    """Whether the first row has a rank from 1 to m, or a blank, in every column, and one rank at least."""
-    if path.suffix.lower() not in (*DELIMITERS, *PARQUET) or len(columns) < 2:
+    if not header or path.suffix.lower() not in (*DELIMITERS, *PARQUET):
         return False
+    why = _not_wide(path, [c for c in header if c not in (_user(columns), request.epsilon_column)])
+    if why:
+        raise Refusal(
+            f"{path.name} has no column 'winner' or 'loser', as comparisons have (--winner, --loser name yours). Nor "
+            f"are these rankings, a column of ranks for each item: {why}."
+        )
+    return True
+
+
+def _not_wide(path: Path, columns: list[str]) -> str:
+    """Why this is no table of rankings, else "": rows need ranks from 1 to m or blanks; the first with one decides."""
+    if len(columns) < 2:
+        return f"there is one column of items, {columns[0]!r}" if columns else "no column is left"
     try:
         source = open_source(path, {column: column for column in columns}, "ranking")
-        first = next(iter(source.rows), None)
-        if first is None:
-            return False
-        ranks = read_ranks(first[source.positions[column]] for column in columns)
-    except datasets.DataError:
-        return False
-    return max(ranks) >= 0 and max(ranks) < len(columns)
+        for row in source.rows:
+            ranks = read_ranks(row[source.positions[column]] for column in columns)
+            if max(ranks) >= len(columns):
+                return f"there is a rank {max(ranks) + 1} of {len(columns)} items"
+            if max(ranks) >= 0:
+                return ""
+    except datasets.DataError as error:
+        return str(error)
+    return "no row has a rank"
 
 
 def privatize_rankings(request: Request, *, as_json: bool) -> None:
