@@ -86,7 +86,7 @@ def _borda(rankings: datasets.SyntheticRankings, request: Request) -> Result:
     return Result(
         title=_title(rankings, "by debiased Borda scores"),
         order=best_first(scores),
-        guarantee=guarantee_of(rankings, "unknown", _TRUSTED),
+        guarantee=guarantee_of(rankings, "unknown", _note(rankings)),
         diagnostics=_facts(rankings, "debiased borda", found),
         scores=scores,
         intervals=intervals,
@@ -113,7 +113,9 @@ def _best(rankings: datasets.SyntheticRankings, request: Request) -> Result:
         f"of users is {spread}"
     )
     warnings = ()
-    if unsure is None or unsure > 0.2:
+    if unsure is None:
+        warnings = ("no pair was ranked by two users of weight: the error of this is not known.",)
+    elif unsure > 0.2:
         warnings = (
             "single pairs are mostly noise at these budgets: --method borda adds up pairs, which costs far less.",
         )
@@ -124,7 +126,7 @@ def _best(rankings: datasets.SyntheticRankings, request: Request) -> Result:
     return Result(
         title=_title(rankings, "by least disagreement with debiased pairs (Kemeny)"),
         order=np.argsort(best.ranks),
-        guarantee=guarantee_of(rankings, "unknown", _TRUSTED),
+        guarantee=guarantee_of(rankings, "unknown", _note(rankings)),
         diagnostics=_facts(
             rankings, "debiased pairs", found, certificate=certificate, pair_standard_error=unsure
         ),
@@ -142,6 +144,13 @@ def _missing_last(w: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     share = (w * both + first + 0.5 * neither) / len(ranks)
     np.fill_diagonal(share, 0)
     return share
+
+
+def _note(rankings: datasets.SyntheticRankings) -> str:
+    parts = [_TRUSTED, "Which items a user ranked is taken as public."]
+    if not rankings.table.user_names:
+        parts.append("The file names no users: who has several rows spends the sum of them.")
+    return " ".join(parts)
 
 
 def _title(rankings: datasets.SyntheticRankings, named: str) -> str:

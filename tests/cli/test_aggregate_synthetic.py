@@ -52,6 +52,8 @@ def test_borda_is_debiased_and_says_what_the_file_promises(privrank, synthetic, 
         "unknown",
     )
     assert guarantee["also"][0]["epsilon"] == 20
+    assert "items a user ranked is taken as public" in guarantee["note"]
+    assert "names no users" not in guarantee["note"]
     assert "synthetic rankings" in privrank("aggregate", synthetic).out
 
 
@@ -74,6 +76,7 @@ def test_items_that_nobody_ranked_together_and_budgets_too_small(privrank, write
     for method in ("borda", "none"):
         result = privrank("aggregate", path, "--method", method, "--json")
         assert result.code == 0, result.err
+        assert "spends the sum" in result.json()["guarantee"]["note"]
         assert len(result.json()["ranking"]) == 8
     tiny = write(
         "0.001," + ",".join(map(str, range(1, 31))),
