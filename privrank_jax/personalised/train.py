@@ -89,21 +89,26 @@ def train(
         batch_size: users per step, drawn without replacement until all have been used; None: all users, each step.
         steps: steps of a round, static.
         patience: rounds without a new best risk after which to stop, may be traced.
-        max_rounds: most rounds, may be traced.
+        max_rounds: most rounds, may be traced; 0 gives the start.
         start: parameters to start from; None: those of ``scorer.init``.
 
     Returns:
         The best parameters, with the risk that made them so.
 
     Raises:
-        ValueError: shapes that don't fit, no user to train on or to hold out, numbers below 1.
+        ValueError: shapes that don't fit, no user to train on or to hold out, NaN in what users who count hold (not
+            checked when traced), ``steps`` or ``batch_size`` below 1.
     """
     items = jnp.asarray(items)
+    items = items.astype(jnp.result_type(items, float))
     for name, number in (("steps", steps), ("batch_size", 1 if batch_size is None else batch_size)):
         if number < 1:
             raise ValueError(f"{name} must be at least 1, got {number}.")
     training = _checked("training", training)
     validation = _checked("validation", validation)
+    sizes = training.features.shape[1], validation.features.shape[1]
+    if sizes[0] != sizes[1]:
+        raise ValueError(f"training has {sizes[0]} features of a user, validation {sizes[1]}.")
     if items.ndim != 2:
         raise ValueError(f"items must have shape (m, q), got {items.shape}.")
     return _train(
@@ -139,7 +144,13 @@ def _checked(name: str, users: Users) -> Users:
 
     def real(leaf: Any) -> Array:  # what masked users hold could be NaN
         leaf = jnp.asarray(leaf)
-        return jnp.where(mask.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0)
+        leaf = jnp.where(mask.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0)
+        if not is_traced(leaf) and np.any(np.isnan(leaf)):
+            raise ValueError(
+                f"{name} holds NaN, as of items not ranked, from which nothing can be learned: mask these users, or "
+                "give pairwise_risk weights that are 0 there."
+            )
+        return leaf
 
     return Users(real(features), jax.tree.map(real, users.targets), mask)
 
