@@ -128,7 +128,12 @@ def _best(rankings: datasets.SyntheticRankings, request: Request) -> Result:
         order=np.argsort(best.ranks),
         guarantee=guarantee_of(rankings, "unknown", _note(rankings)),
         diagnostics=_facts(
-            rankings, "debiased pairs", found, certificate=certificate, pair_standard_error=unsure
+            rankings,
+            "debiased pairs",
+            found,
+            certificate=certificate,
+            pair_standard_error=unsure,
+            rounding=float(found.diagnostics["rounding"]),
         ),
         notes=(words, *_notes(rankings)),
         warnings=warnings,

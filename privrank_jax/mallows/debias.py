@@ -25,7 +25,7 @@ import numpy as np
 from privrank_jax._validate import check_choice, check_epsilon, is_traced
 from privrank_jax.estimate import Estimate
 from privrank_jax.mallows.distribution import MISSING, as_float, guarantee, signed_ranks
-from privrank_jax.mallows.kernel import as_levels, kernel_of, mean_square, refuse_lost
+from privrank_jax.mallows.kernel import as_levels, kernel_of, mean_square, refuse_lost, rounding
 from privrank_jax.mallows.unbiased_ranks import unbiased_ranks_of
 from privrank_jax.rankings import validate_ranks
 
@@ -66,7 +66,8 @@ def debiased_pairs(synthetic_ranks: Any, epsilon: Any, *, weights: str = "varian
           users ranked the pair, or one outweighs the rest);
         * ``total`` ``(m, m)``: Σ of the weights of those who ranked both, on a scale where a pair's own weights sum to
           the number of equally weighted users that would do as well;
-        * ``variance`` ``(n,)``: of each user's k, averaged over pairs.
+        * ``variance`` ``(n,)``: of each user's k, averaged over pairs;
+        * ``rounding``: how far the floating point may move a mean of k, of the 1 that it should be, at most.
 
     Raises:
         ValueError: ε <= 0 or NaN; shapes that don't fit; ranks that are no ranking of the items that are ranked; an ε
@@ -78,6 +79,7 @@ def debiased_pairs(synthetic_ranks: Any, epsilon: Any, *, weights: str = "varian
     kernels = _kernels(levels, sizes, ranks.shape[1])
     refuse_lost(kernels, levels, sizes)
     value, diagnostics = _pairs(ranks, kernels, sizes, which, weights == "equal")
+    diagnostics["rounding"] = jnp.max(jax.vmap(rounding)(kernels, sizes))
     return Estimate(value, guarantee(jnp.maximum(counts, 1), epsilon), diagnostics)
 
 

@@ -107,8 +107,8 @@ def debiasing_kernel(num_items: int, epsilon: Any) -> Array:
 def debiasing_variance(num_items: int, epsilon: Any) -> Array:
     """Variance of k for one user's pair, averaged over the ranks that the two items truly have.
 
-    The number of users that a pair needs follows: the standard error of a share of wins is √((variance + 1)/n)/2 at
-    most, the users' own disagreement included.
+    The number of users that a pair needs follows: for n users the standard error of a share of wins is about
+    √((variance + 1)/n)/2, the users' own disagreement included.
 
     Args:
         num_items: m >= 2, static.
@@ -130,6 +130,14 @@ def debiasing_variance(num_items: int, epsilon: Any) -> Array:
 def mean_square(kernel: Array, num_items: Any) -> Array:
     """Mean of k² over pairs of different ranks."""
     return jnp.sum(jnp.square(kernel)) / jnp.maximum(num_items * (num_items - 1), 1)
+
+
+def rounding(kernel: Array, num_items: Any) -> Array:
+    """How far rounding may move E k from 1: the conditioning of the kernel, eps m² max |k|.
+
+    Against rational arithmetic the error was below it wherever tried, m up to 50 in both precisions.
+    """
+    return jnp.finfo(kernel.dtype).eps * jnp.square(num_items) * jnp.max(jnp.abs(kernel))
 
 
 def refuse_lost(kernel: Array, epsilon: Array, num_items: Any) -> None:
@@ -183,8 +191,7 @@ def kernel_of(size: int, epsilon: Array, num_items: Any) -> Array:
     table = columns(last, jnp.arange(size))[:, count]  # k_m(a, m-1-d) at [d, a]
     a, b = jnp.indices((size, size))
     upper = jnp.where((a < b) & (b < count), table[jnp.clip(count - 1 - b, 0), a], 0)
-    rounding = jnp.finfo(epsilon.dtype).eps * jnp.square(count) * jnp.max(jnp.abs(upper))
-    return jnp.where(rounding <= _TOLERATED, upper - upper.T, jnp.nan)
+    return jnp.where(rounding(upper, count) <= _TOLERATED, upper - upper.T, jnp.nan)
 
 
 def as_levels(epsilon: Any, num_items: Any) -> tuple[Array, Array, Array]:

@@ -92,6 +92,8 @@ def test_agrees_with_the_twin_with_personal_budgets_and_missing_items(weights: s
     np.testing.assert_allclose(
         found.diagnostics["variance"], [max(s - 1, 0) for s in squares], rtol=1e-9
     )
+    largest = max(size**2 * np.abs(kernel).max() for kernel, size in zip(kernels, sizes))
+    assert found.diagnostics["rounding"] == pytest.approx(np.finfo(float).eps * largest)
     assert found.guarantee is not None
     assert float(found.guarantee.epsilon) == 6.0
     assert float(found.guarantee.also[0].epsilon) == 12.0
