@@ -113,8 +113,8 @@ def worst_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dic
 
 def data_trial(key: Array, cell: dict[str, Any], *, ranks: np.ndarray) -> dict[str, Array]:
     """All users of a data set at one ε."""
-    ranks = jax.lax.optimization_barrier(jnp.asarray(ranks))  # else XLA sorts them as it compiles
-    return _judged(key, ranks, None, cell["epsilon"])
+    users = jax.lax.optimization_barrier(jnp.asarray(ranks))  # else XLA sorts them as it compiles
+    return _judged(key, users, None, cell["epsilon"])
 
 
 def _judged(key: Array, ranks: Array, truth: Array | None, epsilon: Any) -> dict[str, Array]:
