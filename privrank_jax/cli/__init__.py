@@ -15,6 +15,8 @@ from privrank_jax.cli.aggregate import HELP as AGGREGATE_HELP
 from privrank_jax.cli.aggregate import aggregate as aggregate_command
 from privrank_jax.cli.demo import HELP as DEMO_HELP
 from privrank_jax.cli.demo import demo as demo_command
+from privrank_jax.cli.ledger import HELP as LEDGER_HELP
+from privrank_jax.cli.ledger import ledger as ledger_command
 from privrank_jax.cli.plan import HELP as PLAN_HELP
 from privrank_jax.cli.plan import plan as plan_command
 from privrank_jax.cli.privatize import HELP as PRIVATIZE_HELP
@@ -34,6 +36,7 @@ app = typer.Typer(
 app.command("rank", help=RANK_HELP)(rank_command)
 app.command("aggregate", help=AGGREGATE_HELP)(aggregate_command)
 app.command("privatize", help=PRIVATIZE_HELP)(privatize_command)
+app.command("ledger", help=LEDGER_HELP)(ledger_command)
 app.command("demo", help=DEMO_HELP)(demo_command)
 app.command("reproduce", help=REPRODUCE_HELP)(reproduce_command)
 app.command("plan", help=PLAN_HELP)(plan_command)

@@ -117,6 +117,7 @@ def aggregate(
     item: options.Item = None,
     rank: options.Rank = None,
     json: options.Json = False,
+    ledger: options.Ledger = None,
     simulate: options.Simulate = False,
     seed: options.RehearsalSeed = None,
 ) -> None:
@@ -150,13 +151,17 @@ def aggregate(
     from privrank_jax.cli.aggregate_input import read_input
     from privrank_jax.cli.aggregate_methods import release
     from privrank_jax.cli.rank_output import print_result
+    from privrank_jax.cli.spending import begin
 
+    spending = begin(ledger, "aggregate", request, "user", "replace")
     with jax.enable_x64(True):
         data = read_input(request)
         result = release(data, request)
+    result = spending.pay(result, request)
     for message in (*data.remarks, *result.warnings):
         warn(message)
     print_result(data.table.item_names, result, as_json=json)
+    spending.printed()
 
 
 def _check(request: Request, epsilon_given: bool) -> None:

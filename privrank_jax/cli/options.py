@@ -52,6 +52,14 @@ Delta = Annotated[
     typer.Option(help="Probability that epsilon may fail; above 0 the noise is Gaussian."),
 ]
 
+Ledger = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Spend from this ledger of the data before anything is printed (see privrank ledger).",
+    ),
+]
+
 # Rehearsals of a release.
 Simulate = Annotated[
     bool,

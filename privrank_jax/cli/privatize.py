@@ -62,6 +62,7 @@ class Request:
     columns: dict[str, str | None]
     simulate: bool
     seed: int | None
+    ledger: Path | None = None
 
 
 @refusing
@@ -115,6 +116,7 @@ def privatize(
     item: options.Item = None,
     rank: options.Rank = None,
     json: options.Json = False,
+    ledger: options.Ledger = None,
     simulate: Annotated[
         bool,
         typer.Option("--simulate", help="A rehearsal, repeatable by its seed; not to be shared."),
@@ -126,7 +128,8 @@ def privatize(
         "user": user, "winner": winner, "loser": loser, "tie": tie, "item": item, "rank": rank
     }  # fmt: skip
     request = Request(
-        source, out, epsilon, epsilon_column, ties, drop_user, force, items, columns, simulate, seed
+        source, out, epsilon, epsilon_column, ties, drop_user, force, items, columns, simulate, seed,
+        ledger,
     )  # fmt: skip
     _check(request)
     import jax
@@ -134,6 +137,7 @@ def privatize(
     from privrank_jax.cli.privatize_rankings import holds_rankings, privatize_rankings
     from privrank_jax.cli.rank_input import Entropy, read_table
     from privrank_jax.cli.rank_reports import guarantee_of
+    from privrank_jax.cli.spending import begin
     from privrank_jax.datasets import is_report_file, write_reports
 
     if holds_rankings(request):
@@ -144,16 +148,19 @@ def privatize(
             f"{source} holds randomised reports already; rank them by `privrank rank {source}`. Randomising "
             "them again would only add noise."
         )
+    spending = begin(ledger, "privatize", request)
     table = read_table(source, columns, items, by_user=True)
     entropy = Entropy(simulate, seed)
     with jax.enable_x64(True):
         reports, numerics, remarks = randomise(table, _budgets(request, table), request, entropy)
     guarantee = guarantee_of(reports, numerics, _note(request))
     check_out(request)  # once more, for the time that passed
+    spending.spend_aloud(guarantee, "randomised response")
     written = write_reports(out, reports, users=not drop_user)
     for remark in remarks:
         warn(remark)
     _print(request, reports, guarantee, written, entropy.seed, as_json=json)
+    spending.printed()
 
 
 def _check(request: Request) -> None:

@@ -20,6 +20,7 @@ from privrank_jax import datasets, mallows
 from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, warn
 from privrank_jax.cli.rank import check_size
 from privrank_jax.cli.rank_input import Entropy
+from privrank_jax.cli.spending import begin
 from privrank_jax.datasets.formats import DELIMITERS, PARQUET, open_source, read_header
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.preflib import SUFFIXES
@@ -103,16 +104,19 @@ def privatize_rankings(request: Request, *, as_json: bool) -> None:
             f"{request.source} holds synthetic rankings already; privrank aggregate {request.source} makes one of "
             "them. Randomising them again would only add noise."
         )
+    spending = begin(request.ledger, "privatize", request)
     table, epsilon = _read(request)
     entropy = Entropy(request.simulate, request.seed)
     with jax.enable_x64(True):
         rankings, numerics, remarks = randomise_rankings(table, epsilon, request, entropy)
         promised = guarantee_of(rankings, numerics, _note(request))
     check_out(request)  # once more, for the time that passed
+    spending.spend_aloud(promised, "mallows")
     written = datasets.write_synthetic_rankings(request.out, rankings, users=not request.drop_user)
     for remark in remarks:
         warn(remark)
     _print(request, rankings, promised, written, entropy.seed, as_json=as_json)
+    spending.printed()
 
 
 def _user(columns: Mapping[str, str | None]) -> str | None:

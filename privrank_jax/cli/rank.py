@@ -145,6 +145,7 @@ def rank(
     tie: options.Tie = None,
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     json: options.Json = False,
+    ledger: options.Ledger = None,
     simulate: options.Simulate = False,
     seed: options.RehearsalSeed = None,
     accept_idealised: Annotated[
@@ -198,15 +199,19 @@ def rank(
     from privrank_jax.cli.rank_input import read_input
     from privrank_jax.cli.rank_methods import release
     from privrank_jax.cli.rank_output import print_result
+    from privrank_jax.cli.spending import begin
 
+    spending = begin(ledger, "rank", request, request.unit, request.adjacency)
     with jax.enable_x64(True):
         data = read_input(request)
         result = release(data, request)
+    result = spending.pay(result, request)
     for message in (*data.remarks, *result.warnings):
         warn(message)
     print_result(
         data.table.item_names, result, level=request.level, top_k=request.top_k, as_json=json
     )
+    spending.printed()
 
 
 def _checked(request: Request, epsilon_given: bool) -> Request:

@@ -7,8 +7,10 @@ once and cached by `pooch` (extra ``data``).
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -174,7 +176,23 @@ def read(file: str, folder: str | os.PathLike[str] | None = None) -> str:
             f"{path} is not the published file: sha256 expected {expected}, found {found}. Restore "
             "the original, byte for byte (line endings count)"
         )
+    for checksums in _RECORDS:
+        checksums.add(found)
     return content.decode("utf-8")
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[set[str]]:
+    """The SHA-256 of each file that is read inside."""
+    checksums: set[str] = set()
+    _RECORDS.append(checksums)
+    try:
+        yield checksums
+    finally:
+        _RECORDS.pop()
+
+
+_RECORDS: list[set[str]] = []
 
 
 def _by_hand(file: str, url: str) -> str:

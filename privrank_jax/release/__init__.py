@@ -1,17 +1,38 @@
-"""Noise for real releases: exact samplers, entropy from the operating system (extra ``release``)."""
+"""Noise for real releases: exact samplers, entropy from the operating system (extra ``release``); budget ledgers.
+
+Names load on first use, so that :mod:`~privrank_jax.release.ledger` needs no JAX.
+"""
 
 from __future__ import annotations
 
-from privrank_jax.release.exact import (
-    exact_noisy_totals,
-    exact_samplers_available,
-    exact_top_k,
-)
-from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
-from privrank_jax.release.mallows import exact_mallows
-from privrank_jax.release.randomized_response import exact_randomized_response
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from privrank_jax.release.exact import (
+        exact_noisy_totals,
+        exact_samplers_available,
+        exact_top_k,
+    )
+    from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
+    from privrank_jax.release.ledger import Ledger
+    from privrank_jax.release.mallows import exact_mallows
+    from privrank_jax.release.randomized_response import exact_randomized_response
+
+_HOMES = {
+    "Ledger": "ledger",
+    "exact_borda": "exact_aggregation",
+    "exact_kwiksort": "exact_aggregation",
+    "exact_mallows": "mallows",
+    "exact_noise_all": "exact_aggregation",
+    "exact_noisy_totals": "exact",
+    "exact_randomized_response": "randomized_response",
+    "exact_samplers_available": "exact",
+    "exact_top_k": "exact",
+}
 
 __all__ = [
+    "Ledger",
     "exact_borda",
     "exact_kwiksort",
     "exact_mallows",
@@ -21,3 +42,13 @@ __all__ = [
     "exact_samplers_available",
     "exact_top_k",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

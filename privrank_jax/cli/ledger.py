@@ -1,0 +1,146 @@
+"""``privrank ledger``: make the budget of a data set, and show what was spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from privrank_jax.cli import options
+from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, refusing
+from privrank_jax.release.ledger import Ledger, create, in_words, plain
+
+HELP = (
+    "Make the privacy budget of a data set, or show what was spent of it.\n\n"
+    "A ledger is a file of its own for each data set, which it knows by their content. Releases with --ledger spend "
+    "from it before they print, refuse what it doesn't allow, and never give back: a release that was killed stays "
+    "spent. Budgets of several releases add up.\n\n"
+    "Examples:\n\n"
+    "  privrank ledger votes.ledger --data votes.csv --budget 3     (make it, once)\n\n"
+    "  privrank aggregate votes.csv --epsilon 0.5 --ledger votes.ledger\n\n"
+    "  privrank ledger votes.ledger                                 (what was spent, what is left)"
+)
+_GIVEN_TOGETHER = "--data FILE and --budget EPSILON make a ledger and need each other"
+
+
+@refusing
+def ledger(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")],
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Make a ledger of these data, or this named data set."),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EPSILON", help="Budget of all releases together; it can't be changed."
+        ),
+    ] = None,
+    budget_delta: Annotated[
+        str,
+        typer.Option(
+            metavar="DELTA", help="Likewise for delta; 0 allows no release with a --delta."
+        ),
+    ] = "0",
+    unit: Annotated[
+        str, typer.Option(metavar="NAME", help="What is protected: user, comparison or rank.")
+    ] = "user",
+    adjacency: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="How neighbouring data differ: replace, flip or add-remove. Releases that protect less are "
+            "refused; replace is more than flip.",
+        ),
+    ] = "replace",
+    json: options.Json = False,
+) -> None:
+    """Make the privacy budget of a data set, or show what was spent of it."""
+    making = [name for name in options.given(context) if name not in ("file", "json")]
+    if making:
+        if data is None or budget is None:
+            raise Refusal(f"{_GIVEN_TOGETHER}; without any option but --json, {file} is shown.")
+        _make(file, data, budget, budget_delta, unit, adjacency)
+    with Ledger(file) as found:
+        _show(found, as_json=json)
+
+
+def _make(file: Path, data: str, budget: str, delta: str, unit: str, adjacency: str) -> None:
+    from privrank_jax.cli.spending import data_sha256
+
+    sha256 = data_sha256(data)
+    if sha256 is None:
+        raise Refusal(f"--data {data} is neither a file nor a named data set.")
+    create(
+        file,
+        data=Path(data).name,
+        sha256=sha256,
+        epsilon=budget,
+        delta=delta,
+        unit=unit,
+        adjacency=adjacency,
+    )
+
+
+def _show(found: Ledger, *, as_json: bool) -> None:
+    account, spends, left, spent = found.account, found.spends(), found.left(), found.spent()
+    if as_json:
+        print_json(
+            {
+                "ledger": str(found.path),
+                "data": account.data,
+                "sha256": account.sha256,
+                "unit": account.unit,
+                "adjacency": account.adjacency,
+                "created": account.created,
+                "budget": {"epsilon": float(account.epsilon), "delta": float(account.delta)},
+                "spent": {"epsilon": float(spent[0]), "delta": float(spent[1])},
+                "left": {"epsilon": float(left[0]), "delta": float(left[1])},
+                "releases": [
+                    {**vars(one), "epsilon": float(one.epsilon), "delta": float(one.delta)}
+                    for one in spends
+                ],
+            }
+        )
+        return
+    rows = [
+        (
+            str(one.number),
+            one.time[:19].replace("T", " "),
+            one.command,
+            one.method,
+            plain(one.epsilon),
+            plain(one.delta),
+            f"{one.unit}, {one.adjacency}",
+            one.trust,
+            one.state,
+        )
+        for one in spends
+    ]
+    title = f"{found.path.name}: releases from {account.data}, unit {account.unit}, adjacency {account.adjacency}"
+    print_table(title, _HEADINGS, rows)
+    budget = in_words(account.epsilon, account.delta)
+    print_paragraphs(
+        f"Left: {in_words(*left, account.delta)} of {budget}. Spent: {in_words(*spent, account.delta)}."
+    )
+    lost = sum(one.state == "spent" for one in spends)
+    if lost:
+        print_paragraphs(
+            f"State spent ({lost}): the command has not finished, or was killed or failed before its result was "
+            "known to be shown. It counts, for the result may have been seen."
+        )
+
+
+_HEADINGS: Any = (
+    ("no.", "right"),
+    ("time (UTC)", "left"),
+    ("command", "left"),
+    ("method", "left"),
+    ("epsilon", "right"),
+    ("delta", "right"),
+    ("protects", "left"),
+    ("trust", "left"),
+    ("state", "left"),
+)

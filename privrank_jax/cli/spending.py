@@ -1,0 +1,183 @@
+"""What a release does with ``--ledger``: check first, spend before anything is shown, note that it was shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from privrank_jax.cli.face import Refusal, warn
+from privrank_jax.release.ledger import Ledger, LedgerError, content_sha256, in_words
+
+if TYPE_CHECKING:
+    from privrank_jax.cli.rank_result import Result
+    from privrank_jax.privacy.guarantee import Guarantee
+
+
+def begin(
+    ledger: Path | None,
+    command: str,
+    request: Any,
+    unit: str | None = None,
+    adjacency: str | None = None,
+) -> Spending:
+    """Open the ledger, and refuse early, before the work, what it doesn't allow.
+
+    Args:
+        ledger: ``--ledger``.
+        command: that releases.
+        request: its options: ``source``, ``epsilon``, ``delta``, ``simulate``, and ``method`` where it has one.
+        unit: of the guarantee, where it is known now.
+        adjacency: likewise.
+    """
+    if ledger is not None and getattr(request, "method", None) == "none":
+        raise Refusal(
+            "--method none protects nobody, and no budget of a ledger covers that. Leave out --ledger, or choose a "
+            "private method."
+        )
+    spending = Spending(ledger, request.source, command, simulate=request.simulate)
+    spending.check(request.epsilon, getattr(request, "delta", 0.0), unit, adjacency)
+    return spending
+
+
+class Spending:
+    """The spending of one release; without a ledger it does nothing.
+
+    Args:
+        ledger: ``--ledger``.
+        source: FILE.
+        command: that releases.
+        simulate: a rehearsal spends nothing.
+    """
+
+    def __init__(
+        self, ledger: Path | None, source: str, command: str, *, simulate: bool = False
+    ) -> None:
+        self._ledger = None if ledger is None else Ledger(ledger)
+        self._source = source
+        self._command = command
+        self._simulate = simulate
+        self._number: int | None = None
+
+    def check(
+        self, epsilon: float | None, delta: float, unit: str | None, adjacency: str | None
+    ) -> None:
+        """Refuse early what the ledger doesn't allow; what is None isn't known yet."""
+        if self._ledger is None:
+            return
+        if unit is not None and adjacency is not None:
+            self._ledger.check_covers(unit, adjacency)
+            if epsilon is not None:
+                self._ledger.check(epsilon, delta)
+        known = data_sha256(self._source)
+        if known is not None:  # else reading it says what is wrong
+            self._ledger.check_data(known, self._source)
+
+    def spend(
+        self,
+        guarantee: Guarantee | None,
+        method: str,
+        epsilon: float = 0.0,
+        delta: float = 0.0,
+    ) -> str | None:
+        """Spend what a result promises, or what was asked for where that is more.
+
+        Args:
+            guarantee: of the result.
+            method: that found it.
+            epsilon: as asked for, of the guarantee itself (one of ``also`` counts as it stands).
+            delta: likewise.
+
+        Returns:
+            What is left, in words; None where nothing was spent, without a ledger or in a rehearsal.
+
+        Raises:
+            LedgerError: nothing was spent, nothing may be shown.
+        """
+        ledger = self._ledger
+        if ledger is None:
+            return None
+        if guarantee is None:
+            raise RuntimeError("a result without a guarantee can't be paid for")
+        # The file was read between two looks at its content.
+        ledger.check_data(data_sha256(self._source) or "", self._source)
+        used = _relevant(guarantee, ledger)
+        cost = float(used.epsilon), float(used.delta)
+        if used is guarantee:
+            cost = max(cost[0], epsilon), max(cost[1], delta)
+        if self._simulate:
+            ledger.check_covers(used.unit, used.adjacency)
+            ledger.check(*cost)
+            warn("a rehearsal spends nothing; the budget would have sufficed for the release.")
+            return None
+        self._number = ledger.spend(
+            *cost,
+            unit=used.unit,
+            adjacency=used.adjacency,
+            trust=used.trust,
+            numerics=used.numerics,
+            command=self._command,
+            method=method,
+        )
+        account = ledger.account
+        left = in_words(*ledger.left(), account.delta)
+        of = in_words(account.epsilon, account.delta)
+        return f"budget: {left} is left of {of} ({ledger.path.name})"
+
+    def pay(self, result: Result, request: Any) -> Result:
+        """:meth:`spend` for a result of ``rank`` or ``aggregate``, which then says what is left."""
+        method = result.diagnostics["method"]
+        words = self.spend(result.guarantee, method, request.epsilon, request.delta)
+        if words is None:
+            return result
+        public = {**result.diagnostics, "ledger": words}
+        return dataclasses.replace(result, notes=(*result.notes, words), diagnostics=public)
+
+    def spend_aloud(self, guarantee: Guarantee, method: str) -> None:
+        """:meth:`spend` for a file that is written next; says on stderr what is left."""
+        words = self.spend(guarantee, method)
+        if words is not None:
+            typer.echo(f"privrank: {words}", err=True)
+
+    def printed(self) -> None:
+        """Note that the result was shown."""
+        if self._ledger is None:
+            return
+        sys.stdout.flush()
+        if self._number is not None:
+            try:
+                self._ledger.mark_printed(self._number)
+            except LedgerError as error:
+                warn(
+                    f"{error} The result above was paid for; only the note that it was shown is missing."
+                )
+        self._ledger.close()
+
+
+def _relevant(guarantee: Guarantee, ledger: Ledger) -> Guarantee:
+    """Of all that a result promises the least ε that the ledger can add up; if there is none, the first."""
+    promised = (guarantee, *guarantee.also)
+    covering = [one for one in promised if ledger.covers(one.unit, one.adjacency)]
+    return min(covering, key=lambda one: float(one.epsilon), default=guarantee)
+
+
+def data_sha256(source: str) -> str | None:
+    """Content of a file or a named data set: of its one file, or of the list of its files; None if there is none."""
+    from privrank_jax import datasets
+    from privrank_jax.datasets.source import recorded
+
+    for names, load in (
+        (datasets.available(), datasets.load),
+        (datasets.available_rankings(), datasets.load_rankings),
+    ):
+        if source in names:
+            with recorded() as checksums:
+                load(source)
+            if len(checksums) == 1:
+                return checksums.pop()
+            return hashlib.sha256("\n".join(sorted(checksums)).encode()).hexdigest()
+    return content_sha256(source) if Path(source).is_file() else None

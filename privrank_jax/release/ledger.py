@@ -1,0 +1,353 @@
+r"""The budget of a data set: an SQLite file that every release spends from before it shows anything.
+
+**Promise.** All releases together are (ε, δ) differentially private for the unit and adjacency of the ledger, with the
+ε and δ of its budget. Budgets add up: releases with (ε_i, δ_i), each of which may be chosen after seeing the ones
+before, are together (Σ ε_i, Σ δ_i) private, and a rule that stops before the sums exceed the budget keeps that (basic
+composition as a filter; Rogers, Roth, Ullman, Vadhan 2016). It holds for releases of a trusted curator and of local
+randomisers alike. Tighter accounting, worth having for many Gaussian releases, is not done here.
+
+A release counts at its own ε if its guarantee is at least as strong as what the ledger promises (``COVERS`` in
+:mod:`privrank_jax.release.ledger_file`): replacing a unit includes changing its answers, and all of a user includes
+one comparison, who gave it being kept, or one rank. Every other release is refused rather than converted.
+
+**Numbers** are decimals as people write them, added and compared exactly: ten times 0.1 is 1. A float stands for the
+shortest decimal that denotes it, from which it differs by at most one part in 2^53.
+
+**Crashes.** A spend is one transaction, on the disk (WAL, ``synchronous=FULL``) when :meth:`Ledger.spend` returns; the
+result is shown after that, and :meth:`Ledger.mark_printed` notes it. So a process killed at any point can lose a result
+that was paid for, never show one that was not. Transactions begin as writers (``BEGIN IMMEDIATE``), so of several
+processes each sees all spends before its own. Triggers keep rows from being altered or deleted. Files FILE-wal and
+FILE-shm beside a ledger belong to it. Whoever can write to the file can of course replace it by an older copy: keep it
+where the data are kept, on a local disk (WAL does not work over network file systems).
+
+Nothing here imports JAX or NumPy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import sqlite3
+from decimal import Decimal
+from pathlib import Path
+
+from privrank_jax.release.ledger_file import (
+    APPLICATION,
+    COVERS,
+    EXACT,
+    RESTORE,
+    VERSION,
+    WAIT,
+    BudgetExhausted,
+    LedgerError,
+    amount,
+    clearly,
+    connect,
+    content_sha256,
+    create,
+    in_words,
+    now,
+    plain,
+    stored,
+)
+
+__all__ = [
+    "COVERS",
+    "Account",
+    "BudgetExhausted",
+    "Ledger",
+    "LedgerError",
+    "Spend",
+    "amount",
+    "content_sha256",
+    "create",
+    "in_words",
+    "plain",
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Account:
+    """What a ledger promises.
+
+    Attributes:
+        data: name of the data, for people.
+        sha256: identifies the data.
+        unit: what is protected, as in a guarantee.
+        adjacency: how neighbouring data differ, likewise.
+        created: UTC, ISO 8601.
+        epsilon: ε of all releases together.
+        delta: δ of all releases together.
+    """
+
+    data: str
+    sha256: str
+    unit: str
+    adjacency: str
+    created: str
+    epsilon: Decimal
+    delta: Decimal
+
+
+@dataclasses.dataclass(frozen=True)
+class Spend:
+    """One release.
+
+    Attributes:
+        number: from 1.
+        time: UTC, ISO 8601.
+        command: what released, such as ``"rank"``.
+        method: by which method.
+        unit, adjacency, trust, numerics: of its guarantee.
+        state: ``"printed"``, or ``"spent"`` for a result that may not have been shown: its process was killed or
+            failed. Both count.
+        epsilon: ε of the release.
+        delta: δ of the release.
+    """
+
+    number: int
+    time: str
+    command: str
+    method: str
+    unit: str
+    adjacency: str
+    trust: str
+    numerics: str
+    state: str
+    epsilon: Decimal
+    delta: Decimal
+
+
+class Ledger:
+    """An existing ledger, open; a context manager.
+
+    Args:
+        path: the file.
+        wait: seconds to wait for other processes.
+
+    Raises:
+        LedgerError: no such file, not a ledger, damaged, not accessible, in use for longer than ``wait``.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "votes.ledger"
+    >>> create(path, data="votes.csv", sha256="0" * 64, epsilon="0.3")
+    >>> with Ledger(path) as ledger:
+    ...     for _ in range(3):
+    ...         ledger.mark_printed(ledger.spend(0.1, unit="user", adjacency="replace"))
+    ...     ledger.spend(1e-9, unit="user", adjacency="replace")
+    Traceback (most recent call last):
+    ...
+    privrank_jax...BudgetExhausted: ...votes.ledger has epsilon 0 left of epsilon
+    0.3, and this release asks for epsilon 1e-9: nothing was spent and nothing is released. The budget
+    is exhausted: these data can't be used again.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, wait: float = WAIT) -> None:
+        self.path = Path(path)
+        if not self.path.exists():
+            raise LedgerError(
+                f"there is no ledger {self.path}: make one by `privrank ledger {self.path} --data FILE --budget "
+                "EPSILON`, once per data set."
+            )
+        if not self.path.is_file():
+            raise LedgerError(f"{self.path} is not a file, so it is no ledger.")
+        with clearly(self.path):
+            self._connection = connect(self.path, wait)
+            try:
+                self._verify()
+                self._connection.execute("PRAGMA synchronous = FULL")
+                self._connection.execute("PRAGMA fullfsync = ON")
+                self.account = self._account()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def spends(self) -> list[Spend]:
+        """All spends, in order."""
+        columns = (
+            "number, time, command, method, unit, adjacency, trust, numerics, state, epsilon, delta"
+        )
+        with clearly(self.path):
+            rows = self._connection.execute(
+                f"SELECT {columns} FROM spends ORDER BY number"
+            ).fetchall()
+            return [
+                Spend(*words, epsilon=stored(epsilon), delta=stored(delta))
+                for *words, epsilon, delta in rows
+            ]
+
+    def spent(self) -> tuple[Decimal, Decimal]:
+        """Sums of ε and of δ, exact."""
+        epsilon = delta = Decimal(0)
+        with clearly(self.path):
+            for one, other in self._connection.execute("SELECT epsilon, delta FROM spends"):
+                epsilon = EXACT.add(epsilon, stored(one))
+                delta = EXACT.add(delta, stored(other))
+        return epsilon, delta
+
+    def left(self) -> tuple[Decimal, Decimal]:
+        """What may still be spent of ε and of δ, exact."""
+        epsilon, delta = self.spent()
+        found = (
+            EXACT.subtract(self.account.epsilon, epsilon),
+            EXACT.subtract(self.account.delta, delta),
+        )
+        if min(found) < 0:
+            raise LedgerError(f"{self.path} is damaged: more was spent than its budget.")
+        return found
+
+    def check_data(self, sha256: str, name: str) -> None:
+        """Refuse other data than those of the ledger."""
+        if sha256 != self.account.sha256:
+            raise LedgerError(
+                f"{self.path} is the ledger of {self.account.data} (sha256 {self.account.sha256[:12]}...), and "
+                f"{name} has other content (sha256 {sha256[:12]}...): every data set has a ledger of its own. "
+                "Data that changed need a new one, and who stayed in them spends from both."
+            )
+
+    def check(
+        self, epsilon: float | str | Decimal, delta: float | str | Decimal = 0
+    ) -> tuple[Decimal, Decimal]:
+        """Refuse what the budget doesn't allow now; spends nothing.
+
+        Returns:
+            ε and δ as decimals.
+
+        Raises:
+            BudgetExhausted: with what is left and what was asked for.
+        """
+        asked = amount(epsilon, "epsilon"), amount(delta, "delta", zero=True)
+        left = self.left()
+        if asked[0] > left[0] or asked[1] > left[1]:
+            account = self.account
+            raise BudgetExhausted(
+                f"{self.path} has {in_words(*left, account.delta, asked[1])} left of "
+                f"{in_words(account.epsilon, account.delta, asked[1])}, and this release asks for "
+                f"{in_words(*asked, account.delta)}: nothing was spent and nothing is released. {_advice(left, asked)}"
+            )
+        return asked
+
+    def covers(self, unit: str, adjacency: str) -> bool:
+        """Whether a guarantee for ``unit`` and ``adjacency`` is at least as strong as the ledger's."""
+        return (unit, adjacency) in COVERS[self.account.unit, self.account.adjacency]
+
+    def check_covers(self, unit: str, adjacency: str) -> None:
+        """Refuse a guarantee that is weaker than the ledger's."""
+        if not self.covers(unit, adjacency):
+            account = self.account
+            raise LedgerError(
+                f"{self.path} keeps a budget for unit {account.unit}, adjacency {account.adjacency}, and this release "
+                f"protects unit {unit}, adjacency {adjacency}, which is not enough to be counted there: release "
+                f"with --unit {account.unit} --adjacency {account.adjacency}, where the command has these options."
+            )
+
+    def spend(
+        self,
+        epsilon: float | str | Decimal,
+        delta: float | str | Decimal = 0,
+        *,
+        unit: str,
+        adjacency: str,
+        trust: str = "central",
+        numerics: str = "unknown",
+        command: str = "",
+        method: str = "",
+    ) -> int:
+        """Spend ε and δ, on the disk when this returns; call it before anything of the result is shown.
+
+        Args:
+            epsilon: ε > 0 of the release; a float stands for its shortest decimal.
+            delta: δ ≥ 0 of the release.
+            unit, adjacency, trust, numerics: of its guarantee.
+            command, method: what released, for people.
+
+        Returns:
+            The number of the spend, for :meth:`mark_printed`.
+
+        Raises:
+            BudgetExhausted: less is left. Nothing was spent.
+            LedgerError: the guarantee is weaker than what the ledger promises, or the file can't be written.
+        """
+        self.check_covers(unit, adjacency)
+        with clearly(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                asked = self.check(epsilon, delta)
+                values = (now(), command, method, str(asked[0]), str(asked[1]), unit, adjacency)
+                row = self._connection.execute(
+                    "INSERT INTO spends (time, command, method, epsilon, delta, unit, adjacency, trust, numerics, "
+                    "state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'spent')",
+                    (*values, trust, numerics),
+                )
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+        self._copy_to_main_file()
+        assert row.lastrowid is not None
+        return row.lastrowid
+
+    def mark_printed(self, number: int) -> None:
+        """Note that the result of a spend was shown: for people, it changes no budget."""
+        with clearly(self.path):
+            changed = self._connection.execute(
+                "UPDATE spends SET state = 'printed' WHERE number = ?", (number,)
+            ).rowcount
+        if changed != 1:
+            raise LedgerError(f"{self.path} has no spend number {number}.")
+        self._copy_to_main_file()
+
+    def _copy_to_main_file(self) -> None:
+        """Leave as little as can be in FILE-wal, lest it be forgotten in a copy; never waits."""
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    def _verify(self) -> None:
+        tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if tables == 0:
+            raise LedgerError(
+                f"{self.path} is empty, as when its making was cut short: nothing was ever spent from it. Delete it, "
+                "and make the ledger anew."
+            )
+        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
+        if application != APPLICATION:
+            raise LedgerError(f"{self.path} is no ledger of privrank, but another SQLite database.")
+        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != VERSION:
+            raise LedgerError(
+                f"{self.path} has version {version}, and this privrank reads version {VERSION}."
+            )
+        found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if found != "ok":
+            raise LedgerError(f"{self.path} is damaged ({found}): {RESTORE}")
+
+    def _account(self) -> Account:
+        columns = "data, sha256, unit, adjacency, created, epsilon, delta"
+        row = self._connection.execute(f"SELECT {columns} FROM ledger").fetchone()
+        if row is None:
+            raise LedgerError(f"{self.path} is damaged: it has no budget.")
+        *words, epsilon, delta = row
+        account = Account(*words, epsilon=stored(epsilon), delta=stored(delta))
+        if (account.unit, account.adjacency) not in COVERS:
+            raise LedgerError(f"{self.path} is damaged: it protects no known unit.")
+        return account
+
+
+def _advice(left: tuple[Decimal, Decimal], asked: tuple[Decimal, Decimal]) -> str:
+    if left[0] == 0:
+        return "The budget is exhausted: these data can't be used again."
+    if asked[1] > left[1] and left[1] == 0:
+        return "Leave --delta out."
+    return "Ask for less."

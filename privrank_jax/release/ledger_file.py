@@ -1,0 +1,235 @@
+"""The file of a budget ledger (:mod:`privrank_jax.release.ledger`): its tables, numbers and errors."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
+from pathlib import Path
+
+# (unit, adjacency) that a ledger promises -> those of releases that are at least as strong.
+COVERS = {
+    ("comparison", "flip"): {
+        ("comparison", "flip"),
+        ("comparison", "replace"),
+        ("user", "flip"),
+        ("user", "replace"),
+    },
+    ("comparison", "replace"): {("comparison", "replace")},
+    ("comparison", "add-remove"): {("comparison", "add-remove")},
+    ("user", "flip"): {("user", "flip"), ("user", "replace")},
+    ("user", "replace"): {("user", "replace")},
+    ("user", "add-remove"): {("user", "add-remove")},
+    ("rank", "replace"): {("rank", "replace"), ("user", "replace")},
+}
+WAIT = 30.0  # seconds for other processes to finish their transactions
+
+APPLICATION = 0x50526C67
+VERSION = 1
+SCHEMA = """
+CREATE TABLE ledger (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    data TEXT NOT NULL,
+    sha256 TEXT NOT NULL CHECK (length(sha256) = 64),
+    epsilon TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    adjacency TEXT NOT NULL,
+    created TEXT NOT NULL
+);
+CREATE TABLE spends (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    time TEXT NOT NULL,
+    command TEXT NOT NULL,
+    method TEXT NOT NULL,
+    epsilon TEXT NOT NULL,
+    delta TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    adjacency TEXT NOT NULL,
+    trust TEXT NOT NULL,
+    numerics TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('spent', 'printed'))
+);
+CREATE TRIGGER ledger_stays BEFORE DELETE ON ledger
+    BEGIN SELECT RAISE(ABORT, 'a ledger is never deleted'); END;
+CREATE TRIGGER ledger_as_it_is BEFORE UPDATE ON ledger
+    BEGIN SELECT RAISE(ABORT, 'a budget is never altered'); END;
+CREATE TRIGGER spends_stay BEFORE DELETE ON spends
+    BEGIN SELECT RAISE(ABORT, 'a spend is never deleted'); END;
+CREATE TRIGGER spends_as_they_are
+    BEFORE UPDATE OF number, time, command, method, epsilon, delta, unit, adjacency, trust, numerics ON spends
+    BEGIN SELECT RAISE(ABORT, 'a spend is never altered'); END;
+CREATE TRIGGER printed_stays BEFORE UPDATE OF state ON spends WHEN NEW.state <> 'printed'
+    BEGIN SELECT RAISE(ABORT, 'what was printed stays printed'); END;
+"""
+# Doubles reach from 5e-324 to 1.8e308: every sum of such decimals is exact, or raises.
+EXACT = Context(prec=1200, traps=[Inexact, InvalidOperation, Overflow])
+_DECIMAL = re.compile(r"\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?|\.\d{1,40}", re.ASCII)
+
+
+class LedgerError(ValueError):
+    """A ledger that can't be used, or not for this; the message says why and what to do."""
+
+
+class BudgetExhausted(LedgerError):
+    """A spend that would exceed the budget. Nothing was spent."""
+
+
+def create(
+    path: str | os.PathLike[str],
+    *,
+    data: str,
+    sha256: str,
+    epsilon: float | str | Decimal,
+    delta: float | str | Decimal = 0,
+    unit: str = "user",
+    adjacency: str = "replace",
+) -> None:
+    """Make the ledger of a data set, with nothing spent. Cut short, it leaves no file or one that is refused.
+
+    Args:
+        path: the file, which must not exist.
+        data: name of the data, for people.
+        sha256: identifies the data, 64 hexadecimal digits; see :func:`content_sha256`.
+        epsilon: ε > 0 of all releases together.
+        delta: δ of all releases together, 0 ≤ δ < 1.
+        unit: ``"user"``, ``"comparison"`` or ``"rank"``.
+        adjacency: ``"replace"``, ``"flip"`` or ``"add-remove"``, as the unit allows.
+
+    Raises:
+        LedgerError: an argument out of range, the file exists or can't be made.
+    """
+    path = Path(path)
+    budget = amount(epsilon, "--budget"), amount(delta, "--budget-delta", zero=True)
+    if budget[1] >= 1:
+        raise LedgerError(f"--budget-delta must be below 1, got {plain(budget[1])}.")
+    if (unit, adjacency) not in COVERS:
+        known = "; ".join(f"{one}, {other}" for one, other in COVERS)
+        raise LedgerError(
+            f"no guarantee has unit {unit!r} and adjacency {adjacency!r}: choose of {known}."
+        )
+    if not re.fullmatch("[0-9a-f]{64}", sha256):
+        raise LedgerError("sha256 must be 64 lower-case hexadecimal digits.")
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+    except FileExistsError:
+        raise LedgerError(
+            f"{path} exists, and a ledger is never replaced: `privrank ledger {path}` shows it."
+        ) from None
+    except OSError as error:
+        raise LedgerError(f"{path} can't be made ({error.strerror}).") from error
+    # A file that can't be filled stays behind, empty: to remove it could meet with another process.
+    with clearly(path), contextlib.closing(connect(path, WAIT)) as connection:
+        _fill(connection, path, (data, sha256, *map(str, budget), unit, adjacency, now()))
+
+
+def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> None:
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+        raise LedgerError(
+            f"{path} lies on a file system that can't hold a ledger (no write-ahead log)."
+        )
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA fullfsync = ON")
+    quoted = ", ".join("'" + cell.replace("'", "''") + "'" for cell in row)
+    connection.executescript(
+        f"BEGIN IMMEDIATE; {SCHEMA} INSERT INTO ledger VALUES (1, {quoted}); "
+        f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
+    )
+
+
+def content_sha256(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def amount(given: float | str | Decimal, name: str, *, zero: bool = False) -> Decimal:
+    """A budget as an exact decimal.
+
+    Args:
+        given: a float stands for the shortest decimal that denotes it.
+        name: for the message.
+        zero: whether 0 will do.
+
+    >>> amount(0.1, "epsilon"), amount("2.50", "epsilon")
+    (Decimal('0.1'), Decimal('2.50'))
+    """
+    text = repr(float(given)) if isinstance(given, float) else str(given).strip()
+    number = Decimal(text) if _DECIMAL.fullmatch(text) else Decimal("nan")
+    in_range = 0 < float(number) < math.inf  # as a double, which bounds the digits of sums
+    if not in_range and not (zero and number == 0):
+        raise LedgerError(
+            f"{name} must be {'at least 0' if zero else 'a positive number'}, written such as 0.5, got {text!r}."
+        )
+    return number
+
+
+def plain(number: Decimal) -> str:
+    """A decimal in the shortest usual notation.
+
+    >>> plain(Decimal("2.50")), plain(Decimal("1E+2")), plain(Decimal("0E-9")), plain(Decimal("0.000001"))
+    ('2.5', '100', '0', '1e-6')
+    """
+    if number == 0:
+        return "0"
+    text = EXACT.normalize(number)
+    return f"{text:f}" if -5 <= text.adjusted() < 15 else f"{text:e}".replace("e+", "e")
+
+
+def in_words(epsilon: Decimal, delta: Decimal, *others: Decimal) -> str:
+    """ε, and δ where it or one of ``others`` is in play."""
+    words = f"epsilon {plain(epsilon)}"
+    return f"{words}, delta {plain(delta)}" if any((delta, *others)) else words
+
+
+def stored(text: str) -> Decimal:
+    """A decimal as a ledger stores it."""
+    return amount(text, "a ledger's number", zero=True)
+
+
+def now() -> str:
+    """UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def connect(path: Path, wait: float) -> sqlite3.Connection:
+    """An existing file, for reading and writing."""
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    return sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None)
+
+
+RESTORE = "restore it from a copy that has all spends, or release nothing more from these data."
+
+
+@contextlib.contextmanager
+def clearly(path: Path) -> Iterator[None]:
+    """SQLite's errors in the words of a ledger."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            why = f"{path} is in use by another process: try again in a moment."
+        elif code in (
+            sqlite3.SQLITE_READONLY,
+            sqlite3.SQLITE_CANTOPEN,
+            sqlite3.SQLITE_PERM,
+            sqlite3.SQLITE_AUTH,
+        ):
+            why = (
+                f"{path} can't be written ({error}): a ledger needs write permission for the file and its folder, so "
+                "that spends can be recorded."
+            )
+        elif code == sqlite3.SQLITE_NOTADB:
+            why = f"{path} is no ledger of privrank ({error})."
+        elif code == sqlite3.SQLITE_CORRUPT:
+            why = f"{path} is damaged ({error}): {RESTORE}"
+        else:
+            why = f"{path} can't be used as a ledger ({error})."
+        raise LedgerError(f"{why} Nothing is released.") from error

@@ -1,0 +1,276 @@
+"""``privrank ledger``, and releases that spend from one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from decimal import Decimal
+
+import pytest
+
+from privrank_jax.release.ledger import Ledger, content_sha256
+
+
+@pytest.fixture
+def budget(privrank, tmp_path):
+    """Make a ledger of a file; its path."""
+
+    def make(source, epsilon, *options, name="votes.ledger"):
+        path = tmp_path / name
+        made = privrank("ledger", path, "--data", source, "--budget", epsilon, *options)
+        assert made.code == 0, made.err
+        return path
+
+    return make
+
+
+@pytest.fixture
+def rankings(write):
+    """Twelve users rank a, b, c."""
+    return write(*(f"u{k},{'1,2,3' if k % 3 else '2,1,3'}" for k in range(12)), header="user,a,b,c")
+
+
+def spends(path):
+    with Ledger(path) as ledger:
+        return ledger.spends()
+
+
+def test_a_consensus_spends_until_the_budget_is_exhausted(privrank, budget, rankings):
+    path = budget(rankings, "0.3")
+    run = ("aggregate", rankings, "--method", "borda", "--ledger", path, "--epsilon")
+    first = privrank(*run, "0.1", "--json")
+    assert first.code == 0, first.err
+    facts = first.json()["diagnostics"]
+    assert facts["ledger"] == "budget: epsilon 0.2 is left of epsilon 0.3 (votes.ledger)"
+    second = privrank(*run, "0.2")
+    assert "- budget: epsilon 0 is left of epsilon 0.3" in second.out
+    third = privrank(*run, "0.1")
+    assert (third.code, third.out) == (2, "")
+    assert "epsilon 0 left of epsilon 0.3" in third.err
+    assert "asks for epsilon 0.1" in third.err
+    assert [(one.epsilon, one.state) for one in spends(path)] == [
+        (Decimal("0.1"), "printed"),
+        (Decimal("0.2"), "printed"),
+    ]
+    one = spends(path)[0]
+    assert (one.command, one.method, one.unit, one.adjacency) == (
+        "aggregate", "borda", "user", "replace"
+    )  # fmt: skip
+    assert (one.trust, one.numerics) == ("central", "exact")
+
+
+def test_a_ranking_spends(privrank, budget, votes):
+    path = budget(votes, 1, "--budget-delta", "1e-6", "--unit", "user", "--adjacency", "flip")
+    run = ("rank", votes, "--max-per-user", 2, "--ledger", path, "--epsilon", "0.3")
+    best = ("--method", "one-shot", "--top-k", 1, "--adjacency", "flip")
+    for more in ((), best, ("--delta", "1e-6")):
+        result = privrank(*run, *more, "--json")
+        assert result.code == 0, result.err
+    refused = privrank(*run, "--delta", "1e-7")
+    assert (refused.code, refused.out) == (2, "")
+    assert "epsilon 0.1, delta 0 left of epsilon 1, delta 1e-6" in refused.err
+    assert [(one.method, one.adjacency) for one in spends(path)] == [
+        ("counts", "replace"), ("one-shot", "flip"), ("counts", "replace")
+    ]  # fmt: skip
+    assert [str(one.epsilon) for one in spends(path)] == ["0.3"] * 3
+
+
+def test_weaker_guarantees_are_refused_before_the_work(privrank, budget, votes, monkeypatch):
+    path = budget(votes, 1)
+    monkeypatch.setattr("privrank_jax.cli.rank_methods.release", None)
+    for options in (
+        ("--unit", "comparison"),
+        ("--max-per-user", 2, "--adjacency", "flip"),
+        ("--max-per-user", 2, "--adjacency", "add-remove"),
+    ):
+        result = privrank("rank", votes, "--epsilon", "0.1", "--ledger", path, *options)
+        assert (result.code, result.out) == (2, "")
+        assert "budget for unit user, adjacency replace" in result.err
+    too_much = privrank("rank", votes, "--max-per-user", 2, "--epsilon", 2, "--ledger", path)
+    assert (too_much.code, too_much.out) == (2, "")
+    assert spends(path) == []
+
+
+def test_other_data_are_refused(privrank, budget, write, rankings):
+    path = budget(rankings, 1)
+    other = write("u1,1,2", "u2,2,1", header="user,a,b", name="other.csv")
+    result = privrank("aggregate", other, "--epsilon", "0.1", "--ledger", path)
+    assert (result.code, result.out) == (2, "")
+    assert "is the ledger of votes.csv" in result.err
+    assert content_sha256(other)[:12] in result.err
+    # The name does not matter, the content does.
+    same = rankings.rename(rankings.with_name("renamed.csv"))
+    assert (
+        privrank("aggregate", same, "--method", "borda", "--epsilon", "0.1", "--ledger", path).code
+        == 0
+    )
+    same.write_text(same.read_text() + "u99,1,2,3\n")
+    assert (
+        privrank("aggregate", same, "--method", "borda", "--epsilon", "0.1", "--ledger", path).code
+        == 2
+    )
+    assert len(spends(path)) == 1
+
+
+def test_data_that_change_during_the_work_are_refused(privrank, budget, rankings, monkeypatch):
+    from privrank_jax.cli import aggregate_methods
+
+    path = budget(rankings, 1)
+    release = aggregate_methods.release
+
+    def slow(data, request):
+        rankings.write_text(rankings.read_text() + "u99,1,2,3\n")
+        return release(data, request)
+
+    monkeypatch.setattr(aggregate_methods, "release", slow)
+    result = privrank(
+        "aggregate", rankings, "--epsilon", "0.1", "--method", "borda", "--ledger", path
+    )
+    assert (result.code, result.out) == (2, "")
+    assert "has other content" in result.err
+    assert spends(path) == []
+
+
+def test_rehearsals_and_results_without_privacy(privrank, budget, write, rankings):
+    path = budget(rankings, "0.5")
+    rehearsed = privrank(
+        "aggregate",
+        rankings,
+        "--epsilon",
+        "0.5",
+        "--method",
+        "borda",
+        "--simulate",
+        "--ledger",
+        path,
+    )
+    assert rehearsed.code == 0
+    assert "a rehearsal spends nothing" in rehearsed.err
+    assert "budget:" not in rehearsed.out
+    beyond = privrank("aggregate", rankings, "--epsilon", "0.6", "--simulate", "--ledger", path)
+    assert (beyond.code, beyond.out) == (2, "")
+    bare = privrank("aggregate", rankings, "--method", "none", "--ledger", path)
+    assert (bare.code, bare.out) == (2, "")
+    assert "no budget of a ledger covers that" in bare.err
+    pairs = write("u1,a,b", name="pairs.csv")
+    assert privrank("rank", pairs, "--method", "none", "--ledger", path).code == 2
+    assert spends(path) == []
+
+
+def test_what_is_not_shown_stays_spent(privrank, budget, rankings, monkeypatch):
+    path = budget(rankings, 1)
+
+    def torn(*_, **__):
+        assert [one.state for one in spends(path)] == ["spent"]  # before a byte is shown
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("privrank_jax.cli.rank_output.print_table", torn)
+    assert (
+        privrank(
+            "aggregate", rankings, "--epsilon", "0.4", "--method", "borda", "--ledger", path
+        ).code
+        == 2
+    )
+    assert [one.state for one in spends(path)] == ["spent"]
+    shown = privrank("ledger", path)
+    assert "Left: epsilon 0.6 of epsilon 1. Spent: epsilon 0.4." in shown.out
+    assert "State spent (1): the command has not finished" in shown.out
+
+
+def test_files_for_others_spend_too(privrank, budget, write, rankings, tmp_path):
+    path = budget(rankings, 3)
+    run = ("privatize", rankings, "--epsilon", 1, "--ledger", path, "--force", "--out")
+    result = privrank(*run, tmp_path / "synthetic.csv")
+    assert result.code == 0, result.err
+    assert "privrank: budget: epsilon 1.5 is left of epsilon 3" in result.err
+    assert privrank(*run, tmp_path / "synthetic.csv").code == 0
+    refused = privrank(*run, tmp_path / "third.csv")
+    assert (refused.code, refused.out) == (2, "")
+    assert not (tmp_path / "third.csv").exists()
+    # Three items: epsilon 1 of a rank is epsilon 1.5 of a user.
+    assert [(str(one.epsilon), one.unit, one.state) for one in spends(path)] == [
+        ("1.5", "user", "printed")
+    ] * 2
+    free = privrank("aggregate", tmp_path / "synthetic.csv", "--ledger", path)
+    assert free.code == 2
+    assert "--ledger" in free.err
+
+    votes = write("u1,a,b", "u2,a,b", "u2,b,c", name="pairs.csv")
+    path = budget(votes, "0.5", "--unit", "comparison", "--adjacency", "flip", name="pairs.ledger")
+    run = ("privatize", votes, "--epsilon", "0.5", "--ledger", path, "--out", tmp_path / "r.csv")
+    assert privrank(*run).code == 0
+    assert [(str(one.epsilon), one.trust, one.method) for one in spends(path)] == [
+        ("0.5", "local", "randomised response")
+    ]
+    refused = privrank(*run, "--force")
+    assert refused.code == 2
+    assert "epsilon 0 left" in refused.err
+
+
+def test_making_and_showing(privrank, budget, rankings, tmp_path):
+    path = budget(rankings, "2.50", "--budget-delta", "1e-6")
+    for _ in range(2):
+        run = ("aggregate", rankings, "--epsilon", "0.5", "--method", "borda", "--ledger", path)
+        assert privrank(*run).code == 0
+    document = privrank("ledger", path, "--json").json()
+    assert document["budget"] == {"epsilon": 2.5, "delta": 1e-6}
+    assert document["spent"] == {"epsilon": 1.0, "delta": 0.0}
+    assert document["left"] == {"epsilon": 1.5, "delta": 1e-6}
+    assert document["sha256"] == content_sha256(rankings)
+    assert [one["trust"] for one in document["releases"]] == ["central", "central"]
+    assert document["releases"][1]["number"] == 2
+    shown = privrank("ledger", path).out
+    assert "Left: epsilon 1.5, delta 1e-6 of epsilon 2.5, delta 1e-6." in shown
+    assert "user, replace" in shown
+    for options, message in (
+        (("--data", rankings, "--budget", 1), "exists, and a ledger is never replaced"),
+        (("--budget", 1), "need each other"),
+        (("--unit", "user"), "need each other"),
+    ):
+        refused = privrank("ledger", path, *options)
+        assert (refused.code, refused.out) == (2, "")
+        assert message in refused.err
+    for options, message in (
+        ((), "there is no ledger"),
+        (("--data", tmp_path / "no.csv", "--budget", 1), "neither a file nor a named data set"),
+        (("--data", rankings, "--budget", "lots"), "--budget must be a positive number"),
+        (("--data", rankings, "--budget", 1, "--adjacency", "x"), "no guarantee has unit 'user'"),
+    ):
+        refused = privrank("ledger", tmp_path / "new", *options)
+        assert (refused.code, refused.out) == (2, "")
+        assert message in refused.err
+        assert not (tmp_path / "new").exists()
+    absent = privrank("aggregate", rankings, "--epsilon", 1, "--ledger", tmp_path / "typo")
+    assert (absent.code, absent.out) == (2, "")
+    assert "there is no ledger" in absent.err
+    assert not (tmp_path / "typo").exists()
+
+
+def test_named_data_are_known_by_their_files(privrank, budget, data_folder):
+    path = budget("sushi", 1)
+    with Ledger(path) as ledger:
+        assert ledger.account.sha256 == content_sha256(data_folder / "sushi/sushi_rankings.csv")
+    two = budget("cars", 1, name="cars.ledger")
+    again = budget("cars2", 1, name="cars2.ledger")
+    with Ledger(two) as first, Ledger(again) as second:
+        assert first.account.sha256 != second.account.sha256
+    refused = privrank("rank", "cars2", "--epsilon", 1, "--ledger", two)
+    assert (refused.code, refused.out) == (2, "")
+    assert "is the ledger of cars " in refused.err
+    assert privrank("rank", "cars", "--epsilon", 1, "--ledger", two, "--json").code == 0
+
+
+def test_the_history_needs_no_jax(budget, rankings):
+    path = budget(rankings, 1)
+    code = (
+        "import sys; from privrank_jax.cli import app\n"
+        "try: app(['ledger', sys.argv[1]])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'jax', 'numpy', 'scipy', 'opendp'} & set(sys.modules)\n"
+        "sys.exit(f'imported: {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Left: epsilon 1 of epsilon 1" in done.stdout
