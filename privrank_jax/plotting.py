@@ -167,6 +167,60 @@ def ranking_intervals(
     return figure
 
 
+def event_probabilities(
+    frequencies: Sequence[Sequence[float]],
+    epsilon: float,
+    *,
+    delta: float = 0.0,
+    chosen: Sequence[float] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Probabilities of events under two neighbouring data sets, and the band that (ε, δ) allows.
+
+    Args:
+        frequencies: ``(events, 2)``, of each event under one data set and under its neighbour; events never seen
+            under either are left out.
+        epsilon: ε that is claimed, > 0.
+        delta: δ that is claimed.
+        chosen: ``(2,)``, the event that was tested, marked.
+        title: title of the figure.
+
+    Returns:
+        A figure, both axes logarithmic; see :func:`save`.
+
+    Raises:
+        ValueError: no event was seen under both.
+        ImportError: matplotlib is not installed.
+    """
+    seen = [(float(p), float(q)) for p, q in frequencies if p > 0 and q > 0]
+    if not seen:
+        raise ValueError("no event was seen under both data sets: take more draws")
+    low = min(map(min, seen)) / 1.5
+    figure = _new_figure(5.2, 5.0)
+    axis = figure.subplots()
+    ends = [low * (1.3 / low) ** (step / 200) for step in range(201)]
+    factor = math.exp(epsilon)
+    upper = [min(factor * p + delta, 2.0) for p in ends]
+    lower = [max((p - delta) / factor, low / 10) for p in ends]
+    slack = f" + {delta:g}" if delta else ""
+    axis.fill_between(ends, lower, upper, color=PALETTE[0], alpha=0.12, linewidth=0)
+    for edge, label in ((upper, f"a factor of e^{epsilon:g}{slack}, either way"), (lower, None)):
+        axis.plot(ends, edge, color=PALETTE[0], linestyle="--", linewidth=1.2, label=label)
+    xs, ys = zip(*seen, strict=True)
+    axis.plot(xs, ys, "o", color=PALETTE[6], markersize=3, alpha=0.6, label="events")
+    if chosen is not None and min(chosen) > 0:
+        axis.plot(*chosen, "D", color=PALETTE[1], markersize=8, label="the event tested")
+    _style(axis, True, True)
+    axis.set_xlim(low, 1.3)
+    axis.set_ylim(low, 1.3)
+    axis.set_xlabel("probability with the data")
+    axis.set_ylabel("probability with the neighbouring data")
+    axis.legend(frameon=False, fontsize=9, loc="upper left")
+    if title:
+        figure.suptitle("\n".join(textwrap.wrap(title, 70)), fontsize=11)
+    return figure
+
+
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure in the format that the suffix names (png, pdf, svg), whole or not at all.
 
@@ -174,16 +228,25 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
         ValueError: a suffix that matplotlib does not write.
     """
     target = Path(path)
-    formats = figure.canvas.get_supported_filetypes()
-    kind = target.suffix.lstrip(".").lower()
-    if kind not in formats:
-        raise ValueError(f"can't write a picture as {target.name!r}: use .png, .pdf or .svg")
+    kind = _format(figure, target)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         figure.savefig(temporary, format=kind, dpi=200)
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Raise, before the work, what :func:`save` would after it: ``ValueError`` or ``ImportError``; see there."""
+    _format(_new_figure(1.0, 1.0), Path(path))
+
+
+def _format(figure: Figure, target: Path) -> str:
+    kind = target.suffix.lstrip(".").lower()
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise ValueError(f"can't write a picture as {target.name!r}: use .png, .pdf or .svg")
+    return kind
 
 
 def _new_figure(width: float, height: float) -> Figure:

@@ -145,3 +145,29 @@ def test_import_needs_no_matplotlib_and_drawing_no_pyplot():
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_event_probabilities_show_events_and_what_the_claim_allows(tmp_path):
+    frequencies = np.array([[0.5, 0.2], [0.01, 0.001], [0.0, 0.3]])
+    figure = plotting.event_probabilities(
+        frequencies, 1.0, delta=0.01, chosen=(0.5, 0.2), title="t"
+    )
+    (axis,) = figure.axes
+    assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
+    upper, lower, events, chosen = axis.lines
+    np.testing.assert_allclose(events.get_xydata(), frequencies[:2])
+    np.testing.assert_allclose(chosen.get_xydata(), [[0.5, 0.2]])
+    x, y = (np.asarray(data) for data in upper.get_data())
+    inside = y < 2
+    np.testing.assert_allclose(y[inside], np.e * x[inside] + 0.01, rtol=1e-12)
+    x, y = (np.asarray(data) for data in lower.get_data())
+    np.testing.assert_allclose(y[x > 0.1], (x[x > 0.1] - 0.01) / np.e, rtol=1e-12)
+    plotting.save(figure, tmp_path / "events.png")
+    with pytest.raises(ValueError, match="more draws"):
+        plotting.event_probabilities([[0.0, 0.1]], 1.0)
+
+
+def test_a_picture_that_cannot_be_written_is_refused_early():
+    plotting.check_picture("a.png")
+    with pytest.raises(ValueError, match=r"use \.png"):
+        plotting.check_picture("a.exe")

@@ -13,6 +13,8 @@ import typer
 from privrank_jax import __version__
 from privrank_jax.cli.aggregate import HELP as AGGREGATE_HELP
 from privrank_jax.cli.aggregate import aggregate as aggregate_command
+from privrank_jax.cli.audit import HELP as AUDIT_HELP
+from privrank_jax.cli.audit import audit as audit_command
 from privrank_jax.cli.demo import HELP as DEMO_HELP
 from privrank_jax.cli.demo import demo as demo_command
 from privrank_jax.cli.ledger import HELP as LEDGER_HELP
@@ -40,6 +42,7 @@ app.command("ledger", help=LEDGER_HELP)(ledger_command)
 app.command("demo", help=DEMO_HELP)(demo_command)
 app.command("reproduce", help=REPRODUCE_HELP)(reproduce_command)
 app.command("plan", help=PLAN_HELP)(plan_command)
+app.command("audit", help=AUDIT_HELP)(audit_command)
 
 
 def _print_version(wanted: bool) -> None:

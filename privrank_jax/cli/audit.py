@@ -1,0 +1,146 @@
+"""``privrank audit``: does a mechanism keep the epsilon that it claims? Draws on neighbouring data, and a bound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from privrank_jax.cli import options
+from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, refusing
+
+VIOLATED = 1
+
+HELP = (
+    "Audit a private mechanism of this library, or an unsound published one: draw it on two neighbouring "
+    "data sets, and bound from below the epsilon that it really has.\n\n"
+    "Exit code: 0 if the draws are consistent with the claim, 1 if they violate it, 2 if nothing was audited. "
+    "Consistent is no proof; the proofs stand beside the code. Uses no data of yours.\n\n"
+    "Examples:\n\n"
+    "  privrank audit --list\n\n"
+    "  privrank audit noisy-counts-users-published --epsilon 1 --out audit.png"
+)
+
+
+@refusing
+def audit(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Of the mechanism; --list shows all.")
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="To run the mechanism at.  [default: that of its row, usually 1]"),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(metavar="N", help="Under each data set; half of them choose the event.")
+    ] = 1_000_000,
+    confidence: Annotated[
+        float, typer.Option(metavar="Q", help="Of the bound, all intervals counted.")
+    ] = 0.999,
+    seed: options.Seed = 0,
+    out: Annotated[
+        Path | None, typer.Option(metavar="PICTURE", help="Draw the events: .png, .pdf or .svg.")
+    ] = None,
+    listing: Annotated[bool, typer.Option("--list", help="List the mechanisms, and stop.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Audit a private mechanism: draw it on two neighbours, and bound the epsilon that it really has."""
+    if listing:
+        _print_list(json)
+        return
+    if name is None:
+        raise Refusal("name a mechanism; `privrank audit --list` shows all.")
+
+    import jax
+
+    from privrank_jax import privacy_audit
+
+    row = privacy_audit.get(name)
+    if out is not None:
+        from privrank_jax import plotting  # refuses before the work if matplotlib is missing
+
+        plotting.check_picture(out)
+    found = privacy_audit.audit(
+        jax.random.key(seed), row, epsilon, draws=draws, confidence=confidence
+    )
+    if out is not None:
+        _draw(found, out)
+    if json:
+        print_json({**found.as_dict(), "seed": seed, "picture": None if out is None else str(out)})
+    else:
+        _print_result(found, out)
+    if found.verdict == "violated":
+        raise typer.Exit(VIOLATED)
+
+
+def _print_list(json: bool) -> None:
+    from privrank_jax import privacy_audit
+
+    rows = [privacy_audit.get(name) for name in privacy_audit.names()]
+    if json:
+        facts = ("name", "title", "function", "unit", "adjacency", "trust", "calibration", "sound")
+        print_json({"mechanisms": [{fact: getattr(row, fact) for fact in facts} for row in rows]})
+        return
+    print_table(
+        "Audited mechanisms",
+        (("name", "left"), ("what it is", "left"), ("protects", "left"), ("claim", "left")),
+        [
+            (
+                row.name,
+                row.title,
+                f"{row.unit}, {row.adjacency}, {row.trust}",
+                row.calibration if row.sound else "unsound",
+            )
+            for row in rows
+        ],
+    )
+
+
+def _print_result(found: Any, out: Path | None) -> None:
+    row = found.mechanism
+    claim = f"{found.claimed:.4g}" + (f", delta {found.delta:g}" if found.delta else "")
+    likelier, other = found.frequencies
+    rows = [
+        ("claimed epsilon", claim),
+        ("exact epsilon, these neighbours", "-" if found.exact is None else f"{found.exact:.4g}"),
+        (f"lower bound at confidence {found.confidence:g}", f"{found.lower:.4g}"),
+        ("estimate from the same event", f"{found.estimate:.4g}"),
+        ("its frequency, likelier neighbour", f"{likelier:.4g}"),
+        ("its frequency, other neighbour", f"{other:.4g}"),
+        ("draws under each", f"{found.draws:,}"),
+        ("verdict", found.verdict),
+    ]
+    print_table(f"{row.name}: {row.title}", (("audit", "left"), ("", "right")), rows)
+    protects = f"Protects: {row.unit}, adjacency {row.adjacency}, trust {row.trust}."
+    print_paragraphs(f"Event tested: {found.event}.", f"{protects} See: {row.note}.")
+    if found.verdict == "violated":
+        print_paragraphs(
+            f"Violated: the claim of {found.claimed:.4g} is refuted, the true epsilon is above "
+            f"{found.lower:.4g} (confidence {found.confidence:g})."
+        )
+    elif not row.sound:
+        print_paragraphs(
+            "This claim is known to be wrong, but these draws don't show it: take more."
+        )
+    else:
+        print_paragraphs(
+            "Consistent: these neighbours, events and draws show no more than claimed."
+        )
+    if out is not None:
+        print_paragraphs(f"Written: {out}")
+
+
+def _draw(found: Any, out: Path) -> None:
+    from privrank_jax import plotting
+
+    row = found.mechanism
+    first, second = found.frequencies
+    figure = plotting.event_probabilities(
+        found.candidates,
+        found.claimed,
+        delta=found.delta,
+        chosen=(second, first) if found.swapped else (first, second),
+        title=f"{row.title}: claimed ε = {found.claimed:.3g}, at least {found.lower:.3g}, {found.verdict}",
+    )
+    plotting.save(figure, out)

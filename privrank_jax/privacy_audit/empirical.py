@@ -1,0 +1,313 @@
+r"""Empirical audits: a lower bound on the ε that a mechanism really has, from draws on two neighbours.
+
+For every event E and either order of the neighbours, (ε, δ)-DP says P(E) ≤ e^ε Q(E) + δ; so a lower confidence bound
+p of P(E) and an upper one q of Q(E) give ε ≥ log((p - δ)/q). Both are Clopper and Pearson's (1934), exact for any
+number of draws.
+
+**Which event.** The best one is not known beforehand, and choosing it by the draws that it is tested on would be
+cheating. So the draws are cut in halves. On the first half all candidates compete: for outcomes each one, and the
+unions of those with the largest log ratios; for a real statistic both tails beyond its quantiles. The winner of each
+of the two directions is tested on the second half.
+
+**Error.** Two events are tested with two one-sided intervals each, at (1 - confidence)/4: with probability at least
+``confidence`` over the draws all four hold at once, and then the larger of the two bounds is below the true ε. So a
+mechanism that keeps its claim is called ``"violated"`` with probability at most 1 - confidence per audit, whatever the
+selection did. ``"consistent"`` is no proof: it says that these neighbours, events and draws show no more.
+
+The random numbers are those of the simulation: an audit holds mechanisms to their mathematics, not the bits of a
+release.
+
+Source: Xu, Sun and Cheng (2023), section 6.1, who compare relative frequencies; Ding, Wang, Wang, Zhang and Kifer
+(2018), *Detecting violations of differential privacy*; Jagielski, Ullman and Oprea (2020) for the bounds.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import special
+
+from privrank_jax._validate import check_delta, check_epsilon, check_level
+from privrank_jax.privacy_audit.registry import Audited, get
+
+FEWEST_DRAWS = 1000
+_EVENTS_TESTED = 2  # one for each direction
+_TAILS = 40  # thresholds in each tail, down to 1e-5
+_QUANTILES = 199
+_NAMED = 6  # outcomes of an event that are written out
+
+
+@dataclass(frozen=True, eq=False)
+class AuditResult:
+    """What the draws say about a claim.
+
+    Attributes:
+        mechanism: the row of the registry.
+        epsilon: ε that the mechanism was asked for.
+        claimed: ε that is claimed for this unit.
+        delta: δ.
+        exact: the exact loss between these neighbours in what was seen, None where it isn't known.
+        lower: lower confidence bound of the true ε, at least 0.
+        estimate: log ratio of the relative frequencies of that event, on the second half; ∞ where one was never seen.
+        event: what was tested, in words.
+        frequencies: of the event under the likelier neighbour and under the other, on the second half.
+        swapped: whether the likelier neighbour is the second one.
+        draws: under each neighbour, both halves.
+        confidence: with which ``lower`` holds, both directions and all intervals counted.
+        candidates: ``(events, 2)`` relative frequencies of all candidate events on the second half, for pictures.
+    """
+
+    mechanism: Audited
+    epsilon: float
+    claimed: float
+    delta: float
+    exact: float | None
+    lower: float
+    estimate: float
+    event: str
+    frequencies: tuple[float, float]
+    swapped: bool
+    draws: int
+    confidence: float
+    candidates: np.ndarray
+
+    @property
+    def verdict(self) -> str:
+        """``"violated"`` if the bound exceeds the claim, else ``"consistent"``."""
+        return "violated" if self.lower > self.claimed else "consistent"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain Python values, for JSON; None stands for what is unknown or infinite."""
+        row = self.mechanism
+        return {
+            "name": row.name,
+            "title": row.title,
+            "function": row.function,
+            "unit": row.unit,
+            "adjacency": row.adjacency,
+            "trust": row.trust,
+            "calibration": row.calibration,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "claimed_epsilon": self.claimed,
+            "exact_epsilon": self.exact,
+            "lower_bound": self.lower,
+            "estimate": self.estimate if math.isfinite(self.estimate) else None,
+            "verdict": self.verdict,
+            "event": self.event,
+            "frequencies": list(self.frequencies),
+            "draws": self.draws,
+            "confidence": self.confidence,
+            "events_tested": _EVENTS_TESTED,
+            "known_to_be_unsound": not row.sound,
+            "note": row.note,
+        }
+
+
+def audit(
+    key: jax.Array,
+    mechanism: Audited | str,
+    epsilon: float | None = None,
+    *,
+    draws: int = 1_000_000,
+    delta: float | None = None,
+    confidence: float = 0.999,
+    batch_size: int = 1 << 15,
+) -> AuditResult:
+    """Draw a mechanism on two neighbours and bound from below the ε that it has.
+
+    All draws are one compiled program, in batches; another ε, another key and other neighbours of the same shapes
+    compile nothing.
+
+    Args:
+        key: PRNG key.
+        mechanism: an :class:`~privrank_jax.privacy_audit.Audited` row, or the name of one.
+        epsilon: ε > 0, finite, to run it at; None for that of the row.
+        draws: under each neighbour, at least 1,000; half of them choose the event.
+        delta: δ of the claim; None for that of the row.
+        confidence: of the bound, in (0, 1); how errors add up heads this module.
+        batch_size: draws at once.
+
+    Returns:
+        :class:`AuditResult`.
+
+    Raises:
+        ValueError: an unknown name, ε not positive and finite, too few draws, δ or confidence out of range; a
+            statistic that is NaN, or an outcome without a name.
+
+    >>> found = audit(jax.random.key(0), "randomised-response", 1.0, draws=20_000)
+    >>> found.verdict, 0.8 < found.lower < found.exact == found.claimed == 1.0
+    ('consistent', True)
+    """
+    row = get(mechanism) if isinstance(mechanism, str) else mechanism
+    epsilon = row.epsilon if epsilon is None else epsilon
+    delta = row.delta if delta is None else delta
+    _check(epsilon, draws, delta, confidence, batch_size)
+    epsilon = float(epsilon)
+    drawn = draw(key, row, epsilon, draws=draws, batch_size=batch_size)
+    half = draws // 2
+    thresholds = None if row.outcomes else _thresholds(drawn[:, :half])
+    chosen_on, tested_on = (
+        _counts(part, row, thresholds) for part in (drawn[:, :half], drawn[:, half:])
+    )
+    members = _real_events(len(thresholds)) if thresholds is not None else _unions(chosen_on)
+    error = (1 - confidence) / (2 * _EVENTS_TESTED)
+    best = None
+    for swapped in (False, True):
+        number = int(np.argmax(_bounds(chosen_on, members, delta, error, swapped)))
+        lower = float(_bounds(tested_on, members[[number]], delta, error, swapped)[0])
+        if best is None or lower > best[0]:
+            best = lower, number, swapped
+    lower, number, swapped = best  # type: ignore[misc]
+    candidates = members @ tested_on.T / (draws - half)
+    first, second = (float(x) for x in candidates[number][:: -1 if swapped else 1])
+    return AuditResult(
+        mechanism=row,
+        epsilon=epsilon,
+        claimed=float(row.claimed(epsilon)),
+        delta=float(delta),
+        exact=float(row.exact(epsilon)) if row.exact and delta == row.delta else None,
+        lower=max(lower, 0.0),
+        estimate=_log_ratio(first - delta, second),
+        event=_event_words(row, members[number], thresholds),
+        frequencies=(first, second),
+        swapped=swapped,
+        draws=draws,
+        confidence=confidence,
+        candidates=candidates,
+    )
+
+
+def draw(
+    key: jax.Array,
+    mechanism: Audited,
+    epsilon: float,
+    *,
+    draws: int,
+    batch_size: int = 1 << 15,
+) -> np.ndarray:
+    """Outcomes or statistics of independent releases, ``(2, draws)``: under either neighbour, by its number."""
+    batches = -(-draws // min(batch_size, draws))
+    size = -(-draws // batches)
+    first, second = mechanism.neighbours
+    pair = jax.tree.map(lambda one, other: jnp.stack([one, other]), first, second)
+    at = jnp.asarray(epsilon, jnp.result_type(float))
+    drawn = _draw(key, pair, at, run=mechanism.run, batches=batches, size=size)
+    return np.asarray(drawn)[:, :draws]
+
+
+@functools.partial(jax.jit, static_argnames=("run", "batches", "size"))
+def _draw(
+    key: jax.Array, pair: Any, epsilon: jax.Array, *, run: Any, batches: int, size: int
+) -> jax.Array:
+    def batch(number: jax.Array) -> jax.Array:
+        data = jax.tree.map(lambda both: both[number % 2], pair)
+        keys = jax.random.split(jax.random.fold_in(key, number), size)
+        return jax.vmap(lambda one: run(one, data, epsilon))(keys)
+
+    drawn = jax.lax.map(batch, jnp.arange(2 * batches))
+    return drawn.reshape(batches, 2, size).swapaxes(0, 1).reshape(2, batches * size)
+
+
+def clopper_pearson(successes: Any, trials: int, error: float) -> tuple[np.ndarray, np.ndarray]:
+    """One-sided lower and upper confidence bounds of probabilities, each wrong with probability at most ``error``.
+
+    Args:
+        successes: any shape, integers from 0 to ``trials``.
+        trials: number of independent trials.
+        error: of each of the two bounds, in (0, 1).
+
+    Returns:
+        Lower and upper bounds, shape of ``successes``, float64.
+
+    >>> low, high = clopper_pearson(0, 100, 0.05)
+    >>> float(low), round(float(high), 5), round(1 - 0.05 ** (1 / 100), 5)
+    (0.0, 0.02951, 0.02951)
+    """
+    hits = np.asarray(successes, float)
+    misses = trials - hits
+    # P(X >= hits) at p is I_p(hits, misses + 1), and P(X <= hits) is I_{1-p}(misses, hits + 1).
+    low = np.where(hits > 0, special.betaincinv(np.maximum(hits, 1), misses + 1, error), 0.0)
+    high = np.where(misses > 0, 1 - special.betaincinv(np.maximum(misses, 1), hits + 1, error), 1.0)
+    return low, high
+
+
+def _counts(drawn: np.ndarray, row: Audited, thresholds: np.ndarray | None) -> np.ndarray:
+    """How often each outcome, or each interval between thresholds, came under either neighbour: ``(2, K)``."""
+    if thresholds is not None:
+        bins, drawn = len(thresholds) + 1, np.searchsorted(thresholds, drawn, side="right")
+    else:
+        bins = len(row.outcomes or ())
+        if drawn.min() < 0 or drawn.max() >= bins:
+            raise ValueError(f"{row.name}: an outcome outside of 0..{bins - 1} has no name.")
+    return np.stack([np.bincount(side, minlength=bins) for side in drawn])
+
+
+def _thresholds(drawn: np.ndarray) -> np.ndarray:
+    """Quantiles of both neighbours' statistics together, and of their tails; distinct, increasing."""
+    if np.isnan(drawn).any():
+        raise ValueError("the statistic is NaN: nothing can be said about its tails.")
+    tail = np.geomspace(1e-5, 1e-2, _TAILS)
+    inner = np.linspace(0, 1, _QUANTILES + 2)[1:-1]
+    levels = np.concatenate([tail, inner, 1 - tail])
+    return np.unique(np.quantile(drawn, levels, method="inverted_cdf"))
+
+
+def _real_events(thresholds: int) -> np.ndarray:
+    """Tails from each threshold upwards, then those below it: ``(2 T, T + 1)`` of the intervals between them."""
+    above = np.arange(thresholds + 1)[None, :] > np.arange(thresholds)[:, None]
+    return np.concatenate([above, ~above])
+
+
+def _unions(counts: np.ndarray) -> np.ndarray:
+    """Single outcomes, unions of those with the largest log ratios and of those with the smallest: ``(E, K)``."""
+    ratio = np.log(counts[0] + 0.5) - np.log(counts[1] + 0.5)
+    place = np.argsort(np.argsort(-ratio, kind="stable"))
+    largest = place[None, :] <= np.arange(len(place) - 1)[:, None]
+    return np.concatenate([np.eye(len(place), dtype=bool), largest, ~largest])
+
+
+def _bounds(
+    counts: np.ndarray, members: np.ndarray, delta: float, error: float, swapped: bool
+) -> np.ndarray:
+    """Lower confidence bounds of ε from each event, ``(E,)``; -∞ where δ explains all of it."""
+    trials = int(counts[0].sum())
+    hits = members @ (counts[::-1] if swapped else counts).T
+    low, _ = clopper_pearson(hits[:, 0], trials, error)
+    _, high = clopper_pearson(hits[:, 1], trials, error)
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(low - delta, 0.0)) - np.log(high)
+
+
+def _log_ratio(numerator: float, denominator: float) -> float:
+    if numerator <= 0:
+        return -math.inf
+    return math.log(numerator / denominator) if denominator > 0 else math.inf
+
+
+def _event_words(row: Audited, member: np.ndarray, thresholds: np.ndarray | None) -> str:
+    if thresholds is not None:
+        above = bool(member[-1])
+        edge = thresholds[np.argmax(member) - 1 if above else member.sum() - 1]
+        return f"{row.sees} {'is at least' if above else 'is below'} {edge:.4g}"
+    found = [name for name, inside in zip(row.outcomes or (), member) if inside]
+    rest = len(found) - _NAMED
+    words = " or ".join(found[:_NAMED]) + (f" or one of {rest} others" if rest > 0 else "")
+    return f"{row.sees} is {words}"
+
+
+def _check(epsilon: Any, draws: Any, delta: Any, confidence: Any, batch_size: Any) -> None:
+    check_epsilon(epsilon)
+    check_delta(delta)
+    check_level(confidence)
+    if np.ndim(epsilon) or not math.isfinite(epsilon):
+        raise ValueError(f"epsilon must be one finite number to be audited, got {epsilon!r}.")
+    for name, value, least in (("draws", draws, FEWEST_DRAWS), ("batch_size", batch_size, 1)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} must be an integer of at least {least:,}, got {value!r}.")

@@ -1,0 +1,285 @@
+"""The empirical audit: its bounds, what it must catch, what it must let pass, and the registry that it runs over.
+
+At confidence 0.999 a sound row is called violated once in 1,000 keys; the keys are fixed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from privrank_jax import aggregation, mallows, pairwise, privacy, privacy_audit
+from privrank_jax.privacy_audit import Audited, audit, clopper_pearson
+from privrank_jax.privacy_audit.audited_rankings import _BUDGET, _ITEMS, _USERS, _number
+from privrank_jax.privacy_audit.empirical import draw
+
+ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
+every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+QUICK = (
+    "randomised-response",
+    "noisy-counts-users",
+    "noisy-counts-users-published",
+    "ldp-kwiksort-published",
+)
+
+
+def halved(row):
+    """The same mechanism with half of its noise: run at 2ε, claimed at ε."""
+    return dataclasses.replace(row, run=lambda key, data, epsilon: row.run(key, data, 2 * epsilon))
+
+
+def made_up(run, outcomes=("0", "1"), **claim):
+    data = (np.array(0), np.array(1))
+    return Audited("made-up", "made up", "none", data, run, "the outcome", outcomes, **claim)
+
+
+# --- the bounds ------------------------------------------------------------------------------------
+
+
+def test_clopper_pearson_is_the_beta_quantile():
+    hits, trials = np.array([0, 1, 3, 500, 999, 1000]), 1000
+    low, high = clopper_pearson(hits, trials, 1e-4)
+    with np.errstate(invalid="ignore"):
+        naive_low = scipy.stats.beta.ppf(1e-4, hits, trials - hits + 1)
+        naive_high = scipy.stats.beta.isf(1e-4, hits + 1, trials - hits)
+    np.testing.assert_allclose(low, np.where(hits == 0, 0, naive_low), rtol=1e-9)
+    np.testing.assert_allclose(high, np.where(hits == trials, 1, naive_high), rtol=1e-9)
+
+
+@pytest.mark.parametrize("error", [0.1, 0.002])
+def test_clopper_pearson_errs_no_more_often_than_it_says(error):
+    """Exactly, by the binomial law; and not far less often, or the bounds would be of no use."""
+    trials = 60
+    hits = np.arange(trials + 1)
+    low, high = clopper_pearson(hits, trials, error)
+    for chance in np.linspace(0.02, 0.98, 25):
+        law = scipy.stats.binom.pmf(hits, trials, chance)
+        assert law[low > chance].sum() <= error
+        assert law[high < chance].sum() <= error
+    chance = 0.5
+    law = scipy.stats.binom.pmf(hits, trials, chance)
+    assert law[low > chance].sum() > error / 4
+
+
+def test_false_alarms_are_as_rare_as_stated(key):
+    """A mechanism exactly at its claim, 100 audits at confidence 0.9, all the chances of selection included."""
+    row = made_up(lambda key, bit, _: jax.random.bernoulli(key, 0.3 + 0.2 * bit).astype(int))
+    row = dataclasses.replace(row, claimed=lambda _: float(np.log(0.5 / 0.3)))
+    alarms = sum(
+        audit(one, row, draws=1000, confidence=0.9).verdict == "violated"
+        for one in jax.random.split(key, 100)
+    )
+    # At most 10 in the mean, not above 23 but once in 10,000; without the intervals about half of them.
+    assert alarms <= 23
+
+
+# --- what an audit finds ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_sound_rows_pass_and_published_ones_are_caught(name, key):
+    row = privacy_audit.get(name)
+    found = audit(key, row, draws=100_000)
+    assert found.verdict == ("consistent" if row.sound else "violated")
+    assert found.exact is not None
+    assert 0.8 * found.exact < found.lower <= found.exact
+    assert found.estimate == pytest.approx(found.exact, abs=0.25)
+
+
+@pytest.mark.parametrize("name", ["randomised-response", "noisy-counts-users"])
+def test_half_of_the_noise_is_caught(name, key):
+    assert audit(key, halved(privacy_audit.get(name)), draws=100_000).verdict == "violated"
+
+
+def test_another_epsilon(key):
+    found = audit(key, "randomised-response", 0.3, draws=200_000)
+    assert (found.epsilon, found.claimed, found.exact) == (0.3, 0.3, 0.3)
+    assert 0.2 < found.lower < 0.3
+
+
+def test_either_neighbour_may_be_the_likelier(key):
+    """Outcome 0 comes once in 100 draws of the first, once in 10 of the second: the loss is there alone."""
+    row = made_up(lambda key, bit, _: jax.random.bernoulli(key, 0.99 - 0.09 * bit).astype(int))
+    found = audit(key, row, draws=50_000)
+    assert found.swapped
+    assert found.event == "the outcome is 0"
+    assert 1.8 < found.lower < np.log(10)
+    assert found.frequencies[0] > found.frequencies[1]
+
+
+def test_unions_of_outcomes_are_tried(key):
+    """Twenty outcomes, half of them e times as likely under the first: no single one tells as much as ten."""
+
+    def run(key, bit, _):
+        part, place = jax.random.split(key)
+        first = jax.random.bernoulli(part, jax.nn.sigmoid(1.0 - 2.0 * bit))
+        return jax.random.randint(place, (), 0, 10) + jnp.where(first, 0, 10)
+
+    found = audit(key, made_up(run, tuple(map(str, range(20)))), draws=60_000)
+    assert found.frequencies[0] > 0.5
+    assert "others" in found.event
+    assert 0.9 < found.lower < 1.0
+
+
+def test_delta_is_taken_off(key):
+    """A mechanism that tells the bit with probability 0.05 and nothing else: (0, 0.05)-DP, and no better."""
+
+    def run(key, bit, _):
+        return jnp.where(jax.random.bernoulli(key, 0.05), bit, 2)
+
+    row = made_up(run, ("0", "1", "nothing"), claimed=lambda _: 0.0)
+    assert audit(key, row, draws=50_000, delta=0.05).verdict == "consistent"
+    caught = audit(key, row, draws=50_000, delta=0.04)
+    assert caught.verdict == "violated"
+    assert caught.lower > 2
+    assert caught.as_dict()["estimate"] is None  # infinite: never seen under the other
+
+
+def test_real_statistics_with_atoms(key):
+    """A number that is 1 with chance 1/4 or 1/12, else uniform below: the atom alone holds the loss, log 3."""
+
+    def run(key, bit, _):
+        atom, rest = jax.random.split(key)
+        chance = jnp.where(bit == 0, 1 / 4, 1 / 12)
+        return jnp.where(jax.random.bernoulli(atom, chance), 1.0, jax.random.uniform(rest))
+
+    found = audit(key, made_up(run, None), draws=200_000)
+    assert 1.0 < found.lower < np.log(3)
+    assert found.event == "the outcome is at least 1"
+
+
+def test_draws_compile_once_for_all_epsilons_and_keys(key):
+    traces = []
+
+    def run(key, bit, epsilon):
+        traces.append(epsilon)
+        return privacy.randomized_response(key, bit, epsilon)
+
+    row = made_up(run)
+    seen = []
+    for seed, epsilon in enumerate((0.5, 1.0, 2.0)):
+        audit(jax.random.fold_in(key, seed), row, epsilon, draws=2_000, batch_size=300)
+        seen.append(len(traces))
+    assert seen == seen[:1] * 3
+
+
+def test_draws_are_independent_releases(key):
+    """Both neighbours, all batches and the leftover: no two draws share a key."""
+    row = made_up(lambda key, bit, _: jax.random.uniform(key), None)
+    drawn = draw(key, row, 1.0, draws=1001, batch_size=100)
+    assert drawn.shape == (2, 1001)
+    assert len(np.unique(drawn)) > 2000  # float32 values may agree by chance, once or so
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"mechanism": "randomized-respons"}, "did you mean randomised-response"),
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"epsilon": np.inf}, "finite number to be audited"),
+        ({"draws": 10}, "draws must be an integer of at least 1,000"),
+        ({"draws": 1e6}, "draws must be an integer"),
+        ({"batch_size": 0}, "batch_size must be"),
+        ({"delta": 1.0}, "delta must be"),
+        ({"confidence": 1.0}, "level must lie"),
+    ],
+)
+def test_refusals(changed, message, key):
+    call = {"mechanism": "randomised-response", "epsilon": 1.0} | changed
+    with pytest.raises(ValueError, match=message):
+        audit(key, call.pop("mechanism"), call.pop("epsilon"), **call)
+
+
+@pytest.mark.parametrize(
+    ("run", "outcomes", "message"),
+    [
+        (lambda key, bit, _: jnp.int32(2) + bit, ("0", "1"), "has no name"),
+        (lambda key, bit, _: jnp.nan * bit, None, "is NaN"),
+    ],
+)
+def test_statistics_that_mean_nothing_are_refused(run, outcomes, message, key):
+    with pytest.raises(ValueError, match=message):
+        audit(key, made_up(run, outcomes), draws=1000)
+
+
+# --- the registry ----------------------------------------------------------------------------------
+
+
+def test_every_private_function_is_audited():
+    private = {
+        name
+        for module in (pairwise, privacy, mallows, aggregation)
+        for name, function in vars(module).items()
+        if inspect.isfunction(function)
+        and list(inspect.signature(function).parameters)[:1] == ["key"]
+        and "epsilon" in inspect.signature(function).parameters
+    }
+    assert private == {row.function for row in ROWS}
+
+
+def test_rows_make_sense():
+    assert {row.name for row in ROWS if not row.sound} == {
+        "noisy-counts-users-published", "top-item-published", "dp-kwiksort-published",
+        "ldp-kwiksort-published",
+    }  # fmt: skip
+    for row in ROWS:
+        assert row.unit in privacy.UNITS
+        assert row.adjacency in privacy.ADJACENCIES
+        first, second = (jax.tree.leaves(data) for data in row.neighbours)
+        assert [np.shape(x) for x in first] == [np.shape(x) for x in second]
+        assert not all(map(np.array_equal, first, second))
+        if row.exact is not None:  # sound rows keep their claim, the others break it
+            assert (row.exact(1.0) <= row.claimed(1.0) + 1e-12) == row.sound
+            if row.sound:
+                assert row.exact(0.1) <= row.claimed(0.1) + 1e-12
+            if row.calibration == "tight":
+                assert row.exact(1.0) > 0.6 * row.claimed(1.0)
+
+
+@pytest.mark.slow
+def test_the_transcript_is_that_of_the_sort(key):
+    """With its key the audited transcript has the excess and, after it, the ranking of dp_kwiksort itself."""
+    row = privacy_audit.get("dp-kwiksort-published")
+
+    def both(key):
+        real = aggregation.dp_kwiksort(
+            key, row.neighbours[0], _USERS, 1.0, max_queries=_BUDGET, calibration="published"
+        )
+        seen = row.run(key, jnp.asarray(row.neighbours[0]), jnp.asarray(1.0))
+        return seen, real.diagnostics["exceeded"], _number(real.value)
+
+    seen, exceeded, ranking = (
+        np.asarray(x) for x in jax.jit(jax.vmap(both))(jax.random.split(key, 200))
+    )
+    assert _ITEMS == 3
+    np.testing.assert_array_equal(seen % 7 < 6, exceeded)
+    np.testing.assert_array_equal(seen[exceeded] % 7, ranking[exceeded])
+    assert 50 < exceeded.sum() < 150
+
+
+def test_exact_loss_of_the_exponential_mechanism():
+    row = privacy_audit.get("exponential-kemeny")
+    orders = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
+    logs = [aggregation.exponential_log_probability(orders, w, _USERS, 0.7) for w in row.neighbours]
+    assert row.exact(0.7) == pytest.approx(float(jnp.max(jnp.abs(logs[0] - logs[1]))), rel=1e-9)
+
+
+# --- all rows --------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@every_row
+def test_every_row_at_a_million_draws(row, key):
+    """The claim, the exact loss and, for rows called tight, that the audit would see half of the noise missing."""
+    found = audit(key, row)
+    assert found.verdict == ("consistent" if row.sound else "violated")
+    if found.exact is not None:
+        assert 0.75 * found.exact < found.lower <= found.exact
+    if row.calibration == "tight":
+        assert audit(key, halved(row)).verdict == "violated"
