@@ -9,6 +9,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.conftest import PLAIN_CODE
+
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 
 
@@ -22,6 +24,6 @@ def test_notebook_runs(path: Path, data_folder: Path, monkeypatch: pytest.Monkey
     assert not any(cell.get("outputs") for cell in notebook.cells), (
         "commit notebooks without output"
     )
-    flags = os.environ.get("XLA_FLAGS", "").replace("--xla_backend_optimization_level=0", "")
+    flags = os.environ.get("XLA_FLAGS", "").replace(PLAIN_CODE, "")
     monkeypatch.setenv("XLA_FLAGS", flags.strip())  # they compute for real
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
