@@ -13,9 +13,9 @@ import pytest
 # share a GPU, so none takes all of its memory.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-# Most of the suite's time is compiling what runs once on small shapes. With plain loops and without LLVM's optimisations
-# that takes a third of the time; PRIVRANK_TEST_OPTIMISED=1 tests the optimised code. Unknown flags end the process, so
-# releases of JAX in which these were not tried get none.
+# Most of the suite's time is compiling what runs once on small shapes. Plain loops without LLVM's optimisations take a
+# third of it; PRIVRANK_TEST_OPTIMISED=1 tests the optimised code. Unknown flags end the process, so releases of JAX in
+# which these were not tried get none.
 PLAIN_CODE = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 if jax.__version_info__ < (0, 11) and not os.environ.get("PRIVRANK_TEST_OPTIMISED"):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {PLAIN_CODE}".strip()
