@@ -217,7 +217,7 @@ def event_probabilities(
     axis.set_ylabel("probability with the neighbouring data")
     axis.legend(frameon=False, fontsize=9, loc="upper left")
     if title:
-        figure.suptitle("\n".join(textwrap.wrap(title, 70)), fontsize=11)
+        figure.suptitle("\n".join(textwrap.wrap(title, 52)), fontsize=11)
     return figure
 
 
