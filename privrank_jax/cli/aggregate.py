@@ -137,8 +137,6 @@ def aggregate(
         simulate=simulate,
         seed=seed,
     )
-    import jax
-
     from privrank_jax.datasets import is_synthetic_rankings_file
 
     if is_synthetic_rankings_file(source):
@@ -147,6 +145,7 @@ def aggregate(
         aggregate_synthetic(request, options.given(context), as_json=json)
         return
     _check(request, epsilon_given=epsilon is not None)
+    import jax
 
     from privrank_jax.cli.aggregate_input import read_input
     from privrank_jax.cli.aggregate_methods import release
