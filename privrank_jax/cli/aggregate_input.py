@@ -11,7 +11,7 @@ import numpy as np
 from privrank_jax import datasets
 from privrank_jax.cli.aggregate import Request
 from privrank_jax.cli.face import Refusal
-from privrank_jax.cli.rank_input import Entropy, item_list
+from privrank_jax.cli.rank_input import Entropy, item_list, named_column
 from privrank_jax.datasets.names import did_you_mean
 
 MAX_ITEMS = 2_000
@@ -110,7 +110,7 @@ def read_ranking_table(
         )
     return datasets.read_rankings(
         path,
-        user=None if columns["user"] == "none" else columns["user"] or "user",
+        user=named_column(columns["user"] or None, "user"),
         item=columns["item"],
         rank=columns["rank"],
         items=None if items is None else item_list(items),

@@ -15,7 +15,7 @@ from privrank_jax.cli.aggregate import Request
 from privrank_jax.cli.aggregate_input import MAX_ITEMS
 from privrank_jax.cli.face import Refusal, warn
 from privrank_jax.cli.privatize_rankings import guarantee_of
-from privrank_jax.cli.rank_input import item_list
+from privrank_jax.cli.rank_input import item_list, named_column
 from privrank_jax.cli.rank_output import print_result
 from privrank_jax.cli.rank_result import Result, best_first
 from privrank_jax.datasets.rankings_file import SYNTHETIC
@@ -29,7 +29,7 @@ _TRUSTED = "the largest epsilon in the file, which is taken at its word; this co
 def aggregate_synthetic(request: Request, given: Sequence[str], *, as_json: bool) -> None:
     """Debias, and print; ``given`` are the names of all options on the command line."""
     _check(request, given)
-    user = "user" if request.user is None else None if request.user == "none" else request.user
+    user = named_column(request.user, "user")
     items = None if request.items is None else item_list(request.items)
     rankings = datasets.read_synthetic_rankings(
         request.source, user=user, items=items, missing=request.missing

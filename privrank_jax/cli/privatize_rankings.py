@@ -19,7 +19,7 @@ import numpy as np
 from privrank_jax import datasets, mallows
 from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, warn
 from privrank_jax.cli.rank import check_size
-from privrank_jax.cli.rank_input import Entropy
+from privrank_jax.cli.rank_input import Entropy, named_column
 from privrank_jax.cli.spending import begin
 from privrank_jax.datasets.formats import DELIMITERS, PARQUET, open_source, read_header
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
@@ -121,7 +121,7 @@ def privatize_rankings(request: Request, *, as_json: bool) -> None:
 
 def _user(columns: Mapping[str, str | None]) -> str | None:
     """Column of users, None for none."""
-    return None if columns["user"] == "none" else columns["user"] or "user"
+    return named_column(columns["user"] or None, "user")
 
 
 def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:

@@ -133,15 +133,16 @@ def read_table(
         )
     return datasets.read_comparisons(
         path,
-        user=_column(columns["user"], "user" if by_user else None),
+        user=named_column(columns["user"], "user" if by_user else None),
         winner=columns["winner"] or "winner",
         loser=columns["loser"] or "loser",
-        tie=_column(columns["tie"], "tie"),
+        tie=named_column(columns["tie"], "tie"),
         items=None if items is None else item_list(items),
     )
 
 
-def _column(given: str | None, default: str | None) -> str | None:
+def named_column(given: str | None, default: str | None) -> str | None:
+    """The column that an option names: ``none`` stands for no column, an option left out for the default."""
     if given is None:
         return default
     return None if given == "none" else given

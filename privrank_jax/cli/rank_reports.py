@@ -13,7 +13,7 @@ import numpy as np
 
 from privrank_jax import datasets
 from privrank_jax.cli.face import Refusal, check_choice, warn
-from privrank_jax.cli.rank_input import MAX_ITEMS, item_list
+from privrank_jax.cli.rank_input import MAX_ITEMS, item_list, named_column
 from privrank_jax.cli.rank_output import print_result
 from privrank_jax.cli.rank_result import SEVERAL_GROUPS, Result, as_dict, best_first
 from privrank_jax.pairwise import DebiasedSums, report_standard_errors, scores_from_sums
@@ -41,7 +41,7 @@ class ReportRequest:
 def rank_reports(request: ReportRequest, given: Sequence[str], *, as_json: bool) -> None:
     """Fit, and print; ``given`` are the names of all options on the command line."""
     _check(request, given)
-    user = "user" if request.user is None else None if request.user == "none" else request.user
+    user = named_column(request.user, "user")
     items = None if request.items is None else item_list(request.items)
     table = datasets.read_reports(request.source, user=user, items=items)
     if table.num_items < 2:
