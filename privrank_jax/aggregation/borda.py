@@ -34,7 +34,7 @@ from privrank_jax._validate import (
     check_users,
     is_traced,
 )
-from privrank_jax.aggregation.weights import MISSING
+from privrank_jax.aggregation.weights import MISSING, gaps_last
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import is_pure, noise_scale
 from privrank_jax.privacy.guarantee import Guarantee
@@ -254,11 +254,7 @@ def _borda_scores(w: Array, mask: Array | None) -> Array:
 @functools.partial(jax.jit, static_argnames=("missing",))
 def _user_scores(ranks: Array, missing: str) -> Array:
     items = ranks.shape[-1]
-    known = ranks >= 0
-    ranks = ranks.astype(
-        jnp.promote_types(ranks.dtype, jnp.int32)
-    )  # no rank may be the largest number
-    ranks = jnp.where(known, ranks, jnp.iinfo(ranks.dtype).max)
+    known, ranks = gaps_last(ranks)
 
     @functools.partial(jnp.vectorize, signature="(m)->(m)")
     def twice_at_or_ahead(ranks: Array) -> Array:

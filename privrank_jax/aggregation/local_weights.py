@@ -31,7 +31,7 @@ import numpy as np
 
 from privrank_jax._validate import check_choice, check_epsilon, check_users
 from privrank_jax.aggregation.borda import checked_ranks
-from privrank_jax.aggregation.weights import MISSING
+from privrank_jax.aggregation.weights import MISSING, gaps_last
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import randomized_response
@@ -161,11 +161,7 @@ def _check(ranks: Array, epsilon: Any, mechanism: str, missing: str) -> None:
 def _pair_signs(ranks: Array, missing: str) -> Array:
     """v: +1, -1, 0 for each pair i < j, in row order; ``(..., N)``, JAX's default float."""
     first, second = np.triu_indices(ranks.shape[-1], 1)
-    known = ranks >= 0
-    ranks = ranks.astype(
-        jnp.promote_types(ranks.dtype, jnp.int32)
-    )  # no rank may be the largest number
-    ranks = jnp.where(known, ranks, jnp.iinfo(ranks.dtype).max)
+    known, ranks = gaps_last(ranks)
     left, right = ranks[..., first], ranks[..., second]
     signs = (left < right).astype(jnp.int8) - (left > right).astype(jnp.int8)
     if missing == "unknown":

@@ -75,6 +75,13 @@ def _pairwise_weights(ranks: Array, missing: str, narrow: bool) -> Array:
     return half + 0.5 * lead / users
 
 
+def gaps_last(ranks: Array) -> tuple[Array, Array]:
+    """Which items were ranked; and the ranks, at least int32 so that none is the largest number, which gaps get."""
+    known = ranks >= 0
+    ranks = ranks.astype(jnp.promote_types(ranks.dtype, jnp.int32))
+    return known, jnp.where(known, ranks, jnp.iinfo(ranks.dtype).max)
+
+
 def _count_less(ahead: Array, behind: Array) -> Array:
     """How many users have ahead_i < behind_j, (m, m), int32.
 
