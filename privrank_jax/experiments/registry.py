@@ -7,12 +7,11 @@ modules load on first use.
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from privrank_jax import _registry
 from privrank_jax.simulate.engine import Study
 from privrank_jax.simulate.result import Row, StudyResult
 
@@ -121,19 +120,9 @@ def get(name: str) -> Experiment:
     Raises:
         ValueError: there is none; the message names the nearest.
     """
-    known = _registered()
-    if name not in known:
-        near = difflib.get_close_matches(name, list(known), cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"choose one of {names()}."
-        raise ValueError(f"no experiment named {name!r}; {hint}")
-    return known[name]
+    return _registry.find(_registered(), name, "experiment", names())
 
 
 def _registered() -> dict[str, Experiment]:
-    found: dict[str, Experiment] = {}
-    for module in _MODULES:
-        for experiment in importlib.import_module(f"{__package__}.{module}").EXPERIMENTS:
-            if experiment.name in found:
-                raise ValueError(f"two experiments are named {experiment.name!r}")
-            found[experiment.name] = experiment
-    return found
+    modules = (f"{__package__}.{module}" for module in _MODULES)
+    return _registry.collect(modules, "EXPERIMENTS", "experiment")

@@ -33,10 +33,9 @@ Array = jax.Array
 _ITEMS, _PAIRS = 3, 3
 _USERS = 2
 _RANKING, _REVERSAL = np.array([0, 1, 2]), np.array([2, 1, 0])
-_TIED = np.array(
-    [[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
-)  # the two users' reverse weights
-_AGREED = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])  # both hold the reversal
+# The weights of two users: one the reverse of the other; both the reversal.
+_TIED = np.array([[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]])
+_AGREED = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
 _WEIGHTS = (_TIED, _AGREED)
 
 
@@ -84,9 +83,8 @@ def _hay(key: Array, w: Array, epsilon: Array) -> Array:
     return _number(aggregation.hay_kwiksort(key, w, _USERS, epsilon, 2).value)
 
 
-_BUDGET = (
-    2  # of three pairs: the pivot's two answers, unless they are on different sides nothing is left
-)
+# Of three pairs: the pivot's two answers. Unless they are on different sides nothing is left.
+_BUDGET = 2
 
 
 def _transcript(key: Array, w: Array, epsilon: Array, *, calibration: str) -> Array:

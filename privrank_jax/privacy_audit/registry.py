@@ -7,12 +7,12 @@ the registry then hold it to its claim, to its exact loss and to half of its noi
 
 from __future__ import annotations
 
-import difflib
 import functools
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from privrank_jax import _registry
 
 _MODULES = ("audited_comparisons", "audited_rankings")
 
@@ -76,20 +76,10 @@ def get(name: str) -> Audited:
     >>> get("randomised-response").unit
     'comparison'
     """
-    known = _registered()
-    if name not in known:
-        near = difflib.get_close_matches(name, list(known), cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"choose one of {names()}."
-        raise ValueError(f"no audited mechanism named {name!r}; {hint}")
-    return known[name]
+    return _registry.find(_registered(), name, "audited mechanism", names())
 
 
 @functools.lru_cache(maxsize=1)
 def _registered() -> dict[str, Audited]:
-    found: dict[str, Audited] = {}
-    for module in _MODULES:
-        for row in importlib.import_module(f"{__package__}.{module}").AUDITED:
-            if row.name in found:
-                raise ValueError(f"two audited mechanisms are named {row.name!r}")
-            found[row.name] = row
-    return found
+    modules = (f"{__package__}.{module}" for module in _MODULES)
+    return _registry.collect(modules, "AUDITED", "audited mechanism")

@@ -1,0 +1,43 @@
+"""Rows that modules register in a tuple of theirs, found by name; the modules load on first use."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+Row = TypeVar("Row")
+
+
+def collect(modules: Iterable[str], attribute: str, what: str) -> dict[str, Any]:
+    """All rows by their ``name``, in the order of the modules.
+
+    Args:
+        modules: full names of modules, each with a tuple of rows.
+        attribute: name of that tuple.
+        what: a row in words, for the message.
+
+    Raises:
+        ValueError: two rows of one name.
+    """
+    found: dict[str, Any] = {}
+    for module in modules:
+        for row in getattr(importlib.import_module(module), attribute):
+            if row.name in found:
+                raise ValueError(f"two {what}s are named {row.name!r}")
+            found[row.name] = row
+    return found
+
+
+def find(known: Mapping[str, Row], name: str, what: str, names: list[str]) -> Row:
+    """The row of that name.
+
+    Raises:
+        ValueError: there is none; the message has the nearest, or else ``names``.
+    """
+    if name not in known:
+        near = difflib.get_close_matches(name, list(known), cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"choose one of {names}."
+        raise ValueError(f"no {what} named {name!r}; {hint}")
+    return known[name]
