@@ -17,7 +17,7 @@ from privrank_jax.experiments import alabi_pictures, tables
 from privrank_jax.experiments.alabi_common import BORDA, MALLOWS, World
 from privrank_jax.experiments.registry import Experiment
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.engine import Study, grid
+from privrank_jax.simulate.engine import Study, fixed, grid
 
 Array = jax.Array
 
@@ -113,8 +113,7 @@ def worst_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dic
 
 def data_trial(key: Array, cell: dict[str, Any], *, ranks: np.ndarray) -> dict[str, Array]:
     """All users of a data set at one ε."""
-    users = jax.lax.optimization_barrier(jnp.asarray(ranks))  # else XLA sorts them as it compiles
-    return _judged(key, users, None, cell["epsilon"])
+    return _judged(key, fixed(ranks), None, cell["epsilon"])
 
 
 def _judged(key: Array, ranks: Array, truth: Array | None, epsilon: Any) -> dict[str, Array]:

@@ -16,7 +16,7 @@ from privrank_jax.experiments import rdp_common as common
 from privrank_jax.experiments import rdp_pictures, tables, verdicts
 from privrank_jax.experiments.registry import Experiment, Verdict
 from privrank_jax.mallows import attack
-from privrank_jax.simulate.engine import Study, grid
+from privrank_jax.simulate.engine import Study, fixed, grid
 from privrank_jax.simulate.result import Row, StudyResult
 
 Array = jax.Array
@@ -84,7 +84,7 @@ def adaptive_trial(key: Array, cell: dict[str, Any], *, config: AdaptiveConfig) 
 def _attacked(key: Array, items: int, epsilon: Any, sizes: Array, most: int) -> Array:
     """Whether the most likely centre of the first N of ``most`` rankings is wrong, for each N of ``sizes``."""
     keys = jax.random.split(key, most + sizes.shape[0])  # one for each ranking, then one for each N
-    center = common.in_index_order(items)
+    center = fixed(jnp.arange(items))
     ranks = jax.vmap(mallows.sample, (0, None, None))(keys[:most], center, epsilon)
 
     def attacked(key: Array, size: Array) -> Array:

@@ -6,8 +6,6 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax.experiments.registry import Verdict
@@ -30,11 +28,6 @@ def laplace_concordance(num_items: int, epsilon: float) -> float:
     gap = np.arange(1, num_items) * epsilon / (2 * (num_items - 1))
     kept = 1 - 0.5 * np.exp(-gap) * (1 + gap / 2)
     return float(np.sum(np.arange(num_items - 1, 0, -1) * kept))
-
-
-def in_index_order(items: int) -> jax.Array:
-    """The ranking 0, ..., m-1, behind a barrier: else XLA computes with crowds of it as it compiles."""
-    return jax.lax.optimization_barrier(jnp.arange(items))
 
 
 def neighbours(items: int) -> np.ndarray:

@@ -28,7 +28,7 @@ from privrank_jax.experiments.rdp_training import (
 from privrank_jax.experiments.registry import Claim, Experiment
 from privrank_jax.personalised import Users, pairwise_accuracy
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.engine import Study, grid
+from privrank_jax.simulate.engine import Study, fixed, grid
 
 Array = jax.Array
 
@@ -179,8 +179,7 @@ def sushi_trial(
 ) -> dict[str, Array]:
     """One replicate: a split, privatised rankings, item scores, judged on the test users' own rankings."""
     split_key, noise_key = jax.random.split(key)
-    own = jax.lax.optimization_barrier(jnp.asarray(ranks, jnp.int32))
-    own = own[jax.random.permutation(split_key, len(ranks))]
+    own = fixed(ranks.astype(np.int32))[jax.random.permutation(split_key, len(ranks))]
     training, test = own[: config.train_users], own[config.train_users :]
     wins = common.wins_by_method(noise_key, training, cell["epsilon"], _SUSHI_METHODS)
 

@@ -18,7 +18,7 @@ from privrank_jax.experiments import rdp_common as common
 from privrank_jax.experiments import rdp_pictures, tables, verdicts
 from privrank_jax.experiments.rdp_common import LAPLACE, MALLOWS
 from privrank_jax.experiments.registry import Claim, Experiment, Verdict
-from privrank_jax.simulate.engine import Study, grid
+from privrank_jax.simulate.engine import Study, fixed, grid
 from privrank_jax.simulate.result import Row, StudyResult
 
 Array = jax.Array
@@ -51,7 +51,7 @@ class ConcordanceConfig:
 def concordance_trial(key: Array, cell: dict[str, Any]) -> dict[str, Array]:
     """The ranking in index order, randomised both ways: how many pairs stay in order."""
     own, other = jax.random.split(key)
-    center = common.in_index_order(cell["num_items"])
+    center = fixed(jnp.arange(cell["num_items"]))
     kept = {
         MALLOWS: _in_order(mallows.sample(own, center, cell["epsilon"])),
         LAPLACE: _in_order(mallows.laplace_ranks(other, center, cell["epsilon"])),

@@ -101,6 +101,12 @@ class Study:
         object.__setattr__(self, "static", static)
 
 
+def fixed(values: Any) -> jax.Array:
+    """Values that are the same in every replicate, for a trial: behind a barrier, else XLA computes with them for
+    seconds as it compiles."""
+    return jax.lax.optimization_barrier(jnp.asarray(values))
+
+
 def run(
     key: jax.Array,
     study: Study,
