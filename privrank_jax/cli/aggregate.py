@@ -26,7 +26,7 @@ HELP = (
     "synthetic rankings (privrank privatize) is debiased, and costs nothing more.\n\n"
     "Examples:\n\n"
     "  privrank aggregate votes.soc --epsilon 1\n\n"
-    "  privrank aggregate votes.csv --epsilon 1 --trust local --json\n\n"
+    "  privrank aggregate votes.csv --epsilon 1 --method kwiksort --json\n\n"
     "  privrank aggregate sushi --epsilon 0.5 --simulate --seed 1\n\n"
     "  privrank aggregate votes.toi --method none     (the best ranking there is, with a certificate)"
 )
@@ -52,6 +52,7 @@ class Request:
     rank: str | None
     simulate: bool
     seed: int | None
+    accept_idealised: bool
 
     @property
     def noise(self) -> str:
@@ -120,6 +121,7 @@ def aggregate(
     ledger: options.Ledger = None,
     simulate: options.Simulate = False,
     seed: options.RehearsalSeed = None,
+    accept_idealised: options.AcceptIdealised = False,
 ) -> None:
     """Release one consensus of many rankings, under differential privacy."""
     request = Request(
@@ -136,6 +138,7 @@ def aggregate(
         rank=rank,
         simulate=simulate,
         seed=seed,
+        accept_idealised=accept_idealised,
     )
     from privrank_jax.datasets import is_synthetic_rankings_file
 
@@ -174,6 +177,7 @@ def _check(request: Request, epsilon_given: bool) -> None:
         raise Refusal(
             "--xi is for the methods that look for the best ranking, --method none and noise-all."
         )
+    check_rehearsal(request.simulate, request.seed)
     if request.method == "none":
         if epsilon_given or request.delta or request.simulate or request.trust == "local":
             warn(
@@ -181,7 +185,6 @@ def _check(request: Request, epsilon_given: bool) -> None:
             )
         return
     check_budget(request.epsilon if epsilon_given else None, request.delta)
-    check_rehearsal(request.simulate, request.seed)
     if request.method == "exponential" and request.trust == "local":
         raise Refusal(
             "--method exponential needs someone who holds all rankings; with --trust local use --method borda, "

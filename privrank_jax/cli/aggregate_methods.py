@@ -18,15 +18,16 @@ from privrank_jax.aggregation.query_budget import refusal_bound
 from privrank_jax.cli.aggregate import Request
 from privrank_jax.cli.aggregate_input import Input
 from privrank_jax.cli.face import Refusal
+from privrank_jax.cli.numerics import check_numerics, draws_exactly
 from privrank_jax.cli.rank_noise import about_noise, labelled, noise_name, noise_reach
 from privrank_jax.cli.rank_result import Result, best_first
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.vectors import report_norm
 from privrank_jax.release import (
     exact_borda,
+    exact_exponential,
     exact_kwiksort,
     exact_noise_all,
-    exact_samplers_available,
 )
 
 SPLIT = 0.9  # of the budget, for the questions of KwikSort; the rest is for its fallback, which is hardly ever used
@@ -42,6 +43,8 @@ def release(data: Input, request: Request) -> Result:
     table = data.table
     if request.method == "none":
         return _none(data, request)
+    if request.trust == "local":
+        check_numerics("simulation", request, "use --trust central")
     if request.method == "auto":
         method = choose_method(
             table.num_items, table.num_users, request.epsilon, request.trust, request.delta
@@ -65,7 +68,7 @@ def _none(data: Input, request: Request) -> Result:
 
 
 def _central_borda(data: Input, request: Request) -> Result:
-    table, exact = data.table, _is_exact(request)
+    table, exact = data.table, draws_exactly(request)
     if exact:
         estimate = exact_borda(
             table.ranks, epsilon=request.epsilon, delta=request.delta, missing=table.missing
@@ -105,7 +108,7 @@ def _local_borda(data: Input, request: Request) -> Result:
 
 
 def _central_kwiksort(data: Input, request: Request) -> Result:
-    table, exact = data.table, _is_exact(request)
+    table, exact = data.table, draws_exactly(request)
     budget = {**_budget(request), "split": SPLIT}
     if exact:
         estimate = exact_kwiksort(table.ranks, missing=table.missing, **budget)
@@ -145,7 +148,7 @@ def _local_kwiksort(data: Input, request: Request) -> Result:
 
 
 def _central_noise_all(data: Input, request: Request) -> Result:
-    table, exact = data.table, _is_exact(request)
+    table, exact = data.table, draws_exactly(request)
     if exact:
         estimate = exact_noise_all(table.ranks, missing=table.missing, **_budget(request))
     else:
@@ -182,11 +185,17 @@ def _exponential(data: Input, request: Request) -> Result:
             f"--method exponential weighs all subsets of the items and takes at most {MAX_EXPONENTIAL}; "
             f"{table.name} has {table.num_items:,}. Use --method borda."
         )
-    estimate = aggregation.exponential_kemeny(
-        data.entropy.key(), _weights(data), table.num_users, request.epsilon
-    )
+    exact = not request.simulate  # needs no library
+    if exact:
+        estimate = exact_exponential(table.ranks, epsilon=request.epsilon, missing=table.missing)
+    else:
+        estimate = aggregation.exponential_kemeny(
+            data.entropy.key(), _weights(data), table.num_users, request.epsilon
+        )
     bound = aggregation.exponential_bound(table.num_items, table.num_users, request.epsilon)
-    return _result(data, request, estimate, "by the exponential mechanism", bound=bound)
+    return _result(
+        data, request, estimate, "by the exponential mechanism", bound=bound, exact=exact
+    )
 
 
 def _solved(
@@ -233,8 +242,6 @@ def _result(
     """What all private methods share; ``estimate.value`` holds ranks unless ``scores`` are given."""
     guarantee = estimate.guarantee if exact else labelled(estimate.guarantee, request, "")
     assert guarantee is not None
-    if request.method == "exponential" and not request.simulate:
-        guarantee = dataclasses.replace(guarantee, numerics="idealised")
     notes = list(_notes(data))
     if bound is not None:
         limit = {"ratio": float(bound.ratio), "additive": float(bound.additive)}
@@ -257,20 +264,13 @@ def _result(
     )
 
 
-def _is_exact(request: Request) -> bool:
-    return not request.simulate and exact_samplers_available()
-
-
 def _about_noise(request: Request) -> tuple[str, ...]:
-    """The warning that goes with noise that is not exact, and can't be with some methods."""
-    if request.simulate or (request.trust == "central" and request.method != "exponential"):
+    """The warning that goes with noise that is not exact, and can't be for users' reports."""
+    if request.simulate or request.trust == "central":
         return about_noise(request)
-    other = (
-        "" if request.trust == "local" else ": --method borda, kwiksort and noise-all draw exactly"
-    )
     return (
-        "the draw comes from fast floating-point generators, keyed by the operating system, and only "
-        f"approximates its exact law{other}.",
+        "the reports come from fast floating-point generators, keyed by the operating system, and only "
+        "approximate their exact law.",
     )
 
 

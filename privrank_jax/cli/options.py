@@ -69,6 +69,14 @@ RehearsalSeed = Annotated[
     int | None, typer.Option(metavar="N", help="Seed of a rehearsal; only with --simulate.")
 ]
 
+AcceptIdealised = Annotated[
+    bool,
+    typer.Option(
+        "--accept-idealised",
+        help="Release even what can't be drawn exactly; the guarantee then says so.",
+    ),
+]
+
 
 def given(context: typer.Context) -> list[str]:
     """Names of the parameters that stand on the command line."""

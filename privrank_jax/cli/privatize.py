@@ -62,7 +62,8 @@ class Request:
     columns: dict[str, str | None]
     simulate: bool
     seed: int | None
-    ledger: Path | None = None
+    accept_idealised: bool
+    ledger: Path | None
 
 
 @refusing
@@ -122,6 +123,7 @@ def privatize(
         typer.Option("--simulate", help="A rehearsal, repeatable by its seed; not to be shared."),
     ] = False,
     seed: options.RehearsalSeed = None,
+    accept_idealised: options.AcceptIdealised = False,
 ) -> None:
     """Randomise answers before they are collected: local differential privacy."""
     columns = {
@@ -129,7 +131,7 @@ def privatize(
     }  # fmt: skip
     request = Request(
         source, out, epsilon, epsilon_column, ties, drop_user, force, items, columns, simulate, seed,
-        ledger,
+        accept_idealised, ledger,
     )  # fmt: skip
     _check(request)
     import jax
@@ -290,10 +292,11 @@ def _respond(
 ) -> tuple[np.ndarray, str, tuple[str, ...]]:
     import numpy as np
 
+    from privrank_jax.cli.numerics import EXTRA, draws_exactly
     from privrank_jax.privacy import randomized_response
-    from privrank_jax.release import exact_randomized_response, exact_samplers_available
+    from privrank_jax.release import exact_randomized_response
 
-    if not request.simulate and exact_samplers_available():
+    if draws_exactly(request):
         return exact_randomized_response(bits, epsilon), "exact", ()
     reports = np.asarray(randomized_response(entropy.key(), bits, epsilon))
     if request.simulate:
@@ -301,7 +304,7 @@ def _respond(
     else:
         about = (
             "the flips come from a fast generator keyed by the operating system, which is made for simulation "
-            'and not for secrecy. For exact ones: pip install "privrank-jax[release]".'
+            f"and not for secrecy. For exact ones: {EXTRA}."
         )
     return reports, "simulation", (about,)
 

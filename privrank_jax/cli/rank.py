@@ -148,14 +148,7 @@ def rank(
     ledger: options.Ledger = None,
     simulate: options.Simulate = False,
     seed: options.RehearsalSeed = None,
-    accept_idealised: Annotated[
-        bool,
-        typer.Option(
-            "--accept-idealised",
-            help="Accept a guarantee that is proven for real numbers only (mle other than flip with "
-            "the logistic link).",
-        ),
-    ] = False,
+    accept_idealised: options.AcceptIdealised = False,
 ) -> None:
     """Rank items by pairwise comparisons, under differential privacy."""
     from privrank_jax.datasets import is_report_file
@@ -232,9 +225,9 @@ def _checked(request: Request, epsilon_given: bool) -> Request:
             warn(
                 "--method none adds no noise: --epsilon, --delta, --max-per-user and --simulate are not used."
             )
+    check_rehearsal(request.simulate, request.seed)
         return request
     check_budget(request.epsilon if epsilon_given else None, request.delta)
-    check_rehearsal(request.simulate, request.seed)
     if request.max_per_user is not None and request.unit == "comparison":
         raise Refusal(
             "--max-per-user bounds what one user gives and needs --unit user; with --unit comparison "

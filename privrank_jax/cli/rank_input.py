@@ -17,6 +17,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.datasets.names import did_you_mean
 from privrank_jax.pairwise import questionnaire_sensitivity, totals_sensitivity
 
+from privrank_jax.release import exact_bound
 MAX_ITEMS = 10_000
 
 
@@ -89,7 +90,11 @@ def read_input(request: Request) -> Input:
     if request.unit == "user" and request.method != "none":
         per_user = _limit(table, request)
         if table.comparisons_per_user > per_user:
-            comparisons = comparisons.bounded(entropy.key(), per_user)
+            if request.simulate:
+                comparisons = comparisons.bounded(entropy.key(), per_user)
+            else:
+                kept = jax.numpy.asarray(exact_bound(table.users, per_user))
+                comparisons = dataclasses.replace(comparisons, mask=kept)
             dropped = len(table) - int(comparisons.mask.sum())
             remarks = (
                 f"{dropped} of {len(table)} comparisons were left out, chosen at random, to keep at most "

@@ -8,6 +8,7 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax.cli.face import Refusal
+from privrank_jax.cli.numerics import check_numerics, draws_exactly
 from privrank_jax.cli.rank import Request
 from privrank_jax.cli.rank_input import Input
 from privrank_jax.cli.rank_noise import (
@@ -24,7 +25,7 @@ from privrank_jax.links import get_link
 from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.minimise import CODES
 from privrank_jax.pairwise.perturbed_mle import default_gamma
-from privrank_jax.release import exact_samplers_available, exact_top_k
+from privrank_jax.release import exact_top_k
 
 
 def release(data: Input, request: Request) -> Result:
@@ -126,13 +127,9 @@ def _objective_perturbation(data: Input, request: Request) -> Result:
             "--method mle private. Use --link logistic or --link laplace, or --method counts, which needs "
             "no link."
         )
-    if not request.simulate and not request.accept_idealised:
-        raise Refusal(
-            f"--method mle with --adjacency {request.adjacency} and --link {request.link} adds noise to "
-            "the objective of a fit, and its proof holds for real numbers, not for floating point. Add "
-            "--accept-idealised to accept that, --simulate for a rehearsal, or use --adjacency flip with --link "
-            "logistic, or --method counts, which draw exact noise."
-        )
+    check_numerics(
+        "idealised", request, "use --adjacency flip with --link logistic, or --method counts"
+    )
     estimate = pairwise.perturbed_mle(
         data.entropy.key(),
         data.wins,
@@ -200,7 +197,7 @@ def _score_intervals(
 
 def _one_shot(data: Input, request: Request) -> Result:
     assert request.top_k is not None
-    exact = not request.simulate and exact_samplers_available()
+    exact = draws_exactly(request)
     common = {"unit": request.unit, "adjacency": request.adjacency, "epsilon": request.epsilon}
     warnings = ()
     if exact:

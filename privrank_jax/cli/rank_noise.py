@@ -7,16 +7,17 @@ import math
 from typing import Any, Protocol
 
 from privrank_jax import pairwise
+from privrank_jax.cli.numerics import EXTRA, draws_exactly
 from privrank_jax.cli.rank import Request
 from privrank_jax.cli.rank_input import Input
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.release import exact_noisy_totals, exact_samplers_available
+from privrank_jax.release import exact_noisy_totals
 
 
 def noisy_totals(data: Input, request: Request) -> tuple[Estimate, bool, tuple[str, ...]]:
     """Noisy win totals, whether their noise is exact, and warnings."""
-    exact = not request.simulate and exact_samplers_available()
+    exact = draws_exactly(request)
     if exact:
         estimate = exact_noisy_totals(
             data.wins,
@@ -64,7 +65,7 @@ def about_noise(request: NoiseOptions) -> tuple[str, ...]:
         return ()
     return (
         "the noise comes from fast floating-point generators, keyed by the operating system: their low "
-        'bits can give answers away. For exact noise: pip install "privrank-jax[release]".',
+        f"bits can give answers away. For exact noise: {EXTRA}.",
     )
 
 

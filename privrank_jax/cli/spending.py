@@ -1,4 +1,4 @@
-"""What a release does with ``--ledger``: check first, spend before anything is shown, note that it was shown."""
+"""What every release passes: consent if it isn't exact; with ``--ledger`` the spending, before anything is shown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from privrank_jax.cli.face import Refusal, warn
+from privrank_jax.cli.numerics import check_numerics
 from privrank_jax.release.ledger import Ledger, LedgerError, content_sha256, in_words
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def begin(
     Args:
         ledger: ``--ledger``.
         command: that releases.
-        request: its options: ``source``, ``epsilon``, ``delta``, ``simulate``, and ``method`` where it has one.
+        request: its options: ``source``, ``epsilon``, ``delta``, ``simulate``, ``accept_idealised``, and ``method``
+            where it has one.
         unit: of the guarantee, where it is known now.
         adjacency: likewise.
     """
@@ -39,28 +41,25 @@ def begin(
             "--method none protects nobody, and no budget of a ledger covers that. Leave out --ledger, or choose a "
             "private method."
         )
-    spending = Spending(ledger, request.source, command, simulate=request.simulate)
+    spending = Spending(ledger, command, request)
     spending.check(request.epsilon, getattr(request, "delta", 0.0), unit, adjacency)
     return spending
 
 
 class Spending:
-    """The spending of one release; without a ledger it does nothing.
+    """The spending of one release; without a ledger it only checks how exactly the release was drawn.
 
     Args:
         ledger: ``--ledger``.
-        source: FILE.
         command: that releases.
-        simulate: a rehearsal spends nothing.
+        request: its options, as for :func:`begin`; a rehearsal spends nothing.
     """
 
-    def __init__(
-        self, ledger: Path | None, source: str, command: str, *, simulate: bool = False
-    ) -> None:
+    def __init__(self, ledger: Path | None, command: str, request: Any) -> None:
         self._ledger = None if ledger is None else Ledger(ledger)
-        self._source = source
+        self._source: str = request.source
         self._command = command
-        self._simulate = simulate
+        self._request = request
         self._number: int | None = None
 
     def check(
@@ -96,8 +95,11 @@ class Spending:
             What is left, in words; None where nothing was spent, without a ledger or in a rehearsal.
 
         Raises:
+            Refusal: the result isn't exact, and nobody said that this will do; nothing may be shown.
             LedgerError: nothing was spent, nothing may be shown.
         """
+        if guarantee is not None:
+            check_numerics(guarantee.numerics, self._request)
         ledger = self._ledger
         if ledger is None:
             return None
@@ -109,7 +111,7 @@ class Spending:
         cost = float(used.epsilon), float(used.delta)
         if used is guarantee:
             cost = max(cost[0], epsilon), max(cost[1], delta)
-        if self._simulate:
+        if self._request.simulate:
             ledger.check_covers(used.unit, used.adjacency)
             ledger.check(*cost)
             warn("a rehearsal spends nothing; the budget would have sufficed for the release.")

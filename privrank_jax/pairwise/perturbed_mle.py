@@ -70,7 +70,22 @@ def perturbed_mle(
     Under ``flip`` and the logistic link the estimate is the ridge fit to the *noisy win totals* N - w
     (the outcomes enter the likelihood through the totals alone), so it is post-processing of them:
     privacy depends neither on γ nor on the solver nor on floating point beyond that of the noise
-    itself. Elsewhere the proof assumes an exact minimiser (``numerics="idealised"``).
+    itself. Elsewhere the proof is one for real numbers (``numerics="idealised"``):
+
+    **Why floating point breaks that proof.** It is about densities. Whatever θ̃ was published, under either of two
+    neighbouring data sets exactly one noise vector, w = -∇L(θ̃) - γθ̃, makes it the minimiser, and the two densities
+    of these w, with the two Jacobians, differ by a factor of e^ε at most. This takes a continuum of noise and an
+    exact minimiser, and a computer has neither. A floating-point draw by the inverse CDF takes finitely many values,
+    a few million per coordinate in float32, with gaps between them that widen in the tails. So even if the minimiser
+    were exact, one data set could lead to a finite set of θ̃ only, and its neighbour to another one: from the digits
+    of θ̃ follows w under either, but for a shift of all its entries, and where only one of the two is noise that the
+    generator can draw, the other data set is ruled out, at an ε of infinity (Mironov 2012, for a single noisy number).
+    In float64 there are more such values, but still not the same ones on both sides. And the minimiser is not exact:
+    the solver stops where the gradient r is small, not zero, so that θ̃ belongs to the noise w - r, where r depends on
+    the data through every step on the way; then θ̃ is rounded. To publish few digits hides much of this in practice,
+    but no theorem covers it. Noise on integer totals escapes all of it: all data sets share one grid of outputs, on
+    which probabilities are compared, not densities, and what is computed from these totals may be as inexact as it
+    likes.
 
     **Default γ.** The ridge with the least first-order risk for scores θ ~ N(0, 1):
     γ = (h + noise variance)/h with h = d/5 the information per item at the mean number d of comparisons
@@ -104,7 +119,8 @@ def perturbed_mle(
     Raises:
         ValueError: ε <= 0, unknown names, infinite κ₁, γ below its floor, δ missing.
 
-    Source: Cai, Chakraborty and Wang (2025), Algorithm 1 and equation (3.2); constants ours.
+    Source: Cai, Chakraborty and Wang (2025), Algorithm 1 and equation (3.2); constants ours. Mironov (2012), *On
+    significance of the least significant bits for differential privacy*.
 
     >>> wins = WinCounts.from_matrix([[0, 90], [10, 0]])
     >>> estimate = perturbed_mle(jax.random.key(0), wins, epsilon=1.0)

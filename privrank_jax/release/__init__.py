@@ -9,12 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privrank_jax.release.contributions import exact_bound
     from privrank_jax.release.exact import (
         exact_noisy_totals,
         exact_samplers_available,
         exact_top_k,
     )
     from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
+    from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.mallows import exact_mallows
     from privrank_jax.release.randomized_response import exact_randomized_response
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Ledger": "ledger",
     "exact_borda": "exact_aggregation",
+    "exact_bound": "contributions",
+    "exact_exponential": "exponential",
     "exact_kwiksort": "exact_aggregation",
     "exact_mallows": "mallows",
     "exact_noise_all": "exact_aggregation",
@@ -34,6 +38,8 @@ _HOMES = {
 __all__ = [
     "Ledger",
     "exact_borda",
+    "exact_bound",
+    "exact_exponential",
     "exact_kwiksort",
     "exact_mallows",
     "exact_noise_all",

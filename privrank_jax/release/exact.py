@@ -199,7 +199,7 @@ def discrete_laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
 def discrete_gaussian(sensitivity: float, epsilon: float, delta: float) -> tuple[Any, float]:
     """OpenDP's discrete Gaussian mechanism on integers, and its standard deviation parameter σ."""
     dp = load_opendp()
-    change = math.nextafter(sensitivity, math.inf)
+    change = sensitivity * (1 + 2**-50)  # a root may have been rounded down by an ulp or two
     domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
 
     def build(scale: float) -> Any:

@@ -61,7 +61,7 @@ def exact_borda(
     >>> exact_borda([[2, 0, 1]] * 1000, epsilon=20.0).value.argmax().item()
     1
     """
-    ranks, noise = _checked(ranks, epsilon, delta, missing)
+    ranks, noise = checked_rankings(ranks, epsilon, delta, missing)
     with jax.enable_x64(True):
         totals = np.asarray(user_scores(ranks, missing=missing)).sum(axis=0)
     users, items = ranks.shape
@@ -93,12 +93,12 @@ def exact_noise_all(
     >>> exact_noise_all([[0, 1]] * 1000, epsilon=20.0).value.round(1).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
-    ranks, noise = _checked(ranks, epsilon, delta, missing)
+    ranks, noise = checked_rankings(ranks, epsilon, delta, missing)
     users, items = ranks.shape
     above = np.triu_indices(items, 1)
     pairs = float(len(above[0]))
     noisy = exact_noisy_totals(
-        _twice_counts(ranks, missing)[above] / 2,
+        twice_counts(ranks, missing)[above] / 2,
         sensitivity=pairs if noise == "laplace" else math.sqrt(pairs),
         epsilon=epsilon,
         delta=delta,
@@ -144,7 +144,7 @@ def exact_kwiksort(
     >>> exact_kwiksort([[2, 0, 1]] * 1000, epsilon=20.0).value.tolist()
     [2, 0, 1]
     """
-    ranks, noise = _checked(ranks, epsilon, delta, missing)
+    ranks, noise = checked_rankings(ranks, epsilon, delta, missing)
     check_split(split)
     users, items = ranks.shape
     pairs = items * (items - 1) // 2
@@ -160,7 +160,7 @@ def exact_kwiksort(
         mechanism, scale = discrete_laplace(2, each)
     else:
         mechanism, scale = discrete_gaussian(2 * math.sqrt(budget), of_queries, float(delta))
-    counts = _twice_counts(ranks, missing)
+    counts = twice_counts(ranks, missing)
 
     def before(asked: list[tuple[int, int]]) -> list[bool]:
         """Whether more than half of the users rank the first item of each pair ahead, as far as noise lets see."""
@@ -218,7 +218,7 @@ def _sort(
     return [segment[0] for segment in segments], queries
 
 
-def _twice_counts(ranks: np.ndarray, missing: str) -> np.ndarray:
+def twice_counts(ranks: np.ndarray, missing: str) -> np.ndarray:
     """Twice the number of users who rank i before j, ties half: ``(m, m)`` int64, exact."""
     with jax.enable_x64(True):
         weights = np.asarray(pairwise_weights(ranks, missing=missing))
@@ -233,7 +233,7 @@ def _largest_below(bound: Fraction) -> float:
     return value
 
 
-def _checked(ranks: Any, epsilon: Any, delta: Any, missing: str) -> tuple[np.ndarray, str]:
+def checked_rankings(ranks: Any, epsilon: Any, delta: Any, missing: str) -> tuple[np.ndarray, str]:
     """Ranks ``(n, m)`` and the name of the noise."""
     check_epsilon(epsilon)
     check_positive("epsilon", epsilon, infinite=False)

@@ -69,11 +69,9 @@ def test_json_of_every_private_method(privrank, votes, method, trust):
     assert privrank(*run, *REHEARSAL).out == result.out
     notes = " ".join(document["diagnostics"]["notes"])
     assert "--missing last" in notes
-    released = privrank(*run).json()
+    released = privrank(*run, *(("--accept-idealised",) if trust == "local" else ())).json()
     assert_schema(released, trust, scores=method == "borda")
-    expected = "exact" if trust == "central" and method != "exponential" else "simulation"
-    if method == "exponential":
-        expected = "idealised"
+    expected = "exact" if trust == "central" else "simulation"
     assert released["guarantee"]["numerics"] == expected
     assert "seed" not in released["diagnostics"]
 
@@ -90,7 +88,8 @@ def test_the_text_of_a_release(privrank, votes):
 
 
 def test_local_trust_says_that_the_users_were_simulated(privrank, votes):
-    result = privrank("aggregate", votes, "--epsilon", 2, "--trust", "local")
+    run = ("aggregate", votes, "--epsilon", 2, "--trust", "local", "--accept-idealised")
+    result = privrank(*run)
     assert "the users' reports were drawn here, from a file of raw rankings" in result.out
     assert "each user randomises the answers" in result.out
     assert "floating-point" in result.err
@@ -122,10 +121,9 @@ def test_delta_gives_gaussian_noise(privrank, votes, method):
 
 @pytest.mark.parametrize("method", EXACT)
 def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, method):
-    monkeypatch.setattr(
-        "privrank_jax.cli.aggregate_methods.exact_samplers_available", lambda: False
-    )
-    result = privrank("aggregate", votes, "--method", method, "--epsilon", 1, "--json")
+    monkeypatch.setattr("privrank_jax.cli.numerics.exact_samplers_available", lambda: False)
+    run = ("aggregate", votes, "--method", method, "--epsilon", 1, "--json")
+    result = privrank(*run, "--accept-idealised")
     assert result.json()["guarantee"]["numerics"] == "simulation"
     assert 'pip install "privrank-jax[release]"' in result.err
 
@@ -302,7 +300,8 @@ def test_methods_say_what_is_too_large_or_too_few_for_them(privrank, write):
     result = privrank("aggregate", path, "--epsilon", 1, "--method", "exponential")
     assert result.code == 2
     assert "takes at most 20; votes.csv has 21" in result.err
-    result = privrank("aggregate", path, "--epsilon", 1, "--method", "kwiksort", "--trust", "local")
+    run = ("aggregate", path, "--epsilon", 1, "--method", "kwiksort", "--trust", "local")
+    result = privrank(*run, *REHEARSAL)
     assert result.code == 2
     assert "1 users for 21 items: use --method borda" in result.err
 

@@ -163,8 +163,8 @@ def test_a_seed_repeats_a_rehearsal_and_a_release_never_repeats(private, votes):
 
 
 def test_without_the_extra_a_warning_names_it(private, votes, monkeypatch):
-    monkeypatch.setattr("privrank_jax.release.exact_samplers_available", lambda: False)
-    result, _ = private(votes, "--epsilon", 1, "--json")
+    monkeypatch.setattr("privrank_jax.cli.numerics.exact_samplers_available", lambda: False)
+    result, _ = private(votes, "--epsilon", 1, "--accept-idealised", "--json")
     assert result.json()["guarantee"]["numerics"] == "simulation"
     assert 'pip install "privrank-jax[release]"' in result.err
 

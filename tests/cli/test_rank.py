@@ -95,8 +95,7 @@ def test_delta_above_zero_draws_discrete_gaussian_noise(privrank, votes):
 
 @pytest.mark.parametrize("method", ["counts", "mle", "one-shot"])
 def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, method):
-    for module in ("rank_noise", "rank_methods"):
-        monkeypatch.setattr(f"privrank_jax.cli.{module}.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.cli.numerics.exact_samplers_available", lambda: False)
     result = privrank(
         "rank",
         votes,
@@ -108,6 +107,7 @@ def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, meth
         2,
         "--top-k",
         2,
+        "--accept-idealised",
         "--json",
     )
     assert result.code == 0
@@ -178,6 +178,7 @@ def test_the_mle_is_the_fit_to_the_noisy_totals(privrank, votes):
     matrix = np.array([[0, 6.0, 0], [3, 0, 6], [0, 3, 0]])  # as the fixture says
     wins = WinCounts.from_matrix(matrix)
     expected = pairwise.mle(wins, ridge=0.5).value  # at ε = 900 the noise is 0 but for 1e-90
+    assert document["guarantee"]["numerics"] == "exact"
     assert items(document) == ["a", "b", "c"]
     found = [row["score"] for row in document["ranking"]]
     np.testing.assert_allclose(found, expected, atol=1e-8)

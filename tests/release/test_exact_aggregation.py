@@ -59,7 +59,7 @@ def kwiksort_law(counts, users, scale):
 
 def test_kwiksort_has_the_enumerated_law_and_no_other_scale():
     draws = 1000
-    counts = exact_aggregation._twice_counts(RANKS, "last")
+    counts = exact_aggregation.twice_counts(RANKS, "last")
     orders = [
         tuple(np.argsort(exact_kwiksort(RANKS, epsilon=4.0).value).tolist()) for _ in range(draws)
     ]

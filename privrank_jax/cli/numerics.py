@@ -1,0 +1,72 @@
+"""How exactly a release is drawn, and the one rule of all commands: exactly, or with the consent of who releases."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from privrank_jax.cli.face import Refusal
+from privrank_jax.release import exact_samplers_available
+
+EXTRA = 'pip install "privrank-jax[release]"'
+_WHY = {
+    "idealised": (
+        "the proof behind this release holds for real numbers and an exact minimiser, and floating point has "
+        "neither: what is published could tell more than the guarantee admits "
+        "(help(privrank_jax.pairwise.perturbed_mle) explains how)"
+    ),
+    "simulation": (
+        "the noise of this release would come from fast floating-point generators, made for simulation: their low "
+        "bits can give answers away"
+    ),
+}
+
+
+class Options(Protocol):
+    """What the options of a command say of a release."""
+
+    @property
+    def simulate(self) -> bool:
+        """Whether this is a rehearsal."""
+        ...
+
+    @property
+    def accept_idealised(self) -> bool:
+        """Whether a release that is not exact is wanted all the same."""
+        ...
+
+
+def draws_exactly(options: Options) -> bool:
+    """Whether OpenDP is to draw the noise: always, but in a rehearsal, and where it is missing and was not asked for.
+
+    Raises:
+        Refusal: it is missing.
+    """
+    if options.simulate:
+        return False
+    exact = exact_samplers_available()
+    if not exact:
+        check_numerics("simulation", options)
+    return exact
+
+
+def check_numerics(numerics: str, options: Options, instead: str = "") -> None:
+    """Refuse a release that isn't exact, unless ``--accept-idealised`` was given.
+
+    Args:
+        numerics: of its guarantee.
+        options: of the command; a rehearsal is no release.
+        instead: what would be exact, an instruction.
+
+    Raises:
+        Refusal: what is not exact, and what to do.
+    """
+    if numerics == "exact" or options.simulate or options.accept_idealised:
+        return
+    ways = [instead] if instead else []
+    if not exact_samplers_available():
+        ways.append(f"install exact samplers by {EXTRA}")
+    ways += [
+        "rehearse by --simulate",
+        "add --accept-idealised to release it all the same, with a guarantee that says so",
+    ]
+    raise Refusal(f"{_WHY[numerics]}. Choose: {', or '.join(ways)}.")

@@ -1,0 +1,196 @@
+r"""Exact exponential mechanism on the Kemeny score: one ranking for a release, without a floating-point probability.
+
+P(σ) ∝ e^{-γc(σ)}, where c(σ) is twice the number of pairs that users order against σ, added up over users: an integer,
+to which a user adds 0 to D = m(m-1) (a pair that is tied or unknown adds 1, whatever σ).
+
+**Privacy.** Replacing one user moves each c(σ) by at most D, hence each log P(σ) by at most 2γD: γD from the odds, γD
+from the normaliser. γ = ε/(2D) is a fraction, since a double is one. So ε-DP, unit user, adjacency replace, exactly.
+Beyond 2^14 γ stays at 2^14.
+
+**Sampling** goes from the last place to the first, as in :mod:`privrank_jax.aggregation.exponential`: of the items S
+that are left, j comes last with odds Z[S∖j] e^{-γc(j, S∖j)}, where c(j, S) is what putting j behind S costs and Z[S]
+is the sum of these odds over j in S. They are irrational, and so are enclosed: worked out once with every step rounded
+down, once with every step rounded up. Sums and products of positive numbers grow with each of them, so the two results
+lie on either side of the truth, whatever the precision. A uniform real number U of [0, 1) decides, whose bits come from
+the operating system's entropy: an item is chosen once the enclosures and the bits so far leave no doubt between which
+two partial sums of the odds U times their sum lies. While they do, more bits are drawn, and the odds are worked out to
+more digits. The precision only decides how often that happens, about once in 10^32 draws; the law is the one above.
+"""
+
+from __future__ import annotations
+
+import secrets
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from privrank_jax.aggregation.exponential import MAX_ITEMS
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.release.exact_aggregation import checked_rankings, twice_counts
+
+_DIGITS, _BITS = 36, 112  # at first; doubled while there is doubt
+_STEEPEST = 2**14
+
+
+def exact_exponential(
+    ranks: Any, *, epsilon: float, missing: str = "last", note: str = ""
+) -> Estimate:
+    """One ranking by the exponential mechanism; the twin of :func:`~privrank_jax.aggregation.exponential_kemeny`.
+
+    **Guarantee.** ε-DP, unit user, adjacency replace, exactly; proof at the head of this module. Runs on the host: no
+    tracing, no key, in O(2^m m) time.
+
+    Args:
+        ranks: ``(n, m)`` integers, 0 = best, 2 <= m <= 20; equal ranks are ties, negative ones items not ranked.
+        epsilon: ε, finite.
+        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.pairwise_weights`.
+        note: recorded in the guarantee.
+
+    Returns:
+        ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee`` with ``numerics="exact"``.
+        ``diagnostics``: ``{"rate": β}``, per pair of items and user that disagree, public.
+
+    Raises:
+        ValueError: ε out of range, fewer than 2 items or more than 20, no users, ranks that are no integers.
+
+    >>> exact_exponential([[2, 0, 1]] * 1000, epsilon=20.0).value.tolist()
+    [2, 0, 1]
+    """
+    ranks, _ = checked_rankings(ranks, epsilon, 0.0, missing)
+    items = ranks.shape[1]
+    if items > MAX_ITEMS:
+        raise ValueError(
+            f"the exponential mechanism weighs all subsets: at most {MAX_ITEMS} items, got {items}. Use exact_borda."
+        )
+    rate = min(Fraction(epsilon) / (2 * items * (items - 1)), Fraction(_STEEPEST))
+    value = np.empty(items, np.int32)
+    value[_draw(_excess(twice_counts(ranks, missing)), rate)] = np.arange(items)
+    guarantee = Guarantee(
+        float(epsilon), unit="user", adjacency="replace", numerics="exact", note=note
+    )
+    return Estimate(value, guarantee, {"rate": float(2 * rate)})
+
+
+def _excess(counts: np.ndarray) -> list[list[int]]:
+    """Row j, column i: what putting j behind i costs, less what either order of the two costs."""
+    return (counts - np.minimum(counts, counts.T)).tolist()
+
+
+def _draw(costs: list[list[int]], rate: Fraction) -> list[int]:
+    """Items, best first."""
+    digits = _DIGITS
+    odds = Odds(costs, rate, digits)
+    left, order = set(range(len(costs))), []
+    while left:
+        members = sorted(left)
+        uniform, bits = secrets.randbits(_BITS), _BITS
+        while (last := choose(odds.of_last(members), uniform, bits, digits)) is None:
+            uniform, bits = uniform << bits | secrets.randbits(bits), 2 * bits
+            digits *= 2
+            odds = Odds(costs, rate, digits)
+        order.append(members[last])
+        left.remove(members[last])
+    return order[::-1]
+
+
+class Odds:
+    """Lower and upper bounds of all odds.
+
+    Args:
+        costs: row j, column i: c(j, {i}), 0 or more.
+        rate: γ.
+        digits: decimal digits of every intermediate number.
+    """
+
+    def __init__(self, costs: list[list[int]], rate: Fraction, digits: int) -> None:
+        self._sides = [_Side(costs, rate, rounding(digits)) for rounding in (_down, _up)]
+
+    def of_last(self, members: list[int]) -> list[tuple[Decimal, Decimal]]:
+        """For each of ``members`` the odds that it is the last of them: lower and upper bound."""
+        subset = sum(1 << item for item in members)
+        down, up = self._sides
+        return [(down.of_last(item, subset), up.of_last(item, subset)) for item in members]
+
+
+class _Side:
+    """Odds with every step rounded in the direction of ``context``; subsets are integers, bit i for item i."""
+
+    def __init__(self, costs: list[list[int]], rate: Fraction, context: Context) -> None:
+        self._context, items = context, len(costs)
+        self._half = items // 2
+        with localcontext(context):
+            factors = [[_exp(-rate * cost, context) for cost in row] for row in costs]
+            # e^{-γ c(j, S)} is the product of an entry of each: S within the first half, S within the second.
+            self._first = [_products(row[: self._half]) for row in factors]
+            self._second = [_products(row[self._half :]) for row in factors]
+            self._sums = np.full(1 << items, Decimal(1))
+            subsets = np.arange(1 << items)
+            for size in range(1, items + 1):
+                some = subsets[np.bitwise_count(subsets) == size]
+                sums = np.full(some.size, Decimal(0))
+                for item in range(items):
+                    inside = some >> item & 1 == 1
+                    sums[inside] += self._of_last(item, some[inside])
+                self._sums[some] = sums
+
+    def of_last(self, item: int, subset: int) -> Decimal:
+        """Z[S∖j] e^{-γ c(j, S∖j)}."""
+        with localcontext(self._context):
+            return self._of_last(item, subset)
+
+    def _of_last(self, item: int, subset: Any) -> Any:
+        others = subset ^ 1 << item
+        first, second = others & (1 << self._half) - 1, others >> self._half
+        return self._sums[others] * (self._first[item][first] * self._second[item][second])
+
+
+def choose(odds: list[tuple[Decimal, Decimal]], uniform: int, bits: int, digits: int) -> int | None:
+    """The k with w_0 + ... + w_{k-1} <= U (w_0 + w_1 + ...) < w_0 + ... + w_k, None where that is in doubt.
+
+    Args:
+        odds: lower and upper bound of each w_k, positive.
+        uniform: U lies in [uniform, uniform + 1) / 2^bits.
+        bits: of U, known so far.
+        digits: of the sums.
+    """
+    down, up = _down(digits), _up(digits)
+    at_least = list(accumulate((low for low, _ in odds), down.add))
+    at_most = list(accumulate((high for _, high in odds), up.add))
+    # 2^bits U (w_0 + w_1 + ...) lies in [low, high).
+    low = down.multiply(Decimal(uniform), at_least[-1])
+    high = up.multiply(Decimal(uniform + 1), at_most[-1])
+    whole = Decimal(1 << bits)
+    for k in range(len(odds) - 1):
+        if high <= down.multiply(whole, at_least[k]):
+            return k
+        if low < up.multiply(whole, at_most[k]):
+            return None
+    return len(odds) - 1
+
+
+def _down(digits: int) -> Context:
+    return Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+def _up(digits: int) -> Context:
+    return Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+def _exp(power: Fraction, context: Context) -> Decimal:
+    """e^power, power <= 0, bounded on the side to which ``context`` rounds."""
+    nearest = context.exp(context.divide(Decimal(power.numerator), Decimal(power.denominator)))
+    # Decimal's exp is rounded correctly, but always to nearest.
+    beside = context.next_minus if context.rounding == ROUND_FLOOR else context.next_plus
+    return beside(nearest)
+
+
+def _products(factors: list[Decimal]) -> np.ndarray:
+    """The product over each subset of the factors."""
+    found = [Decimal(1)]
+    for factor in factors:
+        found += [product * factor for product in found]
+    return np.array(found, object)

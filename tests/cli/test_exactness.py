@@ -1,0 +1,157 @@
+"""One rule for all commands: a release is exact, or was accepted as it is; and no seed ever makes it predictable."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from privrank_jax.cli import aggregate, aggregate_methods, rank
+from privrank_jax.release.ledger import Ledger
+
+RANK = ("rank", "comparisons", "--max-per-user", 2)
+MLE = (*RANK, "--method", "mle")
+AGGREGATE = ("aggregate", "rankings")
+LOCAL = ("--trust", "local")
+# Command and options, how a release is drawn, and whether OpenDP draws it.
+CASES = [
+    (RANK, "exact", True),
+    ((*RANK, "--delta", 1e-5), "exact", True),
+    (MLE, "exact", True),
+    ((*RANK, "--method", "one-shot", "--top-k", 2), "exact", True),
+    ((*MLE, "--adjacency", "replace"), "idealised", False),
+    ((*MLE, "--adjacency", "add-remove"), "idealised", False),
+    ((*MLE, "--link", "laplace"), "idealised", False),
+    (AGGREGATE, "exact", True),
+    ((*AGGREGATE, "--method", "borda"), "exact", True),
+    ((*AGGREGATE, "--method", "kwiksort"), "exact", True),
+    ((*AGGREGATE, "--method", "noise-all"), "exact", True),
+    ((*AGGREGATE, "--method", "noise-all", "--delta", 1e-5), "exact", True),
+    ((*AGGREGATE, "--method", "exponential"), "exact", False),
+    ((*AGGREGATE, *LOCAL), "simulation", False),
+    ((*AGGREGATE, *LOCAL, "--method", "borda"), "simulation", False),
+    ((*AGGREGATE, *LOCAL, "--method", "kwiksort"), "simulation", False),
+    ((*AGGREGATE, *LOCAL, "--method", "noise-all"), "simulation", False),
+    (("privatize", "comparisons"), "exact", True),
+    (("privatize", "rankings"), "exact", False),
+]
+BUDGET = ("--epsilon", 1)
+
+
+def name_of(case):
+    return "-".join(str(part).lstrip("-") for part in case[0]) if isinstance(case, tuple) else None
+
+
+@pytest.fixture
+def files(write, tmp_path):
+    """Where the files are that CASES name."""
+    pairs = ("a,b", "b,c", "a,c")
+    answers = [f"u{k},{pair}" for k in range(6) for pair in (pairs[k % 3], pairs[(k + 1) % 3])]
+    ranks = [f"u{k},{'1,2,3' if k % 3 else '2,1,3'}" for k in range(8)]
+    return {
+        "comparisons": write(*answers, name="comparisons.csv"),
+        "rankings": write(*ranks, header="user,a,b,c", name="rankings.csv"),
+    }
+
+
+@pytest.fixture
+def run(privrank, files, tmp_path):
+    """Run the command of a case with further options; what is written must not exist before."""
+
+    def start(command, *options):
+        name, source, *others = command
+        out = tmp_path / "out.csv"
+        if name == "privatize":
+            out.unlink(missing_ok=True)
+            others += ["--out", out]
+        result = privrank(name, files[source], *others, *options)
+        if result.code:
+            assert result.out == ""
+            assert not out.exists()
+        return result
+
+    return start
+
+
+def test_no_method_is_left_out():
+    for module, command in ((rank, "rank"), (aggregate, "aggregate")):
+        default = {"rank": "counts", "aggregate": "auto"}[command]
+        named = {
+            options[options.index("--method") + 1] if "--method" in options else default
+            for options, _, _ in CASES
+            if options[0] == command
+        }
+        assert named == set(module.METHODS) - {"none"}
+    combined = {pair for pair in aggregate_methods._METHODS if pair[1] == "local"}
+    assert len(combined) + 1 == sum("local" in options for options, _, _ in CASES)  # and auto
+
+
+# The label of MLE, which compiles long, is checked where its scores are, in the tests of `rank`.
+@pytest.mark.parametrize("case", [case for case in CASES if case[0] != MLE], ids=name_of)
+def test_what_is_not_exact_must_be_accepted(run, case):
+    command, numerics, _ = case
+    released = run(command, *BUDGET, "--json")
+    if numerics == "exact":
+        assert released.json()["guarantee"]["numerics"] == "exact"
+        return
+    assert released.code == 2
+    for way in ("--accept-idealised", "--simulate"):
+        assert way in released.err
+    assert ("use --trust central" in released.err) == ("local" in command)
+    # What is accepted is labelled: see the tests of `rank` and `aggregate`.
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case[1] == "exact"], ids=name_of)
+def test_without_the_extra_it_is_named_and_nothing_is_released(run, monkeypatch, case):
+    monkeypatch.setattr("privrank_jax.cli.numerics.exact_samplers_available", lambda: False)
+    command, _, by_opendp = case
+    released = run(command, *BUDGET, "--json")
+    if not by_opendp:
+        assert released.json()["guarantee"]["numerics"] == "exact"
+        return
+    assert released.code == 2
+    assert 'pip install "privrank-jax[release]"' in released.err
+
+
+def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(run, monkeypatch):
+    exact = aggregate_methods._METHODS["borda", "central"]
+
+    def careless(data, request):
+        result = exact(data, request)
+        guarantee = dataclasses.replace(result.guarantee, numerics="idealised")
+        return dataclasses.replace(result, guarantee=guarantee)
+
+    monkeypatch.setitem(aggregate_methods._METHODS, ("borda", "central"), careless)
+    command = (*AGGREGATE, "--method", "borda", *BUDGET)
+    assert "--accept-idealised" in run(command).err
+    assert run(command, "--accept-idealised").code == 0
+
+
+def test_what_is_refused_costs_nothing(run, privrank, files, tmp_path):
+    path = tmp_path / "rankings.ledger"
+    assert privrank("ledger", path, "--data", files["rankings"], "--budget", 3).code == 0
+    assert run((*AGGREGATE, *LOCAL), *BUDGET, "--ledger", path).code == 2
+    with Ledger(path) as ledger:
+        assert ledger.spends() == []
+
+
+@pytest.mark.parametrize("extra", [(), ("--accept-idealised",)])
+@pytest.mark.parametrize(
+    "case",
+    [*CASES, ((*RANK, "--method", "none"),), ((*AGGREGATE, "--method", "none"),)],
+    ids=name_of,
+)
+def test_a_seed_is_for_rehearsals_alone(run, case, extra):
+    refused = run(case[0], *BUDGET, "--seed", 1, *extra)
+    assert refused.code == 2
+    assert "--seed makes the noise predictable" in refused.err
+
+
+def test_files_that_users_randomised_take_no_seed(privrank, files, tmp_path):
+    for source, command in (("comparisons", "rank"), ("rankings", "aggregate")):
+        out = tmp_path / f"private-{source}.csv"
+        assert privrank("privatize", files[source], "--out", out, *BUDGET).code == 0
+        for seed in (("--seed", 1), ("--simulate", "--seed", 1)):
+            refused = privrank(command, out, *seed)
+            assert (refused.code, refused.out) == (2, "")
+            assert "--seed" in refused.err

@@ -1,0 +1,41 @@
+"""Which rows of a user are kept in a release."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.release import exact_bound
+
+ALARM = 1e-6  # false-alarm rate; the choice can't be seeded
+
+
+def test_as_many_rows_as_allowed_stay_and_none_is_favoured():
+    users, draws = np.array([4, 4, 0, 4, 0, 4, 9, 4]), 4000
+    kept = np.array([exact_bound(users, 2) for _ in range(draws)])
+    for user, rows in ((4, 5), (0, 2), (9, 1)):
+        assert set(kept[:, users == user].sum(axis=1)) == {min(rows, 2)}
+    # Each of the ten pairs of the five rows of user 4 is as likely.
+    rows = kept[:, users == 4] @ (1 << np.arange(5))
+    _, counts = np.unique(rows, return_counts=True)
+    assert len(counts) == 10
+    assert stats.chisquare(counts).pvalue > ALARM
+
+
+def test_the_smallest_words_of_each_user_stay(monkeypatch):
+    words = np.array([5, 1, 9, 2, 2, 2, 0], np.uint64)
+    monkeypatch.setattr("secrets.token_bytes", lambda size: words.tobytes()[:size])
+    kept = exact_bound([1, 1, 1, 2, 2, 2, 7], 2)
+    # Words that agree, which hardly ever happens: the first rows stay.
+    assert kept.tolist() == [True, True, False, True, True, False, True]
+
+
+def test_extremes():
+    assert exact_bound([], 1).tolist() == []
+    assert exact_bound([3, 3, 3], 7).tolist() == [True] * 3
+    assert exact_bound(np.zeros(1000, np.uint8), 1).sum() == 1
+    with pytest.raises(ValueError, match="max_per_user must be positive"):
+        exact_bound([1], 0)
+    with pytest.raises(ValueError, match="shape"):
+        exact_bound([[1]], 1)

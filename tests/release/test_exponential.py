@@ -1,0 +1,190 @@
+"""The exact exponential mechanism: its enclosures, its law against its fast twin, doubt, and what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.aggregation import pairwise_weights
+from privrank_jax.aggregation.exponential import exponential_log_probability
+from privrank_jax.release import exact_exponential, exponential
+from privrank_jax.release.exact_aggregation import twice_counts
+
+ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
+RANKS = np.array([[0, 1, 2, 3], [1, 0, 2, 3], [0, 2, -1, 1], [0, 0, 1, 2], [3, 1, 2, 0]])
+EVERY = list(itertools.permutations(range(4)))
+
+
+def costs_and_rate(epsilon, missing="last"):
+    items = RANKS.shape[1]
+    costs = exponential._excess(twice_counts(RANKS, missing))
+    return costs, Fraction(epsilon) / (2 * items * (items - 1))
+
+
+def law_of(odds, items):
+    """Probabilities of all orders, from the lower bounds, in double precision."""
+    found = []
+    for order in itertools.permutations(range(items)):
+        left, chance = list(range(items)), 1.0
+        for last in order[::-1]:
+            weights = [float(low) for low, _ in odds.of_last(left)]
+            chance *= weights[left.index(last)] / sum(weights)
+            left.remove(last)
+        found.append(chance)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+def test_the_law_is_that_of_the_fast_twin(missing):
+    epsilon = 3.0
+    odds = exponential.Odds(*costs_and_rate(epsilon, missing), 40)
+    with jax.enable_x64(True):
+        w = pairwise_weights(RANKS, missing=missing)
+        ranks = np.argsort(np.array(EVERY), axis=1)
+        twin = np.exp(np.asarray(exponential_log_probability(ranks, w, len(RANKS), epsilon)))
+    np.testing.assert_allclose(law_of(odds, 4), twin, rtol=1e-12)
+    assert twin.max() > 2 * twin.min()
+
+
+@pytest.mark.parametrize("digits", [3, 12, 36])
+def test_enclosures_hold_the_truth_and_narrow_with_the_digits(digits):
+    costs, rate = costs_and_rate(7.0)
+    exact = exponential.Odds(costs, rate, 80)
+    rough = exponential.Odds(costs, rate, digits)
+    for size in range(1, 5):
+        for members in map(list, itertools.combinations(range(4), size)):
+            for (low, high), (finer_low, finer_high) in zip(
+                rough.of_last(members), exact.of_last(members)
+            ):
+                assert 0 < low <= finer_low <= finer_high <= high
+                assert (low < high) == (size > 1)
+                assert high - low < 200 * low * Decimal(10) ** -digits
+
+
+def test_the_weight_of_all_orders_is_their_sum():
+    costs, rate = costs_and_rate(7.0)
+    odds = exponential.Odds(costs, rate, 40).of_last([0, 1, 2, 3])
+    terms = [
+        math.exp(-float(rate) * sum(costs[j][i] for i, j in itertools.combinations(order, 2)))
+        for order in EVERY
+    ]
+    assert float(sum(low for low, _ in odds)) == pytest.approx(sum(terms), rel=1e-12)
+
+
+def test_a_choice_is_made_where_the_bits_leave_no_doubt_and_only_there():
+    # Weights 3, 1, 4 of 8 known exactly: of 3 bits, 0-2 choose the first, 3 the second, 4-7 the third.
+    sharp = [(Decimal(w), Decimal(w)) for w in (3, 1, 4)]
+    found = [exponential.choose(sharp, uniform, 3, 20) for uniform in range(8)]
+    assert found == [0, 0, 0, 1, 2, 2, 2, 2]
+    # Two bits don't tell the first from the second within [1/4, 1/2).
+    found = [exponential.choose(sharp, uniform, 2, 20) for uniform in range(4)]
+    assert found == [0, None, 2, 2]
+    # A blurred first weight, anything in [2.5, 3.5]: what lies near its edge stays open.
+    blurred = [(Decimal("2.5"), Decimal("3.5")), *sharp[1:]]
+    for uniform in range(64):
+        choice = exponential.choose(blurred, uniform, 6, 20)
+        for first in (2.5, 3.0, 3.5):
+            edges = np.cumsum([first, 1, 4]) / (first + 5)
+            inside = {
+                int(np.searchsorted(edges, (uniform + x) / 64, "right")) for x in (0.01, 0.99)
+            }
+            assert choice is None or inside == {choice}
+    assert exponential.choose(blurred, 0, 6, 20) == 0
+    assert exponential.choose(blurred, 63, 6, 20) == 2
+
+
+def draw_many(monkeypatch, costs, rate, draws):
+    made = {}
+
+    def once(costs, rate, digits):
+        if digits not in made:
+            made[digits] = Odds(costs, rate, digits)
+        return made[digits]
+
+    Odds = exponential.Odds
+    monkeypatch.setattr(exponential, "Odds", once)
+    orders = [tuple(exponential._draw(costs, rate)) for _ in range(draws)]
+    return np.array([orders.count(order) for order in EVERY]), made
+
+
+@pytest.mark.parametrize("digits", [2, 36])
+def test_draws_have_the_law_and_no_other_whatever_the_precision(monkeypatch, digits):
+    draws, epsilon = 6000, 30.0
+    monkeypatch.setattr(exponential, "_DIGITS", digits)
+    monkeypatch.setattr(exponential, "_BITS", 2 if digits == 2 else 112)
+    costs, rate = costs_and_rate(epsilon)
+    observed, made = draw_many(monkeypatch, costs, rate, draws)
+    assert (len(made) > 1) == (digits == 2)  # two digits leave doubt, 36 do not
+    monkeypatch.undo()
+
+    def chances(factor):
+        return law_of(exponential.Odds(costs, rate * Fraction(factor), 40), 4)
+
+    assert stats.chisquare(observed, draws * chances(1)).pvalue > ALARM
+    for factor in (0.75, 1.3):
+        other = chances(factor)
+        noncentrality = draws * np.sum((chances(1) - other) ** 2 / other)
+        assert stats.ncx2.cdf(stats.chi2.isf(ALARM, 23), 23, noncentrality) < ALARM
+        assert stats.chisquare(observed, draws * other).pvalue < ALARM
+
+
+def test_the_rate_gives_epsilon_and_no_more():
+    for epsilon in (0.1, 1 / 3, 2.0):
+        _, rate = costs_and_rate(epsilon)
+        # Twice the sensitivity m(m-1) of the integer costs.
+        assert 2 * 4 * 3 * rate == Fraction(epsilon)
+        found = exact_exponential(RANKS, epsilon=epsilon)
+        assert found.diagnostics["rate"] == pytest.approx(epsilon / (4 * 3))
+        assert found.guarantee.as_dict() == {
+            "epsilon": epsilon, "delta": 0.0, "unit": "user", "adjacency": "replace", "trust": "central",
+            "numerics": "exact",
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_the_exact_loss_between_all_rankings_of_one_user_is_within_epsilon(epsilon):
+    rest = np.tile([2, 1, 0], (40, 1))
+
+    def law(ranks):
+        costs = exponential._excess(twice_counts(np.vstack([rest, ranks]), "last"))
+        return law_of(exponential.Odds(costs, Fraction(epsilon) / 12, 40), 3)
+
+    laws = [law(ranks) for ranks in itertools.permutations(range(3))]
+    laws += [law([0, 0, 1]), law([0, -1, -1]), law([-1, -1, -1])]
+    losses = [np.max(np.log(a / b)) for a in laws for b in laws]
+    assert max(losses) <= epsilon * (1 + 1e-9)
+    assert max(losses) > 0.7 * epsilon  # a rate twice as large would show
+
+
+def test_extremes():
+    assert exact_exponential([[1, 0]] * 3, epsilon=1e6).value.tolist() == [1, 0]
+    assert exact_exponential([[1, 0, 2]] * 3, epsilon=1e300).value.tolist() == [1, 0, 2]
+    drawn = {tuple(exact_exponential([[0, 1]], epsilon=1e-9).value.tolist()) for _ in range(60)}
+    assert drawn == {(0, 1), (1, 0)}  # both, but for a chance below 1e-17
+    value = exact_exponential(np.tile(np.arange(9)[::-1], (500, 1)), epsilon=100.0).value
+    assert (value.dtype, value.tolist()) == (np.int32, list(range(9))[::-1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be positive"),
+        ({"epsilon": math.inf}, "epsilon must be finite"),
+        ({"epsilon": math.nan}, "epsilon must be positive"),
+        ({"missing": "first"}, "missing must be one of"),
+        ({"ranks": [0, 1]}, "one user and two items at least"),
+        ({"ranks": [[0.0, 1.0]]}, "integers"),
+        ({"ranks": [list(range(21))]}, "at most 20 items, got 21"),
+    ],
+)
+def test_refusals(change, message):
+    arguments = {"ranks": [[0, 1]], "epsilon": 1.0, **change}
+    with pytest.raises(ValueError, match=message):
+        exact_exponential(arguments.pop("ranks"), **arguments)
