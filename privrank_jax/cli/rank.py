@@ -220,12 +220,12 @@ def _checked(request: Request, epsilon_given: bool) -> Request:
         raise Refusal(f"--max-per-user must be at least 1, got {request.max_per_user}.")
     if request.gamma is not None and not (0 <= request.gamma < math.inf):
         raise Refusal(f"--gamma must be finite and at least 0, got {request.gamma:g}.")
+    check_rehearsal(request.simulate, request.seed)
     if request.method == "none":
         if epsilon_given or request.delta or request.max_per_user or request.simulate:
             warn(
                 "--method none adds no noise: --epsilon, --delta, --max-per-user and --simulate are not used."
             )
-    check_rehearsal(request.simulate, request.seed)
         return request
     check_budget(request.epsilon if epsilon_given else None, request.delta)
     if request.max_per_user is not None and request.unit == "comparison":

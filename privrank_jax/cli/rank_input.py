@@ -16,8 +16,8 @@ from privrank_jax.cli.rank import Request
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.datasets.names import did_you_mean
 from privrank_jax.pairwise import questionnaire_sensitivity, totals_sensitivity
-
 from privrank_jax.release import exact_bound
+
 MAX_ITEMS = 10_000
 
 
