@@ -14,7 +14,8 @@ import privrank_jax
 
 PACKAGE = Path(privrank_jax.__file__).parent
 FLOORS = {
-    "_linalg": 1, "_registry": 1, "_validate": 1, "rankings": 1, "metrics": 1, "links": 1, "comparisons": 1,
+    "_covers": 1, "_linalg": 1, "_registry": 1, "_validate": 1,
+    "rankings": 1, "metrics": 1, "links": 1, "comparisons": 1,
     "privacy": 2, "estimate": 2,
     "pairwise": 3, "aggregation": 3, "mallows": 3, "personalised": 3,
     "privacy_audit": 4, "simulate": 4,
@@ -74,7 +75,7 @@ before = dict(jax.config.values)
 for name in {sorted(LIGHT)!r}:
     __import__(name)
 assert dict(jax.config.values) == before, "JAX's configuration changed"
-heavy = {{"matplotlib", "duckdb", "opendp", "typer", "rich", "pandas", "pooch"}} & set(sys.modules)
+heavy = {{"matplotlib", "duckdb", "opendp", "dp_accounting", "typer", "rich", "pandas", "pooch"}} & set(sys.modules)
 assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-c", script], check=True)

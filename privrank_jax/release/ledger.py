@@ -4,10 +4,11 @@ r"""The budget of a data set: an SQLite file that every release spends from befo
 ε and δ of its budget. Budgets add up: releases with (ε_i, δ_i), each of which may be chosen after seeing the ones
 before, are together (Σ ε_i, Σ δ_i) private, and a rule that stops before the sums exceed the budget keeps that (basic
 composition as a filter; Rogers, Roth, Ullman, Vadhan 2016). It holds for releases of a trusted curator and of local
-randomisers alike. Tighter accounting, worth having for many Gaussian releases, is not done here.
+randomisers alike. Tighter accounting for releases that are fixed ahead of time is in
+:mod:`privrank_jax.privacy.accounting`; it enforces nothing here.
 
 A release counts at its own ε if its guarantee is at least as strong as what the ledger promises (``COVERS`` in
-:mod:`privrank_jax.release.ledger_file`): replacing a unit includes changing its answers, and all of a user includes
+:mod:`privrank_jax._covers`): replacing a unit includes changing its answers, and all of a user includes
 one comparison, who gave it being kept, or one rank. Every other release is refused rather than converted.
 
 **Numbers** are decimals as people write them, added and compared exactly: ten times 0.1 is 1. A float stands for the
@@ -32,9 +33,9 @@ import sqlite3
 from decimal import Decimal
 from pathlib import Path
 
+from privrank_jax._covers import COVERS
 from privrank_jax.release.ledger_file import (
     APPLICATION,
-    COVERS,
     EXACT,
     RESTORE,
     VERSION,

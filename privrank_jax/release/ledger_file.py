@@ -13,21 +13,8 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from pathlib import Path
 
-# (unit, adjacency) that a ledger promises -> those of releases that are at least as strong.
-COVERS = {
-    ("comparison", "flip"): {
-        ("comparison", "flip"),
-        ("comparison", "replace"),
-        ("user", "flip"),
-        ("user", "replace"),
-    },
-    ("comparison", "replace"): {("comparison", "replace")},
-    ("comparison", "add-remove"): {("comparison", "add-remove")},
-    ("user", "flip"): {("user", "flip"), ("user", "replace")},
-    ("user", "replace"): {("user", "replace")},
-    ("user", "add-remove"): {("user", "add-remove")},
-    ("rank", "replace"): {("rank", "replace"), ("user", "replace")},
-}
+from privrank_jax._covers import COVERS
+
 WAIT = 30.0  # seconds for other processes to finish their transactions
 
 APPLICATION = 0x50526C67
