@@ -1,5 +1,14 @@
-"""Privacy: guarantees, calibration of noise, noise, answers randomised by the users themselves."""
+"""Privacy: guarantees, calibration of noise, noise, answers randomised by the users themselves, accounting.
 
+Accounting needs the extra ``release``; its library loads when it is first used.
+"""
+
+from privrank_jax.privacy.accounting import (
+    GaussianRelease,
+    calibrate_gaussian,
+    compose,
+    compose_basic,
+)
 from privrank_jax.privacy.calibration import (
     gaussian_delta,
     gaussian_scale,
@@ -15,23 +24,35 @@ from privrank_jax.privacy.local import (
     report_guarantee,
     report_information,
 )
+from privrank_jax.privacy.personal_accounting import PersonalComposition, compose_personal
 from privrank_jax.privacy.vectors import duchi_vectors, privunit_vectors, report_norm
+from privrank_jax.privacy.zcdp import gaussian_zcdp, pure_zcdp, zcdp_delta, zcdp_epsilon
 
 __all__ = [
     "ADJACENCIES",
     "UNITS",
+    "GaussianRelease",
     "Guarantee",
+    "PersonalComposition",
+    "calibrate_gaussian",
+    "compose",
+    "compose_basic",
+    "compose_personal",
     "debias",
     "duchi_vectors",
     "flip_probability",
     "gaussian_delta",
     "gaussian_scale",
+    "gaussian_zcdp",
     "laplace_reports",
     "laplace_scale",
     "objective_perturbation",
     "privunit_vectors",
+    "pure_zcdp",
     "randomized_response",
     "report_guarantee",
     "report_information",
     "report_norm",
+    "zcdp_delta",
+    "zcdp_epsilon",
 ]

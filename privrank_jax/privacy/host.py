@@ -1,0 +1,51 @@
+"""What accounting shares: numbers that are exact, on the host, and the accounting library."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privrank_jax._validate import is_traced
+
+
+def load_dp_accounting() -> Any:
+    """dp-accounting; raises ImportError, naming the extra, without it."""
+    try:
+        import dp_accounting  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise ImportError(
+            'accounting needs dp-accounting: pip install "privrank-jax[release]"'
+        ) from error
+    return dp_accounting
+
+
+def host_number(name: str, value: Any) -> Fraction | float:
+    """A number >= 0 as an exact fraction, or infinity as a float; a float stands for the shortest decimal of its type.
+
+    Args:
+        name: for the message.
+        value: int, float, Decimal, Fraction, or an array of shape ().
+
+    Raises:
+        ValueError: traced, not one number, negative, NaN.
+
+    >>> host_number("epsilon", 0.1), host_number("epsilon", np.float32(0.1)), host_number("epsilon", Decimal(2))
+    (Fraction(1, 10), Fraction(1, 10), Fraction(2, 1))
+    """
+    number, written = math.nan, ""
+    if type(value) in (int, float, Decimal, Fraction):
+        with contextlib.suppress(OverflowError):
+            number = float(value)
+        written = repr(value) if type(value) is float else value
+    elif is_traced(value):
+        raise ValueError(f"{name} is traced: accounting runs on the host, outside jit and vmap.")
+    elif (array := np.asarray(value)).ndim == 0 and array.dtype.kind in "iuf":
+        number, written = float(array), str(array[()])
+    if not number >= 0:  # also catches NaN
+        raise ValueError(f"{name} must be one number, at least 0, got {value!r}.")
+    return math.inf if math.isinf(number) else Fraction(written)

@@ -1,0 +1,353 @@
+"""Composition of releases against sums over all outcomes: an upper bound, never more than 1 % too large."""
+
+from __future__ import annotations
+
+import math
+import sys
+from decimal import Decimal
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from privrank_jax.privacy import (
+    GaussianRelease,
+    Guarantee,
+    calibrate_gaussian,
+    compose,
+    compose_basic,
+    gaussian_scale,
+    report_guarantee,
+)
+from tests import reference
+from tests import reference_accounting as naive
+
+USERS = {"unit": "user", "adjacency": "replace"}
+
+
+def epsilon(releases, delta, **kind):
+    return compose(releases, delta=delta, **(kind or USERS)).epsilon
+
+
+def assert_bounds(found, exact, loose=0.01):
+    """An upper bound of what is exact, at most 1 % above; room for the twin's own rounding."""
+    assert exact * (1 - 1e-9) <= found <= exact * (1 + loose)
+
+
+# --- against sums over all outcomes --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("single", "count", "delta"),
+    [
+        (0.1, 10, 1e-9),
+        (0.1, 1000, 1e-9),
+        (0.01, 1000, 1e-2),
+        (1.0, 45, 1e-6),
+        (0.5, 2, 1e-2),
+        (5.0, 3, 1e-6),
+    ],
+)
+def test_equal_pure_releases_compose_optimally(single, count, delta):
+    def delta_of(at):
+        return naive.repeated_response_delta(single, count, at)
+
+    exact = naive.least_epsilon(delta_of, delta, single * count)
+    found = epsilon([(single, 0)] * count, delta)
+    assert_bounds(found, exact, loose=2e-3 if delta == 1e-9 else 1e-5)
+    at = 0.8 * found
+    assert_bounds(compose([(single, 0)] * count, epsilon=at, **USERS).delta, delta_of(at), 1e-3)
+
+
+@pytest.mark.parametrize(
+    "budgets",
+    [
+        [0.1, 0.25, 0.5, 0.05, 1.0, 0.3],  # multiples of 0.05: nothing is rounded
+        [math.pi / 10, math.e / 10, 0.7, math.sqrt(2) / 9, 1e-4, 0.123456789],
+        [2.0, 1e-3, 1e-3, 1e-3],
+    ],
+)
+@pytest.mark.parametrize("deltas", [0.0, 1e-6])
+def test_unequal_releases_compose_optimally(budgets, deltas):
+    budgets = [Decimal(repr(one)) for one in budgets]
+    plain = [float(one) for one in budgets]
+    delta = 1e-4
+
+    def delta_of(at):
+        return naive.with_failures(naive.response_delta(plain, at), [deltas] * len(plain))
+
+    exact = naive.least_epsilon(delta_of, delta, sum(plain))
+    assert exact < sum(plain)
+    assert_bounds(epsilon([(one, deltas) for one in budgets], delta), exact)
+
+
+def test_many_unequal_releases():
+    """300 budgets without a common step, each between 0.009 and 0.011: near 300 of 0.01."""
+    rng = np.random.default_rng(0)
+    budgets = rng.uniform(0.009, 0.011, 300)
+
+    def delta_of(single):
+        return lambda at: naive.repeated_response_delta(single, 300, at)
+
+    found = epsilon([(one, 0) for one in budgets], 1e-6)
+    assert found >= naive.least_epsilon(delta_of(float(np.mean(budgets))), 1e-6, 3.0)
+    rms = math.sqrt(np.mean(budgets**2))
+    assert found <= 1.01 * naive.least_epsilon(delta_of(rms), 1e-6, 3.0)
+
+
+def test_gaussian_releases_are_one_with_summed_precisions():
+    releases = [GaussianRelease(3.0, 2.0), GaussianRelease(1.5), GaussianRelease(10.0, 5.0)]
+    shift = math.sqrt((2 / 3) ** 2 + (1 / 1.5) ** 2 + 0.5**2)
+    for delta in (1e-12, 1e-6, 0.1):
+        exact = naive.least_epsilon(
+            lambda at: reference.gaussian_delta(1.0, shift, at), delta, 60.0
+        )
+        assert_bounds(epsilon(releases, delta), exact, 1e-7)
+        for adjacency in ("replace", "add-remove", "flip"):  # a shift by Δ, never by 2Δ
+            one = epsilon(
+                [GaussianRelease(1.0, shift)], delta, unit="comparison", adjacency=adjacency
+            )
+            assert one == pytest.approx(exact, rel=1e-7)
+    at = compose(releases, epsilon=2.0, **USERS)
+    assert_bounds(at.delta, reference.gaussian_delta(1.0, shift, 2.0), 1e-7)
+
+
+@pytest.mark.parametrize(("single", "scale"), [(0.5, 2.0), (0.37, 20.0), (4.0, 0.8), (0.01, 5.0)])
+def test_a_pure_release_beside_a_gaussian_one(single, scale):
+    releases = [GaussianRelease(scale), (single, 0)]
+
+    def delta_of(at):
+        return naive.response_and_gaussian_delta(single, 1 / scale, at)
+
+    for delta in (1e-8, 1e-3):
+        exact = naive.least_epsilon(delta_of, delta, 60.0)
+        found = epsilon(releases, delta)
+        assert_bounds(found, exact)
+    at = 0.7 * found
+    assert_bounds(compose(releases, epsilon=at, **USERS).delta, delta_of(at))
+
+
+# --- edges ---------------------------------------------------------------------------------------
+
+
+def test_one_release_gives_itself():
+    assert epsilon([(0.7, 0)], 0) == 0.7
+    assert epsilon([(0.7, 1e-6)], 1e-6) == 0.7
+    assert epsilon([(1e6, 0)], 0) == 1e6
+    assert compose([(0.7, 1e-6)], epsilon=0.7, **USERS).delta == 1e-6
+    scale = float(gaussian_scale(2.0, 1.5, 1e-6))
+    assert epsilon([GaussianRelease(scale, 2.0)], 1e-6) == pytest.approx(1.5, rel=1e-8)
+
+
+def test_no_delta_gives_the_plain_sum():
+    assert epsilon([(0.1, 0)] * 1000, 0) == 100.0
+    assert epsilon([(0.1, 1e-7)] * 10, 1e-6) == 1.0  # decimals add up exactly
+    assert compose([(0.1, 1e-7)] * 10, epsilon=1, **USERS).delta == 1e-6
+
+
+def test_releases_that_tell_nothing_or_everything():
+    assert epsilon([], 1e-6) == 0
+    assert epsilon([(0, 0)] * 3, 0) == 0
+    assert epsilon([(0, 1e-6), (0.5, 0)], 1e-6) == 0.5
+    assert compose([(0, 1e-6)] * 2, epsilon=0, **USERS).delta == 2e-6
+    assert epsilon([GaussianRelease(math.inf), (0.5, 0)], 0) == 0.5
+    for nothing in ((math.inf, 0), GaussianRelease(0.0), Guarantee(math.inf, **USERS)):
+        assert epsilon([(0.5, 0), nothing], 1e-6) == math.inf
+        assert compose([nothing], epsilon=3, **USERS).delta == 1
+    assert "Not private" in compose([(math.inf, 0)] * 2, delta=0, **USERS).in_words()
+
+
+def test_huge_budgets_and_tiny_deltas_stay_upper_bounds():
+    assert 2900 < epsilon([(1000.0, 0)] * 3, 1e-6) <= 3000
+    tiny = epsilon([(0.1, 0)] * 1000, 1e-15)  # beyond the grid: zCDP
+
+    def delta_of(at):
+        return naive.repeated_response_delta(0.1, 1000, at)
+
+    exact = naive.least_epsilon(delta_of, 1e-15, 100.0)
+    assert exact <= tiny <= 1.15 * exact
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "loose"), [(100_000, 1.005), (400_000, 1.1)])
+def test_very_many_releases(count, loose):
+    """A step of which all are multiples is too fine; and from 2^18 releases on only zCDP is left."""
+    many = epsilon([(1e-4, 0)] * 10 + [(Decimal("0.00010001"), 0)] * count, 1e-6)
+
+    def delta_of(at):
+        return naive.repeated_response_delta(1e-4, count + 10, at)
+
+    exact = naive.least_epsilon(delta_of, 1e-6, 2.0)
+    assert exact <= many <= loose * exact
+
+
+def test_a_delta_below_what_the_releases_fail_with_is_refused():
+    with pytest.raises(ValueError, match="below 2e-06, the sum of the releases' own"):
+        epsilon([(0.1, 1e-6)] * 2, 1e-6)
+    with pytest.raises(ValueError, match="Gaussian release has no epsilon at delta = 0"):
+        epsilon([GaussianRelease(1.0)], 0)
+
+
+budget = st.sampled_from([0, "0.05", "0.1", "0.25", "1", "3"]).map(Decimal)
+failure = st.sampled_from(["0", "1e-8", "1e-6"]).map(Decimal)
+pairs = st.lists(st.tuples(budget, failure), min_size=1, max_size=6)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(pairs, st.tuples(budget, failure), st.sampled_from([1e-4, 1e-3, 0.1]))
+def test_monotone_and_never_above_the_plain_sum(releases, another, delta):
+    base = epsilon(releases, delta)
+    slack = 1e-9 * (1 + base)
+    assert base <= float(sum(one for one, _ in releases)) + slack
+    assert epsilon(releases, 2 * delta) <= base + slack
+    assert epsilon([*releases, another], delta) >= base - slack
+    assert epsilon(releases[::-1], delta) == pytest.approx(base, abs=slack)
+    assert compose(releases, epsilon=base, **USERS).delta <= delta * (1 + 1e-6) + 1e-11
+
+
+# --- what it is for ------------------------------------------------------------------------------
+
+
+def test_guarantees_of_one_kind_keep_it():
+    one = Guarantee(0.5, unit="user", adjacency="flip", trust="local", numerics="exact")
+    both = compose([one, one], delta=0)
+    assert (both.epsilon, both.delta) == (1.0, 0.0)
+    assert (both.unit, both.adjacency, both.trust, both.numerics) == (
+        "user", "flip", "local", "exact"
+    )  # fmt: skip
+    assert both.note == (
+        "2 releases together, by privacy loss distributions: their number and budgets must have been fixed ahead of "
+        "time. The plain sum: epsilon 1, delta 0, holds for budgets chosen along the way too."
+    )
+    central = Guarantee(0.5, unit="user", adjacency="flip", numerics="idealised")
+    mixed = compose([one, central, (0.5, 0)], delta=0, unit="user", adjacency="flip", trust="local")
+    assert (mixed.trust, mixed.numerics) == ("central", "unknown")
+    assert compose([one, central], delta=0).numerics == "idealised"
+    assert compose([one], delta=0).note == ""
+
+
+def test_units_and_adjacencies_are_not_mixed():
+    user = Guarantee(0.5, unit="user", adjacency="replace")
+    comparison = Guarantee(0.2, unit="comparison", adjacency="flip")
+    with pytest.raises(ValueError, match="All of them cover unit comparison, adjacency flip: ask"):
+        compose([user, comparison], delta=0)
+    found = compose([user, comparison], delta=0, unit="comparison", adjacency="flip")
+    assert (found.epsilon, found.unit, found.adjacency) == (0.7, "comparison", "flip")
+    with pytest.raises(ValueError, match="release 2 protects unit comparison, adjacency flip"):
+        compose([user, comparison], delta=0, **USERS)
+    removed = Guarantee(0.5, unit="user", adjacency="add-remove")
+    with pytest.raises(ValueError, match="Compose those of one kind"):
+        compose_basic([user, removed])
+    with pytest.raises(ValueError, match="no guarantee has unit 'rank' and adjacency 'flip'"):
+        compose([user], delta=0, unit="rank", adjacency="flip")
+    with pytest.raises(ValueError, match="say by unit= and adjacency="):
+        compose([user, (0.5, 0)], delta=0)
+    with pytest.raises(ValueError, match="say by unit= and adjacency="):
+        compose([user], delta=0, unit="comparison")
+
+
+def test_a_guarantee_for_another_unit_beside_counts_where_it_covers():
+    reports = report_guarantee(jnp.array([1.0, 2.0]), jnp.array([10, 3]))
+    assert compose([reports] * 2, delta=0).epsilon == 4.0
+    assert compose([reports] * 2, delta=0, unit="user", adjacency="flip").epsilon == 20.0
+
+
+def test_the_plain_sum():
+    total = compose_basic([(0.1, 1e-7)] * 3, **USERS)
+    assert (total.epsilon, total.delta, total.unit) == (0.3, 3e-7, "user")
+    assert total.note == "3 releases together."
+    assert compose_basic([(math.inf, 0), (1, 0)], **USERS).epsilon == math.inf
+    with pytest.raises(ValueError, match="has no epsilon of its own"):
+        compose_basic([GaussianRelease(1.0)], **USERS)
+
+
+# --- Gaussian calibration ------------------------------------------------------------------------
+
+
+def test_calibration_agrees_with_the_traced_one():
+    epsilons, deltas = np.array(
+        [(e, d) for e in (0.01, 0.1, 1.0, 10.0, 100.0) for d in (1e-12, 1e-6, 1e-3, 0.3)]
+    ).T
+    ours = jax.jit(jax.vmap(lambda e, d: gaussian_scale(2.0, e, d)))(epsilons, deltas)
+    theirs = [calibrate_gaussian(e, d, 2.0) for e, d in zip(epsilons, deltas)]
+    np.testing.assert_allclose(theirs, ours, rtol=1e-6)
+    assert calibrate_gaussian(math.inf, 1e-6) == gaussian_scale(1.0, math.inf, 1e-6) == 0
+
+
+@pytest.mark.parametrize("count", [1, 7, 1000])
+def test_calibrated_releases_compose_to_the_budget(count):
+    scale = calibrate_gaussian(0.8, 1e-7, 3.0, releases=count)
+    found = epsilon([GaussianRelease(scale, 3.0)] * count, 1e-7)
+    assert found == pytest.approx(0.8, rel=1e-6)
+    assert reference.gaussian_delta(scale, 3.0 * math.sqrt(count), 0.8) <= 1e-7
+    looser = [GaussianRelease(0.999 * scale, 3.0)] * count
+    assert epsilon(looser, 1e-7) > 0.8
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("releases", "message"),
+    [
+        ([(-1, 0)], "epsilon of release 1 must be one number, at least 0, got -1"),
+        ([(0.1, 0), (math.nan, 0)], "epsilon of release 2 must be one number"),
+        ([("0.5", 0)], "epsilon of release 1 must be one number"),
+        ([(True, 0)], "epsilon of release 1 must be one number"),
+        ([(np.array([1.0, 2.0]), 0)], "epsilon of release 1 must be one number"),
+        ([(1, 1)], "delta of release 1 must be below 1, got 1"),
+        ([(1, -1e-9)], "delta of release 1 must be one number"),
+        ([0.5], "release 1 must be a Guarantee, an .* pair or a GaussianRelease, got 0.5"),
+        ([(0.5, 0, 0)], "release 1 must be a Guarantee"),
+        (Guarantee(1.0), "give a list of releases"),
+        ([Guarantee(jnp.ones(3), **USERS)], "epsilon of release 1 must be one number"),
+    ],
+)
+def test_bad_releases(releases, message):
+    with pytest.raises(ValueError, match=message):
+        compose(releases, delta=1e-6, **USERS)
+
+
+def test_bad_arguments():
+    one = [(0.5, 0)]
+    for wanted in ({}, {"delta": 1e-6, "epsilon": 1}):
+        with pytest.raises(ValueError, match="one of the two"):
+            compose(one, **wanted, **USERS)
+    for delta in (1, -1e-6, math.nan, "1e-6"):
+        with pytest.raises(ValueError, match="delta must be"):
+            compose(one, delta=delta, **USERS)
+    for bad in (-1, math.nan, math.inf):
+        with pytest.raises(ValueError, match="epsilon must be"):
+            compose(one, epsilon=bad, **USERS)
+    with pytest.raises(ValueError, match="trust must be one of"):
+        compose(one, delta=0, trust="none", **USERS)
+    with pytest.raises(ValueError, match="scale must be one number, at least 0"):
+        GaussianRelease(-1.0)
+    with pytest.raises(ValueError, match="sensitivity must be positive"):
+        GaussianRelease(1.0, 0.0)
+    with pytest.raises(ValueError, match="sensitivity must be finite"):
+        GaussianRelease(1.0, math.inf)
+    for arguments in ((0, 1e-6), (1, 0), (1, 1), (-1, 1e-6), (1, 1e-6, 0)):
+        with pytest.raises(ValueError, match="must be"):
+            calibrate_gaussian(*arguments)
+    for releases in (0, 1.5, True):
+        with pytest.raises(ValueError, match="releases must be a whole number"):
+            calibrate_gaussian(1, 1e-6, releases=releases)
+    with pytest.raises(ValueError, match="runs on the host"):
+        jax.jit(lambda e: compose([(e, 0)], delta=0, **USERS).epsilon)(1.0)
+
+
+def test_numbers_are_decimals_as_people_write_them():
+    for tenth in (0.1, np.float32(0.1), jnp.float32(0.1), Decimal("0.1"), Fraction(1, 10)):
+        assert epsilon([(tenth, 0)] * 10, 0) == 1.0
+
+
+def test_without_the_library_the_message_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
+        compose([(0.5, 0)], delta=1e-6, **USERS)
+    assert compose_basic([(0.5, 0)], **USERS).epsilon == 0.5

@@ -1,0 +1,90 @@
+"""zCDP: its values of pure and Gaussian mechanisms, and conversion against closed forms."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import pytest
+
+from privrank_jax.privacy import (
+    gaussian_zcdp,
+    pure_zcdp,
+    zcdp_delta,
+    zcdp_epsilon,
+)
+from tests import reference
+from tests import reference_accounting as naive
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0, 8.0])
+def test_pure_is_the_least_rho_of_randomised_response(epsilon):
+    rho = pure_zcdp(epsilon)
+    slopes = [
+        naive.response_divergence(epsilon, 1 + excess) / (1 + excess)
+        for excess in (1e-3, 0.1, 1.0, 3.0, 10.0, 30.0)
+    ]
+    assert max(slopes) <= rho * (1 + 1e-9)
+    assert max(slopes) >= rho * 0.998
+    assert rho < epsilon**2 / 2
+
+
+def test_pure_at_the_ends():
+    assert pure_zcdp(0) == 0
+    assert pure_zcdp(1e-4) == pytest.approx(5e-9, rel=1e-6)
+    assert pure_zcdp(1000.0) == 1000.0
+    assert pure_zcdp(math.inf) == math.inf
+    for bad in (-1, math.nan, "1"):
+        with pytest.raises(ValueError, match="epsilon must be one number"):
+            pure_zcdp(bad)
+
+
+def test_gaussian():
+    assert gaussian_zcdp(2.0, 3.0) == pytest.approx(9 / 8)
+    assert gaussian_zcdp(0) == math.inf
+    assert gaussian_zcdp(math.inf) == 0
+    with pytest.raises(ValueError, match="scale must be one number"):
+        gaussian_zcdp(-1)
+    with pytest.raises(ValueError, match="sensitivity must be positive"):
+        gaussian_zcdp(1, 0)
+
+
+@pytest.mark.parametrize("rho", [1e-8, 1e-4, 0.01, 0.5, 3.0, 50.0, 1000.0])
+@pytest.mark.parametrize("delta", [1e-15, 1e-6, 0.01])
+def test_conversion_against_closed_forms(rho, delta):
+    found = zcdp_epsilon(rho, delta)
+    tight = naive.canonne_kamath_steinke_epsilon(rho, delta)
+    assert tight * (1 - 1e-9) <= found <= tight * (1 + 1e-4) + 1e-12
+    assert found <= naive.bun_steinke_epsilon(rho, delta) * (1 + 1e-4)
+    # Above what the Gaussian mechanism of that ρ needs, which no conversion may beat.
+    assert reference.gaussian_delta(1.0, math.sqrt(2 * rho), found) <= delta
+    if found > 0:
+        assert zcdp_delta(rho, found) == pytest.approx(delta, rel=1e-3)
+
+
+def test_conversion_at_the_ends():
+    assert zcdp_epsilon(0, 0) == 0
+    assert zcdp_epsilon(0.1, 0) == math.inf
+    assert zcdp_epsilon(math.inf, 0.1) == math.inf
+    assert zcdp_delta(0, 0) == 0
+    assert zcdp_delta(math.inf, 5) == 1
+    assert zcdp_delta(0.1, math.inf) == 0
+    assert 0 < zcdp_delta(5.0, 0.0) <= 1
+    with pytest.raises(ValueError, match="delta must be at least 0 and below 1"):
+        zcdp_epsilon(0.1, 1)
+    with pytest.raises(ValueError, match="rho must be one number, at least 0"):
+        zcdp_epsilon(-0.1, 0.1)
+    with pytest.raises(ValueError, match="epsilon must be one number, at least 0"):
+        zcdp_delta(0.1, -1)
+
+
+def test_sums_of_rho_compose():
+    """100 Gaussian mechanisms, by the sum of their ρ and as one."""
+    total = sum(gaussian_zcdp(20.0) for _ in range(100))
+    assert zcdp_epsilon(total, 1e-6) == pytest.approx(zcdp_epsilon(gaussian_zcdp(2.0), 1e-6))
+
+
+def test_without_the_library_the_message_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
+        zcdp_epsilon(0.1, 1e-6)
