@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,15 @@ import typer
 
 from privrank_jax.cli import options
 from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, refusing
-from privrank_jax.release.ledger import Ledger, create, in_words, plain
+from privrank_jax.release.ledger import (
+    Account,
+    Ledger,
+    Spend,
+    amount,
+    create,
+    in_words,
+    plain,
+)
 
 HELP = (
     "Make the privacy budget of a data set, or show what was spent of it.\n\n"
@@ -19,7 +28,8 @@ HELP = (
     "Examples:\n\n"
     "  privrank ledger votes.ledger --data votes.csv --budget 3     (make it, once)\n\n"
     "  privrank aggregate votes.csv --epsilon 0.5 --ledger votes.ledger\n\n"
-    "  privrank ledger votes.ledger                                 (what was spent, what is left)"
+    "  privrank ledger votes.ledger                                 (what was spent, what is left)\n\n"
+    "  privrank ledger votes.ledger --delta 1e-6                    (and what that comes to, tightly)"
 )
 _GIVEN_TOGETHER = "--data FILE and --budget EPSILON make a ledger and need each other"
 
@@ -55,16 +65,28 @@ def ledger(
             "refused; replace is more than flip.",
         ),
     ] = "replace",
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DELTA",
+            help="Show as well the epsilon of all releases together at this delta, by tighter accounting, which "
+            "holds for releases fixed ahead of time and enforces nothing.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Make the privacy budget of a data set, or show what was spent of it."""
-    making = [name for name in options.given(context) if name not in ("file", "json")]
+    making = [name for name in options.given(context) if name not in ("file", "json", "delta")]
     if making:
+        if delta is not None:
+            raise Refusal(
+                "--delta is for showing a ledger that exists; the delta of its budget is --budget-delta."
+            )
         if data is None or budget is None:
-            raise Refusal(f"{_GIVEN_TOGETHER}; without any option but --json, {file} is shown.")
+            raise Refusal(f"{_GIVEN_TOGETHER}; without them, {file} is shown.")
         _make(file, data, budget, budget_delta, unit, adjacency)
     with Ledger(file) as found:
-        _show(found, as_json=json)
+        _show(found, None if delta is None else amount(delta, "--delta", zero=True), as_json=json)
 
 
 def _make(file: Path, data: str, budget: str, delta: str, unit: str, adjacency: str) -> None:
@@ -84,8 +106,9 @@ def _make(file: Path, data: str, budget: str, delta: str, unit: str, adjacency: 
     )
 
 
-def _show(found: Ledger, *, as_json: bool) -> None:
+def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
     account, spends, left, spent = found.account, found.spends(), found.left(), found.spent()
+    together = None if delta is None else _together(account, spends, delta)
     if as_json:
         print_json(
             {
@@ -98,6 +121,7 @@ def _show(found: Ledger, *, as_json: bool) -> None:
                 "budget": {"epsilon": float(account.epsilon), "delta": float(account.delta)},
                 "spent": {"epsilon": float(spent[0]), "delta": float(spent[1])},
                 "left": {"epsilon": float(left[0]), "delta": float(left[1])},
+                **({} if together is None else {"together": together}),
                 "releases": [
                     {**vars(one), "epsilon": float(one.epsilon), "delta": float(one.delta)}
                     for one in spends
@@ -125,6 +149,11 @@ def _show(found: Ledger, *, as_json: bool) -> None:
     print_paragraphs(
         f"Left: {in_words(*left, account.delta)} of {budget}. Spent: {in_words(*spent, account.delta)}."
     )
+    if together is not None:
+        print_paragraphs(
+            f"Together, by privacy loss distributions: epsilon {together['epsilon']:.6g} at delta "
+            f"{together['delta']:g}. {together['holds']}"
+        )
     lost = sum(one.state == "spent" for one in spends)
     if lost:
         print_paragraphs(
@@ -133,6 +162,22 @@ def _show(found: Ledger, *, as_json: bool) -> None:
         )
 
 
+def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str, Any]:
+    """What the spends promise together if they were fixed ahead of time."""
+    from privrank_jax.privacy import Guarantee, compose
+
+    releases = [
+        Guarantee(one.epsilon, one.delta, one.unit, one.adjacency, one.trust, one.numerics)
+        for one in spends
+    ]
+    found = compose(releases, delta=delta, unit=account.unit, adjacency=account.adjacency)
+    return {"epsilon": found.epsilon, "delta": found.delta, "holds": _HOLDS}
+
+
+_HOLDS = (
+    "That holds only if the number of releases and their budgets were fixed ahead of time, and it enforces nothing: "
+    "what is left is counted by the plain sum."
+)
 _HEADINGS: Any = (
     ("no.", "right"),
     ("time (UTC)", "left"),

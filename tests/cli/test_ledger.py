@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import pytest
 
+from privrank_jax.privacy import compose
 from privrank_jax.release.ledger import Ledger, content_sha256
 
 
@@ -244,6 +245,43 @@ def test_making_and_showing(privrank, budget, rankings, tmp_path):
     assert (absent.code, absent.out) == (2, "")
     assert "there is no ledger" in absent.err
     assert not (tmp_path / "typo").exists()
+
+
+def test_what_the_releases_come_to_together(privrank, budget, rankings, monkeypatch):
+    path = budget(rankings, 50, "--budget-delta", "1e-5", "--adjacency", "flip")
+    nothing = privrank("ledger", path, "--delta", "1e-6", "--json").json()["together"]
+    assert (nothing["epsilon"], nothing["delta"]) == (0, 1e-6)
+    with Ledger(path) as ledger:
+        for number in range(30):
+            kind = ("flip", "local") if number % 2 else ("replace", "central")
+            ledger.spend(0.1, unit="user", adjacency=kind[0], trust=kind[1])
+        ledger.spend(0.5, "1e-7", unit="user", adjacency="flip", numerics="of old")
+    together = privrank("ledger", path, "--delta", "1e-6", "--json").json()["together"]
+    alone = compose([(0.1, 0)] * 30 + [(0.5, 1e-7)], delta=1e-6, unit="user", adjacency="flip")
+    assert together["epsilon"] == alone.epsilon < 0.9 * 3.5
+    assert together["holds"].startswith("That holds only if the number of releases and their")
+    assert "together" not in privrank("ledger", path, "--json").json()
+    shown = privrank("ledger", path, "--delta", "1e-6").out
+    assert "Left: epsilon 46.5, delta 9.9e-6 of epsilon 50" in shown
+    assert (
+        f"Together, by privacy loss distributions: epsilon {alone.epsilon:.6g} at delta 1e-06. "
+        "That holds only if the number of releases and their budgets were fixed ahead of time, and it enforces "
+        "nothing: what is left is counted by the plain sum."
+    ) in shown
+    for options, message in (
+        (("--delta", "1e-8"), "Ask for a larger delta"),
+        (("--delta", "1"), "delta must be at least 0 and below 1"),
+        (("--delta", "some"), "--delta must be at least 0"),
+        (("--delta", "1e-6", "--data", rankings, "--budget", 1), "its budget is --budget-delta"),
+    ):
+        refused = privrank("ledger", path, *options)
+        assert (refused.code, refused.out) == (2, "")
+        assert message in refused.err
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    refused = privrank("ledger", path, "--delta", "1e-6")
+    assert (refused.code, refused.out) == (2, "")
+    assert 'pip install "privrank-jax[release]"' in refused.err
+    assert privrank("ledger", path).code == 0
 
 
 def test_named_data_are_known_by_their_files(privrank, budget, data_folder):
