@@ -1,0 +1,204 @@
+"""What a release prints depends on the data through its mechanism alone.
+
+The mechanism is replaced by one that ignores the data; then data sets that agree in what the guarantee takes as public
+must lead to the same output, to the last byte, in text and as JSON. Standard error is for the holder of the data.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax import aggregation, pairwise
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.release import exact, exact_aggregation, exponential
+
+slow = pytest.mark.slow
+
+
+def noise_alone(calibrate):
+    """OpenDP's mechanism at its scale, but of made-up totals."""
+
+    def calibrated(*arguments):
+        _, scale = calibrate(*arguments)
+        return lambda values: [(37 * k) % 11 - 4 for k in range(len(values))], scale
+
+    return calibrated
+
+
+@pytest.fixture
+def blind(monkeypatch):
+    """Replace every mechanism by one that ignores the data, but for their size."""
+    for module in (exact, exact_aggregation):
+        for name in ("discrete_laplace", "discrete_gaussian"):
+            monkeypatch.setattr(module, name, noise_alone(getattr(exact, name)))
+    monkeypatch.setattr("secrets.randbelow", lambda bound: bound - 1)
+    monkeypatch.setattr(exponential, "_draw", lambda costs, rate: list(range(len(costs))))
+    monkeypatch.setattr(
+        "privrank_jax.release.randomized_response.exact_randomized_response",
+        lambda bits, epsilon: np.arange(bits.size) % 2 == 0,
+    )
+    monkeypatch.setattr(
+        "privrank_jax.cli.privatize_rankings.exact_mallows",
+        lambda ranks, epsilon: np.where(ranks < 0, -1, np.argsort(np.argsort(ranks < 0, 1), 1)),
+    )
+
+    def of_nothing(function, replace):
+        def run(key, data, *arguments, **options):
+            return function(jax.random.key(1), replace(data), *arguments, **options)
+
+        return functools.wraps(function)(run)
+
+    for name in ("ldp_borda", "ldp_kwiksort", "local_weights"):
+        replaced = of_nothing(
+            getattr(aggregation, name), lambda ranks: np.argsort(0 * ranks, 1, kind="stable")
+        )
+        monkeypatch.setattr(aggregation, name, replaced)
+    monkeypatch.setattr(
+        pairwise,
+        "perturbed_mle",
+        of_nothing(pairwise.perturbed_mle, lambda wins: WinCounts(0 * wins.matrix + 1)),
+    )
+
+
+def comparisons(write, rows, name):
+    return write(*rows, header="user,winner,loser,tie", name=name)
+
+
+PAIRS = list(itertools.combinations("abcd", 2))
+# Twelve users with two comparisons each. Others answer otherwise, or compare other pairs, or are more and say more.
+SAME_PAIRS = (
+    [f"u{k},{','.join(PAIRS[(k + s) % 6])},0" for k in range(12) for s in (0, 1)],
+    [f"u{k},{','.join(PAIRS[(k + s) % 6][::-1])},{int(k < 4)}" for k in range(12) for s in (0, 1)],
+)
+OTHER_PAIRS = (
+    SAME_PAIRS[0],
+    [f"v{k},{','.join(PAIRS[-1 - s])},{k % 2}" for k in range(12) for s in (0, 3)],
+)
+OTHER_USERS = (
+    SAME_PAIRS[0],
+    [f"w{k},{pair},0" for k in range(5) for pair in ("d,c", "d,b", "a,d")],
+)
+RANKS = (
+    [f"u{k},{k % 3 + 1},{(k + 1) % 3 + 1},{(k + 2) % 3 + 1}" for k in range(9)],
+    [f"u{k},1,1,{'' if k % 2 else 2}" for k in range(9)],
+)
+
+
+def outputs(privrank, sources, *command):
+    """Text and JSON of both; they must be releases."""
+    found = []
+    for source in sources:
+        for shape in ((), ("--json",)):
+            result = privrank(command[0], source, *command[1:], "--epsilon", 1, *shape)
+            assert result.code == 0, result.err
+            found.append(result.out.replace(source.name, "FILE"))
+    assert all(found)
+    return found[:2], found[2:]
+
+
+RANK = ("rank", "--max-per-user", 2, "--items", "a,b,c,d")
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "data", "options"),
+    [
+        ("flip", SAME_PAIRS, ()),
+        ("replace", OTHER_PAIRS, ()),
+        ("replace", OTHER_PAIRS, ("--delta", 1e-6)),
+        ("replace", OTHER_PAIRS, ("--unit", "comparison")),
+        ("add-remove", OTHER_USERS, ()),
+    ],
+)
+def test_counts(privrank, write, blind, adjacency, data, options):
+    sources = [comparisons(write, rows, f"{k}.csv") for k, rows in enumerate(data)]
+    if "--unit" in options:
+        options = (*options, "--user", "none")
+    run = [part for part in RANK if part not in ("--max-per-user", 2) or "--unit" not in options]
+    one, other = outputs(privrank, sources, *run, "--adjacency", adjacency, *options)
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "data"), [("replace", OTHER_PAIRS), ("add-remove", OTHER_USERS)]
+)
+def test_one_shot(privrank, write, blind, adjacency, data):
+    sources = [comparisons(write, rows, f"{k}.csv") for k, rows in enumerate(data)]
+    run = (*RANK, "--method", "one-shot", "--top-k", 2, "--adjacency", adjacency)
+    one, other = outputs(privrank, sources, *run)
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("options", "data"),
+    [
+        pytest.param((), SAME_PAIRS, marks=slow),
+        pytest.param(("--link", "laplace"), SAME_PAIRS, marks=slow),
+        pytest.param(("--adjacency", "replace"), OTHER_PAIRS, marks=slow),
+        pytest.param(("--adjacency", "add-remove"), OTHER_USERS, marks=slow),
+    ],
+)
+def test_mle(privrank, write, blind, options, data):
+    sources = [comparisons(write, rows, f"{k}.csv") for k, rows in enumerate(data)]
+    run = (*RANK, "--method", "mle", "--accept-idealised", *options)
+    one, other = outputs(privrank, sources, *run)
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("method", "trust"),
+    [
+        ("auto", "central"),
+        ("borda", "central"),
+        ("kwiksort", "central"),
+        ("exponential", "central"),
+        *(
+            pytest.param(method, trust, marks=slow)
+            for method, trust in [
+                ("noise-all", "central"),
+                ("auto", "local"),
+                ("borda", "local"),
+                ("kwiksort", "local"),
+                ("noise-all", "local"),
+            ]
+        ),
+    ],
+)
+def test_consensus(privrank, write, blind, method, trust):
+    sources = [write(*rows, header="user,a,b,c", name=f"{k}.csv") for k, rows in enumerate(RANKS)]
+    run = ("aggregate", "--method", method, "--trust", trust)
+    one, other = outputs(privrank, sources, *run, "--accept-idealised")
+    assert one == other
+
+
+def test_reports(privrank, write, blind, tmp_path):
+    found = []
+    for k, rows in enumerate(SAME_PAIRS):
+        # The same file name, so that its length doesn't count; ties are hidden by coins.
+        source, out = comparisons(write, rows, "data.csv"), tmp_path / "out.csv"
+        run = ("privatize", source, "--out", out, "--epsilon", 1, "--ties", "coin", "--force")
+        found.append((privrank(*run).out, privrank(*run, "--json").out, out.read_bytes()))
+        assert found[k][0]
+    assert found[0] == found[1]
+
+
+def test_synthetic_rankings(privrank, write, blind, tmp_path):
+    found = []
+    for rows in (RANKS[0], [f"u{k},1,1,2" for k in range(9)]):  # what a user ranked is public
+        source, out = write(*rows, header="user,a,b,c", name="data.csv"), tmp_path / "out.csv"
+        run = ("privatize", source, "--out", out, "--epsilon", 1, "--ties", "coin", "--force")
+        found.append((privrank(*run).out, privrank(*run, "--json").out, out.read_bytes()))
+    assert found[0] == found[1]
+
+
+def test_the_comparison_sees_what_is_printed(privrank, write, monkeypatch):
+    """Where the mechanism adds nothing and hides nothing, the outputs do differ."""
+    monkeypatch.setattr(exact, "discrete_laplace", lambda *arguments: (lambda values: values, 1.0))
+    sources = [comparisons(write, rows, f"{k}.csv") for k, rows in enumerate(SAME_PAIRS)]
+    one, other = outputs(privrank, sources, *RANK)
+    assert one != other
+    assert one == outputs(privrank, sources[:1] * 2, *RANK)[0]
