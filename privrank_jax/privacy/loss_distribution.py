@@ -112,7 +112,7 @@ def epsilon_at(budgets: Budgets, delta: Fraction) -> float:
         found = _distribution(budgets) if rest > budgets.slack else None
         if found is not None:
             bounds.append(found.get_epsilon_for_delta(rest - budgets.slack) * (1 + _NEVER_BELOW))
-    return min(bounds)
+    return float(min(bounds))
 
 
 def delta_at(budgets: Budgets, epsilon: Fraction) -> float:
@@ -128,7 +128,7 @@ def delta_at(budgets: Budgets, epsilon: Fraction) -> float:
         if found is not None:
             rests.append(found.get_delta_for_epsilon(float(epsilon)) + budgets.slack)
         bounds.append(failure + (1 - failure) * min(rests) * (1 + _NEVER_BELOW))
-    return min(bounds)
+    return float(min(bounds))
 
 
 def _gaussian_epsilon(shift: float, delta: float) -> float:
