@@ -82,6 +82,8 @@ def compose(
 
     The theorem heads this module; it does not hold for budgets chosen along the way. The result is an upper bound:
     the optimal one for pairs where their ε are multiples of a common step (up to 1e-12 in δ), within 1 % otherwise.
+    With δ near 1e-12, more than 2^18 releases or 2^12 different ε it is that of zCDP or of the plain sum, which may be
+    10 % above or more.
 
     Args:
         releases: guarantees of this library, (ε, δ) pairs with ε, δ >= 0, :class:`GaussianRelease` objects.
