@@ -14,6 +14,7 @@ _WHY = {
         "neither: what is published could tell more than the guarantee admits "
         "(help(privrank_jax.pairwise.perturbed_mle) explains how)"
     ),
+    "unknown": "how the noise of this release was drawn is not known",
     "simulation": (
         "the noise of this release would come from fast floating-point generators, made for simulation: their low "
         "bits can give answers away"

@@ -29,6 +29,7 @@ from privrank_jax.datasets.table import DataError
 SYNTHETIC = "synthetic_epsilon"  # column of ε that marks synthetic rankings, never an item
 _PLACE = re.compile(r"(rank|position|pos|place|choice|preference|pref|top)[ _.\-]*(\d+)", re.I)
 _PUBLIC = "the list of items was taken from the file and is treated as public"
+_ONE_ROW_EACH = "the file names no users: each row is taken for all that one user ranked"
 
 
 def read_rankings(
@@ -258,6 +259,8 @@ def _check_size(source: Source, users: int, items: int) -> None:
 
 def _notes(source: Source, seen_items: bool) -> tuple[str, ...]:
     notes = [_PUBLIC] if seen_items else []
+    if "user" not in source.positions:
+        notes.append(_ONE_ROW_EACH)
     if source.ignored:
         notes.append("columns not used: " + ", ".join(source.ignored))
     return tuple(notes)

@@ -23,6 +23,7 @@ import importlib.util
 import math
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._validate import check_choice, check_delta, check_epsilon, check_positive
@@ -73,7 +74,8 @@ def exact_noisy_totals(
         ``numerics="exact"``. ``diagnostics``: ``{"noise_scale": s or σ, in wins}``, public.
 
     Raises:
-        ValueError: totals that are no multiples of 1/2, ε, δ or the sensitivity out of range.
+        ValueError: totals that are no multiples of 1/2, or too large for exact counts in their dtype; ε, δ or the
+            sensitivity out of range.
         ImportError: OpenDP is not installed.
 
     >>> estimate = exact_noisy_totals([90.0, 10.5], sensitivity=2, epsilon=1.0)
@@ -166,8 +168,17 @@ def exact_top_k(
 
 def _doubled(wins: Any) -> np.ndarray:
     """Twice the totals as int64."""
-    matrix = wins.matrix if isinstance(wins, WinCounts) else wins
-    doubled = 2 * np.asarray(matrix, np.float64)
+    given = np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins)
+    doubled = 2 * given.astype(np.float64)
+    # Beyond this a floating-point count may have been rounded, so that one more win adds 2, or nothing.
+    largest = _LARGEST
+    if jnp.issubdtype(given.dtype, jnp.floating):
+        largest = min(largest, 2 ** (jnp.finfo(given.dtype).nmant + 1))
+    if np.any(np.abs(doubled) > largest):
+        raise ValueError(
+            f"exact noise needs exact counts, and {given.dtype} holds none beyond {largest // 2:,}: count in float64, "
+            "or in integers."
+        )
     if isinstance(wins, WinCounts):
         doubled = doubled.sum(-1)
     if doubled.ndim != 1 or not doubled.size:

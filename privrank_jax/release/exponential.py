@@ -42,7 +42,7 @@ def exact_exponential(
     """One ranking by the exponential mechanism; the twin of :func:`~privrank_jax.aggregation.exponential_kemeny`.
 
     **Guarantee.** ε-DP, unit user, adjacency replace, exactly; proof at the head of this module. Runs on the host: no
-    tracing, no key, in O(2^m m) time.
+    tracing, no key. Takes O(2^m m) time and memory, at m = 15 half a second, at m = 20 half a minute and 300 MiB.
 
     Args:
         ranks: ``(n, m)`` integers, 0 = best, 2 <= m <= 20; equal ranks are ties, negative ones items not ranked.

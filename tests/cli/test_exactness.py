@@ -113,12 +113,15 @@ def test_without_the_extra_it_is_named_and_nothing_is_released(run, monkeypatch,
     assert 'pip install "privrank-jax[release]"' in released.err
 
 
-def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(run, monkeypatch):
+@pytest.mark.parametrize("numerics", ["idealised", "simulation", "unknown"])
+def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
+    run, monkeypatch, numerics
+):
     exact = aggregate_methods._METHODS["borda", "central"]
 
     def careless(data, request):
         result = exact(data, request)
-        guarantee = dataclasses.replace(result.guarantee, numerics="idealised")
+        guarantee = dataclasses.replace(result.guarantee, numerics=numerics)
         return dataclasses.replace(result, guarantee=guarantee)
 
     monkeypatch.setitem(aggregate_methods._METHODS, ("borda", "central"), careless)
