@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import jax
     from matplotlib.figure import Figure
 
+Run = Callable[..., StudyResult]
+
 _MODULES = (
     *("cai_edge", "cai_one_shot", "cai_users", "cai_real"),
     *("alabi_central", "alabi_local", "alabi_bounds"),
@@ -74,9 +76,9 @@ class Experiment:
         outline: which column is on the horizontal axis, and which names a curve; for short tables.
         differences: where and why our curves differ from the printed ones.
         replicates: how many a run has unless told otherwise.
-        batch_size: (cell, replicate) pairs at once, see :func:`privrank_jax.simulate.run`.
-        measure: how key, experiment and replicates become results, for studies that are no means over replicates
-            (times; a row per replicate); None runs the studies.
+        batch_size: (cell, replicate) pairs at once on each device, see :func:`privrank_jax.simulate.run`.
+        measure: how key, experiment, replicates and a function like :func:`privrank_jax.simulate.run` become results,
+            for studies that are no means over replicates (times; a row per replicate); None runs the studies.
     """
 
     name: str
@@ -91,7 +93,7 @@ class Experiment:
     differences: tuple[str, ...] = ()
     replicates: int = 100
     batch_size: int | None = None
-    measure: Callable[[jax.Array, Experiment, int], list[StudyResult]] | None = None
+    measure: Callable[[jax.Array, Experiment, int, Run], list[StudyResult]] | None = None
 
     def configured(self, **changes: Any) -> Experiment:
         """The same experiment on another grid.

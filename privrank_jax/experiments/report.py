@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import json
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import jax
 import privrank_jax
 from privrank_jax import simulate
 from privrank_jax.experiments.registry import Claim, Experiment, Verdict, get
+from privrank_jax.simulate.devices import is_first
 from privrank_jax.simulate.result import Row, StudyResult, write_csv
 
 
@@ -33,7 +35,8 @@ class Report:
         diagnostics: ``total_seconds`` (picture and files included), ``compile_seconds``, ``run_seconds``,
             ``compilations``, the programs that XLA compiled, ``failed_fits``, those that did not converge, and
             ``nonfinite``, the values that means leave out.
-        paths: ``csv``, ``claims``, ``config``; with matplotlib ``picture``; with DuckDB ``parquet``.
+        paths: ``csv``, ``claims``, ``config``; with matplotlib ``picture``; with DuckDB ``parquet``; of those that
+            this process has written.
     """
 
     experiment: Experiment
@@ -101,16 +104,24 @@ def run(
     replicates: int | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: bool = False,
+    fresh: bool = False,
+    notice: Callable[[str], None] | None = None,
     **changes: Any,
 ) -> Report:
     """Run an experiment and judge its claims.
+
+    With a folder, results so far are kept in ``NAME.unfinished`` in it until all is written: the
+    same call after an interruption goes on from there, and gives the same table. Of several
+    processes (``jax.distributed``) each does its part, and the first writes.
 
     Args:
         key: PRNG key, JAX's default kind.
         experiment: a name, see :func:`~privrank_jax.experiments.names`, or an experiment.
         replicates: of each cell; None takes the default of the experiment.
-        folder: where table, claims and picture go, made if absent; None writes nothing.
+        folder: where table, claims and picture go, made if absent; None writes nothing, and keeps nothing.
         progress: show a progress bar.
+        fresh: start over, whatever an earlier run has left.
+        notice: told, in words, where the run resumed, and when memory ran out.
         changes: config fields to replace, for a smaller or another grid.
 
     Returns:
@@ -123,16 +134,23 @@ def run(
     found = get(experiment) if isinstance(experiment, str) else experiment
     found = found.configured(**changes)
     replicates = found.replicates if replicates is None else replicates
+    kept = None
+    if folder is not None:
+        kept = simulate.Checkpoints(Path(folder) / f"{found.name}.unfinished", fresh=fresh)
+    engine = functools.partial(simulate.run, progress=progress, checkpoints=kept, notice=notice)
     if found.measure is not None:
-        results = found.measure(key, found, replicates)
+        results = found.measure(key, found, replicates, engine)
     else:
         results = [
-            simulate.run(key, study, replicates, progress=progress, batch_size=found.batch_size)
-            for study in found.studies()
+            engine(key, study, replicates, batch_size=found.batch_size) for study in found.studies()
         ]
     table = _merged(found, results)
     verdicts = tuple((claim, claim.check(table)) for claim in found.claims)
-    paths = {} if folder is None else _write(key, found, table, verdicts, Path(folder))
+    paths = {}
+    if folder is not None and is_first():
+        paths = _write(key, found, table, verdicts, Path(folder))
+    if kept is not None:
+        kept.clear()
     failed = (row for row in table.rows if row["metric"] == "failed_fits")
     diagnostics = {
         "total_seconds": time.perf_counter() - started,

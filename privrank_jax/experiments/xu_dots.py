@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from privrank_jax.experiments import tables, verdicts
-from privrank_jax.experiments.registry import Claim, Experiment, Verdict
+from privrank_jax.experiments.registry import Claim, Experiment, Run, Verdict
 from privrank_jax.simulate.engine import Study, run
 from privrank_jax.simulate.result import Row, StudyResult
 
@@ -66,7 +66,9 @@ class Line:
         return self.intercept + self.slope * at, quantile * self.deviation * width
 
 
-def per_replicate(key: jax.Array, experiment: Experiment, replicates: int) -> list[StudyResult]:
+def per_replicate(
+    key: jax.Array, experiment: Experiment, replicates: int, run: Run = run
+) -> list[StudyResult]:
     """Run each cell of an experiment once per replicate, as cells of their own with a column ``draw``."""
     results = []
     for study in experiment.studies():

@@ -14,7 +14,7 @@ import numpy as np
 from privrank_jax._linalg import one_blas_thread
 from privrank_jax.experiments import tables
 from privrank_jax.experiments import xu_common as common
-from privrank_jax.experiments.registry import Experiment, Verdict
+from privrank_jax.experiments.registry import Experiment, Run, Verdict
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums, num_items
 from privrank_jax.simulate import reports
@@ -57,11 +57,12 @@ def build(config: CostConfig) -> tuple[Study, ...]:
     return ()
 
 
-def measure(key: Array, experiment: Experiment, replicates: int) -> list[StudyResult]:
+def measure(key: Array, experiment: Experiment, replicates: int, run: Run) -> list[StudyResult]:
     """Time reports to scores ``replicates`` times in every cell, after one call that compiles.
 
     All cells are timed once before any is timed again, so that other work on the machine hits them alike.
     """
+    del run  # a trial can't time itself
     config = experiment.config
     cells = grid(num_items=config.items, num_users=config.users)
     started = time.perf_counter()

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from privrank_jax.simulate import worlds
+from privrank_jax.simulate.checkpoint import Checkpoints
 from privrank_jax.simulate.engine import Study, grid, run
 from privrank_jax.simulate.result import StudyResult, write_csv, write_parquet
 
-__all__ = ["Study", "StudyResult", "grid", "run", "worlds", "write_csv", "write_parquet"]
+__all__ = [
+    "Checkpoints",
+    "Study",
+    "StudyResult",
+    "grid",
+    "run",
+    "worlds",
+    "write_csv",
+    "write_parquet",
+]

@@ -65,20 +65,21 @@ def _transient(jaxpr: Jaxpr) -> int:
 
 def _while_running(equation: Any, results: int) -> int:
     name = equation.primitive.name
-    bodies = list(_bodies(equation.params))
+    inside = list(bodies(equation.params))
     if name.startswith("scatter"):  # its combiner is a body too, of scalars
         return results + sum(_size(atom) for atom in equation.invars)
-    if not bodies:
+    if not inside:
         return results * (1 + _WORKSPACE.get(name, int(len(equation.outvars) > 1)))
-    inner = max(_transient(body) for body in bodies)
+    inner = max(_transient(body) for body in inside)
     if name not in _LOOPS:
         return max(results, inner)
     constants = equation.params["body_nconsts" if name == "while" else "num_consts"]
-    carried = max(sum(_size(v) for v in body.invars[constants:]) for body in bodies)
+    carried = max(sum(_size(v) for v in body.invars[constants:]) for body in inside)
     return results + 2 * carried + inner
 
 
-def _bodies(params: dict[str, Any]) -> Iterator[Jaxpr]:
+def bodies(params: dict[str, Any]) -> Iterator[Jaxpr]:
+    """The programs inside an equation: of loops, branches and calls."""
     for value in params.values():
         for entry in value if isinstance(value, tuple | list) else (value,):
             if isinstance(entry, ClosedJaxpr):

@@ -1,82 +1,19 @@
-"""Tidy tables of a study: running moments, selection, CSV and Parquet."""
+"""Tidy tables of a study: selection, CSV and Parquet."""
 
 from __future__ import annotations
 
 import csv
-import math
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-BLOCK = 1024  # replicates per summation block; changing it changes the last bits of every table
+_INSERTED = 1024  # rows at a time into a Parquet file
 RESERVED = ("study", "metric", "mean", "standard_error", "replicates", "nonfinite")
 
 Row = dict[str, Any]
-
-
-class Moments:
-    """Count, mean and sum of squares of the metrics of one cell, in memory that never grows.
-
-    Replicates are reduced in blocks of ``BLOCK``, in the order of their index, and blocks are
-    merged by Chan's formula. Block boundaries depend on the replicate's index alone, so how the
-    replicates were batched changes nothing, to the last bit.
-    """
-
-    def __init__(self, num_metrics: int):
-        self._buffer = np.empty((num_metrics, BLOCK))
-        self._filled = 0
-        self.count = 0
-        self.finite = np.zeros(num_metrics, np.int64)
-        self.mean = np.zeros(num_metrics)
-        self._squares = np.zeros(num_metrics)
-
-    def add(self, values: np.ndarray) -> None:
-        """Take the next replicates; ``values`` has shape (metrics, replicates)."""
-        start = 0
-        while start < values.shape[1]:
-            take = min(BLOCK - self._filled, values.shape[1] - start)
-            self._buffer[:, self._filled : self._filled + take] = values[:, start : start + take]
-            self._filled += take
-            self.count += take
-            start += take
-            if self._filled == BLOCK:
-                self._flush()
-
-    def _flush(self) -> None:
-        for metric, row in enumerate(self._buffer[:, : self._filled]):
-            kept = row[np.isfinite(row)]
-            if not kept.size:
-                continue
-            mean = kept.mean()
-            squares = np.sum((kept - mean) ** 2)
-            before, total = self.finite[metric], self.finite[metric] + kept.size
-            shift = mean - self.mean[metric]
-            self.mean[metric] += shift * (kept.size / total)
-            self._squares[metric] += squares + shift**2 * (before * kept.size / total)
-            self.finite[metric] = total
-        self._filled = 0
-
-    def rows(self, head: Row, metrics: Sequence[str]) -> Iterator[Row]:
-        """One tidy row per metric: ``head``, then metric, mean, standard error and counts."""
-        self._flush()
-        for index, metric in enumerate(metrics):
-            finite = int(self.finite[index])
-            error = math.nan
-            if finite > 1:
-                error = math.sqrt(float(self._squares[index]) / (finite - 1) / finite)
-            yield {
-                **head,
-                "metric": metric,
-                "mean": float(self.mean[index]) if finite else math.nan,
-                "standard_error": error,
-                "replicates": self.count,
-                "nonfinite": self.count - finite,
-            }
 
 
 @dataclass(frozen=True)
@@ -89,9 +26,10 @@ class StudyResult:
             ``metric``, ``mean``, ``standard_error`` (of the mean, from the sample variance with
             n − 1; NaN for one replicate), ``replicates`` (all that ran) and ``nonfinite``. Mean and
             standard error are over the ``replicates - nonfinite`` finite values.
-        diagnostics: ``compilations``, ``batch_sizes`` (one per program), ``estimated_peak_bytes``
-            and ``compiled_peak_bytes`` (largest over the programs; the second is XLA's own buffer
-            assignment, None where the backend keeps it to itself), ``memory_limit``,
+        diagnostics: ``compilations``, ``devices``, ``batch_sizes`` (on each device, one per
+            program), ``estimated_peak_bytes`` and ``compiled_peak_bytes`` (of a device, largest over
+            the programs; the second is XLA's own buffer assignment, None where the backend keeps it
+            to itself or a program had run before), ``memory_limit``,
             ``compile_seconds`` (tracing included), ``run_seconds``, and ``programs``, a list with
             the same for each program.
     """
@@ -149,7 +87,7 @@ def write_csv(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
         ValueError: ``rows`` is empty.
     """
     columns = _columns(rows)
-    with _whole_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+    with whole_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
@@ -175,10 +113,10 @@ def write_parquet(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
     kinds = [_sql_type(values) for values in data]
     definition = ", ".join(f"{_quoted(n)} {k}" for n, k in zip(columns, kinds, strict=True))
     records = list(zip(*map(_as_kind, data, kinds), strict=True))
-    with _whole_file(path) as temporary, duckdb.connect() as database:
+    with whole_file(path) as temporary, duckdb.connect() as database:
         database.execute(f"CREATE TABLE study ({definition})")
-        for start in range(0, len(records), BLOCK):
-            block = records[start : start + BLOCK]
+        for start in range(0, len(records), _INSERTED):
+            block = records[start : start + _INSERTED]
             place = ", ".join([f"({', '.join('?' * len(columns))})"] * len(block))
             values = [value for record in block for value in record]
             database.execute(f"INSERT INTO study VALUES {place}", values)
@@ -211,12 +149,28 @@ def _quoted(name: str) -> str:
 
 
 @contextmanager
-def _whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary neighbour of ``path`` that takes its place on success and vanishes on failure."""
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary neighbour of ``path`` that takes its place on success and vanishes on failure.
+
+    Its content is on the disk before it takes the place.
+    """
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         yield temporary
+        with temporary.open("r+b") as file:
+            os.fsync(file.fileno())
         os.replace(temporary, target)
+        _sync_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk, where the system can do that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -8,65 +8,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.simulate import Study, engine, grid, run, worlds
+from privrank_jax.simulate import Study, grid, program, run
 from tests import reference
-
-
-def comparison_trial(key, parameters):
-    """Scores and a tournament: sampled values and counts only, no sums of floats."""
-    score_key, game_key = jax.random.split(key)
-    scores, mask = worlds.cai_scores(
-        score_key, parameters["num_items"], parameters["max_items"], jnp.float32
-    )
-    wins = worlds.tournament(game_key, scores, parameters["probability"], mask=mask)
-    return {
-        "wins_of_first": wins.totals[0],
-        "strength": jax.random.uniform(score_key, (4,))[3],
-        "upset": wins.matrix[3, 0] > 0,
-    }
-
-
-def newton_trial(key, parameters):
-    """A ridge logistic fit: a while loop around a Cholesky solve."""
-    scores, _ = worlds.cai_scores(key, 8)
-    wins = worlds.repeated_comparisons(key, scores, parameters["per_pair"]).matrix
-    total = wins + wins.T
-
-    def gradient(theta):
-        chance = jax.nn.sigmoid(theta[:, None] - theta[None, :])
-        return (total * chance).sum(1) - wins.sum(1) + theta, total * chance * (1 - chance)
-
-    def step(state):
-        theta, _ = state
-        slope, weight = gradient(theta)
-        hessian = jnp.diag(weight.sum(1) + 1) - weight
-        return theta - jnp.linalg.solve(hessian, slope), jnp.abs(slope).max()
-
-    start = (jnp.zeros(8), jnp.inf)
-    theta, _ = jax.lax.while_loop(lambda state: state[1] > 1e-10, step, start)
-    return {"best": theta[0], "norm": jnp.linalg.norm(theta)}
-
-
-def normal_trial(key, parameters):
-    return {"value": parameters["scale"] * jax.random.normal(key)}
-
-
-COMPARISON_STUDY = Study(
-    "comparisons",
-    comparison_trial,
-    grid(num_items=(5, 8), probability=(0.5, 1.0), max_items=8),
-    static=("max_items",),
-)
+from tests.simulate.trials import COMPARISONS, NEWTON, comparison_trial, normal_trial
 
 
 @pytest.fixture(scope="module")
 def comparison_table():
-    return run(jax.random.key(1), COMPARISON_STUDY, 40)
+    return run(jax.random.key(1), COMPARISONS, 40)
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 64])
 def test_same_table_for_every_batch_size(comparison_table, batch_size):
-    result = run(jax.random.key(1), COMPARISON_STUDY, 40, batch_size=batch_size)
+    result = run(jax.random.key(1), COMPARISONS, 40, batch_size=batch_size)
     assert result.diagnostics["batch_sizes"][0] <= batch_size
     assert comparison_table.diagnostics["batch_sizes"] == (160,)
     assert result.rows == comparison_table.rows
@@ -80,8 +34,7 @@ def test_block_boundaries_do_not_depend_on_the_batch():
 
 @pytest.mark.slow
 def test_solved_estimates_agree_across_batch_sizes():
-    study = Study("newton", newton_trial, grid(per_pair=(20, 40)))
-    tables = [run(jax.random.key(3), study, 16, batch_size=b).rows for b in (1, 5, 32)]
+    tables = [run(jax.random.key(3), NEWTON, 16, batch_size=b).rows for b in (1, 5, 32)]
     means = np.array([[row["mean"] for row in rows] for rows in tables])
     errors = np.array([[row["standard_error"] for row in rows] for rows in tables])
     assert means.dtype == np.float64
@@ -92,7 +45,7 @@ def test_solved_estimates_agree_across_batch_sizes():
 def test_table_is_what_a_loop_computes(comparison_table):
     key = jax.random.key(1)
     trial = jax.jit(lambda key, n, p: comparison_trial(key, _cell(n, p)))
-    for cell in COMPARISON_STUDY.cells:
+    for cell in COMPARISONS.cells:
         outcomes = [
             trial(jax.random.fold_in(key, r), cell["num_items"], cell["probability"])
             for r in range(40)
@@ -193,7 +146,7 @@ def test_batches_respect_the_memory_limit_for_any_number_of_replicates():
     limit = 200_000
     peaks = []
     for replicates in (300, 3000):
-        found = run(jax.random.key(0), COMPARISON_STUDY, replicates, memory_limit=limit).diagnostics
+        found = run(jax.random.key(0), COMPARISONS, replicates, memory_limit=limit).diagnostics
         assert found["estimated_peak_bytes"] <= limit
         assert found["compiled_peak_bytes"] <= limit
         assert 1 < found["batch_sizes"][0] < 300
@@ -202,9 +155,9 @@ def test_batches_respect_the_memory_limit_for_any_number_of_replicates():
 
 
 def test_a_low_estimate_is_caught_by_the_compiled_program(monkeypatch):
-    monkeypatch.setattr(engine, "peak_bytes", lambda closed: 100)
+    monkeypatch.setattr(program, "peak_bytes", lambda closed: 100)
     limit = 100_000
-    result = run(jax.random.key(1), COMPARISON_STUDY, 40, memory_limit=limit)
+    result = run(jax.random.key(1), COMPARISONS, 40, memory_limit=limit)
     assert result.diagnostics["compilations"] > 1
     assert result.diagnostics["compiled_peak_bytes"] <= limit
 
@@ -221,7 +174,7 @@ def test_host_memory_does_not_grow_with_the_replicates():
 
 def test_one_replicate_over_the_limit_is_refused():
     with pytest.raises(ValueError, match=r"one replicate of 'comparisons' needs about .* bytes"):
-        run(jax.random.key(0), COMPARISON_STUDY, 5, memory_limit=500)
+        run(jax.random.key(0), COMPARISONS, 5, memory_limit=500)
 
 
 def test_diagnostics_account_for_the_work():

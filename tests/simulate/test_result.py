@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.simulate import StudyResult, write_csv, write_parquet
-from privrank_jax.simulate.result import BLOCK, Moments
+from privrank_jax.simulate.moments import BLOCK, Moments
 from tests import reference
 
 
@@ -41,10 +41,10 @@ def test_moments_match_the_naive_ones(count):
     values[1, ::2] = np.nan
     values[1, -1] = np.inf if count > 2 else values[1, -1]
     values[1, 0] = 7.0
-    moments = Moments(2)
+    moments = Moments(1, 2, count)
     for part in np.array_split(values, 5, axis=1):
         moments.add(part)
-    for series, found in zip(values, moments.rows({"study": "s"}, ["a", "b"]), strict=True):
+    for series, found in zip(values, moments.rows(0, {"study": "s"}, ["a", "b"]), strict=True):
         mean, error, nonfinite = reference.mean_and_error(series)
         assert found["mean"] == pytest.approx(mean, rel=1e-14)
         assert found["standard_error"] == pytest.approx(error, rel=1e-10)
@@ -52,9 +52,9 @@ def test_moments_match_the_naive_ones(count):
 
 
 def test_moments_without_enough_finite_values_are_nan():
-    moments = Moments(2)
+    moments = Moments(1, 2, 2)
     moments.add(np.array([[3.0, np.nan], [np.nan, np.inf]]))
-    one, none = moments.rows({}, ["one", "none"])
+    one, none = moments.rows(0, {}, ["one", "none"])
     assert (one["mean"], one["nonfinite"], none["nonfinite"]) == (3.0, 1, 2)
     assert all(math.isnan(v) for v in (one["standard_error"], none["mean"]))
 

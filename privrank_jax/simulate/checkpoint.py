@@ -1,0 +1,165 @@
+"""What an unfinished study knows, in files that are whole or absent, for the next run to go on from."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import jaxlib
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+
+from privrank_jax.simulate.devices import from_first, is_first
+from privrank_jax.simulate.memory import bodies
+from privrank_jax.simulate.moments import Moments
+from privrank_jax.simulate.result import whole_file
+
+if TYPE_CHECKING:
+    from privrank_jax.simulate.program import Program
+
+SECONDS = 2.0  # least time between two writes
+SHARE = 0.02  # of the time, at most, goes into writing
+_DIGEST = 32  # bytes of SHA-256, before the content
+
+
+class Checkpoints:
+    """A folder of unfinished studies.
+
+    Each compiled program of a study has one file, the running moments of its cells. It is replaced
+    as the program advances: written beside it, flushed to the disk, renamed. So it is whole whenever
+    the run is killed, and at most ``SECONDS`` behind (more where writing is slow: writing takes a
+    ``SHARE`` of the time).
+
+    A file is used only by the run that it belongs to. Its name is a hash of all that decides the
+    numbers: the lowered program with its constants (the trial, its config and data, types, batch
+    and devices), the cells, the key, the replicates, the sources of this library and the versions of
+    JAX. Anything else starts from the beginning.
+
+    Args:
+        folder: where the files are, made when the first is written.
+        fresh: start over; files of the same studies are replaced.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, fresh: bool = False):
+        self.folder, self.fresh = Path(folder), fresh
+        self._used: list[Path] = []
+
+    def open(self, program: Program, moments: Moments) -> Checkpoint:
+        """The file of a program, its state restored into ``moments`` in every process."""
+        name = identity(program)
+        path = self.folder / f"{_file_name(program.name)}-{name[:20]}.state"
+        self._used.append(path)
+        state = None if self.fresh else _read(path, name, moments.state())
+        moments.restore(from_first(moments.state() if state is None else state))
+        return Checkpoint(path, name)
+
+    def clear(self) -> None:
+        """Remove the files that were used, and the folder if nothing else is in it."""
+        for path in self._used if is_first() else ():
+            for leftover in (path, *path.parent.glob(f".{path.name}.*.tmp")):
+                leftover.unlink(missing_ok=True)
+        self._used = []
+        if is_first() and self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+
+class Checkpoint:
+    """The file of one program of a study; only the first process writes it."""
+
+    def __init__(self, path: Path, identity: str):
+        self._path, self._identity = path, identity
+        self._due = time.perf_counter() + SECONDS
+
+    def save(self, moments: Moments, *, now: bool = False) -> None:
+        """Write the moments, if the last time was long enough ago."""
+        started = time.perf_counter()
+        if not is_first() or not (now or started >= self._due):
+            return
+        file = io.BytesIO()
+        arrays: dict[str, Any] = {"identity": np.array(self._identity), **moments.state()}
+        np.savez(file, **arrays)
+        content = file.getvalue()
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(self._path) as temporary:
+            temporary.write_bytes(hashlib.sha256(content).digest() + content)
+        ended = time.perf_counter()
+        self._due = ended + max(SECONDS, (ended - started) / SHARE)
+
+
+def identity(program: Program) -> str:
+    """A hash of everything that decides the results of a program, the same in every run."""
+    found = hashlib.sha256()
+    device = jax.devices()[0]
+    words = (
+        *(program.name, program.replicates, program.static, list(program.columns), _sources()),
+        *(jax.__version__, jaxlib.__version__, device.platform, device.device_kind),
+    )
+    found.update(f"{words!r}\0".encode())
+    found.update(program.lowered().as_text().encode())
+    for value in (program.key, *program.columns.values(), *_constants(program.closed)):
+        if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+            value = jax.random.key_data(value)
+        array = np.asarray(value)
+        found.update(f"\0{array.dtype}{array.shape}\0".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def _constants(closed: ClosedJaxpr) -> Iterator[Any]:
+    """Arrays that a traced program closes over; lowering may leave them out of its text."""
+    yield from (value for value in closed.consts if hasattr(value, "dtype"))
+    yield from _literals(closed.jaxpr)
+
+
+def _literals(jaxpr: Jaxpr) -> Iterator[Any]:
+    for equation in jaxpr.eqns:
+        for atom in equation.invars:
+            value = atom.val if isinstance(atom, Literal) else None
+            if isinstance(value, jax.Array | np.ndarray):
+                yield value
+        for body in bodies(equation.params):
+            yield from _literals(body)
+
+
+@functools.cache
+def _sources() -> str:
+    """A hash of the sources of this library."""
+    folder = Path(__file__).parents[1]
+    found = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        found.update(f"{path.relative_to(folder).as_posix()}\0".encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _read(
+    path: Path, identity: str, like: Mapping[str, np.ndarray]
+) -> Mapping[str, np.ndarray] | None:
+    """The state in a file, or None: absent, damaged or of something else."""
+    if not is_first() or not path.exists():
+        return None
+    content = path.read_bytes()
+    digest, content = content[:_DIGEST], content[_DIGEST:]
+    if hashlib.sha256(content).digest() != digest:
+        return None
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        state = {name: file[name] for name in like}
+        same = str(file["identity"]) == identity
+    fits = all(
+        (state[name].shape, state[name].dtype) == (value.shape, value.dtype)
+        for name, value in like.items()
+    )
+    return state if same and fits else None
+
+
+def _file_name(study: str) -> str:
+    """The name with nothing that a file system could mind."""
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in study)[:60]

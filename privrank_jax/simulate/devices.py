@@ -1,0 +1,142 @@
+"""The devices that share a batch: those of this process, and those of others that run the same study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+AXIS = "replicates"
+
+Batched = Callable[..., Mapping[str, Any]]  # (key, columns, cells, replicates) -> metrics
+
+
+class Devices:
+    """A one-dimensional mesh over the devices of all processes, along which a batch is cut in equal parts.
+
+    Each device runs the same program on its own part and needs no word from the others, so their
+    loops stop when their own replicates are done. Only results travel, as bits, once per batch.
+
+    Args:
+        devices: JAX devices; None takes those of all processes, or the one that ``jax.default_device``
+            names.
+
+    Attributes:
+        count: how many there are, in all processes.
+
+    Raises:
+        ValueError: no devices, one twice, or not as many in each process.
+    """
+
+    def __init__(self, devices: Sequence[Any] | None = None):
+        self._mesh: Mesh | None = None
+        self.count = 1
+        alone = jax.process_count() == 1
+        named = jax.config.values["jax_default_device"] is not None
+        if devices is None and alone and (named or jax.device_count() == 1):
+            return
+        found = jax.devices() if devices is None else list(devices)
+        found = sorted(found, key=lambda device: (device.process_index, device.id))
+        parts = [device.process_index for device in found]
+        shares = {parts.count(process) for process in range(jax.process_count())}
+        if len(set(found)) != len(found) or len(shares) != 1 or shares == {0}:
+            raise ValueError(
+                f"devices must be different and as many in each of {jax.process_count()} "
+                f"processes, at least one; got {found}"
+            )
+        self._mesh = Mesh(np.array(found), (AXIS,))
+        self.count = len(found)
+
+    @property
+    def local(self) -> int:
+        """How many belong to this process."""
+        return self.count // jax.process_count()
+
+    def jit(self, program: Batched) -> Any:
+        """The program over a batch of pairs, each device on its part; call it with :meth:`place`."""
+        if self._mesh is None:
+            return jax.jit(program)
+
+        def part(key_data: Any, *rest: Any) -> Mapping[str, Any]:
+            return program(jax.random.wrap_key_data(key_data, impl="threefry2x32"), *rest)
+
+        whole, cut = PartitionSpec(), PartitionSpec(AXIS)
+        return jax.jit(
+            jax.shard_map(
+                part,
+                mesh=self._mesh,
+                in_specs=(whole, whole, cut, cut),
+                out_specs=cut,
+                check_vma=False,  # loops may start from constants
+            )
+        )
+
+    def place(self, key: jax.Array, columns: Any, cell: np.ndarray, replicate: np.ndarray) -> Any:
+        """The arguments where they belong: key and columns on every device, pairs in parts."""
+        if self._mesh is None:
+            return key, columns, cell, replicate
+        whole, cut = PartitionSpec(), PartitionSpec(AXIS)
+        key_data, columns = jax.tree.map(
+            lambda value: self._put(np.asarray(value), whole), (jax.random.key_data(key), columns)
+        )
+        return key_data, columns, self._put(cell, cut), self._put(replicate, cut)
+
+    def _put(self, value: np.ndarray, spec: PartitionSpec) -> jax.Array:
+        assert self._mesh is not None
+        sharding = NamedSharding(self._mesh, spec)
+        return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index])
+
+    def fetch(self, found: Mapping[str, jax.Array], names: Sequence[str]) -> np.ndarray:
+        """The parts of this process, float64 of shape (metrics, pairs of this process)."""
+        if self._mesh is None:
+            columns = jax.device_get([found[name] for name in names])
+            return np.stack([np.asarray(column, float) for column in columns])
+        shards = [
+            sorted(found[name].addressable_shards, key=lambda shard: shard.index[0].start or 0)
+            for name in names
+        ]
+        parts = jax.device_get([[shard.data for shard in row] for row in shards])
+        return np.stack([np.concatenate(row).astype(float) for row in parts])
+
+
+def exchange(values: np.ndarray | None, shape: tuple[int, int]) -> np.ndarray | None:
+    """The values of all processes side by side, each ``shape``; None if one of them has none."""
+    if jax.process_count() == 1:
+        return values
+    from jax.experimental import multihost_utils
+
+    packed = np.zeros((shape[0] + 1, shape[1]))  # a last row says whether there are values
+    if values is not None:
+        packed[:-1], packed[-1] = values, 1.0
+    parts = multihost_utils.process_allgather(packed.view(np.uint32)).view(np.float64)
+    if not parts[:, -1].all():
+        return None
+    return np.concatenate(list(parts[:, :-1]), axis=1)
+
+
+def least(value: int) -> int:
+    """The least of the values that the processes hold."""
+    if jax.process_count() == 1:
+        return value
+    from jax.experimental import multihost_utils
+
+    return int(multihost_utils.process_allgather(np.array([value], np.uint32)).min())
+
+
+def from_first(state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+    """What the first process holds, to the last bit; all hold arrays of the same shapes."""
+    if jax.process_count() == 1:
+        return state
+    from jax.experimental import multihost_utils
+
+    bits = {name: np.ascontiguousarray(value).view(np.uint32) for name, value in state.items()}
+    found = multihost_utils.broadcast_one_to_all(bits)
+    return {name: np.asarray(found[name]).view(state[name].dtype) for name in state}
+
+
+def is_first() -> bool:
+    """Is this the process that prints and writes?"""
+    return jax.process_index() == 0

@@ -1,0 +1,93 @@
+"""Running moments of the metrics of a study, in memory that does not grow with the replicates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+BLOCK = 1024  # replicates per summation block; changing it changes the last bits of every table
+
+
+class Moments:
+    """Count, mean and sum of squares of every metric, for cells that come in one after another.
+
+    Replicates are reduced in blocks of ``BLOCK``, in the order of their index, and blocks are
+    merged by Chan's formula. Block boundaries depend on the replicate's index alone, so how the
+    replicates were batched changes nothing, to the last bit; nor does a stop between two batches,
+    if :meth:`state` was kept.
+
+    Attributes:
+        position: how many (cell, replicate) pairs are in.
+        total: how many there will be.
+    """
+
+    def __init__(self, num_cells: int, num_metrics: int, replicates: int):
+        self.replicates, self.total = replicates, num_cells * replicates
+        self.position = 0
+        self._finite = np.zeros((num_cells, num_metrics), np.int64)
+        self._mean = np.zeros((num_cells, num_metrics))
+        self._squares = np.zeros((num_cells, num_metrics))
+        self._buffer = np.zeros((num_metrics, BLOCK))
+
+    def add(self, values: np.ndarray) -> None:
+        """Take the next pairs, no more than are missing; ``values`` has shape (metrics, pairs)."""
+        while values.shape[1]:
+            cell, count = divmod(self.position, self.replicates)
+            filled = count % BLOCK
+            take = min(BLOCK - filled, self.replicates - count, values.shape[1])
+            self._buffer[:, filled : filled + take] = values[:, :take]
+            values = values[:, take:]
+            self.position += take
+            if filled + take == BLOCK or count + take == self.replicates:
+                self._flush(cell, filled + take)
+
+    def _flush(self, cell: int, filled: int) -> None:
+        finite, means, sums = self._finite[cell], self._mean[cell], self._squares[cell]
+        for metric, row in enumerate(self._buffer[:, :filled]):
+            kept = row[np.isfinite(row)]
+            if not kept.size:
+                continue
+            mean = kept.mean()
+            squares = np.sum((kept - mean) ** 2)
+            before, total = finite[metric], finite[metric] + kept.size
+            shift = mean - means[metric]
+            means[metric] += shift * (kept.size / total)
+            sums[metric] += squares + shift**2 * (before * kept.size / total)
+            finite[metric] = total
+
+    def rows(
+        self, cell: int, head: Mapping[str, Any], metrics: Sequence[str]
+    ) -> Iterator[dict[str, Any]]:
+        """One tidy row per metric of a cell that is in: ``head``, metric, mean, error and counts."""
+        for index, metric in enumerate(metrics):
+            finite = int(self._finite[cell, index])
+            error = math.nan
+            if finite > 1:
+                error = math.sqrt(float(self._squares[cell, index]) / (finite - 1) / finite)
+            yield {
+                **head,
+                "metric": metric,
+                "mean": float(self._mean[cell, index]) if finite else math.nan,
+                "standard_error": error,
+                "replicates": self.replicates,
+                "nonfinite": self.replicates - finite,
+            }
+
+    def state(self) -> dict[str, np.ndarray]:
+        """All there is to know, for :meth:`restore`; shapes and types never change."""
+        return {
+            "position": np.array([self.position]),
+            "finite": self._finite,
+            "mean": self._mean,
+            "squares": self._squares,
+            "buffer": self._buffer,
+        }
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on from a state of moments of the same shape."""
+        self.position = int(state["position"][0])
+        for name in ("finite", "mean", "squares", "buffer"):
+            getattr(self, f"_{name}")[...] = state[name]

@@ -1,0 +1,283 @@
+"""One compiled program of a study: a batch of replicates of all cells that share their static values."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import ClosedJaxpr
+
+from privrank_jax.simulate.devices import Devices, exchange, least
+from privrank_jax.simulate.memory import peak_bytes
+
+if TYPE_CHECKING:
+    from privrank_jax.simulate.engine import Study
+
+MAX_BATCH = 16_384  # when memory would allow more: batched loops wait for their slowest replicate
+CPU_WORKING_SET = 1 << 24  # bytes that a default batch aims at on a CPU: larger ones miss the cache
+HEADROOM = 2  # the estimate assumes program order; XLA on a CPU schedules for concurrency instead
+
+
+class Program:
+    """A trial over a flat batch of (cell, replicate) pairs, cell by cell, in equal parts on all devices.
+
+    The batch is what memory allows by an estimate, then by XLA's own buffer assignment, then by the
+    device itself: where that runs out, in any process, the batch is halved in all.
+
+    Attributes:
+        name: of the study.
+        static: parameters that all cells share, by name.
+        columns: the other parameters, an array over the cells for each.
+        num_cells: how many cells there are.
+        replicates: of each cell.
+        total: number of pairs.
+        metrics: names of the metrics, sorted.
+        closed: one replicate, traced.
+        key: of the study.
+        size: pairs at once on each device.
+        compile_seconds: spent so far, tracing included.
+    """
+
+    def __init__(
+        self,
+        key: jax.Array,
+        study: Study,
+        indices: list[int],
+        replicates: int,
+        devices: Devices,
+        batch_size: int | None,
+        memory_limit: int,
+    ):
+        started = time.perf_counter()
+        self.name, self.replicates = study.name, replicates
+        self.static = {name: study.cells[indices[0]][name] for name in study.static}
+        self.columns = _traced_columns(study, indices)
+        self.key, self._devices, self._limit = key, devices, memory_limit
+        self.num_cells, self.total = len(indices), len(indices) * replicates
+        program = _batched(study.trial, self.static)
+        self.closed, shapes = _trace(program, study, key, self.columns)
+        self.metrics = sorted(shapes)
+        self._fixed = sum(column.nbytes for column in self.columns.values())
+        self._estimate = peak_bytes(self.closed) - self._fixed
+        fitting = (memory_limit - self._fixed) // (HEADROOM * max(self._estimate, 1))
+        if batch_size is None:
+            roomy = jax.default_backend() != "cpu"
+            working_set = CPU_WORKING_SET // max(self._estimate, 1)
+            batch_size = MAX_BATCH if roomy else min(MAX_BATCH, working_set)
+        self.size = self._even(max(1, min(self.total, fitting, batch_size)))
+        self._jitted = devices.jit(program)
+        self._lowered: Any = None
+        self._call: Any = None
+        self._error: Exception | None = None
+        self._measured: int | None = None
+        self._compilations = 0
+        self.compile_seconds = time.perf_counter() - started
+
+    def _even(self, size: int) -> int:
+        """As many batches as for ``size``, equally full."""
+        batches = -(-self.total // (size * self._devices.count))
+        return -(-self.total // (batches * self._devices.count))
+
+    def lowered(self) -> Any:
+        """The program for XLA, at the present size."""
+        if self._lowered is None:
+            started = time.perf_counter()
+            self._lowered = self._jitted.lower(*self._arguments(0))
+            self.compile_seconds += time.perf_counter() - started
+        return self._lowered
+
+    def compile(self, notice: Callable[[str], None]) -> None:
+        """Compile at the largest size, from the present one down, that memory has room for.
+
+        Raises:
+            ValueError: one replicate needs more than the memory limit, or than the device has.
+        """
+        while True:
+            needed = self._compile()
+            smaller = self.size
+            if needed is None:
+                smaller = self.size // 2
+            elif needed > self._limit:
+                share = int(0.9 * self.size * self._limit / needed)
+                smaller = min(self.size // 2, max(share, 1))
+            agreed = least(smaller)
+            if agreed == self.size:
+                break
+            if not agreed and needed is not None:
+                raise ValueError(
+                    f"one replicate of {self.name!r} needs about {needed:,} bytes, more than "
+                    f"memory_limit={self._limit:,}: raise the limit, or make the problem smaller"
+                )
+            if needed is None:
+                self._shrink(agreed, notice)
+            else:
+                self._resize(agreed)
+
+    def _compile(self) -> int | None:
+        """Bytes that the compiled program needs; None if there was no memory to compile it."""
+        lowered, started = self.lowered(), time.perf_counter()
+        try:
+            self._call = lowered.compile()
+        except jax.errors.JaxRuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            self._error = error.with_traceback(None)
+            return None
+        finally:
+            self.compile_seconds += time.perf_counter() - started
+        self._compilations += 1
+        self._measured = _compiled_bytes(self._call)
+        estimated = self._fixed + self.size * self._estimate
+        return estimated if self._measured is None else self._measured
+
+    def _resize(self, size: int) -> None:
+        self.size, self._lowered, self._call = self._even(size), None, None
+
+    def _shrink(self, size: int, notice: Callable[[str], None]) -> None:
+        """Go down to a size that the device may have memory for."""
+        if not size:
+            raise ValueError(
+                f"the device has no memory for one replicate of {self.name!r}: make the problem smaller"
+            ) from self._error
+        notice(f"{self.name}: out of memory with {self.size:,} replicates at once; now {size:,}")
+        self._resize(size)
+
+    def batch(self, start: int, notice: Callable[[str], None]) -> np.ndarray:
+        """Metrics of the next pairs from ``start``, float64 of shape (metrics, pairs).
+
+        Raises:
+            ValueError: the device has no memory for one replicate.
+        """
+        while True:
+            shape = (len(self.metrics), self.size * self._devices.local)
+            values = exchange(self._run(start), shape)
+            if values is not None:
+                return values[:, : self.total - start]
+            self._shrink(self.size // 2, notice)
+            self.compile(notice)
+
+    def _run(self, start: int) -> np.ndarray | None:
+        """The part of this process; None if memory ran out."""
+        try:
+            found = self._call(*self._arguments(start))
+            return self._devices.fetch(found, self.metrics)
+        except jax.errors.JaxRuntimeError as error:
+            if not out_of_memory(error):
+                raise
+            self._error = error.with_traceback(None)
+            return None
+
+    def _arguments(self, start: int) -> Any:
+        size = self.size * self._devices.count
+        pairs = _pairs(start, size, self.total, self.replicates)
+        return self._devices.place(self.key, self.columns, *pairs)
+
+    def report(self) -> dict[str, Any]:
+        """Facts for the diagnostics of the study."""
+        return {
+            **self.static,
+            "cells": self.num_cells,
+            "compilations": self._compilations,
+            "batch_size": self.size,
+            "batches": -(-self.total // (self.size * self._devices.count)),
+            "devices": self._devices.count,
+            "bytes_per_replicate": self._estimate,
+            "estimated_peak_bytes": self._fixed + self.size * self._estimate,
+            "compiled_peak_bytes": self._measured,
+            "compile_seconds": self.compile_seconds,
+        }
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Is this what JAX raises where a device has no memory left?"""
+    return "RESOURCE_EXHAUSTED" in str(error)
+
+
+def _batched(trial: Any, static: dict[str, Any]) -> Callable[..., Any]:
+    def one(key: jax.Array, traced: dict[str, jax.Array], replicate: jax.Array) -> Any:
+        return trial(jax.random.fold_in(key, replicate), {**traced, **static})
+
+    def program(
+        key: jax.Array, columns: dict[str, jax.Array], cell: jax.Array, replicate: jax.Array
+    ) -> Any:
+        traced = {name: column[cell] for name, column in columns.items()}
+        return jax.vmap(one, in_axes=(None, 0, 0))(key, traced, replicate)
+
+    return program
+
+
+def _traced_columns(study: Study, indices: list[int]) -> dict[str, jax.Array]:
+    """The traced parameters as arrays over the group; one type per parameter in the whole study."""
+    columns = {}
+    for name in study.cells[0]:
+        if name in study.static:
+            continue
+        kinds = {type(cell[name]) for cell in study.cells}
+        kind = next(kind for kind in (float, int, bool) if kind in kinds)
+        dtype = jax.dtypes.canonicalize_dtype(np.dtype(kind))
+        values = np.array([kind(study.cells[index][name]) for index in indices])
+        if kind is int and np.any(values != values.astype(dtype)):
+            raise ValueError(
+                f"parameter {name!r} does not fit {dtype}: enable x64 or make it static"
+            )
+        columns[name] = jnp.asarray(values, dtype)
+    return columns
+
+
+def _pairs(start: int, size: int, total: int, replicates: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cells and replicates of one batch, cell by cell; past the end the last pair, discarded."""
+    flat = np.minimum(np.arange(start, start + size, dtype=np.int64), total - 1)
+    return (flat // replicates).astype(np.int32), (flat % replicates).astype(np.uint32)
+
+
+def _trace(
+    program: Callable[..., Any], study: Study, key: jax.Array, columns: dict[str, jax.Array]
+) -> tuple[ClosedJaxpr, dict[str, Any]]:
+    """Trace one replicate: its jaxpr for the memory estimate, its metrics checked."""
+    try:
+        closed, shapes = jax.make_jaxpr(program, return_shape=True)(
+            key, columns, *_pairs(0, 1, 1, 1)
+        )
+    except (jax.errors.ConcretizationTypeError, TypeError) as error:
+        if "concrete" in str(error) or "racer" in str(error):
+            error.add_note(
+                f"Study {study.name!r}: parameters {sorted(columns)} are traced; name those that "
+                "shape the program in `static`."
+            )
+        raise
+    if not isinstance(shapes, dict) or not shapes:
+        raise ValueError(f"the trial of {study.name!r} must return a dict of metrics with an entry")
+    for metric, leaf in shapes.items():
+        if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.shape == (1,):
+            number = jnp.issubdtype(leaf.dtype, np.floating) or jnp.issubdtype(
+                leaf.dtype, np.integer
+            )
+            if isinstance(metric, str) and (number or leaf.dtype == bool):
+                continue
+        raise ValueError(
+            f"the trial of {study.name!r} must return real scalars under string names; metric "
+            f"{metric!r} of one replicate is {jax.tree.map(_describe, leaf)}"
+        )
+    return closed, shapes
+
+
+def _describe(leaf: Any) -> str:
+    return f"{leaf.dtype}{list(leaf.shape[1:])}"
+
+
+def _compiled_bytes(compiled: Any) -> int | None:
+    """What XLA has assigned to the program, where the backend tells."""
+    try:
+        stats = compiled.memory_analysis()
+        parts = (
+            stats.temp_size_in_bytes,
+            stats.argument_size_in_bytes,
+            stats.output_size_in_bytes,
+        )
+    except (AttributeError, NotImplementedError, jax.errors.JaxRuntimeError):
+        return None
+    return int(sum(parts))

@@ -1,0 +1,360 @@
+"""A study that was interrupted, or that ran out of memory, gives the table that it would have given."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import random
+import signal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.simulate import Checkpoints, Study, checkpoint, grid, run
+from privrank_jax.simulate.devices import Devices
+from privrank_jax.simulate.moments import BLOCK, Moments
+from privrank_jax.simulate.program import Program
+from tests.simulate import job
+from tests.simulate.trials import NEWTON, SURVEY, normal_trial
+
+TOTAL = 300
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """The table of the study of resumption, never interrupted."""
+    return run(jax.random.key(job.KEY), SURVEY, 100, batch_size=11).rows
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Write after every batch, as jobs do, for whichever sources."""
+    monkeypatch.setattr(checkpoint, "SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", math.inf)
+    monkeypatch.setattr(checkpoint, "_sources", lambda: "")
+
+
+# --- kills -----------------------------------------------------------------------------------------
+
+
+def killed(folder, place, passed):
+    """Have a job killed, and say how many replicates its file has, if there is one."""
+    process = job.start("killed", folder, place, passed)
+    process.communicate(timeout=240)
+    assert process.returncode == -signal.SIGKILL
+    contents = [file.read_bytes()[checkpoint._DIGEST :] for file in folder.glob("*.state")]
+    return [int(np.load(io.BytesIO(content))["position"][0]) for content in contents]
+
+
+def resumed_at(told):
+    return [int(text.split()[2]) for text in told]
+
+
+def test_a_killed_run_resumes_bit_for_bit(tmp_path, often, expected):
+    at = killed(tmp_path, "writing", 6)
+    assert at == [33]  # a file is flushed, then its name: the fourth of them was half there
+    assert len(list(tmp_path.iterdir())) == 2
+    told = []
+    assert job.resumed(tmp_path, told.append) == expected
+    assert told == [f"survey: resumed 33 of {TOTAL} replicates"]
+
+
+@pytest.mark.slow
+def test_runs_killed_again_and_again_resume_bit_for_bit(tmp_path, often, expected):
+    """At most 27 batches, in each place, as often as it takes."""
+    draw = random.Random(20261121)
+    reached = [0]
+    while reached[-1] < 200:
+        before = reached[-1]
+        reached += killed(
+            tmp_path, draw.choice(("writing", "replacing", "replaced")), draw.randrange(7)
+        )
+        assert reached[-1] >= before
+    told = []
+    assert job.resumed(tmp_path, told.append) == expected
+    assert resumed_at(told) == reached[-1:]
+
+
+class Stop(BaseException):
+    """As good as a kill, without a process."""
+
+
+def test_a_run_may_stop_more_than_once(tmp_path, often, expected, monkeypatch):
+    batch, left = Program.batch, [1]
+
+    def until(self, *arguments):
+        if not left[0]:
+            raise Stop
+        left[0] -= 1
+        return batch(self, *arguments)
+
+    monkeypatch.setattr(Program, "batch", until)
+    for left[0] in (1, 8):
+        with pytest.raises(Stop):
+            job.resumed(tmp_path)
+    left[0] = -1
+    told = []
+    assert job.resumed(tmp_path, told.append) == expected
+    assert resumed_at(told) == [9 * 11]
+
+
+def test_moments_go_on_from_any_state():
+    values = np.random.default_rng(1).normal(size=(2, 2 * BLOCK + 100))
+    values[0, ::3] = np.nan
+    values = np.concatenate([values, values[:, ::-1]], axis=1)
+    whole = Moments(2, 2, values.shape[1] // 2)
+    whole.add(values)
+    rows = [list(whole.rows(cell, {}, ["a", "b"])) for cell in (0, 1)]
+    for stop in (1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 100, values.shape[1]):
+        first, second = (Moments(2, 2, whole.replicates) for _ in range(2))
+        first.add(values[:, :stop])
+        second.restore({name: array.copy() for name, array in first.state().items()})
+        assert second.position == stop
+        second.add(values[:, stop:])
+        assert [list(second.rows(cell, {}, ["a", "b"])) for cell in (0, 1)] == rows
+
+
+# --- files -----------------------------------------------------------------------------------------
+
+
+def normal(folder, replicates=20, seed=0, **options):
+    told = []
+    study = Study("normal", normal_trial, grid(scale=(1.0, 2.0)))
+    result = run(
+        jax.random.key(seed),
+        study,
+        replicates,
+        checkpoints=folder,
+        notice=told.append,
+        **options,
+    )
+    return result, told
+
+
+def test_a_finished_study_is_read_and_not_compiled(tmp_path):
+    first, told = normal(tmp_path)
+    again, retold = normal(tmp_path)
+    assert told == []
+    assert retold == ["normal: resumed 40 of 40 replicates"]
+    assert again.rows == first.rows
+    assert again.diagnostics["compilations"] == 0
+    assert again.diagnostics["compiled_peak_bytes"] is None
+    fresh, told = normal(Checkpoints(tmp_path, fresh=True))
+    assert (fresh.rows, told) == (first.rows, [])
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_stale_file_is_not_mixed_in(tmp_path):
+    normal(tmp_path)
+    (file,) = tmp_path.iterdir()
+    expected, told = normal(tmp_path, seed=1)
+    assert told == []
+    (other,) = set(tmp_path.iterdir()) - {file}
+    other.write_bytes(file.read_bytes())
+    result, told = normal(tmp_path, seed=1)
+    assert (result.rows, told) == (expected.rows, [])
+
+
+def test_a_damaged_file_counts_for_nothing(tmp_path):
+    path, moments = tmp_path / "x.state", Moments(3, 2, 100)
+    moments.add(np.random.default_rng(2).normal(size=(2, 150)))
+    state = moments.state()
+    checkpoint.Checkpoint(path, "name").save(moments, now=True)
+    content = path.read_bytes()
+    found = checkpoint._read(path, "name", state)
+    assert found is not None
+    assert all(np.array_equal(found[name], state[name]) for name in state)
+    assert checkpoint._read(path, "other name", state) is None
+    assert checkpoint._read(path, "name", Moments(3, 1, 100).state()) is None
+    assert checkpoint._read(tmp_path / "y.state", "name", state) is None
+    for cut in (0, 1, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:cut])
+        assert checkpoint._read(path, "name", state) is None
+    for place in range(0, len(content), 97):
+        flipped = bytearray(content)
+        flipped[place] ^= 255
+        path.write_bytes(flipped)
+        assert checkpoint._read(path, "name", state) is None
+
+
+def test_writing_waits(tmp_path, monkeypatch):
+    """A short study is written once; slow disks are asked no more often than their share allows."""
+    written = []
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoint.os, "replace", lambda *paths: written.append(paths))
+        patched.setattr(checkpoint, "SECONDS", 100.0)
+        normal(tmp_path, batch_size=2)
+    assert len(written) == 1
+    clock = [0.0]
+    monkeypatch.setattr(checkpoint.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(checkpoint, "whole_file", _slow(clock))
+    kept, written = checkpoint.Checkpoint(tmp_path / "x", "x"), []
+    monkeypatch.setattr(checkpoint.np, "savez", lambda *a, **k: written.append(clock[0]))
+    for second in range(500):
+        clock[0] = max(clock[0], float(second))
+        kept.save(Moments(1, 1, 1))
+    assert written == [2.0, 155.0, 308.0, 461.0]  # three seconds each, and then 150 without
+
+
+def _slow(clock):
+    class Slow:
+        def __init__(self, path):
+            self.path = path
+
+        def __enter__(self):
+            clock[0] += 3.0
+            return self.path
+
+        def __exit__(self, *error):
+            return None
+
+    return Slow
+
+
+def test_clear_removes_what_was_used_and_nothing_else(tmp_path):
+    folder = tmp_path / "unfinished"
+    other = Checkpoints(folder)
+    normal(other, seed=1)
+    ours = Checkpoints(folder)
+    normal(ours)
+    (used,) = ours._used
+    used.with_name(f".{used.name}.123.tmp").touch()
+    ours.clear()
+    assert [path.name for path in folder.iterdir()] == [other._used[0].name]
+    other.clear()
+    other.clear()
+    assert not folder.exists()
+
+
+def identity(study=None, key=0, replicates=5, devices=None, trial=normal_trial, **cells):
+    study = study or Study("s", trial, grid(**{"scale": (1.0, 2.0), **cells}))
+    arguments = (list(range(len(study.cells))), replicates, Devices(devices), None, 1 << 30)
+    return checkpoint.identity(Program(jax.random.key(key), study, *arguments))
+
+
+def closing(*constants):
+    values = jnp.asarray(constants)
+
+    def trial(key, parameters):
+        return {"value": jax.random.normal(key) + values[1] * parameters["scale"]}
+
+    return trial
+
+
+def test_identity_holds_everything_that_decides_the_numbers(monkeypatch):
+    assert identity() == identity()
+    assert identity(trial=closing(1.0, 2.0)) == identity(trial=closing(1.0, 2.0))
+    same = Study("t", normal_trial, grid(scale=(1.0, 2.0)))
+    found = {
+        identity(),
+        identity(same),
+        identity(key=1),
+        identity(replicates=6),
+        identity(scale=(1.0, 3.0)),
+        identity(scale=(2.0, 1.0)),
+        identity(devices=jax.devices()[:1]),
+        identity(trial=closing(1.0, 2.0)),
+        identity(trial=closing(1.0, 3.0)),
+        identity(Study("s", normal_trial, grid(scale=(1.0, 2.0), kind="a"), ("kind",))),
+        identity(Study("s", normal_trial, grid(scale=(1.0, 2.0), kind="b"), ("kind",))),
+    }
+    with jax.enable_x64(False):
+        found.add(identity())
+    monkeypatch.setattr(checkpoint, "_sources", lambda: "another version")
+    found.add(identity())
+    assert len(found) == 13
+
+
+# --- memory ----------------------------------------------------------------------------------------
+
+
+def exhausted():
+    return jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 7 bytes.")
+
+
+def test_the_batch_is_halved_where_memory_runs_out(monkeypatch, expected):
+    """Not at once, but when other work has taken the memory."""
+    fetch, calls, told = Devices.fetch, [0], []
+
+    def small_only(self, found, names):
+        calls[0] += 1
+        if calls[0] > 3 and found["root"].shape[0] > 6:
+            raise exhausted()
+        return fetch(self, found, names)
+
+    monkeypatch.setattr(Devices, "fetch", small_only)
+    result = run(jax.random.key(job.KEY), SURVEY, 100, batch_size=25, notice=told.append)
+    assert result.diagnostics["batch_sizes"] == (6,)
+    assert result.diagnostics["compilations"] == 3
+    assert told[-1] == "survey: out of memory with 12 replicates at once; now 6"
+    sampled = [row for row in result.rows if row["metric"] != "root"]
+    assert sampled == [row for row in expected if row["metric"] != "root"]
+    for row, other in zip(result.rows, expected, strict=True):
+        assert row["mean"] == pytest.approx(other["mean"], rel=0, abs=1e-12)
+
+
+def test_compiling_may_run_out_of_memory_too(monkeypatch):
+    expected = normal(None)[0].rows
+    lowered = Program.lowered
+
+    class Large:
+        def compile(self):
+            raise exhausted()
+
+    monkeypatch.setattr(
+        Program, "lowered", lambda self: lowered(self) if self.size < 15 else Large()
+    )
+    result, told = normal(None)
+    assert result.rows == expected
+    assert told == [
+        "normal: out of memory with 40 replicates at once; now 20",
+        "normal: out of memory with 20 replicates at once; now 10",
+    ]
+
+
+def test_one_replicate_without_memory_is_refused(monkeypatch):
+    def never(self, found, names):
+        raise exhausted()
+
+    monkeypatch.setattr(Devices, "fetch", never)
+    with pytest.raises(ValueError, match="no memory for one replicate of 'normal'") as caught:
+        normal(None, batch_size=2)
+    assert "RESOURCE_EXHAUSTED" in str(caught.value.__cause__)
+
+
+def test_other_failures_are_not_taken_for_it(monkeypatch):
+    def never(self, found, names):
+        raise jax.errors.JaxRuntimeError("INTERNAL: no")
+
+    monkeypatch.setattr(Devices, "fetch", never)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="INTERNAL"):
+        normal(None)
+
+
+@pytest.mark.slow
+def test_solved_estimates_survive_a_halved_batch(monkeypatch):
+    expected = run(jax.random.key(3), NEWTON, 40).rows
+    fetch = Devices.fetch
+
+    def small_only(self, found, names):
+        if found["best"].shape[0] > 9:
+            raise exhausted()
+        return fetch(self, found, names)
+
+    monkeypatch.setattr(Devices, "fetch", small_only)
+    rows = run(jax.random.key(3), NEWTON, 40).rows
+    for column in ("mean", "standard_error"):
+        values = [[row[column] for row in table] for table in (rows, expected)]
+        np.testing.assert_allclose(*values, rtol=0, atol=1e-12)
+
+
+def test_files_are_on_the_disk_before_they_take_a_name(tmp_path, monkeypatch):
+    order = []
+    sync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: (order.append("sync"), sync(handle)))
+    monkeypatch.setattr(os, "replace", lambda *paths: (order.append("replace"), replace(*paths)))
+    normal(tmp_path)
+    assert order == ["sync", "replace", "sync"]
