@@ -13,6 +13,10 @@ import pytest
 # share a GPU, so none takes all of its memory.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+# What hypothesis keeps between runs does not belong into the folder of the sources.
+os.environ.setdefault(
+    "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "privrank-jax-hypothesis")
+)
 # Most of the suite's time is compiling what runs once on small shapes. Plain loops without LLVM's optimisations take a
 # third of it; PRIVRANK_TEST_OPTIMISED=1 tests the optimised code. Unknown flags end the process, so releases of JAX in
 # which these were not tried get none.

@@ -8,9 +8,18 @@ from typing import Annotated, Any
 import typer
 
 from privrank_jax.cli import options
-from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, refusing
+from privrank_jax.cli.face import (
+    Refusal,
+    check_seed,
+    print_json,
+    print_paragraphs,
+    print_table,
+    refusing,
+)
 
 VIOLATED = 1
+_MOST_DRAWS = 10**9  # all of them are held at once
+_LARGEST_EPSILON = 1e9
 
 HELP = (
     "Audit a private mechanism of this library, or an unsound published one: draw it on two neighbouring "
@@ -51,6 +60,11 @@ def audit(
         return
     if name is None:
         raise Refusal("name a mechanism; `privrank audit --list` shows all.")
+    if draws > _MOST_DRAWS:
+        raise Refusal(f"--draws must be at most {_MOST_DRAWS:,}, which are held in memory.")
+    if epsilon is not None and epsilon > _LARGEST_EPSILON:
+        raise Refusal(f"--epsilon must be finite and at most {_LARGEST_EPSILON:g}; 1 is usual.")
+    check_seed(seed)
 
     import jax
 
@@ -59,8 +73,10 @@ def audit(
     row = privacy_audit.get(name)
     if out is not None:
         from privrank_jax import plotting  # refuses before the work if matplotlib is missing
+        from privrank_jax.datasets.reports_file import check_writable
 
         plotting.check_picture(out)
+        check_writable(out)
     found = privacy_audit.audit(
         jax.random.key(seed), row, epsilon, draws=draws, confidence=confidence
     )
@@ -104,6 +120,7 @@ def _print_result(found: Any, out: Path | None) -> None:
     rows = [
         ("claimed epsilon", claim),
         ("exact epsilon, these neighbours", "-" if found.exact is None else f"{found.exact:.4g}"),
+        *_worst_case(found),
         (f"lower bound at confidence {found.confidence:g}", f"{found.lower:.4g}"),
         ("estimate from the same event", f"{found.estimate:.4g}"),
         ("its frequency, likelier neighbour", f"{likelier:.4g}"),
@@ -129,6 +146,14 @@ def _print_result(found: Any, out: Path | None) -> None:
         )
     if out is not None:
         print_paragraphs(f"Written: {out}")
+
+
+def _worst_case(found: Any) -> list[tuple[str, str]]:
+    if found.worst is None:
+        return []
+    return [
+        (f"exact epsilon, all {found.worst.pairs:,} small neighbours", f"{found.worst.loss:.4g}")
+    ]
 
 
 def _draw(found: Any, out: Path) -> None:

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from privrank_jax.cli import options
-from privrank_jax.cli.face import print_json, print_paragraphs, print_table, refusing
+from privrank_jax.cli.face import (
+    check_folder,
+    check_seed,
+    print_json,
+    print_paragraphs,
+    print_table,
+    refusing,
+)
 
 OFFICES = {
     "M": "Mountain View",
@@ -46,6 +53,8 @@ def demo(
     json: options.Json = False,
 ) -> None:
     """See private ranking at work, on data that come with the program."""
+    check_seed(seed)
+    check_folder(out)
     import jax
 
     started = time.perf_counter()

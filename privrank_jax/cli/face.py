@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import functools
 import json
+import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -25,18 +30,44 @@ def refusing(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
-            command(*args, **kwargs)
-        except (ValueError, ImportError, OSError) as error:
-            message = " ".join(_in_options(str(error)).split())
+            with contextlib.ExitStack() as stack:
+                stack.callback(_STACK.reset, _STACK.set(stack))
+                command(*args, **kwargs)
+        except (ValueError, ImportError, OSError, MemoryError) as error:
+            message = printable(" ".join(_in_options(_words(error)).split()))
             typer.echo(f"privrank: {message}", err=True)
             raise typer.Exit(REFUSED) from None
 
     return run
 
 
+def at_end(close: Callable[[], None]) -> None:
+    """Call ``close`` when the command ends, however it ends."""
+    stack = _STACK.get()
+    if stack is not None:
+        stack.callback(close)
+
+
+_STACK: contextvars.ContextVar[contextlib.ExitStack | None] = contextvars.ContextVar(
+    "what a command closes at its end", default=None
+)
+
+
+def _words(error: Exception) -> str:
+    """What is wrong, for people."""
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return (
+            f"{where}{error.strerror}. Check the path, its permissions and the space on the disk."
+        )
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this: take fewer items, users or draws."
+    return str(error)
+
+
 def warn(message: str) -> None:
     """One paragraph on stderr."""
-    typer.echo(f"Warning: {message}", err=True)
+    typer.echo(f"Warning: {printable(message)}", err=True)
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
@@ -48,6 +79,25 @@ def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
             f"{option} {value!r} is unknown{did_you_mean(value, choices)}; choose "
             f"{', '.join(choices[:-1])} or {choices[-1]}."
         )
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what JAX has no key for."""
+    if not 0 <= seed < 2**63:
+        raise Refusal("--seed must lie between 0 and 2**63 - 1.")
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse, before the work, a folder for results that can't be made, or that nothing can be written into."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        folder.lstat()  # raises for names that no file can have
+    there = (
+        path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path)
+    )
+    nearest = next(there)
+    if not nearest.is_dir():
+        raise Refusal(f"--out {folder}: {nearest} is no folder; name another.")
+    tempfile.TemporaryFile(dir=nearest).close()
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -94,12 +144,14 @@ def print_paragraphs(*paragraphs: str) -> None:
 
 
 def printable(text: str) -> str:
-    """``text`` without control characters, which a file could use to rewrite the terminal.
+    """``text`` without control characters, which a file could use to rewrite the terminal, or that stdout can't show.
 
     >>> printable("a\\x1b[2Jb")
     'a\\ufffd[2Jb'
     """
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+    shown = "".join(c if c.isprintable() else "\ufffd" for c in text)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return shown.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _in_options(message: str) -> str:

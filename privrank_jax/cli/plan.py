@@ -22,6 +22,8 @@ from privrank_jax.cli.face import (
 LINKS = ("logistic", "normal", "laplace")
 # Beyond this error the theory, one linear step, is too crude to plan with.
 _CRUDE = 0.5
+_MOST_ITEMS, _MOST_USERS = 5_000, 10**15
+_EPSILONS = (1e-9, 1e9)
 
 HELP = (
     "Plan a survey under local privacy: how many users, which epsilon, or what error to expect.\n\n"
@@ -122,6 +124,10 @@ def _check(design: Design) -> None:
     check_choice("--link", design.link, LINKS)
     if design.items < 2:
         raise Refusal(f"--items {design.items}: a ranking needs at least 2 items.")
+    if design.items > _MOST_ITEMS:
+        raise Refusal(
+            f"--items must be at most {_MOST_ITEMS:,}, for a plan works with all pairs; errors hardly change beyond."
+        )
     given = {
         "--epsilon": design.epsilon,
         "--epsilon-max": design.epsilon_max,
@@ -133,6 +139,11 @@ def _check(design: Design) -> None:
         lowest_allowed = 0 if option == "--spread" else math.ulp(0.0)
         if value is not None and not (lowest_allowed <= value < math.inf):
             raise Refusal(f"{option} {value} must be a positive, finite number.")
+        low, high = _EPSILONS
+        if option.startswith("--epsilon") and value is not None and not low <= value <= high:
+            raise Refusal(f"{option} {value:g} must lie between {low:g} and {high:g}; 1 is usual.")
+        if option == "--users" and value is not None and value > _MOST_USERS:
+            raise Refusal(f"--users must be at most {_MOST_USERS:,}.")
     if not 0 < design.share_observed <= 1:
         raise Refusal(f"--share-observed {design.share_observed} must lie above 0 and not above 1.")
     if design.confidence is not None and not 0 < design.confidence < 1:
@@ -160,10 +171,12 @@ def solve(design: Design) -> dict[str, Any]:
     goal = common | {"criterion": design.criterion, "confidence": design.confidence or 0.95}
     low = design.epsilon
     if low is None:
-        low = float(planner.epsilon_needed(scores, design.users, design.target, **goal))
+        assert design.users is not None
+        number = float(design.users)  # JAX's integers may have 32 bits
+        low = float(planner.epsilon_needed(scores, number, design.target, **goal))
         if math.isnan(low):
             clear = planner.planned_error(
-                scores, math.inf, design.users, **common, confidence=goal["confidence"]
+                scores, math.inf, number, **common, confidence=goal["confidence"]
             )
             raise Refusal(
                 f"{design.users} users are too few: even with answers in the clear the error would be "
@@ -178,7 +191,7 @@ def solve(design: Design) -> dict[str, Any]:
         users = needed if users is None else users
     at_hand = users or 1
     error, clear = (
-        planner.planned_error(scores, e, at_hand, **common, confidence=goal["confidence"])
+        planner.planned_error(scores, e, float(at_hand), **common, confidence=goal["confidence"])
         for e in (budgets, np.inf)
     )
     document = {
@@ -205,6 +218,12 @@ def solve(design: Design) -> dict[str, Any]:
     if needed is not None:
         free = planner.users_needed(scores, math.inf, design.target, **goal)
         document["users_needed_without_privacy"] = _round_up(free)
+    numbers = (*document["error"].values(), *document["error_without_privacy"].values())
+    if not all(map(math.isfinite, (*numbers, document["rate"], document["effective_users"]))):
+        raise Refusal(
+            "this design is beyond what the theory can compute: take scores that are closer (--spread), or options "
+            "nearer to their usual values."
+        )
     return document
 
 
@@ -213,6 +232,11 @@ def _errors(error: Any) -> dict[str, float]:
 
 
 def _round_up(users: Any) -> int:
+    if not float(users) <= _MOST_USERS:  # NaN too
+        raise Refusal(
+            f"the target takes more than {_MOST_USERS:,} users, if it can be reached at all: take a larger --target "
+            "or --epsilon, or a smaller --spread."
+        )
     # Less a millionth, so that the rounding of float32 costs nobody.
     return max(math.ceil(float(users) * (1 - 1e-6)), 1)
 

@@ -9,14 +9,15 @@ from typing import Annotated
 import typer
 
 from privrank_jax.cli import options
-from privrank_jax.cli.face import Refusal, check_choice, refusing, warn
+from privrank_jax.cli.face import Refusal, check_choice, check_seed, refusing, warn
 
 METHODS = ("counts", "mle", "one-shot", "none")
 UNITS = ("comparison", "user")
 ADJACENCIES = ("flip", "replace", "add-remove")
 # Beyond this ε, e^ε says that an observer may become certain of what one user answered.
 _HARDLY_PRIVATE = 10.0
-_ALL_NOISE = 1e-9
+_ALL_NOISE, _NO_NOISE = 1e-9, 1e9
+_MOST_PER_USER = 2**31 - 1
 
 
 HELP = (
@@ -218,6 +219,10 @@ def _checked(request: Request, epsilon_given: bool) -> Request:
         raise Refusal(f"--top-k must be at least 1, got {request.top_k}.")
     if request.max_per_user is not None and request.max_per_user < 1:
         raise Refusal(f"--max-per-user must be at least 1, got {request.max_per_user}.")
+    if request.max_per_user is not None and request.max_per_user > _MOST_PER_USER:
+        raise Refusal(
+            f"--max-per-user must be at most {_MOST_PER_USER:,}; the noise grows with it, so take what users give."
+        )
     if request.gamma is not None and not (0 <= request.gamma < math.inf):
         raise Refusal(f"--gamma must be finite and at least 0, got {request.gamma:g}.")
     check_rehearsal(request.simulate, request.seed)
@@ -252,8 +257,8 @@ def check_rehearsal(simulate: bool, seed: int | None) -> None:
             "--seed makes the noise predictable: who knows or guesses the seed can take the noise off "
             "again. Leave --seed out for a release, or add --simulate for a rehearsal."
         )
-    if seed is not None and not 0 <= seed < 2**63:
-        raise Refusal(f"--seed must lie between 0 and 2**63 - 1, got {seed}.")
+    if seed is not None:
+        check_seed(seed)
 
 
 def check_budget(epsilon: float | None, delta: float) -> None:
@@ -277,11 +282,16 @@ def check_budget(epsilon: float | None, delta: float) -> None:
 
 
 def check_size(epsilon: float) -> None:
-    """Refuse an epsilon that leaves nothing but noise, warn of one that protects nobody."""
+    """Refuse an epsilon that leaves nothing but noise, or none; warn of one that protects nobody."""
     if epsilon < _ALL_NOISE:
         raise Refusal(
             f"--epsilon {epsilon:g} is so small that the result would be noise alone, whatever the data: "
             "publish nothing, or choose a value such as 1."
+        )
+    if epsilon > _NO_NOISE:
+        raise Refusal(
+            f"--epsilon {epsilon:g} is so large that hardly any noise is left, and nobody protected: choose a value "
+            "such as 1."
         )
     if epsilon > _HARDLY_PRIVATE:
         warn(

@@ -14,6 +14,7 @@ from privrank_jax import datasets
 from privrank_jax.cli.face import Refusal
 from privrank_jax.cli.rank import Request
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.datasets.formats import read_lines
 from privrank_jax.datasets.names import did_you_mean
 from privrank_jax.pairwise import questionnaire_sensitivity, totals_sensitivity
 from privrank_jax.release import exact_bound
@@ -159,11 +160,10 @@ def item_list(given: str) -> list[str]:
         return [name.strip() for name in given.split(",")]
     path = Path(given)
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = list(read_lines(path))
+    except ValueError as error:
         raise Refusal(
-            f"--items {given}: cannot be read ({error}); give a text file with one item per line, or "
-            "names separated by commas."
+            f"--items {given}: {error}. Give a text file with one item per line, or names separated by commas."
         ) from error
     return [line.strip() for line in lines if line.strip()]
 

@@ -99,7 +99,7 @@ def noise_reach(scale: float, noise: str, level: float, items: int) -> float:
         return -scale * math.log(beyond)
     from statistics import NormalDist
 
-    return scale * NormalDist().inv_cdf(1 - beyond / 2)
+    return -scale * NormalDist().inv_cdf(beyond / 2)
 
 
 def public_facts(data: Input, request: Request, **facts: Any) -> dict[str, Any]:

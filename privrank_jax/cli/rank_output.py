@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from privrank_jax.cli.face import print_json, print_paragraphs, print_table
-from privrank_jax.cli.rank_result import Result
+from privrank_jax.cli.rank_result import Result, check_finite
 
 NOT_PRIVATE = (
     "NOT PRIVATE: no noise was added, and the result can reveal what single users answered. Do not publish "
@@ -23,6 +23,7 @@ def print_result(
     top_k: int | None = None,
 ) -> None:
     """Print what may be published, and nothing else, on stdout."""
+    check_finite(result)
     rows = _rows(item_names, result, top_k)
     if as_json:
         guarantee = None if result.guarantee is None else result.guarantee.as_dict()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
 
+from privrank_jax.cli.face import Refusal
 from privrank_jax.pairwise.intervals import Intervals
 from privrank_jax.privacy.guarantee import Guarantee
 
@@ -43,6 +45,25 @@ class Result:
     interval_words: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+def check_finite(result: Result) -> None:
+    """Refuse a result with a number that isn't one; called before it is paid for.
+
+    A constant refusal for the data alone would be an answer about them, but such numbers come of options and budgets
+    beyond the range of floating point.
+    """
+    guarantee = result.guarantee
+    promised = () if guarantee is None else (guarantee, *guarantee.also)
+    numbers = [one.epsilon for one in promised] + [one.delta for one in promised]
+    numbers += [fact for fact in result.diagnostics.values() if isinstance(fact, float)]
+    shown = [] if result.scores is None else [result.scores]
+    shown += [end for end in result.intervals.values() if np.issubdtype(end.dtype, np.floating)]
+    if not all(map(math.isfinite, numbers)) or not all(np.all(np.isfinite(one)) for one in shown):
+        raise Refusal(
+            "the result has numbers beyond the range of floating point: take options, such as --epsilon, --level or "
+            "--gamma, that are nearer to their usual values. Nothing is shown."
+        )
 
 
 def as_dict(found: Intervals) -> dict[str, np.ndarray]:

@@ -7,7 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from privrank_jax.cli import options
-from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, refusing
+from privrank_jax.cli.face import (
+    Refusal,
+    check_folder,
+    check_seed,
+    print_json,
+    print_paragraphs,
+    print_table,
+    refusing,
+)
+
+_MOST_REPLICATES = 10**9
 
 HELP = (
     "Run a published study again: a table, a picture, and a verdict on each claim of the paper.\n\n"
@@ -41,14 +51,19 @@ def reproduce(
         raise Refusal("name a study; `privrank reproduce --list` shows all.")
     if replicates is not None and replicates < 2:
         raise Refusal(f"--replicates {replicates} gives no standard errors; take 2 or more.")
+    if replicates is not None and replicates > _MOST_REPLICATES:
+        raise Refusal(f"--replicates must be at most {_MOST_REPLICATES:,}.")
+    check_seed(seed)
 
     import jax
 
     from privrank_jax import experiments
 
+    found = experiments.get(study)
+    check_folder(out)
     report = experiments.run(
         jax.random.key(seed),
-        experiments.get(study),
+        found,
         replicates=replicates,
         folder=out,
         progress=not json,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from privrank_jax.cli.face import Refusal, warn
+from privrank_jax.cli.face import Refusal, at_end, warn
 from privrank_jax.cli.numerics import check_numerics
 from privrank_jax.release.ledger import Ledger, LedgerError, content_sha256, in_words
 
@@ -57,6 +57,8 @@ class Spending:
 
     def __init__(self, ledger: Path | None, command: str, request: Any) -> None:
         self._ledger = None if ledger is None else Ledger(ledger)
+        if self._ledger is not None:
+            at_end(self._ledger.close)
         self._source: str = request.source
         self._command = command
         self._request = request
@@ -132,6 +134,9 @@ class Spending:
 
     def pay(self, result: Result, request: Any) -> Result:
         """:meth:`spend` for a result of ``rank`` or ``aggregate``, which then says what is left."""
+        from privrank_jax.cli.rank_result import check_finite
+
+        check_finite(result)
         method = result.diagnostics["method"]
         words = self.spend(result.guarantee, method, request.epsilon, request.delta)
         if words is None:

@@ -15,6 +15,10 @@ from privrank_jax.datasets.table import DataError
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 _TABLE = "read_parquet(?, hive_partitioning = false)"
+_BELOW = (
+    RuntimeError,
+    UnicodeError,
+)  # of DuckDB's bindings, for names and cells that are not UTF-8
 _NESTED = ("BLOB", "STRUCT", "MAP", "UNION")
 _TIE_LOOKALIKES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
 
@@ -61,9 +65,13 @@ def check_file(path: Path, suffixes: Collection[str], what: str, holds: str, adv
     Raises:
         DataError: in terms of ``what`` to give, what such a file ``holds``, and ``advice`` on suffixes.
     """
-    if path.is_dir():
+    try:
+        folder, there = path.is_dir(), path.exists()
+    except OSError as error:
+        raise DataError(f"{path}: no such file ({error.strerror}); check the path") from error
+    if folder:
         raise DataError(f"{path} is a folder: give {what}")
-    if not path.exists():
+    if not there:
         raise DataError(f"{path}: no such file; check the path")
     suffix = path.suffix.lower()
     if suffix not in suffixes:
@@ -85,7 +93,7 @@ def read_header(path: Path) -> list[str]:
             return _parquet_schema(path)[0]
         rows = csv.reader(read_lines(path), delimiter=DELIMITERS[path.suffix.lower()], strict=True)
         return next((row for row in rows if row), [])
-    except (DataError, KeyError, OSError, csv.Error):
+    except (ValueError, KeyError, OSError, csv.Error):
         return []
 
 
@@ -211,7 +219,7 @@ def _parquet_schema(path: Path) -> tuple[list[str], list[str]]:
     try:
         with duckdb.connect() as connection:
             found = connection.execute(f"SELECT * FROM {_TABLE} LIMIT 0", _file(path)).description
-    except duckdb.Error as error:
+    except (duckdb.Error, *_BELOW) as error:
         raise DataError(_unreadable(path, error)) from error
     return [c[0] for c in found or []], [str(c[1]) for c in found or []]
 
@@ -245,7 +253,7 @@ def _parquet(path: Path, roles: Roles) -> Source:
         quoted = ['"' + header[k].replace('"', '""') + '"' for k in positions.values()]
         cells = ", ".join(f"CAST({column} AS VARCHAR)" for column in quoted)
         connection.execute(f"SELECT {cells} FROM {_TABLE}", _file(path))
-    except duckdb.Error as error:
+    except (duckdb.Error, *_BELOW) as error:
         raise DataError(_unreadable(path, error)) from error
     count = 0
 
@@ -256,7 +264,7 @@ def _parquet(path: Path, roles: Roles) -> Source:
                 for row in chunk:
                     count += 1
                     yield row
-        except duckdb.Error as error:
+        except (duckdb.Error, *_BELOW) as error:
             raise DataError(_unreadable(path, error)) from error
         finally:
             connection.close()
@@ -267,6 +275,6 @@ def _parquet(path: Path, roles: Roles) -> Source:
 
 def _unreadable(path: Path, error: Exception) -> str:
     return (
-        f"{path.name} is no Parquet file that DuckDB can read ({str(error).splitlines()[0]}): "
+        f"{path.name} is no Parquet file that DuckDB can read ({''.join(str(error).splitlines()[:1])}): "
         "write it again, or give a .csv file"
     )

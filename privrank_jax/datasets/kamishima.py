@@ -14,13 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from privrank_jax.datasets.formats import check_file, read_lines
-from privrank_jax.datasets.ranking_table import RankingTable, ranks_from_orders
+from privrank_jax.datasets.names import form
+from privrank_jax.datasets.ranking_table import MOST_CELLS, RankingTable, ranks_from_orders
 from privrank_jax.datasets.table import DataError
 
 SUFFIX = ".order"
 SET_A = (
     "shrimp", "sea eel", "tuna", "squid", "sea urchin", "salmon roe", "egg", "fatty tuna", "tuna roll", "cucumber roll",
 )  # fmt: skip
+_ID = re.compile(r"\d{1,9}", re.ASCII)
 _NUMBERS = re.compile(r"\d{1,9}(?:\s+\d{1,9})*", re.ASCII)
 
 
@@ -54,7 +56,7 @@ def read_kamishima(path: str | os.PathLike[str]) -> RankingTable:
         raise DataError(f"{path.name} has no orders below its first line: there is nothing to rank")
     items, length = numbers[0][0], len(numbers[1])
     for (line, _), row in zip(rows[1:], numbers[1:]):
-        if len(row) != length or row[1] != length - 2:
+        if len(row) != length or length < 3 or row[1] != length - 2:
             raise DataError(
                 f"{path.name}, line {line}: {len(row)} numbers, of which the second must be the length of the "
                 f"order, and all orders as long as the first, {length - 2}"
@@ -63,6 +65,11 @@ def read_kamishima(path: str | os.PathLike[str]) -> RankingTable:
             raise DataError(
                 f"{path.name}, line {line}: item ids must be distinct and from 0 to {items - 1}"
             )
+    if (len(numbers) - 1) * items > MOST_CELLS:
+        raise DataError(
+            f"{path.name}: {len(numbers) - 1:,} orders times {items:,} items is more than this reader takes "
+            f"({MOST_CELLS:,})"
+        )
     orders = np.array(numbers[1:], np.int64)[:, 2:]
     return RankingTable(
         ranks_from_orders(orders, items),
@@ -77,7 +84,10 @@ def _names(path: Path, items: int) -> tuple[str, ...]:
     if not path.exists():
         return tuple(f"item {k}" for k in range(items))
     cells = [line.rstrip("\r\n").split("\t") for line in read_lines(path) if line.strip()]
-    names = {int(row[0]): row[1] for row in cells if row[0].strip().isdecimal() and len(row) > 1}
-    if set(names) != set(range(items)):
+    rows = [row for row in cells if _ID.fullmatch(row[0].strip()) and len(row) > 1]
+    names = {int(row[0]): row[1].strip() for row in rows}
+    if len(rows) != items or set(names) != set(range(items)):
         raise DataError(f"{path.name} does not name the items 0 to {items - 1}, each once")
+    if "" in names.values() or len({form(name) for name in names.values()}) < items:
+        raise DataError(f"{path.name} has an item without a name, or two of one name: mend it")
     return tuple(names[k] for k in range(items))

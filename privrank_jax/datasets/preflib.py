@@ -75,7 +75,7 @@ def parse_preflib(text: Iterator[str] | list[str], name: str, suffix: str) -> Ra
     kind = content.data_type or suffix[1:]
     if kind.casefold() != suffix[1:]:
         raise DataError(
-            f"{name} says DATA TYPE {kind}, but its suffix is {suffix}: rename the file, or mend its head"
+            f"{name} says DATA TYPE {kind[:40]}, but its suffix is {suffix}: rename the file, or mend its head"
         )
     return _table(content, name, suffix)
 
@@ -88,6 +88,9 @@ class _Content:
     stated: dict[str, tuple[int, int]] = field(default_factory=dict)  # what: (line, number)
     orders: list[tuple[int, str, str]] = field(default_factory=list)  # line, count, order
     data_type: str = ""
+    forms: dict[str, int] = field(
+        default_factory=dict
+    )  # what all spellings of a name share: its number
 
     def add_name(self, where: str, number: str, name: str) -> None:
         """Note an alternative, each number and each name once."""
@@ -97,11 +100,11 @@ class _Content:
             raise DataError(f"{where}: alternative {k} has no name: give it one")
         if k in self.names:
             raise DataError(f"{where}: alternative {k} is named twice: keep one of the lines")
-        for other, twin in self.names.items():
-            if form(twin) == form(name):
-                raise DataError(
-                    f"{where}: alternatives {other} and {k} are both named {name!r}: rename one"
-                )
+        other = self.forms.setdefault(form(name), k)
+        if other != k:
+            raise DataError(
+                f"{where}: alternatives {other} and {k} are both named {name!r}: rename one"
+            )
         self.names[k] = name
 
 
@@ -137,7 +140,7 @@ def _old_format(lines: list[Line], name: str) -> _Content:
         k, _, label = line.partition(",")
         where = f"{name}, line {number}"
         content.add_name(where, k, label)
-        if max(content.names) > alternatives:
+        if next(reversed(content.names)) > alternatives:
             raise DataError(
                 f"{where}: alternative {k}, where the first line announces {alternatives}: is a name missing?"
             )

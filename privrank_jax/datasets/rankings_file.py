@@ -18,7 +18,14 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
-from privrank_jax.datasets.formats import DELIMITERS, PARQUET, Source, open_source, read_header
+from privrank_jax.datasets.formats import (
+    DELIMITERS,
+    PARQUET,
+    Source,
+    check_file,
+    open_source,
+    read_header,
+)
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.kamishima import read_kamishima
 from privrank_jax.datasets.names import MISSING, did_you_mean
@@ -71,11 +78,9 @@ def read_rankings(
             raise DataError(f"{path.name} lists its items itself: leave out items, item and rank")
         table = (read_kamishima if path.suffix.lower() == KAMISHIMA else read_preflib)(path)
         return dataclasses.replace(table, missing=missing or table.missing)
-    if path.suffix.lower() not in (*DELIMITERS, *PARQUET) and path.is_file():
-        raise DataError(
-            f"{path.name}: unknown kind of file ({path.suffix or 'no suffix'}); give a .csv, .tsv or .parquet "
-            "file, or one of PrefLib (.soc, .soi, .toc, .toi)"
-        )
+    if path.suffix.lower() not in (*DELIMITERS, *PARQUET):
+        kinds = "give a .csv, .tsv or .parquet file, or one of PrefLib (.soc, .soi, .toc, .toi)"
+        check_file(path, (*DELIMITERS, *PARQUET), "one file of rankings", "rankings", kinds)
     public, missing = None if items is None else public_items(items), missing or "last"
     header = read_header(path)
     if {"winner", "loser"} <= set(header):

@@ -6,10 +6,13 @@ the ``epsilon`` of its row. ``user`` may be absent. Read whole or refused, as fi
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import importlib.util
 import math
 import os
+import re
+import secrets
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,6 +26,9 @@ from privrank_jax.datasets.formats import DELIMITERS, PARQUET, Roles, open_sourc
 from privrank_jax.datasets.table import DataError
 
 COLUMNS = ("user", "item_1", "item_2", "report", "epsilon")
+# Budgets below are noise alone and those beyond protect nobody, and sums of them over users stay finite.
+SMALLEST, LARGEST = 1e-9, 1e9
+_DECIMAL = re.compile(r"\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _BITS = {
     **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
     **dict.fromkeys(("0", "0.0", "false", "no"), 0),
@@ -104,7 +110,7 @@ def read_reports(
     Raises:
         DataError: what is wrong, where, and how to mend it: as
             :func:`~privrank_jax.datasets.read_comparisons`; a report that is neither 0 nor 1, an ε that
-            isn't a finite, positive number.
+            isn't a number from 1e-9 to 1e9.
     """
     path = Path(path)
     if user == "user" and "user" not in read_header(path):
@@ -167,7 +173,7 @@ def read_epsilon(path: str | os.PathLike[str], column: str) -> np.ndarray:
     """The ε of each row of a file, (N,) float64.
 
     Raises:
-        DataError: no such column, or an ε that isn't a finite, positive number.
+        DataError: no such column, or an ε that isn't a number from 1e-9 to 1e9.
     """
     source = open_source(Path(path), {"epsilon": column})
     found, cells, at = array("d"), Epsilons(), source.positions["epsilon"]
@@ -188,14 +194,27 @@ def check_destination(path: str | os.PathLike[str]) -> None:
             f"{path.name}: unknown kind of file ({path.suffix or 'no suffix'}); name a .csv, .tsv or "
             ".parquet file"
         )
-    if path.is_dir():
-        raise DataError(f"{path} is a folder: name a file in it")
-    if not path.absolute().parent.is_dir():
-        raise DataError(f"{path}: there is no folder {path.parent}; make it first")
+    check_writable(path)
     if path.suffix.lower() in PARQUET and importlib.util.find_spec("duckdb") is None:
         raise DataError(
             f'{path.name}: writing Parquet needs DuckDB: pip install "privrank-jax[tables]"'
         )
+
+
+def check_writable(path: Path) -> None:
+    """Raise :class:`DataError` unless a file can be written there: tries it, beside what may be there already."""
+    try:
+        if path.is_dir():
+            raise DataError(f"{path} is a folder: name a file in it")
+        if not path.absolute().parent.is_dir():
+            raise DataError(f"{path}: there is no folder {path.parent}; make it first")
+        with contextlib.suppress(FileNotFoundError):
+            path.lstat()  # raises for names that no file can have
+        part = _beside(path)
+        part.touch()
+        part.unlink()
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}; name another file") from error
 
 
 def write_reports(
@@ -239,7 +258,7 @@ def write_reports(
 
 def write_columns(path: Path, columns: dict[str, np.ndarray]) -> None:
     """Write a table, all or nothing, in the format that the ending asks for; masked cells are left blank."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = _beside(path)
     try:
         if path.suffix.lower() in PARQUET:
             _write_parquet(part, columns)
@@ -248,6 +267,11 @@ def write_columns(path: Path, columns: dict[str, np.ndarray]) -> None:
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    """A name for what is being written, on the same disk; long names are cut, for their length is limited."""
+    return path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}.part")
 
 
 def _write_text(path: Path, columns: dict[str, np.ndarray], delimiter: str) -> None:
@@ -261,9 +285,12 @@ def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
     import duckdb
 
     quoted = str(path).replace("'", "''")
-    with duckdb.connect() as connection:
-        connection.register("rows", columns)
-        connection.execute(f"COPY (SELECT * FROM rows) TO '{quoted}' (FORMAT parquet)")
+    try:
+        with duckdb.connect() as connection:
+            connection.register("rows", columns)
+            connection.execute(f"COPY (SELECT * FROM rows) TO '{quoted}' (FORMAT parquet)")
+    except duckdb.Error as error:
+        raise OSError(f"DuckDB cannot write {path.name} ({str(error).splitlines()[0]})") from error
 
 
 class _Bits(dict[Any, int]):
@@ -281,11 +308,11 @@ class Epsilons(dict[Any, float]):
     """Cells of a column of ε to numbers."""
 
     def __missing__(self, cell: str | None) -> float:
-        try:
-            value = float(cell or "")
-        except ValueError:
-            value = math.nan
-        if not 0 < value < math.inf:
-            raise BadCell(f"{cell!r} is no epsilon: write a positive number such as 1")
+        text = (cell or "").strip()
+        value = float(text) if _DECIMAL.fullmatch(text) else math.nan
+        if not SMALLEST <= value <= LARGEST:
+            raise BadCell(
+                f"{cell!r} is no epsilon that can be used: write a number such as 1, from {SMALLEST:g} to {LARGEST:g}"
+            )
         self[cell] = value
         return value

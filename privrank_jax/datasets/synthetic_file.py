@@ -68,7 +68,7 @@ def read_synthetic_rankings(
         missing: likewise.
 
     Raises:
-        DataError: as there; no column ``synthetic_epsilon``, an ε that isn't a finite, positive number, ties, a rank
+        DataError: as there; no column ``synthetic_epsilon``, an ε that isn't a number from 1e-9 to 1e9, ties, a rank
             left out, as where items were taken out of the file, or out of ``items``.
     """
     epsilon = read_epsilon(path, SYNTHETIC)
@@ -132,7 +132,7 @@ def read_user_epsilon(path: str | os.PathLike[str], column: str, user: str) -> n
     """The ε of each user of a file with several rows per user, in order of first appearance: (n,) float64.
 
     Raises:
-        DataError: no such columns, a blank user, an ε that isn't a finite, positive number, or that differs
+        DataError: no such columns, a blank user, an ε that isn't a number from 1e-9 to 1e9, or that differs
             between rows of one user.
     """
     source = open_source(Path(path), {"user": user, "epsilon": column}, "rank")

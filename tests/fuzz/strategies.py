@@ -1,0 +1,221 @@
+"""Bad input: small valid files with damage in their bytes, cells and lines, and values that options don't expect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+
+# Cells and names: blanks, marks of missing values, numbers at and beyond the ends of ranges, digits of other scripts;
+# letters that combine, turn the direction, show nothing or rewrite a terminal; words that are columns elsewhere.
+CELLS = (
+    "", " ", "\t", "nan", "NA", "None", "inf", "-inf", "-1", "0", "00", "1", "1.", "1.5", "2", "3", "+1", "1e3",
+    "1e400", "5e-324", "1e-320", "1e308", "0x1", "1_0", "１", "٣", "²", "2147483647", "2147483648", "9" * 40,
+    "9" * 5000,
+    "a", "b", "c", "A", " a", "a ", "Ａ", "é", "e\u0301", "ß", "\u202eb", "a\u200b", "\u200b", "\ufeff", "\ufeffa",
+    "\xa0", "a\u2028b", "a\x85b", "a\x0cb", "\ud800", "\0", "a\0", "\x1b[2J", "\x7f", "\U0001f3c6", "\U000e0001",
+    "z" * 300,
+    "y" * 140_000, '"', '""', '"a', 'a"b', '"a,b"', '"a\nb"', '"a\rb"', "'", ";", "=1+1", "#", "true", "yes", "no",
+    "none", "user", "winner", "loser", "tie", "draw", "item", "rank", "report", "epsilon", "item_1",
+    "synthetic_epsilon", "{1,2}",
+)  # fmt: skip
+# Bytes of Latin-1 and cp1252, UTF-16 marks, half and overlong UTF-8, NUL, escape, lone line ends.
+BYTES = (
+    b"\xe9", b"\x80", b"\xff\xfe", b"\xfe\xff", b"\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf5", b"\xef\xbb\xbf", b"\0",
+    b"\0\0\0\0", b"\x1a", b"\x1b", b"\r", b"\n", b"\r\n", b'"', b",", b"\t", b"{", b"}", b":", b"#", b"-", b"9",
+)  # fmt: skip
+_ENDS = ("\n", "\r\n", "\r", "\n\r", "\n\n", "\u2028", "\x0b")
+_PLACE = st.integers(0, 2**16)
+
+
+def fuzz(examples: int) -> settings:
+    """So many examples, the same ones in every run; nothing is kept on disk."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+Draw = Callable[[st.SearchStrategy], object]
+
+
+def _cut(text: str, draw: Draw, _: str) -> str:
+    start = draw(_PLACE) % (len(text) + 1)
+    return text[:start] + text[start + draw(st.integers(0, 12)) :]
+
+
+def _truncate(text: str, draw: Draw, _: str) -> str:
+    return text[: draw(_PLACE) % (len(text) + 1)]
+
+
+def _put(text: str, draw: Draw, _: str) -> str:
+    at = draw(_PLACE) % (len(text) + 1)
+    return text[:at] + draw(st.sampled_from(CELLS)) + text[at:]
+
+
+def _line(text: str, draw: Draw, separator: str) -> str:
+    """Drop, repeat, blank, move or overwrite a line."""
+    lines = text.split("\n")
+    at, to = draw(_PLACE) % len(lines), draw(_PLACE) % len(lines)
+    what = draw(st.sampled_from(("drop", "repeat", "blank", "swap", "cells")))
+    if what == "drop":
+        del lines[at]
+    elif what == "repeat":
+        lines.insert(to, lines[at])
+    elif what == "blank":
+        lines.insert(at, draw(st.sampled_from(("", " ", separator, '""'))))
+    elif what == "swap":
+        lines[at], lines[to] = lines[to], lines[at]
+    else:
+        lines[at] = separator.join(draw(st.lists(st.sampled_from(CELLS), max_size=5)))
+    return "\n".join(lines)
+
+
+def _cell(text: str, draw: Draw, separator: str) -> str:
+    """Overwrite, add or drop a cell, or give it the text of another."""
+    lines = text.split("\n")
+    at = draw(_PLACE) % len(lines)
+    cells = lines[at].split(separator)
+    k, other = draw(_PLACE) % len(cells), draw(_PLACE) % len(cells)
+    what = draw(st.sampled_from(("set", "set", "set", "add", "drop", "copy")))
+    if what == "drop":
+        del cells[k]
+    elif what == "copy":
+        cells[k] = cells[other]
+    else:
+        cells[k : k + (what == "set")] = [draw(st.sampled_from(CELLS))]
+    lines[at] = separator.join(cells)
+    return "\n".join(lines)
+
+
+def _column(text: str, draw: Draw, separator: str) -> str:
+    """Drop or repeat a column, or fill one below its name."""
+    rows = [line.split(separator) for line in text.split("\n")]
+    k, fill = draw(_PLACE) % len(rows[0]), draw(st.sampled_from(CELLS))
+    what = draw(st.sampled_from(("drop", "repeat", "fill")))
+    for number, row in enumerate(rows):
+        if k < len(row):
+            if what == "fill":
+                row[k] = fill if number else row[k]
+            else:
+                row[k : k + 1] = [row[k]] * (2 * (what == "repeat"))
+    return "\n".join(separator.join(row) for row in rows)
+
+
+def _everywhere(text: str, draw: Draw, _: str) -> str:
+    """One name or number by something else wherever it stands."""
+    words = sorted(set(re.findall(r"\w+", text))) or [""]
+    return text.replace(draw(st.sampled_from(words)) or "\n", draw(st.sampled_from(CELLS)))
+
+
+def _ends(text: str, draw: Draw, _: str) -> str:
+    """Other line ends, everywhere or here and there."""
+    ends = draw(st.lists(st.sampled_from(_ENDS), min_size=1, max_size=3))
+    lines = text.split("\n")
+    return "".join(line + ends[k % len(ends)] for k, line in enumerate(lines))
+
+
+_DAMAGES = (_cell, _cell, _cell, _cut, _truncate, _put, _line, _column, _everywhere, _ends)
+_ENCODINGS = ("utf-8",) * 8 + ("utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252")
+
+
+def _bytes(content: bytes, draw: Draw) -> bytes:
+    at = draw(_PLACE) % (len(content) + 1)
+    what = draw(st.sampled_from(("put", "set", "flip", "cut", "repeat")))
+    more = draw(st.sampled_from(BYTES))
+    if what == "put":
+        return content[:at] + more + content[at:]
+    if what == "set":
+        return content[:at] + more + content[at + len(more) :]
+    if what == "flip":
+        bit = 1 << draw(st.integers(0, 7))
+        return content[:at] + bytes(byte ^ bit for byte in content[at : at + 1]) + content[at + 1 :]
+    if what == "cut":
+        return content[:at]
+    return content[:at] + content[at : at + draw(st.integers(0, 40))] * 2 + content[at + 40 :]
+
+
+@st.composite
+def damaged(draw: Draw, texts: tuple[str, ...], separator: str = ",", most: int = 3) -> bytes:
+    """One of ``texts`` with up to ``most`` damages, in some encoding, its bytes damaged now and then."""
+    text = draw(st.sampled_from(texts))
+    for damage in draw(st.lists(st.sampled_from(_DAMAGES), max_size=most)):
+        text = damage(text, draw, separator)
+    encoding = draw(st.sampled_from(_ENCODINGS))
+    escape = "surrogatepass" if encoding.startswith("utf") else "replace"
+    content = text.encode(encoding, escape)
+    return _bytes(content, draw) if draw(st.integers(0, 4)) == 4 else content
+
+
+@st.composite
+def damaged_bytes(draw: Draw, contents: tuple[bytes, ...], most: int = 3) -> bytes:
+    """One of some binary files with up to ``most`` damages."""
+    content = draw(st.sampled_from(contents))
+    for _ in range(draw(st.integers(0, most))):
+        content = _bytes(content, draw)
+    return content
+
+
+COMPARISONS = (
+    "user,winner,loser\nu1,a,b\nu2,b,c\nu3,a,c\nu4,c,a\n",
+    "user,winner,loser,tie\nann,Oslo,Paris,0\nbob,Paris,Rome,1\ncy,Oslo,Rome,\ndee,Rome,Oslo,yes\n",
+    'note,loser,winner,user\nx,"b, c",a,1\ny,a,"b, c",2\nz,a,d,3\nz,d,"b, c",4\n',
+)
+WIDE = (
+    "user,a,b,c\nu1,1,2,3\nu2,2,1,3\nu3,1,3,2\nu4,3,1,2\n",
+    "a,b,c\n1,2,3\n1,,2\n1,1,2\n,,1\n",
+    'user,"x, y",é,Z\nu1,1,2,3\nu2,3,2,1\nu3,2,NA,1\nu4,1.0,2.0,3.0\n',
+)
+LONG = (
+    "user,item,rank\nu1,a,1\nu1,b,2\nu1,c,3\nu2,b,1\nu2,a,2\nu2,c,3\n",
+    "rank,note,item,user\n1,x,a,u1\n1,y,b,u1\n,z,c,u2\n1,w,a,u2\n",
+)
+REPORTS = (
+    "user,item_1,item_2,report,epsilon\nu1,a,b,1,1.0\nu2,a,c,0,1.0\nu3,b,c,1,0.5\nu3,a,b,1,2\n",
+    "item_1,item_2,report,epsilon\na,b,1,1\na,b,0,3\nb,c,yes,1\na,c,true,1e-3\n",
+)
+SYNTHETIC = (
+    "user,synthetic_epsilon,a,b,c\nu1,1.0,1,2,3\nu2,1.0,2,1,3\nu3,2.5,3,1,2\nu4,0.5,1,2,3\n",
+    "synthetic_epsilon,a,b,c\n1,1,2,3\n2,2,1,\n3,1,2,3\n4,,1,2\n",
+)
+BUDGETS = ("user,budget\nu1,1\nu2,0.5\nu1,1.0\nu3,1e-3\n",)
+_HEAD = "# FILE NAME: odd.soc\n# TITLE: Odd\n# NUMBER ALTERNATIVES: 3\n# NUMBER VOTERS: {}\n# NUMBER UNIQUE ORDERS: 2\n"
+_NAMES = "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n# ALTERNATIVE NAME 3: c\n"
+PREFLIB = (
+    _HEAD.format(5) + "# DATA TYPE: soc\n" + _NAMES + "3: 1,2,3\n2: 3,1,2\n",
+    _HEAD.format(4) + _NAMES + "3: 1,2\n1: 3\n",
+    _HEAD.format(7) + _NAMES + "4: {1,2},3\n3: 2,{1,3}\n",
+    "3\n1,a\n2,b\n3,c\n5,5,2\n3,1,2,3\n2,3,2,1\n",
+    "3\n1,a\n2,b\n3,c\n3,3,2\n2,1,{2,3}\n1,3\n",
+)
+ORDERS = (
+    "10 1\n0 10 5 0 3 4 6 9 8 1 7 2\n0 10 0 9 6 3 7 2 8 1 5 4\n",
+    "100 1\n0 3 5 0 99\n0 3 1 2 3\n",
+    "3 1\n0 3 0 1 2\n0 3 2 1 0\n",
+)
+ITEM_NAMES = ("0\ta\t1\n1\tb\t2\n2\tc\t3\n", "id\tname\n0\tx y\n1\tz\n2\té\n")
+TEXTS = {  # and what separates their cells
+    "comparisons": (COMPARISONS, ","),
+    "wide": (WIDE, ","),
+    "long": (LONG, ","),
+    "reports": (REPORTS, ","),
+    "synthetic": (SYNTHETIC, ","),
+    "budgets": (BUDGETS, ","),
+    "preflib": (PREFLIB, ","),
+    "orders": (ORDERS, " "),
+}
+
+
+def contents(kind: str) -> st.SearchStrategy[bytes]:
+    """Files of a kind, mostly damaged."""
+    texts, separator = TEXTS[kind]
+    near = damaged(texts, separator)
+    return st.one_of(
+        near, near, near, near, damaged(texts[:1], separator, 1), st.binary(max_size=40)
+    )

@@ -1,0 +1,434 @@
+"""Every command on bad files and bad options: an answer, or one paragraph of advice and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privrank_jax.datasets.formats import read_lines
+from privrank_jax.datasets.kamishima import SET_A
+from tests.fuzz import promise, strategies
+from tests.fuzz.strategies import fuzz
+
+QUICK, THOROUGH = 20, 500  # runs of each kind
+
+NUMBERS = (
+    "nan", "inf", "-inf", "-1", "-0.0", "0", "5e-324", "1e-320", "1e-300", "1e-12", "1e-9", "0.5",
+    "0.9999999999999999", "1", "1.0000001", "20", "745", "1e4", "1e10", "1e300", "1.7e308", "1e309", "", "abc", "1,5",
+    "１", "0x10", "1_0", " 1", "1e", "--json",
+)  # fmt: skip
+INTEGERS = (
+    "-9223372036854775809", "-1", "0", "1", "2", "3", "4", "1000", "2147483648", "4294967296", "9223372036854775807",
+    "9223372036854775808", "1" + "0" * 40, "1" + "0" * 400, "1" + "0" * 5000, "1.0", "1e3", "", "x", "１", "1_0",
+)  # fmt: skip
+WORDS = (
+    "",
+    "none",
+    "None",
+    "a",
+    "user",
+    "winner",
+    "\u202e",
+    "\udcff",
+    "x" * 10_000,
+    "\x1b[2J",
+    "a\nb",
+)
+PATHS = (
+    "new.csv", "new.tsv", "new.parquet", "new.CSV", "new", "new.xlsx", "folder", "folder/", "folder.csv", "no/new.csv",
+    "votes.csv", "./votes.csv", "folder/../votes.csv", "old.csv", "y" * 250 + ".csv", "y" * 300 + ".csv", "", ".",
+    ".csv", "é\u202e.csv", "\udcff.csv", "old.csv/new.csv", "a\nb.csv", "link.csv", "/proc/new.csv", "it's.parquet",
+)  # fmt: skip
+LISTS = (
+    "a,b,c", "a,b", "c,b,a,zebra", "a,b,c,a", "a,b,A,c", "", ",", "a", ",,,", "votes.csv", "names.txt", "utf16.txt",
+    "no.txt", "folder", "folder.csv", "a,b,c,\udcff", "a,\u202eb,c", "a,b,c," + "d" * 10_000, "a,b,c,nan",
+)  # fmt: skip
+
+
+def numbers(*usual: str):
+    return st.sampled_from(NUMBERS + usual * 8)
+
+
+def integers(*usual: str):
+    return st.sampled_from(INTEGERS + usual * 5)
+
+
+def words(*usual: str):
+    return st.sampled_from(WORDS + usual * 3)
+
+
+FLAG = st.just(None)
+COLUMNS = {
+    f"--{name}": words(name, "none") for name in ("user", "winner", "loser", "tie", "item", "rank")
+}
+NAMED = ("cemspc", "sushi", "cemsp", "folder", "folder.csv", "no.csv", "link.csv", "", "\udcff.csv")
+RELEASE = {
+    "--epsilon": numbers("1", "2"),
+    "--delta": numbers("0", "1e-6"),
+    "--simulate": FLAG,
+    "--seed": integers("1"),
+    "--ledger": st.sampled_from(("votes.ledger",) * 4 + ("no.ledger", "votes.csv", "folder", "", "other.ledger")),
+    "--items": st.sampled_from(LISTS),
+    "--json": FLAG,
+}  # fmt: skip
+METHODS = ("counts", "one-shot")
+CHEAP = ("none", "auto", "exponential")  # words that other commands know
+OPTIONS = {
+    "rank": {
+        **RELEASE,
+        **{name: COLUMNS[name] for name in ("--user", "--winner", "--loser", "--tie")},
+        "--method": words(*METHODS),
+        "--unit": words("user", "comparison", "rank"),
+        "--adjacency": words("flip", "replace", "add-remove"),
+        "--max-per-user": integers("2"),
+        "--top-k": integers("1", "2"),
+        "--link": words("logistic", "laplace", "normal"),
+        "--gamma": numbers("1"),
+        "--ridge": numbers("1"),
+        "--level": numbers("0.5", "0.95"),
+        "--accept-idealised": FLAG,
+    },
+    "aggregate": {
+        **RELEASE,
+        **{name: COLUMNS[name] for name in ("--user", "--item", "--rank")},
+        "--method": words("borda", "none", "noise-all"),
+        "--trust": words("central", "local"),
+        "--missing": words("last", "unknown"),
+        "--xi": numbers("0", "0.5"),
+    },
+    "privatize": {
+        **RELEASE,
+        **COLUMNS,
+        "--out": st.sampled_from(PATHS),
+        "--epsilon-column": words("budget", "epsilon"),
+        "--ties": words("refuse", "coin", "drop"),
+        "--drop-user": FLAG,
+        "--force": FLAG,
+    },
+}
+KINDS = {
+    "rank": (("comparisons",) * 6 + ("reports",) * 3 + ("wide", "preflib")),
+    "aggregate": (("wide",) * 4 + ("long", "preflib", "orders", "synthetic", "synthetic", "comparisons")),
+    "privatize": (("comparisons",) * 3 + ("wide", "wide", "long", "preflib", "reports", "synthetic", "orders")),
+}  # fmt: skip
+USUAL = {
+    "rank": {"--epsilon": "1", "--max-per-user": "3"},
+    "aggregate": {"--epsilon": "1", "--method": "borda"},
+    "privatize": {"--epsilon": "1", "--out": "new.csv"},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A command line, and the file that it is given."""
+
+    command: str
+    kind: str
+    name: str
+    content: bytes
+    options: tuple[tuple[str, str | None], ...]
+
+    @property
+    def arguments(self) -> list[str]:
+        given = [part for pair in self.options for part in pair if part is not None]
+        return [self.command, self.name, *given]
+
+    def value(self, option: str) -> str | None:
+        """Of an option, as given last."""
+        return next((value for name, value in reversed(self.options) if name == option), None)
+
+
+@st.composite
+def cases(draw, command: str) -> Case:
+    """A command on a damaged file, or with odd options; rarely both."""
+    kind = draw(st.sampled_from(KINDS[command]))
+    damage = draw(st.booleans())
+    texts, _ = strategies.TEXTS[kind]
+    content = draw(strategies.contents(kind)) if damage else draw(st.sampled_from(texts)).encode()
+    suffixes = {"preflib": (".soc", ".soi", ".toc", ".toi"), "orders": (".order",)}.get(kind, (".csv",))  # fmt: skip
+    name = f"votes{draw(st.sampled_from(suffixes))}"
+    if draw(st.integers(0, 19)) == 19:
+        name = draw(st.sampled_from(NAMED))
+    usual = {} if kind in ("reports", "synthetic") and command != "privatize" else USUAL[command]
+    pool = OPTIONS[command]
+    odd = draw(st.lists(st.sampled_from(sorted(pool)), max_size=1 if damage else 4))
+    options = {name: value for name, value in usual.items() if name not in odd or draw(st.booleans())}  # fmt: skip
+    pairs = [*options.items(), *((name, draw(pool[name])) for name in odd)]
+    if draw(st.booleans()):
+        pairs.append(("--json", None))
+    return Case(command, kind, name, content, tuple(pairs))
+
+
+@pytest.fixture(autouse=True)
+def no_data(tmp_path, monkeypatch):
+    """Named data sets are never fetched: their folder is there, and damaged."""
+    data = tmp_path / "data"
+    (data / "cemspc").mkdir(parents=True)
+    (data / "cemspc" / "cemspc.csv").write_text("V1\n1\n", encoding="utf-8")
+    monkeypatch.setenv("PRIVRANK_DATA", str(data))
+
+
+def furnish(folder: Path, case: Case) -> None:
+    """The file of the case beside others that options may name."""
+    (folder / "folder").mkdir()
+    (folder / "folder.csv").mkdir()
+    (folder / "link.csv").symlink_to("gone.csv")
+    (folder / "old.csv").write_bytes(b"precious")
+    (folder / "names.txt").write_text("a\nb\nc\n\nOslo\nParis\nRome\n", encoding="utf-8")
+    (folder / "utf16.txt").write_text("a\nb\nc\n", encoding="utf-16")
+    if case.name.startswith("votes."):
+        (folder / case.name).write_bytes(case.content)
+
+
+def make_ledgers(folder: Path, case: Case, unit: str, adjacency: str) -> Path | None:
+    """Ledgers of the file and of another, where the case has one; the first, where it could be made."""
+    if "--ledger" not in dict(case.options) or not (folder / case.name).is_file():
+        return None
+    for name, data in (("votes.ledger", case.name), ("other.ledger", "old.csv")):
+        made = promise.run(folder, ["ledger", name, "--data", data, "--budget", "2.5", "--budget-delta", "1e-5",
+                                    "--unit", unit, "--adjacency", adjacency])  # fmt: skip
+        promise.check(made)
+        assert made.code == 0
+    return folder / "votes.ledger"
+
+
+def words_of(folder: Path, case: Case) -> set[str]:
+    """What may be an item: everything between separators of the file, the public lists, sushi."""
+    if case.kind == "orders":
+        return {*SET_A, *(f"item {k}" for k in range(200))}
+    found = {part.strip() for text in LISTS for part in text.split(",")} | {
+        "a",
+        "b",
+        "c",
+        "Oslo",
+        "Paris",
+        "Rome",
+    }
+    path = folder / case.name
+    try:
+        lines = list(read_lines(path))
+    except ValueError:
+        return found
+    for line in csv.reader(lines):
+        found |= set(line)
+    for line in lines:  # PrefLib's and Kamishima's
+        found |= {line.partition(sign)[2].strip() for sign in ",:"}
+    return found
+
+
+def once(case: Case, unit: str = "user", adjacency: str = "replace") -> promise.Run:
+    """Run a case in a folder of its own, and hold it to the promise."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        furnish(folder, case)
+        ledger = make_ledgers(folder, case, unit, adjacency)
+        found = promise.run(folder, case.arguments, ledger)
+        out = case.value("--out")
+        document = promise.check(found, None if out is None else os.path.normpath(out))
+        if found.code == 0:
+            paid = case.value("--ledger") is not None and ("--simulate", None) not in case.options
+            assert len(found.spent) == paid, case
+        if document is not None and "ranking" in document:
+            promise.check_ranking(document, words_of(folder, case))
+        return found
+    finally:
+        shutil.rmtree(folder)
+
+
+UNITS = st.sampled_from(
+    (("user", "replace"), ("user", "replace"), ("comparison", "flip"), ("rank", "replace"))
+)
+
+
+def command_test(command, examples):
+    @fuzz(examples)
+    @given(case=cases(command), unit=UNITS)
+    def run(case, unit):
+        once(case, *unit)
+
+    return run
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_files_and_options(command):
+    command_test(command, QUICK)()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", OPTIONS)
+def test_files_and_options_thoroughly(command):
+    command_test(command, THOROUGH)()
+
+
+# --- commands that read no data
+
+EXTREMES = {
+    "plan": {
+        "--items": integers("3", "3", "5"),
+        "--epsilon": numbers("1", "1"),
+        "--epsilon-max": numbers("3"),
+        "--target": numbers("0.1", "0.1"),
+        "--users": integers("500", "500"),
+        "--share-observed": numbers("0.5"),
+        "--spread": numbers("1"),
+        "--link": words("logistic", "normal", "laplace"),
+        "--confidence": numbers("0.9"),
+    },
+    "audit": {
+        "--epsilon": numbers("1"),
+        "--draws": integers("1000"),
+        "--confidence": numbers("0.9"),
+        "--seed": integers("1"),
+        "--out": st.sampled_from((*PATHS, "new.png", "folder/new.svg", "no/new.png", "new.gif", "folder.png")),
+        "--list": FLAG,
+    },
+    "reproduce": {
+        "--replicates": st.sampled_from(("-1", "0", "1", "x", "", "1.5", "1" + "0" * 400)),
+        "--seed": integers(),
+        "--out": st.sampled_from(PATHS),
+        "--list": FLAG,
+    },
+}  # fmt: skip
+NAMES = {
+    "audit": ("randomised-response", "randomized-response", "top-list", "", "cars", "\udcff", "\x1b[2J", "x" * 5000),
+    "reproduce": ("cai-fig1", "cai-fig", "", "\udcff", "../cai-fig1", "\x1b[2J", "x" * 5000),
+    "plan": ("",),
+}  # fmt: skip
+# What each is run with where nothing else is drawn; no study is ever run.
+BASE = {
+    "plan": {"--items": "3", "--epsilon": "1", "--users": "500"},
+    "audit": {"--draws": "1000"},
+    "reproduce": {"--replicates": "1"},
+}
+
+
+@st.composite
+def without_data(draw, command: str) -> list[str]:
+    pool = EXTREMES[command]
+    odd = draw(st.lists(st.sampled_from(sorted(pool)), min_size=1, max_size=3))
+    options = {**BASE[command], **{name: draw(pool[name]) for name in odd}}
+    arguments = [part for pair in options.items() for part in pair if part is not None]
+    name = [] if command == "plan" else [draw(st.sampled_from(NAMES[command]))]
+    return [command, *name, *arguments, *draw(st.sampled_from(([], ["--json"])))]
+
+
+def _check_plan(document: dict) -> None:
+    assert document["users"] >= 1
+    assert document["epsilon"]["min"] > 0
+    assert all(value >= 0 for value in document["error"].values())
+
+
+def without_data_test(command, examples):
+    @fuzz(examples)
+    @given(arguments=without_data(command))
+    def run(arguments):
+        folder = Path(tempfile.mkdtemp())
+        try:
+            for name in ("folder", "folder.csv", "folder.png"):
+                (folder / name).mkdir()
+            (folder / "old.csv").write_bytes(b"precious")
+            found = promise.run(folder, arguments)
+            out = arguments[arguments.index("--out") + 1] if "--out" in arguments else None
+            document = promise.check(found, None if out is None else os.path.normpath(out))
+            if document is not None and command == "plan":
+                _check_plan(document)
+        finally:
+            shutil.rmtree(folder)
+
+    return run
+
+
+@pytest.mark.parametrize("command", EXTREMES)
+def test_options_alone(command):
+    without_data_test(command, QUICK // 2)()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", EXTREMES)
+def test_options_alone_thoroughly(command):
+    without_data_test(command, THOROUGH)()
+
+
+# --- ledgers
+
+MAKING = {
+    "--data": st.sampled_from((*NAMED, "votes.csv", "votes.csv", "odd\n.csv")),
+    "--budget": numbers("1", "2.5"),
+    "--budget-delta": numbers("0", "1e-6"),
+    "--unit": words("user", "comparison", "rank"),
+    "--adjacency": words("replace", "flip", "add-remove"),
+    "--json": FLAG,
+}  # fmt: skip
+LEDGERS = (
+    "new.ledger", "whole.ledger", "votes.csv", "folder", "no/new.ledger", "", "x" * 300, "\udcff.ledger",
+    "a'b\n;.ledger", "odd?mode=ro#.ledger",
+)  # fmt: skip
+
+
+def _whole(folder: Path) -> bytes:
+    """A ledger from which was spent, as one file."""
+    from privrank_jax.release.ledger import Ledger, create
+
+    path = folder / "made.ledger"
+    create(path, data="votes.csv", sha256="0" * 64, epsilon="2.5")
+    with Ledger(path) as ledger:
+        for _ in range(2):
+            ledger.mark_printed(
+                ledger.spend(0.25, unit="user", adjacency="replace", command="rank")
+            )
+    content = path.read_bytes()
+    path.unlink()
+    return content
+
+
+def ledger_test(examples):
+    folder = Path(tempfile.mkdtemp())
+    whole = _whole(folder)
+    shutil.rmtree(folder)
+
+    @fuzz(examples)
+    @given(
+        path=st.sampled_from(LEDGERS),
+        content=strategies.damaged_bytes((whole,)),
+        options=st.lists(st.sampled_from(sorted(MAKING)), max_size=4).flatmap(
+            lambda names: st.tuples(*(st.tuples(st.just(name), MAKING[name]) for name in names))
+        ),
+    )
+    def run(path, content, options):
+        folder = Path(tempfile.mkdtemp())
+        try:
+            (folder / "folder").mkdir()
+            for name in ("votes.csv", "\udcff.csv", "odd\n.csv"):
+                (folder / name).write_bytes(b"user,winner,loser\nu,a,b\n")
+            (folder / "whole.ledger").write_bytes(content)
+            arguments = [part for pair in options for part in pair if part is not None]
+            found = promise.run(folder, ["ledger", path, *arguments])
+            promise.check(found)
+            if found.code == 2:
+                assert (folder / "whole.ledger").read_bytes() == content or path == "whole.ledger"
+                assert (
+                    path == "whole.ledger"
+                    or not os.path.isfile(folder / path)
+                    or path == "votes.csv"
+                )
+        finally:
+            shutil.rmtree(folder)
+
+    return run
+
+
+def test_ledgers():
+    ledger_test(QUICK)()
+
+
+@pytest.mark.slow
+def test_ledgers_thoroughly():
+    ledger_test(2 * THOROUGH)()
