@@ -89,6 +89,21 @@ def test_win_totals(key, noise, delta):
     assert_same_noise(found.value / scale, drawn.ravel(), 2 * scale)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-5)])
+def test_many_win_totals_tell_a_fifth_more_noise(noise, delta):
+    draws = 100_000
+    found = exact_noisy_totals(
+        np.zeros(draws), sensitivity=50.0, epsilon=1.0, delta=delta, noise=noise
+    )
+    scale = found.diagnostics["noise_scale"]
+    continuous = stats.laplace if noise == "laplace" else stats.norm
+    slack = math.sqrt(-math.log(ALARM / 2) / 2 / draws) + 0.5 * math.tanh(0.25 / scale)
+    for factor, agrees in ((1, True), (1.2, False), (1 / 1.2, False)):
+        distance = stats.kstest(found.value / scale, continuous(scale=factor).cdf).statistic
+        assert (distance < slack) == agrees
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_borda(key, calibrated_once, delta):
     items, runs = 400, 10
