@@ -1,131 +1,144 @@
-"""What every private function must do, over the registry in ``mechanisms.py``."""
+"""What every private function must do, over the registry of :mod:`privrank_jax.privacy_audit`: one row buys it all.
+
+Exact losses are held in tests/privacy_audit/test_enumeration.py, audits by draws in test_empirical.py beside it.
+"""
 
 from __future__ import annotations
 
-import inspect
+import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import mallows, pairwise, privacy, rankings
-from privrank_jax.comparisons import WinCounts
+from privrank_jax import privacy_audit
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Guarantee
-from tests.mechanisms import MECHANISMS, Mechanism
+from privrank_jax.privacy_audit import Audited
 
-ITEMS = 6
-every_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
-
-
-def _wins(seed: int = 0, dtype: type = np.float64) -> WinCounts:
-    rng = np.random.default_rng(seed)
-    strength = np.linspace(1.0, -1.0, ITEMS)
-    chance = 1 / (1 + np.exp(strength[None, :] - strength[:, None]))
-    upper = np.triu(rng.binomial(30, chance), 1)
-    return WinCounts.from_matrix((upper + np.triu(30 - upper, 1).T).astype(dtype))
+ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
+every_mechanism = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+BY_CHANCE = (
+    "dp-kwiksort",
+    "dp-kwiksort-published",
+    "hay-kwiksort",
+)  # pivots are told, or a rest is shuffled
+BATCH = 8
 
 
-def test_every_private_function_has_a_row() -> None:
-    private = {
-        name
-        for module in (pairwise, privacy, mallows)
-        for name, function in vars(module).items()
-        if inspect.isfunction(function)
-        and list(inspect.signature(function).parameters)[:1] == ["key"]
-        and "epsilon" in inspect.signature(function).parameters
-    }
-    assert private == {mechanism.function for mechanism in MECHANISMS}
-
-
-@every_mechanism
-def test_contract(mechanism: Mechanism, key: jax.Array) -> None:
-    """Same key same value; another key another; a guarantee with the ε asked for; jit changes nothing."""
-    wins = _wins()
-    estimate = mechanism.run(key, wins, 0.5)
-    assert isinstance(estimate, Estimate)
-    assert isinstance(estimate.guarantee, Guarantee)
-    assert float(estimate.guarantee.epsilon) == 0.5
-    assert estimate.guarantee.trust == mechanism.trust
-    assert "Differentially private" in estimate.guarantee.in_words()
-    again = mechanism.run(key, wins, 0.5).value
-    np.testing.assert_array_equal(estimate.value, again)
-    jitted = jax.jit(mechanism.run)(key, wins, 0.5).value
-    np.testing.assert_allclose(jitted, estimate.value, rtol=1e-9, atol=1e-9)
-    others = jax.vmap(lambda k: mechanism.run(k, wins, 0.02).value)(jax.random.split(key, 40))
-    assert len(np.unique(np.asarray(others), axis=0)) > 3
-
-
-@every_mechanism
-def test_vmap_is_the_loop(mechanism: Mechanism, key: jax.Array) -> None:
-    keys = jax.random.split(key, 3)
-    epsilons = jnp.array([0.3, 1.0, 5.0])
-    batch = WinCounts(jnp.stack([_wins(seed).matrix for seed in range(3)]))
-    together = jax.vmap(lambda k, w, e: mechanism.run(k, w, e).value)(keys, batch, epsilons)
-    for place in range(3):
-        alone = mechanism.run(keys[place], WinCounts(batch.matrix[place]), epsilons[place]).value
-        np.testing.assert_allclose(together[place], alone, rtol=1e-8, atol=1e-8)
-
-
-@every_mechanism
-def test_dtype_follows_the_counts(mechanism: Mechanism, key: jax.Array) -> None:
-    single = mechanism.run(key, _wins(dtype=np.float32), 1.0).value
-    double = mechanism.run(key, _wins(), 1.0).value
-    if mechanism.scores:
-        assert single.dtype == jnp.float32
-        assert double.dtype == jnp.float64
-    else:
-        assert single.dtype == double.dtype == jnp.int32
-
-
-@every_mechanism
-def test_a_sweep_compiles_once(mechanism: Mechanism, key: jax.Array) -> None:
+@functools.cache
+def _batched(row: Audited):
+    """The row over keys, data and ε at once, and how often it was traced."""
     traces = []
 
-    @jax.jit
-    def sweep(key: jax.Array, wins: WinCounts, epsilon: jax.Array) -> jax.Array:
+    def value(key, data, epsilon):
         traces.append(epsilon)
-        return mechanism.run(key, wins, epsilon).value
+        return row.value(key, data, epsilon)
 
-    for epsilon in (0.1, 1.0, 10.0, np.inf):
-        sweep(key, _wins(), epsilon)
-    assert len(traces) == 1
+    return jax.jit(jax.vmap(value)), traces
 
 
-@pytest.mark.slow
-@every_mechanism
-def test_error_falls_with_epsilon(mechanism: Mechanism, key: jax.Array) -> None:
-    """Mean rank error of 400 replicates at ε = 0.02, 0.5, 20; the gaps are over ten standard errors."""
-    wins = _wins()
-    keys = jax.random.split(key, 400)
-    truth = np.arange(ITEMS)
-
-    def error(epsilon: float) -> float:
-        values = jax.vmap(lambda k: mechanism.run(k, wins, epsilon).value)(keys)
-        if mechanism.scores:
-            ranks = jax.vmap(rankings.ranks_from_scores)(values)
-            return float(np.abs(np.asarray(ranks) - truth).mean())
-        return float(np.mean(np.asarray(values) >= 2))
-
-    tiny, middle, large = error(0.02), error(0.5), error(20.0)
-    assert tiny > middle > large
+def _values(row, key, epsilons, batch=BATCH):
+    """Values at given ε on the two neighbours in turn, a key each."""
+    run, traces = _batched(row)
+    keys = jax.random.split(key, batch)
+    data = jnp.stack([jnp.asarray(row.neighbours[place % 2]) for place in range(batch)])
+    epsilons = jnp.broadcast_to(jnp.asarray(epsilons, float), (batch,))
+    return keys, data, np.asarray(run(keys, data, epsilons)), len(traces)
 
 
 @every_mechanism
-def test_no_noise_at_infinite_epsilon(mechanism: Mechanism, key: jax.Array) -> None:
-    value = mechanism.run(key, _wins(), np.inf).value
-    if mechanism.reference is not None:
-        np.testing.assert_allclose(value, mechanism.reference(_wins()), atol=1e-8)
-    elif mechanism.scores:
-        order = rankings.ranks_to_order(rankings.ranks_from_scores(_wins().totals))
-        assert np.all(np.diff(np.asarray(value)[order]) <= 1e-9)
+def test_contract(row: Audited, key: jax.Array) -> None:
+    """vmap is the loop, jit the eager run; the same key the same value, another key another; one compilation."""
+    epsilons = np.geomspace(0.1, 5.0, BATCH)
+    keys, data, together, _ = _values(row, key, epsilons)
+    for place in (0, BATCH - 1):
+        alone = row.release(keys[place], data[place], float(epsilons[place]))
+        value = alone.value if isinstance(alone, Estimate) else alone
+        np.testing.assert_allclose(together[place], value, rtol=1e-8, atol=1e-8)
+        if isinstance(alone, Estimate):
+            assert isinstance(alone.guarantee, Guarantee)
+            assert alone.guarantee.trust == row.trust
+            assert "Differentially private" in alone.guarantee.in_words()
+            if row.calibration == "tight":
+                assert float(alone.guarantee.epsilon) == epsilons[place]
+    _, _, again, _ = _values(row, key, epsilons)
+    np.testing.assert_array_equal(together, again)
+    others = [_values(row, jax.random.fold_in(key, n), 0.05) for n in range(3)]
+    assert (
+        len(np.unique(np.concatenate([v.reshape(BATCH, -1) for _, _, v, _ in others]), axis=0)) > 1
+    )
+    assert others[-1][3] == 1, "a sweep over keys, data and ε compiles once"
+
+
+@every_mechanism
+def test_guarantee_is_that_of_the_row(row: Audited) -> None:
+    """Unit, adjacency, trust, δ and ε as registered; checked without running anything."""
+    promised = _promised(row)
+    if promised is None:  # a bare report of one user
+        assert row.trust == "local"
+        return
+    assert (promised.unit, promised.adjacency, promised.trust) == (
+        row.unit,
+        row.adjacency,
+        row.trust,
+    )
+
+
+def _promised(row: Audited) -> Guarantee | None:
+    found = []
+
+    def release(key, data, epsilon):
+        released = row.release(key, data, epsilon)
+        found.append(released.guarantee if isinstance(released, Estimate) else None)
+        return 0
+
+    jax.eval_shape(release, jax.random.key(0), jnp.asarray(row.neighbours[0]), jnp.asarray(1.0))
+    return found[0]
+
+
+@every_mechanism
+def test_dtype_follows_the_data(row: Audited) -> None:
+    """float32 counts or weights give float32 values, float64 ones float64; orders are integers of 32 bits."""
+
+    def dtype(data):
+        key = jax.random.key(0)
+        return jax.eval_shape(lambda d: row.value(key, d, 1.0), jnp.asarray(data)).dtype
+
+    data = row.neighbours[0]
+    if not np.issubdtype(data.dtype, np.floating):
+        assert dtype(data) in (jnp.int32, data.dtype, jnp.result_type(float))
+        return
+    single, double = dtype(data.astype(np.float32)), dtype(data)
+    if np.issubdtype(double, np.floating):
+        assert (single, double) == (jnp.float32, jnp.float64)
     else:
-        assert set(np.asarray(value).tolist()) == {0, 1}
+        assert single == double == jnp.int32
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row.name not in BY_CHANCE], ids=lambda row: row.name
+)
+def test_error_falls_with_epsilon(row: Audited, key: jax.Array) -> None:
+    """How far values are from those without noise, where these don't depend on chance (ties broken at random do)."""
+
+    def values(epsilon: float, first: int, last: int) -> np.ndarray:
+        keys = [jax.random.fold_in(key, number) for number in range(first, last)]
+        return np.stack([_values(row, one, epsilon)[2] for one in keys]).astype(float)
+
+    free = values(np.inf, 0, 12)
+    sure = np.all(np.abs(free - free[0]) < 1e-8, axis=0)
+    errors = [
+        np.abs(values(epsilon, 12, 44) - free[0])[:, sure].mean()
+        for epsilon in (0.02, 1.0, 50.0, np.inf)
+    ]
+    assert errors[0] > errors[1] > errors[2] >= errors[3]
+    assert errors[3] < 1e-8
 
 
 @every_mechanism
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), "one", True])
-def test_bad_epsilon_is_refused(mechanism: Mechanism, key: jax.Array, epsilon: object) -> None:
+def test_bad_epsilon_is_refused(row: Audited, key: jax.Array, epsilon: object) -> None:
     with pytest.raises(ValueError, match="epsilon must be positive"):
-        mechanism.run(key, _wins(), epsilon)
+        row.release(key, jnp.asarray(row.neighbours[0]), epsilon)

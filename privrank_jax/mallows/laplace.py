@@ -48,9 +48,14 @@ def laplace_ranks(key: Array, center_ranks: Any, epsilon: Any) -> Array:
     return _laplace_ranks(key, checked_ranks(center_ranks), as_float(epsilon))
 
 
+def laplace_rank_scale(num_items: Any, epsilon: Any) -> Any:
+    """λ of the noise on each rank of m items, 2(m-1)/ε; 0 for one item alone."""
+    return 2 * jnp.maximum(num_items - 1, 0) / epsilon
+
+
 @jax.jit
 def _laplace_ranks(key: Array, center: Array, epsilon: Array) -> Array:
     ranked = center >= 0
-    scale = 2 * jnp.maximum(jnp.sum(ranked) - 1, 0) / epsilon
+    scale = laplace_rank_scale(jnp.sum(ranked), epsilon)
     noisy = center + laplace(key, center.shape, scale, epsilon.dtype)
     return jnp.where(ranked, noisy, jnp.nan)

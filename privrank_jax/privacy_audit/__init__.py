@@ -1,8 +1,9 @@
-"""Is it private? Exact privacy losses from densities and probabilities, and audits by draws on two neighbours."""
+"""Is it private? Exact privacy losses over all small neighbours, and audits by draws on two of them."""
 
 from __future__ import annotations
 
 from privrank_jax.privacy_audit.empirical import AuditResult, audit, clopper_pearson
+from privrank_jax.privacy_audit.enumeration import WorstCase, exact_loss, worst_case
 from privrank_jax.privacy_audit.exact import (
     largest_loss,
     noisy_totals_loss,
@@ -16,8 +17,10 @@ from privrank_jax.privacy_audit.registry import Audited, get, names
 __all__ = [
     "AuditResult",
     "Audited",
+    "WorstCase",
     "audit",
     "clopper_pearson",
+    "exact_loss",
     "get",
     "largest_loss",
     "names",
@@ -26,4 +29,5 @@ __all__ = [
     "perturbed_mle_privacy_loss",
     "top_item_log_probability",
     "top_item_loss",
+    "worst_case",
 ]

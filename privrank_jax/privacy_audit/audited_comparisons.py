@@ -1,4 +1,4 @@
-"""Audited mechanisms on comparisons: win totals, scores, selections, and reports of single users.
+"""Audited mechanisms on comparisons: win totals, and scores from a perturbed likelihood.
 
 The neighbours are as small as the loss allows. For Laplace noise on several numbers the statistic is the least shift
 of any of them in the direction in which the neighbours differ: where it is at least 0 all densities differ by their
@@ -8,22 +8,24 @@ largest factor at once, so the loss of that event is the largest there is, and i
 from __future__ import annotations
 
 import functools
-import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy import optimize, special
 
-from privrank_jax import pairwise, privacy
+from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.privacy_audit.exact import top_item_loss
+from privrank_jax.privacy_audit import laws, neighbours
+from privrank_jax.privacy_audit.exact import perturbed_mle_log_density, top_item_log_probability
 from privrank_jax.privacy_audit.registry import Audited
 
 Array = jax.Array
 
 
-def _wins(num_items: int, *rows: tuple[int, int, int]) -> np.ndarray:
+def win_matrix(num_items: int, *rows: tuple[int, int, int]) -> np.ndarray:
     """``(m, m)`` win counts from (winner, loser, times)."""
     matrix = np.zeros((num_items, num_items))
     for winner, loser, times in rows:
@@ -31,310 +33,274 @@ def _wins(num_items: int, *rows: tuple[int, int, int]) -> np.ndarray:
     return matrix
 
 
-def _twice(epsilon: float) -> float:
-    return 2 * epsilon
+def on_wins(function: Any, *args: Any, **bound: Any) -> Callable[[Any, Any, Any], Any]:
+    """``(key, matrix, epsilon) -> Estimate`` of a function of win counts."""
+
+    def release(key: Array, matrix: Array, epsilon: Array) -> Any:
+        return function(key, WinCounts(matrix), *args, epsilon=epsilon, **bound)
+
+    return release
 
 
-# --- reports of one comparison or one vector ------------------------------------------------------
-
-_BITS = (np.array(1), np.array(0))
-_AXIS = np.array([1.0, 0.0, 0.0, 0.0])
-
-
-def _randomised_response(key: Array, bit: Array, epsilon: Array) -> Array:
-    return privacy.randomized_response(key, bit, epsilon)
+def all_comparisons(
+    *bases: np.ndarray, limit: int = 1, adjacency: str = "replace"
+) -> Callable[[], neighbours.Instances]:
+    """Each base with all contents of one unit of at most ``limit`` comparisons."""
+    return functools.partial(neighbours.comparisons, bases, limit, adjacency)
 
 
-def _laplace_report(key: Array, bit: Array, epsilon: Array) -> Array:
-    return privacy.laplace_reports(key, bit, epsilon)
+# Of two users one answered that item 0 beats item 1; the other user's answer differs between the neighbours.
+_ONE_ANSWER = (win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1)))
+# A user with 3 answers who reverses them all: totals move by (-3, 3).
+_ONE_USER = (win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5)))
+# The same, with item 1 far ahead: where "item 0 is on top" has nearly its largest loss.
+_FAR_APART = (win_matrix(2, (0, 1, 3), (1, 0, 5)), win_matrix(2, (1, 0, 8)))
+_L = 3
+_USER: dict[str, Any] = {"unit": "user", "comparisons_per_user": _L}
 
-
-def _vector(key: Array, vector: Array, epsilon: Array, *, report: Any) -> Array:
-    return report(key, vector, epsilon)[0]
-
-
-_LOCAL = (
-    Audited(
-        "randomised-response",
-        "randomised response, one answer",
-        "randomized_response",
-        _BITS,
-        _randomised_response,
-        "the report",
-        ("0", "1"),
-        adjacency="flip",
-        trust="local",
-        exact=float,
-        note="Warner (1965); privacy/local.py",
-    ),
-    Audited(
-        "laplace-reports",
-        "an answer plus Laplace(1/ε)",
-        "laplace_reports",
-        _BITS,
-        _laplace_report,
-        "the report",
-        adjacency="flip",
-        trust="local",
-        exact=float,
-        note="privacy/local.py",
-    ),
-    Audited(
-        "duchi-vectors",
-        "Duchi's ℓ₂ mechanism, 4 dimensions",
-        "duchi_vectors",
-        (_AXIS, -_AXIS),
-        functools.partial(_vector, report=privacy.duchi_vectors),
-        "the first coordinate of the report",
-        unit="user",
-        trust="local",
-        exact=float,
-        note="privacy/vectors.py",
-    ),
-    Audited(
-        "privunit-vectors",
-        "PrivUnit with its best cap, 4 dimensions",
-        "privunit_vectors",
-        (_AXIS, -_AXIS),
-        functools.partial(_vector, report=privacy.privunit_vectors),
-        "the first coordinate of the report",
-        unit="user",
-        trust="local",
-        exact=float,
-        note="privacy/vectors.py",
-    ),
-)
+_PAIR, _TRIPLE = np.zeros((2, 2)), np.zeros((3, 3))
+_UNEVEN = win_matrix(3, (0, 1, 2), (2, 1, 1))
+# Item 1 ahead by up to 5,000 wins, where "item 0 is on top" loses all but 0.01 ε for ε >= 0.3.
+_GAPS = tuple(win_matrix(2, (1, 0, ahead)) for ahead in (0, 4, 60, 5000))
 
 # --- win totals ------------------------------------------------------------------------------------
 
-# Of two users one answered that item 0 beats item 1; the other user's answer differs between the neighbours.
-_ONE_ANSWER = (_wins(2, (0, 1, 2)), _wins(2, (0, 1, 1), (1, 0, 1)))
-# A user with 3 answers who reverses them all: totals move by (-3, 3).
-_ONE_USER = (_wins(2, (0, 1, 4), (1, 0, 2)), _wins(2, (0, 1, 1), (1, 0, 5)))
-# The same, with item 1 far ahead: where "item 0 is on top" has nearly its largest loss.
-_FAR_APART = (_wins(2, (0, 1, 3), (1, 0, 5)), _wins(2, (1, 0, 8)))
-_L = 3
+
+def _totals_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+    return laws.additive_laplace(data.sum(-1), facts["noise_scale"])
 
 
-def _shift(
-    key: Array, matrix: Array, epsilon: Array, *, centre: tuple[int, int], **bound: Any
-) -> Array:
+def _gaussian_totals_loss(
+    first: np.ndarray, second: np.ndarray, _: float, facts: Any, *, delta: float
+) -> np.ndarray:
+    """Smallest ε at δ for each pair: that of Gaussian noise between two points."""
+    shifts = np.linalg.norm(first.sum(-1) - second.sum(-1), axis=1)
+    scale = facts["noise_scale"]
+
+    def smallest(shift: float) -> float:
+        def missing(epsilon: float) -> float:
+            near, far = 0.5 * shift / scale, epsilon * scale / shift
+            return special.ndtr(near - far) - np.exp(epsilon) * special.ndtr(-near - far) - delta
+
+        if shift == 0 or missing(0.0) <= 0:
+            return 0.0
+        return float(optimize.root_scalar(missing, bracket=(0.0, 60.0), xtol=1e-13).root)
+
+    known = {shift: smallest(shift) for shift in np.unique(shifts)}
+    return np.array([known[shift] for shift in shifts])
+
+
+def _top_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+    """Of the item on top, after Laplace noise on two totals."""
+    gaps = data[:, 0, 1] - data[:, 1, 0]
+    scale = facts["noise_scale"]
+    return np.stack([top_item_log_probability(sign * gaps, scale) for sign in (1, -1)], axis=1)
+
+
+def _shift(noisy: Array, *, centre: tuple[int, int]) -> Array:
     """How far item 0 rose above its total and item 1 fell below its own, whichever is less."""
-    noisy = pairwise.noisy_counts(key, WinCounts(matrix), epsilon, **bound).value
     return jnp.minimum(noisy[0] - centre[0], centre[1] - noisy[1])
 
 
-def _gap(key: Array, matrix: Array, epsilon: Array, **bound: Any) -> Array:
-    noisy = pairwise.noisy_counts(key, WinCounts(matrix), epsilon, **bound).value
+def _gap(noisy: Array) -> Array:
     return noisy[0] - noisy[1]
 
 
-def _top(key: Array, matrix: Array, epsilon: Array, **bound: Any) -> Array:
-    noisy = pairwise.noisy_counts(key, WinCounts(matrix), epsilon, **bound).value
+def _top(noisy: Array) -> Array:
     return (noisy[1] > noisy[0]).astype(jnp.int32)
 
 
-def _top_loss(epsilon: float, *, scale: float) -> float:
-    """Of "which item is on top?" between the totals (3, 5) and (0, 8), Laplace(scale/ε)."""
-    gaps = np.array([-2.0, -8.0]) * epsilon / scale
-    return float(_top_item_loss64(gaps[0], gaps[1]))
-
-
-def _top_item_loss64(gap: float, other: float) -> float:
-    """:func:`top_item_loss` at scale 1 in double precision, whatever JAX is set to."""
-    with jax.enable_x64(True):
-        return float(top_item_loss(np.float64(gap), np.float64(other), 1.0))
-
-
-_USER: dict[str, Any] = {"unit": "user", "comparisons_per_user": _L}
 _SHIFT = "the least of item 0's rise above its total and item 1's fall below its own"
+_COUNTS: dict[str, Any] = {"function": "noisy_counts", "law": _totals_law, "sees": _SHIFT}
+_RISE: dict[str, Any] = _COUNTS | {"sees": "item 0's rise above its total"}
+_TOP: dict[str, Any] = {
+    "function": "noisy_counts",
+    "law": _top_law,
+    "sees": "the item on top",
+    "outcomes": ("0", "1"),
+    "finite": True,
+    "reduce": _top,
+    "neighbours": _FAR_APART,
+    "instances": all_comparisons(*_GAPS, limit=_L),
+    "unit": "user",
+}
 
 _TOTALS = (
     Audited(
-        "noisy-counts",
-        "win totals + Laplace(2/ε), one comparison",
-        "noisy_counts",
-        _ONE_ANSWER,
-        functools.partial(_shift, centre=(2, 0)),
-        _SHIFT,
-        exact=float,
+        name="noisy-counts",
+        title="win totals + Laplace(2/ε), one comparison",
+        neighbours=_ONE_ANSWER,
+        release=on_wins(pairwise.noisy_counts),
+        reduce=functools.partial(_shift, centre=(2, 0)),
+        instances=all_comparisons(_TRIPLE, _UNEVEN),
         note="pairwise/noisy_counts.py",
+        **_COUNTS,
     ),
     Audited(
-        "noisy-counts-users",
-        "win totals + Laplace(2L/ε), one user of L = 3 comparisons",
-        "noisy_counts",
-        _ONE_USER,
-        functools.partial(_shift, centre=(4, 2), **_USER),
-        _SHIFT,
+        name="noisy-counts-add-remove",
+        title="win totals + Laplace(1/ε), one comparison added or removed",
+        neighbours=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1))),
+        release=on_wins(pairwise.noisy_counts, adjacency="add-remove"),
+        reduce=lambda noisy: noisy[0] - 2,
+        instances=all_comparisons(_TRIPLE, _UNEVEN, adjacency="add-remove"),
+        adjacency="add-remove",
+        note="pairwise/noisy_counts.py",
+        **_RISE,
+    ),
+    Audited(
+        name="noisy-counts-users",
+        title="win totals + Laplace(2L/ε), one user of L = 3 comparisons",
+        neighbours=_ONE_USER,
+        release=on_wins(pairwise.noisy_counts, **_USER),
+        reduce=functools.partial(_shift, centre=(4, 2)),
+        instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
         unit="user",
-        exact=float,
         note="pairwise/noisy_counts.py",
+        **_COUNTS,
     ),
     Audited(
-        "noisy-counts-users-published",
-        "win totals + Laplace(L/ε) as published for users, L = 3",
-        "noisy_counts",
-        _ONE_USER,
-        functools.partial(_shift, centre=(4, 2), calibration="published", **_USER),
-        _SHIFT,
+        name="noisy-counts-users-published",
+        title="win totals + Laplace(L/ε) as published for users, L = 3",
+        neighbours=_ONE_USER,
+        release=on_wins(pairwise.noisy_counts, calibration="published", **_USER),
+        reduce=functools.partial(_shift, centre=(4, 2)),
+        instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
         unit="user",
         calibration="published",
-        exact=_twice,
         sound=False,
         note="Cai, Algorithm 3: replacing a user moves the totals by 2L in ℓ₁, so the loss is 2ε",
+        **_COUNTS,
     ),
     Audited(
-        "top-item",
-        "the item with most wins + Laplace(2L/ε), one user of L = 3 comparisons",
-        "noisy_counts",
-        _FAR_APART,
-        functools.partial(_top, **_USER),
-        "the item on top",
-        ("0", "1"),
-        unit="user",
-        exact=functools.partial(_top_loss, scale=6.0),
+        name="top-item",
+        title="the item with most wins + Laplace(2L/ε), one user of L = 3 comparisons",
+        release=on_wins(pairwise.noisy_counts, **_USER),
         note="pairwise/noisy_counts.py; the loss tends to ε far from a tie",
+        **_TOP,
     ),
     Audited(
-        "top-item-published",
-        "the item with most wins + Laplace(L/ε) as published for users, L = 3",
-        "noisy_counts",
-        _FAR_APART,
-        functools.partial(_top, calibration="published", **_USER),
-        "the item on top",
-        ("0", "1"),
-        unit="user",
+        name="top-item-published",
+        title="the item with most wins + Laplace(L/ε) as published for users, L = 3",
+        release=on_wins(pairwise.noisy_counts, calibration="published", **_USER),
         calibration="published",
-        exact=functools.partial(_top_loss, scale=3.0),
         sound=False,
         note="Cai, Algorithm 3: even the top item alone loses 2ε far from a tie",
+        **_TOP,
     ),
     Audited(
-        "noisy-counts-gaussian",
-        "win totals + Gaussian noise at δ = 0.01, one comparison",
-        "noisy_counts",
-        _ONE_ANSWER,
-        functools.partial(_gap, delta=0.01, noise="gaussian"),
-        "the gap between the noisy totals",
-        exact=float,
+        name="noisy-counts-gaussian",
+        title="win totals + Gaussian noise at δ = 0.01, one comparison",
+        function="noisy_counts",
+        neighbours=_ONE_ANSWER,
+        release=on_wins(pairwise.noisy_counts, delta=0.01, noise="gaussian"),
+        reduce=_gap,
+        sees="the gap between the noisy totals",
+        instances=all_comparisons(_TRIPLE, _UNEVEN),
+        loss=functools.partial(_gaussian_totals_loss, delta=0.01),
         delta=0.01,
         note="Balle and Wang (2018); privacy/calibration.py",
     ),
 )
 
-# --- scores and selections -------------------------------------------------------------------------
+# Two pairs compared so often that they fix the signs of the noise: there replacements lose all of ε.
+_CHAIN = win_matrix(3, (0, 1, 5000), (1, 2, 5000))
+
+# --- scores ----------------------------------------------------------------------------------------
 
 # Item 0 wins one of four comparisons, or none.
-_FEW_WINS = (_wins(2, (0, 1, 1), (1, 0, 3)), _wins(2, (1, 0, 4)))
-# One comparison, item 0 over item 1, replaced by one of item 2 over item 0; item 2 is ahead of both.
-_THREE_ITEMS = (_wins(3, (0, 1, 1), (2, 1, 2)), _wins(3, (2, 0, 1), (2, 1, 2)))
-_LISTS = tuple(f"{first}, {second}" for first in range(3) for second in range(3))
+FEW_WINS = (win_matrix(2, (0, 1, 1), (1, 0, 3)), win_matrix(2, (1, 0, 4)))
 
 
-def _score(key: Array, matrix: Array, epsilon: Array, **bound: Any) -> Array:
-    scores = pairwise.perturbed_mle(key, WinCounts(matrix), epsilon, **bound).value
-    return scores[0] - scores[1]
+def _outputs(num_items: int) -> np.ndarray:
+    """Uncentred scores ``(T, m)`` at which losses are large: corners far out and near, ladders, and between."""
+    rng = np.random.default_rng(0)
+    far = rng.choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (600, num_items))
+    ladder = np.linspace(-1, 1, num_items) * rng.uniform(-40, 40, (200, 1))
+    near = rng.standard_normal((200, num_items)) * rng.choice([0.01, 1.0, 5.0], (200, 1))
+    return np.concatenate([far, ladder, near])
 
 
-def _select(key: Array, matrix: Array, epsilon: Array, *, choose: Any, k: int) -> Array:
-    """The chosen items as the digits of a number."""
-    chosen = choose(key, WinCounts(matrix), k, epsilon).value
-    return chosen[0] if k == 1 else 3 * chosen[0] + chosen[1]
+def _scores_law(
+    data: np.ndarray, _: float, facts: Any, *, link: str = "logistic", noise: str = "laplace"
+) -> np.ndarray:
+    """Log densities of the exact, uncentred minimiser; the centred one is a function of it."""
+    outputs = _outputs(data.shape[-1])
+    found = _densities(outputs, data, facts["noise_scale"], facts["gamma"], link, noise)
+    return np.asarray(found)
 
 
-def _one_shot_loss(epsilon: float) -> float:
-    """The larger of two noisy totals, Laplace(2/ε), between totals (1, 3) and (0, 4)."""
-    return _top_item_loss64(-2.0 * epsilon / 2, -4.0 * epsilon / 2)
+@functools.partial(jax.jit, static_argnames=("link", "noise"))
+def _densities(
+    outputs: Array, data: Array, scale: Array, gamma: Array, link: str, noise: str
+) -> Array:
+    def at(theta: Array, matrix: Array) -> Array:
+        return perturbed_mle_log_density(
+            theta, WinCounts(matrix), noise_scale=scale, gamma=gamma, link=link, noise=noise
+        )
+
+    return jax.lax.map(lambda matrix: jax.vmap(lambda theta: at(theta, matrix))(outputs), data)
 
 
-def _permute_and_flip_loss(epsilon: float) -> float:
-    """One round at scale 2/ε: item 0, behind by g, is taken with probability e^(-gε/2)/2."""
-    behind = [0.5 * math.exp(-gap * epsilon / 2) for gap in (2, 4)]
-    ratios = (math.log(behind[0] / behind[1]), math.log((1 - behind[1]) / (1 - behind[0])))
-    return max(ratios)
+_SCORES: dict[str, Any] = {
+    "function": "perturbed_mle",
+    "neighbours": FEW_WINS,
+    "reduce": _gap,
+    "sees": "the gap between the scores",
+    "law": _scores_law,
+}
 
+_ADDED: dict[str, Any] = {
+    "neighbours": (win_matrix(2, (1, 0, 4)), win_matrix(2, (1, 0, 3))),
+    "law": functools.partial(_scores_law, link="laplace"),
+}
 
-def _peeling_loss(epsilon: float) -> float:
-    """Two rounds at scale 3/ε, by their probabilities."""
-    logs = []
-    for matrix in _THREE_ITEMS:
-        odds = np.exp(matrix.sum(1) * epsilon / 3)
-        table = {
-            (i, j): odds[i] / odds.sum() * odds[j] / (odds.sum() - odds[i])
-            for i in range(3)
-            for j in range(3)
-            if i != j
-        }
-        logs.append(np.log(list(table.values())))
-    return float(np.max(np.abs(logs[0] - logs[1])))
-
-
-_SELECTIONS = (
+_FITS = (
     Audited(
-        "perturbed-mle",
-        "perturbed MLE, outcomes flip, Laplace(2/ε)",
-        "perturbed_mle",
-        _FEW_WINS,
-        _score,
-        "the gap between the scores",
+        name="perturbed-mle",
+        title="perturbed MLE, outcomes flip, Laplace(2/ε)",
+        release=on_wins(pairwise.perturbed_mle),
+        instances=all_comparisons(_CHAIN, _TRIPLE, adjacency="flip"),
         adjacency="flip",
-        exact=float,
         note="privacy/calibration.py; the loss of the gap tends to ε in its tails",
+        **_SCORES,
     ),
     Audited(
-        "perturbed-mle-replace",
-        "perturbed MLE, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
-        "perturbed_mle",
-        _FEW_WINS,
-        functools.partial(_score, adjacency="replace"),
-        "the gap between the scores",
-        calibration="sound",
+        name="perturbed-mle-replace",
+        title="perturbed MLE, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
+        release=on_wins(pairwise.perturbed_mle, adjacency="replace"),
+        instances=all_comparisons(_CHAIN, _TRIPLE),
         note="privacy/calibration.py",
+        **_SCORES,
     ),
     Audited(
-        "perturbed-mle-published",
-        "perturbed MLE, Laplace(8/ε) as published",
-        "perturbed_mle",
-        _FEW_WINS,
-        functools.partial(_score, adjacency="replace", calibration="published"),
-        "the gap between the scores",
+        name="perturbed-mle-users",
+        title="perturbed MLE, a user's L = 2 comparisons are replaced, Laplace(4L/ε), γ ≥ λ",
+        release=on_wins(
+            pairwise.perturbed_mle, adjacency="replace", unit="user", comparisons_per_user=2
+        ),
+        instances=all_comparisons(_CHAIN, _TRIPLE, limit=2),
+        unit="user",
+        note="privacy/calibration.py",
+        **_SCORES,
+    ),
+    Audited(
+        name="perturbed-mle-laplace-link",
+        title="perturbed MLE, Laplace link, a comparison is added or removed",
+        release=on_wins(pairwise.perturbed_mle, adjacency="add-remove", link="laplace"),
+        instances=all_comparisons(_CHAIN, _TRIPLE, adjacency="add-remove"),
+        adjacency="add-remove",
+        note="privacy/calibration.py",
+        **_SCORES | _ADDED,
+    ),
+    Audited(
+        name="perturbed-mle-published",
+        title="perturbed MLE, Laplace(8/ε) as published",
+        release=on_wins(pairwise.perturbed_mle, adjacency="replace", calibration="published"),
+        instances=all_comparisons(_CHAIN, _TRIPLE),
         calibration="published",
-        note="Cai, Proposition 2.1: sound, with four times the noise that this needs",
-    ),
-    Audited(
-        "one-shot-top-k",
-        "one-shot Laplace selection, k = 1",
-        "one_shot_top_k",
-        _FEW_WINS,
-        functools.partial(_select, choose=pairwise.one_shot_top_k, k=1),
-        "the item",
-        ("0", "1"),
-        exact=_one_shot_loss,
-        note="privacy/selection.py; the loss tends to ε far from a tie",
-    ),
-    Audited(
-        "peeling-top-k",
-        "peeling, the two best of three in order",
-        "peeling_top_k",
-        _THREE_ITEMS,
-        functools.partial(_select, choose=pairwise.peeling_top_k, k=2),
-        "the list",
-        _LISTS,
-        exact=_peeling_loss,
-        note="privacy/selection.py; the loss tends to ε as item 2 moves ahead",
-    ),
-    Audited(
-        "permute-and-flip-top-k",
-        "permute-and-flip, k = 1",
-        "permute_and_flip_top_k",
-        _FEW_WINS,
-        functools.partial(_select, choose=pairwise.permute_and_flip_top_k, k=1),
-        "the item",
-        ("0", "1"),
-        exact=_permute_and_flip_loss,
-        note="privacy/selection.py",
+        note="Cai, Proposition 2.1: sound, with twice the noise that replacement needs, four times that of flips",
+        **_SCORES,
     ),
 )
 
-AUDITED = _LOCAL + _TOTALS + _SELECTIONS
+AUDITED = _TOTALS + _FITS

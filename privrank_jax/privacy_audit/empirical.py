@@ -33,7 +33,13 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from privrank_jax._validate import check_delta, check_epsilon, check_level
+from privrank_jax._validate import check_delta, check_level
+from privrank_jax.privacy_audit.enumeration import (
+    WorstCase,
+    checked_epsilon,
+    exact_loss,
+    worst_case,
+)
 from privrank_jax.privacy_audit.registry import Audited, get
 
 FEWEST_DRAWS = 1000
@@ -52,7 +58,9 @@ class AuditResult:
         epsilon: ε that the mechanism was asked for.
         claimed: ε that is claimed for this unit.
         delta: δ.
-        exact: the exact loss between these neighbours in what was seen, None where it isn't known.
+        exact: the exact loss between these neighbours, None where no law is known.
+        worst: the largest over all neighbours of small instances, likewise; a row's own neighbours need not be among
+            them.
         lower: lower confidence bound of the true ε, at least 0.
         estimate: log ratio of the relative frequencies of that event, on the second half; ∞ where one was never seen.
         event: what was tested, in words.
@@ -68,6 +76,7 @@ class AuditResult:
     claimed: float
     delta: float
     exact: float | None
+    worst: WorstCase | None
     lower: float
     estimate: float
     event: str
@@ -97,6 +106,13 @@ class AuditResult:
             "delta": self.delta,
             "claimed_epsilon": self.claimed,
             "exact_epsilon": self.exact,
+            "worst_case": None
+            if self.worst is None
+            else {
+                "epsilon": self.worst.loss,
+                "data_sets": self.worst.data_sets,
+                "pairs": self.worst.pairs,
+            },
             "lower_bound": self.lower,
             "estimate": self.estimate if math.isfinite(self.estimate) else None,
             "verdict": self.verdict,
@@ -142,14 +158,13 @@ def audit(
             statistic that is NaN, or an outcome without a name.
 
     >>> found = audit(jax.random.key(0), "randomised-response", 1.0, draws=20_000)
-    >>> found.verdict, 0.8 < found.lower < found.exact == found.claimed == 1.0
-    ('consistent', True)
+    >>> found.verdict, 0.8 < found.lower < found.exact, round(found.exact, 6), found.claimed
+    ('consistent', True, 1.0, 1.0)
     """
     row = get(mechanism) if isinstance(mechanism, str) else mechanism
-    epsilon = row.epsilon if epsilon is None else epsilon
+    epsilon = checked_epsilon(row, epsilon)
     delta = row.delta if delta is None else delta
-    _check(epsilon, draws, delta, confidence, batch_size)
-    epsilon = float(epsilon)
+    _check(draws, delta, confidence, batch_size)
     drawn = draw(key, row, epsilon, draws=draws, batch_size=batch_size)
     half = draws // 2
     thresholds = None if row.outcomes else _thresholds(drawn[:, :half])
@@ -166,13 +181,15 @@ def audit(
             best = lower, number, swapped
     lower, number, swapped = best  # type: ignore[misc]
     candidates = members @ tested_on.T / (draws - half)
+    known = (row.law or row.loss) and delta == row.delta
     first, second = (float(x) for x in candidates[number][:: -1 if swapped else 1])
     return AuditResult(
         mechanism=row,
         epsilon=epsilon,
         claimed=float(row.claimed(epsilon)),
         delta=float(delta),
-        exact=float(row.exact(epsilon)) if row.exact and delta == row.delta else None,
+        exact=exact_loss(row, epsilon) if known else None,
+        worst=worst_case(row, epsilon) if known and row.instances else None,
         lower=max(lower, 0.0),
         estimate=_log_ratio(first - delta, second),
         event=_event_words(row, members[number], thresholds),
@@ -302,12 +319,9 @@ def _event_words(row: Audited, member: np.ndarray, thresholds: np.ndarray | None
     return f"{row.sees} is {words}"
 
 
-def _check(epsilon: Any, draws: Any, delta: Any, confidence: Any, batch_size: Any) -> None:
-    check_epsilon(epsilon)
+def _check(draws: Any, delta: Any, confidence: Any, batch_size: Any) -> None:
     check_delta(delta)
     check_level(confidence)
-    if np.ndim(epsilon) or not math.isfinite(epsilon):
-        raise ValueError(f"epsilon must be one finite number to be audited, got {epsilon!r}.")
     for name, value, least in (("draws", draws, FEWEST_DRAWS), ("batch_size", batch_size, 1)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise ValueError(f"{name} must be an integer of at least {least:,}, got {value!r}.")

@@ -64,7 +64,7 @@ def test_too_few_draws_for_an_unsound_one_say_so(privrank):
         ((), "audit --list"),
         (("randomised-respons",), "did you mean randomised-response"),
         (("dp-borda", "--epsilon", 0), "epsilon must be positive"),
-        (("dp-borda", "--epsilon", "inf"), "finite"),
+        (("dp-borda", "--epsilon", "inf"), "at most 1e+09"),
         (("dp-borda", "--draws", 10), "at least 1,000"),
         (("dp-borda", "--confidence", 1), "between 0 and 1"),
         (("dp-borda", "--out", "audit.exe"), "use .png"),

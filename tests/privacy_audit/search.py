@@ -8,41 +8,13 @@ of the log densities over those contents: no pair of neighbours is left out.
 from __future__ import annotations
 
 import functools
-import itertools
 
 import jax
 import numpy as np
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.privacy_audit import perturbed_mle_log_density
-
-
-def comparison_kinds(num_items):
-    """All one-comparison win matrices, wins and ties, with the pair that each compares."""
-    kinds = []
-    for i, j in itertools.permutations(range(num_items), 2):
-        win = np.zeros((num_items, num_items))
-        win[i, j] = 1.0
-        kinds.append((win, (min(i, j), max(i, j))))
-    for i, j in itertools.combinations(range(num_items), 2):
-        tie = np.zeros((num_items, num_items))
-        tie[i, j] = tie[j, i] = 0.5
-        kinds.append((tie, (i, j)))
-    return kinds
-
-
-@functools.cache
-def unit_contents(num_items, limit):
-    """Everything one unit can hold: ``(K, m, m)`` win matrices of at most ``limit`` comparisons, and the
-    group of each, equal where the pairs compared are the same. The empty unit comes first."""
-    kinds = comparison_kinds(num_items)
-    matrices, pairs = [], []
-    for size in range(limit + 1):
-        for chosen in itertools.combinations_with_replacement(kinds, size):
-            matrices.append(sum((kind for kind, _ in chosen), np.zeros((num_items, num_items))))
-            pairs.append(tuple(sorted(pair for _, pair in chosen)))
-    names = {name: number for number, name in enumerate(dict.fromkeys(pairs))}
-    return np.array(matrices), np.array([names[p] for p in pairs])
+from privrank_jax.privacy_audit.neighbours import unit_contents
 
 
 @functools.partial(jax.jit, static_argnames=("link",))

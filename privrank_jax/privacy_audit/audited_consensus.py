@@ -1,0 +1,224 @@
+"""Audited consensus of rankings in the central model: two users, three items, and one user who is replaced."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import aggregation
+from privrank_jax.aggregation.kwiksort import Round, partition_sort
+from privrank_jax.aggregation.noise_all import noise_all_scale
+from privrank_jax.privacy.noise import laplace
+from privrank_jax.privacy_audit import laws, neighbours
+from privrank_jax.privacy_audit.registry import Audited
+
+Array = jax.Array
+
+NUM_ITEMS = 3
+USERS = 2
+QUERIES = 2  # of three pairs: the pivot's two answers. Unless they are on different sides nothing is left.
+_RANKING, _REVERSAL = np.array([0, 1, 2]), np.array([2, 1, 0])
+_TIED = neighbours.weights(np.stack([_RANKING, _REVERSAL]))
+_AGREED = neighbours.weights(np.stack([_REVERSAL, _REVERSAL]))
+_UPPER = np.triu_indices(NUM_ITEMS, 1)
+
+ORDERS = tuple(
+    " > ".join(str(item) for item in np.argsort(ranks))
+    for ranks in itertools.permutations(range(NUM_ITEMS))
+)
+
+
+def number(ranks: Array) -> Array:
+    """A ranking of three items, numbered in lexicographic order of its ranks."""
+    return (2 * ranks[0] + (ranks[1] > ranks[2])).astype(jnp.int32)
+
+
+# --- scores, weights, the exponential mechanism ------------------------------------------------------
+
+
+def _borda(key: Array, w: Array, epsilon: Array) -> Any:
+    return aggregation.dp_borda(key, w, num_users=USERS, epsilon=epsilon)
+
+
+def _noise_all(key: Array, w: Array, epsilon: Array) -> Any:
+    return aggregation.noise_all(key, w, USERS, epsilon)
+
+
+def _exponential(key: Array, w: Array, epsilon: Array) -> Any:
+    return aggregation.exponential_kemeny(key, w, USERS, epsilon)
+
+
+def _borda_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+    return laws.additive_laplace(data.sum(-1), facts["noise_scale"])
+
+
+def _pairs_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+    return laws.additive_laplace(data[:, *_UPPER], facts["noise_scale"])
+
+
+def _exponential_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+    """Odds e^(-β n K) of each order, K the weight against it."""
+    costs = [
+        sum(data[:, late, early] for early, late in itertools.combinations(np.argsort(ranks), 2))
+        for ranks in neighbours.strict_orders(NUM_ITEMS)
+    ]
+    return laws.softmax(-facts["rate"] * USERS * np.stack(costs, axis=1))
+
+
+# --- sorting ---------------------------------------------------------------------------------------
+
+
+def _transcript(key: Array, w: Array, epsilon: Array, *, calibration: str) -> Any:
+    """A run of dp_kwiksort that publishes its first round and, where it exceeds its budget, the fallback's ranking.
+
+    With the key of a run this is that run's own transcript (a test holds them together): the same split of keys, the
+    same sort, the same fallback at ε/2, which both calibrations have. The scale is the run's too.
+    """
+    run = aggregation.dp_kwiksort(
+        key, w, USERS, epsilon, max_queries=QUERIES, calibration=calibration
+    )
+    scale = run.diagnostics["noise_scale"]
+    sort_key, fallback_key = jax.random.split(key)
+
+    def answer(key: Array, asking: Round, first: Array) -> tuple[Array, Array, Array]:
+        weights = w[asking.items, asking.pivots]
+        left = weights + laplace(key, weights.shape, scale, w.dtype) > 0.5
+        bits = jnp.sum(jnp.where(left & asking.asked, 1 << asking.items, 0))
+        seen = 8 * asking.pivots[0] + bits
+        return left, jnp.where(first < 0, seen, first).astype(jnp.int32), jnp.bool_(False)
+
+    sorting = partition_sort(sort_key, NUM_ITEMS, answer, jnp.int32(-1), QUERIES, None)
+    noisy = aggregation.noise_all(fallback_key, w, USERS, 0.5 * epsilon).value
+    fallback = number(aggregation.local_search(noisy))
+    seen = 7 * sorting.state + jnp.where(sorting.stopped, fallback, 6)
+    return dataclasses.replace(run, value=seen)
+
+
+def _transcript_law(data: np.ndarray, epsilon: float, facts: Any) -> np.ndarray:
+    fallback = float(noise_all_scale(NUM_ITEMS, USERS, 0.5 * epsilon))
+    scale, queries = facts["noise_scale"], int(facts["max_queries"])
+    return laws.kwiksort_with_fallback(data, scale, queries, fallback)
+
+
+def _transcript_name(pivot: int, bits: int, fallback: int) -> str:
+    ahead = ", ".join(str(item) for item in range(NUM_ITEMS) if bits >> item & 1) or "none"
+    then = f", then the fallback {ORDERS[fallback]}" if fallback < 6 else ""
+    return f"(pivot {pivot}, before it {ahead}{then})"
+
+
+_TRANSCRIPTS = tuple(
+    _transcript_name(*numbers) for numbers in itertools.product(range(3), range(8), range(7))
+)
+
+
+def _sort(key: Array, w: Array, epsilon: Array) -> Any:
+    return aggregation.dp_kwiksort(key, w, USERS, epsilon)
+
+
+def _sort_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+    """Of the whole sort: with a budget for all pairs there is no fallback."""
+    scale, queries = facts["noise_scale"], int(facts["max_queries"])
+    return laws.shuffled_kwiksort(data, scale, queries)
+
+
+def _hay(key: Array, w: Array, epsilon: Array) -> Any:
+    return aggregation.hay_kwiksort(key, w, USERS, epsilon, QUERIES)
+
+
+_CENTRAL: dict[str, Any] = {
+    "neighbours": (_TIED, _AGREED),
+    "unit": "user",
+    "instances": functools.partial(
+        neighbours.profiles, neighbours.weak_orders(NUM_ITEMS), users=USERS
+    ),
+}
+_ORDER: dict[str, Any] = {
+    "sees": "the order",
+    "outcomes": ORDERS,
+    "reduce": number,
+    "finite": True,
+    **_CENTRAL,
+}
+_SORTED: dict[str, Any] = {
+    "function": "dp_kwiksort",
+    "sees": "the transcript",
+    "outcomes": _TRANSCRIPTS,
+    "law": _transcript_law,
+    **_CENTRAL,
+}
+
+AUDITED = (
+    Audited(
+        name="dp-borda",
+        title="Borda scores + Laplace",
+        function="dp_borda",
+        release=_borda,
+        reduce=lambda scores: jnp.minimum(scores[0] - 1, 1 - scores[2]),
+        sees="the least of item 0's rise above its score and item 2's fall below its own",
+        law=_borda_law,
+        note="aggregation/borda.py",
+        **_CENTRAL,
+    ),
+    Audited(
+        name="noise-all",
+        title="all pairwise weights + Laplace",
+        function="noise_all",
+        release=_noise_all,
+        reduce=lambda noisy: jnp.min(noisy[_UPPER]),
+        sees="the least noisy weight above the diagonal",
+        law=_pairs_law,
+        note="aggregation/noise_all.py",
+        **_CENTRAL,
+    ),
+    Audited(
+        name="exponential-kemeny",
+        title="exponential mechanism on the Kemeny score",
+        function="exponential_kemeny",
+        release=_exponential,
+        law=_exponential_law,
+        calibration="sound",
+        note="aggregation/exponential.py; the loss tends to ε with many users",
+        **_ORDER,
+    ),
+    Audited(
+        name="dp-kwiksort",
+        title="KwikSort on noisy answers, q = 2 of 3, ε/2 for the queries and ε/2 for the fallback",
+        release=functools.partial(_transcript, calibration="tight"),
+        note="aggregation/dp_kwiksort.py",
+        **_SORTED,
+    ),
+    Audited(
+        name="dp-kwiksort-published",
+        title="KwikSort, q = 2 of 3, published: Laplace(q/(nε)) on the queries and ε/2 for the fallback",
+        release=functools.partial(_transcript, calibration="published"),
+        calibration="published",
+        sound=False,
+        note="Alabi et al., Algorithm 1: the queries spend ε, the fallback adds ε/2",
+        **_SORTED,
+    ),
+    Audited(
+        name="dp-kwiksort-ranking",
+        title="KwikSort on noisy answers, q = 3 of 3, the ranking alone",
+        function="dp_kwiksort",
+        release=_sort,
+        law=_sort_law,
+        calibration="sound",
+        note="aggregation/dp_kwiksort.py; the ranking tells less than the transcript",
+        **_ORDER,
+    ),
+    Audited(
+        name="hay-kwiksort",
+        title="KwikSort that shuffles what its budget q = 2 of 3 leaves",
+        function="hay_kwiksort",
+        release=_hay,
+        law=_sort_law,
+        note="aggregation/hay_kwiksort.py",
+        **_ORDER,
+    ),
+)

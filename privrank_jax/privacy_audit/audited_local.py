@@ -1,0 +1,237 @@
+"""Audited consensus of rankings in the local model: what one user sends, of three items."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import aggregation
+from privrank_jax.aggregation.ldp_plan import local_plan, respond
+from privrank_jax.privacy.local import flip_threshold
+from privrank_jax.privacy_audit import neighbours
+from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES
+from privrank_jax.privacy_audit.audited_reports import flip_share, vector_law
+from privrank_jax.privacy_audit.registry import Audited
+
+Array = jax.Array
+
+_PAIRS = NUM_ITEMS * (NUM_ITEMS - 1) // 2
+_RANKINGS = (np.array([0, 1, 2]), np.array([2, 1, 0]))
+
+
+def _strict() -> neighbours.Instances:
+    return neighbours.of_values(*neighbours.strict_orders(NUM_ITEMS))
+
+
+def _weak() -> neighbours.Instances:
+    return neighbours.of_values(*neighbours.weak_orders(NUM_ITEMS))
+
+
+def _signs(ranks: np.ndarray) -> np.ndarray:
+    """Of each pair i < j: 1 where i is before j, -1 behind, 0 tied."""
+    first, second = np.triu_indices(NUM_ITEMS, 1)
+    return np.sign(ranks[:, second] - ranks[:, first]).astype(float)
+
+
+def _centred_scores(ranks: np.ndarray) -> np.ndarray:
+    """Items beaten, ties half, less their mean."""
+    return np.sum(np.sign(ranks[:, None, :] - ranks[:, :, None]), axis=-1) / 2
+
+
+def _scores_law(ranks: np.ndarray, epsilon: float, _: Any, *, mechanism: str) -> np.ndarray:
+    radius = float(np.linalg.norm(_centred_scores(_RANKINGS[0][None])))
+    return vector_law(_centred_scores(ranks), epsilon, mechanism, radius, zero_sum=True)
+
+
+def _signs_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
+    return vector_law(_signs(ranks), epsilon, "duchi", math.sqrt(_PAIRS))
+
+
+def _answers_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
+    """All patterns of the three answers, each at ε/3, in binary order."""
+    told = np.array(list(itertools.product((-1, 1), repeat=_PAIRS)))
+    wrong = np.sum(_signs(ranks)[:, None, :] != told, axis=-1)
+    flip = flip_share(epsilon / _PAIRS)
+    return wrong * math.log(flip) + (_PAIRS - wrong) * math.log1p(-flip)
+
+
+# --- reports ---------------------------------------------------------------------------------------
+
+
+def _local_borda(key: Array, ranks: Array, epsilon: Array, *, mechanism: str) -> Any:
+    return aggregation.ldp_borda(key, ranks[None], epsilon, mechanism)
+
+
+def _local_weights(key: Array, ranks: Array, epsilon: Array, *, mechanism: str) -> Any:
+    return aggregation.local_weights(key, ranks[None], epsilon, mechanism)
+
+
+def _first_over_last(scores: Array) -> Array:
+    return scores[0] - scores[2]
+
+
+def _upper(w: Array) -> Array:
+    return w[np.triu_indices(NUM_ITEMS, 1)]
+
+
+def _pattern(w: Array) -> Array:
+    """Which of the three weights are above 1/2, in binary order."""
+    return jnp.sum((_upper(w) > 0.5) * 2 ** jnp.arange(_PAIRS)[::-1]).astype(jnp.int32)
+
+
+_PATTERNS = tuple("".join(signs) for signs in itertools.product("-+", repeat=_PAIRS))
+_LOCAL: dict[str, Any] = {"neighbours": _RANKINGS, "unit": "user", "trust": "local"}
+
+_REPORTS = (
+    *(
+        Audited(
+            name=name,
+            title=f"Borda scores of one user by {title}",
+            function="ldp_borda",
+            release=functools.partial(_local_borda, mechanism=mechanism),
+            reduce=_first_over_last,
+            sees="the score of item 0 less that of item 2",
+            instances=_weak,
+            law=functools.partial(_scores_law, mechanism=mechanism),
+            note="aggregation/borda.py",
+            **_LOCAL,
+        )
+        for name, title, mechanism in (
+            ("ldp-borda", "Duchi's mechanism", "duchi"),
+            ("ldp-borda-privunit", "PrivUnit", "privunit"),
+        )
+    ),
+    Audited(
+        name="ldp-borda-report",
+        title="the report of one user to ldp_borda",
+        function="ldp_borda_report",
+        release=aggregation.ldp_borda_report,
+        reduce=_first_over_last,
+        sees="the report on item 0 less that on item 2",
+        instances=_weak,
+        law=functools.partial(_scores_law, mechanism="duchi"),
+        note="aggregation/borda.py",
+        **_LOCAL,
+    ),
+    Audited(
+        name="local-weights",
+        title="all pairwise weights of one user by Duchi's mechanism",
+        function="local_weights",
+        release=functools.partial(_local_weights, mechanism="duchi"),
+        reduce=lambda w: jnp.sum(_upper(w)),
+        sees="the sum of the weights above the diagonal",
+        instances=_weak,
+        law=_signs_law,
+        note="aggregation/local_weights.py",
+        **_LOCAL,
+    ),
+    Audited(
+        name="local-weights-rr",
+        title="all pairwise weights of one user by randomised response at ε/3 each",
+        function="local_weights",
+        release=functools.partial(_local_weights, mechanism="randomized-response"),
+        reduce=_pattern,
+        sees="the three answers",
+        outcomes=_PATTERNS,
+        finite=True,
+        instances=_strict,
+        law=_answers_law,
+        note="aggregation/local_weights.py",
+        **_LOCAL,
+    ),
+    Audited(
+        name="local-weights-report",
+        title="the report of one user to local_weights",
+        function="local_weights_report",
+        release=aggregation.local_weights_report,
+        reduce=jnp.sum,
+        sees="the sum of the report",
+        instances=_weak,
+        law=_signs_law,
+        note="aggregation/local_weights.py",
+        **_LOCAL,
+    ),
+)
+
+# --- sorting ---------------------------------------------------------------------------------------
+
+
+def _session(key: Array, ranks: Array, epsilon: Array, **terms: str) -> Array:
+    """What one user sends in a sort that is refused: τ = 1 response, whether 0 comes before 2, and the report."""
+    plan = local_plan(NUM_ITEMS, epsilon, QUERIES, **terms)
+    response_key, report_key = jax.random.split(key)
+    lead = jnp.sign(ranks[2] - ranks[0])
+    flip = flip_threshold(jnp.asarray(plan.epsilon_per_query, jnp.result_type(float)))
+    word = jax.random.bits(response_key, (), jnp.uint32)
+    plus = respond(word, lead, flip, plan.encoding)
+    report = aggregation.local_weights_report(report_key, ranks, plan.fallback_epsilon)
+    return 2 * plus.astype(jnp.int32) + (jnp.sum(report) > 0).astype(jnp.int32)
+
+
+def _session_law(ranks: np.ndarray, epsilon: float, _: Any, **terms: str) -> np.ndarray:
+    """The response, by the words of 2^32 that give it, and the report."""
+    plan = local_plan(NUM_ITEMS, epsilon, QUERIES, **terms)
+    flip = flip_share(plan.epsilon_per_query)
+    chances = {
+        "sign": {1: 1 - flip, 0: 0.5, -1: flip},
+        "published": {1: 1 - flip, 0: 0.75 - flip / 2, -1: 0.5},
+    }[plan.encoding]
+    leads = np.sign(ranks[:, 2] - ranks[:, 0])
+    plus = np.array([chances[lead] for lead in leads.tolist()])
+    report = _signs_law(ranks, plan.fallback_epsilon, None)
+    return np.concatenate([np.log(p)[:, None] + report for p in (plus, 1 - plus)], axis=1)
+
+
+_SESSIONS = tuple(
+    f"(response {response}, report on the {side} side)"
+    for response in ("-1", "+1")
+    for side in ("reversal's", "ranking's")
+)
+
+
+def _sorting(name: str, title: str, note: str, claim: str = "tight", **terms: str) -> Audited:
+    return Audited(
+        name=name,
+        title=title,
+        function="ldp_kwiksort",
+        release=functools.partial(_session, **terms),
+        sees="what the user sends",
+        outcomes=_SESSIONS,
+        instances=_weak,
+        law=functools.partial(_session_law, **terms),
+        calibration=claim,
+        sound=terms.get("calibration") != "published",
+        note=note,
+        **_LOCAL,
+    )
+
+
+_SORTS = (
+    _sorting(
+        "ldp-kwiksort",
+        "one user's messages to a local KwikSort that is refused, τ = 1",
+        "aggregation/ldp_kwiksort.py",
+    ),
+    _sorting(
+        "ldp-kwiksort-zero-one",
+        "the same with the published {0, 1} response at ε/2",
+        "Alabi et al., Algorithm 3: this response spends only log((e^ε₀+1)/2) of its ε₀",
+        claim="sound",
+        encoding="published",
+    ),
+    _sorting(
+        "ldp-kwiksort-published",
+        "the same with all of ε for the response and ε/2 for the fallback, as published",
+        "Alabi et al., Algorithm 3: the responses spend ε, the fallback's report adds ε/2",
+        claim="published",
+        calibration="published",
+    ),
+)
+
+AUDITED = _REPORTS + _SORTS

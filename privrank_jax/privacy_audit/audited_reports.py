@@ -1,0 +1,121 @@
+"""Audited reports of single users: one answer, or one vector of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import privacy
+from privrank_jax.privacy.local import flip_threshold
+from privrank_jax.privacy.vectors import privunit_cap
+from privrank_jax.privacy_audit import laws, neighbours
+from privrank_jax.privacy_audit.registry import Audited
+
+Array = jax.Array
+
+_BITS = (np.array(1), np.array(0))
+_DIMENSIONS = 4
+_AXIS = np.eye(_DIMENSIONS)[0]
+
+
+def flip_share(epsilon: float) -> float:
+    """Probability with which a randomised response is wrong, of the 32-bit words that it is drawn with."""
+    return float(flip_threshold(jnp.asarray(epsilon, jnp.float64))) / 2.0**32
+
+
+def vector_law(
+    vectors: np.ndarray, epsilon: float, mechanism: str, radius: float = 1.0, zero_sum: bool = False
+) -> np.ndarray:
+    """Log densities of ``"duchi"`` or ``"privunit"`` reports on ``vectors (D, d)``, which may sum to 0 publicly.
+
+    See :func:`~privrank_jax.privacy_audit.laws.two_density_vectors`; the odds of PrivUnit's two densities are taken
+    from the probability and the share of its cap.
+    """
+    if mechanism == "duchi":
+        return laws.two_density_vectors(vectors, radius, 0.0, epsilon)
+    cap = privunit_cap(vectors.shape[1] - zero_sum, epsilon)
+    chance, share = float(cap.probability), float(cap.share)
+    odds = np.log(chance / share) - np.log((1 - chance) / (1 - share))
+    return laws.two_density_vectors(vectors, radius, float(cap.height), odds)
+
+
+def _bits() -> neighbours.Instances:
+    return neighbours.of_values(0, 1)
+
+
+def _vectors() -> neighbours.Instances:
+    """Axes, their opposites, shorter ones, none, and some across."""
+    across = np.array([[0.5, 0.5, 0.5, 0.5], [0.6, -0.8, 0, 0], [0.1, 0.2, 0.3, -0.1]])
+    axes = np.eye(_DIMENSIONS)
+    return neighbours.of_values(*axes, *-axes, *0.3 * axes, np.zeros(_DIMENSIONS), *across)
+
+
+def _first(report: Array) -> Array:
+    return report[0]
+
+
+_LOCAL: dict[str, Any] = {"trust": "local"}
+
+AUDITED = (
+    Audited(
+        name="randomised-response",
+        title="randomised response, one answer",
+        function="randomized_response",
+        neighbours=_BITS,
+        release=privacy.randomized_response,
+        sees="the report",
+        outcomes=("0", "1"),
+        finite=True,
+        instances=_bits,
+        law=lambda bits, epsilon, _: laws.flipped_bits(bits, flip_share(epsilon)),
+        adjacency="flip",
+        note="Warner (1965); privacy/local.py",
+        **_LOCAL,
+    ),
+    Audited(
+        name="laplace-reports",
+        title="an answer plus Laplace(1/ε)",
+        function="laplace_reports",
+        neighbours=_BITS,
+        release=privacy.laplace_reports,
+        sees="the report",
+        instances=_bits,
+        law=lambda bits, epsilon, _: laws.additive_laplace(
+            bits[:, None], privacy.laplace_scale(1.0, epsilon)
+        ),
+        adjacency="flip",
+        note="privacy/local.py",
+        **_LOCAL,
+    ),
+    Audited(
+        name="duchi-vectors",
+        title="Duchi's ℓ₂ mechanism, 4 dimensions",
+        function="duchi_vectors",
+        neighbours=(_AXIS, -_AXIS),
+        release=privacy.duchi_vectors,
+        reduce=_first,
+        sees="the first coordinate of the report",
+        instances=_vectors,
+        law=lambda vectors, epsilon, _: vector_law(vectors, epsilon, "duchi"),
+        unit="user",
+        note="privacy/vectors.py",
+        **_LOCAL,
+    ),
+    Audited(
+        name="privunit-vectors",
+        title="PrivUnit with its best cap, 4 dimensions",
+        function="privunit_vectors",
+        neighbours=(_AXIS, -_AXIS),
+        release=privacy.privunit_vectors,
+        reduce=_first,
+        sees="the first coordinate of the report",
+        instances=_vectors,
+        law=lambda vectors, epsilon, _: vector_law(vectors, epsilon, "privunit"),
+        unit="user",
+        note="privacy/vectors.py",
+        **_LOCAL,
+    ),
+)

@@ -1,0 +1,85 @@
+"""Audited ranking differential privacy: synthetic rankings and noisy ranks of one user's three items."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import mallows
+from privrank_jax.mallows.laplace import laplace_rank_scale
+from privrank_jax.privacy_audit import laws, neighbours
+from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, ORDERS, number
+from privrank_jax.privacy_audit.registry import Audited
+
+Array = jax.Array
+
+_RANKING, _REVERSAL = np.array([0, 1, 2]), np.array([2, 1, 0])
+_MOVED = np.array([2, 0, 1])  # item 0 goes from the first place to the last
+
+
+def _mallows_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
+    outputs = neighbours.strict_orders(ranks.shape[1])
+    return laws.softmax(-epsilon / (ranks.shape[1] - 1) * laws.kendall_distances(ranks, outputs))
+
+
+def _noisy_ranks_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
+    scale = float(laplace_rank_scale(ranks.shape[1], epsilon))
+    return laws.additive_laplace(ranks.astype(float), scale)
+
+
+def _whole_ranking(epsilon: float) -> float:
+    """εm/2: what is claimed of a synthetic ranking for all ranks of a user at once."""
+    return epsilon * NUM_ITEMS / 2
+
+
+_ONE_RANK: dict[str, Any] = {
+    "neighbours": (_RANKING, _MOVED),
+    "instances": functools.partial(neighbours.moved_ranks, NUM_ITEMS),
+    "unit": "rank",
+    "trust": "local",
+}
+_SYNTHETIC: dict[str, Any] = {
+    "function": "sample",
+    "release": mallows.sample,
+    "reduce": number,
+    "sees": "the synthetic order",
+    "outcomes": ORDERS,
+    "finite": True,
+    "law": _mallows_law,
+}
+
+AUDITED = (
+    Audited(
+        name="mallows-sample",
+        title="synthetic ranking, the rank of one item",
+        note="mallows/distribution.py",
+        **_SYNTHETIC,
+        **_ONE_RANK,
+    ),
+    Audited(
+        name="mallows-sample-users",
+        title="synthetic ranking, the whole ranking of a user",
+        neighbours=(_RANKING, _REVERSAL),
+        instances=lambda: neighbours.of_values(*neighbours.strict_orders(NUM_ITEMS)),
+        unit="user",
+        trust="local",
+        claimed=_whole_ranking,
+        note="mallows/distribution.py: εm/2",
+        **_SYNTHETIC,
+    ),
+    Audited(
+        name="laplace-ranks",
+        title="ranks + Laplace(2(m-1)/ε)",
+        function="laplace_ranks",
+        release=mallows.laplace_ranks,
+        reduce=lambda noisy: jnp.minimum(-noisy[0], jnp.min(noisy[1:] - jnp.arange(1, NUM_ITEMS))),
+        sees="the least of item 0's rise ahead of its place and the others' fall behind theirs",
+        law=_noisy_ranks_law,
+        note="mallows/laplace.py",
+        **_ONE_RANK,
+    ),
+)

@@ -1,0 +1,237 @@
+r"""Log probabilities and log densities of the mechanisms, in NumPy and float64, to enumerate their losses exactly.
+
+Each function takes data sets stacked along the first axis and returns ``(D, K)``: a row per data set, a column per
+output. Of a finite mechanism the outputs are all there are. Of a continuous one they are outputs at which its loss is
+largest, and constants that all data sets share are left out.
+
+**Additive Laplace noise** at z has log density -‖z - N‖₁/λ: beyond all N in every coordinate, in the direction of a
+corner s of the cube, that is s·N/λ plus a constant, and over the 2^d corners the difference is largest at
+‖N - N'‖₁/λ, which bounds it everywhere.
+
+**Reports of vectors** have one of two densities, on a cap around the (rounded) vector or off it, so at an output u it
+depends on the side of u alone; outputs are taken along all data and their opposites, a little aside of ties.
+
+**The list of the k best noisy scores** comes by quadrature over the score of the last of them. All scores are
+multiples of 1/2, where the integrand has its kinks, so panels between such points see smooth functions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+_FAR = 45.0  # scales beyond the last score: e^-45 of the mass
+
+
+def additive_laplace(centres: Array, scale: float) -> Array:
+    """Noise of one scale on every number of ``centres (D, d)``: the 2^d corners."""
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=centres.shape[1])))
+    return centres @ corners.T / scale
+
+
+def flipped_bits(bits: Array, flip: float) -> Array:
+    """One bit that is told wrongly with probability ``flip``: outputs 0, 1."""
+    wrong, right = np.log(flip), np.log1p(-flip)
+    return np.where(bits[:, None] == np.arange(2), right, wrong)
+
+
+def two_density_vectors(vectors: Array, radius: float, height: float, odds: float) -> Array:
+    """Reports whose density on the cap ``⟨u, v̂⟩ >= height`` is e^odds times that off it; vectors ``(D, d)``."""
+    norms = np.linalg.norm(vectors, axis=1)
+    spare = np.eye(vectors.shape[1])[:1]
+    axes = np.where(norms[:, None] > 0, vectors / np.where(norms > 0, norms, 1)[:, None], spare)
+    aside = np.linspace(0.9, 1.1, vectors.shape[1]) + 1e-3 * np.arange(vectors.shape[1]) ** 2
+    outputs = np.concatenate([axes, -axes, axes * aside, -axes * aside])
+    outputs /= np.linalg.norm(outputs, axis=1, keepdims=True)
+    cosines = axes @ outputs.T
+    kept = (0.5 + 0.5 * np.minimum(norms / radius, 1))[:, None]
+    ahead, behind = (np.where(side >= height, odds, 0.0) for side in (cosines, -cosines))
+    with np.errstate(divide="ignore"):
+        return np.logaddexp(np.log(kept) + ahead, np.log1p(-kept) + behind)
+
+
+def softmax(scores: Array) -> Array:
+    """Outputs with odds e^score, ``(D, K)``."""
+    top = scores.max(axis=1, keepdims=True)
+    return scores - top - np.log(np.sum(np.exp(scores - top), axis=1, keepdims=True))
+
+
+def peeling(scores: Array, scale: float, k: int) -> Array:
+    """The ordered lists of k of m items, each round with odds e^(score/scale) among those left."""
+    rows = []
+    for chosen in itertools.permutations(range(scores.shape[1]), k):
+        left, total = set(range(scores.shape[1])), np.zeros(len(scores))
+        for item in chosen:
+            among = sorted(left)
+            total += softmax(scores[:, among] / scale)[:, among.index(item)]
+            left.remove(item)
+        rows.append(total)
+    return np.stack(rows, axis=1)
+
+
+def one_shot(scores: Array, scale: float, k: int) -> Array:
+    """The ordered lists of the k <= 2 largest of the scores plus Laplace noise, added once."""
+    if k > 2:
+        raise ValueError(f"lists of up to two items are integrated, got k = {k}.")
+    points, weights = _panels(scores, scale, below=True)
+    log_density, log_below, log_above = _laplace_logs((points[:, None, None] - scores) / scale)
+    rows = []
+    for chosen in itertools.permutations(range(scores.shape[1]), k):
+        rest = [item for item in range(scores.shape[1]) if item not in chosen]
+        log = log_density[..., chosen[-1]] + log_below[..., rest].sum(-1)
+        log += log_above[..., list(chosen[:-1])].sum(-1)
+        rows.append(_log_integral(log, weights / scale))
+    return np.stack(rows, axis=1)
+
+
+def permute_and_flip(scores: Array, scale: float, k: int) -> Array:
+    """The ordered lists of k items, each round the largest of the scores left plus fresh exponential noise."""
+    rows = []
+    for chosen in itertools.permutations(range(scores.shape[1]), k):
+        left, total = list(range(scores.shape[1])), np.zeros(len(scores))
+        for item in chosen:
+            total += _largest_exponential(scores[:, left], scale)[:, left.index(item)]
+            left.remove(item)
+        rows.append(total)
+    return np.stack(rows, axis=1)
+
+
+def _largest_exponential(scores: Array, scale: float) -> Array:
+    """Which score plus exponential noise is the largest, ``(D, m)``."""
+    points, weights = _panels(scores, scale, below=False)
+    away = (points[:, None, None] - scores) / scale
+    with np.errstate(divide="ignore"):
+        log_density = np.where(away > 0, -away, -np.inf)
+        log_below = np.log(-np.expm1(-np.maximum(away, 0.0)))
+    rows = []
+    for item in range(scores.shape[1]):
+        rest = [other for other in range(scores.shape[1]) if other != item]
+        rows.append(
+            _log_integral(log_density[..., item] + log_below[..., rest].sum(-1), weights / scale)
+        )
+    return np.stack(rows, axis=1)
+
+
+def _panels(scores: Array, scale: float, *, below: bool) -> tuple[Array, Array]:
+    """Nodes and weights: between the scores on panels that end at their multiples of 1/2, beyond them on wider ones."""
+    low, high = float(scores.min()), float(scores.max())
+    tail = np.linspace(0, _FAR * scale, 2 * math.ceil(_FAR) + 1)
+    inner = np.linspace(low, high, max(1, round(2 * (high - low) * math.ceil(1 / scale))) + 1)
+    edges = [low - tail[:0:-1]] if below else []
+    edges = np.concatenate([*edges, inner, high + tail[1:]])
+    half = 0.5 * np.diff(edges)[:, None]
+    points = edges[:-1, None] + half * (1 + _NODES)
+    return points.ravel(), (half * _WEIGHTS).ravel()
+
+
+def _laplace_logs(away: Array) -> tuple[Array, Array, Array]:
+    """Log density, log P(below) and log P(above) of the standard Laplace law."""
+    distance = np.abs(away)
+    tail = -distance - math.log(2)
+    bulk = np.log1p(-np.exp(tail))
+    return tail, np.where(away < 0, tail, bulk), np.where(away < 0, bulk, tail)
+
+
+def _log_integral(log: Array, weights: Array) -> Array:
+    top = log.max(axis=0)
+    return top + np.log(weights @ np.exp(log - top))
+
+
+def kwiksort_transcripts(
+    w: Array, scale: float, max_queries: int
+) -> Iterator[tuple[Array, list[list[int]], bool]]:
+    """All transcripts of a KwikSort with Laplace noise on its answers, for weights ``(D, m, m)``.
+
+    Yields:
+        Log probabilities ``(D,)``, the segments at the end (items in no order within one), and whether the sort
+        stopped because the next round would have exceeded the budget.
+    """
+    nothing = np.zeros(len(w))
+    start = [list(range(w.shape[1]))]
+    yield from _rounds(w, scale, max_queries, nothing, start)
+
+
+def _rounds(
+    w: Array, scale: float, left: int, log: Array, segments: list[list[int]]
+) -> Iterator[tuple[Array, list[list[int]], bool]]:
+    open_ones = [segment for segment in segments if len(segment) > 1]
+    if not open_ones:
+        yield log, segments, False
+        return
+    for pivots in itertools.product(*open_ones):
+        log_pivots = log - sum(math.log(len(segment)) for segment in open_ones)
+        asked = [
+            (item, pivot)
+            for segment, pivot in zip(open_ones, pivots)
+            for item in segment
+            if item != pivot
+        ]
+        if len(asked) > left:
+            yield log_pivots, segments, True
+            continue
+        for answers in itertools.product((True, False), repeat=len(asked)):
+            log_answers = log_pivots
+            for (item, pivot), before in zip(asked, answers):
+                _, log_below, log_above = _laplace_logs((0.5 - w[:, item, pivot]) / scale)
+                log_answers = log_answers + (log_above if before else log_below)
+            ahead = {pair for pair, before in zip(asked, answers) if before}
+            parts = _parted(segments, dict(zip(map(tuple, open_ones), pivots)), ahead)
+            yield from _rounds(w, scale, left - len(asked), log_answers, parts)
+
+
+def _parted(
+    segments: list[list[int]], pivots: dict[tuple[int, ...], int], ahead: set[tuple[int, int]]
+) -> list[list[int]]:
+    parts = []
+    for segment in segments:
+        if len(segment) == 1:
+            parts.append(segment)
+            continue
+        pivot = pivots[tuple(segment)]
+        before = [item for item in segment if (item, pivot) in ahead]
+        behind = [item for item in segment if item != pivot and item not in before]
+        parts += [part for part in (before, [pivot], behind) if part]
+    return parts
+
+
+def kwiksort_with_fallback(
+    w: Array, scale: float, max_queries: int, fallback_scale: float
+) -> Array:
+    """Transcripts, and after those that ran out of budget the corners of all weights plus Laplace noise."""
+    pairs = w[:, *np.triu_indices(w.shape[1], 1)]
+    fallback = additive_laplace(pairs, fallback_scale)
+    columns = [
+        log[:, None] + fallback if stopped else log[:, None]
+        for log, _, stopped in kwiksort_transcripts(w, scale, max_queries)
+    ]
+    return np.concatenate(columns, axis=1)
+
+
+def shuffled_kwiksort(w: Array, scale: float, max_queries: int) -> Array:
+    """The m! orders of a KwikSort that shuffles what its budget left, in lexicographic order of ranks."""
+    items = w.shape[1]
+    orders = [tuple(np.argsort(ranks)) for ranks in itertools.permutations(range(items))]
+    total = np.full((len(w), len(orders)), -np.inf)
+    for log, segments, _ in kwiksort_transcripts(w, scale, max_queries):
+        log_each = log - sum(math.lgamma(len(segment) + 1) for segment in segments)
+        for parts in itertools.product(*(itertools.permutations(part) for part in segments)):
+            column = orders.index(tuple(itertools.chain(*parts)))
+            total[:, column] = np.logaddexp(total[:, column], log_each)
+    return total
+
+
+def kendall_distances(ranks: Array, outputs: Array) -> Array:
+    """Discordant pairs between each of ``ranks (D, m)`` and each of ``outputs (K, m)``."""
+    first, second = np.triu_indices(ranks.shape[1], 1)
+
+    def ahead(each: Any) -> Any:
+        return each[:, first] < each[:, second]
+
+    return np.sum(ahead(ranks)[:, None, :] != ahead(outputs)[None, :, :], axis=-1)
