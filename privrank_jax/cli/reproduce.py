@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privrank_jax.cli import options
+from privrank_jax.cli import hardware, options
 from privrank_jax.cli.face import (
     Refusal,
     check_folder,
@@ -25,7 +25,10 @@ HELP = (
     "STUDY-config.json and, where the extras are installed, STUDY.png and STUDY.parquet.\n\n"
     "Example:\n\n"
     "  privrank reproduce --list\n\n"
-    "  privrank reproduce cai-fig1 --replicates 100 --out results"
+    "  privrank reproduce cai-fig1 --replicates 100 --out results\n\n"
+    "Interrupted, the same command goes on from the results in STUDY.unfinished. It uses all devices of the machine, "
+    "with --coordinator those of several machines:\n\n"
+    "  srun -n 4 privrank reproduce cai-fig1 --coordinator auto"
 )
 
 
@@ -40,6 +43,24 @@ def reproduce(
     ] = None,
     seed: options.Seed = 0,
     out: options.Out = options.RESULTS,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start over, whatever an interrupted run has left.")
+    ] = False,
+    coordinator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Share the work with the other processes that run this command: where the first of them listens; "
+            f"{hardware.AUTO}: ask Slurm, Open MPI or Kubernetes.",
+        ),
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", help="How many processes share the work.")
+    ] = None,
+    process_id: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Which of them this is; 0 listens, prints and writes."),
+    ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the studies, and stop.")] = False,
     json: options.Json = False,
 ) -> None:
@@ -54,24 +75,39 @@ def reproduce(
     if replicates is not None and replicates > _MOST_REPLICATES:
         raise Refusal(f"--replicates must be at most {_MOST_REPLICATES:,}.")
     check_seed(seed)
+    hardware.check_processes(coordinator, processes, process_id)
 
     import jax
 
     from privrank_jax import experiments
 
+    hardware.keep_programs()
+    first = hardware.join(coordinator, processes, process_id)
     found = experiments.get(study)
     check_folder(out)
-    report = experiments.run(
-        jax.random.key(seed),
-        found,
-        replicates=replicates,
-        folder=out,
-        progress=not json,
-    )
+    try:
+        report = experiments.run(
+            jax.random.key(seed),
+            found,
+            replicates=replicates,
+            folder=out,
+            progress=not json,
+            fresh=fresh,
+            notice=_notice if first else None,
+        )
+    except KeyboardInterrupt:
+        _notice("interrupted; the same command goes on from what is kept")
+        raise
+    if not first:
+        return
     if json:
         print_json({**report.as_dict(), "seed": seed})
     else:
         _print_report(report)
+
+
+def _notice(text: str) -> None:
+    typer.echo(f"privrank: {text}", err=True)
 
 
 def _print_list(json: bool) -> None:

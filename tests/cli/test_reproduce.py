@@ -52,12 +52,38 @@ def test_words(privrank, small, tmp_path):
     assert f"{NAME}-claims.csv" in result.out
 
 
+def test_an_interrupted_study_goes_on(privrank, small, tmp_path, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    folder = tmp_path / f"{NAME}.unfinished"
+    with monkeypatch.context() as patched:
+        patched.setattr("privrank_jax.experiments.report._write", interrupt)
+        result = privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path, "--json")
+    assert result.code == 130
+    assert "interrupted; the same command goes on" in result.err
+    assert len(list(folder.iterdir())) == 1
+
+    result = privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path, "--json")
+    assert result.code == 0
+    assert result.err == f"privrank: {NAME}: resumed 16 of 16 replicates\n"
+    assert result.json()["diagnostics"]["compilations"] == 0
+    assert not folder.exists()
+    with (tmp_path / f"{NAME}.csv").open(encoding="utf-8") as file:
+        assert {row["replicates"] for row in csv.DictReader(file)} == {"8"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "reproduce --list"),
         (("cai-fig55",), "did you mean cai-fig5"),
         ((NAME, "--replicates", 1), "take 2 or more"),
+        ((NAME, "--processes", 2), "need --coordinator"),
+        ((NAME, "--coordinator", "auto", "--process-id", 0), "need --coordinator HOST:PORT"),
+        ((NAME, "--coordinator", "here"), "neither HOST:PORT nor auto"),
+        ((NAME, "--coordinator", "here:1", "--processes", 2), "and --process-id"),
+        ((NAME, "--coordinator", "here:1", "--processes", 2, "--process-id", 2), "from 0 to 1"),
     ],
 )
 def test_refusals(privrank, tmp_path, arguments, message):

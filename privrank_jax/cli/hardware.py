@@ -1,0 +1,102 @@
+"""Where studies are computed: programs compiled before, and processes that share the work."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from privrank_jax.cli.face import Refusal
+
+MOST = 2**30  # bytes of compiled programs; the oldest go first
+AUTO = "auto"
+
+
+def keep_programs() -> None:
+    """Keep what is compiled in the user's cache folder, so that the next run compiles nothing.
+
+    JAX's own settings go first (``JAX_COMPILATION_CACHE_DIR``, ``JAX_ENABLE_COMPILATION_CACHE=0``).
+    For commands that read no private data: a program may hold what it was compiled for.
+    """
+    import jax
+
+    if jax.config.values["jax_compilation_cache_dir"] is not None:
+        return
+    folder = user_cache() / "programs"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        prune(folder, MOST)
+    except OSError:
+        return  # no such place: then every run compiles
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+def user_cache() -> Path:
+    """The folder for what this program may keep and anybody may delete, by the custom of the system."""
+    if sys.platform == "win32":
+        home = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        home = Path.home() / "Library" / "Caches"
+    else:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "privrank_jax"
+
+
+def prune(folder: Path, most: int) -> None:
+    """Delete the oldest files of a folder, until they have at most ``most`` bytes together."""
+    files = [(path, path.stat()) for path in folder.iterdir() if path.is_file()]
+    total = sum(found.st_size for _, found in files)
+    for path, found in sorted(files, key=lambda file: file[1].st_mtime):
+        if total <= most:
+            break
+        path.unlink(missing_ok=True)
+        total -= found.st_size
+
+
+def check_processes(coordinator: str | None, processes: int | None, process_id: int | None) -> None:
+    """Refuse options that name no group of processes, before anything is loaded."""
+    given = processes is not None or process_id is not None
+    if coordinator is None or coordinator == AUTO:
+        if given:
+            raise Refusal("--processes and --process-id need --coordinator HOST:PORT.")
+        return
+    host, _, port = coordinator.rpartition(":")
+    if not host or not port.isdigit():
+        raise Refusal(f"--coordinator {coordinator!r} is neither HOST:PORT nor {AUTO}.")
+    if processes is None or process_id is None:
+        raise Refusal("--coordinator HOST:PORT needs --processes and --process-id.")
+    if processes < 1 or not 0 <= process_id < processes:
+        raise Refusal(
+            f"--process-id {process_id} of {processes} processes: they count from 0 to "
+            f"{max(processes, 1) - 1}."
+        )
+
+
+def join(coordinator: str | None, processes: int | None, process_id: int | None) -> bool:
+    """Join the processes that share the work, if there are any; is this the one that prints and writes?"""
+    import jax
+
+    if coordinator is None:
+        return True
+    _set_stdout_apart()
+    if coordinator == AUTO:
+        try:
+            jax.distributed.initialize()
+        except (ValueError, RuntimeError) as error:
+            raise Refusal(
+                f"--coordinator {AUTO} found no cluster that JAX knows ({error}); give --coordinator "
+                "HOST:PORT, --processes and --process-id."
+            ) from error
+    else:
+        jax.distributed.initialize(coordinator, processes, process_id)
+    return jax.process_index() == 0
+
+
+def _set_stdout_apart() -> None:
+    """Keep what libraries write to the standard output by themselves (collectives do) out of ours."""
+    sys.stdout.flush()
+    ours = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = os.fdopen(ours, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
