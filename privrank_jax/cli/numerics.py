@@ -63,11 +63,10 @@ def check_numerics(numerics: str, options: Options, instead: str = "") -> None:
     """
     if numerics == "exact" or options.simulate or options.accept_idealised:
         return
-    ways = [instead] if instead else []
     if not exact_samplers_available():
-        ways.append(f"install exact samplers by {EXTRA}")
-    ways += [
+        instead = f"install exact samplers by {EXTRA}" + (f" and {instead}" if instead else "")
+    ways = [
         "rehearse by --simulate",
         "add --accept-idealised to release it all the same, with a guarantee that says so",
     ]
-    raise Refusal(f"{_WHY[numerics]}. Choose: {', or '.join(ways)}.")
+    raise Refusal(f"{_WHY[numerics]}. Choose: {', or '.join([instead] * bool(instead) + ways)}.")

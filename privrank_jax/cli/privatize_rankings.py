@@ -222,6 +222,7 @@ def _print(
         "the rows are sorted by what they say, so the order of the answers is not kept",
         "the rankings themselves stay where they were: whoever sees them needs no synthetic ones",
     ]
+    notes += [note for note in table.notes if "names no users" in note]
     command = f"privrank aggregate {request.out}"
     command += " --missing unknown" if table.missing == "unknown" else ""
     counts = {"rankings": table.num_users, "items": table.num_items}

@@ -113,6 +113,12 @@ def test_without_the_extra_it_is_named_and_nothing_is_released(run, monkeypatch,
     assert 'pip install "privrank-jax[release]"' in released.err
 
 
+def test_without_the_extra_what_is_never_exact_names_it_and_the_method(run, monkeypatch):
+    monkeypatch.setattr("privrank_jax.cli.numerics.exact_samplers_available", lambda: False)
+    refused = run((*AGGREGATE, *LOCAL), *BUDGET)
+    assert 'pip install "privrank-jax[release]" and use --trust central, or' in refused.err
+
+
 @pytest.mark.parametrize("numerics", ["idealised", "simulation", "unknown"])
 def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
     run, monkeypatch, numerics

@@ -176,3 +176,13 @@ def test_refusals_of_named_sets(privrank, data_folder, tmp_path, source, options
     result = privrank("privatize", source, *options, "--out", tmp_path / "out.csv")
     assert (result.code, message in result.err) == (2, True)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_without_users_says_what_a_row_is_taken_for(privrank, private, write):
+    words = "each row is taken for all that one user ranked"
+    path = write("1,2", "2,1", header="a,b")
+    assert words in private(path, "--epsilon", 1)[0].out
+    assert words in privrank("aggregate", path, "--epsilon", 1).out
+    path = write("u,1,2", "v,2,1", header="user,a,b")
+    assert words not in private(path, "--epsilon", 1)[0].out
+    assert words not in privrank("aggregate", path, "--epsilon", 1).out
