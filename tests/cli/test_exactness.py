@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+import typer
 
-from privrank_jax.cli import aggregate, aggregate_methods, rank
+from privrank_jax.cli import aggregate, aggregate_methods, app, rank
 from privrank_jax.release.ledger import Ledger
 
 RANK = ("rank", "comparisons", "--max-per-user", 2)
@@ -71,6 +72,18 @@ def run(privrank, files, tmp_path):
         return result
 
     return start
+
+
+def test_no_command_is_left_out():
+    commands = typer.main.get_command(app).commands
+    options = {name: {p.name for p in command.params} for name, command in commands.items()}
+    releasing = {name for name, names in options.items() if "simulate" in names}
+    assert releasing == {command[0] for command, _, _ in CASES}
+    assert all({"accept_idealised", "ledger", "seed"} <= options[name] for name in releasing)
+    # These draw all that they work on, and read nobody's data.
+    simulations = {name for name, names in options.items() if "seed" in names} - releasing
+    assert simulations == {"audit", "demo", "reproduce"}
+    assert not any("source" in options[name] for name in simulations)
 
 
 def test_no_method_is_left_out():
