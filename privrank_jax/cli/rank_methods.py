@@ -27,6 +27,11 @@ from privrank_jax.pairwise.minimise import CODES
 from privrank_jax.pairwise.perturbed_mle import default_gamma
 from privrank_jax.release import exact_top_k
 
+_IDEALISED = (
+    "this guarantee is proven for real numbers and an exact minimiser only; "
+    "help(privrank_jax.pairwise.perturbed_mle) explains what that may cost."
+)
+
 
 def release(data: Input, request: Request) -> Result:
     """Run the method that was asked for."""
@@ -164,6 +169,7 @@ def _objective_perturbation(data: Input, request: Request) -> Result:
         intervals=intervals,
         interval_words=words,
         notes=notes,
+        warnings=() if request.simulate else (_IDEALISED,),
     )
 
 

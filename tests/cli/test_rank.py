@@ -131,7 +131,9 @@ def test_objective_perturbation_needs_an_explicit_yes(privrank, votes):
     refused = privrank(*run)
     assert refused.code == 2
     assert "--accept-idealised" in refused.err
-    accepted = privrank(*run, "--accept-idealised", "--json").json()
+    accepted = privrank(*run, "--accept-idealised", "--json")
+    assert "proven for real numbers" in accepted.err
+    accepted = accepted.json()
     assert accepted["guarantee"]["numerics"] == "idealised"
     assert "low" not in accepted["ranking"][0]
     public_graph = (
