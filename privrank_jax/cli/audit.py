@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privrank_jax.cli import options
+from privrank_jax.cli import hardware, options
 from privrank_jax.cli.face import (
     Refusal,
     check_seed,
@@ -70,6 +70,7 @@ def audit(
 
     from privrank_jax import privacy_audit
 
+    hardware.keep_programs()
     row = privacy_audit.get(name)
     if out is not None:
         from privrank_jax import plotting  # refuses before the work if matplotlib is missing

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from privrank_jax.cli import options
+from privrank_jax.cli import hardware, options
 from privrank_jax.cli.face import (
     check_folder,
     check_seed,
@@ -57,6 +57,7 @@ def demo(
     check_folder(out)
     import jax
 
+    hardware.keep_programs()
     started = time.perf_counter()
     vote_key, study_key = jax.random.split(jax.random.key(seed))
     votes = rank_voters(vote_key)
