@@ -19,8 +19,10 @@ integers too. Ties are broken by item index, before and after the shift alike. S
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -192,6 +194,24 @@ def _doubled(wins: Any) -> np.ndarray:
     return doubled.astype(np.int64)
 
 
+def _in_range(build: Callable[..., tuple[Any, float]]) -> Callable[..., tuple[Any, float]]:
+    """OpenDP's own refusals, of budgets beyond what it can compute, as ``ValueError``."""
+
+    @functools.wraps(build)
+    def built(*args: float) -> tuple[Any, float]:
+        dp = load_opendp()
+        try:
+            return build(*args)
+        except dp.OpenDPException as error:
+            raise ValueError(
+                "no exact noise can be computed for this epsilon and delta: take values nearer to the usual ones, "
+                "such as 1 and 1e-6."
+            ) from error
+
+    return built
+
+
+@_in_range
 def discrete_laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
     """OpenDP's discrete Laplace mechanism on integers, and its scale."""
     dp = load_opendp()
@@ -207,6 +227,7 @@ def discrete_laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
     return _checked(mechanism, mechanism.map(change), epsilon), scale
 
 
+@_in_range
 def discrete_gaussian(sensitivity: float, epsilon: float, delta: float) -> tuple[Any, float]:
     """OpenDP's discrete Gaussian mechanism on integers, and its standard deviation parameter σ."""
     dp = load_opendp()
@@ -218,7 +239,7 @@ def discrete_gaussian(sensitivity: float, epsilon: float, delta: float) -> tuple
         return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(concentrated), delta)
 
     # ρ + 2√(ρ log 1/δ) bounds ε from above, so this σ suffices; the sharper conversion allows less.
-    root = math.sqrt(math.log(1 / delta) + epsilon) - math.sqrt(math.log(1 / delta))
+    root = epsilon / (math.sqrt(epsilon - math.log(delta)) + math.sqrt(-math.log(delta)))
     high = change / (math.sqrt(2) * root) * (1 + 1e-9)
     low = high / 16
     for _ in range(50):
@@ -227,7 +248,7 @@ def discrete_gaussian(sensitivity: float, epsilon: float, delta: float) -> tuple
             high = middle
         else:
             low = middle
-        if high <= low * (1 + 1e-9):
+        if high <= low * (1 + 1e-6):
             break
     mechanism = build(high)
     return _checked(mechanism, mechanism.map(change)[0], epsilon), high
