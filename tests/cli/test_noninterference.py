@@ -107,7 +107,7 @@ RANK = ("rank", "--max-per-user", 2, "--items", "a,b,c,d")
 @pytest.mark.parametrize(
     ("adjacency", "data", "options"),
     [
-        ("flip", SAME_PAIRS, ()),
+        pytest.param("flip", SAME_PAIRS, (), marks=slow),
         ("replace", OTHER_PAIRS, ()),
         ("replace", OTHER_PAIRS, ("--delta", 1e-6)),
         ("replace", OTHER_PAIRS, ("--unit", "comparison")),
@@ -152,13 +152,13 @@ def test_mle(privrank, write, blind, options, data):
 @pytest.mark.parametrize(
     ("method", "trust"),
     [
-        ("auto", "central"),
         ("borda", "central"),
         ("kwiksort", "central"),
         ("exponential", "central"),
         *(
             pytest.param(method, trust, marks=slow)
             for method, trust in [
+                ("auto", "central"),
                 ("noise-all", "central"),
                 ("auto", "local"),
                 ("borda", "local"),
