@@ -25,6 +25,7 @@ from privrank_jax.datasets.formats import DELIMITERS, PARQUET, open_source, read
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.preflib import SUFFIXES
 from privrank_jax.datasets.rankings_file import SYNTHETIC, read_ranks
+from privrank_jax.datasets.synthetic_file import check_item_names
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release import exact_mallows
 
@@ -106,6 +107,7 @@ def privatize_rankings(request: Request, *, as_json: bool) -> None:
         )
     spending = begin(request.ledger, "privatize", request)
     table, epsilon = _read(request)
+    check_item_names(request.out, table.item_names)
     entropy = Entropy(request.simulate, request.seed)
     with jax.enable_x64(True):
         rankings, numerics, remarks = randomise_rankings(table, epsilon, request, entropy)

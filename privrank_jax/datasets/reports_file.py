@@ -275,10 +275,14 @@ def _beside(path: Path) -> Path:
 
 
 def _write_text(path: Path, columns: dict[str, np.ndarray], delimiter: str) -> None:
+    cells = [column.tolist() for column in columns.values()]
+    # The writer does not see that a carriage return ends a line.
+    words = (word for words in (columns, *cells) for word in words if isinstance(word, str))
+    quoting = csv.QUOTE_ALL if any("\r" in word for word in words) else csv.QUOTE_MINIMAL
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=quoting)
         writer.writerow(columns)
-        writer.writerows(zip(*(column.tolist() for column in columns.values())))
+        writer.writerows(zip(*cells))
 
 
 def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:

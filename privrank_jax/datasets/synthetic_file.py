@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
-from privrank_jax.datasets.formats import open_source, read_header
+from privrank_jax.datasets.formats import PARQUET, open_source, read_header
 from privrank_jax.datasets.ranking_table import RankingTable
 from privrank_jax.datasets.rankings_file import SYNTHETIC, wide_rankings
 from privrank_jax.datasets.reports_file import (
@@ -91,6 +91,19 @@ def read_synthetic_rankings(
     return SyntheticRankings(table, epsilon)
 
 
+def check_item_names(path: Path, item_names: Iterable[str]) -> None:
+    """Raise :class:`DataError` where an item has the name of another column; in Parquet case makes no difference.
+
+    A file without users whose item is named "user" would be read as a file with users.
+    """
+    parquet, taken = path.suffix.lower() in PARQUET, {"user", SYNTHETIC}
+    for name in item_names:
+        key = name.lower() if parquet else name
+        if key in taken:
+            raise DataError(f"an item is named {name!r}, like a column of {path.name}: rename it")
+        taken.add(key)
+
+
 def write_synthetic_rankings(
     path: str | os.PathLike[str], rankings: SyntheticRankings, *, users: bool = True
 ) -> tuple[str, ...]:
@@ -112,6 +125,7 @@ def write_synthetic_rankings(
     path = Path(path)
     check_destination(path)
     table = rankings.table
+    check_item_names(path, table.item_names)
     ranks = np.ma.masked_less(table.ranks, 0) + 1
     columns: dict[str, np.ndarray] = {SYNTHETIC: rankings.epsilon}
     keys = [*table.ranks.T[::-1], rankings.epsilon]
@@ -119,9 +133,6 @@ def write_synthetic_rankings(
         people = np.array(table.user_names, object)
         columns = {"user": people, **columns}
         keys.append(np.argsort(np.argsort(people)))
-    # A file without users whose item is named "user" would be read as a file with users.
-    if taken := sorted({"user", SYNTHETIC} & set(table.item_names)):
-        raise DataError(f"an item is named {taken[0]!r}, like a column of {path.name}: rename it")
     columns |= {name: ranks[:, k] for k, name in enumerate(table.item_names)}
     order = np.lexsort(keys)
     write_columns(path, {name: column[order] for name, column in columns.items()})

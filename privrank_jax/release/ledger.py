@@ -32,6 +32,7 @@ import os
 import sqlite3
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from privrank_jax._covers import COVERS
 from privrank_jax.release.ledger_file import (
@@ -184,7 +185,7 @@ class Ledger:
                 f"SELECT {columns} FROM spends ORDER BY number"
             ).fetchall()
             return [
-                Spend(*words, epsilon=stored(epsilon), delta=stored(delta))
+                Spend(*self._words(words, 1), epsilon=stored(epsilon), delta=stored(delta))
                 for *words, epsilon, delta in rows
             ]
 
@@ -340,10 +341,18 @@ class Ledger:
         if row is None:
             raise LedgerError(f"{self.path} is damaged: it has no budget.")
         *words, epsilon, delta = row
-        account = Account(*words, epsilon=stored(epsilon), delta=stored(delta))
+        account = Account(*self._words(words), epsilon=stored(epsilon), delta=stored(delta))
         if (account.unit, account.adjacency) not in COVERS:
             raise LedgerError(f"{self.path} is damaged: it protects no known unit.")
         return account
+
+    def _words(self, row: list[Any], numbers: int = 0) -> list[Any]:
+        """A row of which all but the first ``numbers`` cells must be text; SQLite alone would take anything."""
+        if not all(isinstance(cell, str) for cell in row[numbers:]):
+            raise LedgerError(
+                f"{self.path} is damaged: a cell that must be text is none. {RESTORE}"
+            )
+        return row
 
 
 def _advice(left: tuple[Decimal, Decimal], asked: tuple[Decimal, Decimal]) -> str:

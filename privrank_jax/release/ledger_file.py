@@ -103,6 +103,7 @@ def create(
         )
     if not re.fullmatch("[0-9a-f]{64}", sha256):
         raise LedgerError("sha256 must be 64 lower-case hexadecimal digits.")
+    data = data.encode("utf-8", "backslashreplace").decode("utf-8")  # names of files may be no text
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
     except FileExistsError:
