@@ -4,7 +4,8 @@ Modules by the question that they answer: pairwise comparisons (:mod:`~privrank_
 rankings, one consensus (:mod:`~privrank_jax.aggregation`), one private ranking from each user
 (:mod:`~privrank_jax.mallows`), personal rankings learned from them (:mod:`~privrank_jax.personalised`), is it
 private (:mod:`~privrank_jax.privacy`, :mod:`~privrank_jax.privacy_audit`), how good is it
-(:mod:`~privrank_jax.simulate`, :mod:`~privrank_jax.experiments`), real data (:mod:`~privrank_jax.datasets`).
+(:mod:`~privrank_jax.simulate`, :mod:`~privrank_jax.experiments`), real data (:mod:`~privrank_jax.datasets`;
+:mod:`~privrank_jax.tables`, for tables of any size).
 Modules load on first use, so ``import privrank_jax`` costs little beyond JAX, and nothing here changes JAX's
 global configuration.
 """
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         rankings,
         release,
         simulate,
+        tables,
     )
     from privrank_jax.estimate import Estimate
     from privrank_jax.privacy.guarantee import Guarantee
@@ -53,6 +55,7 @@ _MODULES = (
     "rankings",
     "release",
     "simulate",
+    "tables",
 )
 _NAMES = {"Estimate": "privrank_jax.estimate", "Guarantee": "privrank_jax.privacy.guarantee"}
 
@@ -75,6 +78,7 @@ __all__ = [
     "rankings",
     "release",
     "simulate",
+    "tables",
 ]
 
 

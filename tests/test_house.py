@@ -19,7 +19,7 @@ FLOORS = {
     "privacy": 2, "estimate": 2,
     "pairwise": 3, "aggregation": 3, "mallows": 3, "personalised": 3,
     "privacy_audit": 4, "simulate": 4,
-    "datasets": 5, "release": 5, "experiments": 5, "plotting": 5,
+    "datasets": 5, "tables": 5, "release": 5, "experiments": 5, "plotting": 5,
     "cli": 6, "__main__": 6, "__init__": 6,
 }  # fmt: skip
 LIGHT = {
@@ -30,6 +30,7 @@ LIGHT = {
     "privrank_jax.pairwise",
     "privrank_jax.personalised",
     "privrank_jax.privacy",
+    "privrank_jax.tables",
 }
 
 
@@ -75,7 +76,8 @@ before = dict(jax.config.values)
 for name in {sorted(LIGHT)!r}:
     __import__(name)
 assert dict(jax.config.values) == before, "JAX's configuration changed"
-heavy = {{"matplotlib", "duckdb", "opendp", "dp_accounting", "typer", "rich", "pandas", "pooch"}} & set(sys.modules)
+heavy = {{"matplotlib", "duckdb", "opendp", "dp_accounting", "typer", "rich", "pandas", "pooch",
+         "ibis", "pyarrow"}} & set(sys.modules)
 assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -14,10 +14,13 @@ from privrank_jax import datasets
 from privrank_jax.cli.face import Refusal
 from privrank_jax.cli.rank import Request
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.datasets.formats import read_lines
+from privrank_jax.datasets.formats import PARQUET, read_lines
 from privrank_jax.datasets.names import did_you_mean
 from privrank_jax.pairwise import questionnaire_sensitivity, totals_sensitivity
 from privrank_jax.release import exact_bound
+
+if TYPE_CHECKING:
+    from privrank_jax.tables import ComparisonRows
 
 MAX_ITEMS = 10_000
 
@@ -39,13 +42,19 @@ class Entropy:
         self._drawn += 1
         return jax.random.fold_in(jax.random.key(self.seed), self._drawn)
 
+    def salt(self) -> str:
+        """A fresh salt of a keyed hash, as text."""
+        if self.seed is None:
+            return secrets.token_hex()
+        return np.asarray(jax.random.key_data(self.key())).tobytes().hex()
+
 
 @dataclasses.dataclass(frozen=True)
 class Input:
     """Comparisons, ready for a release.
 
     Attributes:
-        table: as the loader read it.
+        table: as the loader read it; of a Parquet file the rows in the engine, which holds them.
         wins: win counts of the comparisons that were kept.
         per_user: L, the most comparisons of one user; 1 for ``--unit comparison``.
         sensitivity: of the win totals to one unit: ℓ₁ for Laplace noise, ℓ₂ for Gaussian.
@@ -55,7 +64,7 @@ class Input:
         entropy: keys.
     """
 
-    table: datasets.ComparisonTable
+    table: datasets.ComparisonTable | ComparisonRows
     wins: WinCounts
     per_user: int
     sensitivity: float
@@ -75,7 +84,8 @@ class Input:
 def read_input(request: Request) -> Input:
     """Read, bound the contributions of users, and work out the sensitivity."""
     by_user = request.unit == "user" and request.method != "none"
-    table = read_table(request.source, request.columns, request.items, by_user=by_user)
+    read = _scan_table if Path(request.source).suffix.lower() in PARQUET else read_table
+    table = read(request.source, request.columns, request.items, by_user=by_user)
     if request.top_k is not None and request.top_k > table.num_items:
         raise Refusal(
             f"--top-k {request.top_k} is more than there are items: {table.name} has {table.num_items}."
@@ -86,24 +96,35 @@ def read_input(request: Request) -> Input:
             f"takes at most {MAX_ITEMS:,}. From Python, comparisons.WinEdges serves more."
         )
     entropy = Entropy(request.simulate, request.seed)
-    per_user, remarks = 1, ()
-    comparisons = table.comparisons()
-    if request.unit == "user" and request.method != "none":
-        per_user = _limit(table, request)
-        if table.comparisons_per_user > per_user:
-            if request.simulate:
-                comparisons = comparisons.bounded(entropy.key(), per_user)
-            else:
-                kept = jax.numpy.asarray(exact_bound(table.users, per_user))
-                comparisons = dataclasses.replace(comparisons, mask=kept)
-            dropped = len(table) - int(comparisons.mask.sum())
-            remarks = (
-                f"{dropped} of {len(table)} comparisons were left out, chosen at random, to keep at most "
-                f"{per_user} per user. (For you alone: these numbers are not covered by the guarantee.)",
-            )
+    per_user = _limit(table, request) if by_user else 1
+    limit = per_user if by_user and table.comparisons_per_user > per_user else None
+    wins, kept = _count(table, limit, entropy)
+    remarks = ()
+    if kept < len(table):
+        remarks = (
+            f"{len(table) - kept} of {len(table)} comparisons were left out, chosen at random, to keep at most "
+            f"{per_user} per user. (For you alone: these numbers are not covered by the guarantee.)",
+        )
     sensitivity, per_item, note = _sensitivity(table, request, per_user)
-    wins = comparisons.win_counts()
     return Input(table, wins, per_user, sensitivity, per_item, note, remarks, entropy)
+
+
+def _count(
+    table: datasets.ComparisonTable | ComparisonRows, limit: int | None, entropy: Entropy
+) -> tuple[WinCounts, int]:
+    """Win counts of all comparisons, or of ``limit`` of each user, chosen at random; and how many these are."""
+    if not isinstance(table, datasets.ComparisonTable):
+        wins = table.win_counts(limit, None if limit is None else entropy.salt())
+        return wins, round(float(wins.matrix.sum()))
+    comparisons = table.comparisons()
+    if limit is None:
+        return comparisons.win_counts(), len(table)
+    if entropy.seed is not None:
+        comparisons = comparisons.bounded(entropy.key(), limit)
+    else:
+        kept = jax.numpy.asarray(exact_bound(table.users, limit))
+        comparisons = dataclasses.replace(comparisons, mask=kept)
+    return comparisons.win_counts(), int(comparisons.mask.sum())
 
 
 def read_table(
@@ -137,14 +158,28 @@ def read_table(
             f"{source!r} is neither a file nor a named data set{did_you_mean(source, known)}; the named "
             f"ones are {', '.join(known)}."
         )
-    return datasets.read_comparisons(
-        path,
-        user=named_column(columns["user"], "user" if by_user else None),
-        winner=columns["winner"] or "winner",
-        loser=columns["loser"] or "loser",
-        tie=named_column(columns["tie"], "tie"),
-        items=None if items is None else item_list(items),
-    )
+    return datasets.read_comparisons(path, **_roles(columns, items, by_user=by_user))
+
+
+def _scan_table(
+    source: str, columns: dict[str, str | None], items: str | None, *, by_user: bool
+) -> ComparisonRows:
+    """A Parquet file, however large; arguments as of :func:`read_table`."""
+    from privrank_jax.tables import scan_comparisons
+
+    roles = _roles(columns, items, by_user=by_user)
+    return scan_comparisons(Path(source), most_items=MAX_ITEMS, **roles)
+
+
+def _roles(columns: dict[str, str | None], items: str | None, *, by_user: bool) -> dict[str, Any]:
+    """The options of columns and items as arguments of a loader."""
+    return {
+        "user": named_column(columns["user"], "user" if by_user else None),
+        "winner": columns["winner"] or "winner",
+        "loser": columns["loser"] or "loser",
+        "tie": named_column(columns["tie"], "tie"),
+        "items": None if items is None else item_list(items),
+    }
 
 
 def named_column(given: str | None, default: str | None) -> str | None:
@@ -168,7 +203,7 @@ def item_list(given: str) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def _limit(table: datasets.ComparisonTable, request: Request) -> int:
+def _limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -> int:
     """L; without ``--max-per-user`` nobody may exceed the questionnaire, or 1."""
     if not table.has_users:
         raise Refusal(
@@ -190,7 +225,7 @@ def _limit(table: datasets.ComparisonTable, request: Request) -> int:
 
 
 def _sensitivity(
-    table: datasets.ComparisonTable, request: Request, per_user: int
+    table: datasets.ComparisonTable | ComparisonRows, request: Request, per_user: int
 ) -> tuple[float, float, str]:
     """How far one unit moves all win totals, and one of them; what that assumes, for the guarantee."""
     total = float(totals_sensitivity(request.unit, request.adjacency, per_user))

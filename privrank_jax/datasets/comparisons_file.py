@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,26 +73,41 @@ class NameCodes(dict[Any, int]):
         self.spellings: dict[str, str] = {}
 
     def __missing__(self, name: str | None) -> int:
-        if name is None or not name.strip():
-            raise BadCell(f"the {self.what} is missing: fill it in or remove the row")
-        if name.strip().casefold() in MISSING:
-            raise BadCell(
-                f"the {self.what} is {name!r}, which marks a missing value: fill it in or remove "
-                f"the row{'; if it is a name, put it into `items`' if self.what == 'item' else ''}"
-            )
+        present = check_present(name, self.what)
         if self.closed:
             raise BadCell(
-                f"{name!r} is not in the list of items{did_you_mean(name, self)}: correct the file "
+                f"{name!r} is not in the list of items{did_you_mean(present, self)}: correct the file "
                 "or add it to `items`"
             )
-        twin = self.spellings.setdefault(form(name, self.fold_case), name)
+        if "\0" in present:
+            raise BadCell(f"the {self.what} is {name!r}, with a NUL character: remove that")
+        twin = self.spellings.setdefault(form(present, self.fold_case), present)
         if twin != name:
-            raise BadCell(
-                f"{self.what} named twice: {twin!r} and {name!r} differ only by blanks"
-                f"{' or case' if self.fold_case else ''}. Spell it one way throughout"
-            )
+            raise named_twice(self.what, twin, present, self.fold_case)
         self[name] = code = len(self)
         return code
+
+
+def check_present(name: str | None, what: str) -> str:
+    """The name, unless it is blank, marks a missing value or holds NUL: :class:`BadCell`."""
+    if name is None or not name.strip():
+        raise BadCell(f"the {what} is missing: fill it in or remove the row")
+    if name.strip().casefold() in MISSING:
+        raise BadCell(
+            f"the {what} is {name!r}, which marks a missing value: fill it in or remove "
+            f"the row{'; if it is a name, put it into `items`' if what == 'item' else ''}"
+        )
+    if "\0" in name:
+        raise BadCell(f"the {what} is {name!r}, with a NUL character: remove that")
+    return name
+
+
+def named_twice(what: str, first: str, second: str, fold_case: bool) -> BadCell:
+    """What is wrong with two spellings of one name."""
+    return BadCell(
+        f"{what} named twice: {first!r} and {second!r} differ only by blanks"
+        f"{' or case' if fold_case else ''}. Spell it one way throughout"
+    )
 
 
 class TieCodes(dict[Any, int]):
@@ -148,18 +163,21 @@ def _encode(source: Source, roles: Roles, public: tuple[str, ...] | None) -> Com
         item_names=names,
         user_names=tuple(people),
         name=source.name,
-        notes=_notes(source, public is None),
+        notes=notes_on(source.positions, source.ignored, seen_items=public is None),
     )
 
 
-def _notes(source: Source, seen_items: bool) -> tuple[str, ...]:
+def notes_on(
+    positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
+) -> tuple[str, ...]:
+    """What a loader says of a file: where the items came from, whether it has users, what it passed over."""
     notes = []
     if seen_items:
         notes.append("the list of items was taken from the file and is treated as public")
-    if "user" not in source.positions:
+    if "user" not in positions:
         notes.append("the file names no users: only a guarantee per comparison is possible")
-    if source.ignored:
-        notes.append("columns not used: " + ", ".join(source.ignored))
+    if ignored:
+        notes.append("columns not used: " + ", ".join(ignored))
     return tuple(notes)
 
 
@@ -174,6 +192,8 @@ def public_items(items: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         if not name.strip():
             raise DataError("items holds a blank name: remove it")
+        if "\0" in name:
+            raise DataError(f"items: {name!r} has a NUL character: remove that")
         if form(name) in spellings:
             twin = spellings[form(name)]
             raise DataError(f"items: item named twice, {twin!r} and {name!r}: keep one of them")

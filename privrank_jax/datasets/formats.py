@@ -1,9 +1,8 @@
-"""File formats as streams of rows: CSV and TSV by the standard library, Parquet by DuckDB."""
+"""File formats as streams of rows: CSV and TSV by the standard library, Parquet by Ibis and DuckDB."""
 
 from __future__ import annotations
 
 import csv
-import glob
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,6 @@ from privrank_jax.datasets.table import DataError
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
-_TABLE = "read_parquet(?, hive_partitioning = false)"
-_BELOW = (
-    RuntimeError,
-    UnicodeError,
-)  # of DuckDB's bindings, for names and cells that are not UTF-8
-_NESTED = ("BLOB", "STRUCT", "MAP", "UNION")
 _TIE_LOOKALIKES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
 
 Roles = Mapping[str, str | None]  # role (user, winner, loser, tie) -> its column; None: no such
@@ -90,14 +83,14 @@ def read_header(path: Path) -> list[str]:
     """Names of a file's columns; none if it can't be read, which :func:`open_source` explains."""
     try:
         if path.suffix.lower() in PARQUET:
-            return _parquet_schema(path)[0]
+            return list(_parquet_table(path).columns)
         rows = csv.reader(read_lines(path), delimiter=DELIMITERS[path.suffix.lower()], strict=True)
         return next((row for row in rows if row), [])
     except (ValueError, KeyError, OSError, csv.Error):
         return []
 
 
-def _columns(name: str, header: Sequence[str], roles: Roles) -> dict[str, int]:
+def find_columns(name: str, header: Sequence[str], roles: Roles) -> dict[str, int]:
     """Position of each role's column; a tie column of the default name may be absent."""
     positions: dict[str, int] = {}
     for role, column in roles.items():
@@ -140,7 +133,8 @@ def _refuse_lookalikes(name: str, header: Sequence[str], roles: Roles) -> None:
             )
 
 
-def _ignored(header: Sequence[str], positions: Mapping[str, int]) -> list[str]:
+def ignored_columns(header: Sequence[str], positions: Mapping[str, int]) -> list[str]:
+    """The columns without a role."""
     return [column for k, column in enumerate(header) if k not in positions.values()]
 
 
@@ -150,9 +144,13 @@ def _csv(path: Path, delimiter: str, roles: Roles, row: str) -> Source:
     header = next(rows, None)
     if header is None:
         raise DataError(f"{path.name} is empty: it needs a header row and one row per {row}")
-    positions = _columns(path.name, header, roles)
+    positions = find_columns(path.name, header, roles)
     return Source(
-        path.name, rows, positions, _ignored(header, positions), lambda: f"line {reader.line_num}"
+        path.name,
+        rows,
+        positions,
+        ignored_columns(header, positions),
+        lambda: f"line {reader.line_num}",
     )
 
 
@@ -213,68 +211,31 @@ def _csv_rows(name: str, reader: Any) -> Iterator[list[str]]:
         ) from error
 
 
-def _parquet_schema(path: Path) -> tuple[list[str], list[str]]:
-    """Names of the columns, and their types."""
-    duckdb = _duckdb(path)
-    try:
-        with duckdb.connect() as connection:
-            found = connection.execute(f"SELECT * FROM {_TABLE} LIMIT 0", _file(path)).description
-    except (duckdb.Error, *_BELOW) as error:
-        raise DataError(_unreadable(path, error)) from error
-    return [c[0] for c in found or []], [str(c[1]) for c in found or []]
-
-
-def _duckdb(path: Path) -> Any:
-    try:
-        import duckdb
-    except ImportError as error:
-        raise DataError(
-            f'{path.name}: reading Parquet needs DuckDB: pip install "privrank-jax[tables]"'
-        ) from error
-    return duckdb
-
-
-def _file(path: Path) -> list[str]:
-    return [glob.escape(str(path))]
-
-
 def _parquet(path: Path, roles: Roles) -> Source:
-    header, types = _parquet_schema(path)
-    positions = _columns(path.name, header, roles)
-    duckdb = _duckdb(path)
-    connection = duckdb.connect()
-    try:
-        for k in positions.values():
-            if types[k].endswith("]") or types[k].startswith(_NESTED):
-                raise DataError(
-                    f"{path.name}: column {header[k]!r} is of type {types[k]}: store it as text or "
-                    "whole numbers"
-                )
-        quoted = ['"' + header[k].replace('"', '""') + '"' for k in positions.values()]
-        cells = ", ".join(f"CAST({column} AS VARCHAR)" for column in quoted)
-        connection.execute(f"SELECT {cells} FROM {_TABLE}", _file(path))
-    except (duckdb.Error, *_BELOW) as error:
-        raise DataError(_unreadable(path, error)) from error
+    from privrank_jax.tables.backend import explained, stream, text
+
+    table = _parquet_table(path, ordered=True)
+    header = list(table.columns)
+    positions = find_columns(path.name, header, roles)
+    with explained(path):
+        cells = [text(table, header[k], path.name) for k in positions.values()]
+        selected = table.select(**{f"cell{k}": cell for k, cell in enumerate(cells)})
     count = 0
 
     def rows() -> Iterator[Sequence[str | None]]:
         nonlocal count
-        try:
-            while chunk := connection.fetchmany(65536):
-                for row in chunk:
-                    count += 1
-                    yield row
-        except (duckdb.Error, *_BELOW) as error:
-            raise DataError(_unreadable(path, error)) from error
-        finally:
-            connection.close()
+        with explained(path):
+            for row in stream(selected):
+                count += 1
+                yield row
 
-    selected = {role: k for k, role in enumerate(positions)}
-    return Source(path.name, rows(), selected, _ignored(header, positions), lambda: f"row {count}")
+    order = {role: k for k, role in enumerate(positions)}
+    ignored = ignored_columns(header, positions)
+    return Source(path.name, rows(), order, ignored, lambda: f"row {count}")
 
 
-def _unreadable(path: Path, error: Exception) -> str:
-    return (
-        f"{path.name} is no Parquet file that DuckDB can read ({''.join(str(error).splitlines()[:1])}): "
-        "write it again, or give a .csv file"
-    )
+def _parquet_table(path: Path, *, ordered: bool = False) -> Any:
+    from privrank_jax.tables.backend import check_installed, connect, open_table
+
+    check_installed(path.name)
+    return open_table(path, connect(ordered=ordered))

@@ -1,0 +1,13 @@
+"""Raw tables of any size, in an engine: to bounded contributions, win counts and the votes of rankings, by Ibis.
+
+:func:`scan_comparisons` and :func:`scan_rankings` take a Parquet, CSV or TSV file, which embedded DuckDB reads in
+bounded memory, or a table of any Ibis backend (Spark, ...), where the same expressions run. What is wrong with a table
+is refused as by :mod:`privrank_jax.datasets`. Needs the extra ``tables``.
+"""
+
+from __future__ import annotations
+
+from privrank_jax.tables.bounding import bounded_rows
+from privrank_jax.tables.comparisons import ComparisonRows, pair_counts, scan_comparisons
+
+__all__ = ["ComparisonRows", "bounded_rows", "pair_counts", "scan_comparisons"]

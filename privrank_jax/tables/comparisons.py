@@ -1,0 +1,248 @@
+"""Comparisons in an engine: checked, bounded, and counted pair by pair, without holding a row in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax.comparisons import WinCounts, default_float
+from privrank_jax.datasets.comparisons_file import (
+    BadCell,
+    NameCodes,
+    TieCodes,
+    notes_on,
+    public_items,
+)
+from privrank_jax.datasets.table import DataError
+from privrank_jax.tables.backend import explained, one_row
+from privrank_jax.tables.bounding import bounded_rows
+from privrank_jax.tables.source import RawTable, check_users, coded, is_name
+
+_MOST_TIE_CELLS = 10_000  # spellings of yes and no
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonRows:
+    """N comparisons of m named items, checked, still in the engine; the twin of ``datasets.ComparisonTable``.
+
+    Attributes:
+        rows: Ibis table: ``low`` < ``high``, int32 indices into ``item_names``; ``outcome``, 2 where low won, 1 for a
+            tie, 0 where high won; and ``user``, text, where the data name users.
+        item_names: the m names, in the public order, else sorted; public.
+        has_users: whether the data say who compared.
+        num_users: how many, 0 where they don't.
+        comparisons_per_user: the largest number of comparisons of one user. Private, as are the next two.
+        num_rows: N.
+        ties: number of ties.
+        name: of the file or table.
+        notes: what was done to the data, one sentence each.
+    """
+
+    rows: Any
+    item_names: tuple[str, ...]
+    has_users: bool
+    num_users: int
+    comparisons_per_user: int
+    num_rows: int
+    ties: int
+    name: str
+    notes: tuple[str, ...]
+    _raw: RawTable
+
+    questionnaire = None  # nothing is known of what was asked
+
+    def __len__(self) -> int:
+        return self.num_rows
+
+    @property
+    def num_items(self) -> int:
+        """Number m of items, compared or not."""
+        return len(self.item_names)
+
+    def bounded(self, max_per_user: int, salt: str) -> Any:
+        """``rows`` with at most ``max_per_user`` of each user: :func:`~privrank_jax.tables.bounded_rows`.
+
+        Raises:
+            ValueError: the data name no users, or the bound isn't positive.
+        """
+        if not self.has_users:
+            raise ValueError(f"{self.name} does not say who compared: there is nobody to bound.")
+        content = ("low", "high", "outcome")
+        return bounded_rows(self.rows, max_per_user, salt, user="user", content=content)
+
+    def win_counts(self, max_per_user: int | None = None, salt: str | None = None) -> WinCounts:
+        """Win counts of all rows, or of at most ``max_per_user`` of each user; JAX's default float.
+
+        Args:
+            max_per_user: L >= 1.
+            salt: decides which rows stay; for a release ``secrets.token_hex()``.
+
+        Raises:
+            ValueError: a bound without a salt, or as :meth:`bounded`.
+        """
+        rows = self.rows
+        if max_per_user is not None:
+            if salt is None:
+                raise ValueError("max_per_user needs a salt: secrets.token_hex() for a release.")
+            rows = self.bounded(max_per_user, salt)
+        with explained(self._raw.path):
+            found = pair_counts(rows).to_pyarrow()
+        low, high, number, twice = (
+            found[name].to_numpy() for name in ("low", "high", "comparisons", "twice_low_wins")
+        )
+        matrix = np.zeros((self.num_items,) * 2)
+        matrix[low, high] = twice / 2
+        matrix[high, low] = number - twice / 2
+        return WinCounts(jnp.asarray(matrix, default_float()))
+
+
+def pair_counts(rows: Any) -> Any:
+    """The comparisons of each pair that met and twice the wins of its first item, as an Ibis expression.
+
+    Args:
+        rows: columns ``low``, ``high`` and ``outcome``, as of :class:`ComparisonRows`.
+
+    Returns:
+        Table with the columns ``low``, ``high``, ``comparisons`` and ``twice_low_wins``, int64, a tie being one win of
+        each by halves.
+    """
+    twice = rows.outcome.cast("int64").sum().cast("int64")
+    return rows.group_by("low", "high").aggregate(comparisons=rows.count(), twice_low_wins=twice)
+
+
+def scan_comparisons(
+    source: Any,
+    *,
+    user: str | None = "user",
+    winner: str = "winner",
+    loser: str = "loser",
+    tie: str | None = "tie",
+    items: Iterable[str] | None = None,
+    most_items: int = 10_000,
+    name: str | None = None,
+    backend: Any = None,
+) -> ComparisonRows:
+    """Check a table of comparisons, row by row, in the engine.
+
+    Args:
+        source: path of a Parquet, CSV or TSV file, or an Ibis table.
+        user, winner, loser, tie, items: as for :func:`~privrank_jax.datasets.read_comparisons`.
+        most_items: that a matrix of win counts is made for.
+        name: of the data; default: the name of the file.
+        backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
+
+    Raises:
+        DataError: as :func:`~privrank_jax.datasets.read_comparisons`; of a Parquet file with the number of the row.
+            More items than ``most_items``.
+    """
+    public = None if items is None else public_items(items)
+    raw = RawTable.open(source, name, "comparison", backend)
+    with explained(raw.path):
+        roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
+        columns, ignored = raw.columns(roles)
+        names = _item_names(raw, columns, public, most_items)
+        people = {"users": 0, "most": 0}
+        if "user" in columns:
+            people = check_users(raw, columns["user"])
+        cells = raw.table.select(**{role: raw.text(column) for role, column in columns.items()})
+        rows, facts = _coded_rows(raw, columns, cells, names)
+    return ComparisonRows(
+        rows=rows,
+        item_names=names,
+        has_users="user" in columns,
+        num_users=people["users"],
+        comparisons_per_user=people["most"],
+        num_rows=facts["rows"],
+        ties=facts["ties"] or 0,
+        name=raw.name,
+        notes=notes_on(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
+        _raw=raw,
+    )
+
+
+def _item_names(
+    raw: RawTable, columns: dict[str, str], public: tuple[str, ...] | None, most: int
+) -> tuple[str, ...]:
+    """The items; only they come to Python, each once, and there they are checked."""
+    if public is not None and len(public) > most:
+        raise _too_many(raw, len(public), most)
+    codes, seen = NameCodes("item", True, public), set()
+    for role in ("winner", "loser"):
+        found = raw.table.select(item=raw.text(columns[role])).distinct()
+        cells = {row["item"] for row in found.limit(most + 1).to_pyarrow().to_pylist()}
+        if len(cells) > most:
+            raise _too_many(raw, one_row(found.aggregate(items=found.count()))["items"], most)
+        for item in sorted(cells - seen, key=lambda item: (item is not None, item)):
+            try:
+                codes[item]
+            except BadCell as error:
+                raise raw.refuse(error, columns[role], is_name(columns[role], item)) from None
+        seen |= cells
+    if not seen:
+        raise DataError(f"{raw.name} has no rows below its header: there is nothing to rank")
+    if len(codes) > most:
+        raise _too_many(raw, len(codes), most)
+    return public or tuple(sorted(codes))
+
+
+def _too_many(raw: RawTable, number: int, most: int) -> DataError:
+    return DataError(
+        f"{raw.name} has {number:,} items; a table of all pairs is kept, for at most {most:,}. "
+        "From Python, comparisons.WinEdges serves more."
+    )
+
+
+def _coded_rows(
+    raw: RawTable, columns: dict[str, str], cells: Any, names: tuple[str, ...]
+) -> tuple[Any, dict[str, int]]:
+    """The rows with codes for names; their number, and how many are ties."""
+    import ibis
+
+    codes = {name: code for code, name in enumerate(names)}
+    cells = cells.mutate(tied=_tied(raw, columns, cells))
+    itself = (cells.winner == cells.loser).cast("int64").sum()
+    ties = cells.tied.cast("int64").sum()
+    facts = one_row(cells.aggregate(rows=cells.count(), ties=ties, itself=itself))
+    if facts["itself"]:
+        raise _with_itself(raw, columns)
+    rows = coded(coded(cells, "winner", codes), "loser", codes)
+    won = ibis.ifelse(rows.winner < rows.loser, 2, 0)
+    kept = {"user": rows.user} if "user" in columns else {}
+    rows = rows.select(
+        **kept,
+        low=ibis.least(rows.winner, rows.loser),
+        high=ibis.greatest(rows.winner, rows.loser),
+        outcome=ibis.ifelse(rows.tied, 1, won).cast("int8"),
+    )
+    return rows, facts
+
+
+def _tied(raw: RawTable, columns: dict[str, str], cells: Any) -> Any:
+    """Which rows are ties, by the spellings of yes that occur."""
+    import ibis
+
+    if "tie" not in columns:
+        return ibis.literal(False)
+    found = cells.select("tie").distinct().limit(_MOST_TIE_CELLS).to_pyarrow().to_pylist()
+    words, yes = TieCodes(), []
+    for cell in sorted((row["tie"] for row in found), key=lambda cell: (cell is not None, cell)):
+        try:
+            if words[cell]:
+                yes.append(cell)
+        except BadCell as error:
+            raise raw.refuse(error, columns["tie"], is_name(columns["tie"], cell)) from None
+    return ibis.coalesce(cells.tie.isin(yes), False) if yes else ibis.literal(False)
+
+
+def _with_itself(raw: RawTable, columns: dict[str, str]) -> DataError:
+    def wrong(rows: Any) -> Any:
+        return rows[columns["winner"]].cast("string") == rows[columns["loser"]].cast("string")
+
+    rows = raw.table
+    item = rows.filter(wrong(rows))[columns["loser"]].cast("string").min().to_pyarrow().as_py()
+    error = BadCell(f"item {item!r} is compared with itself: correct or remove the row")
+    return raw.refuse(error, columns["loser"], wrong)

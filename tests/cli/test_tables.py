@@ -1,0 +1,122 @@
+"""Parquet on the command line: counted in an engine, with the results and the guarantees of the same CSV."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import pytest
+
+from privrank_jax import pairwise
+from privrank_jax.cli import rank_input
+from privrank_jax.tables import ComparisonRows
+
+
+@pytest.fixture
+def as_parquet():
+    """The same table as another file, all cells text."""
+
+    def convert(path):
+        other = path.with_suffix(".parquet")
+        rows = f"SELECT * FROM read_csv('{path}', all_varchar = true)"
+        duckdb.connect().execute(f"COPY ({rows}) TO '{other}' (FORMAT parquet)")
+        return other
+
+    return convert
+
+
+def scores(document) -> dict[str, float]:
+    return {row["item"]: row["score"] for row in document["ranking"]}
+
+
+def test_a_release_is_that_of_the_same_csv(privrank, votes, as_parquet):
+    other = as_parquet(votes)
+    run = ("--epsilon", 900, "--max-per-user", 2, "--json")
+    of_text, of_table = (privrank("rank", path, *run).json() for path in (votes, other))
+    assert scores(of_table) == scores(of_text)
+    assert of_table["guarantee"] == of_text["guarantee"]
+    of_text["diagnostics"]["data"] = of_table["diagnostics"]["data"]
+    assert of_table["diagnostics"] == of_text["diagnostics"]
+    facts = [privrank("rank", path, "--method", "none", "--json").json() for path in (votes, other)]
+    assert facts[0]["diagnostics"]["comparisons"] == facts[1]["diagnostics"]["comparisons"] == 18
+    assert scores(facts[1]) == pytest.approx(scores(facts[0]), abs=1e-6)
+
+
+def test_bounding_keeps_the_words_and_draws_from_the_operating_system(
+    privrank, votes, as_parquet, monkeypatch
+):
+    other, drawn, used = as_parquet(votes), [], []
+    count, token = ComparisonRows.win_counts, rank_input.secrets.token_hex
+
+    def salted(size=None):
+        if size is not None:  # not a salt
+            return token(size)
+        drawn.append(size)
+        return f"{len(drawn):064d}"
+
+    def recorded(self, limit=None, salt=None):
+        used.append((limit, salt))
+        return count(self, limit, salt)
+
+    monkeypatch.setattr(rank_input.secrets, "token_hex", salted)
+    monkeypatch.setattr(ComparisonRows, "win_counts", recorded)
+    run = ("rank", other, "--epsilon", 900, "--max-per-user", 1, "--json")
+    result = privrank(*run)
+    assert sum(scores(result.json()).values()) == 9
+    assert (
+        "9 of 18 comparisons were left out, chosen at random, to keep at most 1 per user"
+        in result.err
+    )
+    assert "left out" not in result.out
+    assert (drawn, used) == ([None], [(1, f"{1:064d}")])
+    privrank("rank", other, "--epsilon", 900, "--max-per-user", 2)
+    assert used[1:] == [(None, None)]  # nothing to leave out, nothing drawn
+    rehearsals = [privrank(*run, "--simulate", "--seed", seed).out for seed in (1, 1, 2)]
+    assert rehearsals[0] == rehearsals[1] != rehearsals[2]
+    assert len(drawn) == 1
+    assert used[2] == used[3] != used[4]
+
+
+def test_refusals(privrank, write, as_parquet):
+    def refused(*lines, header="user,winner,loser", options=()):
+        result = privrank(
+            "rank", as_parquet(write(*lines, header=header)), "--epsilon", 1, *options
+        )
+        assert (result.code, result.out) == (2, "")
+        assert "Traceback" not in result.err
+        return result.err
+
+    assert "row 2, column 'loser': the item is missing" in refused("u,a,b", "u,a,")
+    assert "--max-per-user 2 to keep everything" in refused("u,a,b", "u,b,a")
+    assert "--user none" in refused("a,b", header="winner,loser")
+    unnamed = refused("a,b", header="winner,loser", options=("--user", "none"))
+    assert "does not say who compared" in unnamed
+    assert "more than there are items" in refused("u,a,b", options=("--top-k", 3))
+
+
+def test_which_pairs_are_compared_stays_public_when_bounded(
+    privrank, write, as_parquet, monkeypatch
+):
+    """With adjacency flip the counts of pairs are printed from; other outcomes must not move them."""
+    rng, seen = np.random.default_rng(0), []
+    pairs = [
+        (f"u{u}", *rng.choice(list("abcd"), 2, replace=False)) for u in range(6) for _ in range(5)
+    ]
+    flips = rng.integers(2, size=len(pairs))
+    monkeypatch.setattr(rank_input.secrets, "token_hex", lambda size=None: "one salt")
+    fit = pairwise.scores_from_totals
+
+    def watched(totals, comparisons, *rest):
+        seen.append(np.asarray(comparisons))
+        return fit(totals, comparisons, *rest)
+
+    monkeypatch.setattr(pairwise, "scores_from_totals", watched)
+    for turned in (0 * flips, flips, 1 + 0 * flips):
+        rows = [
+            f"{u},{b},{a}" if turn else f"{u},{a},{b}" for (u, a, b), turn in zip(pairs, turned)
+        ]
+        path = as_parquet(write(*rows))
+        options = ("--method", "mle", "--epsilon", 1, "--max-per-user", 3, "--items", "a,b,c,d")
+        assert privrank("rank", path, *options).code == 0
+    np.testing.assert_array_equal(seen[0], seen[1])
+    np.testing.assert_array_equal(seen[0], seen[2])
+    assert seen[0].sum() == 2 * 6 * 3

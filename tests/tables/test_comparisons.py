@@ -1,0 +1,255 @@
+"""Comparisons counted in an engine: the same as by the loaders, and bounded without a look at who won."""
+
+from __future__ import annotations
+
+import collections
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import ibis
+import numpy as np
+import pytest
+
+from privrank_jax.datasets import DataError, read_comparisons
+from privrank_jax.tables import bounded_rows, pair_counts, scan_comparisons
+from privrank_jax.tables.backend import connect
+
+
+@pytest.fixture(scope="module")
+def backend():
+    return connect()
+
+
+def parquet(folder: Path, select: str, name: str = "votes.parquet") -> Path:
+    path = folder / name
+    duckdb.connect().execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
+    return path
+
+
+def random_votes(seed: int, users: str, ties: str) -> str:
+    """Forty rows of few users and items, with duplicates."""
+    rng = np.random.default_rng(seed)
+    names = np.array(["b", "a", "Ünal", "a b", "10"])
+    rows = []
+    for _ in range(40):
+        first, second = rng.choice(len(names), 2, replace=False)
+        who = users.format(rng.integers(6))
+        rows.append(f"({who}, '{names[first]}', '{names[second]}', {rng.choice(ties.split('|'))})")
+    return f'SELECT * FROM (VALUES {", ".join(rows)}) t("user", winner, loser, tie)'
+
+
+CASES = {
+    "text": ("'u{}'", "'yes'|'no'|''|NULL|' TRUE '", {}),
+    "numbers": ("{}", "true|false|NULL", {"items": ["10", "a", "unseen", "b", "a b", "Ünal"]}),
+    "odd names": ("'é {}'", "1|0", {"tie": None}),
+    "no users": ("{}.5", "0.0|1.0", {"user": None}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_as_by_the_loader(tmp_path, backend, case):
+    users, ties, options = CASES[case]
+    for seed in range(2):
+        path = parquet(tmp_path, random_votes(seed, users, ties))
+        table, rows = (
+            read_comparisons(path, **options),
+            scan_comparisons(path, backend=backend, **options),
+        )
+        np.testing.assert_array_equal(
+            rows.win_counts().matrix, table.comparisons().win_counts().matrix
+        )
+        for name in (
+            "item_names",
+            "has_users",
+            "ties",
+            "name",
+            "notes",
+            "num_items",
+            "questionnaire",
+        ):
+            assert getattr(rows, name) == getattr(table, name)
+        assert len(rows) == len(table)
+        if table.has_users:
+            assert rows.num_users == table.num_users
+            assert rows.comparisons_per_user == table.comparisons_per_user
+
+
+def test_a_file_of_text_and_a_table_of_an_engine(tmp_path, backend):
+    path = tmp_path / "votes.tsv"
+    path.write_text('user\twinner\tloser\ttie\nu1\t"a, ""b"""\tc\t\nu2\tc\td\tyes\n')
+    table, rows = read_comparisons(path), scan_comparisons(path, backend=backend)
+    assert rows.item_names == table.item_names == ('a, "b"', "c", "d")
+    np.testing.assert_array_equal(rows.win_counts().matrix, table.comparisons().win_counts().matrix)
+    frame = ibis.memtable({"judge": [1, 1], "w": [7, 8], "l": [8, 9], "l2": [6, 8]})
+    columns = {"user": "judge", "winner": "w", "loser": "l", "name": "battles"}
+    rows = scan_comparisons(frame, **columns)
+    assert (rows.name, rows.item_names, rows.num_users) == ("battles", ("7", "8", "9"), 1)
+    with pytest.raises(DataError, match=r"^battles, column 'l2': item '8' is compared with itself"):
+        scan_comparisons(frame, **{**columns, "loser": "l2"})
+
+
+VOTES = "SELECT * FROM (VALUES ('u', 'a', 'b', '0'), ('v', 'b', 'a', '1'), {}) t(\"user\", winner, loser, tie)"
+REFUSED = (
+    "(NULL, 'a', 'b', '0')", "('  ', 'a', 'b', '0')", "('u', NULL, 'b', '0')", "('u', 'a', '', '0')",
+    "('NaN', 'a', 'b', '0')", "('u', 'a', 'n/a', '0')", "('u', 'a', 'a', '0')", "('u', 'a', 'b', 'maybe')",
+    "('u', 'A', 'b', '0')", "('u', 'a', 'b ', '0')", "('u ', 'a', 'b', '0')",
+    "(' u', 'a', 'b', '0'), ('u  ', 'a', 'b', '0')", "('u', chr(0), 'b', '0')", "('v' || chr(0), 'a', 'b', '0')",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("row", REFUSED)
+def test_refusals_in_the_words_of_the_loader(tmp_path, backend, row):
+    path = parquet(tmp_path, VOTES.format(row))
+    with pytest.raises(DataError) as of_loader:
+        read_comparisons(path)
+    with pytest.raises(DataError) as of_engine:
+        scan_comparisons(path, backend=backend)
+    said = [str(error.value) for error in (of_loader, of_engine)]
+    if "named twice" in said[0]:  # either spelling may be met first
+        assert "differ only by blanks" in said[1]
+        assert said[1].startswith("votes.parquet, row ")
+    else:
+        assert said[1] == said[0]
+
+
+@pytest.mark.parametrize(
+    ("select", "options", "message"),
+    [
+        (VOTES.format("('u', 'c', 'b', '0')"), {"items": ["a", "b"]}, "row 3, column 'winner': 'c' is not in the list"),
+        (VOTES.format("('u', 'c', 'b', '0')"), {"most_items": 2}, "has 3 items"),
+        (VOTES.format("('u', 'c', 'b', '0')"), {"winner": "winer"}, "did you mean 'winner'"),
+        ("SELECT 'u' AS \"user\", 'a' AS winner, 'b' AS loser LIMIT 0", {}, "no rows below its header"),
+        ("SELECT 'u' AS \"user\", ['a'] AS winner, 'b' AS loser", {}, "is of type array<string>"),
+        ("SELECT 'u' AS \"user\", 'a' AS winner, 'b' AS loser, 1 AS Draw", {}, "looks like a mark of ties"),
+    ],
+)  # fmt: skip
+def test_other_refusals(tmp_path, backend, select, options, message):
+    with pytest.raises(DataError, match=message):
+        scan_comparisons(parquet(tmp_path, select), backend=backend, **options)
+
+
+def test_no_file_and_no_parquet(tmp_path, backend):
+    with pytest.raises(DataError, match="no such file"):
+        scan_comparisons(tmp_path / "no.parquet")
+    text = tmp_path / "votes.parquet"
+    text.write_text("user,winner,loser")
+    with pytest.raises(DataError, match="no Parquet file that DuckDB can read"):
+        scan_comparisons(text, backend=backend)
+
+
+def kept(expression) -> collections.Counter:
+    """The rows of a bounded table, as a multiset."""
+    return collections.Counter(tuple(row.values()) for row in expression.to_pyarrow().to_pylist())
+
+
+def bounded(rows, limit, salt="pepper") -> collections.Counter:
+    table = ibis.memtable(rows, columns=["user", "low", "high", "outcome"])
+    content = ("low", "high", "outcome")
+    return kept(bounded_rows(table, limit, salt, user="user", content=content))
+
+
+def random_rows(seed: int, users: int = 5, rows: int = 60) -> list[tuple[str, int, int, int]]:
+    """Users with between none and some twenty rows, duplicates among them."""
+    rng = np.random.default_rng(seed)
+    low = rng.integers(3, size=rows)
+    high = low + rng.integers(1, 3, size=rows)
+    who = np.minimum(rng.integers(users, size=rows), rng.integers(users, size=rows))
+    outcome = rng.integers(3, size=rows)
+    return [(f"u{u}", *map(int, r)) for u, *r in zip(who, low, high, outcome)]
+
+
+def test_at_most_the_bound_of_each_user_and_of_others_all():
+    rows = random_rows(0)
+    number = collections.Counter(user for user, *_ in rows)
+    for limit in (1, 7, 100):
+        stay = bounded(rows, limit)
+        assert stay <= collections.Counter(rows)
+        users = collections.Counter(user for user, *_ in stay.elements())
+        assert users == {user: min(limit, count) for user, count in number.items()}
+
+
+def test_the_choice_depends_on_the_rows_and_the_salt_alone():
+    rows = random_rows(1)
+    stay = bounded(rows, 4)
+    assert bounded(rows[::-1], 4) == stay
+    assert bounded(rows, 4, "salt") != stay
+
+
+def test_who_won_does_not_matter_for_which_pairs_stay():
+    rows = random_rows(2)
+    turned = [(*row[:3], 2 - row[3]) if k % 3 else (*row[:3], 1) for k, row in enumerate(rows)]
+    pairs = [
+        collections.Counter(row[:3] for row in bounded(version, 4).elements())
+        for version in (rows, turned)
+    ]
+    assert pairs[0] == pairs[1]
+
+
+def test_other_users_rows_stay_whatever_one_user_does():
+    rows = random_rows(3)
+    others = [row for row in rows if row[0] != "u0"]
+    stay = [
+        collections.Counter({row: n for row, n in bounded(version, 3).items() if row[0] != "u0"})
+        for version in (rows, others, [*others, *(("u0", 0, 1, 2),) * 50])
+    ]
+    assert stay[0] == stay[1] == stay[2]
+
+
+def test_every_row_is_as_likely_to_stay_as_any_other():
+    # Each of 3,000 users gave the same six rows; five standard deviations of a binomial count are 137.
+    content = [(0, 1, 0), (0, 1, 2), (0, 2, 1), (1, 2, 0), (1, 2, 0), (1, 2, 2)]
+    rows = [(f"u{k}", *row) for k in range(3000) for row in content]
+    found = collections.Counter(row[1:] for row in bounded(rows, 3).elements())
+    for row, number in collections.Counter(content).items():
+        assert abs(found[row] - 1500 * number) < 137 * number
+
+
+def test_bounded_counts(tmp_path, backend):
+    path = parquet(tmp_path, random_votes(5, "'u{}'", "'1'|'0'"))
+    rows = scan_comparisons(path, backend=backend)
+    wins = rows.win_counts(2, "salt")
+    counted = collections.Counter(row[0] for row in kept(rows.bounded(2, "salt")).elements())
+    assert set(counted.values()) == {2}
+    assert float(wins.matrix.sum()) == sum(counted.values())
+    np.testing.assert_array_equal(wins.matrix, rows.win_counts(2, "salt").matrix)
+    assert np.any(np.asarray(wins.matrix) != np.asarray(rows.win_counts(2, "pepper").matrix))
+    with pytest.raises(ValueError, match="needs a salt"):
+        rows.win_counts(2)
+    with pytest.raises(ValueError, match="must be positive"):
+        rows.win_counts(0, "salt")
+    with pytest.raises(ValueError, match="nobody to bound"):
+        scan_comparisons(path, user=None, backend=backend).win_counts(2, "salt")
+
+
+def test_importing_the_tables_imports_no_engine():
+    script = (
+        "import sys, privrank_jax.tables, privrank_jax.cli;"
+        "assert not {'ibis', 'duckdb', 'pyarrow', 'pandas'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_without_ibis_the_extra_is_named(tmp_path, monkeypatch):
+    path = tmp_path / "votes.parquet"
+    path.write_text("PAR1")
+    monkeypatch.setitem(sys.modules, "ibis", None)
+    with pytest.raises(DataError, match=r'pip install "privrank-jax\[tables\]"'):
+        scan_comparisons(path)
+
+
+def test_the_same_expression_on_spark():
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    session = pytest.importorskip("pyspark.sql").SparkSession.builder.master("local[1]")
+    session = session.config("spark.ui.enabled", "false").getOrCreate()
+    rows = random_rows(4)
+    columns = ("user", "low", "high", "outcome")
+    frame = session.createDataFrame(rows, schema=list(columns))
+    frame.createOrReplaceTempView("votes")
+    spark = ibis.pyspark.connect(session).table("votes")
+    found = kept(bounded_rows(spark, 4, "pepper", user="user", content=columns[1:]))
+    assert found == bounded(rows, 4)
+    counts = [kept(pair_counts(t)) for t in (spark, ibis.memtable(rows, columns=list(columns)))]
+    assert counts[0] == counts[1]
+    session.stop()
