@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -35,7 +36,7 @@ class Devices:
         self._mesh: Mesh | None = None
         self.count = 1
         alone = jax.process_count() == 1
-        named = jax.config.values["jax_default_device"] is not None
+        named = jax.config.values.get("jax_default_device") is not None
         if devices is None and alone and (named or jax.device_count() == 1):
             return
         found = jax.devices() if devices is None else list(devices)
@@ -54,6 +55,13 @@ class Devices:
     def local(self) -> int:
         """How many belong to this process."""
         return self.count // jax.process_count()
+
+    @property
+    def kind(self) -> str:
+        """What they are."""
+        found = jnp.zeros(()).devices() if self._mesh is None else self._mesh.devices.flat
+        first = next(iter(found))
+        return f"{first.platform} {first.device_kind}"
 
     def jit(self, program: Batched) -> Any:
         """The program over a batch of pairs, each device on its part; call it with :meth:`place`."""

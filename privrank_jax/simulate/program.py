@@ -38,6 +38,7 @@ class Program:
         metrics: names of the metrics, sorted.
         closed: one replicate, traced.
         key: of the study.
+        devices: that share a batch.
         size: pairs at once on each device.
         compile_seconds: spent so far, tracing included.
     """
@@ -56,7 +57,7 @@ class Program:
         self.name, self.replicates = study.name, replicates
         self.static = {name: study.cells[indices[0]][name] for name in study.static}
         self.columns = _traced_columns(study, indices)
-        self.key, self._devices, self._limit = key, devices, memory_limit
+        self.key, self.devices, self._limit = key, devices, memory_limit
         self.num_cells, self.total = len(indices), len(indices) * replicates
         program = _batched(study.trial, self.static)
         self.closed, shapes = _trace(program, study, key, self.columns)
@@ -79,8 +80,8 @@ class Program:
 
     def _even(self, size: int) -> int:
         """As many batches as for ``size``, equally full."""
-        batches = -(-self.total // (size * self._devices.count))
-        return -(-self.total // (batches * self._devices.count))
+        batches = -(-self.total // (size * self.devices.count))
+        return -(-self.total // (batches * self.devices.count))
 
     def lowered(self) -> Any:
         """The program for XLA, at the present size."""
@@ -107,12 +108,12 @@ class Program:
             agreed = least(smaller)
             if agreed == self.size:
                 break
-            if not agreed and needed is not None:
+            if not agreed and needed is not None and needed > self._limit:
                 raise ValueError(
                     f"one replicate of {self.name!r} needs about {needed:,} bytes, more than "
                     f"memory_limit={self._limit:,}: raise the limit, or make the problem smaller"
                 )
-            if needed is None:
+            if needed is None or not agreed:
                 self._shrink(agreed, notice)
             else:
                 self._resize(agreed)
@@ -153,7 +154,7 @@ class Program:
             ValueError: the device has no memory for one replicate.
         """
         while True:
-            shape = (len(self.metrics), self.size * self._devices.local)
+            shape = (len(self.metrics), self.size * self.devices.local)
             values = exchange(self._run(start), shape)
             if values is not None:
                 return values[:, : self.total - start]
@@ -164,7 +165,7 @@ class Program:
         """The part of this process; None if memory ran out."""
         try:
             found = self._call(*self._arguments(start))
-            return self._devices.fetch(found, self.metrics)
+            return self.devices.fetch(found, self.metrics)
         except jax.errors.JaxRuntimeError as error:
             if not out_of_memory(error):
                 raise
@@ -172,9 +173,9 @@ class Program:
             return None
 
     def _arguments(self, start: int) -> Any:
-        size = self.size * self._devices.count
+        size = self.size * self.devices.count
         pairs = _pairs(start, size, self.total, self.replicates)
-        return self._devices.place(self.key, self.columns, *pairs)
+        return self.devices.place(self.key, self.columns, *pairs)
 
     def report(self) -> dict[str, Any]:
         """Facts for the diagnostics of the study."""
@@ -183,8 +184,8 @@ class Program:
             "cells": self.num_cells,
             "compilations": self._compilations,
             "batch_size": self.size,
-            "batches": -(-self.total // (self.size * self._devices.count)),
-            "devices": self._devices.count,
+            "batches": -(-self.total // (self.size * self.devices.count)),
+            "devices": self.devices.count,
             "bytes_per_replicate": self._estimate,
             "estimated_peak_bytes": self._fixed + self.size * self._estimate,
             "compiled_peak_bytes": self._measured,
