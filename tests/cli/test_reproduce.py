@@ -27,13 +27,25 @@ def test_list(privrank):
     assert {"name", "title", "paper", "replicates"} == set(studies[0])
 
 
-def test_json(privrank, small, tmp_path):
+def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monkeypatch):
     folder = tmp_path / "new"
-    result = privrank("reproduce", NAME, "--replicates", 8, "--out", folder, "--json")
-    assert (result.code, result.err) == (0, "")
+    arguments = ("reproduce", NAME, "--replicates", 8, "--out", folder, "--json")
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("privrank_jax.experiments.report._write", interrupt)
+        result = privrank(*arguments)
+    assert (result.code, result.out) == (130, "")
+    assert result.err.startswith("privrank: interrupted; the same command goes on")
+    assert [path.name for path in folder.iterdir()] == [f"{NAME}.unfinished"]
+
+    result = privrank(*arguments)
+    assert (result.code, result.err) == (0, f"privrank: {NAME}: resumed 16 of 16 replicates\n")
     document = result.json()
     assert (document["experiment"], document["replicates"], document["seed"]) == (NAME, 8, 0)
-    assert document["diagnostics"]["compilations"] == 1
+    assert document["diagnostics"]["compilations"] == 0
     assert {verdict["verdict"] for verdict in document["verdicts"]} <= {
         "holds", "does not hold", "undecided",
     }  # fmt: skip
@@ -42,35 +54,28 @@ def test_json(privrank, small, tmp_path):
     assert {row["num_items"] for row in rows} == {"4", "8"}
     assert {row["replicates"] for row in rows} == {"8"}
     assert (folder / f"{NAME}.png").stat().st_size > 10_000
+    assert not (folder / f"{NAME}.unfinished").exists()
 
 
 def test_words(privrank, small, tmp_path):
     result = privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path)
-    assert result.code == 0, result.err
+    assert (result.code, result.err) == (0, "")
     for text in ("8 replicates", "counting recovers the top k", "published code", "compiled 1"):
         assert text in result.out
     assert f"{NAME}-claims.csv" in result.out
 
 
-def test_an_interrupted_study_goes_on(privrank, small, tmp_path, monkeypatch):
-    def interrupt(*arguments):
+def test_fresh_starts_over(privrank, small, tmp_path, monkeypatch):
+    asked = []
+
+    def open_only(self, program, moments):
+        asked.append(self.fresh)
         raise KeyboardInterrupt
 
-    folder = tmp_path / f"{NAME}.unfinished"
-    with monkeypatch.context() as patched:
-        patched.setattr("privrank_jax.experiments.report._write", interrupt)
-        result = privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path, "--json")
-    assert result.code == 130
-    assert "interrupted; the same command goes on" in result.err
-    assert len(list(folder.iterdir())) == 1
-
-    result = privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path, "--json")
-    assert result.code == 0
-    assert result.err == f"privrank: {NAME}: resumed 16 of 16 replicates\n"
-    assert result.json()["diagnostics"]["compilations"] == 0
-    assert not folder.exists()
-    with (tmp_path / f"{NAME}.csv").open(encoding="utf-8") as file:
-        assert {row["replicates"] for row in csv.DictReader(file)} == {"8"}
+    monkeypatch.setattr("privrank_jax.simulate.Checkpoints.open", open_only)
+    for options in ((), ("--fresh",)):
+        privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path, *options)
+    assert asked == [False, True]
 
 
 @pytest.mark.parametrize(
