@@ -52,11 +52,17 @@ from privrank_jax.aggregation.local_weights import (
     local_weights_report,
 )
 from privrank_jax.aggregation.noise_all import noise_all, noise_all_scale
+from privrank_jax.aggregation.one_pair import (
+    one_pair_report,
+    one_pair_variance,
+    one_pair_weights,
+)
 from privrank_jax.aggregation.query_budget import query_budget
-from privrank_jax.aggregation.weights import kemeny_score, pairwise_weights
+from privrank_jax.aggregation.weights import PairCounts, kemeny_score, pairwise_weights
 
 __all__ = [
     "Bound",
+    "PairCounts",
     "ProvenRanking",
     "approximate_lower_bound",
     "borda_bound",
@@ -97,6 +103,9 @@ __all__ = [
     "noise_all",
     "noise_all_bound",
     "noise_all_scale",
+    "one_pair_report",
+    "one_pair_variance",
+    "one_pair_weights",
     "order_error",
     "pairwise_weights",
     "pure_lower_bound",

@@ -7,6 +7,7 @@ from typing import Any
 from privrank_jax._validate import check_choice, check_epsilon, check_users
 from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_scale
+from privrank_jax.aggregation.one_pair import one_pair_variance
 
 TRUSTS = ("central", "local")
 NEGLIGIBLE_NOISE = 0.01  # on a weight, a share of the users
@@ -18,6 +19,7 @@ def choose_method(
     epsilon: float,
     trust: str = "central",
     delta: Any = 0.0,
+    mechanism: str = "privunit",
 ) -> str:
     """The method of least expected error: ``"noise-all"`` where its noise is negligible, else ``"borda"``.
 
@@ -35,6 +37,7 @@ def choose_method(
         epsilon: ε.
         trust: ``"central"`` or ``"local"``.
         delta: δ of Gaussian noise, central only.
+        mechanism: of the users' reports, local only: ``"privunit"`` or ``"one-pair"``.
 
     Returns:
         ``"borda"`` or ``"noise-all"``: a name of ``privrank aggregate``.
@@ -53,6 +56,10 @@ def choose_method(
     if trust == "central":
         noise = float(noise_all_scale(num_items, num_users, epsilon, delta))
     else:
-        variance = local_weight_variance(num_items, num_users, epsilon, "privunit")
+        check_choice("mechanism", mechanism, ("privunit", "one-pair"))
+        if mechanism == "one-pair":
+            variance = one_pair_variance(num_items, num_users, epsilon)
+        else:
+            variance = local_weight_variance(num_items, num_users, epsilon, mechanism)
         noise = float(variance) ** 0.5
     return "noise-all" if noise <= NEGLIGIBLE_NOISE else "borda"

@@ -35,6 +35,7 @@ from privrank_jax._validate import check_choice, check_epsilon, check_nonnegativ
 from privrank_jax.aggregation.borda import dp_borda_scale, score_radius
 from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_scale
+from privrank_jax.aggregation.one_pair import one_pair_variance
 from privrank_jax.aggregation.query_budget import exceeding_probability, query_budget
 from privrank_jax.privacy.calibration import is_pure, noise_scale
 from privrank_jax.privacy.vectors import report_norm
@@ -127,11 +128,12 @@ def local_noise_all_bound(
 ) -> Bound:
     """Corollary 9: :func:`~privrank_jax.aggregation.local_weights`, clipped and solved to within 1 + ξ.
 
-    β = (2 + ξ) N √variance: O(m³/(ε√n)) for Duchi and PrivUnit, O(m⁴/(ε√n)) for randomised response. For full rankings.
+    β = (2 + ξ) N √variance: O(m³/(ε√n)) for Duchi, PrivUnit and ``"one-pair"``
+    (:func:`~privrank_jax.aggregation.one_pair_weights`), O(m⁴/(ε√n)) for randomised response. For full rankings.
     """
     _check(num_items, num_users)
     check_nonnegative("xi", xi)
-    error = jnp.sqrt(local_weight_variance(num_items, num_users, epsilon, mechanism))
+    error = jnp.sqrt(_local_variance(num_items, num_users, epsilon, mechanism))
     return Bound(1 + xi, (2 + xi) * _pairs(num_items) * error)
 
 
@@ -167,9 +169,14 @@ def ldp_borda_bound(
 ) -> Bound:
     """:func:`~privrank_jax.aggregation.ldp_borda`: (5, 2√(m(B² - r²)/n)) = (5, O(m^{2.5}/(ε√n))), non-interactive.
 
-    B is the norm of a report, r that of the centred scores: E‖e‖₁ ≤ √m √E‖e‖². For full rankings.
+    B is the norm of a report, r that of the centred scores: E‖e‖₁ ≤ √m √E‖e‖². For full rankings. With ``"one-pair"``
+    the scores of :func:`~privrank_jax.aggregation.one_pair_weights`, whose errors have variance m - 1 times that of a
+    weight.
     """
     _check(num_items, num_users)
+    if mechanism == "one-pair":
+        variance = (num_items - 1) * one_pair_variance(num_items, num_users, epsilon)
+        return Bound(5.0, 2 * num_items * jnp.sqrt(variance))
     radius = score_radius(num_items)
     norm = report_norm(mechanism, num_items - 1, epsilon, radius)
     square = jnp.maximum(jnp.square(norm) - radius**2, 0)
@@ -268,6 +275,12 @@ def _check(num_items: int, num_users: Any) -> None:
     check_users(num_users)
     if num_items < 2:
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
+
+
+def _local_variance(num_items: int, num_users: Any, epsilon: Any, mechanism: str) -> Any:
+    if mechanism == "one-pair":
+        return one_pair_variance(num_items, num_users, epsilon)
+    return local_weight_variance(num_items, num_users, epsilon, mechanism)
 
 
 def _pairs(num_items: int) -> int:

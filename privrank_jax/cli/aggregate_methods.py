@@ -28,10 +28,12 @@ from privrank_jax.release import (
     exact_exponential,
     exact_kwiksort,
     exact_noise_all,
+    exact_one_pair_weights,
 )
 
 SPLIT = 0.9  # of the budget, for the questions of KwikSort; the rest is for its fallback, which is hardly ever used
 _LEVEL = 0.95
+_ONE_PAIR = "one-pair"  # how users report where nothing else is accepted
 _SIMULATED_USERS = (
     "local trust: the users' reports were drawn here, from a file of raw rankings, just as each user would draw "
     "the own one at home; the guarantee is that of the reports, and whoever holds the file knows the rankings"
@@ -43,11 +45,19 @@ def release(data: Input, request: Request) -> Result:
     table = data.table
     if request.method == "none":
         return _none(data, request)
-    if request.trust == "local":
-        check_numerics("simulation", request, "use --trust central")
+    local = request.trust == "local"
+    if local and (request.method == "kwiksort" or request.accept_idealised):
+        check_numerics("simulation", request, "use --method borda or --trust central")
+    elif local:
+        _check_pairs(data)
     if request.method == "auto":
         method = choose_method(
-            table.num_items, table.num_users, request.epsilon, request.trust, request.delta
+            table.num_items,
+            table.num_users,
+            request.epsilon,
+            request.trust,
+            request.delta,
+            "privunit" if request.accept_idealised else _ONE_PAIR,
         )
         request = dataclasses.replace(request, method=method)
     return _METHODS[request.method, request.trust](data, request)
@@ -71,7 +81,7 @@ def _central_borda(data: Input, request: Request) -> Result:
     table, exact = data.table, draws_exactly(request)
     if exact:
         estimate = exact_borda(
-            table.ranks, epsilon=request.epsilon, delta=request.delta, missing=table.missing
+            data.votes, epsilon=request.epsilon, delta=request.delta, missing=table.missing
         )
     else:
         weights = _weights(data)
@@ -93,11 +103,44 @@ def _central_borda(data: Input, request: Request) -> Result:
     )
 
 
+def _check_pairs(data: Input) -> None:
+    """Every pair needs a user who is asked for it; the numbers of both are public."""
+    items, users = data.table.num_items, data.table.num_users
+    if users < items * (items - 1) // 2:
+        raise Refusal(
+            f"{data.table.name} has {users:,} users and {items * (items - 1) // 2:,} pairs of items: too few to ask "
+            "each user for one pair, the way in which local reports are drawn exactly. Use --trust central, or add "
+            "--accept-idealised for reports of real numbers on all pairs, drawn by floating point."
+        )
+
+
+def _one_pair_weights(data: Input, request: Request) -> tuple[Estimate, bool]:
+    """Weights from one answer per user, and whether they were drawn exactly."""
+    table, exact = data.table, draws_exactly(request)
+    if exact:
+        found = exact_one_pair_weights(data.votes, request.epsilon, missing=table.missing)
+        return found, True
+    key = data.entropy.key()
+    return aggregation.one_pair_weights(
+        key, data.votes, request.epsilon, missing=table.missing
+    ), False
+
+
 def _local_borda(data: Input, request: Request) -> Result:
     table = data.table
+    if not request.accept_idealised:
+        estimate, exact = _one_pair_weights(data, request)
+        scores = np.asarray(aggregation.borda_scores(estimate.value))
+        bound = aggregation.ldp_borda_bound(
+            table.num_items, table.num_users, request.epsilon, mechanism=_ONE_PAIR
+        )
+        named = "by Borda scores from one answer per user"
+        return _result(
+            data, request, estimate, named, scores, bound, exact=exact, mechanism=_ONE_PAIR
+        )
     mechanism = _local_mechanism(table.num_items - 1, request.epsilon)
     estimate = aggregation.ldp_borda(
-        data.entropy.key(), table.ranks, request.epsilon, mechanism, missing=table.missing
+        data.entropy.key(), data.votes, request.epsilon, mechanism, missing=table.missing
     )
     bound = aggregation.ldp_borda_bound(
         table.num_items, table.num_users, request.epsilon, mechanism=mechanism
@@ -111,7 +154,7 @@ def _central_kwiksort(data: Input, request: Request) -> Result:
     table, exact = data.table, draws_exactly(request)
     budget = {**_budget(request), "split": SPLIT}
     if exact:
-        estimate = exact_kwiksort(table.ranks, missing=table.missing, **budget)
+        estimate = exact_kwiksort(data.votes, missing=table.missing, **budget)
     else:
         estimate = aggregation.dp_kwiksort(
             data.entropy.key(), _weights(data), table.num_users, **budget
@@ -132,7 +175,7 @@ def _local_kwiksort(data: Input, request: Request) -> Result:
             f"{table.name} has {table.num_users:,} users for {table.num_items:,} items: use --method borda."
         )
     estimate = aggregation.ldp_kwiksort(
-        data.entropy.key(), table.ranks, request.epsilon, split=SPLIT, missing=table.missing
+        data.entropy.key(), data.votes, request.epsilon, split=SPLIT, missing=table.missing
     )
     uses = int(estimate.diagnostics["max_uses"])
     never_refused = uses >= table.num_items * (table.num_items - 1) // 2
@@ -150,7 +193,7 @@ def _local_kwiksort(data: Input, request: Request) -> Result:
 def _central_noise_all(data: Input, request: Request) -> Result:
     table, exact = data.table, draws_exactly(request)
     if exact:
-        estimate = exact_noise_all(table.ranks, missing=table.missing, **_budget(request))
+        estimate = exact_noise_all(data.votes, missing=table.missing, **_budget(request))
     else:
         estimate = aggregation.noise_all(
             data.entropy.key(), _weights(data), table.num_users, **_budget(request)
@@ -162,11 +205,15 @@ def _central_noise_all(data: Input, request: Request) -> Result:
 
 
 def _local_noise_all(data: Input, request: Request) -> Result:
-    table = data.table
-    mechanism = _local_mechanism(table.num_items * (table.num_items - 1) // 2, request.epsilon)
-    estimate = aggregation.local_weights(
-        data.entropy.key(), table.ranks, request.epsilon, mechanism, missing=table.missing
-    )
+    table, exact = data.table, False
+    if request.accept_idealised:
+        mechanism = _local_mechanism(table.num_items * (table.num_items - 1) // 2, request.epsilon)
+        estimate = aggregation.local_weights(
+            data.entropy.key(), data.votes, request.epsilon, mechanism, missing=table.missing
+        )
+    else:
+        mechanism = _ONE_PAIR
+        estimate, exact = _one_pair_weights(data, request)
     estimate = dataclasses.replace(estimate, value=np.clip(np.asarray(estimate.value), 0, 1))
     bound = functools.partial(
         aggregation.local_noise_all_bound,
@@ -175,7 +222,7 @@ def _local_noise_all(data: Input, request: Request) -> Result:
         request.epsilon,
         mechanism=mechanism,
     )
-    return _solved(data, request, estimate, bound, mechanism=mechanism)
+    return _solved(data, request, estimate, bound, exact=exact, mechanism=mechanism)
 
 
 def _exponential(data: Input, request: Request) -> Result:
@@ -187,7 +234,7 @@ def _exponential(data: Input, request: Request) -> Result:
         )
     exact = not request.simulate  # needs no library
     if exact:
-        estimate = exact_exponential(table.ranks, epsilon=request.epsilon, missing=table.missing)
+        estimate = exact_exponential(data.votes, epsilon=request.epsilon, missing=table.missing)
     else:
         estimate = aggregation.exponential_kemeny(
             data.entropy.key(), _weights(data), table.num_users, request.epsilon
@@ -284,7 +331,9 @@ def _budget(request: Request) -> dict[str, Any]:
 
 
 def _weights(data: Input) -> Any:
-    return aggregation.pairwise_weights(data.table.ranks, missing=data.table.missing)
+    if isinstance(data.votes, aggregation.PairCounts):
+        return data.votes.weights()
+    return aggregation.pairwise_weights(data.votes, missing=data.table.missing)
 
 
 def _certificate(best: ProvenRanking, items: int, where: str) -> tuple[dict[str, Any], str]:

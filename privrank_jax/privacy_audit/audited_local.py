@@ -159,6 +159,84 @@ _REPORTS = (
     ),
 )
 
+# --- one answer per user ------------------------------------------------------------------------------
+
+
+def _one_pair(key: Array, ranks: Array, epsilon: Array) -> Array:
+    """The pair that chance assigns to a user, and the answer: twice its number, and 1 more for "ahead"."""
+    pair_key, report_key = jax.random.split(key)
+    pair = jax.random.randint(pair_key, (), 0, _PAIRS)
+    ahead = aggregation.one_pair_report(report_key, ranks, pair, epsilon)
+    return 2 * pair + ahead.astype(jnp.int32)
+
+
+def _one_pair_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
+    flip = flip_share(epsilon)
+    ahead = np.where(_signs(ranks) == 0, 0.5, np.where(_signs(ranks) > 0, 1 - flip, flip))
+    return np.log(np.stack([1 - ahead, ahead], axis=-1).reshape(len(ranks), -1) / _PAIRS)
+
+
+def _answers(key: Array, rankings: Array, epsilon: Array) -> Any:
+    return aggregation.one_pair_weights(key, rankings, epsilon)
+
+
+def _three_answers_law(profiles: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
+    """Three users are dealt the three pairs, nobody is told how: the mean over all deals."""
+    one = np.exp(_one_pair_law(profiles.reshape(-1, NUM_ITEMS), epsilon, None)) * _PAIRS
+    answers = one.reshape(-1, _PAIRS, _PAIRS, 2)  # data set, user, pair, answer
+    deals = list(itertools.permutations(range(_PAIRS)))
+    columns = []
+    for pattern in itertools.product((0, 1), repeat=_PAIRS):
+        chances = [
+            np.prod([answers[:, user, pair, pattern[pair]] for pair, user in enumerate(deal)], 0)
+            for deal in deals
+        ]
+        columns.append(np.log(np.mean(chances, axis=0)))
+    return np.stack(columns, axis=1)
+
+
+def _three_users() -> neighbours.Instances:
+    """Two users keep their rankings, the third has any other."""
+    orders = neighbours.strict_orders(NUM_ITEMS)
+    others = itertools.combinations_with_replacement(range(len(orders)), 2)
+    data = np.array([orders[[*pair, own]] for pair in others for own in range(len(orders))])
+    near = neighbours.of_values(*orders).pairs
+    bases = range(0, len(data), len(orders))
+    return neighbours.Instances(data, np.concatenate([near + base for base in bases]))
+
+
+_ONE_PAIR = (
+    Audited(
+        name="one-pair-report",
+        title="one user's answer on a pair drawn by chance, by randomised response",
+        function="one_pair_report",
+        release=_one_pair,
+        sees="the pair and the answer",
+        outcomes=tuple(f"{i} {sign} {j}" for i, j in ((0, 1), (0, 2), (1, 2)) for sign in "<>"),
+        finite=True,
+        instances=_weak,
+        law=_one_pair_law,
+        note="aggregation/one_pair.py",
+        **_LOCAL,
+    ),
+    Audited(
+        name="one-pair-weights",
+        title="weights from one answer of each of three users",
+        function="one_pair_weights",
+        neighbours=(_RANKINGS[0][[[0, 1, 2]] * 3], np.stack([*_RANKINGS[:1] * 2, _RANKINGS[1]])),
+        release=_answers,
+        reduce=_pattern,
+        sees="the three answers",
+        outcomes=_PATTERNS,
+        finite=True,
+        instances=_three_users,
+        law=_three_answers_law,
+        unit="user",
+        trust="local",
+        note="aggregation/one_pair.py; who was asked for what stays hidden here",
+    ),
+)
+
 # --- sorting ---------------------------------------------------------------------------------------
 
 
@@ -234,4 +312,4 @@ _SORTS = (
     ),
 )
 
-AUDITED = _REPORTS + _SORTS
+AUDITED = _REPORTS + _ONE_PAIR + _SORTS

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.mallows import exact_mallows
+    from privrank_jax.release.one_pair import exact_one_pair_weights
     from privrank_jax.release.randomized_response import exact_randomized_response
 
 _HOMES = {
@@ -30,6 +31,7 @@ _HOMES = {
     "exact_mallows": "mallows",
     "exact_noise_all": "exact_aggregation",
     "exact_noisy_totals": "exact",
+    "exact_one_pair_weights": "one_pair",
     "exact_randomized_response": "randomized_response",
     "exact_samplers_available": "exact",
     "exact_top_k": "exact",
@@ -44,6 +46,7 @@ __all__ = [
     "exact_mallows",
     "exact_noise_all",
     "exact_noisy_totals",
+    "exact_one_pair_weights",
     "exact_randomized_response",
     "exact_samplers_available",
     "exact_top_k",

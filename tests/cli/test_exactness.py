@@ -35,10 +35,10 @@ CASES = [
     ((*AGGREGATE, "--method", "noise-all"), "exact", True),
     ((*AGGREGATE, "--method", "noise-all", "--delta", 1e-5), "exact", True),
     ((*AGGREGATE, "--method", "exponential"), "exact", False),
-    ((*AGGREGATE, *LOCAL), "simulation", False),
-    ((*AGGREGATE, *LOCAL, "--method", "borda"), "simulation", False),
+    ((*AGGREGATE, *LOCAL), "exact", True),
+    ((*AGGREGATE, *LOCAL, "--method", "borda"), "exact", True),
     ((*AGGREGATE, *LOCAL, "--method", "kwiksort"), "simulation", False),
-    ((*AGGREGATE, *LOCAL, "--method", "noise-all"), "simulation", False),
+    ((*AGGREGATE, *LOCAL, "--method", "noise-all"), "exact", True),
     (("privatize", "comparisons"), "exact", True),
     (("privatize", "rankings"), "exact", False),
 ]
@@ -118,7 +118,7 @@ def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
     assert released.code == 2
     for way in ("--accept-idealised", "--simulate"):
         assert way in released.err
-    assert ("use --trust central" in released.err) == ("local" in command)
+    assert ("use --method borda or --trust central" in released.err) == ("local" in command)
     # What is accepted is labelled: see the tests of `rank` and `aggregate`.
 
 
@@ -136,8 +136,8 @@ def test_without_the_extra_it_is_named_and_nothing_is_released(run, monkeypatch,
 
 def test_without_the_extra_what_is_never_exact_names_it_and_the_method(run, monkeypatch):
     monkeypatch.setattr("privrank_jax.cli.numerics.exact_samplers_available", lambda: False)
-    refused = run((*AGGREGATE, *LOCAL), *BUDGET)
-    assert 'pip install "privrank-jax[release]" and use --trust central, or' in refused.err
+    refused = run((*AGGREGATE, *LOCAL, "--method", "kwiksort"), *BUDGET)
+    assert 'pip install "privrank-jax[release]" and use --method borda or --trust' in refused.err
 
 
 @pytest.mark.parametrize("numerics", ["idealised", "simulation", "unknown"])
@@ -160,7 +160,8 @@ def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
 def test_what_is_refused_costs_nothing(run, privrank, files, tmp_path):
     path = tmp_path / "rankings.ledger"
     assert privrank("ledger", path, "--data", files["rankings"], "--budget", 3).code == 0
-    assert run((*AGGREGATE, *LOCAL), *BUDGET, "--ledger", path).code == 2
+    refused = run((*AGGREGATE, *LOCAL, "--method", "kwiksort"), *BUDGET, "--ledger", path)
+    assert refused.code == 2
     with Ledger(path) as ledger:
         assert ledger.spends() == []
 

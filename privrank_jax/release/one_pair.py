@@ -1,0 +1,54 @@
+"""Exact local release of pairwise weights: one bit per user, by exact randomised response.
+
+The twin of :func:`privrank_jax.aggregation.one_pair_weights`, with its theorem and its error. Who is asked for which
+pair and the coins of ties come from the operating system; the bit is turned by OpenDP's exact Bernoulli sampler
+(:func:`~privrank_jax.release.exact_randomized_response`). Everything after that is post-processing.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+from privrank_jax.aggregation.ldp_plan import order_lead
+from privrank_jax.aggregation.one_pair import checked_for_pairs, weights_of_answers
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.release.randomized_response import exact_randomized_response
+
+
+def exact_one_pair_weights(ranks: Any, epsilon: float = 1.0, *, missing: str = "last") -> Estimate:
+    """Unbiased pairwise weights from one exactly randomised answer per user: for releases.
+
+    **Guarantee.** ε-DP in the local model, unit user, adjacency replace, exactly: for users who answer as this
+    function answers for them. Runs on the host: no tracing, no key.
+
+    Args: as :func:`privrank_jax.aggregation.one_pair_weights`, without a key; ε finite.
+
+    Returns:
+        As there; numerics ``"exact"``.
+
+    Raises:
+        ValueError: as there.
+        ImportError: OpenDP is not installed.
+
+    >>> ranks = np.tile(np.arange(3), (300, 1))
+    >>> exact_one_pair_weights(ranks, 40.0).value.tolist()
+    [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    """
+    ranks, pairs = checked_for_pairs(ranks, missing)
+    ranks = np.asarray(ranks)
+    users, items = ranks.shape
+    words = np.frombuffer(secrets.token_bytes(8 * users), np.uint64)
+    asked = np.empty(users, np.int64)
+    asked[np.argsort(words, kind="stable")] = np.arange(users) % pairs
+    first, second = (side[asked] for side in np.triu_indices(items, 1))
+    people = np.arange(users)
+    lead = order_lead(ranks[people, first], ranks[people, second], missing)
+    coins = np.frombuffer(secrets.token_bytes(users), np.uint8) & 1
+    answers = exact_randomized_response(np.where(lead == 0, coins, lead > 0), epsilon)
+    value = weights_of_answers(answers, asked, items, epsilon)
+    guarantee = Guarantee(epsilon, unit="user", trust="local", numerics="exact")
+    return Estimate(value, guarantee, {"users_per_pair": users // pairs})

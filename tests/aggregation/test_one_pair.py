@@ -1,0 +1,119 @@
+"""One answer per user: unbiased, as exact as its variance bound says, private by construction, and its exact twin."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import aggregation
+from privrank_jax.aggregation.one_pair import weights_of_answers
+from privrank_jax.release import exact_one_pair_weights
+from tests.reference_aggregation import pairwise_weights as naive_weights
+
+RNG = np.random.default_rng(4)
+RANKS = np.array([RNG.permutation(4) for _ in range(32)])
+RANKS[:6, 2] = RANKS[:6, 1]  # ties
+PAIRS = np.triu_indices(4, 1)
+
+
+def naive(answers, asked, num_items, epsilon):
+    """Share of "ahead" per pair, debiased, one pair at a time."""
+    w = np.zeros((num_items, num_items))
+    pairs = [(i, j) for i in range(num_items) for j in range(i + 1, num_items)]
+    for number, (i, j) in enumerate(pairs):
+        bits = [bit for bit, pair in zip(answers, asked) if pair == number]
+        w[i, j] = 0.5 + (sum(bits) / len(bits) - 0.5) / np.tanh(epsilon / 2)
+        w[j, i] = 1 - w[i, j]
+    return w
+
+
+def test_weights_of_answers_are_the_naive_ones():
+    asked = RNG.permutation(32) % 6
+    answers = RNG.random(32) < 0.4
+    found = weights_of_answers(answers, asked, 4, 1.3)
+    np.testing.assert_allclose(found, naive(answers, asked, 4, 1.3), atol=1e-12)
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+def test_unbiased_and_within_the_variance_bound(missing, key):
+    """4,000 runs of 32 users with ties and gaps: mean within 5 standard errors, variance at most the bound."""
+    ranks = RANKS.copy()
+    ranks[6:9, 3] = -1
+    run = jax.jit(
+        jax.vmap(lambda k: aggregation.one_pair_weights(k, ranks, 1.5, missing=missing).value)
+    )
+    drawn = np.asarray(run(jax.random.split(key, 4000)))
+    truth = np.asarray(aggregation.pairwise_weights(ranks, missing=missing))[PAIRS]
+    found = drawn[:, *PAIRS]
+    bound = float(aggregation.one_pair_variance(4, 32, 1.5))
+    assert np.all(np.abs(found.mean(0) - truth) < 5 * (bound / 4000) ** 0.5)
+    assert np.all(found.var(0) < 1.1 * bound)
+    assert np.all(found.var(0) > 0.5 * bound)
+    assert np.abs(drawn + drawn.transpose(0, 2, 1) - (1 - np.eye(4))).max() < 1e-12
+    scores = drawn.sum(-1)
+    assert np.all(scores.var(0) < 1.15 * 3 * bound)  # no covariance beyond that of the theorem
+
+
+def test_exact_twin_is_unbiased_too():
+    """400 exact releases: mean within 5 standard errors, and rejecting another ε."""
+    drawn = np.array([np.asarray(exact_one_pair_weights(RANKS, 1.5).value) for _ in range(400)])
+    bound = float(aggregation.one_pair_variance(4, 32, 1.5))
+    truth = naive_weights(RANKS)[PAIRS]
+    assert np.all(np.abs(drawn[:, *PAIRS].mean(0) - truth) < 5 * (bound / 400) ** 0.5)
+    assert np.all(drawn[:, *PAIRS].var(0) < 1.3 * bound)
+    values = np.unique(np.round(drawn[:, 0, 1], 9))
+    step = 1 / np.tanh(0.75)  # bits of five or six users, debiased at this ε
+    possible = {round(0.5 + (k / g - 0.5) * step, 9) for g in (5, 6) for k in range(g + 1)}
+    assert set(values.tolist()) <= possible
+
+
+def test_guarantees_and_the_truth_without_noise(key):
+    strict = np.tile([2, 0, 1], (9, 1))
+    estimate = aggregation.one_pair_weights(key, strict, np.inf)
+    np.testing.assert_allclose(estimate.value, aggregation.pairwise_weights(strict))
+    assert (estimate.guarantee.unit, estimate.guarantee.trust) == ("user", "local")
+    assert estimate.diagnostics == {"users_per_pair": 3}
+    released = exact_one_pair_weights(strict, 1.0)
+    assert released.guarantee.numerics == "exact"
+    assert (released.guarantee.unit, released.guarantee.trust) == ("user", "local")
+
+
+def test_bounds_hold_for_one_pair(key):
+    """Expected cost of Borda from one answer per user, over 200 runs on a crowd of one mind."""
+    ranks = np.tile(np.arange(4), (120, 1))
+    w = aggregation.pairwise_weights(ranks)
+
+    def cost(key):
+        scores = jnp.sum(aggregation.one_pair_weights(key, ranks, 1.0).value, axis=1)
+        order = jnp.argsort(jnp.argsort(-scores))
+        return aggregation.kemeny_score(order, w)
+
+    mean = float(jnp.mean(jax.jit(jax.vmap(cost))(jax.random.split(key, 200))))
+    bound = aggregation.ldp_borda_bound(4, 120, 1.0, mechanism="one-pair")
+    assert 0 < mean < float(bound.additive)
+    noise = aggregation.local_noise_all_bound(4, 120, 1.0, mechanism="one-pair")
+    assert float(noise.additive) == pytest.approx(
+        2 * 6 * float(aggregation.one_pair_variance(4, 120, 1.0)) ** 0.5
+    )
+    assert aggregation.choose_method(4, 10**6, 2.0, "local", mechanism="one-pair") == "noise-all"
+    assert aggregation.choose_method(4, 100, 2.0, "local", mechanism="one-pair") == "borda"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "epsilon", "message"),
+    [
+        (RANKS[:5], 1.0, "5 users are too few"),
+        (RANKS, 0.0, "epsilon must be positive"),
+        (RANKS[:, :1], 1.0, "two items or more"),
+        (RANKS * 0.5, 1.0, "integers"),
+    ],
+)
+def test_refusals(ranks, epsilon, message, key):
+    for call in (
+        lambda: aggregation.one_pair_weights(key, ranks, epsilon),
+        lambda: exact_one_pair_weights(ranks, epsilon),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
