@@ -275,10 +275,9 @@ def test_the_transcript_is_that_of_the_sort(key):
 @pytest.mark.slow
 @every_row
 def test_every_row_at_a_million_draws(row, key):
-    """The claim, the exact loss and, for rows called tight, that the audit would see half of the noise missing."""
+    """The claim, the exact loss and, where these neighbours lose most of the claim, half of the noise missing."""
     found = audit(key, row)
     assert found.verdict == ("consistent" if row.sound else "violated")
-    if found.exact is not None:
-        assert 0.75 * found.exact < found.lower <= found.exact
-    if row.calibration == "tight":
+    assert 0.75 * found.exact < found.lower <= found.exact
+    if row.sound and found.exact > 0.6 * found.claimed:
         assert audit(key, halved(row), draws=200_000).verdict == "violated"
