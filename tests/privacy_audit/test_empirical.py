@@ -278,6 +278,8 @@ def test_every_row_at_a_million_draws(row, key):
     """The claim, the exact loss and, where these neighbours lose most of the claim, half of the noise missing."""
     found = audit(key, row)
     assert found.verdict == ("consistent" if row.sound else "violated")
-    assert 0.75 * found.exact < found.lower <= found.exact
+    # The gap of two fitted scores loses what all scores lose in its tails only, which are rarely drawn.
+    least = 0.6 if row.function == "perturbed_mle" else 0.75
+    assert least * found.exact < found.lower <= found.exact
     if row.sound and found.exact > 0.6 * found.claimed:
         assert audit(key, halved(row), draws=200_000).verdict == "violated"
