@@ -9,6 +9,7 @@ nothing is known of its pairs, and both items get 1/2 (``missing="unknown"``).
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -22,6 +23,32 @@ Array = jax.Array
 
 MISSING = ("last", "unknown")
 _BLOCK, _VECTOR, _TABLE = 128, 64, 2**16
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PairCounts:
+    """How n users order each pair of m items: all that a curator's methods look at, whatever n.
+
+    Attributes:
+        twice: ``(m, m)`` int64 NumPy array: twice the number of users who rank i before j, a tie counting half, so
+            that entries of a pair sum to 2n; diagonal 0.
+        num_users: n >= 1.
+
+    >>> PairCounts(np.array([[0, 3], [1, 0]]), 2).weights().tolist()
+    [[0.0, 0.75], [0.25, 0.0]]
+    """
+
+    twice: np.ndarray
+    num_users: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """``(n, m)``, as of the ranks that were counted."""
+        return self.num_users, len(self.twice)
+
+    def weights(self) -> Array:
+        """What :func:`pairwise_weights` makes of the ranks: ``(m, m)``, JAX's default float."""
+        return jnp.asarray(self.twice / (2 * self.num_users), jnp.result_type(float))
 
 
 def pairwise_weights(ranks: Any, *, missing: str = "last") -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +13,11 @@ from privrank_jax import datasets
 from privrank_jax.cli.aggregate import Request
 from privrank_jax.cli.face import Refusal
 from privrank_jax.cli.rank_input import Entropy, item_list, named_column
+from privrank_jax.datasets.formats import PARQUET
 from privrank_jax.datasets.names import did_you_mean
+
+if TYPE_CHECKING:
+    from privrank_jax.tables import RankingRows
 
 MAX_ITEMS = 2_000
 
@@ -22,13 +27,16 @@ class Input:
     """Rankings, ready for a release.
 
     Attributes:
-        table: as the loader read it, ``missing`` as asked for.
+        table: as the loader read it, ``missing`` as asked for; where a curator releases what is in a Parquet file,
+            the rows in the engine, which holds them.
+        votes: ranks ``(n, m)``, or how users order each pair, which is all that a curator looks at.
         complete: whether everybody knows that all users ranked all items: by the kind of file, or the data set.
         remarks: for the holder of the data; not covered by the guarantee.
         entropy: keys.
     """
 
-    table: datasets.RankingTable
+    table: datasets.RankingTable | RankingRows
+    votes: Any
     complete: bool
     remarks: tuple[str, ...]
     entropy: Entropy
@@ -54,7 +62,10 @@ def read_input(request: Request) -> Input:
         Refusal, DataError: what is wrong, and what to do.
     """
     columns = {"user": request.user, "item": request.item, "rank": request.rank}
-    table = read_ranking_table(request.source, columns, request.items)
+    parquet = Path(request.source).suffix.lower() in PARQUET
+    central = request.trust == "central" or request.method == "none"
+    read = _scan_ranking_table if parquet and central else read_ranking_table
+    table = read(request.source, columns, request.items)
     if table.num_items > MAX_ITEMS:
         raise Refusal(
             f"{table.name} has {table.num_items:,} items; this command keeps a table of all pairs and takes at "
@@ -62,8 +73,11 @@ def read_input(request: Request) -> Input:
         )
     if request.missing is not None:
         table = dataclasses.replace(table, missing=request.missing)
+    if isinstance(table, datasets.RankingTable):
+        votes, partial = table.ranks, int(np.sum(np.any(table.ranks < 0, axis=1)))
+    else:
+        votes, partial = table.counts(), table.partial_users
     remarks = ()
-    partial = int(np.sum(np.any(table.ranks < 0, axis=1)))
     if partial and request.missing is None:
         other = "unknown" if table.missing == "last" else "last"
         remarks = (
@@ -72,7 +86,9 @@ def read_input(request: Request) -> Input:
         )
     known = request.source in datasets.available_rankings()
     known = known or Path(request.source).suffix.lower() in (".soc", ".toc")
-    return Input(table, known and not partial, remarks, Entropy(request.simulate, request.seed))
+    return Input(
+        table, votes, known and not partial, remarks, Entropy(request.simulate, request.seed)
+    )
 
 
 def read_ranking_table(
@@ -108,11 +124,23 @@ def read_ranking_table(
             f"{source!r} is neither a file nor a named data set{did_you_mean(source, known)}; the named ones are "
             f"{', '.join(known)}."
         )
-    return datasets.read_rankings(
-        path,
-        user=named_column(columns["user"] or None, "user"),
-        item=columns["item"],
-        rank=columns["rank"],
-        items=None if items is None else item_list(items),
-        ignore=ignore,
-    )
+    return datasets.read_rankings(path, ignore=ignore, **_roles(columns, items))
+
+
+def _scan_ranking_table(
+    source: str, columns: dict[str, str | None], items: str | None
+) -> RankingRows:
+    """A Parquet file, however large; arguments as of :func:`read_ranking_table`."""
+    from privrank_jax.tables import scan_rankings
+
+    return scan_rankings(Path(source), most_items=MAX_ITEMS, **_roles(columns, items))
+
+
+def _roles(columns: dict[str, str | None], items: str | None) -> dict[str, Any]:
+    """The options of columns and items as arguments of a loader."""
+    return {
+        "user": named_column(columns["user"] or None, "user"),
+        "item": columns["item"],
+        "rank": columns["rank"],
+        "items": None if items is None else item_list(items),
+    }

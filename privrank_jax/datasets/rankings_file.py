@@ -11,7 +11,7 @@ import dataclasses
 import os
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from privrank_jax.datasets.table import DataError
 
 SYNTHETIC = "synthetic_epsilon"  # column of ε that marks synthetic rankings, never an item
 _PLACE = re.compile(r"(rank|position|pos|place|choice|preference|pref|top)[ _.\-]*(\d+)", re.I)
+NO_ITEM = ". If this column is no item, name the `items`"
 _PUBLIC = "the list of items was taken from the file and is treated as public"
 _ONE_ROW_EACH = "the file names no users: each row is taken for all that one user ranked"
 
@@ -83,21 +84,26 @@ def read_rankings(
         check_file(path, (*DELIMITERS, *PARQUET), "one file of rankings", "rankings", kinds)
     public, missing = None if items is None else public_items(items), missing or "last"
     header = read_header(path)
-    if {"winner", "loser"} <= set(header):
-        raise DataError(
-            f"{path.name} holds comparisons (columns winner and loser), no rankings: `privrank rank` and "
-            "datasets.read_comparisons take it"
-        )
-    if item is not None or rank is not None or {"item", "rank"} <= set(header):
+    if is_long(path.name, header, item, rank):
         return _long(path, user, item or "item", rank or "rank", public, missing)
     columns = [column for column in header if column not in {SYNTHETIC, *ignore}]
     return wide_rankings(path, columns, user, public, missing)[0]
 
 
+def is_long(name: str, header: Sequence[str], item: str | None, rank: str | None) -> bool:
+    """Whether a file has a row for each user and item; :class:`DataError` where it holds comparisons."""
+    if {"winner", "loser"} <= set(header):
+        raise DataError(
+            f"{name} holds comparisons (columns winner and loser), no rankings: `privrank rank` and "
+            "datasets.read_comparisons take it"
+        )
+    return item is not None or rank is not None or {"item", "rank"} <= set(header)
+
+
 _WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
 
 
-class _Ranks(dict[Any, int]):
+class RankCodes(dict[Any, int]):
     """Cells to ranks from 0, or -1 where there is none."""
 
     def __missing__(self, cell: str | None) -> int:
@@ -117,7 +123,7 @@ class _Ranks(dict[Any, int]):
 
 def read_ranks(cells: Iterable[str | None]) -> list[int]:
     """Cells of ranks, 1 = best, as ranks from 0, -1 for blanks; :class:`DataError` for anything else."""
-    ranks = _Ranks()
+    ranks = RankCodes()
     try:
         return [ranks[cell] for cell in cells]
     except BadCell as error:
@@ -134,23 +140,23 @@ def wide_rankings(
     """A file with a column per item, and the ranks as they stand in it, from 0, which a table renumbers."""
     if user == "user" and "user" not in header:
         user = None
-    columns = _item_columns(path.name, header, user, public) if header else ()
+    columns = item_columns(path.name, header, user, public) if header else ()
     roles = {"user": user, **{f"item {k}": column for k, column in enumerate(columns)}}
     source = open_source(path, roles, "ranking")
     at = [source.positions[f"item {k}"] for k in range(len(columns))]
     at_user = source.positions.get("user")
-    people, cells, ranks, column = NameCodes("user", False), _Ranks(), array("i"), user
+    people, cells, ranks, column = NameCodes("user", False), RankCodes(), array("i"), user
     try:
         for row in source.rows:
             if at_user is not None:
                 column = user
                 known = len(people)
                 if people[row[at_user]] < known:
-                    raise BadCell(f"user {row[at_user]!r} has two rows: keep one ranking per user")
+                    raise two_rows(row[at_user])
             for k, column in zip(at, columns):  # noqa: B007  the column is named in errors
                 ranks.append(cells[row[k]])
     except BadCell as error:
-        hint = "" if column == user or public else ". If this column is no item, name the `items`"
+        hint = "" if column == user or public else NO_ITEM
         raise DataError(_at(source, column, f"{error}{hint}")) from None
     found = np.frombuffer(ranks, np.int32).reshape(-1, max(len(columns), 1))
     _check_size(source, *found.shape)
@@ -160,14 +166,15 @@ def wide_rankings(
         user_names=tuple(people),
         name=source.name,
         missing=missing,
-        notes=_notes(source, public is None),
+        notes=notes_on(source.positions, source.ignored, seen_items=public is None),
     )
     return table, found
 
 
-def _item_columns(
+def item_columns(
     name: str, header: Sequence[str], user: str | None, public: tuple[str, ...] | None
 ) -> tuple[str, ...]:
+    """The columns of a wide file that hold the ranks of an item; :class:`DataError` where there are none."""
     if public is not None:
         for column in public:
             if column not in header:
@@ -206,14 +213,11 @@ def _long(
     public: tuple[str, ...] | None,
     missing: str,
 ) -> RankingTable:
-    if user is None:
-        raise DataError(
-            f"{path.name}: rows of one item each need a column of users, or nobody knows which belong together"
-        )
+    user = user_of_rows(path.name, user)
     roles = {"user": user, "item": item, "rank": rank}
     source = open_source(path, roles, "rank")
     at = source.positions
-    people, names, cells = NameCodes("user", False), NameCodes("item", True, public), _Ranks()
+    people, names, cells = NameCodes("user", False), NameCodes("item", True, public), RankCodes()
     users, codes, ranks, seen, role = array("i"), array("i"), array("i"), set(), "user"
     try:
         for row in source.rows:
@@ -222,9 +226,7 @@ def _long(
             role = "item"
             codes.append(names[row[at["item"]]])
             if (users[-1], codes[-1]) in seen:
-                raise BadCell(
-                    f"user {row[at['user']]!r} ranks {row[at['item']]!r} twice: keep one row"
-                )
+                raise ranked_twice(row[at["user"]], row[at["item"]])
             seen.add((users[-1], codes[-1]))
             role = "rank"
             ranks.append(cells[row[at["rank"]]])
@@ -242,8 +244,27 @@ def _long(
         user_names=tuple(people),
         name=source.name,
         missing=missing,
-        notes=_notes(source, public is None),
+        notes=notes_on(source.positions, source.ignored, seen_items=public is None),
     )
+
+
+def user_of_rows(name: str, user: str | None) -> str:
+    """The column of users of a long file, which needs one."""
+    if user is None:
+        raise DataError(
+            f"{name}: rows of one item each need a column of users, or nobody knows which belong together"
+        )
+    return user
+
+
+def two_rows(user: str | None) -> BadCell:
+    """What is wrong with two rows of a wide file."""
+    return BadCell(f"user {user!r} has two rows: keep one ranking per user")
+
+
+def ranked_twice(user: str | None, item: str | None) -> BadCell:
+    """What is wrong with two rows of a long file."""
+    return BadCell(f"user {user!r} ranks {item!r} twice: keep one row")
 
 
 def _at(source: Source, column: str | None, message: str) -> str:
@@ -251,21 +272,29 @@ def _at(source: Source, column: str | None, message: str) -> str:
 
 
 def _check_size(source: Source, users: int, items: int) -> None:
-    if not users:
-        raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")
+    check_enough(source.name, users, items)
     if users * items > MOST_CELLS:
         raise DataError(
             f"{source.name}: {users:,} users times {items:,} items is more than this reader takes "
             f"({MOST_CELLS:,})"
         )
+
+
+def check_enough(name: str, users: int, items: int) -> None:
+    """Raise :class:`DataError` where there is nothing to rank."""
+    if not users:
+        raise DataError(f"{name} has no rows below its header: there is nothing to rank")
     if items < 2:
-        raise DataError(f"{source.name}: a ranking needs at least two items, found {items}")
+        raise DataError(f"{name}: a ranking needs at least two items, found {items}")
 
 
-def _notes(source: Source, seen_items: bool) -> tuple[str, ...]:
+def notes_on(
+    positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
+) -> tuple[str, ...]:
+    """What a loader says of a file: where the items came from, whether it has users, what it passed over."""
     notes = [_PUBLIC] if seen_items else []
-    if "user" not in source.positions:
+    if "user" not in positions:
         notes.append(_ONE_ROW_EACH)
-    if source.ignored:
-        notes.append("columns not used: " + ", ".join(source.ignored))
+    if ignored:
+        notes.append("columns not used: " + ", ".join(ignored))
     return tuple(notes)

@@ -29,7 +29,7 @@ from privrank_jax.aggregation.borda import borda_sensitivity, checked_ranks, use
 from privrank_jax.aggregation.dp_kwiksort import check_max_queries, check_split
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.query_budget import query_budget
-from privrank_jax.aggregation.weights import MISSING, pairwise_weights
+from privrank_jax.aggregation.weights import MISSING, PairCounts, pairwise_weights
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release.exact import discrete_gaussian, discrete_laplace, exact_noisy_totals
@@ -43,10 +43,11 @@ def exact_borda(
     **Guarantee.** ε-DP at ``delta=0``, else (ε, δ)-DP; unit user, adjacency replace. Runs on the host.
 
     Args:
-        ranks: ``(n, m)`` integers, 0 = best, m >= 2; equal ranks are ties, negative ones items not ranked.
+        ranks: ``(n, m)`` integers, 0 = best, m >= 2; equal ranks are ties, negative ones items not ranked. Or their
+            counts (:class:`~privrank_jax.aggregation.PairCounts`), made under a rule for items not ranked.
         epsilon: ε, finite.
         delta: 0 for Laplace noise, δ in (0, 1) for Gaussian noise.
-        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.pairwise_weights`.
+        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.pairwise_weights`; of ranks.
         note: recorded in the guarantee.
 
     Returns:
@@ -62,8 +63,11 @@ def exact_borda(
     1
     """
     ranks, noise = checked_rankings(ranks, epsilon, delta, missing)
-    with jax.enable_x64(True):
-        totals = np.asarray(user_scores(ranks, missing=missing)).sum(axis=0)
+    if isinstance(ranks, PairCounts):
+        totals = ranks.twice.sum(axis=1) / 2
+    else:
+        with jax.enable_x64(True):
+            totals = np.asarray(user_scores(ranks, missing=missing)).sum(axis=0)
     users, items = ranks.shape
     noisy = exact_noisy_totals(
         totals,
@@ -218,8 +222,10 @@ def _sort(
     return [segment[0] for segment in segments], queries
 
 
-def twice_counts(ranks: np.ndarray, missing: str) -> np.ndarray:
+def twice_counts(ranks: np.ndarray | PairCounts, missing: str) -> np.ndarray:
     """Twice the number of users who rank i before j, ties half: ``(m, m)`` int64, exact."""
+    if isinstance(ranks, PairCounts):
+        return ranks.twice
     with jax.enable_x64(True):
         weights = np.asarray(pairwise_weights(ranks, missing=missing))
     return np.rint(2.0 * len(ranks) * weights).astype(np.int64)
@@ -233,14 +239,17 @@ def _largest_below(bound: Fraction) -> float:
     return value
 
 
-def checked_rankings(ranks: Any, epsilon: Any, delta: Any, missing: str) -> tuple[np.ndarray, str]:
-    """Ranks ``(n, m)`` and the name of the noise."""
+def checked_rankings(
+    ranks: Any, epsilon: Any, delta: Any, missing: str
+) -> tuple[np.ndarray | PairCounts, str]:
+    """Ranks ``(n, m)``, or their counts, and the name of the noise."""
     check_epsilon(epsilon)
     check_positive("epsilon", epsilon, infinite=False)
     check_delta(delta)
     check_choice("missing", missing, MISSING)
-    ranks = np.asarray(checked_ranks(ranks))
-    if ranks.ndim != 2 or not len(ranks) or ranks.shape[1] < 2:
+    if not isinstance(ranks, PairCounts):
+        ranks = np.asarray(checked_ranks(ranks))
+    if len(ranks.shape) != 2 or not ranks.shape[0] or ranks.shape[1] < 2:
         raise ValueError(
             f"ranks must have shape (users, items), one user and two items at least, got {ranks.shape}."
         )

@@ -45,7 +45,8 @@ def exact_exponential(
     tracing, no key. Takes O(2^m m) time and memory, at m = 15 half a second, at m = 20 half a minute and 300 MiB.
 
     Args:
-        ranks: ``(n, m)`` integers, 0 = best, 2 <= m <= 20; equal ranks are ties, negative ones items not ranked.
+        ranks: ``(n, m)`` integers, 0 = best, 2 <= m <= 20; equal ranks are ties, negative ones items not ranked. Or
+            their counts, as for :func:`exact_borda`.
         epsilon: ε, finite.
         missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.pairwise_weights`.
         note: recorded in the guarantee.

@@ -9,5 +9,14 @@ from __future__ import annotations
 
 from privrank_jax.tables.bounding import bounded_rows
 from privrank_jax.tables.comparisons import ComparisonRows, pair_counts, scan_comparisons
+from privrank_jax.tables.rankings import RankingRows, pair_votes, scan_rankings
 
-__all__ = ["ComparisonRows", "bounded_rows", "pair_counts", "scan_comparisons"]
+__all__ = [
+    "ComparisonRows",
+    "RankingRows",
+    "bounded_rows",
+    "pair_counts",
+    "pair_votes",
+    "scan_comparisons",
+    "scan_rankings",
+]

@@ -9,6 +9,7 @@ import contextlib
 import glob
 import os
 import re
+import secrets
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
@@ -136,7 +137,7 @@ def stream(expression: Any) -> Iterator[tuple[Any, ...]]:
     backend = expression.get_backend()
     if (
         backend.name == "duckdb"
-    ):  # Ibis 12 streams from DuckDB by a method that DuckDB 2 no longer has
+    ):  # Ibis 12 streams from there by a method that DuckDB 2 no longer has
         cursor = backend.raw_sql(backend.compile(expression))
         while chunk := cursor.fetchmany(65536):
             yield from chunk
@@ -148,6 +149,14 @@ def stream(expression: Any) -> Iterator[tuple[Any, ...]]:
 def one_row(expression: Any) -> dict[str, Any]:
     """The single row of an aggregate."""
     return expression.to_pyarrow().to_pylist()[0]
+
+
+def held(expression: Any) -> Any:
+    """The rows of a table, worked out once and held by the engine."""
+    backend = expression.get_backend()
+    if backend.name == "duckdb":  # Ibis 12 can't drop what it caches there, with sqlglot 30
+        return backend.create_table(f"held_{secrets.token_hex(8)}", expression, temp=True)
+    return expression.cache()
 
 
 def _first_line(error: Exception) -> str:

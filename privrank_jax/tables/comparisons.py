@@ -12,7 +12,6 @@ import numpy as np
 from privrank_jax.comparisons import WinCounts, default_float
 from privrank_jax.datasets.comparisons_file import (
     BadCell,
-    NameCodes,
     TieCodes,
     notes_on,
     public_items,
@@ -20,7 +19,7 @@ from privrank_jax.datasets.comparisons_file import (
 from privrank_jax.datasets.table import DataError
 from privrank_jax.tables.backend import explained, one_row
 from privrank_jax.tables.bounding import bounded_rows
-from privrank_jax.tables.source import RawTable, check_users, coded, is_name
+from privrank_jax.tables.source import RawTable, check_users, coded, in_order, is_name, item_names
 
 _MOST_TIE_CELLS = 10_000  # spellings of yes and no
 
@@ -144,7 +143,7 @@ def scan_comparisons(
     with explained(raw.path):
         roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
         columns, ignored = raw.columns(roles)
-        names = _item_names(raw, columns, public, most_items)
+        names = item_names(raw, (columns["winner"], columns["loser"]), public, most_items)
         people = {"users": 0, "most": 0}
         if "user" in columns:
             people = check_users(raw, columns["user"])
@@ -161,38 +160,6 @@ def scan_comparisons(
         name=raw.name,
         notes=notes_on(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
         _raw=raw,
-    )
-
-
-def _item_names(
-    raw: RawTable, columns: dict[str, str], public: tuple[str, ...] | None, most: int
-) -> tuple[str, ...]:
-    """The items; only they come to Python, each once, and there they are checked."""
-    if public is not None and len(public) > most:
-        raise _too_many(raw, len(public), most)
-    codes, seen = NameCodes("item", True, public), set()
-    for role in ("winner", "loser"):
-        found = raw.table.select(item=raw.text(columns[role])).distinct()
-        cells = {row["item"] for row in found.limit(most + 1).to_pyarrow().to_pylist()}
-        if len(cells) > most:
-            raise _too_many(raw, one_row(found.aggregate(items=found.count()))["items"], most)
-        for item in sorted(cells - seen, key=lambda item: (item is not None, item)):
-            try:
-                codes[item]
-            except BadCell as error:
-                raise raw.refuse(error, columns[role], is_name(columns[role], item)) from None
-        seen |= cells
-    if not seen:
-        raise DataError(f"{raw.name} has no rows below its header: there is nothing to rank")
-    if len(codes) > most:
-        raise _too_many(raw, len(codes), most)
-    return public or tuple(sorted(codes))
-
-
-def _too_many(raw: RawTable, number: int, most: int) -> DataError:
-    return DataError(
-        f"{raw.name} has {number:,} items; a table of all pairs is kept, for at most {most:,}. "
-        "From Python, comparisons.WinEdges serves more."
     )
 
 
@@ -229,7 +196,7 @@ def _tied(raw: RawTable, columns: dict[str, str], cells: Any) -> Any:
         return ibis.literal(False)
     found = cells.select("tie").distinct().limit(_MOST_TIE_CELLS).to_pyarrow().to_pylist()
     words, yes = TieCodes(), []
-    for cell in sorted((row["tie"] for row in found), key=lambda cell: (cell is not None, cell)):
+    for cell in in_order(row["tie"] for row in found):
         try:
             if words[cell]:
                 yes.append(cell)

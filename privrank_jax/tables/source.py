@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from privrank_jax.datasets.comparisons_file import BadCell, check_present, named_twice
+from privrank_jax.datasets.comparisons_file import (
+    BadCell,
+    NameCodes,
+    check_present,
+    named_twice,
+)
 from privrank_jax.datasets.formats import (
     DELIMITERS,
     PARQUET,
@@ -66,22 +71,71 @@ class RawTable:
         """A column as text."""
         return text(self.table, column, self.name)
 
-    def refuse(self, error: BadCell, column: str, wrong: Callable[[Any], Any]) -> DataError:
-        """The error with the place of the first row where ``wrong``, a function of the table, holds."""
-        row = "" if self.path is None else self._row(wrong)
+    def refuse(
+        self, error: BadCell, column: str, wrong: Callable[[Any], Any], occurrence: int = 0
+    ) -> DataError:
+        """The error with the place of the row where ``wrong``, a function of the table, first holds, or later."""
+        row = "" if self.path is None else self._row(wrong, occurrence)
         return DataError(f"{self.name}{row}, column {column!r}: {error}")
 
-    def _row(self, wrong: Callable[[Any], Any]) -> str:
+    def _row(self, wrong: Callable[[Any], Any], occurrence: int) -> str:
         """The number of the row, where the file can be read with its rows numbered."""
         assert self.path is not None
         if self.path.suffix.lower() not in PARQUET:
             return ""
         try:
             rows = open_table(self.path, self.table.get_backend(), file_row_number=True)
-            first = one_row(rows.filter(wrong(rows)).aggregate(row=rows.file_row_number.min()))
         except DataError:  # a column of that name in the file
             return ""
-        return f", row {first['row'] + 1}"
+        found = rows.filter(wrong(rows)).order_by("file_row_number").select("file_row_number")
+        return f", row {one_row(found.limit(1, offset=occurrence))['file_row_number'] + 1}"
+
+
+def item_names(
+    raw: RawTable, columns: Sequence[str], public: tuple[str, ...] | None, most: int
+) -> tuple[str, ...]:
+    """The items in these columns; only they come to Python, each once, and there they are checked.
+
+    Args:
+        raw: the table.
+        columns: of items.
+        public: the public list; None to take the items from the table, sorted.
+        most: how many items there may be.
+
+    Raises:
+        DataError: a name that is missing, not in the list, or one of two for the same item; too many; no rows.
+    """
+    if public is not None:
+        check_number(raw, len(public), most)
+    codes, seen = NameCodes("item", True, public), set()
+    for column in columns:
+        found = raw.table.select(item=raw.text(column)).distinct()
+        cells = {row["item"] for row in found.limit(most + 1).to_pyarrow().to_pylist()}
+        if len(cells) > most:
+            check_number(raw, one_row(found.aggregate(items=found.count()))["items"], most)
+        for item in in_order(cells - seen):
+            try:
+                codes[item]
+            except BadCell as error:
+                raise raw.refuse(error, column, is_name(column, item)) from None
+        seen |= cells
+    if not seen:
+        raise DataError(f"{raw.name} has no rows below its header: there is nothing to rank")
+    check_number(raw, len(codes), most)
+    return public or tuple(sorted(codes))
+
+
+def check_number(raw: RawTable, number: int, most: int) -> None:
+    """Raise :class:`DataError` where there are more than ``most`` items."""
+    if number > most:
+        raise DataError(
+            f"{raw.name} has {number:,} items; a table of all pairs is kept, for at most {most:,}."
+        )
+
+
+def in_order(cells: Iterable[str | None]) -> list[str | None]:
+    """Texts sorted, nothing first."""
+    return sorted(cells, key=lambda cell: (cell is not None, cell))
 
 
 def check_users(raw: RawTable, column: str) -> dict[str, int]:

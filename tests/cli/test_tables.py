@@ -120,3 +120,34 @@ def test_which_pairs_are_compared_stays_public_when_bounded(
     np.testing.assert_array_equal(seen[0], seen[1])
     np.testing.assert_array_equal(seen[0], seen[2])
     assert seen[0].sum() == 2 * 6 * 3
+
+
+BALLOTS = [f"u{k},1,2,3" if k % 3 else f"u{k},2,1," for k in range(40)]
+
+
+@pytest.mark.parametrize("method", ["borda", "kwiksort", "noise-all", "exponential", "none"])
+def test_a_consensus_is_that_of_the_same_csv(privrank, write, as_parquet, method):
+    path = write(*BALLOTS, header="user,a,b,c")
+    budget = () if method == "none" else ("--epsilon", 900)
+    for missing in ((), ("--missing", "unknown")) if method == "borda" else ((),):
+        run = ("--method", method, *budget, *missing, "--json")
+        of_text, of_table = (privrank("aggregate", p, *run) for p in (path, as_parquet(path)))
+        assert of_table.err == of_text.err
+        documents = [result.json() for result in (of_text, of_table)]
+        assert [row["item"] for row in documents[0]["ranking"]] == ["a", "b", "c"]
+        for document in documents:
+            document["diagnostics"].pop("data")
+            document["diagnostics"].pop("queries", None)  # of a random sort
+        assert documents[1] == documents[0]
+
+
+def test_rehearsals_and_local_reports_of_rankings(privrank, write, as_parquet):
+    other = as_parquet(write(*BALLOTS, header="user,a,b,c"))
+    for options in (("--method", "borda"), ("--trust", "local", "--method", "borda")):
+        run = ("aggregate", other, "--epsilon", 5, "--simulate", "--seed", 1, *options, "--json")
+        found = [privrank(*run) for _ in range(2)]
+        assert [result.code for result in found] == [0, 0]
+        assert found[0].out == found[1].out
+    result = privrank("aggregate", other, "--epsilon", 1)
+    assert "14 of 40 users did not rank all items" in result.err
+    assert "14 of 40" not in result.out

@@ -1,0 +1,257 @@
+r"""Rankings in an engine: checked, and counted pair by pair, without holding a user's ranking in Python.
+
+**Contributions are bounded by the weight rule**, not by a choice of rows: of every pair of items each user gives 1 to
+the item ranked first, or 1/2 to both (:mod:`privrank_jax.aggregation.weights`), however many items the user ranked.
+For that each user must have one ranking; a second row (wide) or a second rank of an item (long) is refused. So
+replacing one user moves every count by at most 1, on which the mechanisms of :mod:`privrank_jax.aggregation` stand.
+
+**Counts.** Items that a user did not rank take no part in the join of the user's rows with themselves. With n users,
+c_i who ranked i, b who ranked i and j, and of these a with i before j and t with a tie, twice the count of i before j
+is 2a + t + (n - b) if nothing is known of an item that was not ranked. If such an item comes last it is 2a + t, and 2
+for each of the c_i - b who ranked i alone, and 1 for each of the n - c_i - c_j + b who ranked neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privrank_jax._validate import check_choice
+from privrank_jax.aggregation.weights import MISSING, PairCounts
+from privrank_jax.datasets.comparisons_file import BadCell, public_items
+from privrank_jax.datasets.rankings_file import (
+    NO_ITEM,
+    SYNTHETIC,
+    RankCodes,
+    check_enough,
+    is_long,
+    item_columns,
+    notes_on,
+    ranked_twice,
+    two_rows,
+    user_of_rows,
+)
+from privrank_jax.tables.backend import explained, held, one_row
+from privrank_jax.tables.source import (
+    RawTable,
+    check_number,
+    check_users,
+    coded,
+    in_order,
+    is_name,
+    item_names,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RankingRows:
+    """The rankings of m named items by n users, checked, still in the engine; the twin of ``datasets.RankingTable``.
+
+    Attributes:
+        rows: Ibis table, one row for each item that a user ranked: ``user``; ``item``, int32 index into
+            ``item_names``; ``rank``, int32, the less the better, equal ranks ties.
+        item_names: the m names, in the public order, else as the columns of a wide table, or sorted; public.
+        num_users: n, those who ranked nothing included.
+        partial_users: how many of them did not rank all items. Private.
+        name: of the file or table.
+        missing: what it means that an item was not ranked, ``"last"`` or ``"unknown"``.
+        notes: what was done to the data, one sentence each.
+    """
+
+    rows: Any
+    item_names: tuple[str, ...]
+    num_users: int
+    partial_users: int
+    name: str
+    missing: str
+    notes: tuple[str, ...]
+    _raw: RawTable
+
+    @property
+    def num_items(self) -> int:
+        """Number m of items, ranked or not."""
+        return len(self.item_names)
+
+    def counts(self) -> PairCounts:
+        """How many users rank one item before another, under the rule ``missing``."""
+        check_choice("missing", self.missing, MISSING)
+        items, users = self.num_items, self.num_users
+        with explained(self._raw.path):
+            votes = pair_votes(self.rows).to_pyarrow()
+            ranked = self.rows.group_by("item").aggregate(users=self.rows.count()).to_pyarrow()
+        low, high, both, ahead, behind = (votes[name].to_numpy() for name in votes.column_names)
+        once = np.zeros(items, np.int64)
+        once[ranked["item"].to_numpy()] = ranked["users"].to_numpy()
+        met, twice = np.zeros((2, items, items), np.int64)
+        met[low, high] = met[high, low] = both
+        twice[low, high] = both + ahead - behind
+        twice[high, low] = both + behind - ahead
+        if self.missing == "unknown":
+            twice += users - met
+        else:
+            twice += 2 * (once[:, None] - met) + users - once[:, None] - once + met
+        np.fill_diagonal(twice, 0)
+        return PairCounts(twice, users)
+
+
+def pair_votes(rows: Any) -> Any:
+    """What users say of each pair of which they ranked both items, as an Ibis expression: one join, one group-by.
+
+    Args:
+        rows: columns ``user``, ``item`` and ``rank``, as of :class:`RankingRows`.
+
+    Returns:
+        Table with the columns ``low`` < ``high``, items; ``both``, users who ranked both; ``ahead`` and ``behind``,
+        those who put ``low`` before ``high``, and after it; int64.
+    """
+    other = rows.view()
+    met = rows.inner_join(other, ["user", rows.item < other.item], rname="{name}_2")
+    ahead = (met["rank"] < met.rank_2).cast("int64").sum().cast("int64")
+    behind = (met["rank"] > met.rank_2).cast("int64").sum().cast("int64")
+    return met.group_by(low=met.item, high=met.item_2).aggregate(
+        both=met.count(), ahead=ahead, behind=behind
+    )
+
+
+def scan_rankings(
+    source: Any,
+    *,
+    user: str | None = "user",
+    item: str | None = None,
+    rank: str | None = None,
+    items: Iterable[str] | None = None,
+    missing: str = "last",
+    ignore: Collection[str] = (),
+    most_items: int = 2_000,
+    name: str | None = None,
+    backend: Any = None,
+) -> RankingRows:
+    """Check a table of rankings, wide or long, in the engine.
+
+    Args:
+        source: path of a Parquet, CSV or TSV file, or an Ibis table.
+        user, item, rank, items, missing, ignore: as for :func:`~privrank_jax.datasets.read_rankings`.
+        most_items: that a matrix of counts is made for.
+        name: of the data; default: the name of the file.
+        backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
+
+    Raises:
+        DataError: as :func:`~privrank_jax.datasets.read_rankings`; of a Parquet file with the number of the row.
+            More items than ``most_items``.
+    """
+    check_choice("missing", missing, MISSING)
+    public = None if items is None else public_items(items)
+    raw = RawTable.open(source, name, "ranking", backend)
+    with explained(raw.path):
+        header = list(raw.table.columns)
+        if is_long(raw.name, header, item, rank):
+            roles = {
+                "user": user_of_rows(raw.name, user),
+                "item": item or "item",
+                "rank": rank or "rank",
+            }
+            columns, ignored = raw.columns(roles)
+            names, users, cells = _long(raw, columns, public, most_items)
+            places, hint = [columns["rank"]] * len(names), ""
+        else:
+            user = None if user == "user" and user not in header else user
+            kept = [column for column in header if column not in {SYNTHETIC, *ignore}]
+            names = item_columns(raw.name, kept, user, public)
+            check_number(raw, len(names), most_items)
+            columns, ignored = raw.columns(
+                {"user": user, **{f"item {k}": column for k, column in enumerate(names)}}
+            )
+            users, cells = _wide(raw, columns, names)
+            places, hint = list(names), NO_ITEM if public is None else ""
+        check_enough(raw.name, users, len(names))
+        rows = _ranked(raw, cells, places, hint)
+        number = rows.group_by("user").aggregate(ranked=rows.count())
+        whole = number.filter(number.ranked == len(names))
+        full = one_row(whole.aggregate(users=whole.count()))["users"]
+    return RankingRows(
+        rows=rows,
+        item_names=names,
+        num_users=users,
+        partial_users=users - full,
+        name=raw.name,
+        missing=missing,
+        notes=notes_on(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
+        _raw=raw,
+    )
+
+
+def _long(
+    raw: RawTable, columns: dict[str, str], public: tuple[str, ...] | None, most: int
+) -> tuple[tuple[str, ...], int, Any]:
+    """Item names, number of users, and the cells: a row per user and item, each at most once."""
+    users = check_users(raw, columns["user"])["users"]
+    names = item_names(raw, (columns["item"],), public, most)
+    cells = raw.table.select(
+        user=raw.text(columns["user"]),
+        item=raw.text(columns["item"]),
+        cell=raw.text(columns["rank"]),
+    )
+    number = cells.group_by("user", "item").aggregate(rows=cells.count())
+    for twice in number.filter(number.rows > 1).limit(1).to_pyarrow().to_pylist():
+        error = ranked_twice(twice["user"], twice["item"])
+        raise raw.refuse(error, columns["item"], _are(columns, twice), occurrence=1)
+    return names, users, coded(cells, "item", {name: code for code, name in enumerate(names)})
+
+
+def _are(columns: dict[str, str], cells: dict[str, str]) -> Callable[[Any], Any]:
+    """A function of the table: where a user's and an item's column are these texts."""
+    of_user, of_item = (is_name(columns[role], cells[role]) for role in ("user", "item"))
+    return lambda rows: of_user(rows) & of_item(rows)
+
+
+def _wide(raw: RawTable, columns: dict[str, str], names: tuple[str, ...]) -> tuple[int, Any]:
+    """Number of users, and the cells as of :func:`_long`."""
+    import ibis
+
+    if "user" in columns:
+        people = check_users(raw, columns["user"])
+        user, users = raw.text(columns["user"]), people["users"]
+        if people["most"] > 1:
+            raise _second_row(raw, columns["user"])
+    else:
+        user, users = (
+            ibis.row_number(),
+            one_row(raw.table.aggregate(rows=raw.table.count()))["rows"],
+        )
+    wide = raw.table.select(user=user, **{str(k): raw.text(name) for k, name in enumerate(names)})
+    items = [str(k) for k in range(len(names))]
+    cells = wide.pivot_longer(items, names_to="item", values_to="cell", names_transform=int)
+    return users, cells.mutate(item=cells["item"].cast("int32"))
+
+
+def _second_row(raw: RawTable, column: str) -> Exception:
+    table = raw.table.select(user=raw.text(column))
+    number = table.group_by("user").aggregate(rows=table.count())
+    user = one_row(number.filter(number.rows > 1).limit(1))["user"]
+    return raw.refuse(two_rows(user), column, is_name(column, user), occurrence=1)
+
+
+def _ranked(raw: RawTable, cells: Any, places: list[str], hint: str) -> Any:
+    """The cells that hold a rank, read once and kept in the engine: row numbers need not come out alike twice.
+
+    Args:
+        raw: the table.
+        cells: ``user``, ``item``, ``cell``.
+        places: for each item the column in which its ranks stand.
+        hint: ends what is said of a cell that holds no rank.
+    """
+    found = cells.select("cell").distinct().to_pyarrow().to_pylist()
+    codes = RankCodes()
+    for cell in in_order(row["cell"] for row in found):
+        try:
+            codes[cell]
+        except BadCell as error:
+            wrong = cells.filter(cells.cell == cell)
+            column = places[one_row(wrong.aggregate(item=wrong["item"].min()))["item"]]
+            said = BadCell(f"{error}{hint}")
+            raise raw.refuse(said, column, is_name(column, cell)) from None
+    known = {cell: rank for cell, rank in codes.items() if rank >= 0}
+    return held(coded(cells, "cell", known).rename(rank="cell"))

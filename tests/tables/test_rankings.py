@@ -1,0 +1,138 @@
+"""Rankings counted in an engine: the same as by the loaders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import ibis
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax.aggregation import PairCounts, pairwise_weights
+from privrank_jax.datasets import DataError, RankingTable, read_rankings
+from privrank_jax.release.exact_aggregation import twice_counts
+from privrank_jax.tables import scan_rankings
+from privrank_jax.tables.backend import connect
+
+
+@pytest.fixture(scope="module")
+def backend():
+    return connect()
+
+
+def parquet(folder: Path, select: str, name: str = "votes.parquet") -> Path:
+    path = folder / name
+    duckdb.connect().execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
+    return path
+
+
+def random_ranks(seed: int, users: int = 12, items: int = 4) -> np.ndarray:
+    """Ranks from 1 with ties, 0 where an item was not ranked; the first user ranked nothing."""
+    ranks = np.random.default_rng(seed).integers(0, items + 1, size=(users, items))
+    ranks[0] = 0
+    return ranks
+
+
+NAMES = ("b", "a", "Ünal", "d e")
+
+
+def wide(ranks: np.ndarray, user: str, blank: str) -> str:
+    cells = [[blank if rank == 0 else f"'{rank}'" for rank in row] for row in ranks]
+    rows = [f"({user.format(k)}, {', '.join(row)})" for k, row in enumerate(cells)]
+    columns = ", ".join(f'"{name}"' for name in NAMES)
+    return f'SELECT * FROM (VALUES {", ".join(rows)}) t("user", {columns})'
+
+
+def long(ranks: np.ndarray) -> str:
+    rows = [
+        f"('u{k}', '{name}', {rank or 'NULL'})"
+        for k, row in enumerate(ranks)
+        for name, rank in zip(NAMES, row)
+        if rank or k % 2 == 0 or not row.any()
+    ]
+    return f'SELECT * FROM (VALUES {", ".join(rows)}) t("user", item, rank)'
+
+
+CASES = {
+    "wide": (lambda ranks: wide(ranks, "'u {}'", "' '"), {}),
+    "of numbers": (lambda ranks: f"SELECT * EXCLUDE \"user\" FROM ({wide(ranks, '{}', 'NULL')})", {"ignore": ["a"]}),
+    "some items": (lambda ranks: wide(ranks, "{}.5", "'NA'"), {"items": ["d e", "a", "b"]}),
+    "long": (long, {}),
+    "long, public items": (long, {"items": [*NAMES, "unseen"]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+def test_the_same_as_by_the_loader(tmp_path, backend, case, missing):
+    select, options = CASES[case]
+    path = parquet(tmp_path, select(random_ranks(len(case))))
+    table = read_rankings(path, missing=missing, **options)
+    rows = scan_rankings(path, missing=missing, backend=backend, **options)
+    for name in ("item_names", "num_users", "num_items", "name", "missing", "notes"):
+        assert getattr(rows, name) == getattr(table, name)
+    assert rows.partial_users == np.sum(np.any(table.ranks < 0, axis=1))
+    counts = rows.counts()
+    np.testing.assert_array_equal(counts.twice, twice_counts(table.ranks, missing))
+    assert counts.shape == table.ranks.shape
+    with jax.enable_x64(True):
+        weights = pairwise_weights(table.ranks, missing=missing)
+        np.testing.assert_allclose(counts.weights(), weights, atol=1e-12)
+
+
+def test_a_table_of_an_engine():
+    frame = ibis.memtable({"user": [1, 1, 2], "item": ["a", "b", "b"], "rank": [2, 1, 7]})
+    counts = scan_rankings(frame, name="votes").counts()
+    assert isinstance(counts, PairCounts)
+    assert counts.twice.tolist() == [[0, 0], [4, 0]]
+    assert scan_rankings(frame, missing="unknown").counts().twice.tolist() == [[0, 1], [3, 0]]
+
+
+LONG = "SELECT * FROM (VALUES ('u', 'a', '1'), ('u', 'b', '2'), ('v', 'b', ' 1.0'), {}) t(\"user\", item, rank)"
+WIDE = "SELECT * FROM (VALUES ('u', '1', '2'), ('v', '2', NULL), {}) t(\"user\", a, b)"
+REFUSED = (
+    LONG.format("(NULL, 'a', '1')"), LONG.format("('w', NULL, '1')"), LONG.format("('w', 'a', '0')"),
+    LONG.format("('w', 'a', '1.5')"), LONG.format("('u', 'b', NULL)"), LONG.format("('w', 'n/a', '1')"),
+    WIDE.format("('u', '1', '2')"), WIDE.format("('w', '1', 'best')"), WIDE.format("('', '1', '2')"),
+    WIDE.format("('w', '-1', '2')"), "SELECT 'u' AS \"user\", '1' AS a", "SELECT 1 AS a, 2 AS b LIMIT 0",
+    "SELECT 'u' AS \"user\", 'a' AS winner, 'b' AS loser", "SELECT 'a' AS rank_1, 'b' AS rank_2",
+    "SELECT 'u' AS \"user\", 'a' AS item, 1 AS rank", "SELECT 'u' AS \"user\", [1] AS a, 2 AS b",
+    "SELECT 'u' AS \"user\", 1 AS \"x y\", 2 AS \"X  y\"",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("select", REFUSED)
+def test_refusals_in_the_words_of_the_loader(tmp_path, backend, select):
+    path, said = parquet(tmp_path, select), []
+    for read in (read_rankings, lambda path: scan_rankings(path, backend=backend)):
+        with pytest.raises(DataError) as error:
+            read(path)
+        said.append(str(error.value))
+    assert said[1] == said[0]
+
+
+def test_other_refusals(tmp_path, backend):
+    path = parquet(tmp_path, long(random_ranks(0)))
+    with pytest.raises(DataError, match="need a column of users"):
+        scan_rankings(path, user=None, backend=backend)
+    for select in (long(random_ranks(0)), wide(random_ranks(0), "{}", "NULL")):
+        with pytest.raises(
+            DataError, match="has 4 items; a table of all pairs is kept, for at most 3"
+        ):
+            scan_rankings(parquet(tmp_path, select), most_items=3, backend=backend)
+    with pytest.raises(ValueError, match="missing must be"):
+        scan_rankings(path, missing="first", backend=backend)
+
+
+def test_counts_of_a_table_do_not_depend_on_who_is_who(tmp_path, backend):
+    ranks = random_ranks(9)
+    first, second = (
+        scan_rankings(parquet(tmp_path, long(r), f"{k}.parquet"), backend=backend).counts().twice
+        for k, r in enumerate((ranks, ranks[::-1]))
+    )
+    np.testing.assert_array_equal(first, second)
+    table = RankingTable(ranks - 1, item_names=NAMES)
+    order = [NAMES.index(name) for name in sorted(NAMES)]
+    np.testing.assert_array_equal(first, twice_counts(table.ranks, "last")[np.ix_(order, order)])
