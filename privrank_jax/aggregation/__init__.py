@@ -63,7 +63,6 @@ from privrank_jax.aggregation.weights import PairCounts, kemeny_score, pairwise_
 __all__ = [
     "Bound",
     "PairCounts",
-    "PairCounts",
     "ProvenRanking",
     "approximate_lower_bound",
     "borda_bound",
