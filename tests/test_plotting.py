@@ -113,7 +113,7 @@ def test_ranking_has_the_best_on_top_and_the_guarantee_below():
     assert [t.get_text() for t in axis.get_yticklabels()] == ["3. low", "2. middle", "1. high"]
     assert axis.get_xlabel() == "score (log-odds)"
     assert axis.get_title() == "Private ranking"
-    assert figure.get_supxlabel() == "ε = 1 for each user"
+    assert [text.get_text() for text in figure.texts] == ["ε = 1 for each user"]
     assert len(axis.get_lines()) == 3
     assert len(axis.collections) == 2  # no interval where its ends are NaN
     with pytest.raises(ValueError, match="one entry per item"):

@@ -1,0 +1,26 @@
+"""Tidy tables to figures: error curves with bands, maps, rankings with intervals, audits (extra ``plot``).
+
+Figures are built without pyplot and without its global state. Colours are Okabe and Ito's palette
+(maps of numbers: cividis), and every group also has its own marker and line style, so that a picture
+survives colour blindness and a black-and-white printer.
+"""
+
+from privrank_jax.plotting.audits import audit_bounds, event_probabilities
+from privrank_jax.plotting.curves import error_curves
+from privrank_jax.plotting.frame import LINES, MARKERS, PALETTE, check_picture, save
+from privrank_jax.plotting.intervals import ranking_intervals
+from privrank_jax.plotting.maps import method_map, utility_map
+
+__all__ = [
+    "LINES",
+    "MARKERS",
+    "PALETTE",
+    "audit_bounds",
+    "check_picture",
+    "error_curves",
+    "event_probabilities",
+    "method_map",
+    "ranking_intervals",
+    "save",
+    "utility_map",
+]

@@ -1,0 +1,190 @@
+"""What all pictures share: colours, axes, captions, and the way to a file."""
+
+from __future__ import annotations
+
+import math
+import os
+import textwrap
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe-Ito without its yellow, too faint on white paper.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+BAND = 2.0  # standard errors
+_CHARACTERS = 15  # of a caption, per inch
+_LINE = 0.15  # inches, of a caption
+
+Row = Mapping[str, Any]
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches, that lays itself out."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install 'privrank-jax[plot]'") from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure in the format that the suffix names (png, pdf, svg), whole or not at all.
+
+    Raises:
+        ValueError: a suffix that matplotlib does not write.
+    """
+    target = Path(path)
+    kind = _format(figure, target)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        figure.savefig(temporary, format=kind, dpi=200)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Raise, before the work, what :func:`save` would after it: ``ValueError`` or ``ImportError``; see there."""
+    _format(new_figure(1.0, 1.0), Path(path))
+
+
+def _format(figure: Figure, target: Path) -> str:
+    kind = target.suffix.lstrip(".").lower()
+    if kind not in figure.canvas.get_supported_filetypes():
+        raise ValueError(f"can't write a picture as {target.name!r}: use .png, .pdf or .svg")
+    return kind
+
+
+def style(axis: Axes, log_x: bool, log_y: bool) -> None:
+    """Scales, grid and ticks of an axis; call it when everything is drawn."""
+    axis.grid(color="#DDDDDD", linewidth=0.6)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.tick_params(labelsize=9)
+    if log_x:
+        axis.set_xscale("log")
+        _plain_ticks(axis.xaxis, axis.get_xlim())
+    if log_y:
+        axis.set_yscale("log")
+        _plain_ticks(axis.yaxis, axis.get_ylim())
+
+
+def _plain_ticks(axis: Any, limits: tuple[float, float]) -> None:
+    """0.1 rather than 10⁻¹, and ticks between the powers of ten where these are few."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = sorted(limits)
+    decades = math.log10(high / low) if low > 0 else math.inf
+    if decades > 6:
+        return
+    steps = (1.0, 2.0, 5.0) if decades <= 2.2 else (1.0, 3.0) if decades <= 3.5 else (1.0,)
+    axis.set_major_locator(LogLocator(subs=steps, numticks=30))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def plain(value: float) -> str:
+    """A number as one writes it: 0.05, 2,000, 10⁵.
+
+    >>> plain(0.05), plain(2000.0), plain(1e5), plain(1e-4)
+    ('0.05', '2,000', '10⁵', '10⁻⁴')
+    """
+    power = math.log10(abs(value)) if value else 0.0
+    if -4 < power < 5:
+        return f"{value:,g}" if abs(value) < 1000 else f"{value:,.0f}"
+    if round(power) == power and value > 0:
+        return "10" + str(round(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{value:g}"
+
+
+def caption(figure: Figure, text: str) -> None:
+    """Write the guarantee below a picture, as wide as the picture is, which grows by it; call it last."""
+    if not text:
+        return
+    lines = textwrap.wrap(text, int(_CHARACTERS * figure.get_figwidth()))
+    added = _LINE * len(lines) + 0.1
+    height = figure.get_figheight() + added
+    figure.set_figheight(height)
+    taken = added
+    for legend in figure.legends:  # below the axes: it would stand on the caption
+        legend.set_bbox_to_anchor((0.0, added / height, 1.0, 1.0), figure.transFigure)
+        taken += legend.get_window_extent().height / figure.dpi + 0.1
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0.0, taken / height, 1.0, 1 - taken / height))
+    figure.text(
+        0.5, 0.04 / height, "\n".join(lines), ha="center", va="bottom", fontsize=8, color="#333333"
+    )
+
+
+def heading(figure: Figure, title: str | None) -> None:
+    """Write the title above a picture, wrapped to its width."""
+    if title:
+        width = int(10 * figure.get_figwidth())
+        figure.suptitle("\n".join(textwrap.wrap(title, width)), fontsize=11)
+
+
+def panel_grid(figure: Figure, panels: int, columns: int) -> list[Axes]:
+    """Axes of the panels, row by row; places left over stay empty."""
+    wide = min(columns, panels)
+    axes = list(figure.subplots(math.ceil(panels / wide), wide, squeeze=False).flat)
+    for axis in axes[panels:]:
+        axis.set_axis_off()
+    return axes[:panels]
+
+
+def panel_title(panel: str, value: Any, titles: Mapping[Any, str] | None) -> str:
+    """Title of one panel, "column = value" if none is given."""
+    return (titles or {}).get(value, f"{spelled(panel)} = {written(value)}")
+
+
+def distinct(rows: Sequence[Row], column: str | None) -> list[Any]:
+    """Values of a column in order of appearance; ``[None]`` without a column."""
+    return [None] if column is None else list(dict.fromkeys(row[column] for row in rows))
+
+
+def spelled(name: str) -> str:
+    """The name of a column for a reader."""
+    return name.replace("_", " ")
+
+
+def written(value: Any) -> str:
+    """A value of a column for a reader."""
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        return "∞" if value == math.inf else f"{value:g}"
+    return str(value)
+
+
+def check_rows(
+    rows: Sequence[Row], value: str, axes: Sequence[str], others: Sequence[str | None]
+) -> None:
+    """Columns exist, those of ``axes`` are finite numbers, and each point is there once.
+
+    Raises:
+        ValueError: otherwise.
+    """
+    if not rows:
+        raise ValueError("no rows to draw: the selection is empty")
+    names = (*axes, *(name for name in others if name is not None))
+    seen = set()
+    for row in rows:
+        for column in (*names, value):
+            if column not in row:
+                raise ValueError(f"no column {column!r} in these rows; they have {list(row)}")
+        for column in axes:
+            at = row[column]
+            if not isinstance(at, Real) or not math.isfinite(at):
+                raise ValueError(f"{column} = {at!r} has no place on an axis; draw it as a group")
+        point = tuple(row[name] for name in names)
+        if point in seen:
+            raise ValueError(
+                f"two rows for {', '.join(names)} = {point}: select one value of every other "
+                "parameter, and of the metric"
+            )
+        seen.add(point)
