@@ -131,6 +131,8 @@ def _print_result(found: Any, out: Path | None) -> None:
     ]
     print_table(f"{row.name}: {row.title}", (("audit", "left"), ("", "right")), rows)
     protects = f"Protects: {row.unit}, adjacency {row.adjacency}, trust {row.trust}."
+    if row.released_by:
+        protects += f" Real releases draw it by release.{row.released_by}."
     print_paragraphs(f"Event tested: {found.event}.", f"{protects} See: {row.note}.")
     if found.verdict == "violated":
         print_paragraphs(

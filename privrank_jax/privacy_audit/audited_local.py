@@ -233,6 +233,7 @@ _ONE_PAIR = (
         law=_three_answers_law,
         unit="user",
         trust="local",
+        released_by="exact_one_pair_weights",
         note="aggregation/one_pair.py; who was asked for what stays hidden here",
     ),
 )

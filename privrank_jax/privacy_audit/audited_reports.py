@@ -72,6 +72,7 @@ AUDITED = (
         instances=_bits,
         law=lambda bits, epsilon, _: laws.flipped_bits(bits, flip_share(epsilon)),
         adjacency="flip",
+        released_by="exact_randomized_response",
         note="Warner (1965); privacy/local.py",
         **_LOCAL,
     ),

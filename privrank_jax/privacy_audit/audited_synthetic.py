@@ -56,6 +56,7 @@ AUDITED = (
     Audited(
         name="mallows-sample",
         title="synthetic ranking, the rank of one item",
+        released_by="exact_mallows",
         note="mallows/distribution.py",
         **_SYNTHETIC,
         **_ONE_RANK,
@@ -68,6 +69,7 @@ AUDITED = (
         unit="user",
         trust="local",
         claimed=_whole_ranking,
+        released_by="exact_mallows",
         note="mallows/distribution.py: εm/2",
         **_SYNTHETIC,
     ),

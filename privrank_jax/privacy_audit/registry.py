@@ -60,6 +60,7 @@ class Audited:
         epsilon: at which an audit runs unless told otherwise.
         delta: δ of the claim.
         sound: False where the claim is known to be wrong.
+        released_by: the function of :mod:`privrank_jax.release` that draws this for real releases, if one does.
         note: where the claim stands, or what is wrong with it.
     """
 
@@ -83,6 +84,7 @@ class Audited:
     epsilon: float = 1.0
     delta: float = 0.0
     sound: bool = True
+    released_by: str = ""
     note: str = ""
 
     def value(self, key: Any, data: Any, epsilon: Any) -> Any:

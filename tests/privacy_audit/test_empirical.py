@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax import aggregation, mallows, pairwise, privacy, privacy_audit
+from privrank_jax import aggregation, mallows, pairwise, privacy, privacy_audit, release
 from privrank_jax.privacy_audit import Audited, audit, clopper_pearson
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES, USERS, number
 from privrank_jax.privacy_audit.empirical import draw
@@ -233,6 +233,13 @@ def test_every_private_function_is_audited():
         and "epsilon" in inspect.signature(function).parameters
     }
     assert private == {row.function for row in ROWS}
+
+
+def test_every_exact_release_has_a_row():
+    exact = {name for name in release.__all__ if name.startswith("exact_")}
+    public = {"exact_bound", "exact_samplers_available"}  # what they return depends on no answer
+    assert {row.released_by for row in ROWS} - {""} == exact - public
+    assert all(row.sound for row in ROWS if row.released_by)
 
 
 def test_rows_make_sense():
