@@ -156,6 +156,9 @@ def held(expression: Any) -> Any:
     backend = expression.get_backend()
     if backend.name == "duckdb":  # Ibis 12 can't drop what it caches there, with sqlglot 30
         return backend.create_table(f"held_{secrets.token_hex(8)}", expression, temp=True)
+    expression.limit(
+        0
+    ).to_pyarrow()  # takes tables of this process to the engine, which caching does not
     return expression.cache()
 
 

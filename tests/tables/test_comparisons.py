@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.datasets import DataError, read_comparisons
-from privrank_jax.tables import bounded_rows, pair_counts, scan_comparisons
+from privrank_jax.tables import bounded_rows, scan_comparisons
 from privrank_jax.tables.backend import connect
 
 
@@ -237,19 +237,3 @@ def test_without_ibis_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ibis", None)
     with pytest.raises(DataError, match=r'pip install "privrank-jax\[tables\]"'):
         scan_comparisons(path)
-
-
-def test_the_same_expression_on_spark():
-    pytest.importorskip("pyspark", reason="PySpark is not installed")
-    session = pytest.importorskip("pyspark.sql").SparkSession.builder.master("local[1]")
-    session = session.config("spark.ui.enabled", "false").getOrCreate()
-    rows = random_rows(4)
-    columns = ("user", "low", "high", "outcome")
-    frame = session.createDataFrame(rows, schema=list(columns))
-    frame.createOrReplaceTempView("votes")
-    spark = ibis.pyspark.connect(session).table("votes")
-    found = kept(bounded_rows(spark, 4, "pepper", user="user", content=columns[1:]))
-    assert found == bounded(rows, 4)
-    counts = [kept(pair_counts(t)) for t in (spark, ibis.memtable(rows, columns=list(columns)))]
-    assert counts[0] == counts[1]
-    session.stop()
