@@ -1,0 +1,79 @@
+"""All studies as the command line runs them, cold: wall time, compile time apart, replicates of a setting per second.
+
+``python -m tests.benchmarks.bench_studies [STUDY ...]``; all of them take an hour or two on two cores. Each runs with
+its own number of replicates in a process of its own, which compiles everything anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from privrank_jax.experiments import registry
+from tests.benchmarks.harness import print_table
+
+
+def measure(name: str) -> tuple[str, ...]:
+    """One row of the table; a setting is a row of parameters and method in the study's results."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-m",
+            "privrank_jax",
+            "reproduce",
+            name,
+            "--out",
+            folder,
+            "--json",
+        ]
+        cold = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "0"}
+        started = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, env=cold)
+        wall = time.perf_counter() - started
+        if not done.stdout:
+            return (name, done.stderr.strip().splitlines()[-1][:60], *[""] * 6)
+        document = json.loads(done.stdout)
+        with Path(document["paths"]["csv"]).open(newline="") as table:
+            rows = list(csv.DictReader(table))
+    settings = list(rows[0])[: list(rows[0]).index("metric")]
+    cells = len({tuple(row[column] for column in settings) for row in rows})
+    facts, replicates = document["diagnostics"], document["replicates"]
+    return (
+        name,
+        f"{replicates:,}",
+        f"{cells:,}",
+        f"{wall:.0f} s",
+        f"{facts['compile_seconds']:.0f} s",
+        str(facts["compilations"]),
+        f"{facts['run_seconds']:.1f} s",
+        f"{cells * replicates / max(facts['run_seconds'], 1e-9):,.0f}",
+    )
+
+
+def main() -> None:
+    """Print the table, one line as soon as it is there."""
+    columns = (
+        "study",
+        "replicates",
+        "settings",
+        "wall",
+        "compile",
+        "programs",
+        "run",
+        "per second",
+    )
+    found = []
+    for name in sys.argv[1:] or registry.names():
+        found.append(measure(name))
+        print(*found[-1], sep="  ", file=sys.stderr, flush=True)
+    print_table("studies, cold, each in a process of its own", columns, found)
+
+
+if __name__ == "__main__":
+    main()
