@@ -85,10 +85,11 @@ class Budgets:
 
     @property
     def failure(self) -> float:
-        """1 - Π(1-δ_i)."""
-        return -math.expm1(
+        """1 - Π(1-δ_i), never rounded down."""
+        found = -math.expm1(
             math.fsum(count * math.log1p(-float(delta)) for delta, count in self.failures)
         )
+        return min(found * (1 + 2**-49), 1.0)
 
     @property
     def rho(self) -> float:
@@ -106,7 +107,7 @@ def epsilon_at(budgets: Budgets, delta: Fraction) -> float:
         plain = float(budgets.epsilon_sum)
         bounds.append(plain + _gaussian_epsilon(budgets.shift, float(spare)))
     failure = budgets.failure
-    rest = (float(delta) - failure) / (1 - failure)
+    rest = (float(delta) - failure) / (1 - failure) if failure < 1 else 0.0
     if rest > 0 and (budgets.pure or budgets.shift):
         bounds.append(zcdp_epsilon(budgets.rho, rest * (1 - _NEVER_BELOW)))
         found = _distribution(budgets) if rest > budgets.slack else None

@@ -130,7 +130,7 @@ def _spent(epsilons: Any, reports: Any, mask: Any) -> tuple[np.ndarray, np.ndarr
     users = (len(spent), -1)
     return (
         np.where(took_part, spent, spent.dtype.type(0)).reshape(users),
-        np.where(took_part, counts, 0).reshape(users),
+        np.where(took_part, counts, 0).astype(np.int64).reshape(users),
     )
 
 

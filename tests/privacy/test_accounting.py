@@ -195,6 +195,13 @@ def test_a_delta_below_what_the_releases_fail_with_is_refused():
         epsilon([(0.1, 1e-6)] * 2, 1e-6)
     with pytest.raises(ValueError, match="Gaussian release has no epsilon at delta = 0"):
         epsilon([GaussianRelease(1.0)], 0)
+    for delta in (0.03121, 0.003906, 0.08891):  # -expm1(log1p(-δ)) is an ulp less
+        with pytest.raises(ValueError, match="Gaussian release has no epsilon at delta"):
+            epsilon([(1.0, delta), GaussianRelease(1.0)], delta)
+    # So many failures that 1 - Π(1-δ_i) is 1.
+    with pytest.raises(ValueError, match="the sum of the releases' own"):
+        epsilon([(0.1, 0.9)] * 400, 0.5)
+    assert compose([(0.1, 0.9)] * 400, epsilon=0.5, **USERS).delta == 1
 
 
 budget = st.sampled_from([0, "0.05", "0.1", "0.25", "1", "3"]).map(Decimal)

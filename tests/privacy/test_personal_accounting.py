@@ -42,6 +42,12 @@ def test_who_took_no_part_counts_for_nothing():
         compose_personal(epsilons, delta=0, **FLIPS)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint64])
+def test_numbers_of_reports_may_be_unsigned(dtype):
+    found = compose_personal([[1.0, 2.0]], delta=0, reports=np.array([[1, 2]], dtype), **FLIPS)
+    assert found.epsilon.tolist() == [5.0]
+
+
 def test_many_users_with_few_budgets_cost_few_compositions(monkeypatch):
     calls = []
     composed = personal_accounting._composed
