@@ -1,9 +1,13 @@
-"""Exact losses by enumeration: over all outputs, and over all neighbours of small instances.
+"""Exact losses by enumeration: over all outputs that matter, and over all neighbours of small instances.
 
 Nothing is drawn. The law of each mechanism is computed in float64 (:mod:`privrank_jax.privacy_audit.laws`) with the
 noise scale that the mechanism itself reports, so that a scale which is wrong in the code is wrong here too. At δ = 0
 the loss between two data sets is the largest absolute log ratio; at δ > 0 the smallest ε with P(E) ≤ e^ε Q(E) + δ for
 all events E and either order.
+
+Two kinds of rows fall short of that. The scores of a perturbed likelihood are searched at a thousand outputs, far out
+and near, and reports of vectors are on a list of vectors instead of all: there the loss is exact, but may not be the
+largest.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ class WorstCase:
     """The largest loss among small data sets.
 
     Attributes:
-        loss: over all outputs and all neighbours; at δ > 0 the smallest ε for that δ.
+        loss: over all outputs of the row's law and all neighbours; at δ > 0 the smallest ε for that δ.
         first: one of the two data sets where it is attained.
         second: the other one.
         data_sets: how many were looked at.

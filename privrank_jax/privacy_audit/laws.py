@@ -1,8 +1,8 @@
 r"""Log probabilities and log densities of the mechanisms, in NumPy and float64, to enumerate their losses exactly.
 
 Each function takes data sets stacked along the first axis and returns ``(D, K)``: a row per data set, a column per
-output. Of a finite mechanism the outputs are all there are. Of a continuous one they are outputs at which its loss is
-largest, and constants that all data sets share are left out.
+output. Of a finite mechanism the outputs are all there are. Of a continuous one in this module they are outputs at
+which its loss is largest, and constants that all data sets share are left out.
 
 **Additive Laplace noise** at z has log density -‖z - N‖₁/λ: beyond all N in every coordinate, in the direction of a
 corner s of the cube, that is s·N/λ plus a constant, and over the 2^d corners the difference is largest at
