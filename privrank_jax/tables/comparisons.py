@@ -82,6 +82,7 @@ class ComparisonRows:
 
         Raises:
             ValueError: a bound without a salt, or as :meth:`bounded`.
+            DataError: the file changed since it was checked.
         """
         rows = self.rows
         if max_per_user is not None:
@@ -90,6 +91,7 @@ class ComparisonRows:
             rows = self.bounded(max_per_user, salt)
         with explained(self._raw.path):
             found = pair_counts(rows).to_pyarrow()
+        self._raw.check_unchanged()
         low, high, number, twice = (
             found[name].to_numpy() for name in ("low", "high", "comparisons", "twice_low_wins")
         )

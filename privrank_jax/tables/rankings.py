@@ -140,7 +140,7 @@ def scan_rankings(
 
     Raises:
         DataError: as :func:`~privrank_jax.datasets.read_rankings`; of a Parquet file with the number of the row.
-            More items than ``most_items``.
+            More items than ``most_items``; a file that changed while it was read.
     """
     check_choice("missing", missing, MISSING)
     public = None if items is None else public_items(items)
@@ -171,6 +171,7 @@ def scan_rankings(
         number = rows.group_by("user").aggregate(ranked=rows.count())
         whole = number.filter(number.ranked == len(names))
         full = one_row(whole.aggregate(users=whole.count()))["users"]
+    raw.check_unchanged()
     return RankingRows(
         rows=rows,
         item_names=names,

@@ -35,11 +35,13 @@ class RawTable:
         table: Ibis table.
         name: of the file, or as given.
         path: None unless it is a file.
+        stamp: by which the file is known again.
     """
 
     table: Any
     name: str
     path: Path | None
+    stamp: tuple[int, ...] = ()
 
     @classmethod
     def open(cls, source: Any, name: str | None, row: str, backend: Any = None) -> RawTable:
@@ -58,7 +60,13 @@ class RawTable:
             f"a header row and one row per {row}",
             "give a .csv, .tsv or .parquet file",
         )
-        return cls(open_table(path, backend), name or path.name, path)
+        stamp = _stamp(path)
+        return cls(open_table(path, backend), name or path.name, path, stamp)
+
+    def check_unchanged(self) -> None:
+        """Raise :class:`DataError` where the file is another than when it was checked; it is read several times."""
+        if self.path is not None and _stamp(self.path) != self.stamp:
+            raise DataError(f"{self.name} changed while it was read: start again")
 
     def columns(self, roles: Roles) -> tuple[dict[str, str], tuple[str, ...]]:
         """Each role's column, and the columns without a role."""
@@ -136,6 +144,14 @@ def check_number(raw: RawTable, number: int, most: int) -> None:
 def in_order(cells: Iterable[str | None]) -> list[str | None]:
     """Texts sorted, nothing first."""
     return sorted(cells, key=lambda cell: (cell is not None, cell))
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def check_users(raw: RawTable, column: str) -> dict[str, int]:

@@ -223,6 +223,14 @@ def test_bounded_counts(tmp_path, backend):
         scan_comparisons(path, user=None, backend=backend).win_counts(2, "salt")
 
 
+def test_a_file_that_changed_is_not_counted(tmp_path):
+    path = parquet(tmp_path, VOTES.format("('w', 'a', 'b', '0')"))
+    rows = scan_comparisons(path)
+    parquet(tmp_path, VOTES.format("('w', 'a', 'b', '0'), ('w', 'a', 'b', '0')"))
+    with pytest.raises(DataError, match="changed while it was read"):
+        rows.win_counts()
+
+
 def test_importing_the_tables_imports_no_engine():
     script = (
         "import sys, privrank_jax.tables, privrank_jax.cli;"
