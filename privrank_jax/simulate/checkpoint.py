@@ -6,6 +6,7 @@ import functools
 import hashlib
 import io
 import os
+import secrets
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 SECONDS = 2.0  # least time between two writes
 SHARE = 0.02  # of the time, at most, goes into writing
 _DIGEST = 32  # bytes of SHA-256, before the content
+_CALLBACKS = ("pure_callback", "io_callback")
 
 
 class Checkpoints:
@@ -41,7 +43,8 @@ class Checkpoints:
     A file is used only by the run that it belongs to. Its name is a hash of all that decides the
     numbers: the lowered program with its constants (the trial, its config and data, types, batch
     and devices), the cells, the key, the replicates, the sources of this library and the versions of
-    JAX. Anything else starts from the beginning.
+    JAX. Anything else starts from the beginning, and so does a trial that calls back to Python, of
+    which a hash can't know what it returns.
 
     Args:
         folder: where the files are, made when the first is written.
@@ -95,7 +98,7 @@ class Checkpoint:
 
 
 def identity(program: Program) -> str:
-    """A hash of everything that decides the results of a program, the same in every run."""
+    """A hash of everything that decides the results of a program, the same in every run; new where it calls Python."""
     found = hashlib.sha256()
     words = (
         *(program.name, program.replicates, program.static, list(program.columns), _sources()),
@@ -109,7 +112,16 @@ def identity(program: Program) -> str:
         array = np.asarray(value)
         found.update(f"\0{array.dtype}{array.shape}\0".encode())
         found.update(np.ascontiguousarray(array).tobytes())
+    if _calls_back(program.closed.jaxpr):
+        found.update(secrets.token_bytes())
     return found.hexdigest()
+
+
+def _calls_back(jaxpr: Jaxpr) -> bool:
+    return any(
+        equation.primitive.name in _CALLBACKS or any(map(_calls_back, bodies(equation.params)))
+        for equation in jaxpr.eqns
+    )
 
 
 def _constants(closed: ClosedJaxpr) -> Iterator[Any]:

@@ -268,6 +268,18 @@ def test_identity_holds_everything_that_decides_the_numbers(monkeypatch):
     assert len(found) == 13
 
 
+def test_what_python_returns_is_never_taken_for_known():
+    """The text of a program says nothing of the function that it calls; here within a loop."""
+
+    def trial(key, parameters):
+        def step(_, x):
+            return jax.pure_callback(lambda x: x, x, x, vmap_method="sequential")
+
+        return {"value": jax.lax.fori_loop(0, 3, step, parameters["scale"])}
+
+    assert identity(trial=trial) != identity(trial=trial)
+
+
 # --- memory ----------------------------------------------------------------------------------------
 
 
