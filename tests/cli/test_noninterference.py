@@ -175,6 +175,19 @@ def test_consensus(privrank, write, blind, method, trust):
     assert one == other
 
 
+@pytest.mark.parametrize("method", ["borda", pytest.param("noise-all", marks=slow)])
+def test_one_answer_per_user(privrank, write, blind, monkeypatch, method):
+    """What is released where users report and nothing else was accepted; who is asked for what is settled, too."""
+    monkeypatch.setattr(
+        "privrank_jax.release.one_pair.exact_randomized_response",
+        lambda bits, epsilon: np.arange(bits.size) % 2 == 0,
+    )
+    monkeypatch.setattr("secrets.token_bytes", bytes)
+    sources = [write(*rows, header="user,a,b,c", name=f"{k}.csv") for k, rows in enumerate(RANKS)]
+    one, other = outputs(privrank, sources, "aggregate", "--method", method, "--trust", "local")
+    assert one == other
+
+
 def test_reports(privrank, write, blind, tmp_path):
     found = []
     for k, rows in enumerate(SAME_PAIRS):
