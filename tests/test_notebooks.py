@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import jax
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -26,4 +27,6 @@ def test_notebook_runs(path: Path, data_folder: Path, monkeypatch: pytest.Monkey
     )
     flags = os.environ.get("XLA_FLAGS", "").replace(PLAIN_CODE, "")
     monkeypatch.setenv("XLA_FLAGS", flags.strip())  # they compute for real
+    for option in ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"):
+        monkeypatch.setenv(option.upper(), str(jax.config.values[option]))  # but compile once
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
