@@ -239,12 +239,19 @@ def _largest_below(bound: Fraction) -> float:
     return value
 
 
+def check_budget(epsilon: Any) -> None:
+    """Raise ``ValueError`` unless ε is one positive, finite number."""
+    check_epsilon(epsilon)
+    check_positive("epsilon", epsilon, infinite=False)
+    if np.ndim(epsilon):
+        raise ValueError(f"epsilon must be one number, got shape {np.shape(epsilon)}.")
+
+
 def checked_rankings(
     ranks: Any, epsilon: Any, delta: Any, missing: str
 ) -> tuple[np.ndarray | PairCounts, str]:
     """Ranks ``(n, m)``, or their counts, and the name of the noise."""
-    check_epsilon(epsilon)
-    check_positive("epsilon", epsilon, infinite=False)
+    check_budget(epsilon)
     check_delta(delta)
     check_choice("missing", missing, MISSING)
     if not isinstance(ranks, PairCounts):

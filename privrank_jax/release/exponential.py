@@ -62,6 +62,7 @@ def exact_exponential(
     [2, 0, 1]
     """
     ranks, _ = checked_rankings(ranks, epsilon, 0.0, missing)
+    epsilon = float(epsilon)  # a fraction is made of a double
     items = ranks.shape[1]
     if items > MAX_ITEMS:
         raise ValueError(
@@ -70,9 +71,7 @@ def exact_exponential(
     rate = min(Fraction(epsilon) / (2 * items * (items - 1)), Fraction(_STEEPEST))
     value = np.empty(items, np.int32)
     value[_draw(_excess(twice_counts(ranks, missing)), rate)] = np.arange(items)
-    guarantee = Guarantee(
-        float(epsilon), unit="user", adjacency="replace", numerics="exact", note=note
-    )
+    guarantee = Guarantee(epsilon, unit="user", adjacency="replace", numerics="exact", note=note)
     return Estimate(value, guarantee, {"rate": float(2 * rate)})
 
 

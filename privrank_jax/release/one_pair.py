@@ -16,6 +16,7 @@ from privrank_jax.aggregation.ldp_plan import order_lead
 from privrank_jax.aggregation.one_pair import checked_for_pairs, weights_of_answers
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.release.exact_aggregation import check_budget
 from privrank_jax.release.randomized_response import exact_randomized_response
 
 
@@ -31,7 +32,7 @@ def exact_one_pair_weights(ranks: Any, epsilon: float = 1.0, *, missing: str = "
         As there; numerics ``"exact"``.
 
     Raises:
-        ValueError: as there.
+        ValueError: as there; an ε for each user.
         ImportError: OpenDP is not installed.
 
     >>> ranks = np.tile(np.arange(3), (300, 1))
@@ -39,6 +40,7 @@ def exact_one_pair_weights(ranks: Any, epsilon: float = 1.0, *, missing: str = "
     [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
     """
     ranks, pairs = checked_for_pairs(ranks, missing)
+    check_budget(epsilon)
     ranks = np.asarray(ranks)
     users, items = ranks.shape
     words = np.frombuffer(secrets.token_bytes(8 * users), np.uint64)
@@ -50,5 +52,5 @@ def exact_one_pair_weights(ranks: Any, epsilon: float = 1.0, *, missing: str = "
     coins = np.frombuffer(secrets.token_bytes(users), np.uint8) & 1
     answers = exact_randomized_response(np.where(lead == 0, coins, lead > 0), epsilon)
     value = weights_of_answers(answers, asked, items, epsilon)
-    guarantee = Guarantee(epsilon, unit="user", trust="local", numerics="exact")
+    guarantee = Guarantee(float(epsilon), unit="user", trust="local", numerics="exact")
     return Estimate(value, guarantee, {"users_per_pair": users // pairs})

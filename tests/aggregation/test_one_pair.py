@@ -80,6 +80,12 @@ def test_guarantees_and_the_truth_without_noise(key):
     assert (released.guarantee.unit, released.guarantee.trust) == ("user", "local")
 
 
+def test_the_exact_twin_takes_one_epsilon():
+    """As many users as pairs: budgets of users would pass for those of pairs."""
+    with pytest.raises(ValueError, match="epsilon must be one number"):
+        exact_one_pair_weights(RANKS[:6], np.linspace(1, 2, 6))
+
+
 def test_bounds_hold_for_one_pair(key):
     """Expected cost of Borda from one answer per user, over 200 runs on a crowd of one mind."""
     ranks = np.tile(np.arange(4), (120, 1))

@@ -186,6 +186,13 @@ def test_the_exact_loss_between_all_rankings_of_one_user_is_within_epsilon(epsil
     assert max(losses) > 0.7 * epsilon  # a rate twice as large would show
 
 
+@pytest.mark.parametrize("number", [np.float32(1.5), np.int64(2), 2])
+def test_epsilon_is_any_number(number):
+    found = exact_exponential(RANKS, epsilon=number)
+    assert found.guarantee.epsilon == float(number)
+    assert found.diagnostics["rate"] == pytest.approx(float(number) / 12)
+
+
 def test_extremes():
     assert exact_exponential([[1, 0]] * 3, epsilon=1e6).value.tolist() == [1, 0]
     assert exact_exponential([[1, 0, 2]] * 3, epsilon=1e300).value.tolist() == [1, 0, 2]
@@ -201,6 +208,7 @@ def test_extremes():
         ({"epsilon": 0.0}, "epsilon must be positive"),
         ({"epsilon": math.inf}, "epsilon must be finite"),
         ({"epsilon": math.nan}, "epsilon must be positive"),
+        ({"epsilon": np.ones(2)}, "epsilon must be one number"),
         ({"missing": "first"}, "missing must be one of"),
         ({"ranks": [0, 1]}, "one user and two items at least"),
         ({"ranks": [[0.0, 1.0]]}, "integers"),
