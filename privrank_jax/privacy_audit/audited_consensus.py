@@ -135,7 +135,7 @@ _CENTRAL: dict[str, Any] = {
     "neighbours": (_TIED, _AGREED),
     "unit": "user",
     "instances": functools.partial(
-        neighbours.profiles, neighbours.weak_orders(NUM_ITEMS), users=USERS
+        neighbours.profiles, neighbours.with_gaps(NUM_ITEMS), users=USERS
     ),
 }
 _ORDER: dict[str, Any] = {

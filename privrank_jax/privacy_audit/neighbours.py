@@ -88,15 +88,26 @@ def weak_orders(num_items: int) -> np.ndarray:
     return np.array([r for r in ranks if set(r) == set(range(len(set(r))))])
 
 
+def with_gaps(num_items: int) -> np.ndarray:
+    """All rankings with ties and unknown items, ``(K, m)`` ranks, -1 unknown, once for each weights: 19 of 3 items."""
+    ranks = itertools.product(range(-1, num_items), repeat=num_items)
+    found = [r for r in ranks if set(r) - {-1} == set(range(len(set(r) - {-1})))]
+    by_weights: dict[bytes, tuple[int, ...]] = {}
+    for ranking in sorted(found, key=lambda r: r.count(-1)):
+        by_weights.setdefault(weights(np.array([ranking])).tobytes(), ranking)
+    return np.array(list(by_weights.values()))
+
+
 def strict_orders(num_items: int) -> np.ndarray:
     """All rankings without ties, ``(m!, m)`` ranks in lexicographic order."""
     return np.array(list(itertools.permutations(range(num_items))))
 
 
 def weights(rankings: np.ndarray) -> np.ndarray:
-    """w_ij, the share of the rankings ``(n, m)`` with i before j, a tie counting half; ``(m, m)``."""
+    """w_ij, the share of the rankings ``(n, m)`` with i before j, ties and unknown items half; ``(m, m)``."""
     first, second = rankings[:, :, None], rankings[:, None, :]
-    shares = np.mean((first < second) + 0.5 * (first == second), axis=0)
+    known = (first >= 0) & (second >= 0)
+    shares = np.mean(np.where(known, (first < second) + 0.5 * (first == second), 0.5), axis=0)
     np.fill_diagonal(shares, 0.0)
     return shares
 

@@ -202,6 +202,25 @@ def test_profiles_differ_in_one_user():
     assert np.abs(gaps).max() == 0.5
 
 
+def test_rankings_with_gaps_give_all_weights_that_one_user_can():
+    partial = neighbours.with_gaps(3)
+    assert partial[:13].min() == 0
+    assert partial[13:].min(axis=1).tolist() == [-1] * 6
+    np.testing.assert_allclose(
+        neighbours.weights(partial),
+        aggregation.pairwise_weights(partial, missing="unknown"),
+        atol=1e-6,
+    )
+    found = {neighbours.weights(one[None]).tobytes() for one in partial}
+    ranks = [r for r in itertools.product(range(-1, 3), repeat=3) if max(r) >= 0]
+    for missing in ("last", "unknown"):
+        every = [
+            np.asarray(aggregation.pairwise_weights([r], missing=missing), float) for r in ranks
+        ]
+        assert {w.tobytes() for w in every} <= found
+    assert len(found) == 19
+
+
 def test_moved_ranks_agree_without_one_item():
     found = neighbours.moved_ranks(3)
     assert len(found.pairs) == 12
