@@ -13,6 +13,7 @@ from nbclient import NotebookClient
 from tests.conftest import PLAIN_CODE
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+TRAINS = {"private_preference_labels"}  # the others mostly compile, and take half as long in plain code
 
 
 def test_there_are_notebooks() -> None:
@@ -25,8 +26,9 @@ def test_notebook_runs(path: Path, data_folder: Path, monkeypatch: pytest.Monkey
     assert not any(cell.get("outputs") for cell in notebook.cells), (
         "commit notebooks without output"
     )
-    flags = os.environ.get("XLA_FLAGS", "").replace(PLAIN_CODE, "")
-    monkeypatch.setenv("XLA_FLAGS", flags.strip())  # they compute for real
+    if path.stem in TRAINS:
+        flags = os.environ.get("XLA_FLAGS", "").replace(PLAIN_CODE, "")
+        monkeypatch.setenv("XLA_FLAGS", flags.strip())
     for option in ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"):
-        monkeypatch.setenv(option.upper(), str(jax.config.values[option]))  # but compile once
+        monkeypatch.setenv(option.upper(), str(jax.config.values[option]))  # compile once
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
