@@ -13,7 +13,8 @@ from nbclient import NotebookClient
 from tests.conftest import PLAIN_CODE
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
-TRAINS = {"private_preference_labels"}  # the others mostly compile, and take half as long in plain code
+# The others mostly compile, and take half as long in plain code.
+TRAINS = {"private_preference_labels"}
 
 
 def test_there_are_notebooks() -> None:
