@@ -26,7 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._validate import check_choice, check_epsilon, check_users
+from privrank_jax._validate import check_choice, check_epsilon, check_users, is_traced
 from privrank_jax.aggregation.borda import checked_ranks
 from privrank_jax.aggregation.ldp_plan import order_lead
 from privrank_jax.aggregation.weights import MISSING
@@ -87,11 +87,16 @@ def one_pair_report(
 
     Returns:
         ``()`` bool.
+
+    Raises:
+        ValueError: ε <= 0, no such pair, ranks that are no integers.
     """
     ranks = checked_ranks(ranks)
     check_epsilon(epsilon)
     check_choice("missing", missing, MISSING)
     first, second = np.triu_indices(ranks.shape[-1], 1)
+    if not is_traced(pair) and not 0 <= int(pair) < len(first):
+        raise ValueError(f"pair must be a number from 0 to {len(first) - 1}, got {pair!r}.")
     first, second = jnp.asarray(first)[pair], jnp.asarray(second)[pair]
     coin_key, response_key = jax.random.split(key)
     lead = order_lead(ranks[first], ranks[second], missing)

@@ -16,6 +16,7 @@ import secrets
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,30 @@ class ReportTable:
 
     @property
     def largest_epsilon_of_a_user(self) -> float | None:
-        """Largest sum of the ε of one user's reports; None likewise."""
-        return float(np.bincount(self.users, self.epsilon).max()) if self.has_users else None
+        """Largest sum of the ε of one user's reports, added as decimals, like in a ledger; None likewise."""
+        return _largest_sum(self.users, self.epsilon) if self.has_users else None
+
+
+def _largest_sum(users: np.ndarray, epsilon: np.ndarray) -> float:
+    """The largest sum of a user's ε, each the shortest decimal of its float; a float whose decimal is not below it."""
+    levels, level = np.unique(epsilon, return_inverse=True)
+    parts, counts = np.unique(np.stack([users, level]), axis=1, return_counts=True)
+    owners, level = parts
+    amounts = [Decimal(repr(float(one))) for one in levels]
+    alone = np.bincount(owners)[owners] == 1
+    with localcontext() as context:
+        context.prec = 100
+        # Most users have one ε in all their reports: few of their sums differ.
+        same = np.unique(np.stack([level, counts])[:, alone], axis=1).T.tolist()
+        sums = [amounts[number] * count for number, count in same]
+        mixed: dict[int, Decimal] = {}
+        for owner, number, count in zip(*(x[~alone].tolist() for x in (owners, level, counts))):
+            mixed[owner] = mixed.get(owner, Decimal(0)) + amounts[number] * count
+        largest = max([*sums, *mixed.values()])
+        total = float(largest)
+        while Decimal(repr(total)) < largest:
+            total = math.nextafter(total, math.inf)
+    return total
 
 
 def is_report_file(path: str | os.PathLike[str]) -> bool:

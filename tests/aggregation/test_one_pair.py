@@ -123,3 +123,8 @@ def test_refusals(ranks, epsilon, message, key):
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+def test_no_such_pair(key):
+    with pytest.raises(ValueError, match="from 0 to 5"):
+        aggregation.one_pair_report(key, RANKS[0], 6)
