@@ -1,9 +1,13 @@
 """Exact losses by enumeration: over all outputs that matter, and over all neighbours of small instances.
 
 Nothing is drawn. The law of each mechanism is computed in float64 (:mod:`privrank_jax.privacy_audit.laws`) with the
-noise scale that the mechanism itself reports, so that a scale which is wrong in the code is wrong here too. At δ = 0
-the loss between two data sets is the largest absolute log ratio; at δ > 0 the smallest ε with P(E) ≤ e^ε Q(E) + δ for
-all events E and either order.
+noise scale that the mechanism itself reports, where it does, so that a wrong scale in the code is wrong here too. At
+δ = 0 the loss between two data sets is the largest absolute log ratio; at δ > 0 the smallest ε with P(E) ≤ e^ε Q(E) + δ
+for all events E and either order.
+
+Reports of single users and synthetic rankings say nothing of their noise. Their laws take its scale, or its odds, from
+the same functions that the mechanism calls, or from the theorem; that what is drawn has that law is left to the draws
+(of finite rows, a test of all outcomes; of the others, the audit).
 
 Two kinds of rows fall short of that. The scores of a perturbed likelihood are searched at a thousand outputs, far out
 and near, and reports of vectors are on a list of vectors instead of all: there the loss is exact, but may not be the
