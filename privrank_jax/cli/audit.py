@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from privrank_jax._limits import LARGEST_EPSILON
 from privrank_jax.cli import hardware, options
 from privrank_jax.cli.face import (
     Refusal,
@@ -19,7 +20,6 @@ from privrank_jax.cli.face import (
 
 VIOLATED = 1
 _MOST_DRAWS = 10**9  # all of them are held at once
-_LARGEST_EPSILON = 1e9
 
 HELP = (
     "Audit a private mechanism of this library, or an unsound published one: draw it on two neighbouring "
@@ -62,8 +62,8 @@ def audit(
         raise Refusal("name a mechanism; `privrank audit --list` shows all.")
     if draws > _MOST_DRAWS:
         raise Refusal(f"--draws must be at most {_MOST_DRAWS:,}, which are held in memory.")
-    if epsilon is not None and epsilon > _LARGEST_EPSILON:
-        raise Refusal(f"--epsilon must be finite and at most {_LARGEST_EPSILON:g}; 1 is usual.")
+    if epsilon is not None and epsilon > LARGEST_EPSILON:
+        raise Refusal(f"--epsilon must be finite and at most {LARGEST_EPSILON:g}; 1 is usual.")
     check_seed(seed)
 
     import jax

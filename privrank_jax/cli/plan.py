@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax.cli import options
 from privrank_jax.cli.face import (
     Refusal,
@@ -23,7 +24,6 @@ LINKS = ("logistic", "normal", "laplace")
 # Beyond this error the theory, one linear step, is too crude to plan with.
 _CRUDE = 0.5
 _MOST_ITEMS, _MOST_USERS = 5_000, 10**15
-_EPSILONS = (1e-9, 1e9)
 
 HELP = (
     "Plan a survey under local privacy: how many users, which epsilon, or what error to expect.\n\n"
@@ -139,7 +139,7 @@ def _check(design: Design) -> None:
         lowest_allowed = 0 if option == "--spread" else math.ulp(0.0)
         if value is not None and not (lowest_allowed <= value < math.inf):
             raise Refusal(f"{option} {value} must be a positive, finite number.")
-        low, high = _EPSILONS
+        low, high = SMALLEST_EPSILON, LARGEST_EPSILON
         if option.startswith("--epsilon") and value is not None and not low <= value <= high:
             raise Refusal(f"{option} {value:g} must lie between {low:g} and {high:g}; 1 is usual.")
         if option == "--users" and value is not None and value > _MOST_USERS:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax.cli import options
 from privrank_jax.cli.face import Refusal, check_choice, check_seed, refusing, warn
 
@@ -16,7 +17,6 @@ UNITS = ("comparison", "user")
 ADJACENCIES = ("flip", "replace", "add-remove")
 # Beyond this ε, e^ε says that an observer may become certain of what one user answered.
 _HARDLY_PRIVATE = 10.0
-_ALL_NOISE, _NO_NOISE = 1e-9, 1e9
 _MOST_PER_USER = 2**31 - 1
 
 
@@ -283,12 +283,12 @@ def check_budget(epsilon: float | None, delta: float) -> None:
 
 def check_size(epsilon: float) -> None:
     """Refuse an epsilon that leaves nothing but noise, or none; warn of one that protects nobody."""
-    if epsilon < _ALL_NOISE:
+    if epsilon < SMALLEST_EPSILON:
         raise Refusal(
             f"--epsilon {epsilon:g} is so small that the result would be noise alone, whatever the data: "
             "publish nothing, or choose a value such as 1."
         )
-    if epsilon > _NO_NOISE:
+    if epsilon > LARGEST_EPSILON:
         raise Refusal(
             f"--epsilon {epsilon:g} is so large that hardly any noise is left, and nobody protected: choose a value "
             "such as 1."

@@ -22,13 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
 from privrank_jax.datasets.formats import DELIMITERS, PARQUET, Roles, open_source, read_header
 from privrank_jax.datasets.table import DataError
 
 COLUMNS = ("user", "item_1", "item_2", "report", "epsilon")
-# Budgets below are noise alone and those beyond protect nobody, and sums of them over users stay finite.
-SMALLEST, LARGEST = 1e-9, 1e9
 _DECIMAL = re.compile(r"\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _BITS = {
     **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
@@ -337,9 +336,10 @@ class Epsilons(dict[Any, float]):
     def __missing__(self, cell: str | None) -> float:
         text = (cell or "").strip()
         value = float(text) if _DECIMAL.fullmatch(text) else math.nan
-        if not SMALLEST <= value <= LARGEST:
+        if not SMALLEST_EPSILON <= value <= LARGEST_EPSILON:
             raise BadCell(
-                f"{cell!r} is no epsilon that can be used: write a number such as 1, from {SMALLEST:g} to {LARGEST:g}"
+                f"{cell!r} is no epsilon that can be used: write a number such as 1, "
+                f"from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}"
             )
         self[cell] = value
         return value
