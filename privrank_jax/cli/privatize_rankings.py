@@ -8,7 +8,6 @@ for the mixture, and a tie is as protected as an order.
 from __future__ import annotations
 
 import dataclasses
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from privrank_jax.datasets.rankings_file import SYNTHETIC, read_ranks
 from privrank_jax.datasets.synthetic_file import check_item_names
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release import exact_mallows
+from privrank_jax.release.entropy import random_words
 
 if TYPE_CHECKING:
     from privrank_jax.cli.privatize import Request
@@ -184,7 +184,7 @@ def _untied(ranks: np.ndarray, entropy: Entropy) -> np.ndarray:
         coins = np.asarray(jax.random.uniform(entropy.key(), ranks.shape))
     else:
         # Two of m words are equal with probability below m²/2^65, and then the first item comes first.
-        coins = np.frombuffer(secrets.token_bytes(8 * ranks.size), np.uint64).reshape(ranks.shape)
+        coins = random_words(ranks.size).reshape(ranks.shape)
     order = np.lexsort((coins, ranks), axis=1)
     found = np.empty_like(ranks)
     np.put_along_axis(found, order, np.arange(ranks.shape[1], dtype=ranks.dtype)[None], axis=1)

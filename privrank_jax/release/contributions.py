@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 import numpy as np
 
 from privrank_jax._validate import check_positive
+from privrank_jax.release.entropy import random_words
 
 
 def exact_bound(users: Any, max_per_user: int) -> np.ndarray:
@@ -36,7 +36,7 @@ def exact_bound(users: Any, max_per_user: int) -> np.ndarray:
     users = np.asarray(users)
     if users.ndim != 1:
         raise ValueError(f"users must have shape (N,), got {users.shape}.")
-    words = np.frombuffer(secrets.token_bytes(8 * users.size), np.uint64)
+    words = random_words(users.size)
     order = np.lexsort((words, users))
     fresh = np.diff(users[order], prepend=users[order][:1] - 1) != 0
     first = np.maximum.accumulate(np.where(fresh, np.arange(users.size), 0))

@@ -23,13 +23,13 @@ does the time that drawing them takes.
 
 from __future__ import annotations
 
-import secrets
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from privrank_jax._validate import check_epsilon, check_positive
+from privrank_jax.release.entropy import random_words
 
 _BITS = 48
 _ONE = 1 << _BITS
@@ -166,7 +166,7 @@ def _below(bounds: np.ndarray) -> np.ndarray:
     excess = (np.uint64(0) - bounds) % bounds
     pending = np.arange(bounds.size)
     while pending.size:
-        words = np.frombuffer(secrets.token_bytes(8 * pending.size), np.uint64)
+        words = random_words(pending.size)
         top = excess[pending]
         kept = words <= ~np.uint64(0) - top  # the first 2^64 - excess words, a multiple of b
         found[pending[kept]] = words[kept] % bounds[pending[kept]]

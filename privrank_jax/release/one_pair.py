@@ -16,6 +16,7 @@ from privrank_jax.aggregation.ldp_plan import order_lead
 from privrank_jax.aggregation.one_pair import checked_for_pairs, weights_of_answers
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.release.entropy import random_words
 from privrank_jax.release.exact_aggregation import check_budget
 from privrank_jax.release.randomized_response import exact_randomized_response
 
@@ -43,7 +44,7 @@ def exact_one_pair_weights(ranks: Any, epsilon: float = 1.0, *, missing: str = "
     check_budget(epsilon)
     ranks = np.asarray(ranks)
     users, items = ranks.shape
-    words = np.frombuffer(secrets.token_bytes(8 * users), np.uint64)
+    words = random_words(users)
     asked = np.empty(users, np.int64)
     asked[np.argsort(words, kind="stable")] = np.arange(users) % pairs
     first, second = (side[asked] for side in np.triu_indices(items, 1))
