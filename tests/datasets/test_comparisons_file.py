@@ -6,13 +6,13 @@ import os
 import sys
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from privrank_jax.datasets import ComparisonTable, DataError, read_comparisons
+from tests.parquet import parquet
 
 GOOD = "user,winner,loser,tie\nann,Oslo,Paris,0\nbob,Paris,Rome,1\nann,Oslo,Rome,\n"
 
@@ -20,12 +20,6 @@ GOOD = "user,winner,loser,tie\nann,Oslo,Paris,0\nbob,Paris,Rome,1\nann,Oslo,Rome
 def written(tmp_path: Path, content: str | bytes, name: str = "votes.csv") -> Path:
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-def parquet(tmp_path: Path, select: str, name: str = "votes.parquet") -> Path:
-    path = tmp_path / name
-    duckdb.connect().execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
     return path
 
 

@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import collections
 import sys
-from pathlib import Path
 
-import duckdb
 import ibis
 import numpy as np
 import pytest
 
 from privrank_jax.datasets import DataError, read_comparisons
 from privrank_jax.tables import bounded_rows, scan_comparisons
-from privrank_jax.tables.backend import connect
-
-
-@pytest.fixture(scope="module")
-def backend():
-    return connect()
-
-
-def parquet(folder: Path, select: str, name: str = "votes.parquet") -> Path:
-    path = folder / name
-    duckdb.connect().execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
-    return path
+from tests.parquet import parquet
 
 
 def random_votes(seed: int, users: str, ties: str) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
-import duckdb
 import ibis
 import jax
 import numpy as np
@@ -15,18 +13,7 @@ from privrank_jax.aggregation import PairCounts, pairwise_weights
 from privrank_jax.datasets import DataError, RankingTable, read_rankings
 from privrank_jax.release.exact_aggregation import twice_counts
 from privrank_jax.tables import scan_rankings
-from privrank_jax.tables.backend import connect
-
-
-@pytest.fixture(scope="module")
-def backend():
-    return connect()
-
-
-def parquet(folder: Path, select: str, name: str = "votes.parquet") -> Path:
-    path = folder / name
-    duckdb.connect().execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
-    return path
+from tests.parquet import parquet
 
 
 def random_ranks(seed: int, users: int = 12, items: int = 4) -> np.ndarray:
