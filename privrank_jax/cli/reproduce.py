@@ -82,6 +82,8 @@ def reproduce(
     from privrank_jax import experiments
 
     hardware.keep_programs()
+    if coordinator is None:
+        hardware.use_cores()
     first = hardware.join(coordinator, processes, process_id)
     found = experiments.get(study)
     check_folder(out)

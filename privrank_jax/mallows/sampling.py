@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
 
+from privrank_jax._threefry import threefry
 from privrank_jax._validate import check_epsilon
 from privrank_jax.mallows.distribution import MISSING, as_float, checked_ranks, decay
 
@@ -21,8 +22,6 @@ Array = jax.Array
 
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
 TILE = 8  # items inserted in one pass over the crowd
-_TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))  # of Threefry-2x32
-_PARITY = np.uint32(0x1BD11BDA)
 
 
 def sample(key: Array, center_ranks: Any, epsilon: Any) -> Array:
@@ -105,35 +104,18 @@ def _uniforms(seeds: Array, items: int, dtype: Any) -> list[tuple[slice, Array]]
     """Uniform variables in [0, 1), ``(items, users)``, by parts of the items; 24 bits each, or 53.
 
     ``jax.random.uniform`` with a key for each user writes its state to memory after every few turns, and spends two
-    words on a variable: the same generator in one program with what follows takes a fraction of that time.
+    words on a variable: the same generator in one program with what follows takes a fraction of that time. JAX's own
+    functions take the blocks (0, 0), (0, 1), ... of a key, 2^32 of them before any with a counter from 1 on.
     """
     double = dtype == jnp.float64
     half = items if double else -(-items // 2)
     counter = np.arange(1, half + 1, dtype=np.uint32)[:, None]
-    high, low = threefry(seeds[:, 0], seeds[:, 1], counter)
+    high, low = threefry(seeds[:, 0], seeds[:, 1], counter, jnp.uint32(0))
     if double:
         unit = high.astype(dtype) * 2.0**-32 + (low >> 11).astype(dtype) * 2.0**-53
         return [(slice(0, items), unit)]
     first, second = ((word >> 8).astype(dtype) * 2.0**-24 for word in (high, low))
     return [(slice(0, half), first), (slice(half, items), second[: items - half])]
-
-
-def threefry(key_high: Array, key_low: Array, counter: Any) -> tuple[Array, Array]:
-    """Two words of 32 random bits: Threefry-2x32 of the block (counter, 0), in 20 rounds; all uint32, they broadcast.
-
-    JAX's own functions take the blocks (0, 0), (0, 1), ... of a key, 2^32 of them before any with a counter from 1 on.
-
-    Source: Salmon, Moraes, Dror and Shaw (2011), Parallel random numbers: as easy as 1, 2, 3.
-    """
-    keys = (key_high, key_low, key_high ^ key_low ^ _PARITY)
-    x, y = counter + keys[0], keys[1]
-    for group in range(5):
-        for turn in _TURNS[group % 2]:
-            x = x + y
-            y = x ^ ((y << np.uint32(turn)) | (y >> np.uint32(32 - turn)))
-        x = x + keys[(group + 1) % 3]
-        y = y + keys[(group + 2) % 3] + np.uint32(group + 1)
-    return x, y
 
 
 def insertion_mass(theta: Array, items: int) -> Array:

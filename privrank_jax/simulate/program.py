@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
+from privrank_jax._threefry import fused
 from privrank_jax.simulate.devices import Devices, exchange, least
 from privrank_jax.simulate.memory import peak_bytes
 
@@ -206,7 +207,7 @@ def _batched(trial: Any, static: dict[str, Any]) -> Callable[..., Any]:
         key: jax.Array, columns: dict[str, jax.Array], cell: jax.Array, replicate: jax.Array
     ) -> Any:
         traced = {name: column[cell] for name, column in columns.items()}
-        return jax.vmap(one, in_axes=(None, 0, 0))(key, traced, replicate)
+        return jax.vmap(one, in_axes=(None, 0, 0))(fused(key), traced, replicate)
 
     return program
 

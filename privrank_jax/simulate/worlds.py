@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from privrank_jax._threefry import below
 from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import Comparisons, WinCounts
 from privrank_jax.links import Link, get_link
@@ -219,7 +220,7 @@ def user_comparison_records(
     max_users = _padded("num_users", num_users, "max_users", max_users)
     if comparisons_per_user < 1:
         raise ValueError(f"comparisons_per_user must be at least 1, got {comparisons_per_user}")
-    if scores.shape[0] > 46_340:  # ordered pairs must fit int32
+    if scores.shape[0] > 46_340:  # pairs of items must fit int32 where they are counted
         raise ValueError(f"at most 46,340 items, got {scores.shape[0]}")
     return _user_comparison_records(
         key, scores, num_users, comparisons_per_user, get_link(link), mask, max_users
@@ -238,10 +239,10 @@ def _user_comparison_records(
 ) -> Comparisons:
     size, rows = scores.shape[0], max_users * per_user
     real = jnp.int32(size) if mask is None else mask.sum(dtype=jnp.int32)
-    pair_key, answer_key = jax.random.split(key)
+    first_key, second_key, answer_key = jax.random.split(key, 3)
     # An ordered pair without repetition is an unordered one with a coin to say which comes first.
-    pair = jax.random.randint(pair_key, (rows,), 0, jnp.maximum(real * (real - 1), 1), jnp.int32)
-    first, second = jnp.divmod(pair, jnp.maximum(real - 1, 1))
+    first = below(jax.random.bits(first_key, (rows,), jnp.uint32), real)
+    second = below(jax.random.bits(second_key, (rows,), jnp.uint32), jnp.maximum(real - 1, 1))
     second = second + (second >= first)
     if mask is not None:
         position = jnp.argsort(~mask, stable=True).astype(jnp.int32)

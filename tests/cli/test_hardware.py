@@ -73,6 +73,26 @@ def test_a_setting_of_jax_goes_first(monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+COUNT = """
+from privrank_jax.cli import hardware
+hardware.use_cores()
+import jax
+print(jax.device_count())
+hardware.use_cores()
+"""
+
+
+@pytest.mark.parametrize(("setting", "devices"), [({}, None), ({"JAX_NUM_CPU_DEVICES": "3"}, "3")])
+def test_cores_are_devices_unless_told_otherwise(setting, devices):
+    environment = {name: os.environ[name] for name in os.environ if "JAX_" not in name}
+    environment |= {"JAX_PLATFORMS": "cpu", **setting}
+    environment.pop("XLA_FLAGS", None)
+    command = [sys.executable, "-c", COUNT]
+    done = subprocess.run(command, env=environment, text=True, capture_output=True, check=True)
+    cores = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+    assert done.stdout.strip() == (devices or str(len(cores)))
+
+
 def test_the_oldest_programs_go_first(tmp_path):
     (tmp_path / "folder").mkdir()
     for age in range(5):

@@ -6,7 +6,6 @@ The chi-squared tests raise false alarms once in 10^6 keys, and the key is fixed
 from __future__ import annotations
 
 import jax
-import jax.extend
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from privrank_jax.mallows.sampling import (
     insert,
     insertion_codes,
     insertion_mass,
-    threefry,
 )
 from tests import reference_mallows as naive
 
@@ -119,13 +117,6 @@ def test_insertion_is_that_of_a_list(items):
     codes = rng.integers(0, np.arange(1, items + 1)[:, None], (items, 50)).astype(np.int8)
     wanted = np.stack([naive.insert(column) for column in codes.T], axis=1)
     np.testing.assert_array_equal(jax.jit(insert)(codes), wanted)
-
-
-def test_words_are_those_of_threefry(key):
-    seed, counter = jax.random.key_data(key), jnp.arange(1, 6, dtype=jnp.uint32)
-    ours = jax.jit(threefry)(seed[0], seed[1], counter)
-    theirs = jax.extend.random.threefry_2x32(seed, jnp.append(counter, jnp.zeros_like(counter)))
-    np.testing.assert_array_equal(np.concatenate(ours), theirs)
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [(np.float32, 24), (np.float64, 53)])
