@@ -13,6 +13,10 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
+_COUNTED = (
+    32  # items up to which counting who is ahead takes a tenth of the time of sorting, or less
+)
+
 
 def order_to_ranks(order: ArrayLike) -> jax.Array:
     """Turn an order (items from best to worst) into ranks.
@@ -97,13 +101,23 @@ def ranks_from_scores(
 
 @jax.jit
 def _ranks_from_scores(scores, mask, key):
-    # For integers (and bools) ~s = −s − 1 reverses the order without overflow.
-    worst_first = -scores if jnp.issubdtype(scores.dtype, jnp.floating) else ~scores
-    index = jnp.arange(scores.shape[0], dtype=jnp.int32)
+    if scores.dtype == bool:
+        scores = scores.astype(jnp.int8)
+    # For integers ~s = −s − 1 reverses the order without overflow.
+    real = jnp.issubdtype(scores.dtype, jnp.floating)
+    worst_first = -scores if real else ~scores
+    size = scores.shape[0]
+    index = jnp.arange(size, dtype=jnp.int32)
     tie_break = index if key is None else jax.random.permutation(key, index)
-    worst_first = jnp.where(mask, worst_first, jnp.zeros_like(worst_first))
-    tie_break = jnp.where(mask, tie_break, index)
-    return _invert_core(jnp.lexsort((tie_break, worst_first, ~mask)))
+    # Last of all numbers, and there behind whoever is last by its own score: NaN first, then what is masked.
+    last = jnp.inf if real else jnp.iinfo(scores.dtype).max
+    worst_first = jnp.where(mask & ~jnp.isnan(scores), worst_first, last)
+    tie_break = jnp.where(mask, tie_break + size * jnp.isnan(scores), index + 2 * size)
+    if size > _COUNTED:
+        return _invert_core(jnp.lexsort((tie_break, worst_first)))
+    level = worst_first[:, None] == worst_first
+    ahead = (worst_first[:, None] < worst_first) | (level & (tie_break[:, None] < tie_break))
+    return jnp.sum(ahead, axis=0, dtype=jnp.int32)
 
 
 def validate_ranks(ranks: ArrayLike) -> np.ndarray | jax.Array:

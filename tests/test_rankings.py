@@ -64,6 +64,21 @@ def test_scores_of_every_dtype(scores, expected):
     assert rankings.ranks_from_scores(scores).tolist() == expected
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.uint8, bool])
+@pytest.mark.parametrize("items", [rankings._COUNTED, rankings._COUNTED + 1])
+def test_few_items_are_counted_and_many_sorted_alike(dtype, items):
+    generator = np.random.default_rng(items)
+    scores = generator.integers(0, 4, (3, items)).astype(dtype)
+    mask = generator.random((3, items)) < 0.8
+    if dtype is np.float32:  # the reference knows no NaN
+        scores[:, ::5] = np.inf
+        scores[:, 1::5] = -np.inf
+    found = jax.vmap(rankings.ranks_from_scores)(scores, mask)
+    for row in range(3):
+        expected = reference.ranks_from_scores(scores[row].astype(float), mask[row])
+        assert found[row].tolist() == expected.tolist()
+
+
 def test_masked_nan_stays_behind_unmasked_nan():
     ranks = rankings.ranks_from_scores([np.nan, np.nan, 1.0], mask=[False, True, True])
     assert ranks.tolist() == [2, 1, 0]

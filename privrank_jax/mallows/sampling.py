@@ -79,11 +79,12 @@ def _crowd(seeds: Array, centers: Array, epsilon: Array) -> Array:
     theta = jnp.minimum(decay(epsilon, count), LARGE)
     mass = insertion_mass(theta, len(items))
     small = np.min_scalar_type(-len(items))
-    codes = [
-        insertion_codes(uniform, items[part], mass[part], count, theta).astype(small)
-        for part, uniform in _uniforms(seeds, len(items), epsilon.dtype)
-    ]
-    places = insert(jnp.concatenate(codes))
+    # Written into place part by part: as one concatenation, padded, XLA draws on a CPU number by number.
+    codes = jnp.full((-(-len(items) // TILE) * TILE, len(seeds)), np.iinfo(small).max, small)
+    for part, uniform in _uniforms(seeds, len(items), epsilon.dtype):
+        code = insertion_codes(uniform, items[part], mass[part], count, theta).astype(small)
+        codes = jax.lax.dynamic_update_slice(codes, code, (part.start, 0))
+    places = insert(codes)[: len(items)]
     ranks = jax.vmap(lambda places, center: places.at[center].get(mode="clip"), in_axes=(1, 0))(
         places, jnp.maximum(centers, 0)
     )
@@ -182,5 +183,9 @@ def insert(codes: Array) -> Array:
         return jnp.where(rows < tile * TILE, moved, places)
 
     rows = np.arange(tiles * TILE, dtype=np.int32)[:, None]
-    placed = jax.lax.fori_loop(1, tiles, insert_tile, places.reshape(codes.shape))
+    # A loop of no or one turn would be written out, and on a CPU all of it computed again for each place that is read.
+    last = jax.lax.platform_dependent(
+        cpu=lambda: jax.lax.optimization_barrier(jnp.int32(tiles)), default=lambda: jnp.int32(tiles)
+    )
+    placed = jax.lax.fori_loop(1, last, insert_tile, places.reshape(codes.shape))
     return placed[:items]

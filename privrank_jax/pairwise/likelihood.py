@@ -73,7 +73,7 @@ class LogisticObjective:
 
     def gradient(self, theta: Array) -> Array:
         """∇f(θ), ``(m,)``."""
-        pull = 0.5 * jnp.sum(self.comparisons * _half_tanh(theta), -1)
+        pull = 0.5 * _row_sums(self.comparisons * _half_tanh(theta))
         return (pull - self.target) / self.scale + _quadratic_gradient(self, theta)
 
     def hessian(self, theta: Array) -> Array:
@@ -233,6 +233,11 @@ def information(theta: Array, comparisons: Array, link: Link) -> Array:
     return jnp.diag(weight.sum(-1)) - weight
 
 
+def _row_sums(matrix: Array) -> Array:
+    ones = jnp.ones(matrix.shape[-1], matrix.dtype)
+    return jnp.matmul(matrix, ones, precision=jax.lax.Precision.HIGHEST)
+
+
 def _half_tanh(theta: Array) -> Array:
     half = 0.5 * theta
     return jnp.tanh(half[:, None] - half[None, :])
@@ -253,7 +258,7 @@ def _quadratic_gradient(objective: Any, theta: Array) -> Array:
 def _laplacian(objective: Any, weight: Array) -> Array:
     """diag(weight 1) - weight + ridge + gauge; masked items get 1 on the diagonal."""
     mask, size = objective.mask, weight.shape[0]
-    diagonal = _real(weight.sum(-1) + objective.ridge / objective.scale, mask, 1.0)
+    diagonal = _real(_row_sums(weight) + objective.ridge / objective.scale, mask, 1.0)
     full = 1 / _count(diagonal, mask) - weight
     if mask is not None:
         full = jnp.where(mask[:, None] & mask[None, :], full, 0.0)
