@@ -20,6 +20,7 @@ import privrank_jax
 from privrank_jax import simulate
 from privrank_jax.experiments.registry import Claim, Experiment, Verdict, get
 from privrank_jax.simulate.devices import is_first
+from privrank_jax.simulate.engine import Engine
 from privrank_jax.simulate.result import Row, StudyResult, write_csv
 
 
@@ -137,13 +138,13 @@ def run(
     kept = None
     if folder is not None:
         kept = simulate.Checkpoints(Path(folder) / f"{found.name}.unfinished", fresh=fresh)
-    engine = functools.partial(simulate.run, progress=progress, checkpoints=kept, notice=notice)
+    options: dict[str, Any] = {"progress": progress, "checkpoints": kept, "notice": notice}
     if found.measure is not None:
-        results = found.measure(key, found, replicates, engine)
+        run_one = functools.partial(simulate.run, **options)
+        results = found.measure(key, found, replicates, run_one)
     else:
-        results = [
-            engine(key, study, replicates, batch_size=found.batch_size) for study in found.studies()
-        ]
+        engine = Engine(key, found.batch_size, **options)
+        results = engine.run(found.studies(), replicates)
     table = _merged(found, results)
     verdicts = tuple((claim, claim.check(table)) for claim in found.claims)
     paths = {}

@@ -19,6 +19,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._linalg import one_blas_thread
-from privrank_jax.simulate.checkpoint import Checkpoints
+from privrank_jax.simulate.checkpoint import Checkpoint, Checkpoints
 from privrank_jax.simulate.devices import Devices, is_first
 from privrank_jax.simulate.moments import Moments
 from privrank_jax.simulate.program import Program
@@ -161,51 +162,106 @@ def run(
             that needs more than the memory limit, or than the device has.
         OSError: a checkpoint can't be written.
     """
-    _check_run(key, replicates, batch_size, memory_limit)
-    mesh = Devices(devices)
-    if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
-        checkpoints = Checkpoints(checkpoints)
-    rows: dict[int, list[Row]] = {}
-    reports = []
-    shown = progress and is_first()
-    bar = _progress_bar(study.name, len(study.cells) * replicates, shown)
-    with bar as advance, one_blas_thread():
-        for indices in _groups(study):
-            program = Program(key, study, indices, replicates, mesh, batch_size, memory_limit)
-            started = time.perf_counter() - program.compile_seconds
-            moments = _execute(program, checkpoints, notice or _nobody, advance)
-            seconds = time.perf_counter() - started - program.compile_seconds
-            for position, cell in enumerate(indices):
-                head = {"study": study.name, **study.cells[cell]}
-                rows[cell] = list(moments.rows(position, head, program.metrics))
-            reports.append({**program.report(), "run_seconds": seconds})
-    table = [row for cell in range(len(study.cells)) for row in rows[cell]]
-    return StudyResult(study.name, table, _diagnostics(reports, memory_limit))
+    engine = Engine(key, batch_size, memory_limit, devices, checkpoints, notice, progress)
+    return engine.run([study], replicates)[0]
 
 
-def _execute(
-    program: Program,
-    checkpoints: Checkpoints | None,
-    notice: Callable[[str], None],
-    advance: Callable[[int], None],
-) -> Moments:
-    """Run what is missing of a program, batch after batch."""
-    moments = Moments(program.num_cells, len(program.metrics), program.replicates)
-    kept = None if checkpoints is None else checkpoints.open(program, moments)
-    if moments.position:
-        at, total = f"{moments.position:,}", f"{program.total:,}"
-        notice(f"{program.name}: resumed {at} of {total} replicates")
-        advance(moments.position)
-    if moments.position == program.total:
-        return moments
-    program.compile(notice)
-    while moments.position < program.total:
-        values = program.batch(moments.position, notice)
-        moments.add(values)
-        if kept is not None:
-            kept.save(moments, now=moments.position == program.total)
-        advance(values.shape[1])
-    return moments
+class Engine:
+    """What :func:`run` is asked for besides the studies; several run one after another, each compiled ahead."""
+
+    def __init__(
+        self,
+        key: jax.Array,
+        batch_size: int | None = None,
+        memory_limit: int = DEFAULT_MEMORY_LIMIT,
+        devices: Sequence[Any] | None = None,
+        checkpoints: Checkpoints | str | os.PathLike[str] | None = None,
+        notice: Callable[[str], None] | None = None,
+        progress: bool = False,
+    ):
+        _check(key, batch_size, memory_limit)
+        if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
+            checkpoints = Checkpoints(checkpoints)
+        self._key, self._batch_size, self._memory_limit = key, batch_size, memory_limit
+        self._devices, self._checkpoints = Devices(devices), checkpoints
+        self._notice, self._shown = notice or _nobody, progress and is_first()
+
+    def run(self, studies: Sequence[Study], replicates: int) -> list[StudyResult]:
+        """The result of every study.
+
+        While a program runs, the next ones are compiled by another thread. Of several processes all
+        compile the same at the same time, as a compiler of theirs may talk to the others.
+        """
+        if not 1 <= replicates < 2**32:
+            raise ValueError(f"replicates must be between 1 and 2**32 - 1, got {replicates}")
+        ahead = ThreadPoolExecutor(1, "privrank-compile") if jax.process_count() == 1 else None
+        try:
+            prepared = [
+                [self._job(study, indices, replicates, ahead) for indices in _groups(study)]
+                for study in studies
+            ]
+            pairs = zip(studies, prepared, strict=True)
+            return [self._finish(study, jobs, replicates) for study, jobs in pairs]
+        finally:
+            if ahead is not None:
+                ahead.shutdown(wait=False, cancel_futures=True)
+
+    def _job(
+        self, study: Study, indices: list[int], replicates: int, ahead: Executor | None
+    ) -> _Job:
+        program = Program(
+            *(self._key, study, indices, replicates),
+            *(self._devices, self._batch_size, self._memory_limit),
+        )
+        moments = Moments(program.num_cells, len(program.metrics), replicates)
+        kept = None if self._checkpoints is None else self._checkpoints.open(program, moments)
+        if ahead is not None and moments.position < program.total:
+            program.compile_ahead(ahead)
+        return _Job(indices, program, moments, kept)
+
+    def _finish(self, study: Study, jobs: list[_Job], replicates: int) -> StudyResult:
+        rows: dict[int, list[Row]] = {}
+        reports = []
+        bar = _progress_bar(study.name, len(study.cells) * replicates, self._shown)
+        with bar as advance, one_blas_thread():
+            for job in jobs:
+                program = job.program
+                started = time.perf_counter() - program.compile_seconds
+                job.run(self._notice, advance)
+                seconds = time.perf_counter() - program.compile_seconds - started
+                for position, cell in enumerate(job.indices):
+                    head = {"study": study.name, **study.cells[cell]}
+                    rows[cell] = list(job.moments.rows(position, head, program.metrics))
+                reports.append({**program.report(), "run_seconds": seconds})
+        table = [row for cell in range(len(study.cells)) for row in rows[cell]]
+        return StudyResult(study.name, table, _diagnostics(reports, self._memory_limit))
+
+
+@dataclass
+class _Job:
+    """A program and what it has found so far."""
+
+    indices: list[int]
+    program: Program
+    moments: Moments
+    kept: Checkpoint | None
+
+    def run(self, notice: Callable[[str], None], advance: Callable[[int], None]) -> None:
+        """Run what is missing, batch after batch."""
+        program, moments = self.program, self.moments
+        if moments.position:
+            at, total = f"{moments.position:,}", f"{program.total:,}"
+            notice(f"{program.name}: resumed {at} of {total} replicates")
+            advance(moments.position)
+        if moments.position == program.total:
+            return
+        program.compile(notice)
+        while moments.position < program.total:
+            values = program.batch(moments.position, notice)
+            moments.add(values)
+            if self.kept is not None:
+                self.kept.save(moments, now=moments.position == program.total)
+            advance(values.shape[1])
 
 
 def _nobody(notice: str) -> None:
@@ -247,9 +303,7 @@ def _scalar(name: str, value: Any, static: bool) -> Any:
     return value
 
 
-def _check_run(key: jax.Array, replicates: int, batch_size: int | None, memory_limit: int) -> None:
-    if not 1 <= replicates < 2**32:
-        raise ValueError(f"replicates must be between 1 and 2**32 - 1, got {replicates}")
+def _check(key: jax.Array, batch_size: int | None, memory_limit: int) -> None:
     if batch_size is not None and batch_size < 1:
         raise ValueError(f"batch_size must be at least 1 (None chooses it), got {batch_size}")
     if memory_limit < 1:

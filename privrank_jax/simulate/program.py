@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -41,7 +42,7 @@ class Program:
         key: of the study.
         devices: that share a batch.
         size: pairs at once on each device.
-        compile_seconds: spent so far, tracing included.
+        compile_seconds: spent so far on tracing, and waiting for the compiler.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Program:
         self._jitted = devices.jit(program)
         self._lowered: Any = None
         self._call: Any = None
+        self._ahead: Future[Any] | None = None
         self._error: Exception | None = None
         self._measured: int | None = None
         self._compilations = 0
@@ -91,6 +93,10 @@ class Program:
             self._lowered = self._jitted.lower(*self._arguments(0))
             self.compile_seconds += time.perf_counter() - started
         return self._lowered
+
+    def compile_ahead(self, executor: Executor) -> None:
+        """Let another thread compile the program at its present size, until :meth:`compile` asks for it."""
+        self._ahead = executor.submit(self.lowered().compile)
 
     def compile(self, notice: Callable[[str], None]) -> None:
         """Compile at the largest size, from the present one down, that memory has room for.
@@ -122,8 +128,9 @@ class Program:
     def _compile(self) -> int | None:
         """Bytes that the compiled program needs; None if there was no memory to compile it."""
         lowered, started = self.lowered(), time.perf_counter()
+        ahead, self._ahead = self._ahead, None
         try:
-            self._call = lowered.compile()
+            self._call = lowered.compile() if ahead is None else ahead.result()
         except jax.errors.JaxRuntimeError as error:
             if not out_of_memory(error):
                 raise

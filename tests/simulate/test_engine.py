@@ -142,6 +142,18 @@ def test_traced_types_follow_the_whole_study():
     assert result.row("value", epsilon=math.inf)["nonfinite"] == 2
 
 
+def test_types_are_those_of_the_caller_though_another_thread_compiles():
+    def trial(key, cell):
+        drawn = jax.random.normal(key, (3, 3))
+        assert drawn.dtype == jnp.float32
+        return {"factor": jnp.linalg.cholesky(drawn @ drawn.T + jnp.eye(3))[2, 2]}
+
+    with jax.enable_x64(False):
+        (row,) = run(jax.random.key(0), Study("s", trial, ({},)), 1).rows
+        expected = trial(jax.random.fold_in(jax.random.key(0), 0), {})["factor"]
+    assert row["mean"] == pytest.approx(float(expected), rel=1e-5)
+
+
 def test_batches_respect_the_memory_limit_for_any_number_of_replicates():
     limit = 200_000
     peaks = []
