@@ -13,6 +13,8 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
+from privrank_jax._xla import materialised
+
 _COUNTED = (
     32  # items up to which counting who is ahead takes a tenth of the time of sorting, or less
 )
@@ -103,10 +105,12 @@ def ranks_from_scores(
 def _ranks_from_scores(scores, mask, key):
     if scores.dtype == bool:
         scores = scores.astype(jnp.int8)
+    size = scores.shape[0]
+    if size <= _COUNTED:
+        scores = materialised(scores)  # all pairs of items read them
     # For integers ~s = −s − 1 reverses the order without overflow.
     real = jnp.issubdtype(scores.dtype, jnp.floating)
     worst_first = -scores if real else ~scores
-    size = scores.shape[0]
     index = jnp.arange(size, dtype=jnp.int32)
     tie_break = index if key is None else jax.random.permutation(key, index)
     # Last of all numbers, and there behind whoever is last by its own score: NaN first, then what is masked.

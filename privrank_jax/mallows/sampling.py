@@ -16,6 +16,7 @@ from jax.custom_batching import custom_vmap
 
 from privrank_jax._threefry import threefry
 from privrank_jax._validate import check_epsilon
+from privrank_jax._xla import materialised
 from privrank_jax.mallows.distribution import MISSING, as_float, checked_ranks, decay
 
 Array = jax.Array
@@ -183,9 +184,6 @@ def insert(codes: Array) -> Array:
         return jnp.where(rows < tile * TILE, moved, places)
 
     rows = np.arange(tiles * TILE, dtype=np.int32)[:, None]
-    # A loop of no or one turn would be written out, and on a CPU all of it computed again for each place that is read.
-    last = jax.lax.platform_dependent(
-        cpu=lambda: jax.lax.optimization_barrier(jnp.int32(tiles)), default=lambda: jnp.int32(tiles)
-    )
-    placed = jax.lax.fori_loop(1, last, insert_tile, places.reshape(codes.shape))
-    return placed[:items]
+    placed = jax.lax.fori_loop(1, tiles, insert_tile, places.reshape(codes.shape))
+    # XLA writes a loop of no or one turn out.
+    return materialised(placed)[:items]
