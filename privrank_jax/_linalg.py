@@ -2,14 +2,14 @@
 
 jaxlib splits a large batch of LAPACK calls over XLA's thread pool and *blocks* a thread of that pool until all
 parts are done. A program that runs two such batches at once on two cores (two Newton fits in one vmapped trial) then
-waits for itself for ever. Batches below 200,000 floating-point operations run in place, so here a batch is fed in
-pieces below that, which costs little.
+waits for itself for ever, and so do two devices with one batch each. Batches below 200,000 floating-point operations
+run in place, so here a batch is fed in pieces below that, or one by one, which costs little.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -88,26 +88,33 @@ def _factor_and_solve(matrix: Array, right: Array) -> Array:
     return jax.scipy.linalg.cho_solve((factor, True), right)
 
 
+def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` of arrays, which calls LAPACK on large matrices: on a CPU a batch, also a nested one, goes one by
+    one; elsewhere it is batched."""
+
+    @jax.custom_batching.custom_vmap
+    def run(*arguments: Array) -> Any:
+        return function(*arguments)
+
+    @run.def_vmap
+    def batch(axis_size: int, in_batched: Any, *arguments: Array) -> tuple[Any, Any]:
+        whole = [
+            x if batched else jnp.broadcast_to(x, (axis_size, *x.shape))
+            for x, batched in zip(arguments, in_batched, strict=True)
+        ]
+        found = jax.lax.platform_dependent(
+            *whole,
+            cpu=lambda *parts: jax.lax.map(lambda one: run(*one), parts),
+            default=jax.vmap(function),
+        )
+        return found, jax.tree.map(lambda _: True, found)
+
+    return run
+
+
+_eigenvalues = one_by_one(jnp.linalg.eigvalsh)
+
+
 def eigenvalues(matrix: Array) -> Array:
-    """Eigenvalues of a symmetric ``(m, m)`` matrix, ascending, ``(m,)``; a batch goes one by one on a CPU."""
+    """Eigenvalues of a symmetric ``(m, m)`` matrix, ascending, ``(m,)``; not differentiable."""
     return _eigenvalues(jax.lax.stop_gradient(matrix))
-
-
-@jax.custom_batching.custom_vmap
-def _eigenvalues(matrix: Array) -> Array:
-    if matrix.ndim == 2:
-        return jnp.linalg.eigvalsh(matrix)
-    size = matrix.shape[-1]
-    matrices = matrix.reshape(-1, size, size)
-    found = jax.lax.platform_dependent(
-        matrices,
-        cpu=lambda batch: jax.lax.map(jnp.linalg.eigvalsh, batch),
-        default=jnp.linalg.eigvalsh,
-    )
-    return found.reshape(matrix.shape[:-1])
-
-
-@_eigenvalues.def_vmap
-def _eigenvalues_batch(axis_size: int, in_batched: Any, matrix: Array) -> tuple[Array, bool]:
-    del axis_size, in_batched
-    return _eigenvalues(matrix), True

@@ -42,6 +42,12 @@ def test_an_array_of_keys(key):
     np.testing.assert_array_equal(drawn(keys), drawn(fused(keys)))
 
 
+def test_other_keys_come_back_as_they_are(key):
+    other = jax.random.key(0, impl="rbg")
+    assert fused(other) is other
+    assert fused(fused(key)).dtype == fused(key).dtype != key.dtype
+
+
 def test_words_are_those_of_threefry(key):
     seed, counter = jax.random.key_data(key), jnp.arange(1, 6, dtype=jnp.uint32)
     ours = jax.jit(threefry)(seed[0], seed[1], counter, jnp.uint32(7))

@@ -75,13 +75,11 @@ def unanimous_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -
 
     def at(users: Array) -> dict[str, Array]:
         world = common.World(w, users, jnp.ones(items, bool), truth)
+        epsilon = jnp.asarray(config.epsilon)
+        found = {n: usable[n](keys[n], world, epsilon) for n in PURE if n in usable}
         return {
-            name: aggregation.kemeny_score(
-                usable[name](keys[name], world, jnp.asarray(config.epsilon)), w
-            )
-            / items**2
-            for name in PURE
-            if name in usable
+            name: aggregation.kemeny_score(ranks, w) / items**2
+            for name, ranks in common.solved(found, world.mask).items()
         }
 
     costs = jax.vmap(at)(jnp.asarray(config.users, w.dtype))

@@ -71,7 +71,7 @@ class CentralConfig:
 
 
 def methods(config: CentralConfig, padded: int) -> Mapping[str, Callable[..., Array]]:
-    """Every private consensus that can be computed for so many items."""
+    """Every private consensus that can be computed for so many items, or its weights, see :func:`common.errors`."""
     delta = config.delta
 
     def borda(key: Array, world: World, epsilon: Array, delta: float = 0.0) -> Array:
@@ -81,10 +81,9 @@ def methods(config: CentralConfig, padded: int) -> Mapping[str, Callable[..., Ar
         return ranks_from_scores(found.value, world.mask)
 
     def noise_all(key: Array, world: World, epsilon: Array, delta: float = 0.0) -> Array:
-        found = aggregation.noise_all(
+        return aggregation.noise_all(
             key, world.w, world.users, epsilon, delta, mask=world.mask
         ).value
-        return aggregation.local_search(found, mask=world.mask)
 
     def kwiksort(key: Array, world: World, epsilon: Array, delta: float = 0.0, split: float = 0.5):
         return aggregation.dp_kwiksort(

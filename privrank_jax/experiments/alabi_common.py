@@ -68,12 +68,12 @@ def mallows_world(key: Array, cell: Mapping[str, Any], strength: float) -> World
     return World(w[place][:, place], users, mask, place)
 
 
-def best_ranks(world: World) -> Array:
-    """The best ranking that is known: optimal for few items, else of two local searches the better."""
+def best_ranks(world: World, found: Array) -> Array:
+    """The best ranking that is known: optimal for few items, else the better of ``found``, by local search from Borda's
+    ranking, and of another from the centre."""
     w, mask = world.w, world.mask
     if w.shape[0] <= _EXACT:
         return aggregation.exact_kemeny(w, mask=mask)
-    found = aggregation.local_search(w, mask=mask)
     if world.truth is None:
         return found
     other = aggregation.local_search(w, world.truth, mask=mask)
@@ -92,6 +92,13 @@ def borda_ranks(key: Array, world: World) -> Array:
     return ranks_from_scores(aggregation.borda_scores(world.w, world.mask), world.mask, key)
 
 
+def solved(found: Mapping[str, Array], mask: Array) -> dict[str, Array]:
+    """Rankings as they are, and weights solved by local search: one copy of it in the program, for all of them."""
+    weights = {name: value for name, value in found.items() if value.ndim == 2}
+    search = jax.vmap(lambda w: aggregation.local_search(w, mask=mask))
+    return {**found, **dict(zip(weights, search(jnp.stack(list(weights.values()))), strict=True))}
+
+
 def errors(
     key: Array,
     world: World,
@@ -104,11 +111,18 @@ def errors(
     Args:
         key: PRNG key.
         world: the data set.
-        methods: name to function ``(key, world, epsilon) -> ranks``.
+        methods: name to function ``(key, world, epsilon) -> ranks``, or to weights ``(m, m)`` that are to be solved
+            by local search.
         epsilon: ε, may be traced.
         pairs: methods whose first minus second is wanted; those that did not run are left out.
     """
-    best = best_ranks(world)
+    keys = jax.random.split(key, len(methods) + 1)
+    found = {
+        name: method(k, world, epsilon)
+        for k, (name, method) in zip(keys[1:], methods.items(), strict=True)
+    }
+    found = solved({**found, PLAIN: borda_ranks(keys[0], world), "clear": world.w}, world.mask)
+    best = best_ranks(world, found.pop("clear"))
     target = best if world.truth is None else world.truth
     least = cost(best, world)
 
@@ -116,12 +130,12 @@ def errors(
         far = kendall_tau(ranks, target, normalized=True, mask=world.mask)
         return {EXCESS: cost(ranks, world) - least, KENDALL: far}
 
-    keys = jax.random.split(key, len(methods) + 1)
+    # One copy of the judgment in the program.
+    every = jax.vmap(judge)(jnp.stack(list(found.values())))
     judged = {
-        name: judge(method(k, world, epsilon))
-        for k, (name, method) in zip(keys[1:], methods.items(), strict=True)
+        name: {metric: every[metric][place] for metric in METRICS}
+        for place, name in enumerate(found)
     }
-    judged[PLAIN] = judge(borda_ranks(keys[0], world))
     judged |= {
         f"{one} minus {other}": {m: judged[one][m] - judged[other][m] for m in METRICS}
         for one, other in pairs

@@ -73,14 +73,13 @@ class LocalConfig:
 
 
 def methods(ranks: Array) -> Mapping[str, Callable[..., Array]]:
-    """Every local consensus of these users, ``(n, m)``."""
+    """Every local consensus of these users, ``(n, m)``, or its weights, see :func:`common.errors`."""
 
     def borda(key: Array, world: World, epsilon: Array, mechanism: str) -> Array:
         return ranks_from_scores(aggregation.ldp_borda(key, ranks, epsilon, mechanism).value)
 
-    def solved(key: Array, world: World, epsilon: Array, mechanism: str) -> Array:
-        w = aggregation.local_weights(key, ranks, epsilon, mechanism).value
-        return aggregation.local_search(jnp.clip(w, 0, 1))
+    def weights(key: Array, world: World, epsilon: Array, mechanism: str) -> Array:
+        return jnp.clip(aggregation.local_weights(key, ranks, epsilon, mechanism).value, 0, 1)
 
     def kwiksort(key: Array, world: World, epsilon: Array) -> Array:
         return aggregation.ldp_kwiksort(key, ranks, epsilon).value
@@ -88,9 +87,9 @@ def methods(ranks: Array) -> Mapping[str, Callable[..., Array]]:
     return {
         BORDA: functools.partial(borda, mechanism="duchi"),
         BORDA_UNIT: functools.partial(borda, mechanism="privunit"),
-        ALL: functools.partial(solved, mechanism="duchi"),
-        ALL_UNIT: functools.partial(solved, mechanism="privunit"),
-        RESPONSE: functools.partial(solved, mechanism="randomized-response"),
+        ALL: functools.partial(weights, mechanism="duchi"),
+        ALL_UNIT: functools.partial(weights, mechanism="privunit"),
+        RESPONSE: functools.partial(weights, mechanism="randomized-response"),
         KWIK: kwiksort,
     }
 

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from privrank_jax._threefry import fused
 from privrank_jax._validate import check_level
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
@@ -82,7 +83,7 @@ def _simulate(
         again = refit(noise, WinCounts(won + (upper - won).T, mask))
         return again.value if isinstance(again, Estimate) else again
 
-    return jax.lax.map(replicate, jax.random.split(key, replicates), batch_size=batch_size)
+    return jax.lax.map(replicate, jax.random.split(fused(key), replicates), batch_size=batch_size)
 
 
 def bootstrap_intervals(

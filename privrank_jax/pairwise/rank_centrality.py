@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from privrank_jax._linalg import one_by_one
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
@@ -15,6 +16,9 @@ from privrank_jax.pairwise.graph import connectivity
 Array = jax.Array
 
 _MOST_SOLVES = 200
+
+_factor = one_by_one(jax.scipy.linalg.lu_factor)
+_solve = one_by_one(lambda lu, pivots, right: jax.scipy.linalg.lu_solve((lu, pivots), right))
 
 
 def rank_centrality(wins: WinCounts, smoothing: Any = 0.0) -> Estimate:
@@ -62,12 +66,12 @@ def _rank_centrality(wins: WinCounts, smoothing: Any) -> Estimate:
     # R = (1-a)(I - aP)⁻¹ has P's stationary distributions and is far closer to its limit: a factored
     # R needs a handful of steps where P needs thousands. a leaves half of the digits to the solve.
     restart = jnp.finfo(dtype).eps ** 0.4
-    factors = jax.scipy.linalg.lu_factor(jnp.eye(size, dtype=dtype) - (1 - restart) * walk.T)
+    factors = _factor(jnp.eye(size, dtype=dtype) - (1 - restart) * walk.T)
     tolerance = 4 * jnp.finfo(dtype).eps / restart
 
     def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         weights, _, count = state
-        after = jnp.maximum(jax.scipy.linalg.lu_solve(factors, weights), 0.0)
+        after = jnp.maximum(_solve(*factors, weights), 0.0)
         after = after / jnp.sum(after)
         return after, jnp.sum(jnp.abs(after - weights)), count + 1
 

@@ -33,6 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
+from privrank_jax._threefry import fused
 from privrank_jax._validate import check_delta, check_level
 from privrank_jax.privacy_audit.enumeration import (
     WorstCase,
@@ -226,7 +227,7 @@ def _draw(
 ) -> jax.Array:
     def batch(number: jax.Array) -> jax.Array:
         data = jax.tree.map(lambda both: both[number % 2], pair)
-        keys = jax.random.split(jax.random.fold_in(key, number), size)
+        keys = jax.random.split(jax.random.fold_in(fused(key), number), size)
         return jax.vmap(lambda one: run(one, data, epsilon))(keys)
 
     drawn = jax.lax.map(batch, jnp.arange(2 * batches))

@@ -61,8 +61,12 @@ class Program:
         self.columns = _traced_columns(study, indices)
         self.key, self.devices, self._limit = key, devices, memory_limit
         self.num_cells, self.total = len(indices), len(indices) * replicates
-        program = _batched(study.trial, self.static)
-        self.closed, shapes = _trace(program, study, key, self.columns)
+        program = _batched(study.trial, self.static, fused)
+        try:
+            self.closed, shapes = _trace(program, study, key, self.columns)
+        except NotImplementedError:  # jax.random.poisson, of a generator that isn't JAX's own
+            program = _batched(study.trial, self.static, lambda key: key)
+            self.closed, shapes = _trace(program, study, key, self.columns)
         self.metrics = sorted(shapes)
         self._fixed = sum(column.nbytes for column in self.columns.values())
         self._estimate = peak_bytes(self.closed) - self._fixed
@@ -206,7 +210,9 @@ def out_of_memory(error: Exception) -> bool:
     return "RESOURCE_EXHAUSTED" in str(error)
 
 
-def _batched(trial: Any, static: dict[str, Any]) -> Callable[..., Any]:
+def _batched(
+    trial: Any, static: dict[str, Any], generator: Callable[[jax.Array], jax.Array]
+) -> Callable[..., Any]:
     def one(key: jax.Array, traced: dict[str, jax.Array], replicate: jax.Array) -> Any:
         return trial(jax.random.fold_in(key, replicate), {**traced, **static})
 
@@ -214,7 +220,7 @@ def _batched(trial: Any, static: dict[str, Any]) -> Callable[..., Any]:
         key: jax.Array, columns: dict[str, jax.Array], cell: jax.Array, replicate: jax.Array
     ) -> Any:
         traced = {name: column[cell] for name, column in columns.items()}
-        return jax.vmap(one, in_axes=(None, 0, 0))(fused(key), traced, replicate)
+        return jax.vmap(one, in_axes=(None, 0, 0))(generator(key), traced, replicate)
 
     return program
 

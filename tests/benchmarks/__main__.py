@@ -16,6 +16,7 @@ NAMES = (
     "stream",
     "kwiksort",
     "mallows",
+    "bounds",
 )
 LONG = ("studies",)  # an hour or two: by name only
 

@@ -64,7 +64,7 @@ def test_density_is_the_naive_one(link, noise):
     np.testing.assert_allclose(ours, naive, rtol=1e-11)
 
 
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("noise", ["laplace", pytest.param("gaussian", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("link", LINKS)
 def test_density_integrates_to_one(link, noise):
     """Two items, in mean and difference of the scores; the mean carries no likelihood.
@@ -95,7 +95,7 @@ def test_density_integrates_to_one(link, noise):
     assert total == pytest.approx(1.0, abs=2e-3)
 
 
-@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("link", ["logistic", pytest.param("laplace", marks=pytest.mark.slow)])
 def test_density_is_that_of_the_estimator(link, key):
     """KS test of θ̃₀ - θ̃₁ over 20,000 keys; false-alarm rate 1e-6, and a scale 15 % off is rejected."""
     wins, gamma, draws = counts(2, (0, 1, 3), (1, 0, 1)), 30.0, 20_000
@@ -193,7 +193,7 @@ def test_no_loss_above_epsilon(link, adjacency, comparisons):
             assert worst >= 0.8 * epsilon, "the search has lost its power"
 
 
-@pytest.mark.parametrize("comparisons", [1, 3])
+@pytest.mark.parametrize("comparisons", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("link", LINKS)
 def test_published_calibration_is_sound_but_loose(link, comparisons):
     for adjacency in ADJACENCIES:

@@ -62,6 +62,15 @@ def test_any_number_of_devices_gives_solved_estimates():
             assert_same(tables[f"{name} {count}"], expected, {"best", "norm"})
 
 
+def test_devices_do_not_wait_for_each_others_systems():
+    job = start("devices", "LAPACK", "1,2", devices=2)
+    try:
+        tables = finish(job)
+    finally:
+        job.kill()
+    assert_same(tables["LAPACK 2"], tables["LAPACK 1"], {"centrality", "least", "solved"})
+
+
 def test_one_device_may_be_named():
     device = jax.local_devices()[0]
     rows = here(trials.SURVEY)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from privrank_jax._linalg import eigenvalues, solve_positive_definite
+from privrank_jax.pairwise import rank_centrality
 from privrank_jax.simulate import Study, grid, worlds
 
 
@@ -55,6 +57,19 @@ def survey_trial(key, parameters):
     return {"answers": yes.sum(), "draw": draws[0], "first": yes[0], "root": root}
 
 
+def lapack_trial(key, parameters):
+    """Systems so large that jaxlib spreads a batch of them over threads, and waits for these."""
+    del parameters
+    scores, _ = worlds.cai_scores(key, 90)
+    wins = worlds.tournament(key, scores, 1.0)
+    systems = jnp.eye(90) + wins.comparisons @ wins.comparisons.T
+    return {
+        "centrality": rank_centrality(wins).value[0],
+        "least": eigenvalues(systems)[0],
+        "solved": solve_positive_definite(systems, wins.totals)[0],
+    }
+
+
 def normal_trial(key, parameters):
     return {"value": parameters["scale"] * jax.random.normal(key)}
 
@@ -66,4 +81,5 @@ COMPARISONS = Study(
     static=("max_items",),
 )
 NEWTON = Study("newton", newton_trial, grid(per_pair=(20, 40)))
+LAPACK = Study("lapack", lapack_trial, ({},))
 SURVEY = Study("survey", survey_trial, grid(chance=(0.2, 0.5, 0.9)))

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax._xla import materialised
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, bool])
+def test_values_stay_what_they_are(dtype):
+    values = np.arange(12).reshape(3, 4).astype(dtype)
+    for function in (materialised, jax.jit(materialised), jax.vmap(materialised)):
+        found = function(values)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, values)
+
+
+def test_derivatives_go_through(key):
+    values = jax.random.normal(key, (5,))
+    slope = jax.jit(jax.grad(lambda x: jnp.sum(materialised(jnp.sin(x)) ** 2)))(values)
+    np.testing.assert_allclose(slope, 2 * np.sin(values) * np.cos(values), rtol=1e-6)
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="elsewhere nothing is done")
+def test_what_follows_is_another_kernel():
+    def pairs(keep):
+        def count(x):
+            y = keep(jnp.sin(x))
+            return jnp.sum(y[:, None] < y, axis=0)
+
+        return jax.jit(count).lower(np.ones(8, np.float32)).compile().as_text()
+
+    assert "conditional" in pairs(materialised)
+    assert "conditional" not in pairs(lambda x: x)
