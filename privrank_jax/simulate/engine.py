@@ -145,6 +145,9 @@ def run(
         memory_limit: bytes of memory of each device for arguments, intermediate values and results.
         devices: JAX devices that share each batch in equal parts; by default all of all processes, or the one
             that ``jax.default_device`` names.
+            On several CPU devices a trial must not call LAPACK on batches of large matrices (beyond 2·10⁵
+            operations in all): jaxlib lets each device wait for threads of one pool, and they may wait for ever.
+            The functions of this library keep clear of it.
         checkpoints: folder for unfinished results, see :class:`~.checkpoint.Checkpoints`. A run
             that was killed goes on from there and gives the table that it would have given. What is
             in it stays when the study is done: the same call again then computes nothing.
