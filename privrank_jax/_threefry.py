@@ -1,8 +1,7 @@
 """JAX's own random numbers, to the last bit, from a generator that XLA compiles into the program around it.
 
 On a CPU, JAX computes Threefry in a loop that writes its state to memory every few turns. Written out, it fuses with
-what uses the numbers, and compiles sooner: on the machine of the README's table a word takes 2 ns of one core, not 11
-to 26. On other devices JAX writes it out too. Barriers keep XLA from computing keys and words again for each of
+what uses the numbers, and compiles sooner: on the machine of the README's table a word takes 2 to 3 ns, not 11 to 26. On other devices JAX writes it out too. Barriers keep XLA from computing keys and words again for each of
 their users, and from compiling them again there.
 """
 
@@ -63,8 +62,8 @@ def fused(key: Array) -> Array:
 def below(words: Array, count: Any) -> Array:
     """Uniform integers 0..count - 1 from uint32 ``words``: ⌊word · count / 2³²⌋, int32, for 0 <= count < 2³¹.
 
-    A number is off its chance by less than 2⁻³². ``jax.random.randint`` is closer, by two words and three divisions,
-    which take four times as long; ``words`` and ``count`` broadcast.
+    A number is off its chance by less than 2⁻³². ``jax.random.randint`` is closer, by two words and three divisions;
+    ``words`` and ``count`` broadcast.
 
     Source: Lemire (2019), Fast random integer generation in an interval.
     """

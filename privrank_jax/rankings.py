@@ -15,9 +15,8 @@ from jax.typing import ArrayLike
 
 from privrank_jax._xla import materialised
 
-_COUNTED = (
-    32  # items up to which counting who is ahead takes a tenth of the time of sorting, or less
-)
+# Up to so many items counting who is ahead takes a tenth of the time of sorting, or less.
+_COUNTED = 32
 
 
 def order_to_ranks(order: ArrayLike) -> jax.Array:

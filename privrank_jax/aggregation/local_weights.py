@@ -40,7 +40,7 @@ from privrank_jax.privacy.vectors import report_norm, report_vectors
 Array = jax.Array
 
 LOCAL_MECHANISMS = ("duchi", "privunit", "randomized-response")
-_BLOCK = 1 << 18
+_BLOCK = 1 << 18  # numbers in the reports of users that are simulated at a time: what a cache holds
 
 
 def local_weights(

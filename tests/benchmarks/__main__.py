@@ -18,7 +18,7 @@ NAMES = (
     "mallows",
     "bounds",
 )
-LONG = ("studies",)  # an hour or two: by name only
+LONG = ("studies",)  # half an hour: by name only
 
 if __name__ == "__main__":
     chosen = sys.argv[1:] or NAMES

@@ -1,6 +1,6 @@
 """All studies as the command line runs them, cold: wall time, compile time apart, replicates of a setting per second.
 
-``python -m tests.benchmarks.bench_studies [STUDY ...]``; all of them take an hour or two on two cores. Each runs with
+``python -m tests.benchmarks.bench_studies [STUDY ...]``; all of them take half an hour on two cores. Each runs with
 its own number of replicates in a process of its own, which compiles everything anew.
 """
 
