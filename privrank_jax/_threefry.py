@@ -1,8 +1,9 @@
 """JAX's own random numbers, to the last bit, from a generator that XLA compiles into the program around it.
 
 On a CPU, JAX computes Threefry in a loop that writes its state to memory every few turns. Written out, it fuses with
-what uses the numbers, and compiles sooner: on the machine of the README's table a word takes 2 to 3 ns, not 11 to 26. On other devices JAX writes it out too. Barriers keep XLA from computing keys and words again for each of
-their users, and from compiling them again there.
+what uses the numbers, and compiles sooner: on the machine of the README's table a word takes 2 to 3 ns, not 11 to 26.
+On other devices JAX writes it out too. Barriers keep XLA from computing keys and words again for each user of them, and
+from compiling them again there.
 """
 
 from __future__ import annotations

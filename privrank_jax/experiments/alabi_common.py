@@ -68,17 +68,16 @@ def mallows_world(key: Array, cell: Mapping[str, Any], strength: float) -> World
     return World(w[place][:, place], users, mask, place)
 
 
-def best_ranks(world: World, found: Array) -> Array:
-    """The best ranking that is known: optimal for few items, else the better of ``found``, by local search from Borda's
-    ranking, and of another from the centre."""
+def best_ranks(world: World) -> Array:
+    """The best ranking that is known: optimal for few items, else of two local searches the better."""
     w, mask = world.w, world.mask
     if w.shape[0] <= _EXACT:
         return aggregation.exact_kemeny(w, mask=mask)
-    if world.truth is None:
-        return found
-    other = aggregation.local_search(w, world.truth, mask=mask)
-    better = cost(other, world) < cost(found, world)
-    return jnp.where(better, other, found)
+    starts = -aggregation.borda_scores(w, mask)[None]
+    if world.truth is not None:
+        starts = jnp.append(starts, world.truth[None].astype(starts.dtype), axis=0)
+    found = jax.vmap(lambda start: aggregation.local_search(w, start, mask=mask))(starts)
+    return found[jnp.argmin(jax.vmap(lambda ranks: cost(ranks, world))(found))]
 
 
 def cost(ranks: Array, world: World) -> Array:
@@ -95,6 +94,8 @@ def borda_ranks(key: Array, world: World) -> Array:
 def solved(found: Mapping[str, Array], mask: Array) -> dict[str, Array]:
     """Rankings as they are, and weights solved by local search: one copy of it in the program, for all of them."""
     weights = {name: value for name, value in found.items() if value.ndim == 2}
+    if not weights:
+        return dict(found)
     search = jax.vmap(lambda w: aggregation.local_search(w, mask=mask))
     return {**found, **dict(zip(weights, search(jnp.stack(list(weights.values()))), strict=True))}
 
@@ -121,8 +122,8 @@ def errors(
         name: method(k, world, epsilon)
         for k, (name, method) in zip(keys[1:], methods.items(), strict=True)
     }
-    found = solved({**found, PLAIN: borda_ranks(keys[0], world), "clear": world.w}, world.mask)
-    best = best_ranks(world, found.pop("clear"))
+    found = solved({**found, PLAIN: borda_ranks(keys[0], world)}, world.mask)
+    best = best_ranks(world)
     target = best if world.truth is None else world.truth
     least = cost(best, world)
 

@@ -64,7 +64,9 @@ class Program:
         program = _batched(study.trial, self.static, fused)
         try:
             self.closed, shapes = _trace(program, study, key, self.columns)
-        except NotImplementedError:  # what takes JAX's own generator only: poisson, 2**32 numbers of one key
+        except (
+            NotImplementedError
+        ):  # what takes JAX's own generator only: poisson, 2**32 numbers of one key
             program = _batched(study.trial, self.static, lambda key: key)
             self.closed, shapes = _trace(program, study, key, self.columns)
         self.metrics = sorted(shapes)
