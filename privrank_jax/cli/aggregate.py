@@ -50,6 +50,7 @@ class Request:
     user: str | None
     item: str | None
     rank: str | None
+    users: int | None
     simulate: bool
     seed: int | None
     accept_idealised: bool
@@ -117,6 +118,14 @@ def aggregate(
     user: options.User = None,
     item: options.Item = None,
     rank: options.Rank = None,
+    users: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Public number of all users, for a file with a row for each user and item: those who ranked nothing "
+            "have no row there. Default: the users with a row; that nobody else took part is then public.",
+        ),
+    ] = None,
     json: options.Json = False,
     ledger: options.Ledger = None,
     simulate: options.Simulate = False,
@@ -136,6 +145,7 @@ def aggregate(
         user=user,
         item=item,
         rank=rank,
+        users=users,
         simulate=simulate,
         seed=seed,
         accept_idealised=accept_idealised,
@@ -177,6 +187,8 @@ def _check(request: Request, epsilon_given: bool) -> None:
         raise Refusal(
             "--xi is for the methods that look for the best ranking, --method none and noise-all."
         )
+    if request.users is not None and request.users < 1:
+        raise Refusal(f"--users must be at least 1, got {request.users}.")
     check_rehearsal(request.simulate, request.seed)
     if request.method == "none":
         if epsilon_given or request.delta or request.simulate or request.trust == "local":

@@ -12,7 +12,8 @@ import numpy as np
 from privrank_jax import datasets
 from privrank_jax.cli.aggregate import Request
 from privrank_jax.cli.face import Refusal
-from privrank_jax.cli.rank_input import Entropy, item_list, named_column
+from privrank_jax.cli.rank_input import Entropy, item_list, named_column, private_remarks
+from privrank_jax.cli.spending import users_of
 from privrank_jax.datasets.formats import PARQUET
 from privrank_jax.datasets.names import did_you_mean
 
@@ -31,6 +32,7 @@ class Input:
             the rows in the engine, which holds them.
         votes: ranks ``(n, m)``, or how users order each pair, which is all that a curator looks at.
         complete: whether everybody knows that all users ranked all items: by the kind of file, or the data set.
+        users: what one user is, for the guarantee.
         remarks: for the holder of the data; not covered by the guarantee.
         entropy: keys.
     """
@@ -38,6 +40,7 @@ class Input:
     table: datasets.RankingTable | RankingRows
     votes: Any
     complete: bool
+    users: str
     remarks: tuple[str, ...]
     entropy: Entropy
 
@@ -65,7 +68,7 @@ def read_input(request: Request) -> Input:
     parquet = Path(request.source).suffix.lower() in PARQUET
     central = request.trust == "central" or request.method == "none"
     read = _scan_ranking_table if parquet and central else read_ranking_table
-    table = read(request.source, columns, request.items)
+    table = read(request.source, columns, request.items, num_users=request.users)
     if table.num_items > MAX_ITEMS:
         raise Refusal(
             f"{table.name} has {table.num_items:,} items; this command keeps a table of all pairs and takes at "
@@ -77,18 +80,18 @@ def read_input(request: Request) -> Input:
         votes, partial = table.ranks, int(np.sum(np.any(table.ranks < 0, axis=1)))
     else:
         votes, partial = table.counts(), table.partial_users
-    remarks = ()
+    remarks = private_remarks(table)
     if partial and request.missing is None:
         other = "unknown" if table.missing == "last" else "last"
-        remarks = (
+        remarks += (
             f"{partial:,} of {table.num_users:,} users did not rank all items, which is taken as {table.missing}; "
             f"--missing {other} is the other rule. (For you alone: this is not covered by the guarantee.)",
         )
     known = request.source in datasets.available_rankings()
     known = known or Path(request.source).suffix.lower() in (".soc", ".toc")
-    return Input(
-        table, votes, known and not partial, remarks, Entropy(request.simulate, request.seed)
-    )
+    users = users_of(request.source, request.user)
+    entropy = Entropy(request.simulate, request.seed)
+    return Input(table, votes, known and not partial, users, remarks, entropy)
 
 
 def read_ranking_table(
@@ -96,6 +99,7 @@ def read_ranking_table(
     columns: dict[str, str | None],
     items: str | None,
     ignore: Collection[str] = (),
+    num_users: int | None = None,
 ) -> datasets.RankingTable:
     """A file or a named data set; ``columns`` and ``items`` are the options as given.
 
@@ -104,14 +108,16 @@ def read_ranking_table(
         columns: ``user``, ``item`` and ``rank`` to column; None where the option was left out.
         items: ``--items``.
         ignore: columns that hold no item's ranks.
+        num_users: ``--users``.
     """
     known = datasets.available_rankings()
     if source in known:
         given = [f"--{role}" for role, column in columns.items() if column is not None]
         given += ["--items"] if items is not None else []
+        given += ["--users"] if num_users is not None else []
         if given:
             raise Refusal(
-                f"{source} is a named data set with its own columns and items: leave out {', '.join(given)}."
+                f"{source} is a named data set with its own columns, items and users: leave out {', '.join(given)}."
             )
         return datasets.load_rankings(source)
     path = Path(source)
@@ -124,16 +130,21 @@ def read_ranking_table(
             f"{source!r} is neither a file nor a named data set{did_you_mean(source, known)}; the named ones are "
             f"{', '.join(known)}."
         )
-    return datasets.read_rankings(path, ignore=ignore, **_roles(columns, items))
+    roles = _roles(columns, items)
+    return datasets.read_rankings(path, ignore=ignore, num_users=num_users, **roles)
 
 
 def _scan_ranking_table(
-    source: str, columns: dict[str, str | None], items: str | None
+    source: str,
+    columns: dict[str, str | None],
+    items: str | None,
+    num_users: int | None = None,
 ) -> RankingRows:
     """A Parquet file, however large; arguments as of :func:`read_ranking_table`."""
     from privrank_jax.tables import scan_rankings
 
-    return scan_rankings(Path(source), most_items=MAX_ITEMS, **_roles(columns, items))
+    roles = _roles(columns, items)
+    return scan_rankings(Path(source), most_items=MAX_ITEMS, num_users=num_users, **roles)
 
 
 def _roles(columns: dict[str, str | None], items: str | None) -> dict[str, Any]:

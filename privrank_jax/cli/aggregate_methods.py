@@ -36,7 +36,7 @@ _ONE_PAIR = "one-pair"  # how users report where nothing else is accepted
 
 
 def release(data: Input, request: Request) -> Result:
-    """Run the method that was asked for."""
+    """Run the method that was asked for; its guarantee says what is public, and what a user is."""
     table = data.table
     if request.method == "none":
         return without_privacy(data, request)
@@ -55,7 +55,8 @@ def release(data: Input, request: Request) -> Result:
             "privunit" if request.accept_idealised else _ONE_PAIR,
         )
         request = dataclasses.replace(request, method=method)
-    return _METHODS[request.method, request.trust](data, request)
+    found = _METHODS[request.method, request.trust](data, request)
+    return found.given(public=table.public, users=data.users)
 
 
 def _central_borda(data: Input, request: Request) -> Result:

@@ -32,7 +32,7 @@ def without_privacy(data: Input, request: Request) -> Result:
         order=np.argsort(best.ranks),
         guarantee=None,
         diagnostics=_facts(data, request, certificate=found, xi=request.xi),
-        notes=(words, *_notes(data)),
+        notes=(words, *_notes(data), *data.table.remarks),
         warnings=_unproven(best, request),
     )
 
@@ -79,7 +79,7 @@ def result(
     **facts: Any,
 ) -> Result:
     """What all private methods share; ``estimate.value`` holds ranks unless ``scores`` are given."""
-    guarantee = estimate.guarantee if exact else labelled(estimate.guarantee, request, "")
+    guarantee = estimate.guarantee if exact else labelled(estimate.guarantee, request)
     assert guarantee is not None
     notes = list(_notes(data))
     if bound is not None:

@@ -152,7 +152,7 @@ def _missing_last(w: np.ndarray, ranks: np.ndarray) -> np.ndarray:
 
 
 def _note(rankings: datasets.SyntheticRankings) -> str:
-    parts = [_TRUSTED, "Which items a user ranked is taken as public."]
+    parts = [_TRUSTED]
     if not rankings.table.user_names:
         parts.append("The file names no users: who has several rows spends the sum of them.")
     return " ".join(parts)

@@ -75,9 +75,9 @@ def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         from privrank_jax.datasets.names import did_you_mean
 
+        listed = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
         raise Refusal(
-            f"{option} {value!r} is unknown{did_you_mean(value, choices)}; choose "
-            f"{', '.join(choices[:-1])} or {choices[-1]}."
+            f"{option} {value!r} is unknown{did_you_mean(value, choices)}; choose {listed}."
         )
 
 

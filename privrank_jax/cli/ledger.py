@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from privrank_jax._neighbors import NO_COLUMN, OWN, Neighbors
 from privrank_jax.cli import options
 from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, refusing
 from privrank_jax.release.ledger import (
@@ -45,7 +46,8 @@ def ledger(
     budget: Annotated[
         str | None,
         typer.Option(
-            metavar="EPSILON", help="Budget of all releases together; it can't be changed."
+            metavar="EPSILON",
+            help="Budget of all releases through this ledger together; it can't be changed.",
         ),
     ] = None,
     budget_delta: Annotated[
@@ -65,6 +67,23 @@ def ledger(
             "refused; replace is more than flip.",
         ),
     ] = "replace",
+    public: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACT",
+            help="What is public anyway, so that releases may show it; once for each of items (which there are), "
+            "participation (which users answered at all), questionnaire (which pairs each user was asked), "
+            "ranked-items (which items each user ranked), budgets (each user's epsilon), or none. Default: items, for "
+            "a list of items that is read off the data; of a named data set what it defines.",
+        ),
+    ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column that names the users; none: each row is one user. Default: user.",
+        ),
+    ] = None,
     delta: Annotated[
         str | None,
         typer.Option(
@@ -84,12 +103,13 @@ def ledger(
             )
         if data is None or budget is None:
             raise Refusal(f"{_GIVEN_TOGETHER}; without them, {file} is shown.")
-        _make(file, data, budget, budget_delta, unit, adjacency)
+        neighbors = _neighbors(data, unit, adjacency, public, user)
+        _make(file, data, budget, budget_delta, neighbors)
     with Ledger(file) as found:
         _show(found, None if delta is None else amount(delta, "--delta", zero=True), as_json=json)
 
 
-def _make(file: Path, data: str, budget: str, delta: str, unit: str, adjacency: str) -> None:
+def _make(file: Path, data: str, budget: str, delta: str, neighbors: Neighbors) -> None:
     from privrank_jax.cli.spending import data_sha256
 
     sha256 = data_sha256(data)
@@ -101,9 +121,40 @@ def _make(file: Path, data: str, budget: str, delta: str, unit: str, adjacency: 
         sha256=sha256,
         epsilon=budget,
         delta=delta,
-        unit=unit,
-        adjacency=adjacency,
+        unit=neighbors.unit,
+        adjacency=neighbors.adjacency,
+        public=neighbors.public,
+        users=neighbors.users,
     )
+
+
+def _neighbors(
+    data: str, unit: str, adjacency: str, public: list[str] | None, user: str | None
+) -> Neighbors:
+    """What the ledger promises: the options, and what the data define themselves."""
+    from privrank_jax import datasets
+    from privrank_jax.cli.spending import users_of
+    from privrank_jax.datasets.formats import read_header
+
+    users = users_of(data, user)
+    if unit == "comparison":  # belongs to one user, whoever that is
+        users = ""
+    elif users == OWN and user is not None:
+        raise Refusal(f"{data} defines its users itself: leave out --user.")
+    elif users not in (OWN, NO_COLUMN):
+        column, header = user or "user", read_header(Path(data))
+        if header and column not in header:
+            raise Refusal(
+                f"{data} has no column {column!r}, and a budget for users needs to know what a user is: name the "
+                "column by --user, or say --user none where each row is one user."
+            )
+    if public is not None:
+        facts = [fact.replace("-", " ") for fact in public if fact != "none"]
+    elif data in datasets.available():
+        facts = [] if datasets.load(data).questionnaire is None else ["questionnaire"]
+    else:
+        facts = [] if data in datasets.available_rankings() else ["items"]
+    return Neighbors(unit, adjacency, tuple(facts), users)
 
 
 def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
@@ -114,16 +165,19 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
             {
                 "ledger": str(found.path),
                 "data": account.data,
-                "sha256": account.sha256,
-                "unit": account.unit,
-                "adjacency": account.adjacency,
+                **_facts(account.neighbors),
                 "created": account.created,
                 "budget": {"epsilon": float(account.epsilon), "delta": float(account.delta)},
                 "spent": {"epsilon": float(spent[0]), "delta": float(spent[1])},
                 "left": {"epsilon": float(left[0]), "delta": float(left[1])},
                 **({} if together is None else {"together": together}),
                 "releases": [
-                    {**vars(one), "epsilon": float(one.epsilon), "delta": float(one.delta)}
+                    {
+                        **{name: fact for name, fact in vars(one).items() if name != "neighbors"},
+                        **_facts(one.neighbors),
+                        "epsilon": float(one.epsilon),
+                        "delta": float(one.delta),
+                    }
                     for one in spends
                 ],
             }
@@ -137,13 +191,13 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
             one.method,
             plain(one.epsilon),
             plain(one.delta),
-            f"{one.unit}, {one.adjacency}",
+            _briefly(one.neighbors),
             one.trust,
             one.state,
         )
         for one in spends
     ]
-    title = f"{found.path.name}: releases from {account.data}, unit {account.unit}, adjacency {account.adjacency}"
+    title = f"{found.path.name}: releases from {account.data}, {account.neighbors.in_words()}"
     print_table(title, _HEADINGS, rows)
     budget = in_words(account.epsilon, account.delta)
     print_paragraphs(
@@ -167,11 +221,30 @@ def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str
     from privrank_jax.privacy import Guarantee, compose
 
     releases = [
-        Guarantee(one.epsilon, one.delta, one.unit, one.adjacency, one.trust, one.numerics)
+        Guarantee(
+            one.epsilon,
+            one.delta,
+            *one.neighbors.kind,
+            one.trust,
+            one.numerics,
+            public=one.neighbors.public,
+            users=account.neighbors.users,
+        )
         for one in spends
     ]
-    found = compose(releases, delta=delta, unit=account.unit, adjacency=account.adjacency)
+    unit, adjacency = account.neighbors.kind
+    found = compose(releases, delta=delta, unit=unit, adjacency=adjacency)
     return {"epsilon": found.epsilon, "delta": found.delta, "holds": _HOLDS}
+
+
+def _facts(neighbors: Neighbors) -> dict[str, Any]:
+    return {**vars(neighbors), "public": list(neighbors.public)}
+
+
+def _briefly(neighbors: Neighbors) -> str:
+    """Unit, adjacency and what is public, for a table."""
+    more = f"; public: {', '.join(neighbors.public)}" if neighbors.public else ""
+    return f"{neighbors.unit}, {neighbors.adjacency}{more}"
 
 
 _HOLDS = (

@@ -64,6 +64,7 @@ class Request:
     seed: int | None
     accept_idealised: bool
     ledger: Path | None
+    public: tuple[str, ...]
 
 
 @refusing
@@ -116,6 +117,14 @@ def privatize(
     tie: options.Tie = None,
     item: options.Item = None,
     rank: options.Rank = None,
+    public: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACT",
+            help="ranked-items: which items each user ranked is public anyway. Needed where somebody left items out, "
+            "for a synthetic ranking shows which.",
+        ),
+    ] = None,
     json: options.Json = False,
     ledger: options.Ledger = None,
     simulate: Annotated[
@@ -131,7 +140,7 @@ def privatize(
     }  # fmt: skip
     request = Request(
         source, out, epsilon, epsilon_column, ties, drop_user, force, items, columns, simulate, seed,
-        accept_idealised, ledger,
+        accept_idealised, ledger, tuple(public or ()),
     )  # fmt: skip
     _check(request)
     import jax
@@ -139,7 +148,7 @@ def privatize(
     from privrank_jax.cli.privatize_rankings import holds_rankings, privatize_rankings
     from privrank_jax.cli.rank_input import Entropy, read_table
     from privrank_jax.cli.rank_reports import guarantee_of
-    from privrank_jax.cli.spending import begin
+    from privrank_jax.cli.spending import begin, users_of
     from privrank_jax.datasets import is_report_file, write_reports
 
     if holds_rankings(request):
@@ -150,12 +159,18 @@ def privatize(
             f"{source} holds randomised reports already; rank them by `privrank rank {source}`. Randomising "
             "them again would only add noise."
         )
+    if public:
+        raise Refusal(
+            "--public is for rankings; of comparisons it is always public who compared what."
+        )
     spending = begin(ledger, "privatize", request)
     table = read_table(source, columns, items, by_user=True)
     entropy = Entropy(simulate, seed)
     with jax.enable_x64(True):
         reports, numerics, remarks = randomise(table, _budgets(request, table), request, entropy)
-    guarantee = guarantee_of(reports, numerics, _note(request))
+    revealed = ("ties",) if request.ties == "drop" else ()
+    users = users_of(source, user)
+    guarantee = guarantee_of(reports, numerics, _note(request)).given(public=revealed, users=users)
     check_out(request)  # once more, for the time that passed
     spending.spend_aloud(guarantee, "randomised response")
     written = write_reports(out, reports, users=not drop_user)
@@ -169,6 +184,8 @@ def _check(request: Request) -> None:
     from privrank_jax.cli.rank import check_rehearsal, check_size
 
     check_choice("--ties", request.ties, TIES)
+    for fact in request.public:
+        check_choice("--public", fact, ("ranked-items",))
     if request.epsilon is None and request.epsilon_column is None:
         raise Refusal(
             "--epsilon is missing: how much privacy each comparison, or rank, gets is your choice. 1 is common, "
@@ -313,8 +330,6 @@ def _note(request: Request) -> str:
     parts = ["the largest epsilon of any comparison, and of all those of any user together."]
     if request.ties == "coin":
         parts.append("Ties are protected like answers.")
-    if request.ties == "drop":
-        parts.append("Ties were left out: that a comparison was a tie is not protected.")
     if request.simulate:
         parts.append("A rehearsal, not to be shared: who knows the seed can take the noise off.")
     return " ".join(parts)

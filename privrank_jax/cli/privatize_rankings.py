@@ -19,7 +19,7 @@ from privrank_jax import datasets, mallows
 from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, warn
 from privrank_jax.cli.rank import check_size
 from privrank_jax.cli.rank_input import Entropy, named_column
-from privrank_jax.cli.spending import begin
+from privrank_jax.cli.spending import begin, users_of
 from privrank_jax.datasets.formats import DELIMITERS, PARQUET, open_source, read_header
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.preflib import SUFFIXES
@@ -107,11 +107,15 @@ def privatize_rankings(request: Request, *, as_json: bool) -> None:
         )
     spending = begin(request.ledger, "privatize", request)
     table, epsilon = _read(request)
+    _check_gaps(table, request)
     check_item_names(request.out, table.item_names)
     entropy = Entropy(request.simulate, request.seed)
     with jax.enable_x64(True):
         rankings, numerics, remarks = randomise_rankings(table, epsilon, request, entropy)
-        promised = guarantee_of(rankings, numerics, _note(request))
+        budgets = () if request.epsilon_column is None else ("budgets",)
+        promised = guarantee_of(rankings, numerics, _note(request)).given(
+            public=budgets, users=users_of(request.source, request.columns["user"])
+        )
     check_out(request)  # once more, for the time that passed
     spending.spend_aloud(promised, "mallows")
     written = datasets.write_synthetic_rankings(request.out, rankings, users=not request.drop_user)
@@ -119,6 +123,19 @@ def privatize_rankings(request: Request, *, as_json: bool) -> None:
         warn(remark)
     _print(request, rankings, promised, written, entropy.seed, as_json=as_json)
     spending.printed()
+
+
+def _check_gaps(table: datasets.RankingTable, request: Request) -> None:
+    """A synthetic ranking shows which items its user ranked; refuse that unless it is public anyway."""
+    if table.complete or request.public:
+        return
+    partial = int(np.sum(np.any(table.ranks < 0, axis=1)))
+    raise Refusal(
+        f"{partial:,} of {table.num_users:,} users did not rank all items, and a synthetic ranking shows which its "
+        "user ranked. If that is public anyway, as where each user was given a list of items to order, say --public "
+        "ranked-items: the guarantee then holds for the order of those items only. Else let everybody rank the same "
+        "items."
+    )
 
 
 def _user(columns: Mapping[str, str | None]) -> str | None:
@@ -195,12 +212,18 @@ def _untied(ranks: np.ndarray, entropy: Entropy) -> np.ndarray:
 def guarantee_of(rankings: datasets.SyntheticRankings, numerics: str, note: str = "") -> Guarantee:
     """What synthetic rankings promise: the largest ε for a rank, the largest εk/2 for a user who ranked k items."""
     found = mallows.guarantee(np.maximum(rankings.lengths, 1), rankings.epsilon, numerics)
-    also = tuple(dataclasses.replace(other, epsilon=float(other.epsilon)) for other in found.also)
-    return dataclasses.replace(found, epsilon=float(found.epsilon), note=note, also=also)
+    also = tuple(
+        dataclasses.replace(other, epsilon=float(other.epsilon), public=()) for other in found.also
+    )
+    public = ("ranked items",) * (not rankings.table.complete)
+    public += ("budgets",) * bool(rankings.epsilon.min() != rankings.epsilon.max())
+    return dataclasses.replace(
+        found, epsilon=float(found.epsilon), note=note, also=also, public=()
+    ).given(public=public)
 
 
 def _note(request: Request) -> str:
-    parts = ["the largest of any user; which items a user ranked is taken as public."]
+    parts = ["the largest of any user."]
     if request.ties == "coin":
         parts.append("Ties are protected like orders.")
     if request.simulate:
@@ -219,8 +242,7 @@ def _print(
 ) -> None:
     table, epsilon = rankings.table, rankings.epsilon
     notes = [
-        "which items each user ranked, and at which epsilon, is taken as public; "
-        + ("the file keeps the users" if "user" in written else "the file leaves the users out"),
+        "the file keeps the users" if "user" in written else "the file leaves the users out",
         "the rows are sorted by what they say, so the order of the answers is not kept",
         "the rankings themselves stay where they were: whoever sees them needs no synthetic ones",
     ]

@@ -13,6 +13,7 @@ import numpy as np
 from privrank_jax import datasets
 from privrank_jax.cli.face import Refusal
 from privrank_jax.cli.rank import Request
+from privrank_jax.cli.spending import users_of
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.datasets.formats import PARQUET, read_lines
 from privrank_jax.datasets.names import did_you_mean
@@ -59,7 +60,8 @@ class Input:
         per_user: L, the most comparisons of one user; 1 for ``--unit comparison``.
         sensitivity: of the win totals to one unit: ℓ₁ for Laplace noise, ℓ₂ for Gaussian.
         per_item: most that one unit can move the total of one item.
-        note: what the sensitivity assumes beyond the adjacency, for the guarantee.
+        public: what neighbors share beyond the adjacency's own, for the guarantee.
+        users: what one user is, likewise.
         remarks: for the holder of the data; not covered by the guarantee.
         entropy: keys.
     """
@@ -69,7 +71,8 @@ class Input:
     per_user: int
     sensitivity: float
     per_item: float
-    note: str
+    public: tuple[str, ...]
+    users: str
     remarks: tuple[str, ...]
     entropy: Entropy
 
@@ -99,14 +102,23 @@ def read_input(request: Request) -> Input:
     per_user = _limit(table, request) if by_user else 1
     limit = per_user if by_user and table.comparisons_per_user > per_user else None
     wins, kept = _count(table, limit, entropy)
-    remarks = ()
+    remarks = private_remarks(table)
     if kept < len(table):
-        remarks = (
+        remarks += (
             f"{len(table) - kept} of {len(table)} comparisons were left out, chosen at random, to keep at most "
             f"{per_user} per user. (For you alone: these numbers are not covered by the guarantee.)",
         )
-    sensitivity, per_item, note = _sensitivity(table, request, per_user)
-    return Input(table, wins, per_user, sensitivity, per_item, note, remarks, entropy)
+    sensitivity, per_item, public = _sensitivity(table, request, per_user)
+    if request.adjacency == "flip":  # keeps who compared what, and so all of these
+        public = ()
+    users = users_of(request.source, request.columns["user"]) if by_user else ""
+    return Input(table, wins, per_user, sensitivity, per_item, public, users, remarks, entropy)
+
+
+def private_remarks(table: Any) -> tuple[str, ...]:
+    """What a loader counted, for the holder of the data alone."""
+    alone = "(For you alone: this is not covered by the guarantee.)"
+    return tuple(f"{remark} {alone}" for remark in table.remarks)
 
 
 def _count(
@@ -213,31 +225,30 @@ def _limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -
     if request.max_per_user is not None:
         return request.max_per_user
     asked = 1 if table.questionnaire is None else len(table.questionnaire)
-    largest = table.comparisons_per_user
-    if largest > asked:
+    if table.comparisons_per_user > asked:
         raise Refusal(
-            f"a user of {table.name} gave {largest} comparisons, and a guarantee for users needs a "
-            f"bound: pass --max-per-user {largest} to keep everything, or less to keep a random choice "
-            "of that many per user (less noise). A bound that you would choose without looking at the "
-            "data is best. --unit comparison protects single comparisons only."
+            f"a user of {table.name} gave more than {asked} comparison{'s' * (asked > 1)}, and a guarantee for users "
+            "needs a bound: choose one by --max-per-user, without looking at the data, such as the number of "
+            "questions that everybody was asked. It is published with the result, and who gave more keeps a random "
+            "choice of that many; less of it means less noise. --unit comparison protects single comparisons only."
         )
     return asked
 
 
 def _sensitivity(
     table: datasets.ComparisonTable | ComparisonRows, request: Request, per_user: int
-) -> tuple[float, float, str]:
-    """How far one unit moves all win totals, and one of them; what that assumes, for the guarantee."""
+) -> tuple[float, float, tuple[str, ...]]:
+    """How far one unit moves all win totals, and one of them; what is public, for the guarantee."""
     total = float(totals_sensitivity(request.unit, request.adjacency, per_user))
     norm = "l1" if request.noise == "laplace" else "l2"
     if norm == "l2" and request.adjacency != "add-remove":
         total /= 2**0.5
     one = float(per_user)
     if request.unit != "user" or table.questionnaire is None:
-        return total, one, ""
+        return total, one, table.public
     pairs = table.questionnaire
     known = questionnaire_sensitivity(pairs, table.num_items, request.adjacency, norm)
     meetings = float(np.bincount(pairs.ravel()).max())
     used = known < total or (request.method == "one-shot" and meetings < one)
-    note = f"Every user is asked the same {len(pairs)} pairs, which are public." if used else ""
-    return min(known, total), min(meetings, one), note
+    public = (*table.public, "questionnaire") if used else table.public
+    return min(known, total), min(meetings, one), public

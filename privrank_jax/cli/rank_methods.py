@@ -34,8 +34,9 @@ _IDEALISED = (
 
 
 def release(data: Input, request: Request) -> Result:
-    """Run the method that was asked for."""
-    return _METHODS[request.method](data, request)
+    """Run the method that was asked for; its guarantee says what is public, and what a user is."""
+    result = _METHODS[request.method](data, request)
+    return result.given(public=data.public, users=data.users)
 
 
 def _counts(data: Input, request: Request) -> Result:
@@ -155,7 +156,7 @@ def _objective_perturbation(data: Input, request: Request) -> Result:
     return Result(
         title=f"{data.table.name}: {data.table.num_items} items by private scores ({request.link} link)",
         order=best_first(scores),
-        guarantee=labelled(estimate.guarantee, request, ""),
+        guarantee=labelled(estimate.guarantee, request),
         diagnostics=public_facts(
             data,
             request,
@@ -212,7 +213,6 @@ def _one_shot(data: Input, request: Request) -> Result:
             request.top_k,
             sensitivity=data.per_item,
             total_sensitivity=data.sensitivity,
-            note=data.note,
             **common,
         )
         guarantee = chosen.guarantee
@@ -228,7 +228,7 @@ def _one_shot(data: Input, request: Request) -> Result:
             sensitivity=min(data.per_item, data.sensitivity / (sides * request.top_k)),
             **common,
         )
-        guarantee = labelled(chosen.guarantee, request, data.note)
+        guarantee = labelled(chosen.guarantee, request)
         warnings = about_noise(request)
     order = np.asarray(chosen.value)
     return Result(

@@ -27,7 +27,6 @@ def noisy_totals(data: Input, request: Request) -> tuple[Estimate, bool, tuple[s
             noise=request.noise,
             unit=request.unit,
             adjacency=request.adjacency,
-            note=data.note,
         )
         return estimate, True, ()
     estimate = pairwise.noisy_counts(
@@ -41,7 +40,7 @@ def noisy_totals(data: Input, request: Request) -> tuple[Estimate, bool, tuple[s
         noise=request.noise,
         sensitivity=data.sensitivity,
     )
-    guarantee = labelled(estimate.guarantee, request, data.note)
+    guarantee = labelled(estimate.guarantee, request)
     return dataclasses.replace(estimate, guarantee=guarantee), False, about_noise(request)
 
 
@@ -69,10 +68,10 @@ def about_noise(request: NoiseOptions) -> tuple[str, ...]:
     )
 
 
-def labelled(guarantee: Guarantee | None, request: NoiseOptions, note: str) -> Guarantee:
-    """The guarantee with ``note``, and marked as a rehearsal where it is one."""
+def labelled(guarantee: Guarantee | None, request: NoiseOptions) -> Guarantee:
+    """The guarantee, marked as a rehearsal where it is one."""
     assert guarantee is not None
-    parts = [part for part in (guarantee.note, note) if part]
+    parts = [guarantee.note] if guarantee.note else []
     if request.simulate:
         parts.append("A rehearsal, not to be published: who knows the seed can take the noise off.")
     numerics = "simulation" if request.simulate else guarantee.numerics

@@ -56,13 +56,13 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
             "solver": CODES[code],
             "gradient_norm": float(estimate.diagnostics.gradient_norm),
             "level": request.level,
-            "notes": list(data.notes),
+            "notes": [*data.notes, *data.table.remarks],
             "warnings": warnings,
         },
         scores=scores,
         intervals=intervals,
         interval_words=words,
-        notes=data.notes,
+        notes=(*data.notes, *data.table.remarks),
         warnings=tuple(warnings),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,12 @@ class Result:
     interval_words: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def given(self, *, public: Iterable[str], users: str) -> Result:
+        """The same with a guarantee that says what is public, and what a user is."""
+        if self.guarantee is None:
+            return self
+        return dataclasses.replace(self, guarantee=self.guarantee.given(public=public, users=users))
 
 
 def check_finite(result: Result) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from privrank_jax._neighbors import COVERS, NO_COLUMN, OWN, Neighbors, of_column
 from privrank_jax.cli.face import Refusal, at_end, warn
 from privrank_jax.cli.numerics import check_numerics
 from privrank_jax.release.ledger import Ledger, LedgerError, content_sha256, in_words
@@ -71,12 +72,21 @@ class Spending:
         if self._ledger is None:
             return
         if unit is not None and adjacency is not None:
-            self._ledger.check_covers(unit, adjacency)
+            self._check_covers(Neighbors(unit, adjacency, (), self._ledger.account.neighbors.users))
             if epsilon is not None:
                 self._ledger.check(epsilon, delta)
         known = data_sha256(self._source)
         if known is not None:  # else reading it says what is wrong
             self._ledger.check_data(known, self._source)
+
+    def _check_covers(self, found: Neighbors) -> None:
+        """Refuse a guarantee that is weaker than the ledger's, and say which options would do."""
+        assert self._ledger is not None
+        try:
+            self._ledger.check_covers(found)
+        except LedgerError as error:
+            wanted = self._ledger.account.neighbors
+            raise LedgerError(f"{error} {_advice(self._command, found, wanted)}") from None
 
     def spend(
         self,
@@ -114,14 +124,17 @@ class Spending:
         if used is guarantee:
             cost = max(cost[0], epsilon), max(cost[1], delta)
         if self._request.simulate:
-            ledger.check_covers(used.unit, used.adjacency)
+            self._check_covers(used.neighbors)
             ledger.check(*cost)
             warn("a rehearsal spends nothing; the budget would have sufficed for the release.")
             return None
+        self._check_covers(used.neighbors)
         self._number = ledger.spend(
             *cost,
             unit=used.unit,
             adjacency=used.adjacency,
+            public=used.public,
+            users=used.users,
             trust=used.trust,
             numerics=used.numerics,
             command=self._command,
@@ -168,8 +181,60 @@ class Spending:
 def _relevant(guarantee: Guarantee, ledger: Ledger) -> Guarantee:
     """Of all that a result promises the least ε that the ledger can add up; if there is none, the first."""
     promised = (guarantee, *guarantee.also)
-    covering = [one for one in promised if ledger.covers(one.unit, one.adjacency)]
+    covering = [one for one in promised if ledger.covers(one.neighbors)]
+    if not covering:  # the one that is refused for the least reason
+        covering = [
+            one for one in promised if one.neighbors.kind in COVERS[ledger.account.neighbors.kind]
+        ]
     return min(covering, key=lambda one: float(one.epsilon), default=guarantee)
+
+
+def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:
+    """Which options of a command would make what it releases count."""
+    if found.kind not in COVERS[wanted.kind]:
+        if command == "rank":
+            return f"Release with --unit {wanted.unit} --adjacency {wanted.adjacency}."
+        return (
+            f"privrank {command} has no other guarantee for these data: it counts in a ledger made with "
+            f"--unit {found.unit} --adjacency {found.adjacency}."
+        )
+    revealed = [fact for fact in found.public if fact not in wanted.shared]
+    if revealed:
+        ways = [_WAYS[fact] for fact in revealed if fact in _WAYS]
+        return " ".join(
+            (*ways, _MADE_WITH.format(" ".join(f"--public {slug(one)}" for one in revealed)))
+        )
+    return (
+        "A user must be the same in all releases that one budget counts: name the same column by --user, or none for "
+        "one user per row."
+    )
+
+
+_MADE_WITH = "Only a ledger made with {} counts it."
+_WAYS = {
+    "items": "Give the public list of items by --items.",
+    "participation": "Give the public number of users by --users.",
+    "questionnaire": "Give a bound that holds for any pairs by --max-per-user, at least the number of pairs.",
+    "ties": "Protect ties by --ties coin.",
+}
+
+
+def slug(fact: str) -> str:
+    """A public fact as an option's value."""
+    return fact.replace(" ", "-")
+
+
+def users_of(source: str, column: str | None) -> str:
+    """What one user is, by the kind of FILE and ``--user``.
+
+    >>> users_of("votes.csv", None), users_of("votes.csv", "none"), users_of("votes.soc", None)
+    ("column 'user'", 'each row', 'as the data define them')
+    """
+    from privrank_jax.datasets.formats import DELIMITERS, PARQUET
+
+    if Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET):
+        return OWN
+    return NO_COLUMN if column == "none" else of_column(column or "user")
 
 
 def data_sha256(source: str) -> str | None:

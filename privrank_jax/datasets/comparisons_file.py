@@ -164,6 +164,7 @@ def _encode(source: Source, roles: Roles, public: tuple[str, ...] | None) -> Com
         user_names=tuple(people),
         name=source.name,
         notes=notes_on(source.positions, source.ignored, seen_items=public is None),
+        public=("items",) if public is None else (),
     )
 
 

@@ -184,6 +184,9 @@ def _survey(
         questionnaire=np.array(list(pairs.values())),
         notes=(
             *notes,
+            "missing answers (NA) are left out, and answers without a decision kept as ties",
+        ),
+        remarks=(
             f"{missing} of {len(rows) * len(pairs)} answers are missing (NA) and left out",
             f"{int(tied.sum())} answers without a decision are kept as ties",
         ),
@@ -201,9 +204,11 @@ def _cars(
         np.array([int(row[column]) - 1 for row in kept])
         for column in ("User ID", "Item1 ID", "Item2 ID")
     )
-    notes = ["Item1 of each row is the preferred car"]
     verb = "kept as comparisons" if controls else "left out"
-    notes.append(f"{control} control rows, which repeat a pair to check the user, are {verb}")
+    notes = (
+        "Item1 of each row is the preferred car",
+        f"control rows, which repeat a pair to check the user, are {verb}",
+    )
     return ComparisonTable(
         users,
         winners,
@@ -213,7 +218,8 @@ def _cars(
         user_names=tuple(str(k + 1) for k in range(users.max() + 1)),
         name=name,
         questionnaire=asked,
-        notes=tuple(notes),
+        notes=notes,
+        remarks=(f"{control} of {len(rows)} rows are control rows",),
     )
 
 

@@ -155,8 +155,8 @@ def nascar(folder: Folder = None) -> RankingTable:
         tuple(row[1] for row in drivers),
         name="nascar",
         missing="unknown",
-        notes=(
-            "of drivers who did not start in a race nothing is known there",
+        notes=("of drivers who did not start in a race nothing is known there",),
+        remarks=(
             "the last four drivers of the list only ever finish last; Hunter (2004) drops them",
         ),
     )

@@ -25,7 +25,12 @@ class RankingTable:
         name: name of the data set or file.
         missing: how these data mean an item that was not ranked: ``"last"`` (behind all that were) or
             ``"unknown"`` (nothing is known of it), as in :func:`~privrank_jax.aggregation.pairwise_weights`.
-        notes: what the loader did, one sentence each.
+        notes: what the loader did, one sentence each; of the form of the data only, so that a private release may show
+            them.
+        remarks: the same with what was found in the data, for their holder alone.
+        public: facts that this reading takes as public, by their names in a
+            :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the rows,
+            ``"participation"`` where users who ranked nothing leave no trace.
 
     Raises:
         DataError: no users, fewer than two items, an item named twice, or arrays that don't fit together.
@@ -41,6 +46,8 @@ class RankingTable:
     name: str = ""
     missing: str = "last"
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         ranks = np.array(self.ranks)
@@ -48,7 +55,7 @@ class RankingTable:
             raise DataError(
                 f"ranks must be whole numbers of shape (users, items), got {ranks.dtype} {ranks.shape}"
             )
-        for field in ("item_names", "user_names", "notes"):
+        for field in ("item_names", "user_names", "notes", "remarks", "public"):
             object.__setattr__(self, field, tuple(getattr(self, field)))
         if ranks.shape[1] != len(self.item_names):
             raise DataError(f"{ranks.shape[1]} columns of ranks, {len(self.item_names)} item names")

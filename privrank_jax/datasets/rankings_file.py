@@ -49,6 +49,7 @@ def read_rankings(
     items: Iterable[str] | None = None,
     missing: str | None = None,
     ignore: Iterable[str] = (),
+    num_users: int | None = None,
 ) -> RankingTable:
     """Read rankings from CSV, TSV (UTF-8, with a header row), Parquet, PrefLib's files or Kamishima's.
 
@@ -66,6 +67,10 @@ def read_rankings(
         ignore: columns of a wide file that are no items, as ``synthetic_epsilon`` never is.
         missing: what a blank or absent rank means, recorded in the table: ``"last"`` or ``"unknown"``; default
             ``"last"``, for incomplete .order files ``"unknown"``.
+        num_users: n, the public number of users of a long file, those included who ranked nothing and have no row
+            there; the table then has no names of users. Default: the users with a row (who ranked nothing may have one
+            without item and rank); that these and no others took part is then public. Other files have a row for
+            everybody.
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to mend it: a rank that is no whole number
@@ -77,6 +82,7 @@ def read_rankings(
     if path.suffix.lower() in (*SUFFIXES, KAMISHIMA):
         if items is not None or item is not None or rank is not None:
             raise DataError(f"{path.name} lists its items itself: leave out items, item and rank")
+        check_lists_users(path.name, num_users)
         table = (read_kamishima if path.suffix.lower() == KAMISHIMA else read_preflib)(path)
         return dataclasses.replace(table, missing=missing or table.missing)
     if path.suffix.lower() not in (*DELIMITERS, *PARQUET):
@@ -85,7 +91,8 @@ def read_rankings(
     public, missing = None if items is None else public_items(items), missing or "last"
     header = read_header(path)
     if is_long(path.name, header, item, rank):
-        return _long(path, user, item or "item", rank or "rank", public, missing)
+        return _long(path, user, item or "item", rank or "rank", public, missing, num_users)
+    check_lists_users(path.name, num_users)
     columns = [column for column in header if column not in {SYNTHETIC, *ignore}]
     return wide_rankings(path, columns, user, public, missing)[0]
 
@@ -212,6 +219,7 @@ def _long(
     rank: str,
     public: tuple[str, ...] | None,
     missing: str,
+    num_users: int | None,
 ) -> RankingTable:
     user = user_of_rows(path.name, user)
     roles = {"user": user, "item": item, "rank": rank}
@@ -224,6 +232,9 @@ def _long(
             role = "user"
             users.append(people[row[at["user"]]])
             role = "item"
+            if ranked_nothing(row[at["item"]], row[at["rank"]]):
+                users.pop()
+                continue
             codes.append(names[row[at["item"]]])
             if (users[-1], codes[-1]) in seen:
                 raise ranked_twice(row[at["user"]], row[at["item"]])
@@ -232,20 +243,50 @@ def _long(
             ranks.append(cells[row[at["rank"]]])
     except BadCell as error:
         raise DataError(_at(source, roles[role], str(error))) from None
-    _check_size(source, len(people), len(names))
+    total = count_users(source.name, len(people), num_users)
+    _check_size(source, total, len(names))
     order = tuple(names) if public is not None else tuple(sorted(names))
     place = {name: k for k, name in enumerate(order)}
     column = np.array([place[name] for name in names])
-    table = np.full((len(people), len(order)), -1, np.int32)
+    table = np.full((total, len(order)), -1, np.int32)
     table[np.frombuffer(users, np.int32), column[np.frombuffer(codes, np.int32)]] = ranks
     return RankingTable(
         table,
         item_names=order,
-        user_names=tuple(people),
+        user_names=tuple(people) if num_users is None else (),
         name=source.name,
         missing=missing,
         notes=notes_on(source.positions, source.ignored, seen_items=public is None),
+        public=public_facts(seen_items=public is None, seen_users=num_users is None),
     )
+
+
+def ranked_nothing(item: str | None, rank: str | None) -> bool:
+    """Whether a row of a long file says of its user only that there is one: neither item nor rank."""
+    return not (item or "").strip() and not (rank or "").strip()
+
+
+def count_users(name: str, seen: int, stated: int | None) -> int:
+    """n; :class:`DataError` where more users were seen than were stated."""
+    if stated is not None and seen > stated:
+        raise DataError(
+            f"{name} has rows of more users than the {stated:,} that were stated: give the number of all users who "
+            "were asked, those included who ranked nothing"
+        )
+    return seen if stated is None else stated
+
+
+def check_lists_users(name: str, stated: int | None) -> None:
+    """:class:`DataError` where the number of users is stated of a file that has a row for each."""
+    if stated is not None:
+        raise DataError(
+            f"{name} has a row for every user, also for those who ranked nothing: leave out the number of users"
+        )
+
+
+def public_facts(*, seen_items: bool, seen_users: bool) -> tuple[str, ...]:
+    """What reading a long file takes as public."""
+    return ("items",) * seen_items + ("participation",) * seen_users
 
 
 def user_of_rows(name: str, user: str | None) -> str:

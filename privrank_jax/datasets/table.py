@@ -33,7 +33,11 @@ class ComparisonTable:
         name: name of the data set or file.
         questionnaire: (P, 2) int32, the pairs that *every* user was asked, when that is public;
             else None. It lists what was asked, not what was answered: see ``missing``.
-        notes: what the loader did to the data (rows left out, a column turned), one sentence each.
+        notes: what the loader did to the data (rows left out, a column turned), one sentence each; of the form of the
+            data only, so that a private release may show them.
+        remarks: the same with what was counted in the data, for their holder alone.
+        public: facts that this reading takes as public, by their names in a
+            :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the data.
 
     Raises:
         DataError: arrays that do not fit together, an index out of range, an item compared with
@@ -54,6 +58,8 @@ class ComparisonTable:
     name: str = ""
     questionnaire: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for field, dtype in (
@@ -66,7 +72,7 @@ class ComparisonTable:
         if self.questionnaire is not None:
             pairs = np.array(self.questionnaire, dtype=np.int32).reshape(-1, 2)
             _freeze(self, "questionnaire", pairs)
-        for field in ("item_names", "user_names", "notes"):
+        for field in ("item_names", "user_names", "notes", "remarks", "public"):
             object.__setattr__(self, field, tuple(getattr(self, field)))
         self._check()
 

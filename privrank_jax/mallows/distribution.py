@@ -64,7 +64,8 @@ def guarantee(num_items: Any, epsilon: Any, numerics: str = "simulation") -> Gua
 
     Returns:
         ε for the rank of one item (unit ``rank``), and in ``also`` εm/2 for the whole ranking (unit ``user``), both
-        local, adjacency ``replace``. Of several users, the largest of each.
+        local, adjacency ``replace``. Of several users, the largest of each; their own ε and numbers of items, which are
+        their own facts, are then public, and a ranking is private among those of the same items.
 
     Raises:
         ValueError: ε <= 0 or NaN, m < 1.
@@ -75,17 +76,19 @@ def guarantee(num_items: Any, epsilon: Any, numerics: str = "simulation") -> Gua
     """
     check_epsilon(epsilon)
     check_positive("num_items", num_items, infinite=False)
-    note = ""
+    note, public = (
+        "",
+        ("ranked items",) * (np.ndim(num_items) > 0) + ("budgets",) * (np.ndim(epsilon) > 0),
+    )
     if np.ndim(epsilon) == 0 and np.ndim(num_items) == 0:
         whole = 0.5 * epsilon * num_items
     else:
         each = as_float(epsilon)
         epsilon, whole = jnp.max(each), jnp.max(0.5 * each * jnp.asarray(num_items))
         note = "the largest of the users' own epsilons; to each user, that user's own applies."
-    user = Guarantee(whole, unit="user", trust="local", numerics=numerics)
-    return Guarantee(
-        epsilon, unit="rank", trust="local", numerics=numerics, note=note, also=(user,)
-    )
+    common: dict[str, Any] = {"trust": "local", "numerics": numerics, "public": public}
+    user = Guarantee(whole, unit="user", **common)
+    return Guarantee(epsilon, unit="rank", note=note, also=(user,), **common)
 
 
 def log_prob(ranks: Any, center_ranks: Any, epsilon: Any) -> Array:

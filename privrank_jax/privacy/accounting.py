@@ -14,7 +14,8 @@ unit is replaced. (dp-accounting's own ``REPLACE_ONE`` takes the sensitivity to 
 that; it is not used.) See :mod:`~privrank_jax.privacy.loss_distribution`.
 
 **Mixed releases.** Guarantees for different units or adjacencies are composed only for one that all of them cover, by
-the rule of the ledger; central and local releases may be mixed, as there.
+the rule of the ledger; central and local releases may be mixed, as there. What any of them takes as public is public
+in the result, and all of them must mean the same by a user.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from privrank_jax._covers import COVERS
+from privrank_jax._neighbors import COVERS, Neighbors
 from privrank_jax._validate import check_choice, check_delta, check_epsilon, check_positive
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.host import host_number, load_dp_accounting
@@ -195,7 +196,9 @@ class _Gathered:
     budgets: Budgets
     unbounded: bool
     count: int
-    kind: tuple[str, str, str, str]  # unit, adjacency, trust, numerics
+    neighbors: Neighbors
+    trust: str
+    numerics: str
 
     def guarantee(self, epsilon: float, delta: float, *, composed: bool = False) -> Guarantee:
         note = ""
@@ -209,7 +212,10 @@ class _Gathered:
                     f"delta {float(self.budgets.delta_sum):.6g}, holds for budgets chosen along the way too"
                 )
             note += "."
-        return Guarantee(epsilon, delta, *self.kind, note)
+        kind = (*self.neighbors.kind, self.trust, self.numerics, note)
+        return Guarantee(
+            epsilon, delta, *kind, public=self.neighbors.public, users=self.neighbors.users
+        )
 
 
 def _gather(
@@ -220,10 +226,11 @@ def _gather(
     releases = list(releases)
     check_choice("trust", trust, _TRUSTS)
     promised = _promise(releases, unit, adjacency)
-    pairs, shifts, trusts, numerics = [], [], set(), set()
+    pairs, shifts, trusts, numerics, counted = [], [], set(), set(), []
     for number, release in enumerate(releases, 1):
         if isinstance(release, Guarantee):
-            pairs.append(_best(release, promised, number))
+            counted.append(_best(release, promised, number))
+            pairs.append(_pair((counted[-1].epsilon, counted[-1].delta), number))
             trusts.add(release.trust)
             numerics.add(release.numerics if release.numerics in _NUMERICS else "unknown")
             continue
@@ -236,8 +243,23 @@ def _gather(
     unbounded = math.inf in shifts or any(math.isinf(epsilon) for epsilon, _ in pairs)
     budgets = Budgets() if unbounded else Budgets.gather(pairs, shifts)
     weakest = max(numerics, key=_NUMERICS.index, default="unknown")
-    kind = (*promised, "local" if trusts == {"local"} else "central", weakest)
-    return _Gathered(budgets, unbounded, len(releases), kind)
+    together = "local" if trusts == {"local"} else "central"
+    neighbors = _common(promised, counted)
+    return _Gathered(budgets, unbounded, len(releases), neighbors, together, weakest)
+
+
+def _common(promised: tuple[str, str], counted: Sequence[Guarantee]) -> Neighbors:
+    """The neighbors that all guarantees are for: what any takes as public is, and all mean the same by a user."""
+    implied = Neighbors(*promised).shared
+    public = {fact for one in counted for fact in one.public} - implied
+    users = {one.users for one in counted} if promised[0] != "comparison" else set()
+    if len(users) > 1:
+        raise ValueError(
+            "the releases mean different things by a user: "
+            + "; ".join(sorted(name or "not said" for name in users))
+            + ". Compose those of one kind; guarantee.given(users=...) says what nobody said."
+        )
+    return Neighbors(*promised, tuple(public), users.pop() if users else "")
 
 
 def _promise(
@@ -283,19 +305,15 @@ def check_kind(unit: str, adjacency: str, trust: str) -> None:
         )
 
 
-def _best(release: Guarantee, promised: tuple[str, str], number: int) -> tuple[Any, Any]:
-    """(ε, δ) of a release for what is promised."""
-    enough = [
-        _pair((one.epsilon, one.delta), number)
-        for one in (release, *release.also)
-        if (one.unit, one.adjacency) in COVERS[promised]
-    ]
+def _best(release: Guarantee, promised: tuple[str, str], number: int) -> Guarantee:
+    """That of a release and what it promises as well which costs the least for what is promised."""
+    enough = [one for one in (release, *release.also) if one.neighbors.kind in COVERS[promised]]
     if not enough:
         raise ValueError(
             f"release {number} protects unit {release.unit}, adjacency {release.adjacency}, which is not enough for "
             f"unit {promised[0]}, adjacency {promised[1]}."
         )
-    return min(enough)
+    return min(enough, key=lambda one: _pair((one.epsilon, one.delta), number))
 
 
 def _pair(release: Any, number: int) -> tuple[Any, Any]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import jax
 import numpy as np
+
+from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, Neighbors, check_public, listed
 
 COMPARISON_UNITS = ("comparison", "user")  # of mechanisms on comparisons
 UNITS = (*COMPARISON_UNITS, "rank")
@@ -19,10 +22,11 @@ _UNIT_WORDS = {
     "rank": "the rank of one item",
 }
 _ADJACENCY_WORDS = {
-    "flip": "{unit} answers differently; who compared which items is taken as public",
+    "flip": "{unit} answers differently",
     "replace": "{unit} is replaced by any other",
     "add-remove": "{unit} is added or removed",
 }
+_GRAPH = "who compared which items"  # what a flip keeps
 _TRUST_WORDS = {
     "central": "a trusted curator holds the raw data and publishes only this result",
     "local": "each user randomises the answers before they leave the user's hands",
@@ -36,6 +40,9 @@ _NUMERICS_WORDS = {
     ),
     "unknown": "how the noise was drawn is not known here",
 }
+
+
+_IF_ANY = ("note", "also", "public", "users")  # of JSON
 
 
 @jax.tree_util.register_dataclass
@@ -54,6 +61,15 @@ class Guarantee:
         numerics: ``"exact"``, ``"simulation"``, ``"idealised"``, or ``"unknown"`` for noise that others drew.
         note: anything that the reader must know beside.
         also: guarantees of the same result for other units, such as a whole user beside one comparison.
+        public: what neighbors share beyond that: ``"items"`` (the list of items, taken from the data),
+            ``"participation"`` (which users gave an answer at all), ``"questionnaire"`` (which pairs each user was
+            asked), ``"ranked items"`` (which items each user ranked), ``"budgets"`` (each user's or answer's own ε),
+            ``"ties"`` (which answers are ties). Sorted, each once.
+        users: what one user is in the data, such as ``"column 'voter'"`` or ``"each row"``; "" where the guarantee is
+            for users as the caller defines them.
+
+    Raises:
+        ValueError: a name in ``public`` that is none of these.
     """
 
     epsilon: Any
@@ -64,17 +80,42 @@ class Guarantee:
     numerics: str = dataclasses.field(default="simulation", metadata={"static": True})
     note: str = dataclasses.field(default="", metadata={"static": True})
     also: tuple[Guarantee, ...] = ()
+    public: tuple[str, ...] = dataclasses.field(default=(), metadata={"static": True})
+    users: str = dataclasses.field(default="", metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "public", check_public(self.public))
+
+    @property
+    def neighbors(self) -> Neighbors:
+        """Which pairs of data sets this is for."""
+        return Neighbors(self.unit, self.adjacency, self.public, self.users)
+
+    def covers(self, promised: Neighbors) -> bool:
+        """Whether ε and δ hold for all neighbors of a promise; one of ``also`` may where this doesn't."""
+        return self.neighbors.covers(promised)
+
+    def given(self, *, public: Iterable[str] = (), users: str = "") -> Guarantee:
+        """The same where these facts are public as well, and a user is this; ``also`` likewise."""
+        return dataclasses.replace(
+            self,
+            public=(*self.public, *public),
+            users=users or self.users,
+            also=tuple(other.given(public=public, users=users) for other in self.also),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The guarantee as plain Python values (for JSON); needs concrete ε and δ."""
         values = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
-            if field.name not in ("note", "also") or getattr(self, field.name)
+            if field.name not in _IF_ANY or getattr(self, field.name)
         }
         for name in ("epsilon", "delta"):
             array = np.asarray(values[name])
             values[name] = array.item() if array.ndim == 0 else array.tolist()
+        if self.public:
+            values["public"] = list(self.public)
         if self.also:
             values["also"] = [other.as_dict() for other in self.also]
         return values
@@ -110,5 +151,22 @@ class Guarantee:
         epsilon, delta = float(self.epsilon), float(self.delta)
         factor = f"{math.exp(epsilon):.3g}" if epsilon < 100 else f"e^{epsilon:g}"
         beyond = f", except with probability {delta:g}" if delta > 0 else ""
-        change = _ADJACENCY_WORDS[self.adjacency].format(unit=_UNIT_WORDS[self.unit])
+        change = (
+            _ADJACENCY_WORDS[self.adjacency].format(unit=_UNIT_WORDS[self.unit]) + self._known()
+        )
         return f"a factor of at most {factor}{beyond} when {change}"
+
+    def _known(self) -> str:
+        """What a user is, and what neighbors share, in words."""
+        words = ""
+        if self.users not in ("", OWN) and self.unit != "comparison":
+            words = (
+                f"; {self.users} is one user"
+                if self.users == NO_COLUMN
+                else f"; {self.users} names the users"
+            )
+        shared = [_GRAPH] if self.adjacency == "flip" else []
+        shared += [PUBLIC[fact] for fact in self.public]
+        if shared:
+            words += f"; {listed(shared)} {'is' if len(shared) == 1 else 'are'} taken as public"
+        return words

@@ -1,15 +1,19 @@
 r"""The budget of a data set: an SQLite file that every release spends from before it shows anything.
 
-**Promise.** All releases together are (ε, δ) differentially private for the unit and adjacency of the ledger, with the
-ε and δ of its budget. Budgets add up: releases with (ε_i, δ_i), each of which may be chosen after seeing the ones
-before, are together (Σ ε_i, Σ δ_i) private, and a rule that stops before the sums exceed the budget keeps that (basic
-composition as a filter; Rogers, Roth, Ullman, Vadhan 2016). It holds for releases of a trusted curator and of local
-randomisers alike. Tighter accounting for releases that are fixed ahead of time is in
-:mod:`privrank_jax.privacy.accounting`; it enforces nothing here.
+**Promise.** All releases through this ledger together are (ε, δ) differentially private for the neighbors of the
+ledger (unit, adjacency, what is public, what a user is), with the ε and δ of its budget. Budgets add up: releases with
+(ε_i, δ_i), each of which may be chosen after seeing the ones before, are together (Σ ε_i, Σ δ_i) private, and a rule
+that stops before the sums exceed the budget keeps that (basic composition as a filter; Rogers, Roth, Ullman, Vadhan
+2016). It holds for releases of a trusted curator and of local randomisers alike. Tighter accounting for releases that
+are fixed ahead of time is in :mod:`privrank_jax.privacy.accounting`; it enforces nothing here.
 
-A release counts at its own ε if its guarantee is at least as strong as what the ledger promises (``COVERS`` in
-:mod:`privrank_jax._covers`): replacing a unit includes changing its answers, and all of a user includes
-one comparison, who gave it being kept, or one rank. Every other release is refused rather than converted.
+A release counts at its own ε if its guarantee is at least as strong as what the ledger promises
+(:class:`privrank_jax._neighbors.Neighbors`): replacing a unit includes changing its answers, and all of a user includes
+one comparison, who gave it being kept, or one rank; it may take no more as public than the ledger does, and must mean
+the same by a user. Every other release is refused rather than converted.
+
+**Data** are known by their content, of which the file holds a keyed hash; the key is in the file too, which is made
+readable by its owner alone. Neither is ever printed.
 
 **Numbers** are decimals as people write them, added and compared exactly: ten times 0.1 is 1. A float stands for the
 shortest decimal that denotes it, from which it differs by at most one part in 2^53.
@@ -28,13 +32,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hmac
 import os
 import sqlite3
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from privrank_jax._covers import COVERS
+from privrank_jax._neighbors import COVERS, Neighbors
 from privrank_jax.release.ledger_file import (
     APPLICATION,
     EXACT,
@@ -44,10 +50,13 @@ from privrank_jax.release.ledger_file import (
     BudgetExhausted,
     LedgerError,
     amount,
+    cells,
     clearly,
     connect,
     content_sha256,
     create,
+    fingerprint,
+    from_cells,
     in_words,
     now,
     plain,
@@ -69,25 +78,24 @@ __all__ = [
 ]
 
 
+_NEIGHBORS = "unit, adjacency, public, users"  # columns of both tables
+
+
 @dataclasses.dataclass(frozen=True)
 class Account:
     """What a ledger promises.
 
     Attributes:
         data: name of the data, for people.
-        sha256: identifies the data.
-        unit: what is protected, as in a guarantee.
-        adjacency: how neighbouring data differ, likewise.
         created: UTC, ISO 8601.
-        epsilon: ε of all releases together.
-        delta: δ of all releases together.
+        neighbors: which pairs of data sets it is for.
+        epsilon: ε of all releases through the ledger together.
+        delta: δ, likewise.
     """
 
     data: str
-    sha256: str
-    unit: str
-    adjacency: str
     created: str
+    neighbors: Neighbors
     epsilon: Decimal
     delta: Decimal
 
@@ -101,7 +109,8 @@ class Spend:
         time: UTC, ISO 8601.
         command: what released, such as ``"rank"``.
         method: by which method.
-        unit, adjacency, trust, numerics: of its guarantee.
+        trust, numerics: of its guarantee.
+        neighbors: likewise.
         state: ``"printed"``, or ``"spent"`` for a result that may not have been shown: its process was killed or
             failed. Both count.
         epsilon: ε of the release.
@@ -112,11 +121,10 @@ class Spend:
     time: str
     command: str
     method: str
-    unit: str
-    adjacency: str
     trust: str
     numerics: str
     state: str
+    neighbors: Neighbors
     epsilon: Decimal
     delta: Decimal
 
@@ -177,15 +185,18 @@ class Ledger:
 
     def spends(self) -> list[Spend]:
         """All spends, in order."""
-        columns = (
-            "number, time, command, method, unit, adjacency, trust, numerics, state, epsilon, delta"
-        )
+        columns = "number, time, command, method, trust, numerics, state"
         with clearly(self.path):
             rows = self._connection.execute(
-                f"SELECT {columns} FROM spends ORDER BY number"
+                f"SELECT {columns}, {_NEIGHBORS}, epsilon, delta FROM spends ORDER BY number"
             ).fetchall()
             return [
-                Spend(*self._words(words, 1), epsilon=stored(epsilon), delta=stored(delta))
+                Spend(
+                    *self._words(words[:-4], 1),
+                    neighbors=self._neighbors(words[-4:]),
+                    epsilon=stored(epsilon),
+                    delta=stored(delta),
+                )
                 for *words, epsilon, delta in rows
             ]
 
@@ -211,11 +222,11 @@ class Ledger:
 
     def check_data(self, sha256: str, name: str) -> None:
         """Refuse other data than those of the ledger."""
-        if sha256 != self.account.sha256:
+        key, known = self._identity
+        if not hmac.compare_digest(fingerprint(key, sha256), known):
             raise LedgerError(
-                f"{self.path} is the ledger of {self.account.data} (sha256 {self.account.sha256[:12]}...), and "
-                f"{name} has other content (sha256 {sha256[:12]}...): every data set has a ledger of its own. "
-                "Data that changed need a new one, and who stayed in them spends from both."
+                f"{self.path} is the ledger of {self.account.data}, and {name} has other content: every data set has "
+                "a ledger of its own. Data that changed need a new one, and who stayed in them spends from both."
             )
 
     def check(
@@ -240,18 +251,17 @@ class Ledger:
             )
         return asked
 
-    def covers(self, unit: str, adjacency: str) -> bool:
-        """Whether a guarantee for ``unit`` and ``adjacency`` is at least as strong as the ledger's."""
-        return (unit, adjacency) in COVERS[self.account.unit, self.account.adjacency]
+    def covers(self, neighbors: Neighbors) -> bool:
+        """Whether a guarantee for ``neighbors`` is at least as strong as the ledger's."""
+        return neighbors.covers(self.account.neighbors)
 
-    def check_covers(self, unit: str, adjacency: str) -> None:
+    def check_covers(self, neighbors: Neighbors) -> None:
         """Refuse a guarantee that is weaker than the ledger's."""
-        if not self.covers(unit, adjacency):
-            account = self.account
+        why = neighbors.lacks(self.account.neighbors)
+        if why:
             raise LedgerError(
-                f"{self.path} keeps a budget for unit {account.unit}, adjacency {account.adjacency}, and this release "
-                f"protects unit {unit}, adjacency {adjacency}, which is not enough to be counted there: release "
-                f"with --unit {account.unit} --adjacency {account.adjacency}, where the command has these options."
+                f"{self.path} keeps a budget for {self.account.neighbors.in_words()}. This release is not enough to be "
+                f"counted there: {why}."
             )
 
     def spend(
@@ -261,6 +271,8 @@ class Ledger:
         *,
         unit: str,
         adjacency: str,
+        public: Iterable[str] = (),
+        users: str = "",
         trust: str = "central",
         numerics: str = "unknown",
         command: str = "",
@@ -271,7 +283,7 @@ class Ledger:
         Args:
             epsilon: ε > 0 of the release; a float stands for its shortest decimal.
             delta: δ ≥ 0 of the release.
-            unit, adjacency, trust, numerics: of its guarantee.
+            unit, adjacency, public, users, trust, numerics: of its guarantee.
             command, method: what released, for people.
 
         Returns:
@@ -281,16 +293,17 @@ class Ledger:
             BudgetExhausted: less is left. Nothing was spent.
             LedgerError: the guarantee is weaker than what the ledger promises, or the file can't be written.
         """
-        self.check_covers(unit, adjacency)
+        neighbors = Neighbors(unit, adjacency, tuple(public), users)
+        self.check_covers(neighbors)
         with clearly(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 asked = self.check(epsilon, delta)
-                values = (now(), command, method, str(asked[0]), str(asked[1]), unit, adjacency)
+                values = (now(), command, method, str(asked[0]), str(asked[1]))
                 row = self._connection.execute(
-                    "INSERT INTO spends (time, command, method, epsilon, delta, unit, adjacency, trust, numerics, "
-                    "state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'spent')",
-                    (*values, trust, numerics),
+                    f"INSERT INTO spends (time, command, method, epsilon, delta, {_NEIGHBORS}, trust, numerics, state) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'spent')",
+                    (*values, *cells(neighbors), trust, numerics),
                 )
                 self._connection.execute("COMMIT")
             except BaseException:
@@ -329,22 +342,32 @@ class Ledger:
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if version != VERSION:
             raise LedgerError(
-                f"{self.path} has version {version}, and this privrank reads version {VERSION}."
+                f"{self.path} has version {version}, and this privrank reads version {VERSION}: make a new ledger with "
+                f"what is left of its budget, which the privrank that made it shows."
             )
         found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if found != "ok":
             raise LedgerError(f"{self.path} is damaged ({found}): {RESTORE}")
 
     def _account(self) -> Account:
-        columns = "data, sha256, unit, adjacency, created, epsilon, delta"
+        columns = f"data, created, key, fingerprint, {_NEIGHBORS}, epsilon, delta"
         row = self._connection.execute(f"SELECT {columns} FROM ledger").fetchone()
         if row is None:
             raise LedgerError(f"{self.path} is damaged: it has no budget.")
         *words, epsilon, delta = row
-        account = Account(*self._words(words), epsilon=stored(epsilon), delta=stored(delta))
-        if (account.unit, account.adjacency) not in COVERS:
+        data, created, *self._identity = self._words(words[:4])
+        neighbors = self._neighbors(words[4:])
+        return Account(data, created, neighbors, epsilon=stored(epsilon), delta=stored(delta))
+
+    def _neighbors(self, words: list[Any]) -> Neighbors:
+        texts = self._words(words)
+        try:
+            found = from_cells(*texts)
+        except ValueError as error:
+            raise LedgerError(f"{self.path} is damaged ({error}) {RESTORE}") from None
+        if found.kind not in COVERS:
             raise LedgerError(f"{self.path} is damaged: it protects no known unit.")
-        return account
+        return found
 
     def _words(self, row: list[Any], numbers: int = 0) -> list[Any]:
         """A row of which all but the first ``numbers`` cells must be text; SQLite alone would take anything."""

@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import math
 import os
 import re
+import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from pathlib import Path
 
-from privrank_jax._covers import COVERS
+from privrank_jax._neighbors import COVERS, Neighbors
 
 WAIT = 30.0  # seconds for other processes to finish their transactions
 
 APPLICATION = 0x50526C67
-VERSION = 1
+VERSION = 2
 SCHEMA = """
 CREATE TABLE ledger (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     data TEXT NOT NULL,
-    sha256 TEXT NOT NULL CHECK (length(sha256) = 64),
+    key TEXT NOT NULL CHECK (length(key) = 64),
+    fingerprint TEXT NOT NULL CHECK (length(fingerprint) = 64),
     epsilon TEXT NOT NULL,
     delta TEXT NOT NULL,
     unit TEXT NOT NULL,
     adjacency TEXT NOT NULL,
+    public TEXT NOT NULL,
+    users TEXT NOT NULL,
     created TEXT NOT NULL
 );
 CREATE TABLE spends (
@@ -39,6 +44,8 @@ CREATE TABLE spends (
     delta TEXT NOT NULL,
     unit TEXT NOT NULL,
     adjacency TEXT NOT NULL,
+    public TEXT NOT NULL,
+    users TEXT NOT NULL,
     trust TEXT NOT NULL,
     numerics TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('spent', 'printed'))
@@ -50,7 +57,8 @@ CREATE TRIGGER ledger_as_it_is BEFORE UPDATE ON ledger
 CREATE TRIGGER spends_stay BEFORE DELETE ON spends
     BEGIN SELECT RAISE(ABORT, 'a spend is never deleted'); END;
 CREATE TRIGGER spends_as_they_are
-    BEFORE UPDATE OF number, time, command, method, epsilon, delta, unit, adjacency, trust, numerics ON spends
+    BEFORE UPDATE OF number, time, command, method, epsilon, delta, unit, adjacency, public, users, trust, numerics
+    ON spends
     BEGIN SELECT RAISE(ABORT, 'a spend is never altered'); END;
 CREATE TRIGGER printed_stays BEFORE UPDATE OF state ON spends WHEN NEW.state <> 'printed'
     BEGIN SELECT RAISE(ABORT, 'what was printed stays printed'); END;
@@ -77,17 +85,23 @@ def create(
     delta: float | str | Decimal = 0,
     unit: str = "user",
     adjacency: str = "replace",
+    public: Iterable[str] = (),
+    users: str = "",
 ) -> None:
     """Make the ledger of a data set, with nothing spent. Cut short, it leaves no file or one that is refused.
 
     Args:
         path: the file, which must not exist.
         data: name of the data, for people.
-        sha256: identifies the data, 64 hexadecimal digits; see :func:`content_sha256`.
+        sha256: identifies the data, 64 hexadecimal digits; see :func:`content_sha256`. Stored under a key of the
+            ledger's own, which nothing prints: from a bare hash, who knows all rows but one finds that by trying.
         epsilon: ε > 0 of all releases together.
         delta: δ of all releases together, 0 ≤ δ < 1.
         unit: ``"user"``, ``"comparison"`` or ``"rank"``.
         adjacency: ``"replace"``, ``"flip"`` or ``"add-remove"``, as the unit allows.
+        public: what neighbors share beyond that, see :class:`~privrank_jax.privacy.Guarantee`: releases that take more
+            as public are refused. Not ``"ties"``: which answers are ties are answers.
+        users: what one user is; releases that mean something else by it are refused.
 
     Raises:
         LedgerError: an argument out of range, the file exists or can't be made.
@@ -101,11 +115,12 @@ def create(
         raise LedgerError(
             f"no guarantee has unit {unit!r} and adjacency {adjacency!r}: choose of {known}."
         )
+    neighbors = _neighbors(unit, adjacency, public, users)
     if not re.fullmatch("[0-9a-f]{64}", sha256):
         raise LedgerError("sha256 must be 64 lower-case hexadecimal digits.")
     data = data.encode("utf-8", "backslashreplace").decode("utf-8")  # names of files may be no text
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         raise LedgerError(
             f"{path} exists, and a ledger is never replaced: `privrank ledger {path}` shows it."
@@ -114,7 +129,9 @@ def create(
         raise LedgerError(f"{path} can't be made ({error.strerror}).") from error
     # A file that can't be filled stays behind, empty: to remove it could meet with another process.
     with clearly(path), contextlib.closing(connect(path, WAIT)) as connection:
-        _fill(connection, path, (data, sha256, *map(str, budget), unit, adjacency, now()))
+        key = secrets.token_hex(32)
+        identity = (data, key, fingerprint(key, sha256), *map(str, budget))
+        _fill(connection, path, (*identity, *cells(neighbors), now()))
 
 
 def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> None:
@@ -129,6 +146,37 @@ def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> N
         f"BEGIN IMMEDIATE; {SCHEMA} INSERT INTO ledger VALUES (1, {quoted}); "
         f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
     )
+
+
+def _neighbors(unit: str, adjacency: str, public: Iterable[str], users: str) -> Neighbors:
+    try:
+        neighbors = Neighbors(unit, adjacency, tuple(public), users)
+    except ValueError as error:
+        raise LedgerError(str(error)) from None
+    if "ties" in neighbors.public:
+        raise LedgerError(
+            "a ledger can't take as public which answers are ties: that is part of the answers. Where ties are kept, "
+            "or decided by coins, they are protected."
+        )
+    return neighbors
+
+
+_BETWEEN = "; "  # facts in one cell; no name of one has it
+
+
+def cells(neighbors: Neighbors) -> tuple[str, str, str, str]:
+    """Neighbors as cells of a row: unit, adjacency, public, users."""
+    return *neighbors.kind, _BETWEEN.join(neighbors.public), neighbors.users
+
+
+def from_cells(unit: str, adjacency: str, public: str, users: str) -> Neighbors:
+    """Neighbors from cells of a row; ``ValueError`` for a fact that is none."""
+    return Neighbors(unit, adjacency, tuple(public.split(_BETWEEN)) if public else (), users)
+
+
+def fingerprint(key: str, sha256: str) -> str:
+    """HMAC-SHA-256 of a content's hash, in hexadecimal digits: tells nothing to those without the key."""
+    return hmac.new(bytes.fromhex(key), sha256.encode(), hashlib.sha256).hexdigest()
 
 
 def content_sha256(path: str | os.PathLike[str]) -> str:

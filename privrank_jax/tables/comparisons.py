@@ -39,6 +39,7 @@ class ComparisonRows:
         ties: number of ties.
         name: of the file or table.
         notes: what was done to the data, one sentence each.
+        public: facts that this reading takes as public, as of ``datasets.ComparisonTable``.
     """
 
     rows: Any
@@ -50,9 +51,11 @@ class ComparisonRows:
     ties: int
     name: str
     notes: tuple[str, ...]
+    public: tuple[str, ...]
     _raw: RawTable
 
     questionnaire = None  # nothing is known of what was asked
+    remarks = ()
 
     def __len__(self) -> int:
         return self.num_rows
@@ -161,6 +164,7 @@ def scan_comparisons(
         ties=facts["ties"] or 0,
         name=raw.name,
         notes=notes_on(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
+        public=("items",) if public is None else (),
         _raw=raw,
     )
 

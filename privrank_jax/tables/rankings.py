@@ -27,9 +27,12 @@ from privrank_jax.datasets.rankings_file import (
     SYNTHETIC,
     RankCodes,
     check_enough,
+    check_lists_users,
+    count_users,
     is_long,
     item_columns,
     notes_on,
+    public_facts,
     ranked_twice,
     two_rows,
     user_of_rows,
@@ -59,6 +62,7 @@ class RankingRows:
         name: of the file or table.
         missing: what it means that an item was not ranked, ``"last"`` or ``"unknown"``.
         notes: what was done to the data, one sentence each.
+        public: facts that this reading takes as public, as of ``datasets.RankingTable``.
     """
 
     rows: Any
@@ -68,7 +72,10 @@ class RankingRows:
     name: str
     missing: str
     notes: tuple[str, ...]
+    public: tuple[str, ...]
     _raw: RawTable
+
+    remarks = ()
 
     @property
     def num_items(self) -> int:
@@ -125,6 +132,7 @@ def scan_rankings(
     items: Iterable[str] | None = None,
     missing: str = "last",
     ignore: Collection[str] = (),
+    num_users: int | None = None,
     most_items: int = 2_000,
     name: str | None = None,
     backend: Any = None,
@@ -133,7 +141,7 @@ def scan_rankings(
 
     Args:
         source: path of a Parquet, CSV or TSV file, or an Ibis table.
-        user, item, rank, items, missing, ignore: as for :func:`~privrank_jax.datasets.read_rankings`.
+        user, item, rank, items, missing, ignore, num_users: as for :func:`~privrank_jax.datasets.read_rankings`.
         most_items: that a matrix of counts is made for.
         name: of the data; default: the name of the file.
         backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
@@ -155,8 +163,12 @@ def scan_rankings(
             }
             columns, ignored = raw.columns(roles)
             names, users, cells = _long(raw, columns, public, most_items)
+            users = count_users(raw.name, users, num_users)
             places, hint = [columns["rank"]] * len(names), ""
+            facts = public_facts(seen_items=public is None, seen_users=num_users is None)
         else:
+            check_lists_users(raw.name, num_users)
+            facts: tuple[str, ...] = ()
             user = None if user == "user" and user not in header else user
             kept = [column for column in header if column not in {SYNTHETIC, *ignore}]
             names = item_columns(raw.name, kept, user, public)
@@ -180,6 +192,7 @@ def scan_rankings(
         name=raw.name,
         missing=missing,
         notes=notes_on(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
+        public=facts,
         _raw=raw,
     )
 
@@ -189,8 +202,11 @@ def _long(
 ) -> tuple[tuple[str, ...], int, Any]:
     """Item names, number of users, and the cells: a row per user and item, each at most once."""
     users = check_users(raw, columns["user"])["users"]
-    names = item_names(raw, (columns["item"],), public, most)
-    cells = raw.table.select(
+    item, rank = (raw.text(columns[role]) for role in ("item", "rank"))
+    nothing = (item.coalesce("").strip() == "") & (rank.coalesce("").strip() == "")
+    rows = raw.table.filter(~nothing)  # else a row says only that there is this user
+    names = item_names(raw, (columns["item"],), public, most, rows)
+    cells = rows.select(
         user=raw.text(columns["user"]),
         item=raw.text(columns["item"]),
         cell=raw.text(columns["rank"]),

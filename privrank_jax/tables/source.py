@@ -100,7 +100,11 @@ class RawTable:
 
 
 def item_names(
-    raw: RawTable, columns: Sequence[str], public: tuple[str, ...] | None, most: int
+    raw: RawTable,
+    columns: Sequence[str],
+    public: tuple[str, ...] | None,
+    most: int,
+    rows: Any = None,
 ) -> tuple[str, ...]:
     """The items in these columns; only they come to Python, each once, and there they are checked.
 
@@ -109,6 +113,7 @@ def item_names(
         columns: of items.
         public: the public list; None to take the items from the table, sorted.
         most: how many items there may be.
+        rows: of the table that name an item; default: all.
 
     Raises:
         DataError: a name that is missing, not in the list, or one of two for the same item; too many; no rows.
@@ -116,8 +121,9 @@ def item_names(
     if public is not None:
         check_number(raw, len(public), most)
     codes, seen = NameCodes("item", True, public), set()
+    rows = raw.table if rows is None else rows
     for column in columns:
-        found = raw.table.select(item=raw.text(column)).distinct()
+        found = rows.select(item=raw.text(column)).distinct()
         cells = {row["item"] for row in found.limit(most + 1).to_pyarrow().to_pylist()}
         if len(cells) > most:
             check_number(raw, one_row(found.aggregate(items=found.count()))["items"], most)

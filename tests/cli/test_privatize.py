@@ -147,7 +147,7 @@ def test_ties(privrank, private, write, tmp_path):
         assert "3000 of 3001" in result.err
     result, (_, *found) = private(path, "--epsilon", 4, "--ties", "drop", "--json")
     assert [row[0] for row in found] == ["v"]
-    assert "not protected" in result.json()["guarantee"]["note"]
+    assert result.json()["guarantee"]["public"] == ["ties"]
     assert "--ties coin protects them" in result.err
 
 

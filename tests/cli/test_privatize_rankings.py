@@ -33,7 +33,8 @@ def private(privrank, tmp_path):
 def test_the_file_holds_synthetic_rankings_that_aggregate_reads(privrank, private, write, tmp_path):
     lines = ("u2,2,1,3", "u1,1,3,2", "u3,,2,1")
     path = write(*lines, header="user,tea,milk,rum")
-    result, rows = private(path, "--epsilon", 2000, "--json")  # never turns a pair
+    known = ("--public", "ranked-items")
+    result, rows = private(path, "--epsilon", 2000, "--json", *known)  # never turns a pair
     assert rows == [
         ["user", "synthetic_epsilon", "tea", "milk", "rum"],
         ["u1", "2000.0", "1", "3", "2"], ["u2", "2000.0", "2", "1", "3"], ["u3", "2000.0", "", "2", "1"],
@@ -54,7 +55,7 @@ def test_the_file_holds_synthetic_rankings_that_aggregate_reads(privrank, privat
     )
     assert (again.code, "already" in again.err) == (2, True)
     # Without users the rows are told apart by what they say, by which they are sorted.
-    result, rows = private(path, "--epsilon", 2000, "--drop-user")
+    result, rows = private(path, "--epsilon", 2000, "--drop-user", *known)
     assert [row[1:] for row in rows[1:]] == [["", "2", "1"], ["1", "3", "2"], ["2", "1", "3"]]
     assert "epsilon = 3000" in result.out
 
@@ -114,7 +115,9 @@ def test_ties(privrank, private, tmp_path):
 def test_rehearsals_of_users_who_tie_some_items_and_leave_out_others(private, write):
     """A budget is that of the three items ranked, not of all five."""
     path = write(*(f"u{k},1,,2,,1" for k in range(4000)), header="user,a,b,c,d,e")
-    _, (_, *rows) = private(path, "--epsilon", 2, "--ties", "coin", *REHEARSAL)
+    _, (_, *rows) = private(
+        path, "--epsilon", 2, "--ties", "coin", "--public", "ranked-items", *REHEARSAL
+    )
     last = sum(row[4] == "3" for row in rows)  # both pairs with it kept
     q = math.exp(-1)
     assert stats.binomtest(last, 4000, 1 / (1 + q + q * q)).pvalue > ALARM

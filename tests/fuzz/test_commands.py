@@ -368,6 +368,8 @@ MAKING = {
     "--budget-delta": numbers("0", "1e-6"),
     "--unit": words("user", "comparison", "rank"),
     "--adjacency": words("replace", "flip", "add-remove"),
+    "--public": words("items", "ranked-items", "ties", "none"),
+    "--user": words("user", "none", "winner"),
     "--delta": numbers("1e-6"),
     "--json": FLAG,
 }

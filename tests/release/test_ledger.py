@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from privrank_jax._neighbors import COVERS, PUBLIC, Neighbors
 from privrank_jax.release.ledger import (
-    COVERS,
     BudgetExhausted,
     Ledger,
     LedgerError,
@@ -119,7 +119,7 @@ def test_history(made):
         assert (first.trust, first.numerics, first.command) == ("local", "exact", "rank")
         assert first.time.endswith("+00:00")
         assert ledger.account.data == "votes.csv"
-        assert (ledger.account.epsilon, ledger.account.unit) == (Decimal("2.5"), "user")
+        assert (ledger.account.epsilon, ledger.account.neighbors.unit) == (Decimal("2.5"), "user")
         assert ledger.left()[0] == Decimal("0.5")
 
 
@@ -128,17 +128,77 @@ def test_only_guarantees_as_strong_as_the_promise_count(made, promised):
     path = made(1, unit=promised[0], adjacency=promised[1])
     for unit, adjacency in COVERS:
         with Ledger(path) as ledger:
-            if ledger.covers(unit, adjacency):
+            if ledger.covers(Neighbors(unit, adjacency)):
                 ledger.spend(0.01, unit=unit, adjacency=adjacency)
             else:
                 with pytest.raises(LedgerError, match="not enough to be counted"):
                     ledger.spend(0.01, unit=unit, adjacency=adjacency)
     with Ledger(path) as ledger:
-        counted = {(one.unit, one.adjacency) for one in ledger.spends()}
+        counted = {one.neighbors.kind for one in ledger.spends()}
     assert promised in counted
     # A guarantee for less never counts for more.
     assert not (promised[0] == "user" and any(unit != "user" for unit, _ in counted))
     assert not (promised[1] == "replace" and any(other == "flip" for _, other in counted))
+
+
+@pytest.mark.parametrize("fact", sorted(set(PUBLIC) - {"ties"}))
+def test_what_a_release_takes_as_public_must_be_public_in_the_ledger(made, fact):
+    with Ledger(made(1)) as strict:
+        with pytest.raises(LedgerError, match=f"it takes as public {PUBLIC[fact]}"):
+            strict.spend(0.1, **USERS, public=(fact,))
+        assert strict.spent() == (0, 0)
+    with Ledger(made(1, public=(fact, "items"), name="open")) as ledger:
+        ledger.spend(0.1, **USERS, public=(fact,))
+        ledger.spend(0.1, **USERS)  # what takes less as public is stronger
+        assert [one.neighbors.public for one in ledger.spends()] == [(fact,), ()]
+
+
+def test_neighbors_that_differ_in_answers_share_who_said_what(made):
+    """Under flip the pairs of each user are public, so items, questionnaire and participation are; ties are answers."""
+    flips = {"unit": "user", "adjacency": "flip"}
+    with Ledger(made(1, **flips)) as ledger:
+        ledger.spend(0.1, **USERS, public=("items", "participation", "questionnaire", "budgets"))
+        ledger.spend(0.1, **flips, public=("questionnaire",))
+        for public in (("ties",), ("ranked items",)):
+            with pytest.raises(LedgerError, match="takes as public which"):
+                ledger.spend(0.1, **flips, public=public)
+    with pytest.raises(LedgerError, match="which answers are ties"):
+        made(1, public=("ties",), name="ties", **flips)
+    with pytest.raises(LedgerError, match="'votes'"):
+        made(1, public=("votes",), name="votes", **flips)
+
+
+def test_a_user_is_the_same_in_all_releases(made):
+    by_column = {**USERS, "users": "column 'voter'"}
+    with Ledger(made(1, **by_column)) as ledger:
+        for users in ("each row", "column 'zip'", ""):
+            with pytest.raises(LedgerError, match="its users are"):
+                ledger.spend(0.1, **USERS, users=users)
+        ledger.spend(0.1, **by_column)
+        assert [one.neighbors.users for one in ledger.spends()] == ["column 'voter'"]
+    with Ledger(made(1, unit="comparison", adjacency="flip", name="comparisons")) as ledger:
+        ledger.spend(0.1, **by_column)  # a comparison belongs to one user, whoever that is
+
+
+def test_the_file_tells_nothing_of_the_data_and_only_to_its_owner(made):
+    content = "ab" * 32
+    path, other = made(1), made(1, name="other")
+    found = [file.read_bytes() for file in (path, other)]
+    assert not any(content.encode() in one or bytes.fromhex(content) in one for one in found)
+    stored = [sqlite3.connect(file).execute("SELECT key, fingerprint FROM ledger").fetchone()
+              for file in (path, other)]  # fmt: skip
+    assert stored[0][0] != stored[1][0]
+    assert stored[0][1] != stored[1][1]
+    assert path.stat().st_mode & 0o777 == 0o600
+    with Ledger(path) as ledger:
+        ledger.spend(0.1, **USERS)
+        for beside in path.parent.glob(f"{path.name}*"):
+            assert beside.stat().st_mode & 0o077 == 0
+        ledger.check_data(content, "votes.csv")
+        with pytest.raises(LedgerError, match="has other content") as error:
+            ledger.check_data("cd" * 32, "other.csv")
+        said = str(error.value) + repr(ledger.account)
+        assert not any(word[:8] in said for word in (content, "cd" * 32, *stored[0]))
 
 
 def test_rows_can_be_neither_altered_nor_deleted(made):
@@ -152,7 +212,11 @@ def test_rows_can_be_neither_altered_nor_deleted(made):
         "UPDATE spends SET state = 'spent'",
         "UPDATE ledger SET epsilon = '9'",
         "DELETE FROM ledger",
-        "INSERT INTO ledger SELECT 2, data, sha256, epsilon, delta, unit, adjacency, created FROM ledger",
+        "UPDATE spends SET public = 'items'",
+        "UPDATE spends SET users = 'each row'",
+        "UPDATE ledger SET users = 'each row'",
+        "INSERT INTO ledger SELECT 2, data, key, fingerprint, epsilon, delta, unit, adjacency, public, users, created "
+        "FROM ledger",
     ):
         with pytest.raises(sqlite3.IntegrityError):
             connection.execute(statement)
@@ -211,9 +275,9 @@ def test_files_that_are_no_ledgers(made, tmp_path):
     assert path.read_bytes() == before
     newer = made(1)
     connection = sqlite3.connect(newer)
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute("PRAGMA user_version = 3")
     connection.close()
-    with pytest.raises(LedgerError, match="version 2"):
+    with pytest.raises(LedgerError, match="version 3"):
         Ledger(newer)
 
 
@@ -237,11 +301,22 @@ def test_damaged_ledgers(made):
     assert spent(path) == 60
     connection = sqlite3.connect(path)
     connection.execute("INSERT INTO spends SELECT 99, time, command, method, '50', delta, unit, adjacency, "
-                       "trust, numerics, state FROM spends WHERE number = 1")  # fmt: skip
+                       "public, users, trust, numerics, state FROM spends WHERE number = 1")  # fmt: skip
     connection.commit()
     connection.close()
     with Ledger(path) as ledger, pytest.raises(LedgerError, match="more was spent"):
         ledger.spend(1, **USERS)
+
+
+def test_a_cell_that_names_no_fact(made):
+    path = made(1)
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TRIGGER ledger_as_it_is")
+    connection.execute("UPDATE ledger SET public = 'everything'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(LedgerError, match="damaged"):
+        Ledger(path)
 
 
 def test_a_busy_ledger(made):

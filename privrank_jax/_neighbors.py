@@ -1,0 +1,137 @@
+"""Which data sets are neighbors, as one value, and which promises that keeps: what a budget may count, what composes.
+
+A guarantee speaks of all pairs of neighbors, so it is at least as strong as another one if its neighbors include the
+other's. Three things settle who is a neighbor: what is replaced or changed (unit and adjacency), what all neighbors
+share beyond that (``public``), and what one user is (``users``). Replacing a unit includes changing its answers, and
+all of a user includes one comparison, who gave it being kept, or one rank. Nothing here imports JAX or NumPy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+# (unit, adjacency) that is promised -> those of releases that are at least as strong.
+COVERS = {
+    ("comparison", "flip"): {
+        ("comparison", "flip"),
+        ("comparison", "replace"),
+        ("user", "flip"),
+        ("user", "replace"),
+    },
+    ("comparison", "replace"): {("comparison", "replace")},
+    ("comparison", "add-remove"): {("comparison", "add-remove")},
+    ("user", "flip"): {("user", "flip"), ("user", "replace")},
+    ("user", "replace"): {("user", "replace")},
+    ("user", "add-remove"): {("user", "add-remove")},
+    ("rank", "replace"): {("rank", "replace"), ("user", "replace")},
+}
+
+# Facts on the data that neighbors may share beyond the adjacency's own, in words.
+PUBLIC = {
+    "items": "the list of items",
+    "participation": "which users gave an answer at all",
+    "questionnaire": "which pairs each user was asked",
+    "ranked items": "which items each user ranked",
+    "budgets": "the epsilon of each user or answer",
+    "ties": "which answers are ties",
+}
+# Neighbors that differ in answers alone share all of these.
+_ANSWERS_KEEP = frozenset({"items", "participation", "questionnaire", "budgets"})
+
+NO_COLUMN = "each row"  # what a user is where a table has no column of users
+OWN = "as the data define them"  # where the kind of file settles it
+
+
+def of_column(name: str) -> str:
+    """What a user is where a column of a table names the users."""
+    return f"column {name!r}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Neighbors:
+    """Which pairs of data sets a guarantee is for.
+
+    Attributes:
+        unit: what is protected: ``"comparison"``, ``"user"`` or ``"rank"``.
+        adjacency: how neighbors differ in one unit: ``"flip"``, ``"replace"`` or ``"add-remove"``.
+        public: names in :data:`PUBLIC` of what neighbors share beyond that, sorted.
+        users: what one user is, such as ``"column 'user'"`` or ``"each row"``; "" where nobody said.
+    """
+
+    unit: str
+    adjacency: str
+    public: tuple[str, ...] = ()
+    users: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "public", check_public(self.public))
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Unit and adjacency."""
+        return self.unit, self.adjacency
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """All facts that neighbors share, those included that the adjacency implies."""
+        return frozenset(self.public) | (_ANSWERS_KEEP if self.adjacency == "flip" else frozenset())
+
+    def covers(self, promised: Neighbors) -> bool:
+        """Whether a guarantee for these neighbors is at least as strong as one for those of ``promised``.
+
+        What is public here must be public there. Where users, or ranks of users, are promised, both must mean the
+        same by a user; a comparison belongs to one user, whoever that is.
+        """
+        return not self.lacks(promised)
+
+    def lacks(self, promised: Neighbors) -> str:
+        """Why a guarantee for these neighbors is not as strong as ``promised``, in words; "" if it is."""
+        if self.kind not in COVERS[promised.kind]:
+            return f"it protects unit {self.unit}, adjacency {self.adjacency}"
+        revealed = [fact for fact in self.public if fact not in promised.shared]
+        if revealed:
+            return f"it takes as public {listed(PUBLIC[fact] for fact in revealed)}"
+        if promised.unit != "comparison" and self.users != promised.users:
+            return f"its users are {self.users or 'not defined'}, not {promised.users or 'those'}"
+        return ""
+
+    def in_words(self) -> str:
+        """Unit, adjacency, what a user is, and what is public.
+
+        >>> print(Neighbors("user", "replace", ("items",), "column 'voter'").in_words())
+        unit user (column 'voter'), adjacency replace; public: the list of items
+        """
+        users = f" ({self.users})" if self.users and self.unit != "comparison" else ""
+        public = "; public: " + listed(PUBLIC[fact] for fact in self.public) if self.public else ""
+        return f"unit {self.unit}{users}, adjacency {self.adjacency}{public}"
+
+
+def check_public(facts: Iterable[str]) -> tuple[str, ...]:
+    """Names of public facts, each once, sorted.
+
+    Raises:
+        ValueError: a name that is none.
+
+    >>> check_public(["ranked items", "items", "items"])
+    ('items', 'ranked items')
+    """
+    if isinstance(facts, str):
+        raise ValueError(f"public must be a tuple of names, got the single text {facts!r}.")
+    found = tuple(sorted(set(facts)))
+    for fact in found:
+        if fact not in PUBLIC:
+            raise ValueError(
+                f"public has {fact!r}: the facts that may be public are {', '.join(map(repr, PUBLIC))}."
+            )
+    return found
+
+
+def listed(words: Iterable[str]) -> str:
+    """Several things in one sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,224 @@
+"""What a release says that it protects is what it protects: guarantees and ledgers hold public facts and users."""
+
+from __future__ import annotations
+
+import pytest
+
+from privrank_jax.release.ledger import Ledger
+
+
+@pytest.fixture
+def ledger(privrank, tmp_path):
+    """Make a ledger of a file; its path."""
+
+    def make(source, *options, name="votes.ledger"):
+        path = tmp_path / name
+        made = privrank("ledger", path, "--data", source, "--budget", 10, *options)
+        assert made.code == 0, made.err
+        return path
+
+    return make
+
+
+@pytest.fixture
+def long_votes(write):
+    """Eight users rank a, b, c, one row for each rank."""
+    rows = [
+        f"u{k},{item},{1 + (k + place) % 3}" for k in range(8) for place, item in enumerate("abc")
+    ]
+    return write(*rows, header="user,item,rank", name="long.csv")
+
+
+def refused(result, *messages):
+    assert (result.code, result.out) == (2, "")
+    for message in messages:
+        assert message in result.err
+
+
+def spends(path):
+    with Ledger(path) as opened:
+        return opened.spends()
+
+
+def test_which_items_somebody_ranked_is_not_published_unasked(
+    privrank, data_folder, tmp_path, ledger
+):
+    """A third of the ballots of 1980 name one candidate alone: a synthetic ranking of these is the ballot itself."""
+    out, path = tmp_path / "synthetic.csv", ledger("apa")
+    run = ("privatize", "apa", "--epsilon", "0.1", "--out", out)
+    refused(privrank(*run), "of 15,449 users did not rank all items", "--public ranked-items")
+    assert not out.exists()
+    known = (*run, "--public", "ranked-items")
+    refused(privrank(*known, "--ledger", path), "it takes as public which items each user ranked")
+    assert not out.exists()
+    assert spends(path) == []
+    promised = privrank(*known, "--json").json()["guarantee"]
+    assert promised["public"] == promised["also"][0]["public"] == ["ranked items"]
+    words = privrank(*known, "--force").out
+    assert (
+        words.count("which items each user ranked is taken as public") == 2
+    )  # of a rank, and of a ranking
+    told = privrank("aggregate", out, "--json").json()["guarantee"]
+    assert told["public"] == ["ranked items"]
+
+
+def test_a_ledger_that_says_what_is_public_counts_it(privrank, write, tmp_path, ledger):
+    votes = write("u,1,2,", "v,2,,1", header="user,a,b,c")
+    path = ledger(votes, "--public", "ranked-items")
+    run = ("privatize", votes, "--epsilon", 1, "--out", tmp_path / "s.csv", "--ledger", path)
+    result = privrank(*run, "--public", "ranked-items")
+    assert result.code == 0, result.err
+    assert [one.neighbors.public for one in spends(path)] == [("ranked items",)]
+    assert "public: which items each user ranked" in privrank("ledger", path).out
+    refused(privrank(*run, "--public", "votes", "--force"), "--public 'votes' is unknown")
+
+
+def test_personal_budgets_are_public(privrank, write, tmp_path, ledger):
+    votes = write("u,1,1,2", "v,2,2,1", header="user,e,a,b")
+    run = ("privatize", votes, "--epsilon-column", "e", "--out", tmp_path / "s.csv", "--force")
+    refused(privrank(*run, "--ledger", ledger(votes)), "the epsilon of each user or answer")
+    told = ledger(votes, "--public", "budgets", name="told.ledger")
+    assert privrank(*run, "--ledger", told).code == 0
+
+
+@pytest.mark.parametrize("unit", ["user", "comparison"])
+def test_dropped_ties_count_in_no_ledger(privrank, write, tmp_path, ledger, unit):
+    votes = write("u,a,b,1", "v,a,b,0", header="user,winner,loser,tie")
+    path = ledger(votes, "--unit", unit, "--adjacency", "flip")
+    out = tmp_path / "reports.csv"
+    run = ("privatize", votes, "--epsilon", 1, "--out", out, "--ledger", path, "--ties")
+    refused(privrank(*run, "drop"), "it takes as public which answers are ties", "--ties coin")
+    assert not out.exists()
+    assert privrank(*run, "coin").code == 0
+    dropped = privrank(
+        "privatize", votes, "--epsilon", 1, "--out", out, "--force", "--ties", "drop"
+    )
+    assert "who compared which items and which answers are ties are taken as public" in dropped.out
+    making = (
+        "ledger",
+        tmp_path / "ties.ledger",
+        "--data",
+        votes,
+        "--budget",
+        1,
+        "--public",
+        "ties",
+    )
+    refused(privrank(*making), "which answers are ties")
+
+
+def test_what_a_user_is_can_not_change_from_release_to_release(privrank, write, ledger):
+    """Three hundred rows of one user at the price of one would cost that user 300 epsilon."""
+    votes = write(*(f"u,{k},a,b" for k in range(300)), header="user,row,winner,loser")
+    run = ("rank", votes, "--epsilon", 1, "--items", "a,b")
+    by_user = ledger(votes)
+    refused(
+        privrank(*run, "--ledger", by_user, "--user", "row"), "its users are column 'row'", "--user"
+    )
+    assert privrank(*run, "--ledger", by_user, "--max-per-user", 1).code == 0
+    by_row = ledger(votes, "--user", "row", name="rows.ledger")
+    assert privrank(*run, "--ledger", by_row, "--user", "row").code == 0
+    refused(privrank(*run, "--ledger", by_row, "--max-per-user", 1), "its users are column 'user'")
+    assert [one.neighbors.users for one in spends(by_row)] == ["column 'row'"]
+
+
+def test_each_row_a_user_is_said_in_advance(privrank, write, ledger, tmp_path):
+    ranks = write("u,1,2", "u2,2,1", header="user,a,b", name="ranks.csv")
+    run = (
+        "aggregate",
+        ranks,
+        "--epsilon",
+        1,
+        "--method",
+        "borda",
+        "--items",
+        "a,b",
+        "--user",
+        "none",
+    )
+    refused(privrank(*run, "--ledger", ledger(ranks)), "its users are each row")
+    result = privrank(
+        *run, "--ledger", ledger(ranks, "--user", "none", name="rows.ledger"), "--json"
+    )
+    assert result.code == 0, result.err
+    assert result.json()["guarantee"]["users"] == "each row"
+    assert "each row is one user" in privrank(*run).out
+    bare = write("1,2", header="a,b", name="bare.csv")
+    making = ("ledger", tmp_path / "bare.ledger", "--data", bare, "--budget", 1)
+    refused(privrank(*making), "has no column 'user'", "--user none")
+    assert privrank(*making, "--user", "none").code == 0
+    other = ("ledger", tmp_path / "x.ledger", "--data", "sushi", "--budget", 1, "--user", "none")
+    refused(privrank(*other), "leave out --user")
+
+
+def test_items_read_off_the_data_are_public(privrank, votes, ledger):
+    run = ("rank", votes, "--epsilon", 1, "--max-per-user", 2, "--ledger")
+    strict = ledger(votes, "--public", "none")
+    refused(privrank(*run, strict), "it takes as public the list of items", "--items")
+    assert privrank(*run, strict, "--items", "a,b,c").code == 0
+    flips = ledger(votes, "--public", "none", "--adjacency", "flip", name="flips.ledger")
+    assert privrank(*run, flips).code == 0  # whoever answers otherwise keeps the items
+    assert privrank(*run, ledger(votes, name="default.ledger")).code == 0
+
+
+def test_a_questionnaire_is_public(privrank, data_folder, ledger):
+    run = ("rank", "immig", "--epsilon", 1, "--ledger")
+    refused(privrank(*run, ledger("immig", "--public", "none")), "which pairs each user was asked")
+    path = ledger("immig", name="told.ledger")
+    assert privrank(*run, path).code == 0
+    assert spends(path)[0].neighbors.public == ("questionnaire",)
+
+
+def test_who_ranked_nothing_has_no_row_in_a_long_file(privrank, long_votes, ledger):
+    run = ("aggregate", long_votes, "--epsilon", 1, "--method", "borda", "--items", "a,b,c")
+    said = privrank(*run, "--json").json()
+    assert said["guarantee"]["public"] == ["participation"]
+    assert said["diagnostics"]["users"] == 8
+    refused(
+        privrank(*run, "--ledger", ledger(long_votes)),
+        "which users gave an answer at all",
+        "--users",
+    )
+    told = privrank(*run, "--users", 9, "--json", "--ledger", ledger(long_votes, name="b.ledger"))
+    assert told.code == 0, told.err
+    assert "public" not in told.json()["guarantee"]
+    assert told.json()["diagnostics"]["users"] == 9
+    refused(privrank(*run, "--users", 7), "rows of more users than the 7")
+    refused(privrank(*run, "--users", 0), "--users must be at least 1")
+
+
+def test_a_wide_file_has_a_row_for_everybody(privrank, write):
+    votes = write("u,1,2", "v,,", header="user,a,b")
+    run = ("aggregate", votes, "--epsilon", 1, "--method", "borda", "--json")
+    assert privrank(*run).json()["diagnostics"]["users"] == 2
+    refused(privrank(*run, "--users", 2), "leave out the number of users")
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("cemspc", ("91", "487", "4545")),
+        ("immig", ("85", "124", "588")),
+        ("nascar", ("last four",)),
+    ],
+)
+def test_what_loaders_count_is_for_the_holder_alone(privrank, data_folder, name, counts):
+    command = "aggregate" if name == "nascar" else "rank"
+    options = ("--method", "borda") if name == "nascar" else ("--adjacency", "flip")
+    for shape in ((), ("--json",)):
+        result = privrank(command, name, "--epsilon", 1, *options, *shape)
+        assert result.code == 0, result.err
+        words = " ".join(
+            part for part in result.out.split('"') if "answers" in part or "last" in part
+        )
+        assert not any(count in words for count in counts)
+        assert any(count in result.err for count in counts)
+    bare = privrank(command, name, "--method", "none").out
+    assert any(count in bare for count in counts)
+
+
+def test_no_advice_tells_what_one_user_did(privrank, write):
+    votes = write(*("u,a,b" for _ in range(37)), "v,a,b")
+    result = privrank("rank", votes, "--epsilon", 1)
+    refused(result, "gave more than 1 comparison,", "--max-per-user")
+    assert "37" not in result.err
