@@ -363,3 +363,29 @@ def test_without_the_library_the_message_names_the_extra(monkeypatch):
     with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
         compose([(0.5, 0)], delta=1e-6, **USERS)
     assert compose_basic([(0.5, 0)], **USERS).epsilon == 0.5
+
+
+def test_what_any_release_takes_as_public_is_public_in_all():
+    plain = Guarantee(0.1, unit="user")
+    known = Guarantee(0.2, unit="user", public=("items",))
+    ranked = Guarantee(
+        0.1, unit="rank", also=(Guarantee(0.3, unit="user", public=("ranked items",)),)
+    )
+    for together in (compose_basic, lambda releases, **kind: compose(releases, delta=1e-6, **kind)):
+        found = together([plain, known, ranked], unit="user", adjacency="replace")
+        assert found.public == ("items", "ranked items")
+    # Neighbors that differ in answers share the items anyway.
+    assert compose_basic([plain, known], unit="user", adjacency="flip").public == ()
+
+
+def test_users_must_be_the_same_in_releases_that_are_composed():
+    by_row, by_name = (
+        Guarantee(0.1, unit="user", users=one) for one in ("each row", "column 'id'")
+    )
+    assert compose_basic([by_row, by_row]).users == "each row"
+    with pytest.raises(ValueError, match="different things by a user: column 'id'; each row"):
+        compose_basic([by_row, by_name])
+    with pytest.raises(ValueError, match="not said"):
+        compose_basic([by_row, Guarantee(0.1, unit="user")])
+    one = compose_basic([by_row, by_name], unit="comparison", adjacency="flip")
+    assert (one.epsilon, one.users) == (0.2, "")

@@ -68,3 +68,32 @@ def test_guarantee_is_a_pytree_of_its_budgets():
     batch = jax.vmap(lambda e: Guarantee(2 * e, unit="user"))(jnp.array([1.0, 2.0]))
     np.testing.assert_array_equal(batch.epsilon, [2.0, 4.0])
     assert batch.unit == "user"
+
+
+def test_what_is_public_and_what_a_user_is_stand_in_every_sentence_and_in_json():
+    whole = Guarantee(2.0, unit="user", trust="local")
+    told = Guarantee(1.0, unit="rank", trust="local", also=(whole,)).given(
+        public=["ranked items", "budgets"], users="column 'voter'"
+    )
+    assert told.public == told.also[0].public == ("budgets", "ranked items")
+    words = told.in_words()
+    shared = (
+        "the epsilon of each user or answer and which items each user ranked are taken as public"
+    )
+    assert words.count(shared) == words.count("column 'voter' names the users") == 2
+    assert told.as_dict()["also"][0]["public"] == ["budgets", "ranked items"]
+    assert told.as_dict()["users"] == "column 'voter'"
+    flipped = Guarantee(1.0, adjacency="flip", public=("ties",)).in_words()
+    assert "who compared which items and which answers are ties are taken as public" in flipped
+    assert "each row is one user" in Guarantee(1.0, unit="user", users="each row").in_words()
+    with pytest.raises(ValueError, match="'who'"):
+        Guarantee(1.0, public=("who",))
+    with pytest.raises(ValueError, match="single text"):
+        Guarantee(1.0, public="items")
+
+
+def test_a_guarantee_covers_what_takes_as_much_as_public():
+    strong, weak = Guarantee(1.0, unit="user"), Guarantee(1.0, unit="user", public=("items",))
+    assert strong.covers(weak.neighbors)
+    assert not weak.covers(strong.neighbors)
+    assert weak.covers(Guarantee(1.0, unit="user", adjacency="flip").neighbors)
