@@ -80,6 +80,24 @@ def test_long_with_a_public_list_keeps_unseen_items(tmp_path):
     assert table.notes == ()
 
 
+def test_users_who_ranked_nothing_count_in_a_long_file(tmp_path):
+    """They have a row without item and rank, or are counted by a public number of users."""
+    text = "user,item,rank\nu,a,1\nu,b,2\nv,,\n"
+    path = written(tmp_path, text)
+    table = read_rankings(path)
+    assert table.ranks.tolist() == [[0, 1], [-1, -1]]
+    assert (table.user_names, table.public) == (("u", "v"), ("items", "participation"))
+    told = read_rankings(path, num_users=4, items=["a", "b"])
+    assert told.ranks.tolist() == [[0, 1]] + [[-1, -1]] * 3
+    assert (told.user_names, told.public) == ((), ())
+    with pytest.raises(DataError, match="more users than the 1 "):
+        read_rankings(path, num_users=1)
+    with pytest.raises(DataError, match="a row for every user"):
+        read_rankings(written(tmp_path, "user,a,b\nu,1,2\n"), num_users=2)
+    with pytest.raises(DataError, match="item is missing"):
+        read_rankings(written(tmp_path, "user,item,rank\nu,a,1\nu,b,2\nv,,1\n"))
+
+
 def test_columns_by_other_names(tmp_path):
     text = LONG.replace("user,item,rank", "who,city,place")
     table = read_rankings(written(tmp_path, text), user="who", item="city", rank="place")

@@ -49,6 +49,10 @@ CASES = {
     "some items": (lambda ranks: wide(ranks, "{}.5", "'NA'"), {"items": ["d e", "a", "b"]}),
     "long": (long, {}),
     "long, public items": (long, {"items": [*NAMES, "unseen"]}),
+    "long, a public number of users": (long, {"num_users": 15}),
+    "long, with rows that rank nothing": (
+        lambda ranks: long(ranks) + " UNION ALL VALUES ('v', '', NULL), ('w', NULL, NULL)", {}
+    ),
 }  # fmt: skip
 
 
@@ -58,7 +62,7 @@ def test_the_same_as_by_the_loader(tmp_path, backend, case):
     path = parquet(tmp_path, select(random_ranks(len(case))))
     table = read_rankings(path, missing="unknown", **options)
     rows = scan_rankings(path, missing="unknown", backend=backend, **options)
-    for name in ("item_names", "num_users", "num_items", "name", "missing", "notes"):
+    for name in ("item_names", "num_users", "num_items", "name", "missing", "notes", "public"):
         assert getattr(rows, name) == getattr(table, name)
     assert rows.partial_users == np.sum(np.any(table.ranks < 0, axis=1))
     for missing in ("last", "unknown"):
