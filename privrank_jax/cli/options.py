@@ -49,7 +49,10 @@ Epsilon = Annotated[
 ]
 Delta = Annotated[
     float,
-    typer.Option(help="Probability that epsilon may fail; above 0 the noise is Gaussian."),
+    typer.Option(
+        help="Any probability is at most e^epsilon times what it was, plus delta; above 0 the noise is "
+        "Gaussian."
+    ),
 ]
 
 Ledger = Annotated[

@@ -133,13 +133,15 @@ class Guarantee:
         if math.isinf(float(self.epsilon)):
             return "Not private: epsilon is infinite, no noise was added."
         note = f" Note: {self.note}" if self.note else ""
+        # A delta bounds sets of results; added to each result of a set on its own it would promise less.
+        approximate = any(float(one.delta) > 0 for one in (self, *self.also))
+        result = "set of published results" if approximate else "published result"
         return (
-            f"Differentially private with {self._level()}: the probability of any published result "
-            f"changes by {self._change()}. "
+            f"Differentially private with {self._level()}: the probability of any {result} "
+            f"{self._change()}. "
             f"Trust: {_TRUST_WORDS[self.trust]}; {_NUMERICS_WORDS[self.numerics]}.{note}"
             + "".join(
-                f" As well, with {other._level()}, it changes by {other._change()}."
-                for other in self.also
+                f" As well, with {other._level()}, it {other._change()}." for other in self.also
             )
         )
 
@@ -150,21 +152,18 @@ class Guarantee:
     def _change(self) -> str:
         epsilon, delta = float(self.epsilon), float(self.delta)
         factor = f"{math.exp(epsilon):.3g}" if epsilon < 100 else f"e^{epsilon:g}"
-        beyond = f", except with probability {delta:g}" if delta > 0 else ""
-        change = (
-            _ADJACENCY_WORDS[self.adjacency].format(unit=_UNIT_WORDS[self.unit]) + self._known()
-        )
-        return f"a factor of at most {factor}{beyond} when {change}"
+        change = _ADJACENCY_WORDS[self.adjacency].format(unit=_UNIT_WORDS[self.unit])
+        change += self._known()
+        if delta > 0:
+            return f"is at most {factor} times what it was, plus {delta:g}, when {change}"
+        return f"changes by a factor of at most {factor} when {change}"
 
     def _known(self) -> str:
         """What a user is, and what neighbors share, in words."""
         words = ""
         if self.users not in ("", OWN) and self.unit != "comparison":
-            words = (
-                f"; {self.users} is one user"
-                if self.users == NO_COLUMN
-                else f"; {self.users} names the users"
-            )
+            named = "is one user" if self.users == NO_COLUMN else "names the users"
+            words = f"; {self.users} {named}"
         shared = [_GRAPH] if self.adjacency == "flip" else []
         shared += [PUBLIC[fact] for fact in self.public]
         if shared:

@@ -17,7 +17,9 @@ from privrank_jax.privacy import ADJACENCIES, UNITS
 def test_words_state_every_part(unit, adjacency):
     words = Guarantee(0.5, 1e-6, unit=unit, adjacency=adjacency).in_words()
     assert "epsilon = 0.5, delta = 1e-06" in words
-    assert "factor of at most 1.65, except with probability 1e-06" in words
+    assert (
+        "any set of published results is at most 1.65 times what it was, plus 1e-06, when " in words
+    )
     assert {"comparison": "one comparison", "user": "one user", "rank": "the rank of one item"}[
         unit
     ] in words
@@ -44,6 +46,18 @@ def test_words_of_pure_large_infinite_and_noted_guarantees():
         "users' hands" in Guarantee(1.0, trust="local").in_words()
         or "user's hands" in Guarantee(1.0, trust="local").in_words()
     )
+
+
+def test_words_of_an_approximate_guarantee_promise_nothing_about_the_loss():
+    """(ε, δ)-DP does not imply that the loss exceeds ε with probability δ at most (Meiser 2018)."""
+    user = Guarantee(2.0, 1e-5, unit="user")
+    words = Guarantee(1.0, unit="comparison", also=(user,)).in_words()
+    assert "except" not in words
+    assert (
+        "probability of any set of published results changes by a factor of at most 2.72" in words
+    )
+    assert "As well, with epsilon = 2, delta = 1e-05, it is at most 7.39 times" in words
+    assert "any published result changes" in Guarantee(1.0).in_words()
 
 
 def test_as_dict_is_json_and_keeps_the_note_only_if_there_is_one():
