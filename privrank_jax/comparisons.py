@@ -252,6 +252,9 @@ class Comparisons:
     mask: Array
     num_items: int = dataclasses.field(metadata={"static": True})
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.num_items} items; users and answers not shown>"
+
     def win_counts(self, dtype: Any = None) -> WinCounts:
         """Dense win counts of the rows whose mask is True."""
         dtype = default_float() if dtype is None else dtype

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrank_jax.datasets.table import DataError
+from privrank_jax.datasets.table import DataError, public_repr
 
 MOST_CELLS = 2**28  # users times items: a GiB of ranks
 
@@ -70,6 +70,8 @@ class RankingTable:
         ranks = items_before(ranks)
         ranks.setflags(write=False)
         object.__setattr__(self, "ranks", ranks)
+
+    __repr__ = public_repr
 
     @property
     def num_items(self) -> int:

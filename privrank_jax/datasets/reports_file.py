@@ -25,7 +25,7 @@ import numpy as np
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
 from privrank_jax.datasets.formats import DELIMITERS, PARQUET, Roles, open_source, read_header
-from privrank_jax.datasets.table import DataError
+from privrank_jax.datasets.table import DataError, public_repr
 
 COLUMNS = ("user", "item_1", "item_2", "report", "epsilon")
 _DECIMAL = re.compile(r"\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -60,6 +60,8 @@ class ReportTable:
     user_names: tuple[str, ...] = ()
     name: str = ""
     notes: tuple[str, ...] = ()
+
+    __repr__ = public_repr
 
     def __len__(self) -> int:
         return self.reports.size

@@ -40,6 +40,9 @@ class SyntheticRankings:
     table: RankingTable
     epsilon: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.table!r}>"
+
     @property
     def lengths(self) -> np.ndarray:
         """How many items each user ranked, (n,) int."""

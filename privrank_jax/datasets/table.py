@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 class DataError(ValueError):
     """Data that cannot be used as they stand; the message says where, why, and what to do."""
+
+
+def public_repr(self: Any) -> str:
+    """``__repr__`` of a table of users, as in a log or a notebook: nothing that depends on who answered what."""
+    return f"<{type(self).__name__} {self.name!r}, {self.num_items} items; users and answers not shown>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +80,8 @@ class ComparisonTable:
         for field in ("item_names", "user_names", "notes", "remarks", "public"):
             object.__setattr__(self, field, tuple(getattr(self, field)))
         self._check()
+
+    __repr__ = public_repr
 
     def _check(self) -> None:
         shapes = {a.shape for a in (self.users, self.winners, self.losers, self.tied)}

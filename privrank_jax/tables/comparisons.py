@@ -16,7 +16,7 @@ from privrank_jax.datasets.comparisons_file import (
     notes_on,
     public_items,
 )
-from privrank_jax.datasets.table import DataError
+from privrank_jax.datasets.table import DataError, public_repr
 from privrank_jax.tables.backend import explained, one_row
 from privrank_jax.tables.bounding import bounded_rows
 from privrank_jax.tables.source import RawTable, check_users, coded, in_order, is_name, item_names
@@ -56,6 +56,8 @@ class ComparisonRows:
 
     questionnaire = None  # nothing is known of what was asked
     remarks = ()
+
+    __repr__ = public_repr
 
     def __len__(self) -> int:
         return self.num_rows

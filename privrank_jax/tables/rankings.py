@@ -37,6 +37,7 @@ from privrank_jax.datasets.rankings_file import (
     two_rows,
     user_of_rows,
 )
+from privrank_jax.datasets.table import public_repr
 from privrank_jax.tables.backend import explained, held, one_row
 from privrank_jax.tables.source import (
     RawTable,
@@ -76,6 +77,7 @@ class RankingRows:
     _raw: RawTable
 
     remarks = ()
+    __repr__ = public_repr
 
     @property
     def num_items(self) -> int:

@@ -43,6 +43,9 @@ class RawTable:
     path: Path | None
     stamp: tuple[int, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}; rows not shown>"  # Ibis shows those of a table in memory
+
     @classmethod
     def open(cls, source: Any, name: str | None, row: str, backend: Any = None) -> RawTable:
         """A path or an Ibis table; ``row`` is what a row holds, for messages.
