@@ -37,7 +37,7 @@ from privrank_jax.pairwise.debiased_sums import (
 )
 from privrank_jax.pairwise.likelihood import centre, pair_curvature, signed_objective
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
-from privrank_jax.privacy.local import report_guarantee, report_information
+from privrank_jax.privacy.local import report_guarantee, report_information, report_values
 
 Array = jax.Array
 
@@ -104,8 +104,8 @@ def debiased_rr(
     larger ``ridge_constant``, ``clipped=True`` or the logistic link helps.
 
     Args:
-        reports: ỹ, ``(users, pairs)``, bool or 0/1, in the order of ``np.triu_indices(m, 1)``; 1 says that
-            the pair's first item is preferred. Floats for ``mechanism="laplace"``. Anything, NaN too, where
+        reports: ỹ, ``(users, pairs)``, bool, 0/1 or -1/+1, in the order of ``np.triu_indices(m, 1)``; 1 says
+            that the pair's first item is preferred. Floats for ``mechanism="laplace"``. Anything, NaN too, where
             not observed.
         observed: ``(users, pairs)``, bool or 0/1, which comparisons were reported. Users who only pad the
             problem have none, and then count for nothing.
@@ -125,7 +125,7 @@ def debiased_rr(
         ``diagnostics``: :class:`DebiasedFit`.
 
     Raises:
-        ValueError: ε <= 0 or NaN, an observed report that isn't 0 or 1, shapes that don't fit, nothing
+        ValueError: ε <= 0 or NaN, an observed report that isn't 0 or 1 (-1 or 1), shapes that don't fit, nothing
             observed, c < 0, unknown names.
 
     Source: Xu, Sun and Cheng, "Rate-optimal rank aggregation with private pairwise rankings", sections 3, 4.
@@ -269,7 +269,7 @@ def _smallest_curvature(theta: Array, sums: DebiasedSums, link: Link) -> Array:
 @jax.jit
 def _counts(reports: Array, observed: Array, epsilon: Array, mask: Any) -> Estimate:
     kept = kept_pairs(observed, mask)
-    won = jnp.where(kept, reports.astype(epsilon.dtype), 0).sum(0)
+    won = jnp.where(kept, report_values(reports, epsilon.dtype), 0).sum(0)
     asked = kept.sum(0).astype(epsilon.dtype)
     totals = DebiasedSums.from_pairs(won - 0.5 * asked, asked).wins.sum(1)
     return Estimate(totals, _guarantee(kept, epsilon), None)

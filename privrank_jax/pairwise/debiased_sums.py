@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._validate import check_choice, check_epsilon, is_traced
-from privrank_jax.privacy.local import check_bits
+from privrank_jax.privacy.local import check_bits, check_reports, report_values
 
 Array = jax.Array
 
@@ -113,7 +113,9 @@ def sums_of(
 ) -> DebiasedSums:
     """:func:`debiased_sums` on checked arrays, compiled."""
     kept = kept_pairs(observed, mask)
-    centred = jnp.where(kept, reports.astype(epsilon.dtype) - 0.5, 0)
+    numbers = mechanism == "laplace"
+    values = reports.astype(epsilon.dtype) if numbers else report_values(reports, epsilon.dtype)
+    centred = jnp.where(kept, values - 0.5, 0)
     lean, weight = coefficients(epsilon, weighted, debiased, mechanism)
     weights = total(weight, kept.astype(epsilon.dtype))
     return DebiasedSums.from_pairs(total(lean, centred), weights, mask)
@@ -186,7 +188,7 @@ def checked_reports(
     if jnp.issubdtype(reports.dtype, jnp.floating):
         dtype = jnp.promote_types(dtype, reports.dtype)
     epsilon = jnp.broadcast_to(epsilon.astype(dtype), shape[:1])
-    return reports, jnp.asarray(observed).astype(bool), epsilon
+    return reports, jnp.asarray(observed) == 1, epsilon
 
 
 def _check_values(reports: Any, observed: Any, mechanism: str, mask: Any) -> None:
@@ -199,6 +201,6 @@ def _check_values(reports: Any, observed: Any, mechanism: str, mask: Any) -> Non
     if not seen.any():
         raise ValueError("nothing is observed: no report of two real items to rank by.")
     if mechanism == "randomized-response":
-        check_bits("reports", reports, where=seen)
+        check_reports(reports, where=seen)
     elif not is_traced(reports) and not np.all(np.isfinite(np.asarray(reports, float)[seen])):
         raise ValueError("reports must be finite numbers wherever they are observed.")

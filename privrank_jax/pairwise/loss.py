@@ -36,7 +36,7 @@ import jax
 import jax.numpy as jnp
 
 from privrank_jax._validate import check_epsilon, check_positive
-from privrank_jax.privacy.local import check_bits, flip_probability
+from privrank_jax.privacy.local import check_reports, flip_probability, report_values
 
 Array = jax.Array
 
@@ -75,15 +75,16 @@ def preference_loss(score_difference: Any, reports: Any, epsilon: Any) -> Array:
     Args:
         score_difference: s, score of candidate A less that of B, finite, any shape; its float dtype is
             that of the result.
-        reports: ỹ, 0 or 1 (or bool): 1 says "A is preferred". Broadcasts.
+        reports: ỹ, 0 or 1 (or bool), or -1 or 1: 1 says "A is preferred", 0 and -1 "B is". Broadcasts.
         epsilon: ε > 0 that each label was randomised with; broadcasts, may be traced. ∞ is no
             randomisation: the plain logistic loss.
 
     Returns:
         The loss of each example, broadcast shape. Average them, weighted by tanh²(ε/2) if ε varies.
+        Where traced, NaN for a report that is none of these numbers.
 
     Raises:
-        ValueError: ε not positive, reports other than 0 and 1 (not checked when traced).
+        ValueError: ε not positive, other reports, or 0 beside -1 (not checked when traced).
 
     >>> s, q = 0.7, label_smoothing(1.0)
     >>> mean = (1 - q) * preference_loss(s, 1, 1.0) + q * preference_loss(s, 0, 1.0)
@@ -110,7 +111,7 @@ def clipped_preference_loss(
 
     Args:
         score_difference: s, any shape.
-        reports: ỹ, 0 or 1; broadcasts.
+        reports: ỹ, coded likewise; broadcasts.
         epsilon: ε > 0; broadcasts.
         clip: c > 0; ∞ gives :func:`preference_loss`. Choose it above the differences you believe in:
             the default 4 is a preference of 98%.
@@ -135,9 +136,9 @@ def clipped_preference_loss(
 def _toward_report(score_difference: Any, reports: Any, epsilon: Any) -> tuple[Array, Array]:
     """t = (2ỹ - 1)s and 1/(e^ε - 1), in the dtype of s."""
     check_epsilon(epsilon)
-    check_bits("reports", reports)
+    check_reports(reports)
     difference = _as_float(score_difference)
-    sign = 2 * jnp.asarray(reports).astype(difference.dtype) - 1
+    sign = 2 * report_values(reports, difference.dtype) - 1
     epsilon = jnp.asarray(epsilon).astype(difference.dtype)
     # Not 1/expm1(ε), whose derivative at large ε is ∞/∞.
     odds = jnp.exp(-epsilon) / -jnp.expm1(-epsilon)

@@ -30,7 +30,7 @@ from privrank_jax.links import Link
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.local import check_bits
+from privrank_jax.privacy.local import check_reports
 
 Array = jax.Array
 
@@ -93,7 +93,7 @@ def update(
         state: the sums so far.
         first: ``(N,)`` int, an item of each comparison (or one number, for one report).
         second: ``(N,)`` int, the other.
-        reports: ``(N,)``, bool or 0/1, randomised: 1 says that ``first`` is preferred.
+        reports: ``(N,)``, bool, 0/1 or -1/+1, randomised: 1 says that ``first`` is preferred.
         epsilon: ``(N,)`` or one number, ε > 0 of each report.
         mask: ``(N,)`` bool; False drops a row, whatever it holds, but for its ε, which must be positive.
 
@@ -102,8 +102,8 @@ def update(
         dropped; a report counts as 1 if it equals 1.
 
     Raises:
-        ValueError: ε <= 0 or NaN, reports other than 0 and 1, items out of range or compared with themselves,
-            shapes that don't fit.
+        ValueError: ε <= 0 or NaN, reports other than 0 and 1 (-1 and 1), items out of range or compared with
+            themselves, shapes that don't fit.
     """
     check_epsilon(epsilon)
     rows = [jnp.atleast_1d(jnp.asarray(x)) for x in (first, second, reports)]
@@ -274,7 +274,7 @@ def _check_rows(items: int, first: Any, second: Any, reports: Any, mask: Any) ->
     if is_traced(first, second, reports, mask):
         return
     keep = True if mask is None else np.asarray(mask, bool)
-    check_bits("reports", reports, where=None if mask is None else keep)
+    check_reports(reports, where=None if mask is None else keep)
     ends = [np.asarray(x) for x in (first, second)]
     for name, end in zip(("first", "second"), ends):
         if not np.issubdtype(end.dtype, np.integer):

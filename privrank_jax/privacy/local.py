@@ -75,7 +75,8 @@ def randomized_response(key: Array, bits: Any, epsilon: Any) -> Array:
 
     Args:
         key: PRNG key.
-        bits: answers, bool or 0/1 of any shape; 1 at pair (i, j) says that i is preferred to j.
+        bits: answers, bool or 0/1 of any shape; 1 at pair (i, j) says that i is preferred to j. Traced ones can't
+            be checked: whatever isn't 1 counts as 0, so that every input is protected.
         epsilon: ε > 0, may be traced: one number, one per user (``(users,)`` for bits
             ``(users, ...)``), or one per report.
 
@@ -105,7 +106,7 @@ def laplace_reports(key: Array, bits: Any, epsilon: Any) -> Array:
 
     Args:
         key: PRNG key.
-        bits: answers, bool or 0/1 of any shape.
+        bits: answers, bool or 0/1 of any shape; traced ones likewise.
         epsilon: ε > 0, may be traced, shaped as for :func:`randomized_response`; ∞ adds no noise.
 
     Returns:
@@ -124,16 +125,16 @@ def debias(reports: Any, epsilon: Any) -> Array:
     """Unbiased answers ((e^ε + 1)ỹ - 1)/(e^ε - 1) from randomised reports: their mean given y is y.
 
     Args:
-        reports: ỹ, bool or 0/1 of any shape.
+        reports: ỹ, bool, 0/1 or -1/+1 of any shape.
         epsilon: the ε that the reports were drawn at, shaped as for :func:`randomized_response`, may be
             traced.
 
     Returns:
-        z̃, shape of ``reports``, float: 1/(1 - e^-ε) for 1 and -1/(e^ε - 1) for 0, without cancellation
-        at any ε. Differentiable in ε.
+        z̃, shape of ``reports``, float: 1/(1 - e^-ε) for 1 and -1/(e^ε - 1) for 0 or -1, without cancellation
+        at any ε; NaN for what is no report, where traced. Differentiable in ε.
 
     Raises:
-        ValueError: as :func:`randomized_response`.
+        ValueError: as :func:`randomized_response`; reports of both codings at once.
 
     Source: Xu, Sun and Cheng, equation (3).
 
@@ -141,11 +142,12 @@ def debias(reports: Any, epsilon: Any) -> Array:
     [1.5, -0.5]
     """
     check_epsilon(epsilon)
-    check_bits("reports", reports)
+    check_reports(reports)
     reports = jnp.asarray(reports)
     epsilon = per_report(epsilon, reports.shape)
     kept = -jnp.expm1(-epsilon)
-    return jnp.where(reports == 1, 1 / kept, -jnp.exp(-epsilon) / kept)
+    found = jnp.where(reports == 1, 1 / kept, -jnp.exp(-epsilon) / kept)
+    return jnp.where(jnp.isnan(report_values(reports, epsilon.dtype)), jnp.nan, found)
 
 
 def report_guarantee(epsilon: Any, reports_per_user: Any = 1) -> Guarantee:
@@ -188,7 +190,7 @@ def _guarantee(epsilon: Array, reports: Array) -> Guarantee:
 @jax.jit
 def _randomise(key: Array, bits: Array, epsilon: Array) -> Array:
     flipped = jax.random.bits(key, bits.shape, jnp.uint32) < flip_threshold(epsilon)
-    return jnp.where(flipped, (1 - bits).astype(bits.dtype) if bits.dtype != bool else ~bits, bits)
+    return (flipped != (bits == 1)).astype(bits.dtype)
 
 
 def flip_threshold(epsilon: Array) -> Array:
@@ -208,7 +210,7 @@ def flip_threshold(epsilon: Array) -> Array:
 @jax.jit
 def _add_laplace(key: Array, bits: Array, epsilon: Array) -> Array:
     dtype = bits.dtype if jnp.issubdtype(bits.dtype, jnp.floating) else epsilon.dtype
-    return bits.astype(dtype) + laplace(key, bits.shape, 1 / epsilon, dtype)
+    return (bits == 1).astype(dtype) + laplace(key, bits.shape, 1 / epsilon, dtype)
 
 
 def per_report(epsilon: Any, shape: tuple[int, ...]) -> Array:
@@ -226,18 +228,35 @@ def per_report(epsilon: Any, shape: tuple[int, ...]) -> Array:
     )
 
 
-def check_bits(name: str, bits: Any, where: Any = None) -> None:
-    """Raise ``ValueError`` unless every entry (where ``where`` is True) is 0 or 1."""
-    if is_traced(bits, where):
+def check_bits(name: str, bits: Any) -> None:
+    """Raise ``ValueError`` unless every entry is 0 or 1."""
+    if not is_traced(bits) and not _all_among(bits, (0, 1)):
+        raise ValueError(f"{name} must be 0 or 1 (or bool).")
+
+
+def check_reports(reports: Any, where: Any = None) -> None:
+    """Raise ``ValueError`` unless the reports (where ``where`` is True) are 0 and 1, or -1 and 1."""
+    if is_traced(reports, where):
         return
-    array = np.asarray(bits)
-    if array.dtype == bool:
-        return
-    good = (array == 0) | (array == 1) if np.issubdtype(array.dtype, np.number) else np.False_
-    if not np.all(good if where is None else good | ~np.asarray(where, bool)):
+    if not any(_all_among(reports, coding, where) for coding in ((0, 1), (-1, 1))):
         raise ValueError(
-            f"{name} must be 0 or 1 (or bool); a missing one has to be marked as not observed."
+            "reports must be 0 or 1 (or bool), or all of them -1 or 1; a missing one has to be marked as not "
+            "observed."
         )
+
+
+def _all_among(values: Any, coding: tuple[int, int], where: Any = None) -> bool:
+    array = np.asarray(values)
+    if array.dtype != bool and not np.issubdtype(array.dtype, np.number):
+        return False
+    good = np.isin(array, coding)
+    return bool(np.all(good if where is None else good | ~np.asarray(where, bool)))
+
+
+def report_values(reports: Any, dtype: Any) -> Array:
+    """Reports as numbers: 1 for 1, 0 for 0 and -1, NaN for anything else, which only a traced array can hold."""
+    values = jnp.asarray(reports).astype(dtype)
+    return jnp.where(jnp.abs(values) == 1, 0.5 * (values + 1), jnp.where(values == 0, 0, jnp.nan))
 
 
 def _as_float(epsilon: Any) -> Array:

@@ -144,6 +144,24 @@ def test_report_counts():
 # --- guarantee and diagnostics -------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.float32])
+def test_reports_of_either_coding_mean_the_same_traced_or_not(kind):
+    reports, observed, epsilons = _problem()
+    signed = np.where(reports, 1, -1).astype(kind)
+    sums, counts = jax.jit(debiased_sums), jax.jit(pairwise.report_counts)
+    for found in (debiased_sums(signed, observed, epsilons), sums(signed, observed, epsilons)):
+        wanted = debiased_sums(reports, observed, epsilons)
+        np.testing.assert_allclose(found.margins, wanted.margins, rtol=1e-12)
+    wanted = pairwise.report_counts(reports, observed, epsilons).value
+    for count in (pairwise.report_counts, counts):
+        np.testing.assert_array_equal(count(signed, observed, epsilons).value, wanted)
+    wrong = np.where(reports, 2.0, 0.0)
+    assert np.isnan(sums(wrong, observed, epsilons).margins).any()
+    assert np.isnan(counts(wrong, observed, epsilons).value).any()
+    with pytest.raises(ValueError, match="or all of them -1 or 1"):
+        debiased_sums(np.where(observed, signed, 0), observed | True, epsilons)
+
+
 def test_guarantee_and_diagnostics():
     reports, observed, epsilons = _problem()
     observed[3] = False

@@ -159,7 +159,7 @@ def test_trl_robust_loss_is_the_same_number():
     np.testing.assert_allclose(preference_loss(s, 1, 1.3), robust, rtol=1e-12)
 
 
-@pytest.mark.parametrize("change", [{"epsilon": 0.0}, {"reports": 0.5}, {"reports": -1}])
+@pytest.mark.parametrize("change", [{"epsilon": 0.0}, {"reports": 0.5}, {"reports": -2}])
 def test_refusals(change):
     arguments = {"score_difference": 1.0, "reports": 1, "epsilon": 1.0} | change
     with pytest.raises(ValueError, match=r"epsilon|reports"):
@@ -169,3 +169,43 @@ def test_refusals(change):
 def test_clip_must_be_positive():
     with pytest.raises(ValueError, match="clip"):
         clipped_preference_loss(1.0, 1, 1.0, clip=0.0)
+
+
+CODINGS = {
+    "bool": np.array([True, False, True, False, False]),
+    "0/1 ints": np.array([1, 0, 1, 0, 0]),
+    "0/1 unsigned": np.array([1, 0, 1, 0, 0], np.uint8),
+    "0/1 floats": np.array([1.0, 0.0, 1.0, 0.0, 0.0], np.float32),
+    "-1/+1 ints": np.array([1, -1, 1, -1, -1], np.int8),
+    "-1/+1 floats": np.array([1.0, -1.0, 1.0, -1.0, -1.0]),
+}
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+@pytest.mark.parametrize("loss", [preference_loss, clipped_preference_loss])
+def test_labels_of_either_coding_mean_the_same_traced_or_not(loss, coding):
+    s, epsilon = np.array([1.5, 1.5, -6.0, 0.2, 9.0]), 0.7
+    labels = CODINGS[coding]
+    found = loss(s, labels, epsilon)
+    if loss is preference_loss:
+        exact = [twin.preference_loss(x, int(y > 0), epsilon) for x, y in zip(s, labels)]
+        np.testing.assert_allclose(found, exact, rtol=1e-12)
+    for traced in (
+        jax.jit(loss)(s, labels, epsilon),
+        jax.vmap(loss, (0, 0, None))(s, labels, epsilon),
+        jax.jit(jax.vmap(lambda x, y: loss(x, y, epsilon)))(s, labels),
+    ):
+        np.testing.assert_allclose(traced, found, rtol=1e-14)
+
+
+@pytest.mark.parametrize("label", [2, 0.5, -0.5, -2, math.nan, math.inf])
+def test_what_is_no_label_is_refused_or_where_traced_gives_nan(label):
+    with pytest.raises(ValueError, match="reports must be 0 or 1"):
+        preference_loss(1.0, label, 1.0)
+    assert math.isnan(LOSS(1.0, label, 1.0))
+    assert math.isnan(CLIPPED(1.0, label, 1.0))
+
+
+def test_both_codings_at_once_are_refused():
+    with pytest.raises(ValueError, match="or all of them -1 or 1"):
+        preference_loss(np.ones(3), [1, 0, -1], 1.0)

@@ -205,10 +205,37 @@ def test_bad_bits_are_refused(bits, key):
     for call in (
         lambda: privacy.randomized_response(key, bits, 1.0),
         lambda: privacy.laplace_reports(key, bits, 1.0),
-        lambda: privacy.debias(bits, 1.0),
+        lambda: privacy.debias([0, *bits], 1.0),
     ):
         with pytest.raises(ValueError, match="must be 0 or 1"):
             call()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [np.int8([0, -1, 2, 100, 7]), np.uint8([0, 255, 2, 100, 7]), [0.0, -1.0, 0.5, 1e6, math.nan]],
+)
+def test_traced_bits_of_any_content_are_protected(odd, key):
+    """What can't be checked must not leak: whatever isn't 1 is reported as 0 would be."""
+    odd = np.tile(odd, 50)
+    for mechanism in (privacy.randomized_response, privacy.laplace_reports):
+        draw = jax.jit(mechanism)
+        np.testing.assert_array_equal(draw(key, odd, 0.5), draw(key, np.zeros_like(odd), 0.5))
+    reports = jax.jit(privacy.randomized_response)(key, odd, 0.5)
+    assert reports.dtype == odd.dtype
+    assert set(reports.tolist()) == {0, 1}
+
+
+def test_debiased_reports_of_either_coding_are_the_same_traced_or_not():
+    plain = privacy.debias([1, 0, 0], 0.3)
+    signed = np.array([1.0, -1.0, -1.0])
+    for found in (
+        privacy.debias(signed, 0.3),
+        jax.jit(privacy.debias)(signed, 0.3),
+        jax.jit(jax.vmap(lambda y: privacy.debias(y, 0.3)))(signed.astype(np.int8)),
+    ):
+        np.testing.assert_allclose(found, plain, rtol=1e-14)
+    assert np.isnan(jax.jit(privacy.debias)(np.array([2.0, math.nan]), 0.3)).all()
 
 
 def test_epsilon_of_the_wrong_shape_is_refused(key):
