@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import scipy.optimize
 from scipy.special import gammaln
@@ -42,6 +43,19 @@ def response_and_gaussian_delta(single, shift, epsilon):
         reference.gaussian_delta(1.0, shift, epsilon - loss) / (1 + math.exp(-loss))
         for loss in (single, -single)
     )
+
+
+def gaussian_delta(precision, epsilon):
+    """δ of a Gaussian mechanism of (Δ₂/σ)² = ``precision`` to 30 digits, both fractions (Balle and Wang 2018)."""
+    with mpmath.workdps(60):
+        shift = mpmath.sqrt(mpmath.mpf(precision.numerator) / precision.denominator)
+        at = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        lost = int(max(0, mpmath.log10((1 + at / shift) / shift)))
+    with mpmath.workdps(60 + lost):  # digits that cancel
+        shift = mpmath.sqrt(mpmath.mpf(precision.numerator) / precision.denominator)
+        at = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        first = mpmath.ncdf(shift / 2 - at / shift)
+        return first - mpmath.exp(at) * mpmath.ncdf(-shift / 2 - at / shift)
 
 
 def least_epsilon(delta_of, delta, most):

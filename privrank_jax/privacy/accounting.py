@@ -30,8 +30,9 @@ import numpy as np
 
 from privrank_jax._neighbors import COVERS, Neighbors
 from privrank_jax._validate import check_choice, check_delta, check_epsilon, check_positive
+from privrank_jax.privacy.gaussian import gaussian_ratio_at, rounded_up
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.host import host_number, load_dp_accounting
+from privrank_jax.privacy.host import host_number
 from privrank_jax.privacy.loss_distribution import Budgets, delta_at, epsilon_at
 
 _TRUSTS = ("central", "local")
@@ -62,9 +63,11 @@ class GaussianRelease:
 
     @property
     def shift(self) -> float:
-        """Δ₂/σ."""
-        scale = float(self.scale)
-        return math.inf if scale == 0 else float(self.sensitivity) / scale
+        """Δ₂/σ, never rounded down."""
+        scale, sensitivity = float(self.scale), float(self.sensitivity)
+        if scale == 0:
+            return math.inf
+        return rounded_up(max(sensitivity / scale, math.ulp(0.0))) if math.isfinite(scale) else 0.0
 
 
 Release = Guarantee | tuple[Any, Any] | GaussianRelease
@@ -174,7 +177,7 @@ def calibrate_gaussian(
         ImportError: without dp-accounting.
         ValueError: arguments out of range.
 
-    Source: Balle and Wang (2018), by dp-accounting.
+    Source: Balle and Wang (2018).
 
     >>> round(calibrate_gaussian(1.0, 1e-5), 4), round(calibrate_gaussian(1.0, 1e-5, releases=100), 3)
     (3.7306, 37.306)
@@ -185,8 +188,10 @@ def calibrate_gaussian(
     check_positive("sensitivity", float(host_number("sensitivity", sensitivity)), infinite=False)
     if isinstance(releases, bool) or not isinstance(releases, (int, np.integer)) or releases < 1:
         raise ValueError(f"releases must be a whole number, at least 1, got {releases!r}.")
-    ratio = load_dp_accounting().get_sigma_gaussian(float(total), float(delta) * (1 - 1e-9))
-    return float(sensitivity) * math.sqrt(releases) * float(ratio) * (1 + 1e-9)
+    if math.isinf(total):
+        return 0.0
+    ratio = gaussian_ratio_at(Fraction(total), Fraction(host_number("delta", delta)))
+    return rounded_up(float(sensitivity) * math.sqrt(releases) * ratio)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,6 +24,17 @@ def load_dp_accounting() -> Any:
     return dp_accounting
 
 
+def load_mpmath() -> Any:
+    """mpmath, which dp-accounting brings; raises ImportError, naming the extra, without it."""
+    try:
+        import mpmath  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise ImportError(
+            'accounting of Gaussian noise needs mpmath: pip install "privrank-jax[release]"'
+        ) from error
+    return mpmath
+
+
 def host_number(name: str, value: Any) -> Fraction | float:
     """A number >= 0 as an exact fraction, or infinity as a float; a float stands for the shortest decimal of its type.
 

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from privrank_jax.privacy.gaussian import gaussian_delta_at, gaussian_epsilon_at, rounded_up
 from privrank_jax.privacy.host import load_dp_accounting
 from privrank_jax.privacy.zcdp import pure_zcdp, zcdp_delta, zcdp_epsilon
 
@@ -42,7 +43,7 @@ class Budgets:
     Attributes:
         pure: (ε, how often), each ε > 0 once, ascending.
         failures: (δ, how often), likewise.
-        shift: Δ/σ of all Gaussian mechanisms as one, 0 for none.
+        shift: Δ/σ of all Gaussian mechanisms as one, 0 for none; never rounded down.
     """
 
     pure: tuple[tuple[Fraction, int], ...] = ()
@@ -60,7 +61,7 @@ class Budgets:
         return cls(
             tuple(sorted(Counter(epsilon for epsilon, _ in pairs if epsilon).items())),
             tuple(sorted(Counter(delta for _, delta in pairs if delta).items())),
-            math.hypot(*shifts),
+            rounded_up(math.hypot(*shifts)),
         )
 
     @property
@@ -93,10 +94,10 @@ class Budgets:
 
     @property
     def rho(self) -> float:
-        """ρ of all releases together, failures apart."""
-        return math.fsum(
-            [count * pure_zcdp(epsilon) for epsilon, count in self.pure] + [self.shift**2 / 2]
-        )
+        """ρ of all releases together, failures apart; never rounded down."""
+        gaussian = max(self.shift**2 / 2, math.ulp(0.0)) if self.shift else 0.0
+        pure = math.fsum(count * pure_zcdp(epsilon) for epsilon, count in self.pure)
+        return rounded_up(pure + gaussian)
 
 
 def epsilon_at(budgets: Budgets, delta: Fraction) -> float:
@@ -104,8 +105,7 @@ def epsilon_at(budgets: Budgets, delta: Fraction) -> float:
     bounds = [math.inf]
     spare = delta - budgets.delta_sum
     if spare >= 0:
-        plain = float(budgets.epsilon_sum)
-        bounds.append(plain + _gaussian_epsilon(budgets.shift, float(spare)))
+        bounds.append(_sum(budgets.epsilon_sum, gaussian_epsilon_at(budgets.shift, spare)))
     failure = budgets.failure
     rest = (float(delta) - failure) / (1 - failure) if failure < 1 else 0.0
     if rest > 0 and (budgets.pure or budgets.shift):
@@ -121,33 +121,20 @@ def delta_at(budgets: Budgets, epsilon: Fraction) -> float:
     bounds = [1.0]
     spare = epsilon - budgets.epsilon_sum
     if spare >= 0:
-        bounds.append(float(budgets.delta_sum) + _gaussian_delta(budgets.shift, float(spare)))
+        bounds.append(_sum(budgets.delta_sum, gaussian_delta_at(budgets.shift, spare)))
     if spare < 0 or budgets.shift:
         failure = budgets.failure
         rests = [zcdp_delta(budgets.rho, epsilon)]
         found = _distribution(budgets)
         if found is not None:
             rests.append(found.get_delta_for_epsilon(float(epsilon)) + budgets.slack)
-        bounds.append(failure + (1 - failure) * min(rests) * (1 + _NEVER_BELOW))
+        bounds.append(rounded_up(failure + (1 - failure) * min(rests) * (1 + _NEVER_BELOW)))
     return float(min(bounds))
 
 
-def _gaussian_epsilon(shift: float, delta: float) -> float:
-    """Exact ε at δ of one Gaussian mechanism, rounded up."""
-    if shift == 0:
-        return 0.0
-    if delta == 0:
-        return math.inf
-    least = load_dp_accounting().get_epsilon_gaussian(1 / shift, delta * (1 - _NEVER_BELOW))
-    return float(least) * (1 + _NEVER_BELOW)
-
-
-def _gaussian_delta(shift: float, epsilon: float) -> float:
-    """Exact δ at ε of one Gaussian mechanism, rounded up."""
-    if shift == 0:
-        return 0.0
-    loss = load_dp_accounting().pld.privacy_loss_mechanism.GaussianPrivacyLoss(1 / shift)
-    return float(loss.get_delta_for_epsilon(epsilon)) * (1 + _NEVER_BELOW) + 1e-15
+def _sum(exact: Fraction, more: float) -> float:
+    """A decimal as it is, or the sum of both, rounded up."""
+    return rounded_up(float(exact) + more) if exact and more else float(exact) + more
 
 
 def _distribution(budgets: Budgets) -> Any:

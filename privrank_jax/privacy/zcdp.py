@@ -27,6 +27,10 @@ import numpy as np
 from privrank_jax._validate import check_delta, check_positive
 from privrank_jax.privacy.host import host_number, load_dp_accounting
 
+# A ρ below these is taken for them, a bound all the same: orders stay finite, and the library, where ε is next to
+# nothing too, takes no logarithm of 1 - e^-ρ = 0.
+_LEAST, _LEAST_BESIDE_NO_EPSILON = 1e-280, 1e-15
+
 
 def pure_zcdp(epsilon: Any) -> float:
     """ρ = ε tanh(ε/2) of an ε-DP mechanism, never above ε²/2; the proof heads this module.
@@ -89,6 +93,7 @@ def zcdp_epsilon(rho: Any, delta: Any) -> float:
         return 0.0
     if delta == 0 or math.isinf(rho):
         return math.inf
+    rho = max(rho, _LEAST)
     return float(_accountant(rho, math.sqrt(-math.log(delta) / rho)).get_epsilon(delta))
 
 
@@ -100,7 +105,7 @@ def zcdp_delta(rho: Any, epsilon: Any) -> float:
         epsilon: ε >= 0.
 
     Returns:
-        δ in [0, 1].
+        δ in [0, 1], above 0 unless ρ = 0 or ε = ∞: what is below all doubles becomes the smallest.
 
     Raises:
         ImportError: without dp-accounting.
@@ -114,7 +119,9 @@ def zcdp_delta(rho: Any, epsilon: Any) -> float:
         return 0.0
     if math.isinf(rho):
         return 1.0
-    return float(_accountant(rho, max(0.1, (epsilon - rho) / (2 * rho))).get_delta(epsilon))
+    rho = max(rho, _LEAST if epsilon > 1e-13 else _LEAST_BESIDE_NO_EPSILON)
+    found = _accountant(rho, max(0.1, (epsilon - rho) / (2 * rho))).get_delta(epsilon)
+    return max(float(found), math.ulp(0.0))
 
 
 def _accountant(rho: float, excess: float) -> Any:

@@ -1,0 +1,112 @@
+"""The Gaussian mechanism's ε, δ and σ against 30 digits: never rounded down, and hardly ever up."""
+
+from __future__ import annotations
+
+import math
+import sys
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from privrank_jax.privacy import (
+    GaussianRelease,
+    calibrate_gaussian,
+    compose,
+    zcdp_delta,
+    zcdp_epsilon,
+)
+from privrank_jax.privacy.gaussian import gaussian_delta_at, gaussian_epsilon_at, rounded_up
+from tests import reference_accounting as naive
+
+USERS = {"unit": "user", "adjacency": "replace"}
+ABOVE = Fraction(1, 10**6)
+
+
+def decimal(value):
+    """What a float stands for in this library."""
+    return Fraction(repr(value))
+
+
+def random_numbers(rng, low, high):
+    """Six digits each, all magnitudes alike."""
+    return float(f"{10 ** rng.uniform(low, high):.6g}")
+
+
+def epsilon_of(releases, delta):
+    return compose([GaussianRelease(*one) for one in releases], delta=delta, **USERS).epsilon
+
+
+def assert_least(precision, found, delta):
+    """δ holds at ``found``, read as the double or as the decimal, and no more at a millionth less."""
+    for value in (Fraction(found), decimal(found)):
+        assert naive.gaussian_delta(precision, value) <= mpmath.mpf(delta)
+    below = Fraction(found) * (1 - ABOVE)
+    assert found == 0 or naive.gaussian_delta(precision, below) > mpmath.mpf(delta)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_epsilon_is_rounded_down(seed):
+    """360 random mechanisms, from no privacy to nearly no loss, among them several as one."""
+    rng = np.random.default_rng(seed)
+    for case in range(120):
+        scales = [random_numbers(rng, -3, 9) for _ in range(1 + case % 3)]
+        releases = [(scale, random_numbers(rng, -2, 2)) for scale in scales]
+        precision = sum((decimal(change) / decimal(scale)) ** 2 for scale, change in releases)
+        most = float(naive.gaussian_delta(precision, Fraction(0)))
+        delta = random_numbers(rng, -14, -0.3) * min(1, most if case % 2 else 1)
+        found = epsilon_of(releases, delta)
+        assert_least(precision, found, delta)
+
+
+def test_the_reported_case():
+    found = epsilon_of([(5.95e8, 1.0)], 5.683e-10)
+    assert_least(1 / Fraction(595 * 10**6) ** 2, found, 5.683e-10)
+    assert found == pytest.approx(2.15377e-10, rel=1e-4)
+
+
+def test_no_delta_is_rounded_down():
+    rng = np.random.default_rng(3)
+    for _ in range(150):
+        scale, epsilon = random_numbers(rng, -3, 9), random_numbers(rng, -10, 5)
+        exact = naive.gaussian_delta(1 / decimal(scale) ** 2, decimal(epsilon))
+        found = compose([GaussianRelease(scale)], epsilon=epsilon, **USERS).delta
+        assert exact <= found <= max(exact * (1 + 1e-10), 2 * math.ulp(0.0))
+
+
+def test_no_scale_is_rounded_down():
+    rng = np.random.default_rng(4)
+    for case in range(60):
+        epsilon, delta = random_numbers(rng, -9, 5), random_numbers(rng, -14, -0.1)
+        change, count = random_numbers(rng, -2, 2), int(rng.integers(1, 50)) if case % 2 else 1
+        scale = calibrate_gaussian(epsilon, delta, change, releases=count)
+        for value, fits in ((Fraction(scale), True), (Fraction(scale) * (1 - ABOVE), False)):
+            precision = count * (decimal(change) / value) ** 2
+            found = naive.gaussian_delta(precision, decimal(epsilon))
+            assert (found <= mpmath.mpf(delta)) == fits
+
+
+def test_ends():
+    assert gaussian_epsilon_at(0.0, Fraction(0)) == gaussian_delta_at(0.0, Fraction(0)) == 0
+    assert gaussian_epsilon_at(1.0, Fraction(0)) == math.inf
+    assert gaussian_delta_at(math.inf, Fraction(1)) == 1
+    assert gaussian_delta_at(1e9, Fraction(0)) == 1
+    assert gaussian_epsilon_at(1.0, Fraction(1, 2)) == 0  # δ(0) = 0.38
+    assert rounded_up(0.0) == 0
+    assert rounded_up(math.inf) == math.inf
+    assert Fraction(rounded_up(0.1)) > Fraction(1, 10)
+    # Below all doubles, but not 0: no Gaussian noise is (ε, 0)-private.
+    assert 0 < compose([GaussianRelease(1e6)], epsilon=100, **USERS).delta < 1e-300
+    assert 0 < zcdp_delta(1e-9, 100.0) < 1e-300
+    assert 0 < zcdp_delta(1e-320, 1.0) < 1e-300
+    assert zcdp_epsilon(1e-320, 1e-6) < 1e-100
+    assert 0 < zcdp_delta(1e-20, 0.0) < 1e-7
+    assert epsilon_of([(1e308, 1e-308)], 1e-9) == 0
+    assert compose([GaussianRelease(1e308, 1e-308)], epsilon=0, **USERS).delta > 0
+
+
+def test_without_the_library_the_message_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpmath", None)
+    with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
+        calibrate_gaussian(1.0, 1e-6)
