@@ -10,7 +10,9 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 # Primitives whose lowering keeps several buffers of the size of the result: threefry carries both
 # words of its state twice, a sort works on copies.
 _WORKSPACE = {"random_bits": 4, "threefry2x32": 4, "random_gamma": 4, "sort": 2, "top_k": 2}
-_LOOPS = ("while", "scan")
+# What runs its programs once. Any other primitive with a program inside counts as a loop, which needs more.
+_CALLS = {"jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "cond", "shard_map"}
+_CALLS |= {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "custom_linear_solve"}
 
 
 def peak_bytes(closed: ClosedJaxpr) -> int:
@@ -18,8 +20,9 @@ def peak_bytes(closed: ClosedJaxpr) -> int:
 
     The equations run in order; the result of each stays alive until its last use, arguments and
     closed-over constants throughout. A loop needs its carry three times beside the peak of its body
-    (result, current and next), a conditional the larger of its branches, a scatter a copy of what
-    goes in, a factorisation with several results one more copy of them. XLA fuses element-wise
+    (result, current and next), and so does an unknown primitive with a program inside; a
+    conditional needs the larger of its branches, a scatter a copy of what goes in, a factorisation
+    with several results one more copy of them. XLA fuses element-wise
     chains and reuses buffers, so the compiled program usually needs less, at times several-fold; it
     may also reorder equations and need more, so a hard limit must be checked against the compiled
     program.
@@ -71,11 +74,25 @@ def _while_running(equation: Any, results: int) -> int:
     if not inside:
         return results * (1 + _WORKSPACE.get(name, int(len(equation.outvars) > 1)))
     inner = max(_transient(body) for body in inside)
-    if name not in _LOOPS:
+    if name in _CALLS:
         return max(results, inner)
-    constants = equation.params["body_nconsts" if name == "while" else "num_consts"]
-    carried = max(sum(_size(v) for v in body.invars[constants:]) for body in inside)
+    carried = results if name == "while" else max(_carried(equation, body) for body in inside)
     return results + 2 * carried + inner
+
+
+def _carried(loop: Any, body: Jaxpr) -> int:
+    """What a turn of ``scan`` hands on to the next, and the slices it reads of the arrays that the loop goes along.
+
+    Both show in the shapes: a carry has one shape inside and outside, a slice another than its array. The parameters
+    that count them are JAX's own affair, and have other names since 0.11.
+    """
+    carry = sum(_size(x) for x, whole in zip(body.outvars, loop.outvars) if _same(x, whole))
+    slices = sum(_size(x) for x, whole in zip(body.invars, loop.invars) if not _same(x, whole))
+    return carry + slices
+
+
+def _same(one: Any, other: Any) -> bool:
+    return getattr(one.aval, "shape", None) == getattr(other.aval, "shape", None)
 
 
 def bodies(params: dict[str, Any]) -> Iterator[Jaxpr]:
