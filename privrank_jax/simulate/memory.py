@@ -10,7 +10,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 # Primitives whose lowering keeps several buffers of the size of the result: threefry carries both
 # words of its state twice, a sort works on copies.
 _WORKSPACE = {"random_bits": 4, "threefry2x32": 4, "random_gamma": 4, "sort": 2, "top_k": 2}
-# What runs its programs once. Any other primitive with a program inside counts as a loop, which needs more.
+# Run a program inside them once. Any other primitive that holds one counts as a loop, which needs more.
 _CALLS = {"jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "cond", "shard_map"}
 _CALLS |= {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "custom_linear_solve"}
 
@@ -20,9 +20,9 @@ def peak_bytes(closed: ClosedJaxpr) -> int:
 
     The equations run in order; the result of each stays alive until its last use, arguments and
     closed-over constants throughout. A loop needs its carry three times beside the peak of its body
-    (result, current and next), and so does an unknown primitive with a program inside; a
-    conditional needs the larger of its branches, a scatter a copy of what goes in, a factorisation
-    with several results one more copy of them. XLA fuses element-wise
+    (result, current and next), and so does any other equation with a program inside of which we do
+    not know that it is run once; a conditional needs the larger of its branches, a scatter a copy of
+    what goes in, a factorisation with several results one more copy of them. XLA fuses element-wise
     chains and reuses buffers, so the compiled program usually needs less, at times several-fold; it
     may also reorder equations and need more, so a hard limit must be checked against the compiled
     program.
