@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -19,9 +20,11 @@ os.environ.setdefault(
 )
 # Most of the suite's time is compiling what runs once on small shapes. Plain loops without LLVM's optimisations take a
 # third of it; PRIVRANK_TEST_OPTIMISED=1 tests the optimised code. Unknown flags end the process, so releases of JAX in
-# which these were not tried get none.
-PLAIN_CODE = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
-if jax.__version_info__ < (0, 11) and not os.environ.get("PRIVRANK_TEST_OPTIMISED"):
+# which these were not tried get none; 0.11 has no flag for plain loops any more.
+PLAIN_CODE = "--xla_backend_optimization_level=0"
+if jax.__version_info__ < (0, 11):
+    PLAIN_CODE += " --xla_cpu_use_fusion_emitters=false"
+if jax.__version_info__ < (0, 13) and not os.environ.get("PRIVRANK_TEST_OPTIMISED"):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {PLAIN_CODE}".strip()
 jax.config.update("jax_enable_x64", True)
 jax.config.update(
@@ -31,6 +34,29 @@ jax.config.update(
     ),
 )
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+# A compiled program keeps some fifteen memory maps, and Linux lets a process have 65,530 (vm.max_map_count): with more,
+# XLA's compiler ends the process. The suite compiles enough programs for that in a single worker.
+MOST_MAPS = 20_000
+
+
+def memory_maps() -> int:
+    """How many this process has; 0 on systems that do not tell, which are not known to limit them."""
+    try:
+        return Path("/proc/self/maps").read_bytes().count(b"\n")
+    except OSError:
+        return 0
+
+
+def make_room(most: int = MOST_MAPS) -> None:
+    """Drop all compiled programs where there are more maps than that."""
+    if memory_maps() > most:
+        jax.clear_caches()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def room_for_programs() -> Iterator[None]:
+    yield
+    make_room()
 
 
 @pytest.fixture(scope="session")

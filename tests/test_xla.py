@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from privrank_jax._xla import materialised
+from tests.conftest import make_room, memory_maps
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, bool])
@@ -34,3 +35,15 @@ def test_what_follows_is_another_kernel():
 
     assert "conditional" in pairs(materialised)
     assert "conditional" not in pairs(lambda x: x)
+
+
+@pytest.mark.skipif(not memory_maps(), reason="the system does not tell the maps of a process")
+def test_the_suite_in_one_process_keeps_room_for_programs():
+    programs = [jax.jit(lambda x, i=i: jnp.sin(x * i).sum()) for i in range(10)]
+    for program in programs:
+        program(np.ones(3))
+    full = memory_maps()
+    make_room(full + 100)
+    assert memory_maps() > full - 10
+    make_room(full // 2)
+    assert memory_maps() < full - 50
