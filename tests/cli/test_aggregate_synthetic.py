@@ -52,7 +52,7 @@ def test_borda_is_debiased_and_says_what_the_file_promises(privrank, synthetic, 
         "unknown",
     )
     assert guarantee["also"][0]["epsilon"] == 20
-    assert "items a user ranked is taken as public" in guarantee["note"]
+    assert guarantee["public"] == guarantee["also"][0]["public"] == ["budgets"]
     assert "names no users" not in guarantee["note"]
     assert "synthetic rankings" in privrank("aggregate", synthetic).out
 

@@ -119,7 +119,8 @@ def test_files_that_are_refused(privrank, write, lines, header, message):
 def test_a_user_over_the_bound_is_refused_with_the_way_out(privrank, votes):
     result = privrank("rank", votes, "--epsilon", 1)
     assert (result.code, result.out) == (2, "")
-    assert "--max-per-user 2 to keep everything" in result.err
+    assert "gave more than 1 comparison, " in result.err
+    assert "choose one by --max-per-user, without looking at the data" in result.err
 
 
 def test_no_such_file_or_data_set(privrank, tmp_path):

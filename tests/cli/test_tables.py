@@ -98,7 +98,7 @@ def test_refusals(privrank, write, as_parquet):
         return result.err
 
     assert "row 2, column 'loser': the item is missing" in refused("u,a,b", "u,a,")
-    assert "--max-per-user 2 to keep everything" in refused("u,a,b", "u,b,a")
+    assert "choose one by --max-per-user" in refused("u,a,b", "u,b,a")
     assert "--user none" in refused("a,b", header="winner,loser")
     unnamed = refused("a,b", header="winner,loser", options=("--user", "none"))
     assert "does not say who compared" in unnamed

@@ -196,9 +196,13 @@ def make_ledgers(folder: Path, case: Case, unit: str, adjacency: str) -> Path | 
     if "--ledger" not in dict(case.options) or not (folder / case.name).is_file():
         return None
     for name, data in (("votes.ledger", case.name), ("other.ledger", "old.csv")):
-        made = promise.run(folder, ["ledger", name, "--data", data, "--budget", "2.5", "--budget-delta", "1e-5",
-                                    "--unit", unit, "--adjacency", adjacency])  # fmt: skip
+        making = ["ledger", name, "--data", data, "--budget", "2.5", "--budget-delta", "1e-5", "--unit", unit,
+                  "--adjacency", adjacency, "--public", "participation", "--public", "items"]  # fmt: skip
+        made = promise.run(folder, making)
         promise.check(made)
+        if made.code == 2:  # no column names the users
+            made = promise.run(folder, [*making, "--user", "none"])
+            promise.check(made)
         assert made.code == 0
     return folder / "votes.ledger"
 
