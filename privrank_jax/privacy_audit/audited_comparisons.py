@@ -14,7 +14,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy import optimize, special
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
@@ -68,26 +67,6 @@ _GAPS = tuple(win_matrix(2, (1, 0, ahead)) for ahead in (0, 4, 60, 5000))
 
 def _totals_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
     return laws.additive_laplace(data.sum(-1), facts["noise_scale"])
-
-
-def _gaussian_totals_loss(
-    first: np.ndarray, second: np.ndarray, _: float, facts: Any, *, delta: float
-) -> np.ndarray:
-    """Smallest ε at δ for each pair: that of Gaussian noise between two points."""
-    shifts = np.linalg.norm(first.sum(-1) - second.sum(-1), axis=1)
-    scale = facts["noise_scale"]
-
-    def smallest(shift: float) -> float:
-        def missing(epsilon: float) -> float:
-            near, far = 0.5 * shift / scale, epsilon * scale / shift
-            return special.ndtr(near - far) - np.exp(epsilon) * special.ndtr(-near - far) - delta
-
-        if shift == 0 or missing(0.0) <= 0:
-            return 0.0
-        return float(optimize.root_scalar(missing, bracket=(0.0, 60.0), xtol=1e-13).root)
-
-    known = {shift: smallest(shift) for shift in np.unique(shifts)}
-    return np.array([known[shift] for shift in shifts])
 
 
 def _top_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
@@ -189,20 +168,6 @@ _TOTALS = (
         sound=False,
         note="Cai, Algorithm 3: even the top item alone loses 2ε far from a tie",
         **_TOP,
-    ),
-    Audited(
-        name="noisy-counts-gaussian",
-        title="win totals + Gaussian noise at δ = 0.01, one comparison",
-        function="noisy_counts",
-        neighbours=_ONE_ANSWER,
-        release=on_wins(pairwise.noisy_counts, delta=0.01, noise="gaussian"),
-        reduce=_gap,
-        sees="the gap between the noisy totals",
-        instances=all_comparisons(_TRIPLE, _UNEVEN),
-        loss=functools.partial(_gaussian_totals_loss, delta=0.01),
-        delta=0.01,
-        released_by="exact_noisy_totals",
-        note="Balle and Wang (2018); privacy/calibration.py",
     ),
 )
 

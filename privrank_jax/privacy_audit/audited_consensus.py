@@ -131,7 +131,7 @@ def _hay(key: Array, w: Array, epsilon: Array) -> Any:
     return aggregation.hay_kwiksort(key, w, USERS, epsilon, QUERIES)
 
 
-_CENTRAL: dict[str, Any] = {
+CENTRAL: dict[str, Any] = {
     "neighbours": (_TIED, _AGREED),
     "unit": "user",
     "instances": functools.partial(
@@ -143,14 +143,14 @@ _ORDER: dict[str, Any] = {
     "outcomes": ORDERS,
     "reduce": number,
     "finite": True,
-    **_CENTRAL,
+    **CENTRAL,
 }
 _SORTED: dict[str, Any] = {
     "function": "dp_kwiksort",
     "sees": "the transcript",
     "outcomes": _TRANSCRIPTS,
     "law": _transcript_law,
-    **_CENTRAL,
+    **CENTRAL,
 }
 
 AUDITED = (
@@ -164,7 +164,7 @@ AUDITED = (
         law=_borda_law,
         released_by="exact_borda",
         note="aggregation/borda.py",
-        **_CENTRAL,
+        **CENTRAL,
     ),
     Audited(
         name="noise-all",
@@ -176,7 +176,7 @@ AUDITED = (
         law=_pairs_law,
         released_by="exact_noise_all",
         note="aggregation/noise_all.py",
-        **_CENTRAL,
+        **CENTRAL,
     ),
     Audited(
         name="exponential-kemeny",

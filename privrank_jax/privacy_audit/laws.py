@@ -11,6 +11,9 @@ corner s of the cube, that is s·N/λ plus a constant, and over the 2^d corners 
 **Reports of vectors** have one of two densities, on a cap around the (rounded) vector or off it, so at an output u it
 depends on the side of u alone; outputs are taken along all data and their opposites, a little aside of ties.
 
+**Gaussian noise** promises (ε, δ), of which the largest log ratio says nothing. There the functions return the smallest
+ε at that δ instead, the root of δ(ε) = Σ (p - e^ε q)⁺ over all outcomes, which is the worst of all events.
+
 **The list of the k best noisy scores** comes by quadrature over the score of the last of them. All scores are
 multiples of 1/2, where the integrand has its kinks, so panels between such points see smooth functions.
 """
@@ -23,6 +26,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy import optimize, special
 
 Array = np.ndarray
 
@@ -34,6 +38,34 @@ def additive_laplace(centres: Array, scale: float) -> Array:
     """Noise of one scale on every number of ``centres (D, d)``: the 2^d corners."""
     corners = np.array(list(itertools.product((-1.0, 1.0), repeat=centres.shape[1])))
     return centres @ corners.T / scale
+
+
+def gaussian_epsilon(shifts: Array, scale: float, delta: float) -> Array:
+    """Smallest ε at δ of Gaussian noise between two points that lie ``shifts (P,)`` apart, exact."""
+
+    def smallest(shift: float) -> float:
+        def missing(epsilon: float) -> float:
+            near, far = 0.5 * shift / scale, epsilon * scale / shift
+            return special.ndtr(near - far) - np.exp(epsilon) * special.ndtr(-near - far) - delta
+
+        if shift == 0 or missing(0.0) <= 0:
+            return 0.0
+        return float(optimize.root_scalar(missing, bracket=(0.0, 60.0), xtol=1e-13).root)
+
+    known = {shift: smallest(shift) for shift in np.unique(shifts)}
+    return np.array([known[shift] for shift in shifts])
+
+
+def least_epsilon(first: Array, second: Array, delta: float) -> Array:
+    """Smallest ε at δ, either way, between outcomes with probabilities ``first`` and ``second (P, K)``."""
+    low, high = np.zeros(len(first)), np.full(len(first), 60.0)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        odds = np.exp(middle)[:, None]
+        excess = [np.maximum(p - odds * q, 0).sum(1) for p, q in ((first, second), (second, first))]
+        enough = np.maximum(*excess) <= delta
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(high < 1e-12, 0.0, high)
 
 
 def flipped_bits(bits: Array, flip: float) -> Array:

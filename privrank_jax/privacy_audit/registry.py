@@ -21,6 +21,7 @@ from privrank_jax.privacy_audit.neighbours import Instances
 _MODULES = (
     "audited_reports",
     "audited_comparisons",
+    "audited_gaussian",
     "audited_selections",
     "audited_consensus",
     "audited_local",

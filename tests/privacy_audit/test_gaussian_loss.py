@@ -1,6 +1,8 @@
-"""(ε, δ) of the perturbed MLE with Gaussian noise, by the exact loss at outputs of the mechanism itself.
+"""(ε, δ) of the perturbed MLE with Gaussian noise, by its exact loss.
 
-The loss is exact, the output random: Pr[loss > ε] and E(1 - e^{ε - loss})₊, the least δ of the pair, are
+Of two items the gap of the scores is all that there is to tell, and the registry knows its law
+(:mod:`privrank_jax.privacy_audit.audited_gaussian`), which is held here against its density. With more items the loss
+is exact, at outputs of the mechanism itself: Pr[loss > ε] and E(1 - e^{ε - loss})₊, the least δ of the pair, are
 estimated from 6,000 draws at a fixed key, one-sided with false-alarm rate 1e-6.
 """
 
@@ -12,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.stats
 
 from privrank_jax.comparisons import WinCounts
@@ -19,7 +22,13 @@ from privrank_jax.links import get_link
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.privacy import noise
 from privrank_jax.privacy.calibration import gaussian_delta, objective_perturbation
-from privrank_jax.privacy_audit import perturbed_mle_privacy_loss
+from privrank_jax.privacy_audit import (
+    laws,
+    perturbed_mle_log_density,
+    perturbed_mle_privacy_loss,
+    worst_case,
+)
+from privrank_jax.privacy_audit.audited_gaussian import gap_distribution
 
 DRAWS = 6_000
 FALSE_ALARM = 1e-6
@@ -149,3 +158,77 @@ def test_flips_under_the_logistic_link_attain_delta(key):
     less = losses_of_draws(key, "logistic", "flip", scale_factor=0.8)
     mean, error = least_delta(less)
     assert mean - 4.75 * error > DELTA
+
+
+# --- two items: nothing is drawn -----------------------------------------------------------------
+
+
+def gap_density(wins, gaps, scale, gamma, link):
+    """Density of θ_0 - θ_1 by the change of variables; their sum is N(0, 2σ²/γ²) whatever the data."""
+    logs = jax.vmap(
+        lambda u: perturbed_mle_log_density(
+            jnp.array([u / 2, -u / 2]),
+            wins,
+            noise_scale=scale,
+            gamma=gamma,
+            link=link,
+            noise="gaussian",
+        )
+    )(jnp.asarray(gaps))
+    return np.exp(np.asarray(logs)) * np.sqrt(np.pi) * scale / gamma
+
+
+@pytest.mark.parametrize("link", ["logistic", "laplace"])
+@pytest.mark.parametrize(("scale", "gamma"), [(1.5, 0.8), (6.0, 40.0)])
+def test_loss_of_the_gap_is_that_of_its_density(link, scale, gamma):
+    """Hockey-stick divergence of two densities by quadrature, at the smallest ε that the cells have for δ: δ."""
+    one, other = counts(2, (0, 1, 2), (1, 0, 1)), counts(2, (0, 1, 1), (1, 0, 2))
+    end = (10 * scale + 8) / gamma
+    gaps = np.linspace(-end, end, 40_000)  # even: the kink of the Laplace link lies between two
+    first, second = (gap_density(wins, gaps, scale, gamma, link) for wins in (one, other))
+    assert scipy.integrate.trapezoid(first, gaps) == pytest.approx(1.0, abs=1e-6)
+    cells = gap_distribution(
+        np.asarray(one.matrix), np.asarray(other.matrix), scale=scale, gamma=gamma, link=link
+    )
+    for law in cells:
+        assert law.min() >= 0
+        assert law.sum() == pytest.approx(1.0, abs=1e-12)
+    for delta in (0.001, 0.02):
+        epsilon = float(laws.least_epsilon(cells[0][None], cells[1][None], delta)[0])
+        assert epsilon > 0.05
+        excess = [
+            scipy.integrate.trapezoid(np.maximum(p - np.exp(epsilon) * q, 0), gaps)
+            for p, q in ((first, second), (second, first))
+        ]
+        assert delta * (1 - 1e-6) <= max(excess) <= 1.005 * delta  # a cell may hide a little
+
+
+def test_smallest_epsilon_between_two_normal_laws():
+    """Cells of N(0, 1) and N(r, 1) against the closed form, and that against its own δ."""
+    ends = np.linspace(-9, 10, 4000)
+    for shift in (0.3, 1.0, 2.5):
+        one, other = (
+            np.diff(scipy.stats.norm.cdf(np.concatenate([[-np.inf], ends - at, [np.inf]])))
+            for at in (0.0, shift)
+        )
+        for delta in (1e-6, 0.01):
+            exact = laws.gaussian_epsilon(np.array([2 * shift]), 2.0, delta)[0]
+            assert float(gaussian_delta(1 / shift, 1.0, exact)) == pytest.approx(delta, rel=1e-9)
+            found = laws.least_epsilon(one[None], other[None], delta)[0]
+            assert found == pytest.approx(exact, rel=1e-4)
+    assert laws.least_epsilon(one[None], one[None], 0.01)[0] == 0.0
+    assert laws.gaussian_epsilon(np.array([0.0, 1e-3]), 1.0, 0.01).tolist() == [0.0, 0.0]
+
+
+def test_five_percent_less_noise_breaks_the_delta_of_flips():
+    """The one tight calibration among those of the scores; the others have 1.7 to 7 times the ε that they lose."""
+    worst = worst_case("perturbed-mle-gaussian", EPSILON)
+    scale, _ = objective_perturbation(
+        get_link("logistic"), epsilon=EPSILON, adjacency="flip", delta=0.01, noise="gaussian"
+    )
+    for factor, broken in ((1.0, False), (0.95, True)):
+        cells = gap_distribution(
+            worst.first, worst.second, scale=factor * float(scale), gamma=1.0, link="logistic"
+        )
+        least = laws.least_epsilon(cells[0][None], cells[1][None], 0.01)[0]
+        assert (least > EPSILON) == broken

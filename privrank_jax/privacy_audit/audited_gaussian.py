@@ -1,0 +1,256 @@
+r"""Audited mechanisms with Gaussian noise: the smallest ε at their δ, exactly.
+
+**Noise on several numbers** is that between two points, and the closed form of :func:`laws.gaussian_epsilon` holds.
+
+**Scores of two items from a perturbed likelihood.** With W_ij wins, s = F'/F and w the noise, the gradient of the
+objective at its minimiser θ vanishes, so the gap u = θ_0 - θ_1 solves
+
+    w_0 - w_1 = d(u) = 2(W_01 s(u) - W_10 s(-u)) - γu,
+
+where d falls strictly and w_0 - w_1 ~ N(0, 2σ²). Hence P(gap <= u) = 1 - Φ(d(u)/(√2 σ)), without a density or a
+determinant, and independently of the proof at the head of :mod:`privrank_jax.privacy.calibration`. The sum of the
+scores, -(w_0 + w_1)/γ, is independent of the gap and of the data: the gap tells all. Its line is cut into cells at
+quantiles under either data set, 0.05 standard deviations apart; a cell is a post-processing of the gap, so that no
+loss is overstated.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import special
+
+from privrank_jax import aggregation, pairwise
+from privrank_jax.links import get_link
+from privrank_jax.privacy_audit import laws
+from privrank_jax.privacy_audit.audited_comparisons import (
+    FEW_WINS,
+    all_comparisons,
+    on_wins,
+    win_matrix,
+)
+from privrank_jax.privacy_audit.audited_consensus import CENTRAL, USERS
+from privrank_jax.privacy_audit.registry import Audited
+
+Array = jax.Array
+Loss = Callable[[np.ndarray, np.ndarray, float, Any], np.ndarray]
+
+_DELTA = 0.01
+_L = 3
+_QUANTILES = np.linspace(-6.0, 6.0, 241)
+
+# --- noise on every number -------------------------------------------------------------------------
+
+
+def _apart(numbers: Callable[[np.ndarray], np.ndarray]) -> Loss:
+    """Loss of Gaussian noise on the ``numbers (D, d)`` of stacked data sets."""
+
+    def loss(first: np.ndarray, second: np.ndarray, _: float, facts: Any) -> np.ndarray:
+        shifts = np.linalg.norm(numbers(first) - numbers(second), axis=1)
+        return laws.gaussian_epsilon(np.round(shifts, 12), facts["noise_scale"], _DELTA)
+
+    return loss
+
+
+def _totals(data: np.ndarray) -> np.ndarray:
+    return data.sum(-1)
+
+
+def _pairs(data: np.ndarray) -> np.ndarray:
+    return data[:, *np.triu_indices(data.shape[-1], 1)]
+
+
+def _gap(values: Array) -> Array:
+    return values[0] - values[1]
+
+
+def _noisy_totals(**settings: Any) -> Callable[[Any, Any, Any], Any]:
+    return on_wins(pairwise.noisy_counts, delta=_DELTA, noise="gaussian", **settings)
+
+
+def _borda(key: Array, w: Array, epsilon: Array) -> Any:
+    return aggregation.dp_borda(key, w, num_users=USERS, epsilon=epsilon, delta=_DELTA)
+
+
+def _noise_all(key: Array, w: Array, epsilon: Array) -> Any:
+    return aggregation.noise_all(key, w, USERS, epsilon, _DELTA)
+
+
+def _all_weights(noisy: Array) -> Array:
+    """The sum of the weights above the diagonal, along which a reversal moves them."""
+    return jnp.sum(noisy[np.triu_indices(noisy.shape[0], 1)])
+
+
+_PAIR, _TRIPLE = np.zeros((2, 2)), np.zeros((3, 3))
+_UNEVEN = win_matrix(3, (0, 1, 2), (2, 1, 1))
+_USER: dict[str, Any] = {"unit": "user", "comparisons_per_user": _L}
+_COUNTS: dict[str, Any] = {
+    "function": "noisy_counts",
+    "loss": _apart(_totals),
+    "delta": _DELTA,
+    "released_by": "exact_noisy_totals",
+    "note": "Balle and Wang (2018); privacy/calibration.py",
+}
+
+_NUMBERS = (
+    Audited(
+        name="noisy-counts-gaussian",
+        title="win totals + Gaussian noise at δ = 0.01, one comparison",
+        neighbours=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
+        release=_noisy_totals(),
+        reduce=_gap,
+        sees="the gap between the noisy totals",
+        instances=all_comparisons(_TRIPLE, _UNEVEN),
+        **_COUNTS,
+    ),
+    Audited(
+        name="noisy-counts-gaussian-users",
+        title="win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons",
+        neighbours=(win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5))),
+        release=_noisy_totals(**_USER),
+        reduce=_gap,
+        sees="the gap between the noisy totals",
+        instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
+        unit="user",
+        **_COUNTS,
+    ),
+    Audited(
+        name="noisy-counts-gaussian-add-remove",
+        title="win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons added or removed",
+        neighbours=(win_matrix(2, (0, 1, 4)), win_matrix(2, (0, 1, 1))),
+        release=_noisy_totals(adjacency="add-remove", **_USER),
+        reduce=lambda noisy: noisy[0],
+        sees="the noisy total of item 0",
+        instances=all_comparisons(_PAIR, limit=_L, adjacency="add-remove"),
+        unit="user",
+        adjacency="add-remove",
+        **_COUNTS,
+    ),
+    Audited(
+        name="dp-borda-gaussian",
+        title="Borda scores + Gaussian noise at δ = 0.01",
+        function="dp_borda",
+        release=_borda,
+        reduce=lambda scores: scores[2] - scores[0],
+        sees="the score of item 2 less that of item 0",
+        loss=_apart(_totals),
+        delta=_DELTA,
+        note="aggregation/borda.py",
+        **CENTRAL,
+    ),
+    Audited(
+        name="noise-all-gaussian",
+        title="all pairwise weights + Gaussian noise at δ = 0.01",
+        function="noise_all",
+        release=_noise_all,
+        reduce=_all_weights,
+        sees="the sum of the noisy weights above the diagonal",
+        loss=_apart(_pairs),
+        delta=_DELTA,
+        note="aggregation/noise_all.py",
+        **CENTRAL,
+    ),
+)
+
+# --- scores of two items ---------------------------------------------------------------------------
+
+
+def gap_distribution(
+    first: np.ndarray, second: np.ndarray, *, scale: float, gamma: float, link: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities of the cells of the gap of two scores under each of two ``(2, 2)`` win counts; see the top."""
+    score = get_link(link).score
+
+    def noise_at(wins: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+        ahead, behind = np.asarray(score(gaps)), np.asarray(score(-gaps))
+        return 2 * (wins[0, 1] * ahead - wins[1, 0] * behind) - gamma * gaps
+
+    both, spread = np.stack([first, second]), np.sqrt(2.0) * scale
+    steepest = 2 * both.sum() * get_link(link).sup_score
+    high = np.full((2, len(_QUANTILES)), (spread * _QUANTILES[-1] + steepest) / gamma)
+    low = -high
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        above = np.stack([noise_at(*one) for one in zip(both, middle)]) > spread * _QUANTILES
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    ends = np.sort(high.ravel())
+    first_law, second_law = (_cells(noise_at(wins, ends) / spread) for wins in both)
+    return first_law, second_law
+
+
+def _cells(falling: np.ndarray) -> np.ndarray:
+    """Normal probabilities between neighbours of a falling row of numbers, and beyond its ends."""
+    high = np.concatenate([[np.inf], falling])
+    low = np.concatenate([falling, [-np.inf]])
+    right = low > 0  # there the upper tail is the precise one
+    return np.where(
+        right,
+        special.ndtr(-low) - special.ndtr(-high),
+        special.ndtr(high) - special.ndtr(low),
+    )
+
+
+def _scores_loss(
+    first: np.ndarray, second: np.ndarray, _: float, facts: Any, *, link: str
+) -> np.ndarray:
+    settings: dict[str, Any] = {
+        "scale": facts["noise_scale"],
+        "gamma": facts["gamma"],
+        "link": link,
+    }
+    told = [gap_distribution(*pair, **settings) for pair in zip(first, second)]
+    one, other = (np.stack(rows) for rows in zip(*told))
+    return laws.least_epsilon(one, other, _DELTA)
+
+
+def _scores(link: str, **settings: Any) -> dict[str, Any]:
+    return {
+        "function": "perturbed_mle",
+        "release": on_wins(
+            pairwise.perturbed_mle, link=link, delta=_DELTA, noise="gaussian", **settings
+        ),
+        "reduce": _gap,
+        "sees": "the gap between the scores",
+        "loss": functools.partial(_scores_loss, link=link),
+        "delta": _DELTA,
+        "adjacency": settings["adjacency"],
+    }
+
+
+_FEW, _FAR = win_matrix(2, (0, 1, 1), (1, 0, 3)), win_matrix(2, (1, 0, 2000))
+
+_FITS = (
+    Audited(
+        name="perturbed-mle-gaussian",
+        title="perturbed MLE, outcomes flip, Gaussian noise at δ = 0.01",
+        neighbours=FEW_WINS,
+        instances=all_comparisons(_PAIR, _FEW, adjacency="flip"),
+        note="privacy/calibration.py; the Gaussian mechanism on the totals",
+        **_scores("logistic", adjacency="flip"),
+    ),
+    Audited(
+        name="perturbed-mle-gaussian-add-remove",
+        title="perturbed MLE, a comparison is added or removed, Gaussian noise at δ = 0.01",
+        neighbours=(_FAR + win_matrix(2, (0, 1, 1)), _FAR),
+        instances=all_comparisons(_PAIR, _FAR, adjacency="add-remove"),
+        calibration="sound",
+        note="privacy/calibration.py; the theorem bounds the tails of all shifts at once",
+        **_scores("logistic", adjacency="add-remove"),
+    ),
+    Audited(
+        name="perturbed-mle-gaussian-laplace-link",
+        title="perturbed MLE, Laplace link, outcomes flip, Gaussian noise at δ = 0.01, γ = 300",
+        neighbours=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
+        instances=all_comparisons(_PAIR, _FEW, adjacency="flip"),
+        calibration="sound",
+        note="privacy/calibration.py; the shift is the largest there is, the bound on its tail is not",
+        **_scores("laplace", adjacency="flip", gamma=300.0),
+    ),
+)
+
+AUDITED = _NUMBERS + _FITS
