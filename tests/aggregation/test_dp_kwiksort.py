@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax.aggregation import dp_kwiksort, local_search, query_budget
+from privrank_jax.aggregation import dp_kwiksort, local_search, noise_all, query_budget
 from tests import reference
 from tests import reference_kwiksort as slow
 
@@ -147,6 +147,33 @@ def test_sampler_has_the_exact_law(items, max_queries, key):
     assert agrees(1.0)
     assert not agrees(1.2)
     assert not agrees(0.8)
+
+
+@pytest.mark.parametrize("split", [0.5, 0.8])
+def test_the_fallback_has_its_share_of_epsilon(split, key):
+    """A budget of 1 never suffices for three items: what comes out is local search on weights noised at (1 - split)ε.
+
+    Two samples of 150,000 rankings each, by χ² with false-alarm rate 1e-6; noise for 1.05 of that share is rejected.
+    """
+    users, epsilon, runs = 3, 3.0 / (1 - split), 150_000
+    w = slow.weights([(0, 1, 2)] * 3)
+    keys = jax.random.split(key, (2, runs))
+    found = jax.jit(
+        jax.vmap(lambda k: dp_kwiksort(k, w, users, epsilon, max_queries=1, split=split))
+    )(keys[0])
+    assert np.all(found.diagnostics["exceeded"])
+    alone = jax.jit(
+        jax.vmap(lambda k, share: local_search(noise_all(k, w, users, share).value), (0, None))
+    )
+
+    def agrees(share):
+        samples = [np.asarray(found.value), np.asarray(alone(keys[1], share))]
+        counts = [np.bincount(ranks @ [9, 3, 1], minlength=27) for ranks in samples]
+        table = np.stack(counts)[:, np.sum(counts, axis=0) > 0]
+        return scipy.stats.chi2_contingency(table).pvalue > 1e-6
+
+    assert agrees((1 - split) * epsilon)
+    assert not agrees(1.05 * (1 - split) * epsilon)
 
 
 def test_gaussian_answers_have_the_calibrated_noise(key):

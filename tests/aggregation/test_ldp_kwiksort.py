@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import itertools
 import math
 import random
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +15,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax.aggregation import ldp_kwiksort
+from privrank_jax.aggregation import ldp_kwiksort, local_weights
 from privrank_jax.aggregation.ldp_plan import (
     ENCODINGS,
     goes_left,
@@ -26,6 +28,7 @@ from privrank_jax.aggregation.ldp_plan import (
 from privrank_jax.aggregation.ldp_protocol import Client, Server, run_protocol
 from privrank_jax.aggregation.query_budget import refusal_bound, use_budget
 from privrank_jax.privacy.local import flip_threshold
+from privrank_jax.privacy.vectors import report_norm
 from tests import reference_kwiksort as slow
 
 NO_ROUNDING = 1e-9
@@ -179,6 +182,39 @@ def test_simulation_has_the_exact_law(encoding, key):
         assert value > 1e-6 if off == 1.0 else value < 1e-6
 
 
+def test_simulated_responses_are_flipped_as_often_as_stated(key):
+    """Two users agree on two items, one of them is asked: 300,000 runs within 5 standard errors of e^ε to 1; responses
+    at 1.05ε are rejected."""
+    runs = 300_000
+    run = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, np.array([[0, 1], [0, 1]]), 1.0).value))
+    seen = np.mean(np.asarray(run(jax.random.split(key, runs)))[:, 0] == 0)
+    error = 5 * math.sqrt(0.25 / runs)
+    assert abs(seen - 1 / (1 + math.exp(-1.0))) < error
+    assert abs(seen - 1 / (1 + math.exp(-1.05))) > error
+
+
+@pytest.mark.parametrize("split", [0.5, 0.8])
+def test_the_simulated_fallback_has_its_share_of_epsilon(split, key, monkeypatch):
+    """Reports that are true above some ε₂ and reversed below it: the ranking tells where ε₂ lies, to 1 in 10⁶."""
+    epsilon, truth = 0.6, np.array([2, 0, 1])
+    module = importlib.import_module("privrank_jax.aggregation.ldp_kwiksort")
+    exact = local_weights(key, truth[None], math.inf).value
+    monkeypatch.setattr(module, "_ldp_kwiksort", module._ldp_kwiksort.__wrapped__)  # nothing cached
+
+    def ranks_if_above(limit):
+        def weights(_key, _ranks, share, *_args, **_settings):
+            return SimpleNamespace(value=jnp.where(share > limit, exact, 1 - exact))
+
+        monkeypatch.setattr(module, "local_weights", weights)
+        users = np.tile(truth, (3, 1))
+        runs = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, users, epsilon, 1, split=split)))
+        found = runs(jax.random.split(key, 200))
+        return np.unique(np.asarray(found.value)[np.asarray(found.diagnostics["refused"])], axis=0)
+
+    assert ranks_if_above((1 - split) * epsilon * (1 - 1e-6)).tolist() == [truth.tolist()]
+    assert ranks_if_above((1 - split) * epsilon * (1 + 1e-6)).tolist() == [(2 - truth).tolist()]
+
+
 def test_protocol_has_the_law_of_the_simulation():
     """Messages between server and clients, 1,500 runs: chi-squared against the same law, false-alarm rate 1e-6."""
     runs, rng = 1500, random.Random(20261121)
@@ -261,6 +297,28 @@ class Words(random.Random):
     def getrandbits(self, bits):
         assert bits == 32
         return self.words.pop(0) if self.words else 0
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_clients_flip_the_words_of_the_plan_and_report_at_its_share(epsilon):
+    """The words that flip an answer, found by bisection: their share loses ε₀, but for 1e-6 of it at most. A report has
+    the norm of Duchi's mechanism at ε₂."""
+    plan = local_plan(8, epsilon, 12)
+    assert plan.may_refuse
+
+    def told(word, item, pivot):
+        return Client(np.arange(8), plan, rng=Words(word)).answer(item, pivot)
+
+    low, high = 0, 2**32 - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if told(middle, 0, 1) == -1 else (low, middle)
+    assert (told(low, 1, 0), told(high, 1, 0)) == (1, -1)
+    loss = math.log((2**32 - high) / high)
+    assert plan.epsilon_per_query * (1 - 1e-6) < loss <= plan.epsilon_per_query
+    report = Client(np.arange(8), plan, rng=Words(5, 6)).fallback_report()
+    norm = float(report_norm("duchi", 28, plan.fallback_epsilon, math.sqrt(28)))
+    assert np.linalg.norm(report) == pytest.approx(norm)
 
 
 def test_every_word_of_entropy_counts_for_the_fallback_report():

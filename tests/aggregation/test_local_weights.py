@@ -90,6 +90,17 @@ def test_randomized_response_spends_epsilon_exactly():
         assert float(got) == pytest.approx(want)
 
 
+def test_randomized_responses_are_flipped_as_often_as_stated(key):
+    """150,000 users, 3 answers at ε/3 = 1 each: within 5 standard errors; answers at 1.05 of that are rejected."""
+    users = np.tile([2, 0, 1], (150_000, 1))
+    reports = aggregation.local_weights_report(key, users, EPSILON, "randomized-response")
+    truth = 2 * reference_borda.pair_shares([2, 0, 1])[np.triu_indices(3, 1)] - 1
+    seen = np.mean(np.sign(np.asarray(reports)) == truth)
+    error = 5 * math.sqrt(0.25 / (3 * 150_000))
+    assert abs(seen - 1 / (1 + math.exp(-1.0))) < error
+    assert abs(seen - 1 / (1 + math.exp(-1.05))) > error
+
+
 def test_variance_orders_the_mechanisms():
     """PrivUnit has the least; Duchi beats randomised response by a factor that grows with m, unless ε is large."""
     for epsilon in (0.5, 1.0, 5.0):

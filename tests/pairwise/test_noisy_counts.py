@@ -56,6 +56,9 @@ def test_noise_scales(unit, per_user, adjacency, key):
     assert scale(noise="gaussian", delta=1e-4) == pytest.approx(
         reference.gaussian_scale(euclidean, 0.5, 1e-4), rel=1e-6
     )
+    assert scale(noise="gaussian", delta=1e-4, sensitivity=1.5) == pytest.approx(
+        reference.gaussian_scale(1.5, 0.5, 1e-4), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])

@@ -124,6 +124,17 @@ def test_privunit_reports_from_the_cap_as_often_as_stated(dimension, key):
     assert abs(seen - other) > error
 
 
+@pytest.mark.parametrize("zero_sum", [False, True])
+def test_duchi_reports_from_the_right_half_as_often_as_stated(zero_sum, key):
+    """400,000 reports of a vector on the sphere: e^ε to 1, within 5 standard errors; e^(1.05ε) is rejected."""
+    vector = np.array([1.0, -1.0, 0.0]) / math.sqrt(2)
+    reports = vectors.duchi_vectors(key, np.tile(vector, (400_000, 1)), 1.0, zero_sum=zero_sum)
+    seen = np.mean(np.asarray(reports) @ vector > 0)
+    error = 5 * math.sqrt(0.25 / 400_000)
+    assert abs(seen - scipy.special.expit(1.0)) < error
+    assert abs(seen - scipy.special.expit(1.05)) > error
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["duchi", "privunit"])
 @pytest.mark.parametrize("zero_sum", [False, True])
