@@ -15,7 +15,7 @@ import privrank_jax
 PACKAGE = Path(privrank_jax.__file__).parent
 FLOORS = {
     "_limits": 1, "_linalg": 1, "_neighbors": 1, "_registry": 1, "_threefry": 1, "_validate": 1, "_xla": 1,
-    "rankings": 1, "metrics": 1, "links": 1, "comparisons": 1,
+    "_interrupt": 1, "rankings": 1, "metrics": 1, "links": 1, "comparisons": 1,
     "privacy": 2, "estimate": 2,
     "pairwise": 3, "aggregation": 3, "mallows": 3, "personalised": 3,
     "privacy_audit": 4, "simulate": 4,

@@ -16,6 +16,8 @@ from typing import Any
 
 import typer
 
+from privrank_jax import _interrupt
+
 _NO_TERMINAL_WIDTH = 110
 REFUSED = 2
 
@@ -32,6 +34,7 @@ def refusing(command: Callable[..., None]) -> Callable[..., None]:
         try:
             with contextlib.ExitStack() as stack:
                 stack.callback(_STACK.reset, _STACK.set(stack))
+                stack.callback(_interrupt.release)
                 command(*args, **kwargs)
         except (ValueError, ImportError, OSError, MemoryError) as error:
             message = printable(" ".join(_in_options(_words(error)).split()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from privrank_jax import _interrupt
 from privrank_jax.cli.face import print_json, print_paragraphs, print_table
 from privrank_jax.cli.rank_result import Result, check_finite
 
@@ -25,10 +26,15 @@ def print_result(
     """Print what may be published, and nothing else, on stdout."""
     check_finite(result)
     rows = _rows(item_names, result, top_k)
-    if as_json:
-        guarantee = None if result.guarantee is None else result.guarantee.as_dict()
-        print_json({"ranking": rows, "guarantee": guarantee, "diagnostics": result.diagnostics})
-        return
+    with _interrupt.whole("the result was not shown in full", "the result was shown"):
+        if as_json:
+            guarantee = None if result.guarantee is None else result.guarantee.as_dict()
+            print_json({"ranking": rows, "guarantee": guarantee, "diagnostics": result.diagnostics})
+        else:
+            _print_table(result, rows, level)
+
+
+def _print_table(result: Result, rows: list[dict[str, Any]], level: float) -> None:
     columns = [("rank", "right"), ("item", "left")]
     if result.scores is not None:
         columns.append((result.score_name, "right"))

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from privrank_jax import _interrupt
 from privrank_jax.cli import hardware, options
 from privrank_jax.cli.face import (
     Refusal,
@@ -14,10 +15,12 @@ from privrank_jax.cli.face import (
     print_json,
     print_paragraphs,
     print_table,
+    printable,
     refusing,
 )
 
 _MOST_REPLICATES = 10**9
+_GOES_ON = "the same command goes on from what is kept"
 
 HELP = (
     "Run a published study again: a table, a picture, and a verdict on each claim of the paper.\n\n"
@@ -87,6 +90,7 @@ def reproduce(
     first = hardware.join(coordinator, processes, process_id)
     found = experiments.get(study)
     check_folder(out)
+    _interrupt.say(_GOES_ON)
     try:
         report = experiments.run(
             jax.random.key(seed),
@@ -98,10 +102,11 @@ def reproduce(
             notice=_notice if first else None,
         )
     except KeyboardInterrupt:
-        _notice("interrupted; the same command goes on from what is kept")
+        _notice(f"interrupted; {_GOES_ON}")
         raise
     if not first:
         return
+    _interrupt.say(f"the results are in {printable(str(out))}")
     if json:
         print_json({**report.as_dict(), "seed": seed})
     else:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from privrank_jax import _interrupt
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
 from privrank_jax.datasets.formats import DELIMITERS, PARQUET, Roles, open_source, read_header
@@ -295,7 +296,9 @@ def write_columns(path: Path, columns: dict[str, np.ndarray]) -> None:
 
 def _beside(path: Path) -> Path:
     """A name for what is being written, on the same disk; long names are cut, for their length is limited."""
-    return path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}.part")
+    part = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}.part")
+    _interrupt.remove_on_interrupt(part)
+    return part
 
 
 def _write_text(path: Path, columns: dict[str, np.ndarray], delimiter: str) -> None:

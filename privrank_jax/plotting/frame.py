@@ -10,6 +10,8 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privrank_jax import _interrupt
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -43,6 +45,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     kind = _format(figure, target)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    _interrupt.remove_on_interrupt(temporary)
     try:
         figure.savefig(temporary, format=kind, dpi=200)
         os.replace(temporary, target)

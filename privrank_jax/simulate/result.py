@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from privrank_jax import _interrupt
+
 _INSERTED = 1024  # rows at a time into a Parquet file
 RESERVED = ("study", "metric", "mean", "standard_error", "replicates", "nonfinite")
 
@@ -156,6 +158,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    _interrupt.remove_on_interrupt(temporary)
     try:
         yield temporary
         with temporary.open("r+b") as file:

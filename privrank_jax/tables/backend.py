@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from privrank_jax import _interrupt
 from privrank_jax.datasets.table import DataError
 
 MEMORY = "1GB"  # that DuckDB may take; what does not fit goes to a folder for temporary files, private to this user
@@ -45,6 +46,7 @@ def connect(memory: str = MEMORY, *, ordered: bool = False) -> Any:
     import ibis
 
     folder = tempfile.TemporaryDirectory(prefix="privrank-", ignore_cleanup_errors=True)
+    _interrupt.remove_on_interrupt(folder.name)
     backend = ibis.duckdb.connect(
         memory_limit=memory,
         temp_directory=folder.name,
