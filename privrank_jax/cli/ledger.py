@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from privrank_jax import _interrupt
 from privrank_jax._neighbors import NO_COLUMN, OWN, Neighbors
 from privrank_jax.cli import options
 from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, refusing
@@ -115,17 +116,18 @@ def _make(file: Path, data: str, budget: str, delta: str, neighbors: Neighbors) 
     sha256 = data_sha256(data)
     if sha256 is None:
         raise Refusal(f"--data {data} is neither a file nor a named data set.")
-    create(
-        file,
-        data=Path(data).name,
-        sha256=sha256,
-        epsilon=budget,
-        delta=delta,
-        unit=neighbors.unit,
-        adjacency=neighbors.adjacency,
-        public=neighbors.public,
-        users=neighbors.users,
-    )
+    with _interrupt.whole(f"{file} may be unfinished", f"{file} was made"):
+        create(
+            file,
+            data=Path(data).name,
+            sha256=sha256,
+            epsilon=budget,
+            delta=delta,
+            unit=neighbors.unit,
+            adjacency=neighbors.adjacency,
+            public=neighbors.public,
+            users=neighbors.users,
+        )
 
 
 def _neighbors(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from privrank_jax import _interrupt
 from privrank_jax._neighbors import COVERS, NO_COLUMN, OWN, Neighbors, of_column
-from privrank_jax.cli.face import Refusal, at_end, warn
+from privrank_jax.cli.face import Refusal, at_end, printable, warn
 from privrank_jax.cli.numerics import check_numerics
-from privrank_jax.release.ledger import Ledger, LedgerError, content_sha256, in_words
+from privrank_jax.release.ledger import Ledger, LedgerError, amount, content_sha256, in_words
 
 if TYPE_CHECKING:
     from privrank_jax.cli.rank_result import Result
@@ -60,10 +63,16 @@ class Spending:
         self._ledger = None if ledger is None else Ledger(ledger)
         if self._ledger is not None:
             at_end(self._ledger.close)
+            _interrupt.say(_NOT_SPENT.format(self._name))
         self._source: str = request.source
         self._command = command
         self._request = request
         self._number: int | None = None
+        self._shown = "the result was shown"
+
+    @property
+    def _name(self) -> str:
+        return "" if self._ledger is None else printable(self._ledger.path.name)
 
     def check(
         self, epsilon: float | None, delta: float, unit: str | None, adjacency: str | None
@@ -129,21 +138,38 @@ class Spending:
             warn("a rehearsal spends nothing; the budget would have sufficed for the release.")
             return None
         self._check_covers(used.neighbors)
-        self._number = ledger.spend(
-            *cost,
-            unit=used.unit,
-            adjacency=used.adjacency,
-            public=used.public,
-            users=used.users,
-            trust=used.trust,
-            numerics=used.numerics,
-            command=self._command,
-            method=method,
-        )
+        with self._told(*cost):
+            self._number = ledger.spend(
+                *cost,
+                unit=used.unit,
+                adjacency=used.adjacency,
+                public=used.public,
+                users=used.users,
+                trust=used.trust,
+                numerics=used.numerics,
+                command=self._command,
+                method=method,
+            )
         account = ledger.account
         left = in_words(*ledger.left(), account.delta)
         of = in_words(account.epsilon, account.delta)
         return f"budget: {left} is left of {of} ({ledger.path.name})"
+
+    @contextlib.contextmanager
+    def _told(self, epsilon: float, delta: float) -> Iterator[None]:
+        """From here until the result was shown, an interrupt waits, or says what became of the budget."""
+        price = in_words(amount(epsilon, "epsilon"), amount(delta, "delta", zero=True))
+        _interrupt.hold(
+            f"{price} may have been spent: `privrank ledger {self._name}` shows whether it was"
+        )
+        try:
+            yield
+        except LedgerError:
+            _interrupt.release(_NOT_SPENT.format(self._name))
+            raise
+        spent = f"{price} was spent from {self._name}"
+        _interrupt.hold(f"{spent}, and the result was not shown in full")
+        self._shown = f"{spent}, and the result was shown"
 
     def pay(self, result: Result, request: Any) -> Result:
         """:meth:`spend` for a result of ``rank`` or ``aggregate``, which then says what is left."""
@@ -160,15 +186,23 @@ class Spending:
     def spend_aloud(self, guarantee: Guarantee, method: str) -> None:
         """:meth:`spend` for a file that is written next; says on stderr what is left."""
         words = self.spend(guarantee, method)
+        out = printable(str(self._request.out))
+        if self._number is None:
+            _interrupt.hold(f"{out} may have been written")
+            self._shown = f"{out} was written"
+        else:
+            self._shown += f": {out}"
         if words is not None:
             typer.echo(f"privrank: {words}", err=True)
 
     def printed(self) -> None:
         """Note that the result was shown."""
-        if self._ledger is None:
-            return
         sys.stdout.flush()
+        if self._ledger is None:
+            _interrupt.release(self._shown)
+            return
         if self._number is not None:
+            _interrupt.hold(self._shown)
             try:
                 self._ledger.mark_printed(self._number)
             except LedgerError as error:
@@ -176,6 +210,10 @@ class Spending:
                     f"{error} The result above was paid for; only the note that it was shown is missing."
                 )
         self._ledger.close()
+        _interrupt.release(self._shown)
+
+
+_NOT_SPENT = "nothing was spent from {}"
 
 
 def _relevant(guarantee: Guarantee, ledger: Ledger) -> Guarantee:

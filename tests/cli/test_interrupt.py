@@ -1,0 +1,352 @@
+"""Ctrl-C: one line, exit code 130, at once, and no budget spent without a word."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from privrank_jax.release.ledger import Ledger
+
+# A test run in the background ignores Ctrl-C, and so would what it starts.
+HEED = "import os, signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)"
+ENTRY = f"{HEED}; import runpy; runpy.run_module('privrank_jax', run_name='__main__')"
+# The command as its entry point starts it, with more time for a section, and room for a patch.
+DRIVER = (
+    HEED
+    + """
+from privrank_jax import _interrupt
+from privrank_jax.__main__ import main
+_interrupt.install()
+_interrupt.GRACE = {grace}
+def interrupt(*_, **__):
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+class At:
+    def __init__(self, module):
+        self.module = module
+    def find_spec(self, name, *_):
+        if name == self.module:
+            interrupt()
+{patch}
+os.write(2, b"ready\\n")
+main()
+"""
+)
+SOON = 10.0  # seconds, on a busy machine; a section has 1 of them, a compilation can take 60
+LONG = 300.0
+FLIP = ("--adjacency", "flip")
+
+
+def start(*arguments, entry=ENTRY, stdout=subprocess.PIPE, **more):
+    environment = {**os.environ, **more}
+    environment.pop("JAX_COMPILATION_CACHE_DIR", None)
+    return subprocess.Popen(
+        [sys.executable, "-c", entry, *map(str, arguments)],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def driven(*arguments, patch="", grace=1.0, **more):
+    return start(*arguments, entry=DRIVER.format(patch=patch, grace=grace), **more)
+
+
+def read_until(process, text):
+    for line in process.stderr:
+        if text in line:
+            return
+    raise AssertionError(f"the command ended without {text!r}")
+
+
+def finish(process):
+    """Interrupt it now: exit code, stdout, last line of stderr, seconds."""
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=LONG)
+    return process.returncode, out, (err.splitlines() or [""])[-1], time.monotonic() - begin
+
+
+@contextlib.contextmanager
+def full_pipe():
+    """The ends of a pipe that takes nothing more until it is read."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    filled = 0
+    for size in (4096, 1):
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                filled += os.write(writing, b" " * size)
+    os.set_blocking(writing, True)
+    try:
+        yield reading, writing, filled
+    finally:
+        os.close(reading)
+
+
+def wait_for_spend(path):
+    limit = time.monotonic() + LONG
+    while time.monotonic() < limit:
+        with Ledger(path) as found:
+            if found.spends():
+                return
+        time.sleep(0.05)
+    raise AssertionError("nothing was spent")
+
+
+def states(path):
+    with Ledger(path) as found:
+        return [one.state for one in found.spends()]
+
+
+@pytest.fixture
+def ledger(privrank, votes, tmp_path):
+    path = tmp_path / "votes.ledger"
+    assert privrank("ledger", path, "--data", votes, "--budget", 9, *FLIP).code == 0
+    return path
+
+
+def released(votes, ledger):
+    return ("rank", votes, "--epsilon", 1, "--max-per-user", 2, "--ledger", ledger)
+
+
+# --- nothing was spent yet -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["_mle_dense", "_rank_intervals"])
+def test_during_compilation(votes, name):
+    process = start("rank", votes, "--method", "none", JAX_LOG_COMPILES="1")
+    read_until(process, f"Compiling jit({name})")
+    code, out, said, seconds = finish(process)
+    assert (code, out, said) == (130, "", "privrank: interrupted")
+    assert seconds < SOON
+
+
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [
+        (("rank", "votes.csv", "--epsilon", "1"), "typer"),
+        (("rank", "votes.csv", "--epsilon", "1"), "jaxlib"),
+        (("aggregate", "votes.csv", "--epsilon", "1"), "jaxlib"),
+        (("privatize", "votes.csv", "--epsilon", "1", "--out", "new.csv"), "jaxlib"),
+        (("plan", "--items", "5", "--users", "100", "--epsilon", "1"), "jaxlib"),
+        (("audit", "laplace-reports"), "jaxlib"),
+        (("demo", "--out", "new"), "jaxlib"),
+        (("ledger", "votes.ledger"), "sqlite3"),
+    ],
+)
+def test_during_imports(tmp_path, arguments, module):
+    process = driven(
+        *arguments, patch=f"sys.meta_path.insert(0, At({module!r}))\nos.chdir({str(tmp_path)!r})"
+    )
+    out, err = process.communicate(timeout=LONG)
+    assert (process.returncode, out, err) == (130, "", "ready\nprivrank: interrupted\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_console_script_starts_as_the_module_does():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["scripts"] == {"privrank": "privrank_jax.__main__:main"}
+
+
+def test_in_other_programs_ctrl_c_is_theirs(privrank, votes, ledger):
+    before = signal.getsignal(signal.SIGINT), signal.set_wakeup_fd(-1)
+    assert privrank(*released(votes, ledger)).code == 0
+    assert (signal.getsignal(signal.SIGINT), signal.set_wakeup_fd(-1)) == before
+
+
+def test_before_the_spending_it_says_that_nothing_was_spent(votes, ledger):
+    patch = "from privrank_jax.cli import rank_input\nrank_input.read_input = interrupt"
+    process = driven(*released(votes, ledger), patch=patch)
+    out, err = process.communicate(timeout=LONG)
+    said = "privrank: interrupted; nothing was spent from votes.ledger"
+    assert (process.returncode, out, err) == (130, "", f"ready\n{said}\n")
+    assert states(ledger) == []
+
+
+def test_a_study_goes_on(tmp_path):
+    patch = "from privrank_jax import experiments\nexperiments.run = interrupt"
+    process = driven("reproduce", "cai-fig1", "--out", tmp_path, patch=patch)
+    err = process.communicate(timeout=LONG)[1]
+    assert process.returncode == 130
+    assert err.splitlines()[1:] == [
+        "privrank: interrupted; the same command goes on from what is kept"
+    ]
+
+
+# --- from the spending to the result ---------------------------------------------------------------
+
+
+def test_a_result_that_nobody_takes_is_said_to_be_spent(votes, ledger):
+    with full_pipe() as (_, writing, _):
+        process = start(*released(votes, ledger), stdout=writing)
+        os.close(writing)
+        wait_for_spend(ledger)
+        time.sleep(0.5)  # it writes, or will
+        code, _, said, seconds = finish(process)
+    assert code == 130
+    assert said == (
+        "privrank: interrupted; epsilon 1 was spent from votes.ledger, and the result was not shown in full"
+    )
+    assert seconds < SOON
+    assert states(ledger) == ["spent"]
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_what_was_paid_for_is_shown_first(votes, ledger, options):
+    with full_pipe() as (reading, writing, filled):
+        process = driven(*released(votes, ledger), *options, grace=LONG, stdout=writing)
+        os.close(writing)
+        wait_for_spend(ledger)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        assert process.poll() is None
+        with os.fdopen(os.dup(reading), encoding="utf-8") as file:
+            out = file.read()[filled:]
+    err = process.communicate(timeout=LONG)[1]
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == (
+        "privrank: interrupted; epsilon 1 was spent from votes.ledger, and the result was shown"
+    )
+    assert out.endswith("}\n" if options else "(votes.ledger)\n")
+    assert states(ledger) == ["printed"]
+
+
+def test_the_second_one_does_not_wait(votes, ledger):
+    with full_pipe() as (_, writing, _):
+        process = driven(*released(votes, ledger), grace=LONG, stdout=writing)
+        os.close(writing)
+        wait_for_spend(ledger)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        code, _, said, seconds = finish(process)
+    assert (code, said.endswith("the result was not shown in full")) == (130, True)
+    assert seconds < SOON
+    assert states(ledger) == ["spent"]
+
+
+def test_a_ledger_in_use_does_not_hold_it(votes, ledger):
+    with Ledger(ledger) as found:
+        found._connection.execute("BEGIN IMMEDIATE")
+        patch = (
+            "from privrank_jax.release.ledger import Ledger\n"
+            "spend = Ledger.spend\n"
+            "def told(*given, **named):\n"
+            "    os.write(2, b'spending\\n')\n"
+            "    return spend(*given, **named)\n"
+            "Ledger.spend = told"
+        )
+        process = driven(*released(votes, ledger), patch=patch)
+        read_until(process, "spending")
+        code, out, said, seconds = finish(process)
+        found._connection.execute("ROLLBACK")
+    assert (code, out) == (130, "")
+    assert said == (
+        "privrank: interrupted; epsilon 1 may have been spent: `privrank ledger votes.ledger` shows whether it was"
+    )
+    assert seconds < SOON
+    assert states(ledger) == []
+
+
+@pytest.mark.parametrize("paid", [True, False])
+def test_a_file_that_was_cut_short_leaves_nothing(votes, ledger, tmp_path, paid):
+    patch = (
+        "from privrank_jax.datasets import reports_file\n"
+        "def cut(path, *_):\n"
+        "    path.write_text('item_1')\n"
+        "    interrupt()\n"
+        "reports_file._write_text = cut"
+    )
+    out = tmp_path / "new" / "private.csv"
+    out.parent.mkdir()
+    options = ("--ledger", ledger) if paid else ()
+    process = driven("privatize", votes, "--epsilon", 0.5, "--out", out, *options, patch=patch)
+    err = process.communicate(timeout=LONG)[1]
+    assert process.returncode == 130
+    said = err.splitlines()[-1]
+    if paid:
+        assert "was spent from votes.ledger, and the result was not shown in full" in said
+        assert states(ledger) == ["spent"]
+    else:
+        assert said == f"privrank: interrupted; {out} may have been written"
+    assert not list(out.parent.iterdir())
+
+
+# --- at any time -----------------------------------------------------------------------------------
+
+
+def agree(code, out, err, path):
+    """What was said of a budget is what a ledger has."""
+    said, found = err.splitlines()[-1], [] if path is None else states(path)
+    if code == 0:
+        assert found in ([], ["printed"])
+        assert out.endswith("\n")
+        return
+    assert code == 130, (code, err)
+    assert said.startswith("privrank: interrupted")
+    if said.endswith(("interrupted", "nothing was spent from votes.ledger")):
+        assert (found, out) == ([], "")
+    elif "may have been spent" not in said and path is not None:
+        assert found == ["spent" if "not shown" in said else "printed"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "paid"),
+    [
+        (("rank", "--method", "mle", "--epsilon", 1, "--max-per-user", 2), False),
+        (("rank", "--method", "none"), False),
+        (("rank", "--epsilon", 1, "--max-per-user", 2), True),
+        (("aggregate", "--epsilon", 1), True),
+        (("privatize", "--epsilon", 0.5), True),
+    ],
+)
+def test_at_any_time(privrank, write, votes, tmp_path, arguments, paid):
+    command, *options = arguments
+    source = votes
+    if command == "aggregate":
+        rows = [f"u{user},1,{2 + user % 2},{3 - user % 2}" for user in range(30)]
+        source = write(*rows, header="user,a,b,c", name="rankings.csv")
+    points = 24
+
+    def begun(number):
+        path, out = None, tmp_path / str(number)
+        out.mkdir()
+        more = []
+        if paid:
+            path = out / "votes.ledger"
+            assert privrank("ledger", path, "--data", source, "--budget", 9, *FLIP).code == 0
+            more = ["--ledger", path]
+        if command == "privatize":
+            more += ["--out", out / "private.csv"]
+        process = driven(command, source, *options, *more)
+        read_until(process, "ready")
+        return process, path, out
+
+    begin = time.monotonic()
+    process, path, _ = begun(0)
+    agree(process.wait(LONG), *process.communicate(), path)
+    life, codes = time.monotonic() - begin, []
+    for number in range(1, points + 1):
+        process, path, out = begun(number)
+        time.sleep(life * (number - 1) / points)
+        ended = process.poll() is not None
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        told = process.communicate(timeout=LONG)
+        assert ended or process.returncode == 0 or time.monotonic() - begin < SOON
+        agree(process.returncode, *told, path)
+        codes.append(process.returncode)
+        ours = {"votes.ledger", "votes.ledger-wal", "votes.ledger-shm", "private.csv"}
+        assert {file.name for file in out.iterdir()} <= ours
+    assert codes.count(130) >= points // 4
