@@ -238,28 +238,25 @@ def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:
         )
     revealed = [fact for fact in found.public if fact not in wanted.shared]
     if revealed:
-        ways = [_WAYS[fact] for fact in revealed if fact in _WAYS]
-        return " ".join(
-            (*ways, _MADE_WITH.format(" ".join(f"--public {slug(one)}" for one in revealed)))
+        options = " ".join(f"--public {fact.replace(' ', '-')}" for fact in revealed)
+        counted = (
+            "No ledger counts it."
+            if "ties" in revealed
+            else f"Only a ledger made with {options} counts it."
         )
+        return " ".join((*(_WAYS[fact] for fact in revealed if fact in _WAYS), counted))
     return (
         "A user must be the same in all releases that one budget counts: name the same column by --user, or none for "
         "one user per row."
     )
 
 
-_MADE_WITH = "Only a ledger made with {} counts it."
 _WAYS = {
     "items": "Give the public list of items by --items.",
     "participation": "Give the public number of users by --users.",
     "questionnaire": "Give a bound that holds for any pairs by --max-per-user, at least the number of pairs.",
     "ties": "Protect ties by --ties coin.",
 }
-
-
-def slug(fact: str) -> str:
-    """A public fact as an option's value."""
-    return fact.replace(" ", "-")
 
 
 def users_of(source: str, column: str | None) -> str:
