@@ -21,9 +21,9 @@ HELP = (
     "Prints the consensus and the guarantee in words: nobody learns much about any one user's ranking, all "
     "of it. The noise comes from the entropy of the operating system. Everything on standard output is "
     "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
-    "FILE is a table with one row per user and one column per item, cells ranks (1 = best, ties equal, blank "
-    "not ranked); or a table with columns user, item and rank; or a PrefLib file; or a named data set. A file of "
-    "synthetic rankings (privrank privatize) is debiased, and costs nothing more.\n\n"
+    "FILE is a table with a column user and one column per item, cells ranks (1 = best, ties equal, blank not ranked; "
+    "--higher-is-better: ratings); or a table with columns user, item and rank; or a PrefLib file; or a named data "
+    "set. A file of synthetic rankings (privrank privatize) is debiased, and costs nothing more.\n\n"
     "Examples:\n\n"
     "  privrank aggregate votes.soc --epsilon 1\n\n"
     "  privrank aggregate votes.csv --epsilon 1 --method kwiksort --json\n\n"
@@ -51,6 +51,7 @@ class Request:
     item: str | None
     rank: str | None
     users: int | None
+    cells: str | None
     simulate: bool
     seed: int | None
     accept_idealised: bool
@@ -126,6 +127,8 @@ def aggregate(
             "have no row there. Default: the users with a row; that nobody else took part is then public.",
         ),
     ] = None,
+    ranks: options.Ranks = False,
+    higher_is_better: options.HigherIsBetter = False,
     json: options.Json = False,
     ledger: options.Ledger = None,
     simulate: options.Simulate = False,
@@ -146,6 +149,7 @@ def aggregate(
         item=item,
         rank=rank,
         users=users,
+        cells=options.cells(ranks, higher_is_better),
         simulate=simulate,
         seed=seed,
         accept_idealised=accept_idealised,

@@ -68,7 +68,9 @@ def read_input(request: Request) -> Input:
     parquet = Path(request.source).suffix.lower() in PARQUET
     central = request.trust == "central" or request.method == "none"
     read = _scan_ranking_table if parquet and central else read_ranking_table
-    table = read(request.source, columns, request.items, num_users=request.users)
+    table = read(
+        request.source, columns, request.items, num_users=request.users, cells=request.cells
+    )
     if table.num_items > MAX_ITEMS:
         raise Refusal(
             f"{table.name} has {table.num_items:,} items; this command keeps a table of all pairs and takes at "
@@ -100,6 +102,7 @@ def read_ranking_table(
     items: str | None,
     ignore: Collection[str] = (),
     num_users: int | None = None,
+    cells: str | None = None,
 ) -> datasets.RankingTable:
     """A file or a named data set; ``columns`` and ``items`` are the options as given.
 
@@ -109,12 +112,14 @@ def read_ranking_table(
         items: ``--items``.
         ignore: columns that hold no item's ranks.
         num_users: ``--users``.
+        cells: of :func:`~privrank_jax.cli.options.cells`.
     """
     known = datasets.available_rankings()
     if source in known:
         given = [f"--{role}" for role, column in columns.items() if column is not None]
         given += ["--items"] if items is not None else []
         given += ["--users"] if num_users is not None else []
+        given += [] if cells is None else ["--ranks" if cells == "ranks" else "--higher-is-better"]
         if given:
             raise Refusal(
                 f"{source} is a named data set with its own columns, items and users: leave out {', '.join(given)}."
@@ -131,7 +136,7 @@ def read_ranking_table(
             f"{', '.join(known)}."
         )
     roles = _roles(columns, items)
-    return datasets.read_rankings(path, ignore=ignore, num_users=num_users, **roles)
+    return datasets.read_rankings(path, ignore=ignore, num_users=num_users, cells=cells, **roles)
 
 
 def _scan_ranking_table(
@@ -139,12 +144,15 @@ def _scan_ranking_table(
     columns: dict[str, str | None],
     items: str | None,
     num_users: int | None = None,
+    cells: str | None = None,
 ) -> RankingRows:
     """A Parquet file, however large; arguments as of :func:`read_ranking_table`."""
     from privrank_jax.tables import scan_rankings
 
     roles = _roles(columns, items)
-    return scan_rankings(Path(source), most_items=MAX_ITEMS, num_users=num_users, **roles)
+    return scan_rankings(
+        Path(source), most_items=MAX_ITEMS, num_users=num_users, cells=cells, **roles
+    )
 
 
 def _roles(columns: dict[str, str | None], items: str | None) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def _check(request: Request, given: Sequence[str]) -> None:
             f"use --method {', '.join(METHODS[:-1])} (debiased Borda scores) or none (the best ranking for "
             "debiased pairs)."
         )
-    others = [f"--{name}" for name in given if name not in _SERVED]
+    others = [f"--{name.replace('_', '-')}" for name in given if name not in _SERVED]
     if others:
         raise Refusal(
             f"{', '.join(others)}: meant for rankings in the clear; leave it out for a file of synthetic ones."

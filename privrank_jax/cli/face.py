@@ -167,4 +167,6 @@ def _in_options(message: str) -> str:
         r"\b(tie|user|link|noise|method|unit|adjacency)='([^']*)'", r"--\1 \2", message
     )
     message = re.sub(r"\b(tie|user)=None", r"--\1 none", message)
+    message = message.replace("cells='ranks'", "--ranks")
+    message = message.replace("cells='ratings'", "--higher-is-better")
     return re.sub(r"`(items)`", r"--\1", message)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from privrank_jax.cli.face import Refusal
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")]
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files go; made if absent.")]
@@ -40,6 +42,20 @@ Item = Annotated[
 ]
 Rank = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Column of ranks, likewise. Default: rank.")
+]
+
+Ranks = Annotated[
+    bool,
+    typer.Option(
+        "--ranks", help="The cells are ranks, 1 = best, even where they look like ratings."
+    ),
+]
+HigherIsBetter = Annotated[
+    bool,
+    typer.Option(
+        "--higher-is-better",
+        help="The cells are ratings: the larger the better, equal ones are ties.",
+    ),
 ]
 
 # The budget of a release.
@@ -79,6 +95,13 @@ AcceptIdealised = Annotated[
         help="Release even what can't be drawn exactly; the guarantee then says so.",
     ),
 ]
+
+
+def cells(ranks: bool, higher_is_better: bool) -> str | None:
+    """What the cells of a file of rankings are, by ``--ranks`` and ``--higher-is-better``; None: not said."""
+    if ranks and higher_is_better:
+        raise Refusal("give --ranks (1 = best) or --higher-is-better, not both.")
+    return "ranks" if ranks else "ratings" if higher_is_better else None
 
 
 def given(context: typer.Context) -> list[str]:

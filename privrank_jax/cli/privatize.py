@@ -60,6 +60,7 @@ class Request:
     force: bool
     items: str | None
     columns: dict[str, str | None]
+    cells: str | None
     simulate: bool
     seed: int | None
     accept_idealised: bool
@@ -125,6 +126,8 @@ def privatize(
             "for a synthetic ranking shows which.",
         ),
     ] = None,
+    ranks: options.Ranks = False,
+    higher_is_better: options.HigherIsBetter = False,
     json: options.Json = False,
     ledger: options.Ledger = None,
     simulate: Annotated[
@@ -139,8 +142,8 @@ def privatize(
         "user": user, "winner": winner, "loser": loser, "tie": tie, "item": item, "rank": rank
     }  # fmt: skip
     request = Request(
-        source, out, epsilon, epsilon_column, ties, drop_user, force, items, columns, simulate, seed,
-        accept_idealised, ledger, tuple(public or ()),
+        source, out, epsilon, epsilon_column, ties, drop_user, force, items, columns,
+        options.cells(ranks, higher_is_better), simulate, seed, accept_idealised, ledger, tuple(public or ()),
     )  # fmt: skip
     _check(request)
     import jax

@@ -23,7 +23,8 @@ from privrank_jax.cli.spending import begin, users_of
 from privrank_jax.datasets.formats import DELIMITERS, PARQUET, open_source, read_header
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.preflib import SUFFIXES
-from privrank_jax.datasets.rankings_file import SYNTHETIC, read_ranks
+from privrank_jax.datasets.rank_cells import cells_note
+from privrank_jax.datasets.rankings_file import SYNTHETIC, check_shape, read_ranks
 from privrank_jax.datasets.synthetic_file import check_item_names
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release import exact_mallows
@@ -44,6 +45,8 @@ def holds_rankings(request: Request) -> bool:
     source, columns = request.source, request.columns
     comparing = [f"--{role}" for role in _COMPARING if columns[role] is not None]
     ranking = [f"--{role}" for role in _RANKING if columns[role] is not None]
+    if request.cells is not None:
+        ranking.append("--ranks" if request.cells == "ranks" else "--higher-is-better")
     path = Path(source)
     known = None
     if source in datasets.available_rankings() or path.suffix.lower() in (*SUFFIXES, KAMISHIMA):
@@ -65,11 +68,13 @@ def holds_rankings(request: Request) -> bool:
         return True
     if not header or path.suffix.lower() not in (*DELIMITERS, *PARQUET):
         return False
-    why = _not_wide(path, [c for c in header if c not in (_user(columns), request.epsilon_column)])
+    user = _user(columns)
+    why = _not_wide(path, [c for c in header if c not in (user, request.epsilon_column)])
     if why:
+        named = "" if user in header else " --user COLUMN names the column that says who ranked."
         raise Refusal(
             f"{path.name} has no column 'winner' or 'loser', as comparisons have (--winner, --loser name yours). Nor "
-            f"are these rankings, a column of ranks for each item: {why}."
+            f"are these rankings, a column of ranks for each item: {why}.{named}"
         )
     return True
 
@@ -79,11 +84,15 @@ def _not_wide(path: Path, columns: list[str]) -> str:
     if len(columns) < 2:
         return f"there is one column of items, {columns[0]!r}" if columns else "no column is left"
     try:
+        check_shape(path.name, columns)
         source = open_source(path, {column: column for column in columns}, "ranking")
         for row in source.rows:
             ranks = read_ranks(row[source.positions[column]] for column in columns)
             if max(ranks) >= len(columns):
-                return f"there is a rank {max(ranks) + 1} of {len(columns)} items"
+                return (
+                    f"there is a rank {max(ranks) + 1} of {len(columns)} items (--higher-is-better takes ratings, "
+                    "--ranks ranks, whatever they look like)"
+                )
             if max(ranks) >= 0:
                 return ""
     except datasets.DataError as error:
@@ -154,7 +163,7 @@ def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
         raise Refusal(
             f"{source} has no columns of budgets: give --epsilon instead of --epsilon-column."
         )
-    table = read_ranking_table(source, roles, request.items, ignore)
+    table = read_ranking_table(source, roles, request.items, ignore, cells=request.cells)
     if column is None:
         return table, np.full(table.num_users, request.epsilon, np.float64)
     header = set(read_header(Path(source)))
@@ -246,8 +255,10 @@ def _print(
         "the rows are sorted by what they say, so the order of the answers is not kept",
         "the rankings themselves stay where they were: whoever sees them needs no synthetic ones",
     ]
-    notes += [note for note in table.notes if "names no users" in note]
+    said = cells_note(request.cells)
+    notes += [note for note in table.notes if note == said or "names no users" in note]
     command = f"privrank aggregate {request.out}"
+    command += "" if "user" in written else " --user none"
     command += " --missing unknown" if table.missing == "unknown" else ""
     counts = {"rankings": table.num_users, "items": table.num_items}
     if as_json:

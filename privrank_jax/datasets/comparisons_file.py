@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.datasets.formats import Roles, Source, open_source
-from privrank_jax.datasets.names import MISSING, did_you_mean, form
+from privrank_jax.datasets.names import MISSING, did_you_mean, difference, form
+from privrank_jax.datasets.outcomes import WRITE_ITEMS, check_outcomes
 from privrank_jax.datasets.table import ComparisonTable, DataError
 
 _TIES = {
@@ -52,8 +53,10 @@ def read_comparisons(
     Raises:
         DataError: what is wrong, where (file, line, column), and how to mend it. No such file, an
             empty one, a column or value missing, a row of the wrong length, bytes that are not
-            UTF-8; an item compared with itself, outside ``items``, or named twice (apart from case
-            and blanks); a user named twice (apart from blanks); a tie neither yes nor no.
+            UTF-8; an item compared with itself, outside ``items``, named twice (apart from case
+            and blanks), or named like a column of the file unless ``items`` has it; a column that
+            seems to say which of two items is preferred, where the columns of items go by other
+            names than the defaults; a user named twice (apart from blanks); a tie neither yes nor no.
     """
     roles: Roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
     public = None if items is None else public_items(items)
@@ -65,15 +68,30 @@ class BadCell(Exception):
 
 
 class NameCodes(dict[Any, int]):
-    """Names to codes by first appearance; a name is checked once, when it first appears."""
+    """Names to codes by first appearance; a name is checked once, when it first appears.
 
-    def __init__(self, what: str, fold_case: bool, public: tuple[str, ...] | None = None) -> None:
+    Args:
+        what: is named, for messages.
+        fold_case: whether spellings that differ by case are one name.
+        public: all names there can be.
+        columns: of a file of comparisons; without ``public`` no item has the name of one.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        fold_case: bool,
+        public: tuple[str, ...] | None = None,
+        columns: Iterable[str] | None = None,
+    ) -> None:
         super().__init__({name: code for code, name in enumerate(public or ())})
         self.what, self.fold_case, self.closed = what, fold_case, public is not None
         self.spellings: dict[str, str] = {}
+        self.compared = columns is not None
+        self.columns = {form(column) for column in columns or ()}
 
     def __missing__(self, name: str | None) -> int:
-        present = check_present(name, self.what)
+        present = check_present(name, self.what, _BOTH if self.compared else _FILL)
         if self.closed:
             raise BadCell(
                 f"{name!r} is not in the list of items{did_you_mean(present, self)}: correct the file "
@@ -81,33 +99,42 @@ class NameCodes(dict[Any, int]):
             )
         if "\0" in present:
             raise BadCell(f"the {self.what} is {name!r}, with a NUL character: remove that")
+        if form(present) in self.columns:
+            raise BadCell(
+                f"{present!r} is the name of a column: if cells say in which column the preferred item stands, "
+                f"{WRITE_ITEMS}. If it is an item, put it into `items`"
+            )
         twin = self.spellings.setdefault(form(present, self.fold_case), present)
         if twin != name:
-            raise named_twice(self.what, twin, present, self.fold_case)
+            raise named_twice(self.what, twin, present)
         self[name] = code = len(self)
         return code
 
 
-def check_present(name: str | None, what: str) -> str:
-    """The name, unless it is blank, marks a missing value or holds NUL: :class:`BadCell`."""
+_FILL = "fill it in or remove the row"
+_BOTH = (
+    "name both items of a comparison. A tie has both of them and a 1 in a column `tie`; only a row without an answer "
+    "may be left out"
+)
+
+
+def check_present(name: str | None, what: str, mend: str = _FILL) -> str:
+    """The name, unless it is blank, marks a missing value or holds NUL: :class:`BadCell`, which says how to mend it."""
     if name is None or not name.strip():
-        raise BadCell(f"the {what} is missing: fill it in or remove the row")
+        raise BadCell(f"the {what} is missing: {mend}")
     if name.strip().casefold() in MISSING:
         raise BadCell(
-            f"the {what} is {name!r}, which marks a missing value: fill it in or remove "
-            f"the row{'; if it is a name, put it into `items`' if what == 'item' else ''}"
+            f"the {what} is {name!r}, which marks a missing value: {mend}"
+            f"{'; if it is a name, put it into `items`' if what == 'item' else ''}"
         )
     if "\0" in name:
         raise BadCell(f"the {what} is {name!r}, with a NUL character: remove that")
     return name
 
 
-def named_twice(what: str, first: str, second: str, fold_case: bool) -> BadCell:
+def named_twice(what: str, first: str, second: str) -> BadCell:
     """What is wrong with two spellings of one name."""
-    return BadCell(
-        f"{what} named twice: {first!r} and {second!r} differ only by blanks"
-        f"{' or case' if fold_case else ''}. Spell it one way throughout"
-    )
+    return BadCell(f"{what} named twice: {first!r} and {second!r} {difference(first, second)}")
 
 
 class TieCodes(dict[Any, int]):
@@ -125,7 +152,13 @@ def _encode(source: Source, roles: Roles, public: tuple[str, ...] | None) -> Com
     at = source.positions
     at_winner, at_loser = at["winner"], at["loser"]
     at_user, at_tie = at.get("user"), at.get("tie")
-    items, people, ties = NameCodes("item", True, public), NameCodes("user", False), TieCodes()
+    columns = [*(column for role in at if (column := roles[role])), *source.ignored]
+    check_outcomes(source.name, columns, roles["winner"] or "", roles["loser"] or "")
+    items, people, ties = (
+        NameCodes("item", True, public, columns),
+        NameCodes("user", False),
+        TieCodes(),
+    )
     users, winners, losers, tied = array("i"), array("i"), array("i"), array("b")
     role = "winner"
     try:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from privrank_jax.datasets.names import did_you_mean
+from privrank_jax.datasets.outcomes import advice_on_outcomes
 from privrank_jax.datasets.table import DataError
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 _TIE_LOOKALIKES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
+
+_STREAM = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 
 Roles = Mapping[str, str | None]  # role (user, winner, loser, tie) -> its column; None: no such
 
@@ -66,6 +70,11 @@ def check_file(path: Path, suffixes: Collection[str], what: str, holds: str, adv
         raise DataError(f"{path} is a folder: give {what}")
     if not there:
         raise DataError(f"{path}: no such file; check the path")
+    if not path.is_file() or _STREAM.fullmatch(str(path)):
+        raise DataError(
+            f"{path} is no file but a stream (standard input, a pipe or a device), and data are read more than once: "
+            f"write them to a file first, and give {what}"
+        )
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         raise DataError(f"{path.name}: unknown kind of file ({suffix or 'no suffix'}); {advice}")
@@ -82,6 +91,8 @@ def check_file(path: Path, suffixes: Collection[str], what: str, holds: str, adv
 def read_header(path: Path) -> list[str]:
     """Names of a file's columns; none if it can't be read, which :func:`open_source` explains."""
     try:
+        if not path.is_file():  # a pipe could be read only once
+            return []
         if path.suffix.lower() in PARQUET:
             return list(_parquet_table(path).columns)
         rows = csv.reader(read_lines(path), delimiter=DELIMITERS[path.suffix.lower()], strict=True)
@@ -103,22 +114,26 @@ def find_columns(name: str, header: Sequence[str], roles: Roles) -> dict[str, in
             _refuse_lookalikes(name, header, roles)
             continue
         if not found:
-            raise DataError(_unknown_column(name, header, role, column))
+            raise DataError(_unknown_column(name, header, roles, role))
         if found[0] in positions.values():
             raise DataError(f"{name}: column {column!r} has two roles: name one column for each")
         positions[role] = found[0]
     return positions
 
 
-def _unknown_column(name: str, header: Sequence[str], role: str, column: str) -> str:
+def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -> str:
+    column, others = roles[role], {other for key, other in roles.items() if key != role}
+    near = did_you_mean(str(column), (one for one in header if one not in others))
     message = (
-        f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are "
-        f"{', '.join(map(repr, header))}. Name the {role} column of this file"
+        f"{name}: no column {column!r}{near}; the columns are {', '.join(map(repr, header))}. Name the {role} "
+        "column of this file"
     )
-    if role == "user":
+    if role == "user" and "winner" in roles:
         message += ", or user=None if it names no users (then a guarantee per comparison only)"
     if len(header) == 1 and any(sign in header[0] for sign in ";\t|,"):
         message += ". Is it separated by another sign? Separate a .csv by commas, a .tsv by tabs"
+    if "winner" in roles:
+        message += advice_on_outcomes(header)
     return message
 
 

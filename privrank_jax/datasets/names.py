@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
 
 MISSING = frozenset({"nan", "na", "n/a", "<na>", "#n/a", "null", "none"})
+_WORDS = r"(?:rank|ranking|ranked|position|pos|place|choice|preference|pref|top)"
+_PLACE = re.compile(
+    rf"{_WORDS}[\W_]*(\d+)(?:st|nd|rd|th)?\W*|(\d+)(?:st|nd|rd|th)(?:[\W_]*{_WORDS})?|(\d+)[\W_]+{_WORDS}|"
+    rf"(first|second|third|fourth|fifth)[\W_]*{_WORDS}"
+)
+_SPELT = ("first", "second", "third", "fourth", "fifth")
 
 
 def form(name: str, fold_case: bool = True) -> str:
@@ -19,6 +26,27 @@ def form(name: str, fold_case: bool = True) -> str:
     return shared.casefold() if fold_case else shared
 
 
+def difference(first: str, second: str) -> str:
+    """In which way two spellings of one name differ, and what to do.
+
+    >>> difference("a b", "a  B")
+    'differ only by blanks or case. Spell it one way throughout'
+    >>> difference("\u00e9", "e\u0301")
+    "look the same but are encoded differently ('\\xe9' and 'e\\u0301'). Save the file in one Unicode form, such as NFC"
+    """
+    by = (
+        "blanks"
+        if form(first, fold_case=False) == form(second, fold_case=False)
+        else "blanks or case"
+    )
+    if first.casefold().split() == second.casefold().split():
+        return f"differ only by {by}. Spell it one way throughout"
+    same = unicodedata.normalize("NFC", first) == unicodedata.normalize("NFC", second)
+    differ = "look the same but" if same else f"differ only by {by}, and"
+    encoded = f"encoded differently ({first!a} and {second!a})"
+    return f"{differ} are {encoded}. Save the file in one Unicode form, such as NFC"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question to append to a message, or nothing.
 
@@ -28,3 +56,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     forms = {form(other): other for other in known}
     near = difflib.get_close_matches(form(name), list(forms), n=1)
     return f" (did you mean {forms[near[0]]!r}?)" if near else ""
+
+
+def place_of(column: str) -> int | None:
+    """The place that a column is named for, such as "Rank_1" or "2nd choice"; None where it is named for none.
+
+    >>> [place_of(name) for name in ("rank1", "Rank 2", "choice-3", "1st", "second choice", "Rome 1", "rank")]
+    [1, 2, 3, 1, 2, None, None]
+    """
+    found = _PLACE.fullmatch(column.strip().casefold())
+    if found is None:
+        return None
+    place = next(group for group in found.groups() if group)
+    return int(place[:9]) if place.isdigit() else _SPELT.index(place) + 1

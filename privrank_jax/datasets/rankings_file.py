@@ -2,21 +2,21 @@
 
 Three shapes are read. *Wide*: one row per user, one column per item, cells are ranks, 1 = best, blank = not ranked.
 *Long*: columns ``user``, ``item`` and ``rank``, one row per user and item. *PrefLib*: see
-:mod:`privrank_jax.datasets.preflib`. Equal ranks of one user are ties.
+:mod:`privrank_jax.datasets.preflib`. Equal ranks of one user are ties. What is no rank, and how ratings are read, is in
+:mod:`privrank_jax.datasets.rank_cells`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from privrank_jax._validate import check_choice
 from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
 from privrank_jax.datasets.formats import (
     DELIMITERS,
@@ -28,14 +28,23 @@ from privrank_jax.datasets.formats import (
 )
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.kamishima import read_kamishima
-from privrank_jax.datasets.names import MISSING, did_you_mean
+from privrank_jax.datasets.names import did_you_mean, place_of
 from privrank_jax.datasets.preflib import SUFFIXES, read_preflib
+from privrank_jax.datasets.rank_cells import (
+    CELLS,
+    RankCodes,
+    cell_codes,
+    cells_note,
+    check_like_ranks,
+    check_no_numbers_of_rows,
+    check_ranks_of_few,
+    unlike_ranks,
+    who_ranked,
+)
 from privrank_jax.datasets.ranking_table import MOST_CELLS, RankingTable
 from privrank_jax.datasets.table import DataError
 
 SYNTHETIC = "synthetic_epsilon"  # column of ε that marks synthetic rankings, never an item
-_PLACE = re.compile(r"(rank|position|pos|place|choice|preference|pref|top)[ _.\-]*(\d+)", re.I)
-NO_ITEM = ". If this column is no item, name the `items`"
 _PUBLIC = "the list of items was taken from the file and is treated as public"
 _ONE_ROW_EACH = "the file names no users: each row is taken for all that one user ranked"
 
@@ -50,14 +59,14 @@ def read_rankings(
     missing: str | None = None,
     ignore: Iterable[str] = (),
     num_users: int | None = None,
+    cells: str | None = None,
 ) -> RankingTable:
     """Read rankings from CSV, TSV (UTF-8, with a header row), Parquet, PrefLib's files or Kamishima's.
 
     Args:
         path: ends in .csv, .tsv, .parquet, .pq (Parquet needs the extra ``tables``), .soc, .soi, .toc, .toi (PrefLib),
             or .order (:func:`~privrank_jax.datasets.kamishima.read_kamishima`).
-        user: column of the user's id. In a wide file the default is used where the file has it, and None, like
-            its absence, means one user per row; a long file needs it.
+        user: column of the user's id. In a wide file None says that each row is another user; a long file needs it.
         item: column of items of a long file; default ``item``.
         rank: column of ranks of a long file; default ``rank``. A file is long where ``item`` or ``rank`` is
             given, or it has columns of both default names.
@@ -71,18 +80,26 @@ def read_rankings(
             there; the table then has no names of users. Default: the users with a row (who ranked nothing may have one
             without item and rank); that these and no others took part is then public. Other files have a row for
             everybody.
+        cells: ``"ratings"``: numbers, the larger the better, equal ones ties; they are turned into ranks of each
+            user. ``"ranks"``: ranks, 1 = best, whatever they look like. Default: ranks, which are refused where they
+            can't be, or don't look like any (:mod:`~privrank_jax.datasets.rank_cells`).
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to mend it: a rank that is no whole number
-            from 1, a user with two rows (wide) or two ranks for one item (long), an item named twice, columns that
-            hold places ("Rank_1", ...) instead of items, and all that
+            from 1 to the number of items, ranks like ratings, no column of users where none was ruled out, one that
+            numbers the rows, a user with two rows (wide) or two ranks for one item (long), an item named twice,
+            columns that hold places ("Rank_1", ...) instead of items, and all that
             :func:`~privrank_jax.datasets.read_comparisons` refuses in a file.
+        ValueError: unknown ``cells``.
     """
+    check_choice("cells", "ranks" if cells is None else cells, CELLS)
     path = Path(path)
     if path.suffix.lower() in (*SUFFIXES, KAMISHIMA):
         if items is not None or item is not None or rank is not None:
             raise DataError(f"{path.name} lists its items itself: leave out items, item and rank")
         check_lists_users(path.name, num_users)
+        if cells is not None:
+            raise DataError(f"{path.name} holds orders, best first: leave out cells={cells!r}")
         table = (read_kamishima if path.suffix.lower() == KAMISHIMA else read_preflib)(path)
         return dataclasses.replace(table, missing=missing or table.missing)
     if path.suffix.lower() not in (*DELIMITERS, *PARQUET):
@@ -91,10 +108,10 @@ def read_rankings(
     public, missing = None if items is None else public_items(items), missing or "last"
     header = read_header(path)
     if is_long(path.name, header, item, rank):
-        return _long(path, user, item or "item", rank or "rank", public, missing, num_users)
+        return _long(path, user, item or "item", rank or "rank", public, missing, num_users, cells)
     check_lists_users(path.name, num_users)
     columns = [column for column in header if column not in {SYNTHETIC, *ignore}]
-    return wide_rankings(path, columns, user, public, missing)[0]
+    return wide_rankings(path, columns, user, public, missing, cells)[0]
 
 
 def is_long(name: str, header: Sequence[str], item: str | None, rank: str | None) -> bool:
@@ -105,27 +122,6 @@ def is_long(name: str, header: Sequence[str], item: str | None, rank: str | None
             "datasets.read_comparisons take it"
         )
     return item is not None or rank is not None or {"item", "rank"} <= set(header)
-
-
-_WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
-
-
-class RankCodes(dict[Any, int]):
-    """Cells to ranks from 0, or -1 where there is none."""
-
-    def __missing__(self, cell: str | None) -> int:
-        text = (cell or "").strip()
-        rank = -1
-        if text and text.casefold() not in MISSING:
-            value = int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else 0
-            if not 1 <= value < 2**31:
-                raise BadCell(
-                    f"{cell!r} is no rank: write a whole number, 1 = best, the same for ties, or nothing where "
-                    "the item was not ranked"
-                )
-            rank = value - 1
-        self[cell] = rank
-        return rank
 
 
 def read_ranks(cells: Iterable[str | None]) -> list[int]:
@@ -143,16 +139,21 @@ def wide_rankings(
     user: str | None,
     public: tuple[str, ...] | None,
     missing: str,
+    cells: str | None = None,
 ) -> tuple[RankingTable, np.ndarray]:
     """A file with a column per item, and the ranks as they stand in it, from 0, which a table renumbers."""
-    if user == "user" and "user" not in header:
-        user = None
     columns = item_columns(path.name, header, user, public) if header else ()
     roles = {"user": user, **{f"item {k}": column for k, column in enumerate(columns)}}
     source = open_source(path, roles, "ranking")
     at = [source.positions[f"item {k}"] for k in range(len(columns))]
     at_user = source.positions.get("user")
-    people, cells, ranks, column = NameCodes("user", False), RankCodes(), array("i"), user
+    most = could_be_items(header, user)
+    people, codes, found, column = (
+        NameCodes("user", False),
+        cell_codes(cells, most),
+        array("i"),
+        user,
+    )
     try:
         for row in source.rows:
             if at_user is not None:
@@ -161,27 +162,81 @@ def wide_rankings(
                 if people[row[at_user]] < known:
                     raise two_rows(row[at_user])
             for k, column in zip(at, columns):  # noqa: B007  the column is named in errors
-                ranks.append(cells[row[k]])
+                found.append(codes[row[k]])
     except BadCell as error:
-        hint = "" if column == user or public else NO_ITEM
+        hint = "" if column == user or public else no_item(column, user)
         raise DataError(_at(source, column, f"{error}{hint}")) from None
-    found = np.frombuffer(ranks, np.int32).reshape(-1, max(len(columns), 1))
-    _check_size(source, *found.shape)
+    read = np.frombuffer(found, np.int32).reshape(-1, max(len(columns), 1))
+    _check_size(source, *read.shape)
+    ranks = codes.ranks(read)
+    if cells is None:
+        check_like_ranks(source.name, *unlike_ranks(ranks, left_out=most > len(columns)))
+    if user is None and public is None and cells != "ranks":
+        check_no_numbers_of_rows(source.name, columns, ranks, codes)
     table = RankingTable(
-        found,
+        ranks,
         item_names=tuple(columns),
         user_names=tuple(people),
         name=source.name,
         missing=missing,
-        notes=notes_on(source.positions, source.ignored, seen_items=public is None),
+        notes=(
+            cells_note(cells),
+            *notes_on(source.positions, source.ignored, seen_items=public is None),
+        ),
     )
-    return table, found
+    return table, ranks
+
+
+def could_be_items(header: Sequence[str], user: str | None) -> int:
+    """How many columns of a wide file could hold ranks: no rank is larger."""
+    return sum(column != user for column in header)
+
+
+def no_item(column: str | None, user: str | None) -> str:
+    """What to do where a cell is no rank because its column is no item."""
+    if user is None and column is not None:
+        return f". {who_ranked(column)}"
+    return ". If this column is no item, name the `items`"
+
+
+def check_shape(name: str, header: Sequence[str]) -> None:
+    """Raise :class:`DataError` where the columns of a file are places, or one that nothing separates."""
+    found = {column: place_of(column) for column in header}
+    places = [column for column, place in found.items() if place is not None]
+    if {1, 2} <= set(found.values()) or {0, 1} <= set(found.values()):
+        raise DataError(
+            f"{name}: its columns {', '.join(map(repr, places[:3]))}, ... are places, so its cells are items, "
+            "best first; this reader wants one column per item with ranks in it, or rows of user, item, rank. If they "
+            "are items all the same, list the `items`"
+        )
+    if len(header) == 1:
+        raise DataError(
+            f"{name}: the only column is {header[0]!r}; a file of rankings has one column per item with ranks in it, "
+            "or columns user, item and rank. Separate a .csv by commas, a .tsv by tabs"
+        )
+
+
+def _check_user(name: str, header: Sequence[str], user: str | None, listed: bool) -> None:
+    """A wide file says who ranked, or somebody says that each row is another user."""
+    if user == "user" and "user" not in header:
+        near = did_you_mean(user, [c for c in header if user in c.casefold()])
+        raise DataError(
+            f"{name}: no column 'user'{near}; the columns are {', '.join(map(repr, header))}. Name the column that "
+            "says who ranked, user='COLUMN', or say user=None: then each row is another user"
+        )
+    if user is None and "user" in header and not listed:
+        raise DataError(
+            f"{name}: its column 'user' would be ranked as an item: leave out user=None, or list the `items`"
+        )
 
 
 def item_columns(
     name: str, header: Sequence[str], user: str | None, public: tuple[str, ...] | None
 ) -> tuple[str, ...]:
     """The columns of a wide file that hold the ranks of an item; :class:`DataError` where there are none."""
+    if public is None:
+        check_shape(name, header)
+    _check_user(name, header, user, listed=public is not None)
     if public is not None:
         for column in public:
             if column not in header:
@@ -191,20 +246,15 @@ def item_columns(
                 )
         return public
     columns = tuple(column for column in header if column != user)
-    if len(columns) > 1 and all(_PLACE.fullmatch(column.strip()) for column in columns):
-        raise DataError(
-            f"{name}: its columns {', '.join(map(repr, columns[:3]))}, ... are places, so its cells are items, "
-            "best first; this reader wants one column per item with ranks in it, or rows of user, item, rank"
-        )
     if not all(column.strip() for column in columns):
         raise DataError(
             f"{name}: a column has no name (row numbers that a program wrote?): name or remove it, or list the "
             "`items`"
         )
-    if len(columns) < 2:
+    if len(columns) == 1:
         raise DataError(
-            f"{name}: the columns are {', '.join(map(repr, header))}; a file of rankings has one column per item "
-            "with ranks in it, or columns user, item and rank. Separate a .csv by commas, a .tsv by tabs"
+            f"{name}: there is one item, {columns[0]!r}, and a ranking needs at least two; a file of rankings has one "
+            "column per item with ranks in it, or columns user, item and rank"
         )
     try:
         return public_items(columns)
@@ -220,12 +270,17 @@ def _long(
     public: tuple[str, ...] | None,
     missing: str,
     num_users: int | None,
+    cells: str | None,
 ) -> RankingTable:
     user = user_of_rows(path.name, user)
     roles = {"user": user, "item": item, "rank": rank}
     source = open_source(path, roles, "rank")
     at = source.positions
-    people, names, cells = NameCodes("user", False), NameCodes("item", True, public), RankCodes()
+    people, names, known = (
+        NameCodes("user", False),
+        NameCodes("item", True, public),
+        cell_codes(cells),
+    )
     users, codes, ranks, seen, role = array("i"), array("i"), array("i"), set(), "user"
     try:
         for row in source.rows:
@@ -240,7 +295,7 @@ def _long(
                 raise ranked_twice(row[at["user"]], row[at["item"]])
             seen.add((users[-1], codes[-1]))
             role = "rank"
-            ranks.append(cells[row[at["rank"]]])
+            ranks.append(known[row[at["rank"]]])
     except BadCell as error:
         raise DataError(_at(source, roles[role], str(error))) from None
     total = count_users(source.name, len(people), num_users)
@@ -249,14 +304,21 @@ def _long(
     place = {name: k for k, name in enumerate(order)}
     column = np.array([place[name] for name in names])
     table = np.full((total, len(order)), -1, np.int32)
-    table[np.frombuffer(users, np.int32), column[np.frombuffer(codes, np.int32)]] = ranks
+    place_of_row = np.frombuffer(users, np.int32), column[np.frombuffer(codes, np.int32)]
+    table[place_of_row] = known.ranks(np.frombuffer(ranks, np.int32))
+    if cells is None:
+        check_ranks_of_few(source.name, rank, int(table.max()), len(order))
+        check_like_ranks(source.name, *unlike_ranks(table, left_out=False))
     return RankingTable(
         table,
         item_names=order,
         user_names=tuple(people) if num_users is None else (),
         name=source.name,
         missing=missing,
-        notes=notes_on(source.positions, source.ignored, seen_items=public is None),
+        notes=(
+            cells_note(cells),
+            *notes_on(source.positions, source.ignored, seen_items=public is None),
+        ),
         public=public_facts(seen_items=public is None, seen_users=num_users is None),
     )
 

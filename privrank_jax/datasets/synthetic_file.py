@@ -1,8 +1,9 @@
 """Files of synthetic rankings: ``user``, ``synthetic_epsilon``, then a column of ranks per item, one user a row.
 
 Ranks are 1 = best, blank where the user did not rank the item; each row was drawn from the Mallows model around the
-user's own ranking at the ε of its row. ``user`` may be absent. The column ``synthetic_epsilon`` is the mark of such
-a file: no reader takes it for an item, and rankings in the clear must not have it.
+user's own ranking at the ε of its row. ``user`` may be absent (``user=None`` for readers). The column
+``synthetic_epsilon`` is the mark of such a file: no reader takes it for an item, and rankings in the clear must not
+have it.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def read_synthetic_rankings(
     path = Path(path)
     public = None if items is None else public_items(items)
     columns = [column for column in read_header(path) if column != SYNTHETIC]
-    table, ranks = wide_rankings(path, columns, user, public, missing or "last")
+    table, ranks = wide_rankings(path, columns, user, public, missing or "last", "ranks")
     if left := [column for column in columns if column not in (user, *table.item_names)]:
         raise DataError(
             f"{table.name}: items has no {left[0]!r}, but synthetic rankings can only be debiased whole: name all "

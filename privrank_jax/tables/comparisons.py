@@ -16,6 +16,7 @@ from privrank_jax.datasets.comparisons_file import (
     notes_on,
     public_items,
 )
+from privrank_jax.datasets.outcomes import check_outcomes
 from privrank_jax.datasets.table import DataError, public_repr
 from privrank_jax.tables.backend import explained, one_row
 from privrank_jax.tables.bounding import bounded_rows
@@ -150,7 +151,9 @@ def scan_comparisons(
     with explained(raw.path):
         roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
         columns, ignored = raw.columns(roles)
-        names = item_names(raw, (columns["winner"], columns["loser"]), public, most_items)
+        check_outcomes(raw.name, raw.table.columns, winner, loser)
+        both = columns["winner"], columns["loser"]
+        names = item_names(raw, both, public, most_items, compared=True)
         people = {"users": 0, "most": 0}
         if "user" in columns:
             people = check_users(raw, columns["user"])

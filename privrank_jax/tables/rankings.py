@@ -22,15 +22,26 @@ import numpy as np
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.weights import MISSING, PairCounts
 from privrank_jax.datasets.comparisons_file import BadCell, public_items
-from privrank_jax.datasets.rankings_file import (
-    NO_ITEM,
-    SYNTHETIC,
+from privrank_jax.datasets.rank_cells import (
+    CELLS,
     RankCodes,
+    RatingCodes,
+    cell_codes,
+    cells_note,
+    check_like_ranks,
+    check_no_numbers_of_raters,
+    check_no_numbers_of_rows,
+    check_ranks_of_few,
+)
+from privrank_jax.datasets.rankings_file import (
+    SYNTHETIC,
     check_enough,
     check_lists_users,
+    could_be_items,
     count_users,
     is_long,
     item_columns,
+    no_item,
     notes_on,
     public_facts,
     ranked_twice,
@@ -135,6 +146,7 @@ def scan_rankings(
     missing: str = "last",
     ignore: Collection[str] = (),
     num_users: int | None = None,
+    cells: str | None = None,
     most_items: int = 2_000,
     name: str | None = None,
     backend: Any = None,
@@ -143,7 +155,7 @@ def scan_rankings(
 
     Args:
         source: path of a Parquet, CSV or TSV file, or an Ibis table.
-        user, item, rank, items, missing, ignore, num_users: as for :func:`~privrank_jax.datasets.read_rankings`.
+        user, item, rank, items, missing, ignore, num_users, cells: as for :func:`~privrank_jax.datasets.read_rankings`.
         most_items: that a matrix of counts is made for.
         name: of the data; default: the name of the file.
         backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
@@ -151,7 +163,9 @@ def scan_rankings(
     Raises:
         DataError: as :func:`~privrank_jax.datasets.read_rankings`; of a Parquet file with the number of the row.
             More items than ``most_items``; a file that changed while it was read.
+        ValueError: unknown ``missing`` or ``cells``.
     """
+    check_choice("cells", "ranks" if cells is None else cells, CELLS)
     check_choice("missing", missing, MISSING)
     public = None if items is None else public_items(items)
     raw = RawTable.open(source, name, "ranking", backend)
@@ -164,24 +178,38 @@ def scan_rankings(
                 "rank": rank or "rank",
             }
             columns, ignored = raw.columns(roles)
-            names, users, cells = _long(raw, columns, public, most_items)
+            names, users, found = _long(raw, columns, public, most_items)
             users = count_users(raw.name, users, num_users)
-            places, hint = [columns["rank"]] * len(names), ""
             facts = public_facts(seen_items=public is None, seen_users=num_users is None)
+            places, hint, codes, left_out = (
+                [columns["rank"]] * len(names),
+                False,
+                cell_codes(cells),
+                False,
+            )
         else:
             check_lists_users(raw.name, num_users)
             facts: tuple[str, ...] = ()
-            user = None if user == "user" and user not in header else user
             kept = [column for column in header if column not in {SYNTHETIC, *ignore}]
             names = item_columns(raw.name, kept, user, public)
             check_number(raw, len(names), most_items)
             columns, ignored = raw.columns(
                 {"user": user, **{f"item {k}": column for k, column in enumerate(names)}}
             )
-            users, cells = _wide(raw, columns, names)
-            places, hint = list(names), NO_ITEM if public is None else ""
+            users, found = _wide(raw, columns, names)
+            most = could_be_items(kept, user)
+            places, hint, codes, left_out = (
+                list(names),
+                public is None,
+                cell_codes(cells, most),
+                most > len(names),
+            )
         check_enough(raw.name, users, len(names))
-        rows = _ranked(raw, cells, places, hint)
+        rows = _ranked(raw, found, codes, places, (lambda c: no_item(c, user)) if hint else None)
+        if cells is None:
+            _check_like_ranks(raw, rows, columns, len(names), left_out)
+        if "user" not in columns and public is None and cells != "ranks":
+            _check_no_numbers_of_rows(raw, rows, names, users, codes)
         number = rows.group_by("user").aggregate(ranked=rows.count())
         whole = number.filter(number.ranked == len(names))
         full = one_row(whole.aggregate(users=whole.count()))["users"]
@@ -193,7 +221,10 @@ def scan_rankings(
         partial_users=users - full,
         name=raw.name,
         missing=missing,
-        notes=notes_on(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
+        notes=(
+            cells_note(cells),
+            *notes_on(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
+        ),
         public=facts,
         _raw=raw,
     )
@@ -253,24 +284,81 @@ def _second_row(raw: RawTable, column: str) -> Exception:
     return raw.refuse(two_rows(user), column, is_name(column, user), occurrence=1)
 
 
-def _ranked(raw: RawTable, cells: Any, places: list[str], hint: str) -> Any:
+def _ranked(
+    raw: RawTable,
+    cells: Any,
+    codes: RankCodes | RatingCodes,
+    places: list[str],
+    hint: Callable[[str], str] | None,
+) -> Any:
     """The cells that hold a rank, read once and kept in the engine: row numbers need not come out alike twice.
 
     Args:
         raw: the table.
         cells: ``user``, ``item``, ``cell``.
+        codes: reads the cells.
         places: for each item the column in which its ranks stand.
-        hint: ends what is said of a cell that holds no rank.
+        hint: of the column, ends what is said of a cell that holds no rank.
     """
     found = cells.select("cell").distinct().to_pyarrow().to_pylist()
-    codes = RankCodes()
     for cell in in_order(row["cell"] for row in found):
         try:
             codes[cell]
         except BadCell as error:
             wrong = cells.filter(cells.cell == cell)
             column = places[one_row(wrong.aggregate(item=wrong["item"].min()))["item"]]
-            said = BadCell(f"{error}{hint}")
+            said = BadCell(f"{error}{hint(column) if hint else ''}")
             raise raw.refuse(said, column, is_name(column, cell)) from None
-    known = {cell: rank for cell, rank in codes.items() if rank >= 0}
+    ranks = codes.ranks(np.array(list(codes.values()), np.int32)).tolist()
+    known = {cell: rank for cell, rank in zip(codes, ranks) if rank >= 0}
     return held(coded(cells, "cell", known).rename(rank="cell"))
+
+
+def _check_like_ranks(
+    raw: RawTable, rows: Any, columns: dict[str, str], items: int, left_out: bool
+) -> None:
+    """The rule of :mod:`privrank_jax.datasets.rank_cells` on ``user``, ``item``, ``rank``, from 0."""
+    import ibis
+
+    if "rank" in columns:
+        largest = one_row(rows.aggregate(rank=rows["rank"].max()))["rank"]
+        check_ranks_of_few(raw.name, columns["rank"], -1 if largest is None else largest, items)
+    ties = rows.group_by("user", "rank").aggregate(tied=rows.count())
+    to_here = ibis.cumulative_window(group_by="user", order_by="rank")
+    ties = ties.mutate(up_to=ties.tied.sum().over(to_here))
+    place = ties["rank"]
+    user = ties.group_by("user").aggregate(
+        first=place.min(),
+        last=place.max(),
+        number=ties.tied.sum(),
+        different=ties.count(),
+        by_those_before=(place == ties.up_to - ties.tied).all(),
+        by_those_up_to=(place == ties.up_to - 1).all(),
+    )
+    counted = (user["last"] == user.different - 1) & (2 * user.different > user.number)
+    tied = user.by_those_before | user.by_those_up_to | counted
+    strict = (user["first"] == 0) | ibis.literal(left_out)
+    unlike = ibis.ifelse(user.different == user.number, ~strict, ~tied)
+    found = one_row(user.aggregate(users=user.count(), unlike=user.count(where=unlike)))
+    check_like_ranks(raw.name, found["unlike"] or 0, found["users"])
+
+
+def _check_no_numbers_of_rows(
+    raw: RawTable, rows: Any, names: tuple[str, ...], users: int, codes: RankCodes | RatingCodes
+) -> None:
+    """No column of a wide table numbers its rows, ``users`` of them."""
+    place = rows["rank"]
+    found = rows.group_by("item").aggregate(
+        number=rows.count(), different=place.nunique(), least=place.max(), largest=place.min()
+    )
+    columns = {row.pop("item"): row for row in found.to_pyarrow().to_pylist()}
+    if isinstance(codes, RatingCodes):
+        facts = {names[k]: tuple(columns[k].values()) for k in sorted(columns)}
+        check_no_numbers_of_raters(raw.name, facts, codes, users)
+    elif any(row["number"] == row["different"] == users for row in columns.values()):
+        # Then there are no more users than ranks, which are no more than columns.
+        ranks = np.full((users, len(names)), -1, np.int32)
+        cells = rows.to_pyarrow()
+        _, user = np.unique(cells["user"].to_numpy(), return_inverse=True)
+        ranks[user, cells["item"].to_numpy()] = cells["rank"].to_numpy()
+        check_no_numbers_of_rows(raw.name, names, ranks, codes)

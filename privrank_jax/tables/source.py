@@ -108,6 +108,8 @@ def item_names(
     public: tuple[str, ...] | None,
     most: int,
     rows: Any = None,
+    *,
+    compared: bool = False,
 ) -> tuple[str, ...]:
     """The items in these columns; only they come to Python, each once, and there they are checked.
 
@@ -117,14 +119,16 @@ def item_names(
         public: the public list; None to take the items from the table, sorted.
         most: how many items there may be.
         rows: of the table that name an item; default: all.
+        compared: whether the table is one of comparisons; no item is then named like a column.
 
     Raises:
         DataError: a name that is missing, not in the list, or one of two for the same item; too many; no rows.
     """
     if public is not None:
         check_number(raw, len(public), most)
-    codes, seen = NameCodes("item", True, public), set()
     rows = raw.table if rows is None else rows
+    codes = NameCodes("item", True, public, raw.table.columns if compared else None)
+    seen: set[str | None] = set()
     for column in columns:
         found = rows.select(item=raw.text(column)).distinct()
         cells = {row["item"] for row in found.limit(most + 1).to_pyarrow().to_pylist()}
@@ -196,7 +200,7 @@ def _check_odd(raw: RawTable, column: str, counted: Any, odd: Any) -> None:
             check_present(name, "user")
             shared = form(name, fold_case=False)
             if shared != name and suspects.setdefault(shared, name) != name:
-                raise named_twice("user", suspects[shared], name, False)
+                raise named_twice("user", suspects[shared], name)
         except BadCell as error:
             raise _of_user(raw, column, name, error) from None
     if not suspects:
@@ -205,7 +209,7 @@ def _check_odd(raw: RawTable, column: str, counted: Any, odd: Any) -> None:
     twins = counted.semi_join(shared, "user").select("user").limit(1).to_pyarrow().to_pylist()
     for twin in twins:
         name = suspects[twin["user"]]
-        error = named_twice("user", twin["user"], name, False)
+        error = named_twice("user", twin["user"], name)
         raise _of_user(raw, column, name, error)
 
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from privrank_jax.datasets import DataError, RankingTable, read_rankings
+from privrank_jax.datasets.rank_cells import RANKS_SAID
 from privrank_jax.datasets.ranking_table import items_before, ranks_from_orders
 
 WIDE = "user,Oslo,Paris,Rome\nann,1,2,3\nbob,2,2,1\ncy,,1,\n"
@@ -58,11 +59,11 @@ def test_parquet_reads_like_csv(tmp_path, text):
 @pytest.mark.parametrize("cell", ["", " ", "NA", "nan", "NULL", "n/a"])
 def test_blank_cells_are_not_ranked(tmp_path, cell):
     text = f"a,b,c\n1,{cell},2\n"
-    assert read_rankings(written(tmp_path, text)).ranks.tolist() == [[0, -1, 1]]
+    assert read_rankings(written(tmp_path, text), user=None).ranks.tolist() == [[0, -1, 1]]
 
 
 def test_wide_without_users(tmp_path):
-    table = read_rankings(written(tmp_path, "a,b\n2,1\n2,1\n"))
+    table = read_rankings(written(tmp_path, "a,b\n2,1\n2,1\n"), user=None)
     assert (table.ranks.tolist(), table.user_names, table.num_users) == ([[1, 0], [1, 0]], (), 2)
 
 
@@ -71,13 +72,13 @@ def test_items_choose_and_order_the_columns(tmp_path):
     table = read_rankings(written(tmp_path, text), items=["Rome", "Oslo"])
     assert table.item_names == ("Rome", "Oslo")
     assert table.ranks.tolist() == [[1, 0], [0, 1]]
-    assert table.notes == ("columns not used: age, Paris",)
+    assert table.notes == (RANKS_SAID, "columns not used: age, Paris")
 
 
 def test_long_with_a_public_list_keeps_unseen_items(tmp_path):
     table = read_rankings(written(tmp_path, LONG), items=["Rome", "Bern", "Paris", "Oslo"])
     assert table.ranks.tolist() == [[2, -1, 1, 0], [0, -1, 1, 1], [-1, -1, 0, -1]]
-    assert table.notes == ()
+    assert table.notes == (RANKS_SAID,)
 
 
 def test_users_who_ranked_nothing_count_in_a_long_file(tmp_path):
@@ -129,7 +130,7 @@ def test_columns_by_other_names(tmp_path):
         ("user,a,b", {}, "no rows below its header"),
         ("", {}, "is empty: it needs a header row and one row per ranking"),
         ("\n\n", {}, "is empty"),
-        ("user,a\nann,1\n", {}, "one column per item"),
+        ("user,a\nann,1\n", {}, "there is one item, 'a', and a ranking needs at least two"),
         ("user;a;b\nann;1;2\n", {}, "one column per item.*commas"),
         ("Rank_1,Rank_2,Rank_3\n1,2,3\n", {}, "'Rank_1', 'Rank_2', 'Rank_3', ... are places"),
         ("user,choice 1,choice 2\nann,a,b\n", {}, "are places"),
@@ -147,7 +148,7 @@ def test_columns_by_other_names(tmp_path):
         (LONG, {"user": None}, "need a column of users"),
         (LONG.replace("user", "who"), {}, "no column 'user'"),
         ("user,item,rank\nann,a,1\nbob,a,1\n", {}, "at least two items, found 1"),
-        (b"a,b\n\xff,1\n", {}, "line 2: bytes that are not UTF-8"),
+        (b"a,b\n\xff,1\n", {"user": None}, "line 2: bytes that are not UTF-8"),
     ],
 )  # fmt: skip
 def test_refusals(tmp_path, text, options, message):

@@ -45,7 +45,10 @@ def long(ranks: np.ndarray) -> str:
 
 CASES = {
     "wide": (lambda ranks: wide(ranks, "'u {}'", "' '"), {}),
-    "of numbers": (lambda ranks: f"SELECT * EXCLUDE \"user\" FROM ({wide(ranks, '{}', 'NULL')})", {"ignore": ["a"]}),
+    "of numbers": (
+        lambda ranks: f"SELECT * EXCLUDE \"user\" FROM ({wide(ranks, '{}', 'NULL')})",
+        {"ignore": ["a"], "user": None},
+    ),
     "some items": (lambda ranks: wide(ranks, "{}.5", "'NA'"), {"items": ["d e", "a", "b"]}),
     "long": (long, {}),
     "long, public items": (long, {"items": [*NAMES, "unseen"]}),
@@ -60,8 +63,9 @@ CASES = {
 def test_the_same_as_by_the_loader(tmp_path, backend, case):
     select, options = CASES[case]
     path = parquet(tmp_path, select(random_ranks(len(case))))
-    table = read_rankings(path, missing="unknown", **options)
-    rows = scan_rankings(path, missing="unknown", backend=backend, **options)
+    options = {"missing": "unknown", "cells": "ranks", **options}
+    table = read_rankings(path, **options)
+    rows = scan_rankings(path, backend=backend, **options)
     for name in ("item_names", "num_users", "num_items", "name", "missing", "notes", "public"):
         assert getattr(rows, name) == getattr(table, name)
     assert rows.partial_users == np.sum(np.any(table.ranks < 0, axis=1))
@@ -76,10 +80,11 @@ def test_the_same_as_by_the_loader(tmp_path, backend, case):
 
 def test_a_table_of_an_engine():
     frame = ibis.memtable({"user": [1, 1, 2], "item": ["a", "b", "b"], "rank": [2, 1, 7]})
-    counts = scan_rankings(frame, name="votes").counts()
+    counts = scan_rankings(frame, name="votes", cells="ranks").counts()
     assert isinstance(counts, PairCounts)
     assert counts.twice.tolist() == [[0, 0], [4, 0]]
-    assert scan_rankings(frame, missing="unknown").counts().twice.tolist() == [[0, 1], [3, 0]]
+    unknown = scan_rankings(frame, missing="unknown", cells="ranks").counts()
+    assert unknown.twice.tolist() == [[0, 1], [3, 0]]
 
 
 LONG = "SELECT * FROM (VALUES ('u', 'a', '1'), ('u', 'b', '2'), ('v', 'b', ' 1.0'), {}) t(\"user\", item, rank)"
@@ -91,7 +96,9 @@ REFUSED = (
     WIDE.format("('w', '-1', '2')"), "SELECT 'u' AS \"user\", '1' AS a", "SELECT 1 AS a, 2 AS b LIMIT 0",
     "SELECT 'u' AS \"user\", 'a' AS winner, 'b' AS loser", "SELECT 'a' AS rank_1, 'b' AS rank_2",
     "SELECT 'u' AS \"user\", 'a' AS item, 1 AS rank", "SELECT 'u' AS \"user\", [1] AS a, 2 AS b",
-    "SELECT 'u' AS \"user\", 1 AS \"x y\", 2 AS \"X  y\"",
+    "SELECT 'u' AS \"user\", 1 AS \"x y\", 2 AS \"X  y\"", "SELECT 'u' AS \"user\", 1 AS a, 3 AS b",
+    "SELECT 'a' AS \"1st\", 'b' AS \"2nd\"", "SELECT 1 AS id, 2 AS a, 1 AS b", "SELECT 1 AS \"a;b\"",
+    LONG.format("('w', 'a', '3')"),
 )  # fmt: skip
 
 
@@ -103,6 +110,63 @@ def test_refusals_in_the_words_of_the_loader(tmp_path, backend, select):
             read(path)
         said.append(str(error.value))
     assert said[1] == said[0]
+
+
+SHAPES = {
+    "wide": (lambda ranks: wide(ranks, "'u{}'", "NULL"), {}),
+    "of columns left out": (lambda ranks: wide(ranks, "'u{}'", "NULL"), {"items": NAMES[:3]}),
+    "long": (long, {}),
+}
+
+
+SEEDS = {
+    "wide": (0, 1, 2, 6),
+    "of columns left out": (1, 9),
+    "long": (0, 1, 7),
+}  # of each kind some are refused
+
+
+@pytest.mark.parametrize("case", SHAPES)
+def test_what_is_unlike_ranks_is_counted_as_by_the_loader(tmp_path, backend, case):
+    """Ranks from 1 to 4 at random: about half of the rows are like ranks, so that either may be refused."""
+    select, options = SHAPES[case]
+    refused = []
+    for seed in SEEDS[case]:
+        path, said = parquet(tmp_path, select(random_ranks(seed, users=9))), []
+        for read in (
+            read_rankings,
+            lambda path, **given: scan_rankings(path, backend=backend, **given),
+        ):
+            try:
+                said.append(read(path, **options).num_users)
+            except DataError as error:
+                said.append(str(error))
+        assert said[1] == said[0]
+        refused.append("don't look like ranks" in str(said[0]))
+    assert {True, False} == set(refused)
+
+
+def test_columns_that_are_no_items(tmp_path, backend):
+    for select, options in (
+        ("SELECT 1 + i AS id, 1 + i % 2 AS a, 2 - i % 2 AS b FROM range(3) t(i)", {}),
+        ("SELECT 1 + i AS id, 1 + i % 2 AS a, 2 - i % 2 AS b FROM range(5) t(i)", {}),
+        ("SELECT 1 + i AS id, 1 + i % 5 AS a, 5 AS b FROM range(11) t(i)", {"cells": "ratings"}),
+        (
+            "SELECT 9 + 3 * i AS id, 1 + i % 5 AS a, NULL AS b FROM range(11) t(i)",
+            {"cells": "ratings"},
+        ),
+    ):
+        path, said = parquet(tmp_path, select), []
+        for read in (
+            read_rankings,
+            lambda path, **given: scan_rankings(path, backend=backend, **given),
+        ):
+            with pytest.raises(DataError, match="user='id'") as error:
+                read(path, user=None, **options)
+            said.append(str(error.value))
+            with pytest.raises(DataError, match=r"user='COLUMN', or say user=None"):
+                read(path, **options)
+        assert said[1] == said[0]
 
 
 def test_other_refusals(tmp_path, backend):
@@ -121,7 +185,9 @@ def test_other_refusals(tmp_path, backend):
 def test_counts_of_a_table_do_not_depend_on_who_is_who(tmp_path, backend):
     ranks = random_ranks(9)
     first, second = (
-        scan_rankings(parquet(tmp_path, long(r), f"{k}.parquet"), backend=backend).counts().twice
+        scan_rankings(parquet(tmp_path, long(r), f"{k}.parquet"), cells="ranks", backend=backend)
+        .counts()
+        .twice
         for k, r in enumerate((ranks, ranks[::-1]))
     )
     np.testing.assert_array_equal(first, second)

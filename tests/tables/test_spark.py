@@ -18,7 +18,8 @@ VOTES = (
 )
 RANKS = (
     "SELECT 'u' || (i // 5) AS \"user\", 'i' || (i % 5) AS item, "
-    "CASE WHEN hash(i * 3) % 6 = 0 THEN NULL ELSE hash(i) % 5 + 1 END AS rank FROM range(500) t(i)"
+    "CASE WHEN hash(i * 3) % 6 = 0 THEN NULL ELSE least(4, 1 + (i % 5 + i // 5 * 2) % 5) END AS rank "
+    "FROM range(500) t(i)"
 )
 
 

@@ -1,0 +1,253 @@
+"""Cells of a file of rankings: ranks, 1 = best, or ratings, the larger the better; and what cannot be ranks.
+
+Ratings that are read as ranks come out upside down, and ids as an item that everybody ranks. So cells of which nobody
+said what they are must look like ranks:
+
+- no rank exceeds the number of items (in a wide file the number of columns that could be items);
+- not more than half of the users who ranked something have cells unlike ranks. Without ties they are like ranks if one
+  of them is 1 (where columns of the file were left out, the 1 may be there). With ties they are like ranks if each is
+  one more than the number of items before it (1, 2, 2, 4), or the number of items up to it (1, 3, 3, 4), or if they
+  count without gaps (1, 2, 2, 3) and there are more different ones than half of the items.
+
+Complete or sparse files of one to five stars fail the second test, whatever the number of items: of users who give
+each star equally often at least 59 % are unlike, and 80 % where four stars are most frequent (simulated, 3 to 50 items,
+0 to 80 % blank). Ranks of which some were taken away at random pass it as long as most users keep their 1. It is a test
+of form: ratings from 1 to 3 of few items can look like ranks with ties, which is why results say what the cells were
+taken for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from privrank_jax.datasets.comparisons_file import BadCell
+from privrank_jax.datasets.names import MISSING
+from privrank_jax.datasets.ranking_table import items_before
+from privrank_jax.datasets.table import DataError
+
+CELLS = ("ranks", "ratings")
+RANKS_SAID = "the cells are ranks, 1 = best"
+RATINGS_SAID = "the cells are ratings, the larger the better; equal ones are ties"
+_WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
+_AS_RATINGS = "ratings, where more is better, are read by cells='ratings'"
+_AS_RANKS = "ranks, whatever they look like, by cells='ranks'"
+_BLOCK = 2**20  # cells that are looked at together
+_FEW = 10  # ratings that may all differ and follow each other by chance
+
+
+class RankCodes(dict[Any, int]):
+    """Cells to ranks from 0, or -1 where there is none.
+
+    Args:
+        most: the largest rank that there can be, if that is known.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        super().__init__()
+        self.most = most
+
+    def __missing__(self, cell: str | None) -> int:
+        text = (cell or "").strip()
+        rank = -1
+        if text and text.casefold() not in MISSING:
+            value = int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else 0
+            if not 1 <= value < 2**31:
+                rated = f"; {_AS_RATINGS}" if _NUMBER.fullmatch(text) else ""
+                raise BadCell(
+                    f"{cell!r} is no rank: write a whole number, 1 = best, the same for ties, or nothing where "
+                    f"the item was not ranked{rated}"
+                )
+            if self.most is not None and value > self.most:
+                raise BadCell(
+                    f"{cell!r} is no rank, 1 = best, of {self.most} items: {_AS_RATINGS}, {_AS_RANKS}"
+                )
+            rank = value - 1
+        self[cell] = rank
+        return rank
+
+    def ranks(self, codes: np.ndarray) -> np.ndarray:
+        """What the codes of cells stand for: ranks from 0, int32, -1 for none."""
+        return codes
+
+
+class RatingCodes(dict[Any, int]):
+    """Cells to codes of ratings by first appearance, or -1 where there is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ratings: list[float] = []
+
+    def __missing__(self, cell: str | None) -> int:
+        text = (cell or "").strip()
+        code = -1
+        if text and text.casefold() not in MISSING:
+            value = float(text) if _NUMBER.fullmatch(text) else np.inf
+            if not np.isfinite(value):
+                raise BadCell(
+                    f"{cell!r} is no rating: write a number, the larger the better, or nothing where the item was "
+                    "not rated"
+                )
+            code = len(self.ratings)
+            self.ratings.append(value)
+        self[cell] = code
+        return code
+
+    def ranks(self, codes: np.ndarray) -> np.ndarray:
+        """What the codes of cells stand for: ranks from 0 among all ratings, int32, -1 for none."""
+        if not self.ratings:
+            return codes
+        ranks = np.searchsorted(-self.scale(), -np.array(self.ratings))
+        return np.where(codes < 0, -1, ranks[codes]).astype(np.int32)
+
+    def scale(self) -> np.ndarray:
+        """The different ratings, float64, the largest first: those of the ranks 0, 1, ..."""
+        return np.unique(self.ratings)[::-1]
+
+
+def cell_codes(cells: str | None, most: int | None = None) -> RankCodes | RatingCodes:
+    """The reader of cells that are ``"ranks"``, ``"ratings"``, or None: ranks, of which none may exceed ``most``."""
+    if cells == "ratings":
+        return RatingCodes()
+    return RankCodes(most if cells is None else None)
+
+
+def cells_note(cells: str | None) -> str:
+    """What the cells are taken for, in words; nothing of it depends on the data."""
+    return RATINGS_SAID if cells == "ratings" else RANKS_SAID
+
+
+def check_like_ranks(name: str, unlike: int, users: int) -> None:
+    """Raise :class:`DataError` where of ``users`` who ranked something too many, ``unlike``, did not rank.
+
+    Args:
+        name: of the file.
+        unlike: as counted by :func:`unlike_ranks`.
+        users: likewise.
+    """
+    if 2 * unlike > users:
+        raise DataError(
+            f"{name}: the cells of {unlike:,} of {users:,} users don't look like ranks, 1 = best (numbers repeat and "
+            f"skip as in no ranking with ties, or nothing comes first): {_AS_RATINGS}, {_AS_RANKS}"
+        )
+
+
+def unlike_ranks(ranks: np.ndarray, left_out: bool) -> tuple[int, int]:
+    """How many users' ranks are unlike ranks, as this module's head says, and how many users ranked something.
+
+    Args:
+        ranks: (n, m) int, from 0 as they stand in the file; -1: not ranked.
+        left_out: whether other columns of the file may hold ranks too.
+    """
+    unlike = users = 0
+    rows = max(1, _BLOCK // max(ranks.shape[1], 1))
+    for start in range(0, len(ranks), rows):
+        block = ranks[start : start + rows]
+        block = block[np.any(block >= 0, axis=1)]
+        users += len(block)
+        unlike += int(np.sum(~_like_ranks(block, left_out)))
+    return unlike, users
+
+
+def _like_ranks(ranks: np.ndarray, left_out: bool) -> np.ndarray:
+    """Whether each row is like ranks, (n,) bool; every row has a rank."""
+    blank = ranks < 0
+    number, different, last = np.sum(~blank, axis=1), _different(ranks), np.max(ranks, axis=1)
+    first = np.min(np.where(blank, last[:, None], ranks), axis=1)
+    after = items_before(np.where(blank, -1, last[:, None] - ranks))
+    by_those_before = np.all(blank | (ranks == items_before(ranks)), axis=1)
+    by_those_up_to = np.all(blank | (ranks == number[:, None] - 1 - after), axis=1)
+    counted = (last == different - 1) & (2 * different > number)
+    tied = by_those_before | by_those_up_to | counted
+    return np.where(different == number, (first == 0) | left_out, tied)
+
+
+def _different(ranks: np.ndarray) -> np.ndarray:
+    """How many different ranks each row holds, (n,) int."""
+    ordered = np.sort(ranks, axis=1)
+    fresh = np.ones(ranks.shape, bool)
+    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return np.sum(fresh & (ordered >= 0), axis=1)
+
+
+def who_ranked(column: str) -> str:
+    """What to do with a column that may be no item, where every row stands for a user."""
+    return f"If it says who ranked, say user={column!r}; if it is no item, list the `items`"
+
+
+def check_ranks_of_few(name: str, column: str, largest: int, items: int) -> None:
+    """Raise :class:`DataError` where the largest rank of a long file, from 0, is too large for its items."""
+    if largest >= items:
+        raise DataError(
+            f"{name}, column {column!r}: {largest + 1} is no rank, 1 = best, of {items} items: {_AS_RATINGS}, "
+            f"{_AS_RANKS}"
+        )
+
+
+def check_no_numbers_of_rows(
+    name: str, columns: Sequence[str], ranks: np.ndarray, codes: RankCodes | RatingCodes
+) -> None:
+    """Raise :class:`DataError` where a column of a wide file seems to say who ranked.
+
+    Ranks: it has another one in each of three rows or more, and without it each row ranks 1, 2, ... without a tie or
+    gap. Ratings: :func:`check_no_numbers_of_raters`.
+
+    Args:
+        name: of the file, of which each row stands for a user.
+        columns: of items.
+        ranks: (n, m) int, from 0 as they stand in the file; -1: not ranked.
+        codes: what the cells were read by.
+    """
+    if isinstance(codes, RatingCodes):
+        worst = np.max(ranks, axis=0)
+        best = np.min(np.where(ranks < 0, worst + 1, ranks), axis=0)
+        found = zip(np.sum(ranks >= 0, axis=0), _different(ranks.T), worst, best, strict=True)
+        check_no_numbers_of_raters(name, dict(zip(columns, found)), codes, len(ranks))
+        return
+    if not 3 <= len(ranks) <= len(columns):
+        return
+    # The others of the r ranks of a row are to be 0 to r - 2: what their sum leaves over is in that column.
+    number = np.sum(ranks >= 0, axis=1)
+    over = np.sum(np.maximum(ranks, 0), axis=1) - (number - 1) * (number - 2) // 2
+    for k in np.flatnonzero(np.all(ranks == over[:, None], axis=0)).tolist():
+        column, others = columns[k], np.delete(ranks, k, axis=1)
+        whole = (_different(others) == number - 1) & (np.max(others, axis=1) == number - 2)
+        if len(np.unique(ranks[:, k])) == len(ranks) and np.all(whole):
+            raise DataError(
+                f"{name}: column {column!r} seems to number the rows: it is another number in each, and without it "
+                f"each row is a whole ranking. {who_ranked(column)}; {_AS_RANKS}"
+            )
+
+
+def check_no_numbers_of_raters(
+    name: str,
+    columns: Mapping[str, tuple[int, int, int, int]],
+    codes: RatingCodes,
+    users: int,
+) -> None:
+    """Raise :class:`DataError` where a column of ratings seems to say who rated.
+
+    It is more than ten numbers, each another, that leave no gap or lie above all other ratings.
+
+    Args:
+        name: of the file, of which each row stands for a user.
+        columns: of each item how many rated it, the number of different ratings, and the ranks, from 0 among all
+            ratings, of the least rating and of the largest.
+        codes: what the cells were read by.
+        users: number of rows.
+    """
+    scale = codes.scale()
+    columns = {column: facts for column, facts in columns.items() if facts[0]}
+    for column, (number, different, least, largest) in columns.items():
+        if not number == different == users > _FEW:
+            continue
+        above = all(least < best for other, (*_, best) in columns.items() if other != column)
+        if above or scale[largest] - scale[least] == users - 1:
+            raise DataError(
+                f"{name}: column {column!r} seems to number the rows: it is another number in each. "
+                f"{who_ranked(column)}"
+            )
