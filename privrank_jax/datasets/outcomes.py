@@ -21,7 +21,7 @@ _OUTCOMES = {
     "result", "results", "verdict", "preferred", "preference", "judgment", "judgement",
 }  # fmt: skip
 _TWIN = {"a": "b", "b": "a", "1": "2", "2": "1", "left": "right", "right": "left"}
-_END = re.compile(r"(.*?)(a|b|1|2|left|right)", re.IGNORECASE | re.DOTALL)
+_SIDES = re.compile(r"(left|right)(.+)|(.+)(a|b|1|2|left|right)", re.IGNORECASE | re.DOTALL)
 
 
 def check_outcomes(name: str, header: Sequence[str], winner: str, loser: str) -> None:
@@ -69,9 +69,10 @@ def _word(column: str) -> str:
 
 
 def _twin_in(column: str, others: Collection[str]) -> str | None:
-    """``model_b`` for ``model_a``, where it is there."""
-    found = _END.fullmatch(column)
-    if found is None or not found[1]:
+    """``model_b`` for ``model_a``, ``right model`` for ``left model``, where it is there."""
+    found = _SIDES.fullmatch(column.lower())
+    if found is None:
         return None
-    twin = found[1] + _TWIN[found[2].lower()]
-    return next((other for other in others if other.lower() == twin.lower()), None)
+    start, rest, body, end = found.groups()
+    twin = f"{_TWIN[start]}{rest}" if start else f"{body}{_TWIN[end]}"
+    return next((other for other in others if other.lower() == twin), None)

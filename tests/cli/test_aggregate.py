@@ -14,6 +14,7 @@ from privrank_jax.datasets import load_rankings
 from privrank_jax.release import exact_samplers_available
 
 REHEARSAL = ("--simulate", "--seed", 1)
+NOBODY = ("--user", "none")
 PRIVATE = [
     (method, trust)
     for method in METHODS
@@ -93,7 +94,7 @@ def test_the_text_of_a_release(privrank, votes):
 
 def test_too_few_users_to_ask_for_a_pair_each(privrank, write):
     few = write("1,2,3", "3,2,1", header="a,b,c")
-    refused = privrank("aggregate", few, "--epsilon", 2, "--trust", "local")
+    refused = privrank("aggregate", few, *NOBODY, "--epsilon", 2, "--trust", "local")
     assert refused.code == 2
     assert "2 users and 3 pairs of items" in refused.err
     assert "--accept-idealised for reports of real numbers" in refused.err
@@ -158,7 +159,7 @@ def test_without_privacy_the_certificate_is_that_of_kemeny(privrank, write):
     # A cycle: a > b > c > a by 5, 5 and 4 of 7; the best order reverses the weakest majority.
     lines = ["1,2,3"] * 3 + ["3,1,2"] * 2 + ["2,3,1"] * 2
     path = write(*lines, header="a,b,c")
-    result = privrank("aggregate", path, "--method", "none", "--json")
+    result = privrank("aggregate", path, *NOBODY, "--method", "none", "--json")
     document = result.json()
     assert document["guarantee"] is None
     certificate = document["diagnostics"]["certificate"]
@@ -171,7 +172,7 @@ def test_without_privacy_the_certificate_is_that_of_kemeny(privrank, write):
     assert certificate["cost"] == pytest.approx(min(costs))
     assert certificate["ratio"] == pytest.approx(1)
     assert certificate["lower_bound"] == pytest.approx(min(costs))
-    assert "NOT PRIVATE" in privrank("aggregate", path, "--method", "none").out
+    assert "NOT PRIVATE" in privrank("aggregate", path, *NOBODY, "--method", "none").out
 
 
 def test_the_certificate_of_noise_all_is_that_of_the_noisy_weights(privrank, votes):
@@ -192,6 +193,7 @@ def test_what_is_printed_depends_on_the_votes_through_the_noise_alone(privrank, 
         path = write(*rows, header="a,b,c")
         for method in ("borda", "exponential"):
             run = ("aggregate", path, "--method", method, "--epsilon", 1, "--json", *REHEARSAL)
+            run += NOBODY
             document = privrank(*run).json()
             facts.append((method, document["guarantee"], document["diagnostics"]))
     assert facts[:2] == facts[2:]
@@ -200,14 +202,22 @@ def test_what_is_printed_depends_on_the_votes_through_the_noise_alone(privrank, 
 def test_the_rule_for_items_that_were_not_ranked(privrank, write):
     # Everybody ranks a alone first, or b before c; under `last` a wins, under `unknown` b has one half vote more.
     path = write(*["1,,"] * 5, *[",1,2"] * 4, header="a,b,c")
-    last = privrank("aggregate", path, "--method", "none", "--json").json()
-    unknown = privrank(
-        "aggregate", path, "--method", "none", "--json", "--missing", "unknown"
-    ).json()
+    best = ("aggregate", path, *NOBODY, "--method", "none", "--json")
+    last, unknown = privrank(*best).json(), privrank(*best, "--missing", "unknown").json()
     assert items(last)[0] == "a"
     assert unknown["diagnostics"]["missing"] == "unknown"
     assert items(unknown).index("b") < items(unknown).index("c")
-    run = ("aggregate", path, "--method", "borda", "--epsilon", 5000, "--json", "--missing")
+    run = (
+        "aggregate",
+        path,
+        *NOBODY,
+        "--method",
+        "borda",
+        "--epsilon",
+        5000,
+        "--json",
+        "--missing",
+    )
     scores = {row["item"]: row["score"] for row in privrank(*run, "unknown").json()["ranking"]}
     assert scores == pytest.approx({"a": 1.0, "b": 1 + 2 / 9, "c": 1 - 2 / 9})
     scores = {row["item"]: row["score"] for row in privrank(*run, "last").json()["ranking"]}
@@ -221,7 +231,7 @@ def test_the_rule_for_items_that_were_not_ranked(privrank, write):
 def test_every_method_heeds_the_rule(privrank, write, method, trust, missing, first):
     # 32 rank a alone, 8 rank b before a: a beats b by 32 to 8, or, where nothing else is known, loses by 0 to 8.
     path = write(*["1,,"] * 32, *["2,1,"] * 8, header="a,b,c")
-    run = ("aggregate", path, "--method", method, "--trust", trust, "--missing", missing)
+    run = ("aggregate", path, *NOBODY, "--method", method, "--trust", trust, "--missing", missing)
     # One answer per user can't tell with so few: reports on all pairs, which need consent.
     run += ("--accept-idealised",) if trust == "local" else ()
     for rehearsal in [REHEARSAL, ()] if trust == "central" else [REHEARSAL]:
@@ -279,14 +289,17 @@ def test_refused_options(privrank, votes, arguments, message):
 @pytest.mark.parametrize(
     ("lines", "header", "message"),
     [
-        ([], "a,b", "no rows below its header"),
-        (["1,2", "1,x"], "a,b", "line 3, column 'b': 'x' is no rank"),
-        (["1,2"], "a,a", "votes.csv: item named twice, 'a' and 'a'"),
+        ([], "user,a,b", "no rows below its header"),
+        (["u,1,2", "v,1,x"], "user,a,b", "line 3, column 'b': 'x' is no rank"),
+        (["u,1,2"], "user,a,a", "votes.csv: item named twice, 'a' and 'a'"),
+        (["1,2"], "a,b", "Name the column that says who ranked, --user COLUMN, or say --user none"),
+        (["u,5,4,4"] * 2, "user,a,b,c", "'5' is no rank, 1 = best, of 3 items: ratings, where more is better, are "
+         "read by --higher-is-better, ranks, whatever they look like, by --ranks"),
         (["u,1,2", "u,2,1"], "user,a,b", "user 'u' has two rows"),
         (["u,a,b"], "user,winner,loser", "`privrank rank`"),
         (["2,1"], "Rank_1,Rank_2", "are places"),
     ],
-)
+)  # fmt: skip
 def test_refused_files(privrank, write, lines, header, message):
     result = privrank("aggregate", write(*lines, header=header), "--epsilon", 1)
     assert (result.code, result.out) == (2, "")
@@ -310,7 +323,7 @@ def test_refused_sources(privrank, tmp_path):
 
 def test_methods_say_what_is_too_large_or_too_few_for_them(privrank, write):
     many = ",".join(f"i{k}" for k in range(21))
-    path = write(",".join(map(str, range(1, 22))), header=many)
+    path = write("u," + ",".join(map(str, range(1, 22))), header=f"user,{many}")
     result = privrank("aggregate", path, "--epsilon", 1, "--method", "exponential")
     assert result.code == 2
     assert "takes at most 20; votes.csv has 21" in result.err

@@ -74,7 +74,7 @@ def test_items_that_nobody_ranked_together_and_budgets_too_small(privrank, write
     lines = ["1,1,2,,,,,,", "1,1,2,,,,,,", "1,2,1,,,,,,", "1,,,1,2,3,4,5,6"]
     path = write(*lines, header=header)
     for method in ("borda", "none"):
-        result = privrank("aggregate", path, "--method", method, "--json")
+        result = privrank("aggregate", path, "--user", "none", "--method", method, "--json")
         assert result.code == 0, result.err
         assert "spends the sum" in result.json()["guarantee"]["note"]
         assert len(result.json()["ranking"]) == 8
@@ -82,9 +82,9 @@ def test_items_that_nobody_ranked_together_and_budgets_too_small(privrank, write
         "0.001," + ",".join(map(str, range(1, 31))),
         header="synthetic_epsilon," + ",".join(f"i{k}" for k in range(30)),
     )
-    result = privrank("aggregate", tiny, "--method", "none")
+    result = privrank("aggregate", tiny, "--user", "none", "--method", "none")
     assert (result.code, "--method borda" in result.err) == (2, True)
-    assert privrank("aggregate", tiny).code == 0
+    assert privrank("aggregate", tiny, "--user", "none").code == 0
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,7 @@ def test_items_that_nobody_ranked_together_and_budgets_too_small(privrank, write
         (("--trust", "local"), "nothing to buy"),
         (("--method", "kwiksort"), "rankings in the clear"),
         (("--simulate",), "--simulate: meant for rankings in the clear"),
+        (("--higher-is-better",), "--higher-is-better: meant for rankings in the clear"),
     ],
 )
 def test_options_of_raw_rankings_are_refused(privrank, synthetic, options, message):

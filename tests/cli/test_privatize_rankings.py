@@ -131,7 +131,7 @@ def test_named_sets_and_repeated_rehearsals(private, data_folder, tmp_path):
     result, released = private("sushi", "--epsilon", 4)
     assert "epsilon = 20" in result.out
     assert private("sushi", "--epsilon", 4)[1] != released
-    found = read_synthetic_rankings(tmp_path / "synthetic.csv")
+    found = read_synthetic_rankings(tmp_path / "synthetic.csv", user=None)
     assert found.table.ranks.shape == (5000, 10)
     assert set(found.epsilon) == {4.0}
     # Fatty tuna leads the data by far, and cucumber roll comes last: by many standard errors.
@@ -155,9 +155,19 @@ def test_named_sets_and_repeated_rehearsals(private, data_folder, tmp_path):
         (("u,1,2", "u,1,2"), "user,a,b", ("--epsilon", 1), "two rows"),
         (("u,1,2",), "user,a,b", ("--epsilon", 1e-12), "noise alone"),
         (("u,1,2,0",), "user,a,b,e", ("--epsilon-column", "e"), "'0' is no epsilon"),
-        (("1,2",), "a,user", ("--epsilon", 1, "--user", "none"), "an item is named 'user'"),
+        (("1,2",), "a,user", ("--epsilon", 1, "--user", "none"), "would be ranked as an item: leave out --user none"),
+        (("1,2",), "a,user", ("--epsilon", 1, "--user", "none", "--items", "a,user"), "an item is named 'user'"),
+        (("1,2",), "a,b", ("--epsilon", 1), "who ranked, --user COLUMN, or say --user none: then each row"),
+        (("v1,1,2",), "voter,a,b", ("--epsilon", 1), "--user COLUMN names the column that says who"),
+        (("v1,1,2",), "voter,a,b", ("--epsilon", 1, "--user", "none"), "'v1' is no rank"),
+        (("1,1,2", "2,2,1", "3,1,2"), "voter,a,b", ("--epsilon", 1, "--user", "none"), "--user voter; if it is no"),
+        (("u,x,y",), "user,rank1,rank2", ("--epsilon", 1), "are places"),
+        (("u,5,4,4", "v,4,5,1"), "user,a,b,c", ("--epsilon", 1), "a rank 5 of 3 items (--higher-is-better takes"),
+        (("u,2,2,2", "v,3,3,2"), "user,a,b,c", ("--epsilon", 1), "read by --higher-is-better, ranks, whatever they"),
+        (("u,1,2",), "user,a,b", ("--epsilon", 1, "--ranks", "--higher-is-better"), "not both"),
+        (("u,1,2",), "user,winner,loser", ("--epsilon", 1, "--ranks"), "columns winner and loser"),
     ],
-)
+)  # fmt: skip
 def test_refusals(privrank, write, tmp_path, lines, header, options, message):
     path = write(*lines, header=header)
     result = privrank("privatize", path, *options, "--out", tmp_path / "out.csv")
@@ -181,11 +191,21 @@ def test_refusals_of_named_sets(privrank, data_folder, tmp_path, source, options
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_without_users_says_what_a_row_is_taken_for(privrank, private, write):
+def test_a_file_without_users_says_what_a_row_is_taken_for(privrank, private, write, tmp_path):
     words = "each row is taken for all that one user ranked"
     path = write("1,2", "2,1", header="a,b")
-    assert words in private(path, "--epsilon", 1)[0].out
-    assert words in privrank("aggregate", path, "--epsilon", 1).out
+    result, _ = private(path, "--epsilon", 1, "--user", "none")
+    assert words in result.out
+    assert f"Next: privrank aggregate {tmp_path / 'synthetic.csv'} --user none" in " ".join(
+        result.out.split()
+    )
+    for source in (path, tmp_path / "synthetic.csv"):
+        budget = ("--epsilon", 1) if source == path else ()
+        assert (
+            "--user none: then each row is another user"
+            in privrank("aggregate", source, *budget).err
+        )
+        assert words in privrank("aggregate", source, *budget, "--user", "none").out
     path = write("u,1,2", "v,2,1", header="user,a,b")
     assert words not in private(path, "--epsilon", 1)[0].out
     assert words not in privrank("aggregate", path, "--epsilon", 1).out
