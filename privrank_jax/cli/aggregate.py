@@ -27,6 +27,7 @@ HELP = (
     "Examples:\n\n"
     "  privrank aggregate votes.soc --epsilon 1\n\n"
     "  privrank aggregate votes.csv --epsilon 1 --method kwiksort --json\n\n"
+    "  privrank aggregate stars.csv --epsilon 1 --user voter --higher-is-better     (ratings)\n\n"
     "  privrank aggregate sushi --epsilon 0.5 --simulate --seed 1\n\n"
     "  privrank aggregate votes.toi --method none     (the best ranking there is, with a certificate)"
 )

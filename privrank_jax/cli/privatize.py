@@ -43,7 +43,7 @@ HELP = (
     "  privrank privatize votes.csv --epsilon-column budget --ties coin --out private.parquet\n\n"
     "  privrank rank private.csv\n\n"
     "  privrank privatize votes.soc --epsilon 4 --out synthetic.csv\n\n"
-    "  privrank aggregate synthetic.csv"
+    "  privrank aggregate synthetic.csv --user none     (a PrefLib file names no users)"
 )
 
 

@@ -190,7 +190,8 @@ def test_what_has_no_cells_of_ranks(privrank, refused, tmp_path, data_folder):
 @pytest.mark.parametrize(
     "places",
     ["rank1,rank2", "Rank 1,Rank 2", "1st,2nd", "choice-1,choice-2", "1st choice,2nd choice", "RANK_1,RANK_2",
-     "top1,top2", "First choice,Second choice", "rank (1),rank (2)", "1. place,2. place", "pref#1,pref#2", "rank_0,rank_1"],
+     "top1,top2", "First choice,Second choice", "rank (1),rank (2)", "1. place,2. place", "pref#1,pref#2",
+     "rank_0,rank_1"],
 )  # fmt: skip
 @pytest.mark.parametrize("before", ["user,", "", "voter,age,"])
 def test_places_are_no_items(refused, write, command, places, before):

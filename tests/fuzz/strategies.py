@@ -19,7 +19,7 @@ CELLS = (
     "z" * 300,
     "y" * 140_000, '"', '""', '"a', 'a"b', '"a,b"', '"a\nb"', '"a\rb"', "'", ";", "=1+1", "#", "true", "yes", "no",
     "none", "user", "winner", "loser", "tie", "draw", "item", "rank", "report", "epsilon", "item_1",
-    "synthetic_epsilon", "{1,2}",
+    "synthetic_epsilon", "{1,2}", "model_a", "both bad", "result", "rank1", "1st", "id", "4.5", "5", "99", "e\u0301 ",
 )  # fmt: skip
 # Bytes of Latin-1 and cp1252, UTF-16 marks, half and overlong UTF-8, NUL, escape, lone line ends.
 BYTES = (
@@ -172,6 +172,26 @@ WIDE = (
     "a,b,c\n1,2,3\n1,,2\n1,1,2\n,,1\n",
     'user,"x, y",é,Z\nu1,1,2,3\nu2,3,2,1\nu3,2,NA,1\nu4,1.0,2.0,3.0\n',
 )
+# Ids under another name, row numbers, ratings, order lists: none of them rankings of the other columns.
+SHAPES = (
+    "voterid,a,b,c\nv1,1,2,3\nv2,2,1,3\nv3,3,1,2\n",
+    "id,a,b,c\n1,1,2,3\n2,2,1,3\n3,1,3,2\n",
+    "id,a,b,c\n1001,1,2,3\n1002,2,1,3\n1003,1,3,2\n",
+    "user,rank1,rank2,rank3\nu1,a,b,c\nu2,b,a,c\n",
+    "1st,2nd\n1,2\n2,1\n",
+    "user,a\nu1,1\nu2,1\n",
+)
+RATINGS = (
+    "user,a,b,c,d,e,f\nu1,5,4,4,5,3,4\nu2,4,4,5,,5,3\nu3,1,5,5,4,,4\nu4,2,3,3,5,5,5\n",
+    "user,a,b,c\nu1,4.5,-1,3\nu2,0,100,1e2\nu3,,2,2\n",
+    "a,b,c\n5,3,3\n4,4,5\n2,5,5\n",
+    "user,item,rank\nu1,a,5\nu1,b,4\nu2,a,4\nu2,b,4.5\nu3,c,5\n",
+)
+BATTLES = (
+    "user,model_a,model_b,winner\nu1,gpt,phi,model_a\nu2,phi,gpt,tie\nu3,gpt,yi,both bad\n",
+    "user,winner,loser,result\nu1,model_a,gpt,1\nu2,draw,,0\n",
+    "judge,home,away,Result\nu1,a,b,1\nu2,b,c,0.5\n",
+)
 LONG = (
     "user,item,rank\nu1,a,1\nu1,b,2\nu1,c,3\nu2,b,1\nu2,a,2\nu2,c,3\n",
     "rank,note,item,user\n1,x,a,u1\n1,y,b,u1\n,z,c,u2\n1,w,a,u2\n",
@@ -204,6 +224,9 @@ TEXTS = {  # and what separates their cells
     "comparisons": (COMPARISONS, ","),
     "wide": (WIDE, ","),
     "long": (LONG, ","),
+    "shapes": (SHAPES, ","),
+    "ratings": (RATINGS, ","),
+    "battles": (BATTLES, ","),
     "reports": (REPORTS, ","),
     "synthetic": (SYNTHETIC, ","),
     "budgets": (BUDGETS, ","),

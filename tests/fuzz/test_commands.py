@@ -103,6 +103,8 @@ OPTIONS = {
         "--trust": words("central", "local"),
         "--missing": words("last", "unknown"),
         "--xi": numbers("0", "0.5"),
+        "--ranks": FLAG,
+        "--higher-is-better": FLAG,
     },
     "privatize": {
         **RELEASE,
@@ -112,12 +114,16 @@ OPTIONS = {
         "--ties": words("refuse", "coin", "drop"),
         "--drop-user": FLAG,
         "--force": FLAG,
+        "--ranks": FLAG,
+        "--higher-is-better": FLAG,
     },
 }
 KINDS = {
-    "rank": (("comparisons",) * 6 + ("reports",) * 3 + ("wide", "preflib")),
-    "aggregate": (("wide",) * 4 + ("long", "preflib", "orders", "synthetic", "synthetic", "comparisons")),
-    "privatize": (("comparisons",) * 3 + ("wide", "wide", "long", "preflib", "reports", "synthetic", "orders")),
+    "rank": (("comparisons",) * 6 + ("reports",) * 3 + ("wide", "preflib", "battles")),
+    "aggregate": (("wide",) * 4 + ("long", "preflib", "orders", "synthetic", "synthetic", "comparisons", "shapes",
+                                   "ratings", "ratings")),
+    "privatize": (("comparisons",) * 3 + ("wide", "wide", "long", "preflib", "reports", "synthetic", "orders", "shapes",
+                                          "ratings", "battles")),
 }  # fmt: skip
 USUAL = {
     "rank": {"--epsilon": "1", "--max-per-user": "3"},
@@ -161,6 +167,10 @@ def cases(draw, command: str) -> Case:
     pool = OPTIONS[command]
     odd = draw(st.lists(st.sampled_from(sorted(pool)), max_size=1 if damage else 4))
     pairs = [*usual.items(), *((name, draw(pool[name])) for name in odd)]
+    if command != "rank" and b"user" not in content[:80] and draw(st.booleans()):
+        pairs.append(("--user", "none"))
+    if kind == "ratings" and command != "rank" and draw(st.booleans()):
+        pairs.append(("--higher-is-better", None))
     if draw(st.integers(0, 15)) == 7:
         pairs = pairs[1:]
     if usual and draw(st.integers(0, 3)) == 3:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import math
 import os
@@ -17,9 +18,12 @@ from hypothesis import strategies as st
 
 from privrank_jax import datasets
 from privrank_jax.datasets import DataError
+from privrank_jax.datasets.formats import read_header
 from privrank_jax.datasets.kamishima import read_kamishima
+from privrank_jax.datasets.names import form
 from privrank_jax.datasets.ranking_table import RankingTable
 from privrank_jax.datasets.source import FILES
+from tests import reference_rank_cells as reference
 from tests.fuzz import strategies
 from tests.fuzz.strategies import fuzz
 
@@ -39,9 +43,14 @@ def _cells(content: bytes, delimiter: str) -> list[dict[str, str]]:
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 
-def _before(ranks: list[str]) -> list[int]:
-    """How many items are ranked before each; -1 where it is not ranked."""
-    known = [float(rank) if rank.strip() and rank.casefold().strip() not in ("na", "nan", "none") else math.inf
+def _rank(cell: str) -> int | None:
+    known = cell.strip() and cell.casefold().strip() not in ("na", "nan", "none")
+    return int(float(cell)) if known else None
+
+
+def _before(ranks: list[str], sign: int) -> list[int]:
+    """How many items are ranked before each, or rated above where the sign is -1; -1 where it is not ranked."""
+    known = [sign * float(rank) if rank.strip() and rank.casefold().strip() not in ("na", "nan", "none") else math.inf
              for rank in ranks]  # fmt: skip
     return [sum(x < y for x in known) if y < math.inf else -1 for y in known]
 
@@ -55,11 +64,13 @@ def comparisons_as_written(table, rows, options):
     assert options.get("tie", "tie") is None or table.tied.tolist() == yes
     if options["user"] is not None:
         assert [table.user_names[k] for k in table.users] == [row[options["user"]] for row in rows]
+    if options["items"] is None:
+        assert not {form(name) for name in names} & {form(column) for column in rows[0]}
 
 
 def rankings_as_written(table, rows, options):
     for ranks, row in zip(table.ranks.tolist(), rows, strict=True):
-        assert ranks == _before([row[name] for name in table.item_names])
+        assert ranks == _before([row[name] for name in table.item_names], options["sign"])
     if table.user_names:
         assert list(table.user_names) == [row[options["user"]] for row in rows]
 
@@ -69,12 +80,37 @@ def rows_as_written(table, rows, options):
     found = {(row[options["user"]], row["item"]): row["rank"] for row in rows}
     assert len(found) == len(rows)
     for user, ranks in zip(table.user_names, table.ranks.tolist(), strict=True):
-        assert ranks == _before([found.get((user, name), "") for name in table.item_names])
+        cells = [found.get((user, name), "") for name in table.item_names]
+        assert ranks == _before(cells, options["sign"])
 
 
 def table_as_written(table, rows, options):
     long = rows and {"item", "rank"} <= set(rows[0])
     (rows_as_written if long else rankings_as_written)(table, rows, options)
+
+
+def ranks_as_written(table, rows, options):
+    """And nothing in them is unlike ranks; no column that says who ranked is an item."""
+    table_as_written(table, rows, {**options, "sign": 1})
+    if {"item", "rank"} <= set(rows[0]):
+        found = {(row[options["user"]], row["item"]): _rank(row["rank"]) for row in rows}
+        written = [[found.get((u, i)) for i in table.item_names] for u in table.user_names]
+        others = 0
+    else:
+        assert options["user"] is not None or options["items"] or "user" not in rows[0]
+        written = [[_rank(row[name]) for name in table.item_names] for row in rows]
+        others = len(rows[0]) - (options["user"] is not None) - table.num_items
+        others -= "synthetic_epsilon" in rows[0]
+        if options["user"] is None and options["items"] is None:
+            numbers = (reference.numbers_rows(written, k) for k in range(table.num_items))
+            assert not any(numbers)
+    assert max(rank or 0 for row in written for rank in row) <= table.num_items + others
+    unlike, users = reference.unlike(written, others > 0)
+    assert 2 * unlike <= users
+
+
+def ratings_as_written(table, rows, options):
+    table_as_written(table, rows, {**options, "sign": -1})
 
 
 def reports_as_written(table, rows, options):
@@ -86,7 +122,7 @@ def reports_as_written(table, rows, options):
 
 
 def synthetic_as_written(found, rows, options):
-    rankings_as_written(found.table, rows, options)
+    rankings_as_written(found.table, rows, {**options, "sign": 1})
     assert found.epsilon.tolist() == [float(row["synthetic_epsilon"]) for row in rows]
     assert not found.table.tied
 
@@ -100,10 +136,21 @@ def read_budgets(path, user, items):
     return datasets.read_user_epsilon(path, "budget", user or "user")
 
 
+def read_battles(path, user, items):
+    """As a user would who names columns of items."""
+    header = read_header(path)
+    usual = {"winner", "loser"} <= set(header) or len(header) < 3
+    columns = {} if usual else {"winner": header[1], "loser": header[2]}
+    return datasets.read_comparisons(path, user=user, items=items, **columns)
+
+
 LOADERS = {
     "comparisons": (datasets.read_comparisons, comparisons_as_written),
-    "wide": (datasets.read_rankings, table_as_written),
-    "long": (datasets.read_rankings, table_as_written),
+    "wide": (datasets.read_rankings, ranks_as_written),
+    "long": (datasets.read_rankings, ranks_as_written),
+    "shapes": (datasets.read_rankings, ranks_as_written),
+    "ratings": (functools.partial(datasets.read_rankings, cells="ratings"), ratings_as_written),
+    "battles": (read_battles, comparisons_as_written),
     "reports": (datasets.read_reports, reports_as_written),
     "synthetic": (datasets.read_synthetic_rankings, synthetic_as_written),
     "budgets": (read_budgets, budgets_as_written),
@@ -144,7 +191,7 @@ def _check_text(folder: Path, kind: str, content: bytes, suffix: str, user, item
         if items is not None:
             assert list(table.item_names) == [str(item) for item in items]
     delimiter = "\t" if suffix.lower() == ".tsv" else ","
-    as_written(found, _cells(content, delimiter), {"user": user})
+    as_written(found, _cells(content, delimiter), {"user": user, "items": items})
 
 
 SUFFIXES = st.sampled_from((".csv",) * 8 + (".CSV", ".tsv", ".txt", ""))
@@ -156,7 +203,8 @@ def text_test(kind, examples):
     def run(folder, content, suffix, user, items):
         # Options are refused early: most files are read with the default ones.
         usual = len(content) % 4
-        _check_text(folder, kind, content, suffix, "user" if usual else user, None if usual else items)  # fmt: skip
+        default = "user" if b"user" in content[:80] else None
+        _check_text(folder, kind, content, suffix, default if usual else user, None if usual else items)  # fmt: skip
 
     return run
 
