@@ -20,9 +20,12 @@ so c' = (f c/M)(c - γ): c grows while it exceeds γ and falls after, hence is l
 There is nothing to search: bisection on c(γ) - γ, which falls through 0 once. q/M comes from Gauss-Legendre quadrature
 along the angle, in logarithms, so that nothing under- or overflows at d = 5,000 in float32.
 
-**Covariance.** Off the axis û the report is rotation symmetric: with τ = E⟨z, û⟩²/B²,
-Cov(z) = B²(τ ûûᵀ + (1-τ)/(d-1) (I - ûûᵀ)) - vvᵀ, and τ = 1/d for Duchi; for PrivUnit, with S = ((d-1)γM + q)/d the
-part of τ that an even point has on the cap, τ = S p/q + (1/d - S)(1-p)/(1-q).
+**In floating point.** Whether a report leaves the cap is decided by integers: it does where 64 random bits, read as a
+number, fall below k. k is rounded up, from odds at ε less an allowance for rounding (1e-5 of ε in float32, 1e-4 in
+5,000 dimensions; 1e-13 in float64), so that for the γ that is drawn with, and k' = k/2^64, the loss
+log((1-k')/k') - log(q/(1-q)) never exceeds ε; however large ε, it stays below log(1/q) + 45. Where ε < 0.01 in float32,
+5e-7 in float64, γ = 0 takes the place of the best cap: there q = 1/2 exactly, and the error is larger by a share of
+ε²/2π at most. Duchi's number has 32 bits, as that of :func:`~privrank_jax.privacy.randomized_response`.
 """
 
 from __future__ import annotations
@@ -36,10 +39,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._validate import check_choice, check_epsilon, check_positive
+from privrank_jax.privacy.local import flip_threshold
 
 Array = jax.Array
 
 VECTOR_MECHANISMS = ("duchi", "privunit")
+_ROUNDINGS = (
+    24  # of a logarithm of q, in units of the last place of its terms: ten times what was seen
+)
 _PANELS, _REACH = 64, 9.0  # exp(-9²/2) of the mass, 3e-18, lies beyond the reach
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -48,16 +55,21 @@ class Cap(NamedTuple):
     """PrivUnit's cap at its best: all scalars.
 
     Attributes:
-        height: γ, cosine of the angle at which the cap ends; also c, the mean of ⟨z, û⟩/B.
+        height: γ, cosine of the angle at which the cap ends.
         probability: p, with which the report comes from the cap.
         share: q, the part of the sphere that the cap takes.
         square: τ, the mean of ⟨z, û⟩²/B².
+        mean: c, the mean of ⟨z, û⟩/B: γ, up to rounding, unless ε is tiny.
+        off: ``(2,)`` uint32, the high and the low word of k: the report comes from off the cap with probability
+            k/2^64, which is 1 - p before rounding.
     """
 
     height: Array
     probability: Array
     share: Array
     square: Array
+    mean: Array
+    off: Array
 
 
 def duchi_vectors(
@@ -150,7 +162,7 @@ def report_norm(mechanism: str, dimension: int, epsilon: Any, radius: Any = 1.0)
     if mechanism == "duchi" or dimension == 1:
         norm = 1 / (_half_sphere_mean(dimension) * jnp.tanh(0.5 * epsilon))
     else:
-        norm = 1 / privunit_cap(dimension, epsilon).height
+        norm = 1 / privunit_cap(dimension, epsilon).mean
     return jnp.where(jnp.isinf(epsilon), 1.0, norm) * radius
 
 
@@ -200,36 +212,69 @@ def _cap(dimension: int, epsilon: Array) -> Cap:
         return jnp.where(above, middle, low), jnp.where(above, high, middle)
 
     zero = jnp.zeros_like(epsilon)
+    machine = float(jnp.finfo(epsilon.dtype).eps)
     steps = jnp.finfo(epsilon.dtype).nmant + 8
-    low, _ = jax.lax.fori_loop(0, steps, halve, (zero, zero + 1 - jnp.finfo(epsilon.dtype).eps))
-    _, log_first, ratio = mean(low)
-    log_share = log_first + jnp.log(ratio)
+    low, _ = jax.lax.fori_loop(0, steps, halve, (zero, zero + 1 - machine))
+    small = epsilon < 32 * math.sqrt(machine)
+    height = jnp.where(small, 0, low)
+    _, log_first, ratio = mean(height)
+    log_share = jnp.where(small, math.log(0.5), log_first + jnp.log(ratio))
     share = jnp.exp(log_share)
-    chance = jax.nn.sigmoid(epsilon + log_share - jnp.log1p(-share))
-    inside = ((dimension - 1) * low / ratio + 1) / dimension  # S/q, free of underflow
-    off_cap = jax.nn.sigmoid(-(epsilon + log_share - jnp.log1p(-share))) / (1 - share)
+    odds = epsilon + log_share - jnp.log1p(-share)
+    chance = jax.nn.sigmoid(odds)
+    inside = ((dimension - 1) * height / ratio + 1) / dimension  # S/q, free of underflow
+    off_cap = jax.nn.sigmoid(-odds) / (1 - share)
     square = chance * inside + off_cap * (1 / dimension - share * inside)
     # The mean at the fixed point is the edge itself; computed, it may round to 1, which has no cap.
-    return Cap(low, chance, share, square)
+    half = _half_sphere_mean(dimension) * jnp.tanh(0.5 * epsilon)
+    terms = 1 + epsilon + jnp.abs(log_share) - dimension * jnp.log1p(-height)
+    off = _words(jax.nn.sigmoid(-(odds - _ROUNDINGS * machine * terms)) * (1 + 8 * machine))
+    near_half = jnp.stack([flip_threshold(epsilon), jnp.uint32(0)])
+    mean_height = jnp.where(small, half, height)
+    return Cap(height, chance, share, square, mean_height, jnp.where(small, near_half, off))
 
 
+def _words(chance: Array) -> Array:
+    """k, uint32 high and low word, at least 1: the least with k/2^64 >= ``chance``, which is at most 1/2."""
+    scaled = chance * 2.0**32
+    high = jnp.floor(scaled)
+    low = jnp.ceil((scaled - high) * 2.0**32)
+    carry = low >= 2.0**32
+    low = jnp.where(carry, 0, jnp.maximum(low, jnp.where(high == 0, 1, 0)))
+    return jnp.stack([high + carry, low]).astype(jnp.uint32)
+
+
+@functools.cache
 def _half_sphere_mean(dimension: int) -> float:
-    """Γ(d/2)/(√π Γ((d+1)/2)): mean height of a point of the unit half sphere; in float64, for d is static."""
-    return math.exp(math.lgamma(dimension / 2) - math.lgamma((dimension + 1) / 2)) / math.sqrt(
-        math.pi
-    )
+    """Γ(d/2)/(√π Γ((d+1)/2)): mean height of a point of the unit half sphere; in float64, for d is static.
+
+    By its recurrence h(d+2) = h(d) d/(d+1), since differences of log Γ lose digits.
+    """
+    steps = math.fsum(math.log1p(-1 / k) for k in range(dimension - 1, 1, -2))
+    return math.exp(steps) * (1 if dimension % 2 else 2 / math.pi)
 
 
 def _log_first(dimension: int, height: Array) -> Array:
     """log M."""
     # (d-1) Beta(1/2, (d-1)/2) = 2√π Γ((d+1)/2)/Γ(d/2): twice the inverse of the half sphere's mean.
     constant = math.log(_half_sphere_mean(dimension) / 2)
-    return constant + 0.5 * (dimension - 1) * (jnp.log1p(height) + jnp.log1p(-height))
+    return constant + 0.5 * (dimension - 1) * _log_sine_squared(height)
+
+
+def _log_sine_squared(height: Array) -> Array:
+    """log(1 - γ²). XLA's log1p loses digits where its series ends, at 0.41, and 1 - γ² its own near γ = 0."""
+    near = jnp.log1p(-jnp.square(height))
+    return jnp.where(height < 0.5, near, jnp.log((1 - height) * (1 + height)))
+
+
+def _angle(height: Array) -> Array:
+    """arccos to all digits for heights near 1 too."""
+    return 2 * jnp.arcsin(jnp.sqrt(0.5 * (1 - height)))
 
 
 def _reaches(dimension: int, height: Array) -> tuple[Array, Array]:
     """How far, in angle, the density sin^{d-2} matters on the cap's side and on the other side of its edge."""
-    angle = jnp.arccos(height)
+    angle = _angle(height)
     bell = _REACH / math.sqrt(max(dimension - 2, 1))
     slope = max(dimension - 2, 1) * height / jnp.sqrt((1 - height) * (1 + height))
     inside = jnp.minimum(angle, jnp.minimum(bell, 0.5 * _REACH**2 / jnp.maximum(slope, 1e-6)))
@@ -267,7 +312,7 @@ def _duchi(key: Array, vectors: Array, epsilon: Array, radius: Array, zero_sum: 
     axis = _rounded(round_key, vectors, radius, zero_sum)
     point = _unit(_normals(point_key, vectors, zero_sum))
     side = jnp.sign(jnp.sum(axis * point, axis=-1, keepdims=True))
-    keep = jax.random.bernoulli(side_key, jax.nn.sigmoid(epsilon), side.shape)
+    keep = jax.random.bits(side_key, side.shape, jnp.uint32) >= flip_threshold(epsilon)
     norm = radius / (_half_sphere_mean(dimension) * jnp.tanh(0.5 * epsilon))
     report = point * jnp.where(side == 0, 1, side) * jnp.where(keep, norm, -norm)
     return jnp.where(jnp.isinf(epsilon), vectors, report)
@@ -283,7 +328,7 @@ def _privunit(key: Array, vectors: Array, epsilon: Array, radius: Array, zero_su
     point = _normals(point_key, vectors, zero_sum)
     aside = _beside(_beside(point, axis), axis)  # twice: the first may cancel most digits
     angle = _draw_angles(angle_key, dimension, cap, vectors.shape[:-1])[..., None]
-    report = (jnp.cos(angle) * axis + jnp.sin(angle) * aside) * (radius / cap.height)
+    report = (jnp.cos(angle) * axis + jnp.sin(angle) * aside) * (radius / cap.mean)
     return jnp.where(jnp.isinf(epsilon), vectors, report)
 
 
@@ -297,17 +342,19 @@ def _draw_angles(key: Array, dimension: int, cap: Cap, shape: tuple[int, ...]) -
     grid = jnp.arange(_PANELS + 1, dtype=height.dtype) / _PANELS
     edges = jnp.concatenate([inside * (grid - 1), outside * grid[1:]])
     # On the far side the density is largest at the equator, by far larger than at the edge; so scale it there.
-    peak = (dimension - 2) * 0.5 * (jnp.log1p(-height) + jnp.log1p(height))
+    peak = (dimension - 2) * 0.5 * _log_sine_squared(height)
     shift = jnp.where(jnp.arange(2 * _PANELS) < _PANELS, 0.0, peak).astype(height.dtype)
     mass = _integrals(dimension, height, edges[:-1], edges[1:], shift)
-    near, far = jnp.sum(mass[:_PANELS]), jnp.sum(mass[_PANELS:])
-    side_chance = jnp.where(
-        jnp.arange(2 * _PANELS) < _PANELS, cap.probability / near, (1 - cap.probability) / far
-    )
-    steps = jnp.cumsum(mass * side_chance)
-    panel_key, place_key = jax.random.split(key)
-    draw = jax.random.uniform(panel_key, shape, height.dtype) * steps[-1]
-    panel = jnp.clip(jnp.searchsorted(steps, draw, side="right"), 0, 2 * _PANELS - 1)
+    side_key, panel_key, place_key = jax.random.split(key, 3)
+    high_word, low_word = jax.random.bits(side_key, (2, *shape), jnp.uint32)
+    k_high, k_low = cap.off
+    off = (high_word < k_high) | ((high_word == k_high) & (low_word < k_low))
+    # Shares of the panels of the cap add up to 1, those of the rest to 1 again.
+    shares = [jnp.cumsum(side) / jnp.sum(side) for side in (mass[:_PANELS], mass[_PANELS:])]
+    draw = jax.random.uniform(panel_key, shape, height.dtype) + off
+    panel = jnp.searchsorted(jnp.concatenate([shares[0], 1 + shares[1]]), draw, side="right")
+    first = jnp.where(off, _PANELS, 0)
+    panel = jnp.clip(panel, first, first + _PANELS - 1)
     wanted = jax.random.uniform(place_key, shape, height.dtype) * mass[panel]
     low, high, shift = edges[panel], edges[panel + 1], shift[panel]
 
@@ -317,7 +364,7 @@ def _draw_angles(key: Array, dimension: int, cap: Cap, shape: tuple[int, ...]) -
         return jnp.clip(at + missing / jnp.maximum(slope, jnp.finfo(slope.dtype).tiny), low, high)
 
     start = low + (high - low) * (wanted / mass[panel])
-    return jnp.arccos(height) + jax.lax.fori_loop(0, 6, improve, start)
+    return _angle(height) + jax.lax.fori_loop(0, 6, improve, start)
 
 
 def _rounded(key: Array, vectors: Array, radius: Array, zero_sum: bool) -> Array:

@@ -32,13 +32,14 @@ def vector_law(
     """Log densities of ``"duchi"`` or ``"privunit"`` reports on ``vectors (D, d)``, which may sum to 0 publicly.
 
     See :func:`~privrank_jax.privacy_audit.laws.two_density_vectors`; the odds of PrivUnit's two densities are taken
-    from the probability and the share of its cap.
+    from the chance to leave its cap, as it is drawn, and the cap's share.
     """
     if mechanism == "duchi":
         return laws.two_density_vectors(vectors, radius, 0.0, epsilon)
     cap = privunit_cap(vectors.shape[1] - zero_sum, epsilon)
-    chance, share = float(cap.probability), float(cap.share)
-    odds = np.log(chance / share) - np.log((1 - chance) / (1 - share))
+    high, low = (int(word) for word in cap.off)
+    off, share = (high * 2**32 + low) / 2**64, float(cap.share)
+    odds = np.log((1 - off) / off) - np.log(share / (1 - share))
     return laws.two_density_vectors(vectors, radius, float(cap.height), odds)
 
 
