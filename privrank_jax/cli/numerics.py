@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from privrank_jax.cli.face import Refusal
-from privrank_jax.release import exact_samplers_available
+from privrank_jax.release.library import EXTRA, exact_samplers_available, unsound_opendp
 
-EXTRA = 'pip install "privrank-jax[release]"'
 _WHY = {
     "idealised": (
         "the proof behind this release holds for real numbers and an exact minimiser, and floating point has "
@@ -40,10 +39,12 @@ def draws_exactly(options: Options) -> bool:
     """Whether OpenDP is to draw the noise: always, but in a rehearsal, and where it is missing and was not asked for.
 
     Raises:
-        Refusal: it is missing.
+        Refusal: it is missing; or unsound, whatever was accepted.
     """
     if options.simulate:
         return False
+    if reason := unsound_opendp():
+        raise Refusal(f"{reason}. Or rehearse by --simulate.")
     exact = exact_samplers_available()
     if not exact:
         check_numerics("simulation", options)

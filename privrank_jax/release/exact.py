@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.util
 import math
 from collections.abc import Callable
 from typing import Any
@@ -33,13 +32,9 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.selection import one_shot_scale
+from privrank_jax.release.library import load_opendp
 
 _LARGEST = 2**52  # doubled totals beyond this are not exact in float64
-
-
-def exact_samplers_available() -> bool:
-    """Whether OpenDP is installed."""
-    return importlib.util.find_spec("opendp") is not None
 
 
 def exact_noisy_totals(
@@ -78,7 +73,7 @@ def exact_noisy_totals(
     Raises:
         ValueError: totals that are no multiples of 1/2, or too large for exact counts in their dtype; ε, δ or the
             sensitivity out of range.
-        ImportError: OpenDP is not installed.
+        ImportError: OpenDP is not installed, or unsound.
 
     >>> estimate = exact_noisy_totals([90.0, 10.5], sensitivity=2, epsilon=1.0)
     >>> bool(estimate.value[0] > estimate.value[1]), estimate.guarantee.numerics
@@ -261,15 +256,3 @@ def _checked(mechanism: Any, proven: float, epsilon: float) -> Any:
             "this one is at the limit of double precision."
         )
     return mechanism
-
-
-def load_opendp() -> Any:
-    """OpenDP, with the features that this package uses; raises ImportError, naming the extra, without it."""
-    try:
-        import opendp.prelude as dp  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise ImportError(
-            'exact noise needs OpenDP: pip install "privrank-jax[release]"'
-        ) from error
-    dp.enable_features("contrib")  # constructors whose proofs await OpenDP's formal vetting
-    return dp

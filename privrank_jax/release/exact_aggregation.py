@@ -57,7 +57,7 @@ def exact_borda(
 
     Raises:
         ValueError: ε or δ out of range, fewer than 2 items, no users, ranks that are no integers.
-        ImportError: OpenDP is not installed.
+        ImportError: OpenDP is not installed, or unsound.
 
     >>> exact_borda([[2, 0, 1]] * 1000, epsilon=20.0).value.argmax().item()
     1

@@ -34,7 +34,7 @@ def exact_one_pair_weights(ranks: Any, epsilon: float = 1.0, *, missing: str = "
 
     Raises:
         ValueError: as there; an ε for each user.
-        ImportError: OpenDP is not installed.
+        ImportError: OpenDP is not installed, or unsound.
 
     >>> ranks = np.tile(np.arange(3), (300, 1))
     >>> exact_one_pair_weights(ranks, 40.0).value.tolist()

@@ -15,7 +15,7 @@ import numpy as np
 
 from privrank_jax._validate import check_epsilon, check_positive
 from privrank_jax.privacy.local import check_bits
-from privrank_jax.release.exact import load_opendp
+from privrank_jax.release.library import load_opendp
 
 _CHUNK = 1 << 20
 
@@ -35,7 +35,7 @@ def exact_randomized_response(bits: Any, epsilon: Any) -> np.ndarray:
 
     Raises:
         ValueError: ε not positive and finite, bits other than 0 and 1, shapes that don't fit.
-        ImportError: OpenDP is not installed.
+        ImportError: OpenDP is not installed, or unsound.
 
     >>> exact_randomized_response([True, False], 40.0).tolist()
     [True, False]
@@ -64,7 +64,7 @@ def keep_probability(epsilon: float) -> float:
 
     Raises:
         ValueError: ε is too small for double precision.
-        ImportError: OpenDP is not installed.
+        ImportError: OpenDP is not installed, or unsound.
 
     >>> round(keep_probability(math.log(3)), 12)
     0.75

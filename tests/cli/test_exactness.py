@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.metadata
 
 import pytest
 import typer
@@ -132,6 +133,18 @@ def test_without_the_extra_it_is_named_and_nothing_is_released(run, monkeypatch,
         return
     assert released.code == 2
     assert 'pip install "privrank-jax[release]"' in released.err
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case[2]], ids=name_of)
+def test_an_unsound_opendp_is_refused_whatever_was_accepted(run, monkeypatch, case):
+    """0.14.1 leaves an answer of each call unflipped; OpenDP and JAX's generators stay unused."""
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.14.1")
+    other = "local" in case[0]  # with consent another mechanism, which isn't OpenDP's
+    for consent in [()] if other else [(), ("--accept-idealised",)]:
+        refused = run(case[0], *BUDGET, *consent, "--json")
+        assert (refused.code, refused.out) == (2, "")
+        assert 'pip install "privrank-jax[release]" "opendp>=0.15"' in refused.err
+        assert "rehearse by --simulate" in refused.err
 
 
 def test_without_the_extra_what_is_never_exact_names_it_and_the_method(run, monkeypatch):
