@@ -106,6 +106,7 @@ _NUMBERS = (
         reduce=_gap,
         sees="the gap between the noisy totals",
         instances=all_comparisons(_TRIPLE, _UNEVEN),
+        commands=("rank --unit comparison --delta 1e-6",),
         **_COUNTS,
     ),
     Audited(
@@ -117,6 +118,10 @@ _NUMBERS = (
         sees="the gap between the noisy totals",
         instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
         unit="user",
+        commands=(
+            "rank --max-per-user 2 --delta 1e-6",
+            "rank --method mle --max-per-user 2 --delta 1e-6",
+        ),
         **_COUNTS,
     ),
     Audited(
@@ -129,6 +134,7 @@ _NUMBERS = (
         instances=all_comparisons(_PAIR, limit=_L, adjacency="add-remove"),
         unit="user",
         adjacency="add-remove",
+        commands=("rank --max-per-user 2 --adjacency add-remove --delta 1e-6",),
         **_COUNTS,
     ),
     Audited(

@@ -99,12 +99,13 @@ _REPORTS = (
             sees="the score of item 0 less that of item 2",
             instances=_weak,
             law=functools.partial(_scores_law, mechanism=mechanism),
+            commands=(f"aggregate --method {method} --trust local --accept-idealised",),
             note="aggregation/borda.py",
             **_LOCAL,
         )
-        for name, title, mechanism in (
-            ("ldp-borda", "Duchi's mechanism", "duchi"),
-            ("ldp-borda-privunit", "PrivUnit", "privunit"),
+        for name, title, mechanism, method in (
+            ("ldp-borda", "Duchi's mechanism", "duchi", "borda"),
+            ("ldp-borda-privunit", "PrivUnit", "privunit", "auto"),
         )
     ),
     Audited(
@@ -128,6 +129,7 @@ _REPORTS = (
         sees="the sum of the weights above the diagonal",
         instances=_weak,
         law=_signs_law,
+        commands=("aggregate --method noise-all --trust local --accept-idealised",),
         note="aggregation/local_weights.py",
         **_LOCAL,
     ),
@@ -234,6 +236,11 @@ _ONE_PAIR = (
         unit="user",
         trust="local",
         released_by="exact_one_pair_weights",
+        commands=(
+            "aggregate --method borda --trust local",
+            "aggregate --method noise-all --trust local",
+            "aggregate --method auto --trust local --missing unknown",
+        ),
         note="aggregation/one_pair.py; who was asked for what stays hidden here",
     ),
 )
@@ -274,7 +281,14 @@ _SESSIONS = tuple(
 )
 
 
-def _sorting(name: str, title: str, note: str, claim: str = "tight", **terms: str) -> Audited:
+def _sorting(
+    name: str,
+    title: str,
+    note: str,
+    claim: str = "tight",
+    commands: tuple[str, ...] = (),
+    **terms: str,
+) -> Audited:
     return Audited(
         name=name,
         title=title,
@@ -286,6 +300,7 @@ def _sorting(name: str, title: str, note: str, claim: str = "tight", **terms: st
         law=functools.partial(_session_law, **terms),
         calibration=claim,
         sound=terms.get("calibration") != "published",
+        commands=commands,
         note=note,
         **_LOCAL,
     )
@@ -296,6 +311,7 @@ _SORTS = (
         "ldp-kwiksort",
         "one user's messages to a local KwikSort that is refused, τ = 1",
         "aggregation/ldp_kwiksort.py",
+        commands=("aggregate --method kwiksort --trust local --accept-idealised",),
     ),
     _sorting(
         "ldp-kwiksort-zero-one",

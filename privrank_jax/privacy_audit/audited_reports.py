@@ -74,6 +74,11 @@ AUDITED = (
         law=lambda bits, epsilon, _: laws.flipped_bits(bits, flip_share(epsilon)),
         adjacency="flip",
         released_by="exact_randomized_response",
+        commands=(
+            "privatize",
+            "privatize --ties coin",
+            "privatize --drop-user --epsilon-column budget",
+        ),
         note="Warner (1965); privacy/local.py",
         **_LOCAL,
     ),

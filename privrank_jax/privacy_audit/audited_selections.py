@@ -76,6 +76,10 @@ AUDITED = (
         release=on_wins(pairwise.one_shot_top_k, 1),
         law=functools.partial(_law, of=laws.one_shot, k=1),
         released_by="exact_top_k",
+        commands=(
+            "rank --method one-shot --top-k 1 --max-per-user 2",
+            "rank --method one-shot --top-k 1 --unit comparison",
+        ),
         note="privacy/selection.py; the loss tends to ε far from a tie",
         **_ONE,
     ),
@@ -86,6 +90,11 @@ AUDITED = (
         release=on_wins(pairwise.one_shot_top_k, 2),
         law=functools.partial(_law, of=laws.one_shot, k=2),
         released_by="exact_top_k",
+        commands=(
+            "rank --method one-shot --top-k 2 --max-per-user 2",
+            "rank --method one-shot --top-k 2 --max-per-user 2 --adjacency add-remove",
+            "rank --method one-shot --top-k 2 --max-per-user 2 --adjacency flip",
+        ),
         note="privacy/selection.py; the loss tends to ε far from a tie",
         **_TWO_FAR,
     ),

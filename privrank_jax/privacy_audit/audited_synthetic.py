@@ -57,6 +57,10 @@ AUDITED = (
         name="mallows-sample",
         title="synthetic ranking, the rank of one item",
         released_by="exact_mallows",
+        commands=(
+            "privatize",
+            "privatize --ties coin",
+        ),
         note="mallows/distribution.py",
         **_SYNTHETIC,
         **_ONE_RANK,
@@ -70,6 +74,10 @@ AUDITED = (
         trust="local",
         claimed=_whole_ranking,
         released_by="exact_mallows",
+        commands=(
+            "privatize --drop-user",
+            "privatize --epsilon-column budget",
+        ),
         note="mallows/distribution.py: εm/2",
         **_SYNTHETIC,
     ),

@@ -2,7 +2,8 @@
 
 Where a paper's calibration is unsound its row is here too, so that the audit can be seen to catch it. A module listed
 in ``_MODULES`` holds a tuple ``AUDITED``; its modules load on first use. To add a row, append it there: the tests of
-the registry then hold it to its contract, to its claim, to its exact losses and to half of its noise.
+the registry then hold it to its contract, to its claim, to its exact losses and to half of its noise, and the commands
+that it names to replays on neighbouring files.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ class Audited:
         delta: δ of the claim.
         sound: False where the claim is known to be wrong.
         released_by: the function of :mod:`privrank_jax.release` that draws this for real releases, if one does.
+        commands: command lines that release it, without FILE, ``--epsilon`` and ``--out``. Each is replayed on
+            neighbouring files (:mod:`privrank_jax.privacy_audit.replay`), of all kinds that its guarantee speaks of.
         note: where the claim stands, or what is wrong with it.
     """
 
@@ -86,6 +89,7 @@ class Audited:
     delta: float = 0.0
     sound: bool = True
     released_by: str = ""
+    commands: tuple[str, ...] = ()
     note: str = ""
 
     def value(self, key: Any, data: Any, epsilon: Any) -> Any:

@@ -1,0 +1,134 @@
+r"""The doors of this package (:mod:`privrank_jax.privacy_audit.replay`): where releases meet their noise.
+
+Each comes with the ε that its mechanism loses between two inputs, whatever its caller thinks they are. They are named,
+not imported, since releases stand above this package.
+
+- *Discrete Laplace*: log-probabilities move by at most \|x - x'\|/s in each coordinate.
+- *Discrete Gaussian*: (ε, δ) was bought for an ℓ₂ distance; up to that distance the loss at δ is at most the share of
+  it that was used, and beyond it more.
+- *One-shot top list*: ε was bought for the largest move of one total and of all totals.
+- *Randomised response*: ε of every bit that differs.
+- *Exponential mechanism*: γ times the range of c(σ) - c'(σ) over σ, which no pair of items can widen by more than
+  the change of the difference between its two costs.
+- *Mallows*: ε/(k-1) for every pair of items that stands otherwise, k items ranked; all of ∞ where others were ranked.
+- *Idealised ones* (objective perturbation, reports of real numbers): ε was bought for one unit, and units are counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.privacy_audit.replay import Door
+
+
+def _matrix(wins: Any) -> np.ndarray:
+    return np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins, np.float64)
+
+
+def _totals(wins: Any) -> np.ndarray:
+    given = _matrix(wins)
+    return given.sum(-1) if given.ndim == 2 else given
+
+
+def _laplace(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    return np.abs(first - second).sum() / facts["scale"]
+
+
+def _gaussian(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    moved = np.linalg.norm((first - second).astype(float))
+    return facts["epsilon"] * moved / facts["sensitivity"]
+
+
+def _top_list(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    moves = second - first
+    if facts["adjacency"] == "add-remove" and moves.max() > 0 > moves.min():
+        return np.inf  # bought for totals that all move one way
+    largest, together = np.abs(moves).max(), np.abs(moves).sum()
+    return facts["epsilon"] * max(
+        largest / facts["sensitivity"], together / facts["total_sensitivity"]
+    )
+
+
+def _flips(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    return float(np.broadcast_to(facts["epsilon"], first.shape)[first != second].sum())
+
+
+def _costs(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    moved = (first - first.T) - (second - second.T)
+    return float(facts["rate"]) * np.abs(moved[np.triu_indices(len(moved), 1)]).sum()
+
+
+def _turned(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    if np.any((first < 0) != (second < 0)):
+        return np.inf
+    pairs = [np.sign(r[:, :, None] - r[:, None, :]) for r in (first, second)]
+    both = (first[:, :, None] >= 0) & (first[:, None, :] >= 0)
+    turned = ((pairs[0] != pairs[1]) & both).sum((1, 2)) / 2
+    steps = np.maximum((first >= 0).sum(1) - 1, 1)
+    return float((turned * np.broadcast_to(facts["epsilon"], len(first)) / steps).sum())
+
+
+def _comparisons(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    """ε times the share of a unit's comparisons that were moved: to the other item, to another pair, in or out."""
+    moved = np.abs(first - second).sum()
+    if facts["adjacency"] == "flip" and np.any(first + first.T != second + second.T):
+        return np.inf
+    limit = facts["comparisons_per_user"] if facts["unit"] == "user" else 1
+    return facts["epsilon"] * moved / (limit * (1 if facts["adjacency"] == "add-remove" else 2))
+
+
+def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    """ε of every user who isn't among those before; users have no place."""
+    rows = [Counter(map(bytes, np.ascontiguousarray(r, np.int64))) for r in (first, second)]
+    return float(facts["epsilon"]) * (rows[0] - rows[1]).total()
+
+
+DOORS = (
+    Door(function="privrank_jax.release.exact:discrete_laplace", builds=True, loss=_laplace),
+    Door(function="privrank_jax.release.exact:discrete_gaussian", builds=True, loss=_gaussian),
+    Door(
+        function="privrank_jax.release.exact:exact_top_k",
+        data="wins",
+        read=_totals,
+        loss=_top_list,
+    ),
+    Door(
+        function="privrank_jax.release.randomized_response:exact_randomized_response",
+        data="bits",
+        loss=_flips,
+    ),
+    Door(function="privrank_jax.release.exponential:_draw", data="costs", loss=_costs),
+    Door(
+        function="privrank_jax.release.mallows:exact_mallows",
+        data="ranks",
+        loss=_turned,
+        rows=True,
+    ),
+    Door(
+        function="privrank_jax.pairwise.perturbed_mle:perturbed_mle",
+        data="wins",
+        read=_matrix,
+        loss=_comparisons,
+    ),
+    Door(function="privrank_jax.aggregation.borda:ldp_borda", data="ranks", loss=_users),
+    Door(
+        function="privrank_jax.aggregation.local_weights:local_weights", data="ranks", loss=_users
+    ),
+    Door(function="privrank_jax.aggregation.ldp_kwiksort:ldp_kwiksort", data="ranks", loss=_users),
+)
+"""All of them; together they are passed by everything that the command line releases."""
+
+SHUFFLED = (
+    Door(
+        function="privrank_jax.release.one_pair:exact_one_pair_weights",
+        data="ranks",
+        loss=_users,
+    ),
+    *DOORS,
+)
+"""For files whose users have no fixed place: who is asked for what then changes with the place, and is no coin."""

@@ -1,0 +1,388 @@
+"""Replay audit of a whole program: data pass through its mechanisms, and leave through them alone.
+
+A program that releases is as private as its mechanisms only if all else it does looks at data in ways that the
+guarantee allows. Its mechanisms are functions, the *doors* (:mod:`privrank_jax.privacy_audit.doors`). It runs on data
+D, and what enters and leaves each door is recorded; then it runs on a neighbour D' and each door returns what it
+returned on D, so that
+
+- the same doors are passed, in the same order, with the same parameters (an ε or a sensitivity that depends on the data
+  is a leak),
+- what enters them differs by no more than the claim allows: the losses of the doors add up to at most its ε,
+- everything behind the doors, being a function of what left them and of public facts, is the same to the last byte.
+
+Coins that decide which data enter a door (which rows of a user stay, how a tie falls) are drawn before it. They are
+frozen, to zeros or to a stream that a seed starts: a guarantee that holds for every fixed outcome of such coins, with
+those of all other users unchanged, holds for random ones. A longer draw begins with the shorter one, so what belongs to
+rows in front of a change is unchanged.
+
+Source: the idea is that of dp-recorder (arXiv:2602.17454).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import hashlib
+import importlib
+import inspect
+import secrets
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Run = Callable[[], Mapping[str, Any]]
+"""Runs the program; returns all that the world sees of it by name: output, files, exit code."""
+Loss = Callable[[np.ndarray, np.ndarray, Mapping[str, Any]], float]
+"""``(first, second, facts) -> ε`` that a mechanism loses between two inputs; ``facts`` are its public parameters."""
+
+_ROUNDING = 1e-9  # of ε, which is a quotient of doubles
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Door:
+    """A function through which data leave a program: the one place where they meet noise.
+
+    Attributes:
+        function: ``"module:name"``. Wherever the package of that module holds this function, it is replaced.
+        data: its parameter that holds data; all others are public, but for ``key``.
+        loss: between two inputs.
+        read: what is in that parameter, as an array.
+        builds: whether the function returns ``(mechanism, scale)`` instead, and ``mechanism`` takes the data, as often
+            as one likes. What it is asked, all in all, is one input; ``scale`` joins the facts.
+        rows: whether the value has a row for each row of the data. Rows are then paired by content, not by place.
+    """
+
+    function: str
+    data: str = ""
+    loss: Loss
+    read: Callable[[Any], np.ndarray] = np.asarray
+    builds: bool = False
+    rows: bool = False
+
+
+@dataclass(eq=False)
+class Crossing:
+    """One passage of a door, or one mechanism that was built.
+
+    Attributes:
+        door: which.
+        facts: public parameters.
+        inputs: data, one array for each call.
+        values: what was returned, likewise.
+    """
+
+    door: Door
+    facts: dict[str, Any]
+    inputs: list[np.ndarray] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One run.
+
+    Attributes:
+        seen: what the world saw.
+        crossings: of doors, in order.
+        faults: where a replay left the recording, in words.
+    """
+
+    seen: Mapping[str, Any]
+    crossings: tuple[Crossing, ...]
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What two runs on neighbours tell.
+
+    Attributes:
+        measured: ε, the sum over doors.
+        doors: the door and the ε of each crossing.
+        faults: what else differed, in words.
+    """
+
+    measured: float
+    doors: tuple[tuple[str, float], ...]
+    faults: tuple[str, ...]
+
+    def violations(self, claimed: float) -> tuple[str, ...]:
+        """What contradicts a claim of ε, in words; nothing where all is well."""
+        if self.measured <= claimed * (1 + _ROUNDING):
+            return self.faults
+        each = ", ".join(f"{name} {epsilon:.6g}" for name, epsilon in self.doors)
+        above = f"the doors lose epsilon = {self.measured:.6g}, claimed is {claimed:.6g} ({each})"
+        return (above, *self.faults)
+
+
+def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = None) -> Report:
+    """Record the program on D, replay it on D', compare.
+
+    Args:
+        first: runs it on D.
+        second: runs it on D', in the same way.
+        doors: its mechanisms. A door inside another one isn't seen.
+        coins: seed of the coins before the doors; None for zeros.
+    """
+    recording = record(first, doors, coins)
+    return compare(recording, replay(second, doors, recording, coins))
+
+
+def record(run: Run, doors: Sequence[Door], coins: int | None = None) -> Recording:
+    """Run the program with doors that draw."""
+    return _run(run, doors, None, coins)
+
+
+def replay(
+    run: Run, doors: Sequence[Door], recording: Recording, coins: int | None = None
+) -> Recording:
+    """Run the program with doors that return what they did in ``recording``, as long as they are passed alike."""
+    return _run(run, doors, recording, coins)
+
+
+def compare(first: Recording, second: Recording) -> Report:
+    """A recording and its replay."""
+    pairs = list(zip(first.crossings, second.crossings))
+    losses = [(a.door.function.partition(":")[2], _lost(a, b)) for a, b in pairs]
+    faults = list(second.faults)
+    if len(first.crossings) != len(second.crossings):
+        passed = f"{len(first.crossings)} doors were passed, then {len(second.crossings)}"
+        faults.append(passed)
+    if not first.crossings:
+        faults.append("no door was passed: the output depends on no data, or avoids the mechanisms")
+    names = dict.fromkeys([*first.seen, *second.seen])
+    faults += [
+        _difference(name, first.seen.get(name), second.seen.get(name))
+        for name in names
+        if first.seen.get(name) != second.seen.get(name)
+    ]
+    return Report(float(sum(loss for _, loss in losses)), tuple(losses), tuple(faults))
+
+
+def _lost(first: Crossing, second: Crossing) -> float:
+    """ε between all that entered a door."""
+    if [x.shape for x in first.inputs] != [x.shape for x in second.inputs]:
+        return np.inf
+    if not first.inputs:  # a mechanism that was built, and not asked
+        return 0.0
+    if len(first.inputs) == 1:
+        return float(first.door.loss(first.inputs[0], second.inputs[0], first.facts))
+    both = (np.concatenate([x.ravel() for x in one.inputs]) for one in (first, second))
+    return float(first.door.loss(*both, first.facts))
+
+
+def _difference(name: str, first: Any, second: Any) -> str:
+    """Where two outputs part."""
+    if isinstance(first, str) and isinstance(second, str):
+        lines = (one.splitlines() for one in (first, second))
+        for number, (a, b) in enumerate(zip(*lines), start=1):
+            if a != b:
+                return f"{name}, line {number}: {a.strip()!r}, then {b.strip()!r}"
+        return f"{name}: {len(first.splitlines())} lines, then {len(second.splitlines())}"
+    return f"{name}: {str(first)[:80]}, then {str(second)[:80]}"
+
+
+# --- doors that record and replay ------------------------------------------------------------------
+
+
+def _run(
+    run: Run, doors: Sequence[Door], recording: Recording | None, coins: int | None
+) -> Recording:
+    tape = _Tape(recording)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_frozen_coins(tape, coins))
+        for door in doors:
+            module, _, name = door.function.partition(":")
+            function = getattr(importlib.import_module(module), name)
+            stack.enter_context(_everywhere(function, tape.watched(door, function)))
+        seen = dict(run())
+    return Recording(seen, tuple(tape.crossings), tuple(tape.faults))
+
+
+class _Tape:
+    """The doors of one run; ``recording`` is what they return, None where they draw."""
+
+    def __init__(self, recording: Recording | None) -> None:
+        self.recording = recording
+        self.crossings: list[Crossing] = []
+        self.faults: list[str] = []
+        self.inside = False
+
+    def watched(self, door: Door, function: Callable[..., Any]) -> Callable[..., Any]:
+        """``function`` with an ear at the door."""
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def passed(*args: Any, **options: Any) -> Any:
+            if self.inside:
+                return function(*args, **options)
+            bound = signature.bind(*args, **options)
+            bound.apply_defaults()
+            facts = {k: v for k, v in bound.arguments.items() if k not in (door.data, "key")}
+            crossing, earlier = self._begin(door, facts)
+            if door.builds:
+                return self._built(crossing, earlier, lambda: function(*args, **options))
+            draw = functools.partial(function, *args, **options)
+            return self._ask(crossing, earlier, door.read(bound.arguments[door.data]), draw)
+
+        return passed
+
+    def _begin(self, door: Door, facts: dict[str, Any]) -> tuple[Crossing, Crossing | None]:
+        """A new crossing, and the recorded one, if that went through the same door in the same way."""
+        crossing, place = Crossing(door, facts), len(self.crossings)
+        self.crossings.append(crossing)
+        if self.recording is None:
+            return crossing, None
+        if place >= len(self.recording.crossings):
+            self.faults.append(f"door {place + 1}, {door.function}, was not passed before")
+            return crossing, None
+        earlier = self.recording.crossings[place]
+        before = {name: value for name, value in earlier.facts.items() if name != "scale"}
+        if earlier.door is not door or not _same(before, facts):
+            was = f"{earlier.door.function} with {before}"
+            self.faults.append(f"door {place + 1}: {was}, then {door.function} with {facts}")
+            return crossing, None
+        return crossing, earlier
+
+    def _built(
+        self, crossing: Crossing, earlier: Crossing | None, build: Callable[[], Any]
+    ) -> tuple[Callable[[Any], Any], Any]:
+        """A mechanism that is heard, and its scale; one that is replayed need not be built."""
+        built: list[Any] = []
+
+        def mechanism() -> Any:
+            if not built:
+                with self._real():
+                    built.append(build())
+            return built[0]
+
+        scale = mechanism()[1] if earlier is None else earlier.facts["scale"]
+        crossing.facts["scale"] = scale
+
+        def asked(values: Any) -> Any:
+            draw = lambda: mechanism()[0](values)  # noqa: E731
+            return self._ask(crossing, earlier, np.asarray(values), draw)
+
+        return asked, scale
+
+    def _ask(
+        self,
+        crossing: Crossing,
+        earlier: Crossing | None,
+        data: np.ndarray,
+        draw: Callable[[], Any],
+    ) -> Any:
+        """The value for these data: drawn, or as it was."""
+        place, pairs = len(crossing.inputs), None
+        data = np.array(data)
+        if earlier is not None and place < len(earlier.inputs):
+            before = earlier.inputs[place]
+            if before.shape == data.shape:
+                pairs = _paired(before, data) if crossing.door.rows else np.arange(len(data))
+        if earlier is not None and pairs is not None:
+            value = copy.deepcopy(earlier.values[place])
+            if crossing.door.rows:
+                value, data = value[pairs], data[np.argsort(pairs)]
+        else:
+            if earlier is not None:
+                self.faults.append(f"{crossing.door.function} was asked something of another shape")
+            with self._real():
+                value = draw()
+        crossing.inputs.append(data)
+        crossing.values.append(copy.deepcopy(value))
+        return value
+
+    @contextlib.contextmanager
+    def _real(self) -> Iterator[None]:
+        """Inside a door chance is real, and doors are functions."""
+        was, self.inside = self.inside, True
+        try:
+            yield
+        finally:
+            self.inside = was
+
+
+def _paired(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """For each row of ``second`` the row of ``first`` that it is paired with: an equal one while there is one.
+
+    >>> _paired(np.array([[0, 1], [2, 3], [4, 5]]), np.array([[4, 5], [2, 3], [9, 9]])).tolist()
+    [2, 1, 0]
+    """
+    found = np.where(np.all(first == second, axis=1), np.arange(len(first)), -1)  # in their places
+    free: dict[tuple[Any, ...], list[int]] = {}
+    for place in np.flatnonzero(found < 0)[::-1]:
+        free.setdefault(tuple(first[place]), []).append(place)
+    for place in np.flatnonzero(found < 0):
+        if same := free.get(tuple(second[place])):
+            found[place] = same.pop()
+    left = np.setdiff1d(np.arange(len(first)), found)
+    found[found < 0] = left
+    return found
+
+
+def _same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Whether public parameters are equal, arrays among them."""
+    return first.keys() == second.keys() and all(
+        type(first[name]) is type(second[name]) and np.array_equal(first[name], second[name])
+        for name in first
+    )
+
+
+@contextlib.contextmanager
+def _everywhere(old: Any, new: Any) -> Iterator[None]:
+    """Replace a function in all modules of its package; those loaded meanwhile forget the new one as well."""
+    package = old.__module__.partition(".")[0]
+
+    def swap(this: Any, that: Any) -> None:
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] == package:
+                for attribute, value in list(vars(module).items()):
+                    if value is this:
+                        setattr(module, attribute, that)
+
+    swap(old, new)
+    try:
+        yield
+    finally:
+        swap(new, old)
+
+
+@contextlib.contextmanager
+def _frozen_coins(tape: _Tape, seed: int | None) -> Iterator[None]:
+    """Draws of :mod:`secrets` outside of doors come from a stream for each function and call, or are zeros."""
+    real = {name: getattr(secrets, name) for name in _COINS}
+    calls = dict.fromkeys(_COINS, 0)
+
+    def drawn(name: str, size: int) -> bytes:
+        calls[name] += 1
+        if seed is None:
+            return bytes(size)
+        return hashlib.shake_256(f"{seed}:{name}:{calls[name]}".encode()).digest(size)
+
+    def frozen(name: str) -> Callable[..., Any]:
+        def coin(*args: Any) -> Any:
+            if tape.inside:
+                return real[name](*args)
+            return _COINS[name](functools.partial(drawn, name), *args)
+
+        return coin
+
+    for name in _COINS:
+        setattr(secrets, name, frozen(name))
+    try:
+        yield
+    finally:
+        for name, function in real.items():
+            setattr(secrets, name, function)
+
+
+_COINS: dict[str, Callable[..., Any]] = {
+    "token_bytes": lambda draw, size=32: draw(size),
+    "token_hex": lambda draw, size=32: draw(size).hex(),
+    "randbits": lambda draw, bits: int.from_bytes(draw(-(-bits // 8))) >> -bits % 8,
+    "randbelow": lambda draw, bound: int.from_bytes(draw(16)) % bound,
+}
