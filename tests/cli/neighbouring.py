@@ -17,7 +17,7 @@ from tests.parquet import parquet
 ITEMS = "abcd"
 PAIRS = list(itertools.combinations(ITEMS, 2))
 WHO = "u4"
-BUDGETS = (0.5, 1.0, 2.0)  # personal ones, by the user's number
+BUDGETS = (0.5, 2.0, 1.0)  # personal ones, by the user's number; u4 has the largest
 
 Comparison = tuple[str, str, str, int]
 """User, winner, loser, whether it is a tie."""
@@ -27,12 +27,12 @@ Ranking = tuple[str, tuple[int | None, ...]]
 
 @dataclasses.dataclass(frozen=True)
 class Edit:
-    """Two neighbouring tables; ``public`` where the items must be named, for only one of them has all."""
+    """Two neighbouring tables, and which facts on them differ, by the names of a guarantee's public facts."""
 
     name: str
     first: list[Any]
     second: list[Any]
-    public: bool = False
+    changed: frozenset[str] = frozenset()
 
 
 # --- comparisons -----------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def _with(own: list[Comparison], ties: bool, last: bool) -> list[Comparison]:
 
 
 def comparison_edits(unit: str, adjacency: str, *, ties: bool, last: bool = False) -> list[Edit]:
-    """Neighbouring tables of comparisons; with a file of its own for each way to differ.
+    """Neighbouring tables of comparisons, for each way to differ.
 
     Args:
         unit, adjacency: of the guarantee.
@@ -110,9 +110,16 @@ def comparison_edits(unit: str, adjacency: str, *, ties: bool, last: bool = Fals
     found = []
     for name, pair in table[unit, adjacency].items():
         if ties or not any(row[3] for rows in pair for row in rows):
-            public = any("e" in row[1:3] for rows in pair for row in rows)
-            found.append(Edit(name, *(_with(rows, ties, last) for rows in pair), public))
+            tables = [_with(rows, ties, last) for rows in pair]
+            facts = [("items", {item for row in rows for item in row[1:3]}) for rows in tables]
+            facts += [("ties", [row[3] for row in rows]) for rows in tables]
+            found.append(Edit(name, *tables, _changed(facts)))
     return found
+
+
+def _changed(facts: list[tuple[str, Any]]) -> frozenset[str]:
+    """Names of facts that stand there with several values."""
+    return frozenset(name for name, fact in facts if any(fact != x for n, x in facts if n == name))
 
 
 def write_comparisons(folder: Path, rows: list[Comparison], kind: str, budgets: bool) -> Path:
@@ -130,11 +137,11 @@ def write_comparisons(folder: Path, rows: list[Comparison], kind: str, budgets: 
 STRICT = [(1, 2, 3, 4), (2, 1, 3, 4), (4, 3, 2, 1), (1, 3, 2, 4), (1, 2, 3, 4), (3, 1, 4, 2)]
 TIED = [(1, 1, 3, 3), (2, 1, 2, 2), (1, 1, 1, 1)]
 PARTIAL = [(None, 1, 2, None), (1, None, 1, None), (None, None, None, None)]
-_NOTHING = PARTIAL[-1]
+NOTHING = PARTIAL[-1]
 
 
 def ranking_edits(unit: str, *, ties: bool, gaps: bool, nothing: bool = True) -> list[Edit]:
-    """Neighbouring tables of rankings, ``u4``'s replaced, or changed in the rank of one item.
+    """Neighbouring tables of rankings: that of ``u4`` replaced, or changed in the rank of one item.
 
     Args:
         unit: ``"user"`` or ``"rank"``.
@@ -150,8 +157,9 @@ def ranking_edits(unit: str, *, ties: bool, gaps: bool, nothing: bool = True) ->
         "untied": ("user", (1, 1, 1, 4), (4, 1, 3, 2)),
         "one left": ("user", (4, 3, 2, 1), (1, None, None, None)),
         "others": ("user", (1, 2, None, None), (None, None, 1, 2)),
-        "nothing": ("user", (1, 2, 3, 4), _NOTHING),
-        "something": ("user", _NOTHING, (2, 2, 1, 4)),
+        "the same two": ("user", (1, 2, None, None), (2, 1, None, None)),
+        "nothing": ("user", (1, 2, 3, 4), NOTHING),
+        "something": ("user", NOTHING, (2, 2, 1, 4)),
         "last": ("rank", (1, 2, 3, 4), (4, 1, 2, 3)),
         "first": ("rank", (3, 4, 2, 1), (4, 1, 3, 2)),
         "into a tie": ("rank", (1, 2, 3, 4), (1, 2, 3, 3)),
@@ -161,16 +169,21 @@ def ranking_edits(unit: str, *, ties: bool, gaps: bool, nothing: bool = True) ->
     for name, (of, *pair) in table.items():
         blank = [rank is None for ranks in pair for rank in ranks]
         equal = any(len({*ranks} - {None}) < sum(map(bool, ranks)) for ranks in pair)
-        if of == unit and (ties or not equal) and (gaps or not any(blank)) and (nothing or _NOTHING not in pair):
+        if of != unit or (equal and not ties) or (any(blank) and not gaps):
+            continue
+        if nothing or NOTHING not in pair:
+            facts = [("ranked items", [rank is None for rank in ranks]) for ranks in pair]
+            facts += [("participation", ranks == NOTHING) for ranks in pair]
             both = ([*others[:4], ranks, *others[5:]] for ranks in pair)
-            found.append(Edit(name, *([(f"u{k}", row) for k, row in enumerate(x)] for x in both)))
+            tables = ([(f"u{k}", row) for k, row in enumerate(rows)] for rows in both)
+            found.append(Edit(name, *tables, _changed(facts)))
     return found
 
 
 def write_rankings(folder: Path, rows: list[Ranking], kind: str, budgets: bool = False) -> Path:
-    """``wide.csv``, ``long.parquet`` and the like, ``preflib`` or ``order``; blank where nothing is known.
+    """``wide.csv``, ``long.parquet`` and the like, ``preflib`` or ``order``; blank where an item was not ranked.
 
-    In a long file a user who ranked nothing has a row without a rank.
+    A user who ranked nothing has a row without a rank in a long file, and none in a ``sparse`` one.
     """
     if kind == "preflib":
         return _preflib(folder, [ranks for _, ranks in rows])
@@ -185,7 +198,7 @@ def write_rankings(folder: Path, rows: list[Ranking], kind: str, budgets: bool =
         [user, item, _cell(rank), *_budgets(user, more)]
         for user, ranks in rows
         for item, rank in zip(ITEMS, ranks)
-        if rank is not None or (item == ITEMS[0] and ranks == _NOTHING)
+        if rank is not None or (shape == "long" and item == ITEMS[0] and ranks == NOTHING)
     ]
     return _table(folder, ["user", "item", "rank", *more], cells, ending)
 
