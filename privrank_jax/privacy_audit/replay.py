@@ -171,8 +171,8 @@ def _lost(first: Crossing, second: Crossing) -> float:
         return 0.0
     if len(first.inputs) == 1:
         return float(first.door.loss(first.inputs[0], second.inputs[0], first.facts))
-    both = (np.concatenate([x.ravel() for x in one.inputs]) for one in (first, second))
-    return float(first.door.loss(*both, first.facts))
+    asked, then = (np.concatenate([x.ravel() for x in one.inputs]) for one in (first, second))
+    return float(first.door.loss(asked, then, first.facts))
 
 
 def _difference(name: str, first: Any, second: Any) -> str:

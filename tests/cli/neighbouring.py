@@ -264,3 +264,50 @@ def _order(folder: Path, rankings: list[tuple[int | None, ...]]) -> Path:
     path = folder / "data.order"
     path.write_text("\n".join([f"{len(ITEMS)} 1", *lines]) + "\n", encoding="utf-8")
     return path
+
+
+# --- a survey: everybody is asked all pairs of six items -------------------------------------------
+
+LOW, HIGH, TIED_ANSWER, NO_ANSWER = "0", "2", "1", "NA"  # of cemspc; the last pair is turned round
+_PLACES = [(i, j) for j in range(6) for i in range(j)]
+
+
+def survey_edits(adjacency: str) -> list[Edit]:
+    """Answers of nine students in the form of ``cemspc``, each row one student's; the fifth differs.
+
+    Under ``flip`` two students give all of ⌊m²/2⌋ = 18, under ``replace`` all of 24, under ``add-remove`` all of 15.
+    """
+    others = [
+        [(LOW, HIGH, TIED_ANSWER, HIGH, LOW)[(k + p) % 5] for p in range(15)] for k in range(8)
+    ]
+    others[2][3] = others[5][7] = NO_ANSWER
+    low, high = [LOW] * 15, [HIGH] * 15
+
+    def gap(inside: range, answer: str) -> list[str]:
+        return [NO_ANSWER if {i, j} <= set(inside) else answer for i, j in _PLACES]
+
+    table = {
+        "flip": {
+            "reversed": (low, high),
+            "tied": (low, [TIED_ANSWER] * 15),
+        },
+        "replace": {
+            "others": (gap(range(3, 6), LOW), gap(range(3), HIGH)),
+            "reversed": (low, high),
+            "tied": (low, [TIED_ANSWER] * 15),
+            "silent": (low, [NO_ANSWER] * 15),
+        },
+        "add-remove": {"gone": (low, []), "here": ([], high)},
+    }
+    return [
+        Edit(name, *([*others[:4], own, *others[4:]] for own in pair))
+        for name, pair in table[adjacency].items()
+    ]
+
+
+def write_survey(folder: Path, rows: list[list[str]]) -> None:
+    turned = {LOW: HIGH, HIGH: LOW}
+    lines = [",".join([*row[:-1], turned.get(row[-1], row[-1])]) for row in rows if row]
+    (folder / "cemspc").mkdir(parents=True, exist_ok=True)
+    header = ",".join(f"V{k}" for k in range(1, 16))
+    (folder / "cemspc" / "cemspc.csv").write_text("\n".join([header, *lines]) + "\n")

@@ -9,148 +9,23 @@ Then the same with faults in the commands, each of which the replay has to see.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import json
 import secrets
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from privrank_jax import datasets, privacy_audit
-from privrank_jax.cli import app, rank_input, rank_methods, rank_noise
+from privrank_jax import datasets
+from privrank_jax.cli import rank_input, rank_methods, rank_noise
 from privrank_jax.cli.aggregate import METHODS as CONSENSUS
 from privrank_jax.cli.aggregate import TRUSTS
 from privrank_jax.cli.face import Refusal
 from privrank_jax.cli.rank import METHODS
-from privrank_jax.privacy_audit import replay
-from privrank_jax.privacy_audit.doors import DOORS, SHUFFLED
 from privrank_jax.release import exact_bound, exact_noisy_totals
-from tests.cli import neighbouring
+from tests.cli import neighbouring, replaying
+from tests.cli.replaying import COMMANDS, FIRST, ROWS, Command
 
 slow = pytest.mark.slow
-OUT = "private.csv"
-
-
-@dataclasses.dataclass(frozen=True)
-class Command:
-    """A command line without FILE, budget and output, and the kind of file that it is for."""
-
-    words: str
-    rankings: bool
-
-    @property
-    def kinds(self):
-        """Kinds of files, see :mod:`tests.cli.neighbouring`."""
-        if not self.rankings:
-            return ("csv", "tsv", "parquet")
-        kinds = ("wide.csv", "long.csv", "wide.tsv", "wide.parquet", "long.parquet")
-        # Files without columns have no column of budgets.
-        return kinds if "--epsilon-column" in self.words else (*kinds, "preflib", "order")
-
-    def arguments(self, source, *more):
-        first, *rest = self.words.split()
-        budget = () if "--epsilon-column" in rest else ("--epsilon", "1")
-        out = ("--out", OUT, "--force") if first == "privatize" else ()
-        return [first, source, *rest, *budget, *out, *more]
-
-    def edits(self, unit, adjacency, kind, *, last=False):
-        """Neighbours of which the command makes releases: no ties and no gaps where it refuses them."""
-        private = self.words.startswith("privatize")
-        ties = not private or "--ties coin" in self.words
-        if not self.rankings:
-            return neighbouring.comparison_edits(unit, adjacency, ties=ties, last=last)
-        ties, gaps = ties and kind != "order", not private and kind != "order"
-        return neighbouring.ranking_edits(unit, ties=ties, gaps=gaps, nothing=kind != "preflib")
-
-    def write(self, folder, rows, kind):
-        folder.mkdir(exist_ok=True, parents=True)
-        for path in folder.iterdir():
-            path.unlink()
-        of = neighbouring.write_rankings if self.rankings else neighbouring.write_comparisons
-        return of(folder, rows, kind, "budget" in self.words).name
-
-
-ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
-COMMANDS = list(
-    dict.fromkeys(
-        Command(words, words.startswith("aggregate") or row.function == "sample")
-        for row in ROWS
-        for words in row.commands
-    )
-)
-FIRST = [command for command in COMMANDS if any(command.words in row.commands[:1] for row in ROWS)]
-
-
-def running(folder, words):
-    """The command in that folder, as a function; it returns what the world sees."""
-
-    def run():
-        before = {path.name for path in folder.iterdir()} - {OUT}
-        with contextlib.chdir(folder):
-            result = CliRunner().invoke(app, words)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        files = {
-            path.name: path.read_bytes() for path in folder.iterdir() if path.name not in before
-        }
-        return {"exit code": result.exit_code, "output": result.stdout, **files}
-
-    return run
-
-
-def promises(run):
-    """All that a command promises: (unit, adjacency, facts that are public), and ε."""
-    seen = run()
-    assert seen["exit code"] == 0
-    whole = json.loads(seen["output"])["guarantee"]
-    return {
-        (one["unit"], one["adjacency"], frozenset(one.get("public", ()))): one["epsilon"]
-        for one in (whole, *whole.get("also", ()))
-    }
-
-
-def reports(folder, command, edit, kind, *more, shapes=((), ("--json",)), coins=None):
-    """Replays of an edit: as text and as JSON."""
-    folders = [folder / side for side in ("first", "second")]
-    (source,) = {
-        command.write(f, rows, kind) for f, rows in zip(folders, (edit.first, edit.second))
-    }
-    doors = SHUFFLED if kind in ("preflib", "sparse.csv") else DOORS
-    for shape in shapes:
-        words = command.arguments(source, *more, *shape)
-        yield replay.audit(*(running(f, words) for f in folders), doors, coins)
-
-
-def hold(folder, command, kind, *, everything=True, coins=None):
-    """Hold a command to its promises on files of a kind: on all edits, or on the first and on another one.
-
-    Returns:
-        The largest loss of each promise, as a share of its ε.
-    """
-    model = command.edits("user", "replace", kind)[0].first
-    source = command.write(folder / "model", model, kind)
-    promised = promises(running(folder / "model", command.arguments(source, "--json")))
-    assert promised
-    largest = {}
-    for (unit, adjacency, public), claimed in promised.items():
-        edits = command.edits(unit, adjacency, kind, last=coins is not None)
-        shapes = [((), ("--json",))] * len(edits)
-        if not everything:
-            edits = edits[:1] + edits[1:][len(command.words) % max(len(edits) - 1, 1) :][:1]
-            shapes = [[("--json",)], [()]]
-        for edit, shown in zip(edits, shapes):
-            more = ("--items", "e,d,c,b,a") if "items" in edit.changed else ()
-            if edit.changed - {"items"} & public:
-                continue
-            for report in reports(folder, command, edit, kind, *more, shapes=shown, coins=coins):
-                found = report.violations(claimed)
-                assert not found, f"{unit} {adjacency}, {edit.name}: {'; '.join(found)}"
-                share = max(largest.get((unit, adjacency), 0.0), report.measured / claimed)
-                largest[unit, adjacency] = share
-    return largest
-
 
 # --- all rows --------------------------------------------------------------------------------------
 
@@ -175,7 +50,7 @@ def test_every_method_is_replayed():
 @pytest.mark.parametrize("command", FIRST, ids=lambda command: command.words)
 def test_a_command_of_every_row(command, tmp_path):
     kinds = command.kinds[:2]
-    hold(tmp_path, command, kinds[COMMANDS.index(command) % 2], everything=False)
+    replaying.hold(tmp_path, command, kinds[COMMANDS.index(command) % 2], everything=False)
 
 
 @slow
@@ -183,7 +58,7 @@ def test_a_command_of_every_row(command, tmp_path):
 def test_every_command(command, tmp_path):
     """All edits, and some lose all that is promised; but a sort doesn't ask every user for all pairs."""
     kind = command.kinds[COMMANDS.index(command) % len(command.kinds)]
-    largest = hold(tmp_path, command, kind)
+    largest = replaying.hold(tmp_path, command, kind)
     asks_some = "kwiksort" in command.words and "local" not in command.words
     assert asks_some or min(largest.values()) > 0.99, largest
 
@@ -208,7 +83,28 @@ KINDS = [
 )
 def test_every_kind_of_file(command, kind, tmp_path):
     """Here the coins are random, but the same for all who have their places in both files."""
-    hold(tmp_path, command, kind, coins=None if kind == "preflib" else 7)
+    replaying.hold(tmp_path, command, kind, coins=None if kind == "preflib" else 7)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "name", "options", "share"),
+    [
+        ("flip", "reversed", (), 1.0),
+        ("replace", "others", (), 1.0),
+        ("replace", "reversed", (), 0.75),
+        ("flip", "reversed", ("--method", "mle"), 1.0),
+        ("flip", "reversed", ("--delta", "1e-6"), 1.0),
+        ("replace", "others", ("--method", "one-shot", "--top-k", "2"), 1.0),
+        ("replace", "others", ("--max-per-user", "5"), 1.0),
+    ],
+)
+def test_a_common_questionnaire(adjacency, name, options, share, monkeypatch, tmp_path):
+    """Noise for users who are asked the same pairs; some move the totals by all that it is bought for."""
+    (edit,) = (x for x in neighbouring.survey_edits(adjacency) if x.name == name)
+    options = (*options, "--adjacency", adjacency)
+    report = replaying.survey_report(tmp_path, monkeypatch, edit, *options)
+    assert report.violations(1.0) == ()
+    assert report.measured == pytest.approx(share)
 
 
 # --- faults ----------------------------------------------------------------------------------------
@@ -222,7 +118,7 @@ def found_by_replay(folder, command, name, adjacency="replace", kind="csv"):
     """Violations of ε = 1 on the edit of that name, in one text."""
     edits = command.edits("user", adjacency, kind)
     (edit,) = (edit for edit in edits if edit.name == name)
-    (report,) = reports(folder, command, edit, kind, shapes=[("--json",)])
+    (report,) = replaying.reports(folder, command, edit, kind, shapes=[("--json",)])
     return "; ".join(report.violations(1.0))
 
 

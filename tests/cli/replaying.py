@@ -1,0 +1,148 @@
+"""Runs of whole commands on neighbouring files, for replays (privrank_jax/privacy_audit/replay.py)."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from privrank_jax import privacy_audit
+from privrank_jax.cli import app
+from privrank_jax.datasets import named
+from privrank_jax.privacy_audit import replay
+from privrank_jax.privacy_audit.doors import DOORS, SHUFFLED
+from tests.cli import neighbouring
+
+OUT = "private.csv"
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A command line without FILE, budget and output, and the kind of file that it is for."""
+
+    words: str
+    rankings: bool
+
+    @property
+    def kinds(self):
+        """Kinds of files, see :mod:`tests.cli.neighbouring`."""
+        if not self.rankings:
+            return ("csv", "tsv", "parquet")
+        kinds = ("wide.csv", "long.csv", "wide.tsv", "wide.parquet", "long.parquet")
+        # Files without columns have no column of budgets.
+        return kinds if "--epsilon-column" in self.words else (*kinds, "preflib", "order")
+
+    def arguments(self, source, *more):
+        first, *rest = self.words.split()
+        budget = () if "--epsilon-column" in rest else ("--epsilon", "1")
+        out = ("--out", OUT, "--force") if first == "privatize" else ()
+        return [first, source, *rest, *budget, *out, *more]
+
+    def edits(self, unit, adjacency, kind, *, last=False):
+        """Neighbours of which the command makes releases: no ties and no gaps where it refuses them."""
+        private = self.words.startswith("privatize")
+        ties = not private or "--ties" in self.words
+        if not self.rankings:
+            return neighbouring.comparison_edits(unit, adjacency, ties=ties, last=last)
+        ties, gaps = ties and kind != "order", not private and kind != "order"
+        return neighbouring.ranking_edits(unit, ties=ties, gaps=gaps, nothing=kind != "preflib")
+
+    def write(self, folder, rows, kind):
+        folder.mkdir(exist_ok=True, parents=True)
+        for path in folder.iterdir():
+            path.unlink()
+        of = neighbouring.write_rankings if self.rankings else neighbouring.write_comparisons
+        return of(folder, rows, kind, "budget" in self.words).name
+
+
+ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
+COMMANDS = list(
+    dict.fromkeys(
+        Command(words, words.startswith("aggregate") or row.function == "sample")
+        for row in ROWS
+        for words in row.commands
+    )
+)
+FIRST = [command for command in COMMANDS if any(command.words in row.commands[:1] for row in ROWS)]
+
+
+def running(folder, words):
+    """The command in that folder, as a function; it returns what the world sees."""
+
+    def run():
+        before = {path.name for path in folder.iterdir()} - {OUT}
+        with contextlib.chdir(folder):
+            result = CliRunner().invoke(app, words)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        files = {
+            path.name: path.read_bytes() for path in folder.iterdir() if path.name not in before
+        }
+        return {"exit code": result.exit_code, "output": result.stdout, **files}
+
+    return run
+
+
+def promises(run):
+    """All that a command promises: (unit, adjacency, facts that are public), and ε."""
+    seen = run()
+    assert seen["exit code"] == 0
+    whole = json.loads(seen["output"])["guarantee"]
+    return {
+        (one["unit"], one["adjacency"], frozenset(one.get("public", ()))): one["epsilon"]
+        for one in (whole, *whole.get("also", ()))
+    }
+
+
+def reports(folder, command, edit, kind, *more, shapes=((), ("--json",)), coins=None):
+    """Replays of an edit: as text and as JSON."""
+    folders = [folder / side for side in ("first", "second")]
+    (source,) = {
+        command.write(f, rows, kind) for f, rows in zip(folders, (edit.first, edit.second))
+    }
+    doors = SHUFFLED if kind in ("preflib", "sparse.csv") else DOORS
+    for shape in shapes:
+        words = command.arguments(source, *more, *shape)
+        yield replay.audit(*(running(f, words) for f in folders), doors, coins)
+
+
+def survey_report(folder, monkeypatch, edit, *options):
+    """Replay of ``rank cemspc`` on surveys of that form."""
+    monkeypatch.setattr(named, "read", lambda file, _: Path(file).read_text())
+    folders = [folder / side for side in ("first", "second")]
+    for one, rows in zip(folders, (edit.first, edit.second)):
+        neighbouring.write_survey(one, rows)
+    words = Command("rank", rankings=False).arguments("cemspc", *options)
+    return replay.audit(*(running(one, words) for one in folders), DOORS)
+
+
+def hold(folder, command, kind, *, everything=True, coins=None):
+    """Hold a command to its promises on files of a kind: on all edits, or on the first and on another one.
+
+    Returns:
+        The largest loss of each promise, as a share of its ε.
+    """
+    model = command.edits("user", "replace", kind)[0].first
+    source = command.write(folder / "model", model, kind)
+    promised = promises(running(folder / "model", command.arguments(source, "--json")))
+    assert promised
+    largest = {}
+    for (unit, adjacency, public), claimed in promised.items():
+        edits = command.edits(unit, adjacency, kind, last=coins is not None)
+        shapes = [((), ("--json",))] * len(edits)
+        if not everything:
+            edits = edits[:1] + edits[1:][len(command.words) % max(len(edits) - 1, 1) :][:1]
+            shapes = [[("--json",)], [()]]
+        for edit, shown in zip(edits, shapes):
+            more = ("--items", "e,d,c,b,a") if "items" in edit.changed else ()
+            if edit.changed - {"items"} & public:
+                continue
+            for report in reports(folder, command, edit, kind, *more, shapes=shown, coins=coins):
+                found = report.violations(claimed)
+                assert not found, f"{unit} {adjacency}, {edit.name}: {'; '.join(found)}"
+                share = max(largest.get((unit, adjacency), 0.0), report.measured / claimed)
+                largest[unit, adjacency] = share
+    return largest
