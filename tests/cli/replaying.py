@@ -109,6 +109,31 @@ def reports(folder, command, edit, kind, *more, shapes=((), ("--json",)), coins=
         yield replay.audit(*(running(f, words) for f in folders), doors, coins)
 
 
+def leaks(folder, command, unit, adjacency, edit, kind, *more):
+    """What contradicts the promises of a command that speak of this edit, "" if nothing does.
+
+    A promise speaks of it unless what differs is public by it. ``"not promised"`` where none does, ``"refused"`` where
+    the command refuses both files alike.
+    """
+    runs = []
+    for side, rows in (("first", edit.first), ("second", edit.second)):
+        source = command.write(folder / side, rows, kind)
+        runs.append(running(folder / side, command.arguments(source, *more, "--json")))
+    seen = [run() for run in runs]
+    if seen[0]["exit code"]:
+        same = seen[0] == seen[1] and seen[0].keys() == {"exit code", "output"}
+        return "refused" if same else f"{seen[0]}, then {seen[1]}"
+    claims = [
+        claimed
+        for (of, differing, public), claimed in promises(runs[0]).items()
+        if (of, differing) == (unit, adjacency) and not edit.changed & public
+    ]
+    if not claims:
+        return "not promised"
+    found = reports(folder, command, edit, kind, *more)
+    return "; ".join(words for report in found for words in report.violations(min(claims)))
+
+
 def survey_report(folder, monkeypatch, edit, *options):
     """Replay of ``rank cemspc`` on surveys of that form."""
     monkeypatch.setattr(named, "read", lambda file, _: Path(file).read_text())
