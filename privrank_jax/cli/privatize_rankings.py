@@ -125,6 +125,7 @@ def privatize_rankings(request: Request, *, as_json: bool) -> None:
         promised = guarantee_of(rankings, numerics, _note(request)).given(
             public=budgets, users=users_of(request.source, request.columns["user"])
         )
+    promised = _who_took_part(promised, table, request)
     check_out(request)  # once more, for the time that passed
     spending.spend_aloud(promised, "mallows")
     written = datasets.write_synthetic_rankings(request.out, rankings, users=not request.drop_user)
@@ -145,6 +146,16 @@ def _check_gaps(table: datasets.RankingTable, request: Request) -> None:
         "ranked-items: the guarantee then holds for the order of those items only. Else let everybody rank the same "
         "items."
     )
+
+
+def _who_took_part(
+    promised: Guarantee, table: datasets.RankingTable, request: Request
+) -> Guarantee:
+    """The file shows who took part if it keeps the users, or if who ranked nothing has no row: public for users."""
+    if (request.drop_user or not table.user_names) and "participation" not in table.public:
+        return promised
+    also = tuple(other.given(public=("participation",)) for other in promised.also)
+    return dataclasses.replace(promised, also=also)
 
 
 def _user(columns: Mapping[str, str | None]) -> str | None:

@@ -239,12 +239,11 @@ def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:
     revealed = [fact for fact in found.public if fact not in wanted.shared]
     if revealed:
         options = " ".join(f"--public {fact.replace(' ', '-')}" for fact in revealed)
-        counted = (
-            "No ledger counts it."
-            if "ties" in revealed
-            else f"Only a ledger made with {options} counts it."
-        )
-        return " ".join((*(_WAYS[fact] for fact in revealed if fact in _WAYS), counted))
+        counted = f"Only a ledger made with {options} counts it."
+        if "ties" in revealed:
+            counted = "No ledger counts it."
+        known = _WAYS | _WAYS_OF.get(command, {})
+        return " ".join((*(known[fact] for fact in revealed if fact in known), counted))
     return (
         "A user must be the same in all releases that one budget counts: name the same column by --user, or none for "
         "one user per row."
@@ -256,6 +255,11 @@ _WAYS = {
     "participation": "Give the public number of users by --users.",
     "questionnaire": "Give a bound that holds for any pairs by --max-per-user, at least the number of pairs.",
     "ties": "Protect ties by --ties coin.",
+}
+_WAYS_OF = {
+    "privatize": {
+        "participation": "Leave the users out by --drop-user, from a file that has a row for everybody."
+    },
 }
 
 

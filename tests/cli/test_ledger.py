@@ -181,7 +181,17 @@ def test_what_is_not_shown_stays_spent(privrank, budget, rankings, monkeypatch):
 
 def test_files_for_others_spend_too(privrank, budget, write, rankings, tmp_path):
     path = budget(rankings, 3)
-    run = ("privatize", rankings, "--epsilon", 1, "--ledger", path, "--force", "--out")
+    run = (
+        "privatize",
+        rankings,
+        "--epsilon",
+        1,
+        "--ledger",
+        path,
+        "--force",
+        "--drop-user",
+        "--out",
+    )
     result = privrank(*run, tmp_path / "synthetic.csv")
     assert result.code == 0, result.err
     assert "privrank: budget: epsilon 1.5 is left of epsilon 3" in result.err

@@ -66,6 +66,7 @@ def test_a_ledger_that_says_what_is_public_counts_it(privrank, write, tmp_path, 
     votes = write("u,1,2,", "v,2,,1", header="user,a,b,c")
     path = ledger(votes, "--public", "ranked-items")
     run = ("privatize", votes, "--epsilon", 1, "--out", tmp_path / "s.csv", "--ledger", path)
+    run = (*run, "--drop-user")
     result = privrank(*run, "--public", "ranked-items")
     assert result.code == 0, result.err
     assert [one.neighbors.public for one in spends(path)] == [("ranked items",)]
@@ -78,7 +79,17 @@ def test_personal_budgets_are_public(privrank, write, tmp_path, ledger):
     run = ("privatize", votes, "--epsilon-column", "e", "--out", tmp_path / "s.csv", "--force")
     refused(privrank(*run, "--ledger", ledger(votes)), "the epsilon of each user or answer")
     told = ledger(votes, "--public", "budgets", name="told.ledger")
-    assert privrank(*run, "--ledger", told).code == 0
+    assert privrank(*run, "--ledger", told, "--drop-user").code == 0
+
+
+def test_a_file_that_keeps_its_users_shows_who_took_part(privrank, write, tmp_path, ledger):
+    votes = write("u,1,2,3", "v,2,3,1", header="user,a,b,c")
+    run = ("privatize", votes, "--epsilon", 1, "--out", tmp_path / "s.csv", "--ledger")
+    refused(privrank(*run, ledger(votes)), "which users gave an answer at all", "--drop-user")
+    told = ledger(votes, "--public", "participation", name="told.ledger")
+    assert privrank(*run, told).code == 0
+    ranks = ledger(votes, "--unit", "rank", name="ranks.ledger")
+    assert privrank(*run, ranks, "--force").code == 0  # whoever moves one item has taken part
 
 
 @pytest.mark.parametrize("unit", ["user", "comparison"])

@@ -12,6 +12,7 @@ from tests.cli.neighbouring import ITEMS, Edit
 from tests.cli.replaying import Command
 
 SYNTHETIC = Command("privatize --ties coin", rankings=True)
+WITHOUT_USERS = Command("privatize --drop-user", rankings=True)
 CONSENSUS = [
     pytest.param(Command(f"aggregate --method {method}", rankings=True), marks=marks)
     for method, marks in (
@@ -94,6 +95,29 @@ def test_users_without_a_row_who_were_counted(command, edit, tmp_path):
     told = Edit(edit.name, edit.first, edit.second)
     more = ("--users", str(len(edit.first)), "--items", ",".join(ITEMS))
     assert replaying.leaks(tmp_path, command, "user", "replace", told, "sparse.csv", *more) == ""
+
+
+@pytest.mark.parametrize("command", [SYNTHETIC, WITHOUT_USERS], ids=lambda command: command.words)
+def test_a_synthetic_ranking_for_everybody_who_has_rows(command, tmp_path):
+    """Everybody else ranked all items, so that there is no gap to refuse."""
+    rows = [(f"u{k}", ranks) for k, ranks in enumerate(neighbouring.STRICT)]
+    gone = [rows[0], (rows[1][0], neighbouring.NOTHING), *rows[2:]]
+    for tables in ((rows, gone), (gone, rows)):
+        edit = Edit("nothing", *tables, frozenset({"participation", "ranked items"}))
+        found = replaying.leaks(tmp_path, command, "user", "replace", edit, "sparse.csv")
+        assert found == "not promised"
+
+
+@pytest.mark.parametrize(
+    "command", [SYNTHETIC, WITHOUT_USERS, *CONSENSUS], ids=lambda command: command.words
+)
+def test_names_of_users(command, tmp_path):
+    """Somebody else answers the same: that shows where the file keeps its users, and nowhere else."""
+    rows = [(f"u{k}", ranks) for k, ranks in enumerate([*neighbouring.STRICT] * 2)]
+    other = [*rows[:4], ("u99", rows[4][1]), *rows[5:]]
+    edit = Edit("renamed", rows, other, frozenset({"participation"}))
+    found = replaying.leaks(tmp_path, command, "user", "replace", edit, "wide.csv")
+    assert found == ("not promised" if command is SYNTHETIC else "")
 
 
 # --- items -----------------------------------------------------------------------------------------
