@@ -1,0 +1,406 @@
+"""The exact samplers' own output against the laws of their proofs: χ², scale, tails, each place by itself, neighbours.
+
+The noise can't be seeded. Each comparison fails by chance once in 10⁹ runs (``RATE``), all of this file together once
+in 10⁷. Noise that is 5 % smaller than it must be fails the comparison of scale, in each test that has one, with
+probability 99 % and more: ``power`` computes that from the law before anything is drawn, and the test asserts it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.aggregation import PairCounts
+from privrank_jax.release import (
+    exact,
+    exact_aggregation,
+    exact_borda,
+    exact_bound,
+    exact_kwiksort,
+    exact_mallows,
+    exact_noise_all,
+    exact_noisy_totals,
+    exact_one_pair_weights,
+    exact_randomized_response,
+    exact_top_k,
+    exponential,
+    mallows,
+    randomized_response,
+)
+from privrank_jax.release.randomized_response import keep_probability
+from tests.release.test_exact import gaussian_pmf, laplace_pmf
+
+RATE = 1e-9
+LESS = 0.95  # of the noise that is due
+PMF = {"laplace": laplace_pmf, "gaussian": gaussian_pmf}
+
+
+def assert_shares(observed, chances, rate=RATE):
+    """χ² of counts against probabilities; cells that are expected less than 20 times are one."""
+    observed, chances = np.asarray(observed, float), np.asarray(chances, float)
+    assert chances.sum() == pytest.approx(1)
+    draws = observed.sum()
+    few = draws * chances < 20
+    if few.any():
+        observed, chances = (np.append(x[~few], x[few].sum()) for x in (observed, chances))
+    if chances[-1] * draws < 1e-6:  # a χ² term of next to nothing is no χ²
+        assert observed[-1] == 0
+        observed, chances = observed[:-1], chances[:-1] / chances[:-1].sum()
+    assert stats.chisquare(observed, draws * chances).pvalue > rate
+
+
+def assert_mean(values, mean, deviation):
+    """The mean of independent values of a known law, by the normal one."""
+    assert (
+        2 * stats.norm.sf(abs(np.mean(values) - mean) * math.sqrt(np.size(values)) / deviation)
+        > RATE
+    )
+
+
+def power(draws, right, less):
+    """Chance that :func:`assert_mean` rejects draws of the law ``less``; both laws are (mean, deviation)."""
+    reach = stats.norm.isf(RATE / 2) * right[1]
+    apart = abs(right[0] - less[0]) * math.sqrt(draws)
+    return stats.norm.cdf((apart - reach) / less[1])
+
+
+def size_of_noise(noise, scale):
+    """Mean and standard deviation of \\|X\\| for Laplace, X² for Gaussian noise."""
+    grid = np.arange(-math.ceil(60 * scale), math.ceil(60 * scale) + 1)
+    pmf = PMF[noise](grid, scale)
+    size = np.abs(grid) if noise == "laplace" else grid**2
+    mean = np.sum(pmf * size)
+    return mean, math.sqrt(np.sum(pmf * size**2) - mean**2)
+
+
+def assert_noise(draws, noise, scale):
+    """Integers that are noise of this law: cells, tails on both sides, scale."""
+    assert np.all(draws == np.round(draws))
+    draws = np.asarray(np.round(draws), int).ravel()
+    right, less = (size_of_noise(noise, factor * scale) for factor in (1, LESS))
+    assert power(draws.size, right, less) > 0.99
+    assert_mean(np.abs(draws) if noise == "laplace" else draws**2, *right)
+    reach = math.ceil(20 * scale)
+    assert np.abs(draws).max() < 2 * reach
+    inside = np.arange(-2 * reach, 2 * reach + 1)
+    assert_shares(np.bincount(draws + 2 * reach, minlength=inside.size), PMF[noise](inside, scale))
+    far = math.floor((6 if noise == "laplace" else 3) * scale)
+    beyond = PMF[noise](inside[inside > far], scale).sum()
+    for tail in (draws > far, draws < -far):
+        assert stats.binomtest(int(tail.sum()), draws.size, beyond).pvalue > RATE
+
+
+# --- noise on totals -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["laplace", "gaussian"])
+def totals(request):
+    """Noise on eight totals, one call a row, and its scale; on twice the totals, where it is of integers."""
+    noise, calls = request.param, {"laplace": 4500, "gaussian": 2400}[request.param]
+    delta = 1e-5 if noise == "gaussian" else 0.0
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("discrete_laplace", "discrete_gaussian"):
+            patch.setattr(exact, name, functools.cache(getattr(exact, name)))
+        found = [
+            exact_noisy_totals(
+                np.arange(8.0), sensitivity=1.5, epsilon=1.0, delta=delta, noise=noise
+            )
+            for _ in range(calls)
+        ]
+    draws = 2 * (np.stack([estimate.value for estimate in found]) - np.arange(8))
+    return noise, draws, 2 * found[0].diagnostics["noise_scale"]
+
+
+def test_noise_on_totals_has_its_law(totals):
+    noise, draws, scale = totals
+    if noise == "laplace":
+        assert scale == pytest.approx(3.0)  # 2·1.5/ε
+    assert_noise(draws, noise, scale)
+
+
+def in_fifths(draws, noise, scale):
+    """Each draw's cell of five, and the cells' probabilities."""
+    edges = np.array([-1.4, -0.4, 0.4, 1.4]) * scale
+    grid = np.arange(-math.ceil(60 * scale), math.ceil(60 * scale) + 1)
+    chances = np.bincount(np.searchsorted(edges, grid), PMF[noise](grid, scale))
+    return np.searchsorted(edges, draws), chances
+
+
+def test_noise_on_each_total_has_the_law_by_itself(totals):
+    noise, draws, scale = totals
+    cells, chances = in_fifths(draws, noise, scale)
+    for cell in cells.T:
+        assert_shares(np.bincount(cell, minlength=5), chances)
+
+
+def test_noise_on_two_totals_is_independent(totals):
+    """Neighbours in a call, its ends, and the last of a call with the first of the next."""
+    noise, draws, scale = totals
+    cells, chances = in_fifths(draws, noise, scale)
+    both = np.outer(chances, chances).ravel()
+    for first, second in (
+        (cells[:, :-1], cells[:, 1:]),
+        (cells[:, 0], cells[:, -1]),
+        (cells[:-1, -1], cells[1:, 0]),
+    ):
+        assert_shares(np.bincount((5 * first + second).ravel(), minlength=25), both)
+
+
+def first_is_ahead(gap, scale):
+    """P(X_1 + gap >= X_2): of two integers with Laplace noise the first stays ahead, or level, where it comes first."""
+    grid = np.arange(-math.ceil(50 * scale), math.ceil(50 * scale) + 1)
+    pmf = laplace_pmf(grid, scale)
+    at_least = np.append(np.cumsum(pmf[::-1])[::-1], 0)
+    place = np.clip(grid - gap + len(grid) // 2, 0, len(grid))  # X_1 >= X_2 - gap
+    return float(np.sum(pmf * at_least[place]))
+
+
+def assert_coin(hits, draws, chance, less):
+    """A binomial count; ``less``: its chance with 5 % less noise."""
+    right, wrong = ((p, math.sqrt(p * (1 - p))) for p in (chance, less))
+    assert power(draws, right, wrong) > 0.99
+    assert stats.binomtest(hits, draws, chance).pvalue > RATE
+
+
+@pytest.mark.slow
+def test_the_order_of_a_list_has_its_law(monkeypatch):
+    """1,000 pairs of items a call, 2.5 scales apart, and the pairs far from each other."""
+    monkeypatch.setattr(exact, "discrete_laplace", functools.cache(exact.discrete_laplace))
+    calls, pairs, gap, scale = 80, 1000, 10.0, 4.0
+    totals = (1000.0 * np.arange(pairs)[:, None] + np.array([gap, 0.0])).ravel()
+    ahead = 0
+    for _ in range(calls):
+        found = exact_top_k(totals, 2 * pairs, sensitivity=9, total_sensitivity=4, epsilon=1.0)
+        assert found.diagnostics["noise_scale"] == pytest.approx(scale)
+        place = np.argsort(found.value)
+        ahead += int(np.sum(place[::2] < place[1::2]))
+    right, less = (first_is_ahead(round(2 * gap), factor * 2 * scale) for factor in (1, LESS))
+    assert_coin(ahead, calls * pairs, right, less)
+
+
+# --- noise on rankings ---------------------------------------------------------------------------
+
+
+def test_noise_on_borda_scores_has_its_law():
+    items, runs, epsilon = 1500, 25, 1500.0 * 1500
+    ranks = np.stack([np.arange(items), np.arange(items)[::-1]])
+    found = [exact_borda(ranks, epsilon=epsilon) for _ in range(runs)]
+    scale = 2 * 2 * found[0].diagnostics["noise_scale"]  # of twice the sum over two users
+    draws = np.stack([4 * estimate.value for estimate in found]) - 2 * (items - 1)
+    # ℓ₁ sensitivity of the scores, ⌊m²/2⌋, on twice the totals.
+    assert scale == pytest.approx(2 * (items**2 // 2) / epsilon)
+    with pytest.raises(AssertionError):
+        assert_noise(draws + 1, "laplace", scale)
+    assert_noise(draws, "laplace", scale)
+
+
+def test_noise_on_all_pairs_has_its_law():
+    items, users = 270, 10**6
+    pairs = items * (items - 1) // 2
+    twice = users * (1 - np.eye(items, dtype=np.int64))  # every weight 1/2
+    found = exact_noise_all(PairCounts(twice, users), epsilon=pairs / 2)
+    scale = 2 * users * found.diagnostics["noise_scale"]
+    assert scale == pytest.approx(4.0)
+    above = np.triu_indices(items, 1)
+    np.testing.assert_allclose(found.value[above] + found.value.T[above], 1, rtol=1e-15)
+    draws = 2 * users * (found.value[above] - 0.5)
+    np.testing.assert_allclose(draws, np.round(draws), atol=1e-6)
+    assert_noise(np.round(draws), "laplace", scale)
+
+
+def test_answers_to_queries_have_their_law(monkeypatch):
+    """The sort is stood in for by one that asks one pair over and over, as often as the budget says."""
+    queries, users = 100_000, 1000
+    twice = np.array([[0, users - 32], [users + 32, 0]])
+    heard = []
+
+    def ask(items, before, budget):
+        heard.extend(before([(0, 1)] * queries))
+        return [0, 1], queries
+
+    monkeypatch.setattr(exact_aggregation, "_sort", ask)
+    found = exact_kwiksort(PairCounts(twice, users), epsilon=0.1)
+    scale = 2 * users * found.diagnostics["noise_scale"]
+    assert scale == pytest.approx(20.0)
+
+    def chance(scale):  # P(X > 32)
+        return math.exp(-33 / scale) / (1 + math.exp(-1 / scale))
+
+    assert_coin(sum(heard), queries, chance(scale), chance(LESS * scale))
+
+
+# --- randomised response -------------------------------------------------------------------------
+
+
+def test_every_position_of_a_call_is_flipped_alike(monkeypatch):
+    """OpenDP 0.14 never flips one position of each call, the first bit of its last byte (issue 2707)."""
+    monkeypatch.setattr(randomized_response, "keep_probability", functools.cache(keep_probability))
+    for size, calls in ((1, 200), (13, 200), (64, 200)):
+        bits = np.arange(size) % 3 == 0
+        flips = np.zeros(size, int)
+        for _ in range(calls):
+            flips += exact_randomized_response(bits, math.log(3)) != bits
+        chance = 1 - keep_probability(math.log(3))
+        assert 2 * (1 - chance) ** calls < RATE / size  # one that is never flipped is seen
+        for count in flips:
+            assert stats.binomtest(int(count), calls, chance).pvalue > RATE / size
+
+
+def test_flips_have_their_rate_and_neighbours_are_independent():
+    for epsilon, size in ((1.0, 160_000), (0.1, 60_000), (2.5, 420_000)):
+        bits = np.arange(size) % 2 == 0
+        flips = exact_randomized_response(bits, epsilon) != bits
+        chance = 1 - keep_probability(epsilon)
+        assert_coin(int(flips.sum()), size, chance, LESS * chance)
+        both = np.outer([1 - chance, chance], [1 - chance, chance]).ravel()
+        for apart in (1, 2, 8, 64):  # bits, bytes and words
+            pair = 2 * flips[:-apart] + flips[apart:]
+            assert_shares(np.bincount(pair, minlength=4), both)
+
+
+def test_answers_of_one_user_each_have_their_rate():
+    users, epsilon = 160_000, 1.0
+    chance = 1 - keep_probability(epsilon)
+    found = exact_one_pair_weights(np.tile([1, 0], (users, 1)), epsilon).value
+    unbiased = (1 - chance) / (1 - 2 * chance), -chance / (1 - 2 * chance)  # of a yes, of a no
+    yes = float(found[0, 1] - unbiased[1]) / (unbiased[0] - unbiased[1]) * users
+    assert yes == pytest.approx(round(yes), abs=1e-4)
+    assert_coin(round(yes), users, chance, LESS * chance)
+    assert found[1, 0] == pytest.approx(1 - found[0, 1])
+
+
+def test_ties_are_answered_by_fair_coins():
+    users = 100_000
+    found = exact_one_pair_weights(np.zeros((users, 2), int), 40.0).value[0, 1]
+    assert stats.binomtest(round(found * users), users, 0.5).pvalue > RATE
+
+
+def test_who_is_asked_for_which_pair_is_left_to_chance():
+    """Half of the users, one for each pair, rank the other way round; the pairs that they are asked for may be any."""
+    items = 40
+    pairs = items * (items - 1) // 2
+    ranks = np.where(
+        np.arange(pairs)[:, None] < pairs // 2, np.arange(items), np.arange(items)[::-1]
+    )
+    for order in (np.arange(pairs), np.arange(pairs).reshape(2, -1).T.ravel()):
+        value = exact_one_pair_weights(ranks[order], 40.0).value[np.triu_indices(items, 1)]
+        assert int(np.round(value).sum()) == pairs // 2
+        for half in (np.arange(pairs) < pairs // 2, np.arange(pairs) % 2 == 0):
+            law = stats.hypergeom(pairs, pairs // 2, pairs // 2)
+            found = int(np.round(value[half]).sum())
+            assert min(law.cdf(found), law.sf(found - 1)) > RATE / 2
+            assert law.sf(pairs // 2 - 1) < RATE  # without a shuffle
+
+
+# --- rankings ------------------------------------------------------------------------------------
+
+
+def mallows_law(items, gamma):
+    """Every ranking of some items, the pairs that it turns, and its probability."""
+    every = np.array(list(itertools.permutations(range(items))))
+    turned = np.sum(np.triu(every[:, :, None] > every[:, None, :], 1), axis=(1, 2))
+    odds = np.exp(-gamma * turned)
+    return every, turned, odds / odds.sum()
+
+
+def assert_rankings(found, gamma):
+    """Rankings drawn around the order of the items: how often each came, and the pairs that are turned."""
+    every, turned, chances = mallows_law(found.shape[1], gamma)
+    code = found.shape[1] ** np.arange(found.shape[1])
+    order = np.argsort(every @ code)
+    drawn = order[np.searchsorted(every[order] @ code, found @ code)]
+    np.testing.assert_array_equal(every[drawn], found)
+
+    def moments(chances):
+        mean = np.sum(chances * turned)
+        return mean, math.sqrt(np.sum(chances * turned**2) - mean**2)
+
+    right = moments(chances)
+    assert power(len(found), right, moments(mallows_law(found.shape[1], gamma / LESS)[2])) > 0.99
+    assert_mean(turned[drawn], *right)
+    assert_shares(np.bincount(drawn, minlength=len(every)), chances)
+
+
+@pytest.mark.parametrize(("items", "epsilon", "draws"), [(3, 1.6, 60_000), (5, 4.0, 25_000)])
+def test_synthetic_rankings_have_their_law(items, epsilon, draws):
+    found = exact_mallows(np.tile(np.arange(items), (draws, 1)), epsilon)
+    assert_rankings(found, epsilon / (items - 1))
+
+
+def test_steps_of_one_user_and_neighbouring_users_are_independent():
+    items, users, epsilon = 4, 30_000, 3.0
+    found = exact_mallows(np.tile(np.arange(items), (users, 1)), epsilon)
+    back = [np.sum(found[:, :t] > found[:, t : t + 1], axis=1) for t in range(items)]
+    law = [np.exp(-epsilon / (items - 1) * np.arange(t + 1)) for t in range(items)]
+    law = [odds / odds.sum() for odds in law]
+    for first, second in ((1, 2), (1, 3), (2, 3)):
+        cell = back[first] * (second + 1) + back[second]
+        both = np.outer(law[first], law[second]).ravel()
+        assert_shares(np.bincount(cell, minlength=both.size), both)
+    cell = back[3][:-1] * 4 + back[3][1:]
+    assert_shares(np.bincount(cell, minlength=16), np.outer(law[3], law[3]).ravel())
+
+
+@pytest.mark.parametrize("gamma", [0.02, 1.0])
+def test_places_back_have_the_tail_of_their_law(gamma):
+    draws = 40_000
+    drawn = mallows._geometric(np.full(draws, round(gamma * 2**48), np.uint64)).astype(float)
+    law = stats.geom(-math.expm1(-gamma), loc=-1)
+    wrong = stats.geom(-math.expm1(-gamma / LESS), loc=-1)
+    assert power(draws, (law.mean(), law.std()), (wrong.mean(), wrong.std())) > 0.99
+    assert_mean(drawn, law.mean(), law.std())
+    for far in (3, 6):  # means
+        edge = math.floor(far / gamma)
+        assert stats.binomtest(int(np.sum(drawn > edge)), draws, law.sf(edge)).pvalue > RATE
+
+
+def test_one_ranking_by_its_odds_has_its_law(monkeypatch):
+    """Eight items, users agree: the Mallows law, whose turned pairs tell the scale best."""
+    items, draws, gamma = 8, 6000, Fraction(7, 5)
+    costs = exponential._excess(
+        exact_aggregation.twice_counts(np.arange(items)[None, :].repeat(3, 0), "last")
+    )
+    rate = gamma / 6  # three users, twice
+    odds = exponential.Odds(costs, rate, 36)
+    monkeypatch.setattr(exponential, "Odds", lambda *arguments: odds)
+    orders = np.array([exponential._draw(costs, rate) for _ in range(draws)])
+    turned = np.sum(np.triu(orders[:, :, None] > orders[:, None, :], 1), axis=(1, 2))
+
+    def law(gamma):  # of the turned pairs, a sum of independent steps
+        chances = np.ones(1)
+        for step in range(1, items + 1):
+            part = np.exp(-gamma * np.arange(step))
+            chances = np.convolve(chances, part / part.sum())
+        return chances
+
+    def moments(chances):
+        places = np.arange(chances.size)
+        mean = np.sum(chances * places)
+        return mean, math.sqrt(np.sum(chances * places**2) - mean**2)
+
+    right = moments(law(float(gamma)))
+    assert power(draws, right, moments(law(float(gamma) / LESS))) > 0.99
+    assert_mean(turned, *right)
+    assert_shares(np.bincount(turned, minlength=items * (items - 1) // 2 + 1), law(float(gamma)))
+
+
+# --- rows that stay ------------------------------------------------------------------------------
+
+
+def test_rows_that_stay_are_any_and_users_independent():
+    users = np.tile([0, 1], 4)
+    calls = 20_000
+    kept = np.array([exact_bound(users, 2) for _ in range(calls)])
+    codes = [kept[:, users == user] @ (1 << np.arange(4)) for user in (0, 1)]
+    pairs = [first + second for first, second in itertools.combinations(1 << np.arange(4), 2)]
+    places = [np.searchsorted(np.sort(pairs), code) for code in codes]
+    np.testing.assert_array_equal(np.sort(pairs)[places[0]], codes[0])
+    assert_shares(np.bincount(places[0] * 6 + places[1], minlength=36), np.full(36, 1 / 36))
+    for row in kept.T:
+        assert stats.binomtest(int(row.sum()), calls, 0.5).pvalue > RATE
