@@ -58,7 +58,7 @@ def test_which_items_somebody_ranked_is_not_published_unasked(
     assert (
         words.count("which items each user ranked is taken as public") == 2
     )  # of a rank, and of a ranking
-    told = privrank("aggregate", out, "--json").json()["guarantee"]
+    told = privrank("aggregate", out, "--user", "none", "--json").json()["guarantee"]
     assert told["public"] == ["ranked items"]
 
 

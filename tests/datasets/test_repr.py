@@ -38,7 +38,7 @@ def synthetic_rankings(users, rows):
 
 def ranking_rows(users, rows):
     return scanned(
-        "scan_rankings", {"user": users, **{item: [rows] * len(users) for item in ITEMS}}
+        "scan_rankings", {"user": users, **{item: [1 + rows % 3] * len(users) for item in ITEMS}}
     )
 
 
