@@ -16,15 +16,14 @@ from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS, SHUFFLED
 from tests.cli import neighbouring
 
-OUT = "private.csv"
-
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """A command line without FILE, budget and output, and the kind of file that it is for."""
+    """A command line without FILE, budget and output; the kind of file that it is for; the file that it may write."""
 
     words: str
     rankings: bool
+    out: str = "private.csv"
 
     @property
     def kinds(self):
@@ -38,7 +37,7 @@ class Command:
     def arguments(self, source, *more):
         first, *rest = self.words.split()
         budget = () if "--epsilon-column" in rest else ("--epsilon", "1")
-        out = ("--out", OUT, "--force") if first == "privatize" else ()
+        out = ("--out", self.out, "--force") if first == "privatize" else ()
         return [first, source, *rest, *budget, *out, *more]
 
     def edits(self, unit, adjacency, kind, *, last=False):
@@ -73,7 +72,9 @@ def running(folder, words):
     """The command in that folder, as a function; it returns what the world sees."""
 
     def run():
-        before = {path.name for path in folder.iterdir()} - {OUT}
+        for path in folder.glob("private.*"):  # of a run before this
+            path.unlink()
+        before = {path.name for path in folder.iterdir()}
         with contextlib.chdir(folder):
             result = CliRunner().invoke(app, words)
         if result.exception is not None and not isinstance(result.exception, SystemExit):

@@ -21,11 +21,14 @@ from privrank_jax.cli.aggregate import METHODS as CONSENSUS
 from privrank_jax.cli.aggregate import TRUSTS
 from privrank_jax.cli.face import Refusal
 from privrank_jax.cli.rank import METHODS
+from privrank_jax.privacy_audit import replay
+from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_bound, exact_noisy_totals
 from tests.cli import neighbouring, replaying
 from tests.cli.replaying import COMMANDS, FIRST, ROWS, Command
 
 slow = pytest.mark.slow
+COUNTS = Command("rank --max-per-user 2", rankings=False)
 
 # --- all rows --------------------------------------------------------------------------------------
 
@@ -66,12 +69,13 @@ def test_every_command(command, tmp_path):
 KINDS = [
     (command, kind)
     for command in (
-        Command("rank --max-per-user 2", rankings=False),
+        COUNTS,
         Command("rank --max-per-user 2 --adjacency flip --items d,c,b,a,e", rankings=False),
         Command("privatize --ties coin", rankings=False),
+        Command("privatize --ties coin --drop-user", rankings=False, out="private.parquet"),
         Command("aggregate --method borda", rankings=True),
         Command("aggregate --method borda --trust local", rankings=True),
-        Command("privatize --ties coin", rankings=True),
+        Command("privatize --ties coin", rankings=True, out="private.parquet"),
     )
     for kind in command.kinds
 ]
@@ -84,6 +88,22 @@ KINDS = [
 def test_every_kind_of_file(command, kind, tmp_path):
     """Here the coins are random, but the same for all who have their places in both files."""
     replaying.hold(tmp_path, command, kind, coins=None if kind == "preflib" else 7)
+
+
+def test_a_release_through_a_ledger(tmp_path):
+    """What is left of a budget is printed as well."""
+    (edit,) = (
+        x for x in neighbouring.comparison_edits("user", "replace", ties=True) if x.name == "more"
+    )
+    for shape in ((), ("--json",)):
+        runs = []
+        for side, rows in (("first", edit.first), ("second", edit.second)):
+            source = COUNTS.write(tmp_path / side, rows, "csv")
+            make = ["ledger", "data.ledger", "--data", source, "--budget", "3"]
+            assert replaying.running(tmp_path / side, make)()["exit code"] == 0
+            words = COUNTS.arguments(source, "--ledger", "data.ledger", *shape)
+            runs.append(replaying.running(tmp_path / side, words))
+        assert replay.audit(*runs, DOORS).violations(1.0) == ()
 
 
 @pytest.mark.parametrize(
@@ -109,7 +129,6 @@ def test_a_common_questionnaire(adjacency, name, options, share, monkeypatch, tm
 
 # --- faults ----------------------------------------------------------------------------------------
 
-COUNTS = Command("rank --max-per-user 2", rankings=False)
 REPORTS = Command("privatize --ties coin", rankings=False)
 CONSENSUS_BY_BORDA = Command("aggregate --method borda", rankings=True)
 
