@@ -67,9 +67,28 @@ def test_sensitivity_is_attained_and_never_exceeded(items):
         assert largest == pytest.approx(aggregation.borda_sensitivity(items, order))
     loss = np.abs(change).sum(-1).max() / 10 / aggregation.dp_borda_scale(items, 10, 0.7)
     assert loss == pytest.approx(0.7)
+    euclidean = np.linalg.norm(change, axis=-1).max() / 10
+    scale = float(aggregation.dp_borda_scale(items, 10, 0.7, 1e-5))
+    assert scale == pytest.approx(reference.gaussian_scale(euclidean, 0.7, 1e-5), rel=1e-6)
     assert np.linalg.norm(scores - (items - 1) / 2, axis=1).max() == pytest.approx(
         score_radius(items)
     )
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-4])
+def test_one_item_counts_as_two_and_more_as_what_they_are(delta):
+    """Two items move by 2/n in ℓ₁ and √2/n in ℓ₂, three by 4/n and √8/n; the same where their number is traced."""
+    moved = [math.sqrt(2), math.sqrt(2), math.sqrt(8)] if delta else [2, 2, 4]
+    traced = jax.jit(lambda m: aggregation.dp_borda_scale(m, 10, 0.7, delta))
+    for items, change in zip((1, 2, 3), moved):
+        if delta:
+            expected = reference.gaussian_scale(change / 10, 0.7, delta)
+        else:
+            expected = change / 7
+        assert float(aggregation.dp_borda_scale(items, 10, 0.7, delta)) == pytest.approx(
+            expected, rel=1e-6
+        )
+        assert float(traced(items)) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-4])
@@ -162,6 +181,7 @@ def test_local_scores_are_unbiased_with_the_stated_variance(mechanism, key):
         assert np.abs(1.1 * truth - truth).max() > 5 * np.sqrt(variance / len(users)).min()
     estimate = aggregation.ldp_borda(key, users, 1.5, mechanism)
     np.testing.assert_allclose(estimate.value, reports.mean(0) + 1.5)
+    assert float(estimate.diagnostics["report_norm"]) == pytest.approx(norm)
     assert (estimate.guarantee.trust, estimate.guarantee.unit) == ("local", "user")
     np.testing.assert_allclose(
         aggregation.ldp_borda(key, users, np.inf, mechanism).value, truth + 1.5, atol=1e-9

@@ -180,21 +180,34 @@ def test_guarantee_and_diagnostics():
     assert float(debiased_rr(reports, observed, epsilons).diagnostics.ridge) == pytest.approx(1.0)
 
 
+def test_ridge_where_little_or_nothing_is_known():
+    """c over the mean information of the users who reported; c itself where none did, and then even scores."""
+    reports, observed, _ = _problem()
+    one = debiased_rr(reports[:1], observed[:1], 0.5, weighted=False, ridge_constant=0.3)
+    assert float(one.diagnostics.ridge) == pytest.approx(0.3 / np.tanh(0.25) ** 2)
+    run = jax.jit(lambda seen: debiased_rr(reports, seen, 0.5, weighted=False, ridge_constant=0.3))
+    none = run(np.zeros_like(observed))
+    assert float(none.diagnostics.ridge) == pytest.approx(0.3)
+    np.testing.assert_array_equal(none.value, np.zeros(ITEMS))
+
+
+@pytest.mark.parametrize("repeats", [1, 400])
 @pytest.mark.parametrize("link", LINKS)
-def test_smallest_curvature(link):
+def test_smallest_curvature(link, repeats):
     reports, observed, epsilons = _problem(low=0.1, high=0.8)
-    sums = debiased_sums(reports, observed, epsilons)
+    sums = jax.tree.map(lambda x: repeats * x, debiased_sums(reports, observed, epsilons))
     theta = np.array([0.3, -0.5, 0.1, 0.9])
     found = float(pairwise.smallest_curvature(theta, sums, link))
     hessian = reference_local.signed_hessian(theta, np.asarray(sums.wins), link)
-    assert found == pytest.approx(reference_local.smallest_nonzero_eigenvalue(hessian), abs=1e-10)
+    least = reference_local.smallest_nonzero_eigenvalue(hessian)
+    assert found == pytest.approx(least, abs=1e-10 * repeats)
     padded = DebiasedSums(
         jnp.pad(sums.margins, (0, 2)), jnp.pad(sums.weights, (0, 2)), jnp.arange(6) < 4
     )
     both = jax.vmap(lambda s: pairwise.smallest_curvature(jnp.pad(theta, (0, 2)), s, link))(
         jax.tree.map(lambda x: jnp.stack([x, x]), padded)
     )
-    np.testing.assert_allclose(both, found, atol=1e-10)
+    np.testing.assert_allclose(both, found, atol=1e-10 * repeats)
 
 
 # --- objectives that are not convex --------------------------------------------------------------

@@ -49,6 +49,31 @@ def test_with_enough_data_the_link_is_found_and_the_losses_are_as_defined(truth)
         assert float(loss) == pytest.approx(direct, rel=1e-12)
 
 
+def test_losses_are_those_of_the_fitted_scores():
+    """-Σ Z_ij log F(θ_i - θ_j), each win once and in its direction; the best link is the one with the least."""
+    matrix = np.array([[0.0, 9, 4, 7], [2, 0, 8, 1], [3, 1, 0, 6], [0, 5, 2, 0]])
+    found = select_link(WinCounts.from_matrix(matrix), ridge_constant=0.4)
+    selection = found.diagnostics
+    direct = [
+        -sum(
+            matrix[i, j] * reference.link(link, float(theta[i] - theta[j]))[1]
+            for i in range(4)
+            for j in range(4)
+        )
+        for link, theta in zip(selection.links, selection.scores)
+    ]
+    np.testing.assert_allclose(selection.losses, direct, rtol=1e-12)
+    assert selection.links == LINKS
+    assert int(selection.best) == np.argmin(direct)
+    assert selection.name == LINKS[np.argmin(direct)]
+    first, second, _ = sorted(direct)
+    assert float(selection.margin) == pytest.approx(second - first, rel=1e-9)
+    np.testing.assert_array_equal(found.value, selection.scores[int(selection.best)])
+    for link, theta in zip(LINKS, selection.scores):  # the ridge is c‖θ‖²
+        _, gradient = reference.perturbed_objective(theta, matrix, np.zeros(4), 2 * 0.4, link)
+        assert np.abs(gradient).max() < 1e-6
+
+
 def test_table_4_m_10_users_200():
     """Printed: 0.68 of 200 replicates. Ours, as many: within 5 standard errors √(2·0.68·0.32/200)."""
     random = np.random.default_rng(2)

@@ -13,14 +13,16 @@ from privrank_jax.privacy.calibration import (
     gamma_floor,
     gaussian_delta,
     gaussian_scale,
+    is_pure,
     laplace_scale,
+    noise_scale,
     objective_perturbation,
 )
 from tests import reference, reference_perturbation
 
 GRID = [
     (epsilon, delta)
-    for epsilon in (0.01, 0.1, 0.5, 1.0, 3.0, 10.0)
+    for epsilon in (0.01, 0.1, 0.5, 1.0, 3.0, 10.0, 100.0)
     for delta in (1e-10, 1e-6, 1e-3, 0.05, 0.3)
 ]
 
@@ -50,6 +52,28 @@ def test_gaussian_scale_is_the_smallest_that_suffices():
         assert scale == pytest.approx(reference.gaussian_scale(2.0, epsilon, delta), rel=1e-7)
         assert reference.gaussian_delta(scale, 2.0, epsilon) <= delta * (1 + 1e-9)
         assert reference.gaussian_delta(0.999 * scale, 2.0, epsilon) > delta
+
+
+def test_noise_is_laplace_where_delta_is_known_to_be_zero():
+    """A traced δ, and one of several that is not 0, mean Gaussian noise."""
+    for pure in (0, 0.0, np.zeros(2)):
+        assert is_pure(pure)
+        assert noise_scale(3.0, 2.0, 0.5, pure) == 6.0
+    for delta in (1e-9, np.array([0.0, 1e-9])):
+        assert not is_pure(delta)
+    expected = reference.gaussian_scale(2.0, 0.5, 1e-4)
+    assert float(noise_scale(3.0, 2.0, 0.5, 1e-4)) == pytest.approx(expected, rel=1e-7)
+    seen = jax.jit(lambda delta: noise_scale(3.0, 2.0, 0.5, delta))(1e-4)
+    assert float(seen) == pytest.approx(expected, rel=1e-7)
+
+
+def test_gaussian_delta_is_never_negative():
+    """Also where its two tails agree to the last digits, and their order is that of the rounding."""
+    rng = np.random.default_rng(0)
+    ratio = 10 ** rng.uniform(-17, -13, 2000)
+    found = gaussian_delta(1 / ratio, 1.0, ratio * rng.uniform(0, 8, 2000))
+    assert np.all(np.asarray(found) >= 0)
+    assert np.asarray(found).max() > 0
 
 
 def test_gaussian_scale_is_never_rounded_below_the_exact_one():
@@ -200,6 +224,7 @@ def test_gamma_below_its_floor_is_refused_and_raised_where_traced(adjacency, noi
 
 
 def test_flips_under_the_logistic_link_take_any_gamma():
+    assert calibrate() == (2.0, 1.0)  # of one comparison, at the γ wanted unless told otherwise
     for gamma in (0.0, 1e-6, 1e6):
         assert calibrate(gamma=gamma) == pytest.approx((2.0, gamma))
 
