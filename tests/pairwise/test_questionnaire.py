@@ -32,6 +32,10 @@ def complete(items, repeats=1):
     return list(itertools.combinations(range(items), 2)) * repeats
 
 
+def cycle(items):
+    return [(i, (i + 1) % items) for i in range(items)]
+
+
 def random_graph(rng, items, share):
     pairs = [pair for pair in complete(items) if rng.random() < share]
     extra = [pairs[i] for i in rng.integers(0, len(pairs), 2)] if pairs else []
@@ -104,6 +108,38 @@ def test_max_cut_bound_of_a_large_graph_is_above_every_cut_found():
         assert not exact
         assert best <= bound <= len(pairs)
         assert bound <= 1.25 * best, "a bound that helps"
+
+
+@pytest.mark.slow
+def test_cuts_of_22_items_are_exact():
+    """An odd cycle of 21 items, which misses one of its pairs, and one more item that hangs on it."""
+    assert max_cut([*cycle(21), (0, 21)], 22) == (21, True)
+
+
+def test_cuts_of_23_items_are_bounded():
+    """An odd cycle again: 22 of its 23 pairs."""
+    assert max_cut(cycle(23), 23) == (22, False)
+
+
+def test_bounds_of_two_sides_that_are_asked_against_each_other_are_attained():
+    """Every pair of 12 and 12 items is cut, and all of them may be answered for one side: 24 items move by 12."""
+    pairs = list(itertools.product(range(12), range(12, 24)))
+    assert max_cut(pairs, 24) == (144, False)
+    found = questionnaire_sensitivity(pairs, 24, norm="l2")
+    assert found == pytest.approx(12 * math.sqrt(24), rel=1e-8)
+
+
+def test_euclidean_sensitivity_of_eight_items_is_exact():
+    """A triangle with a tail of five pairs: over all orientations, below the square root of Σ degree²."""
+    pairs = [*cycle(3), *((i, i + 1) for i in range(2, 7))]
+    largest = 0.0
+    for signs in itertools.product((1, -1), repeat=len(pairs)):
+        moves = np.zeros(8)
+        for (i, j), sign in zip(pairs, signs):
+            moves[[i, j]] += [sign, -sign]
+        largest = max(largest, float(np.linalg.norm(moves)))
+    assert questionnaire_sensitivity(pairs, 8, norm="l2") == pytest.approx(largest, rel=1e-12)
+    assert largest < 0.97 * np.linalg.norm(np.bincount(np.ravel(pairs)))
 
 
 def test_every_pair_asked_once():
