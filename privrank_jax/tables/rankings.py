@@ -60,6 +60,8 @@ from privrank_jax.tables.source import (
     item_names,
 )
 
+_BITS = 31  # ranks of which powers of 2 are added up
+
 
 @dataclass(frozen=True, eq=False)
 class RankingRows:
@@ -318,11 +320,35 @@ def _check_like_ranks(
     raw: RawTable, rows: Any, columns: dict[str, str], items: int, left_out: bool
 ) -> None:
     """The rule of :mod:`privrank_jax.datasets.rank_cells` on ``user``, ``item``, ``rank``, from 0."""
+    largest = one_row(rows.aggregate(rank=rows["rank"].max()))["rank"]
+    if largest is None:
+        return
+    if "rank" in columns:
+        check_ranks_of_few(raw.name, columns["rank"], largest, items)
+    like = 0
+    if largest < _BITS:
+        whole = _whole_rankings(rows)
+        like = one_row(whole.aggregate(users=whole.count()))["users"]
+        rows = rows.anti_join(whole, "user")
+    users, unlike = _unlike(rows, left_out)
+    check_like_ranks(raw.name, unlike, users + like)
+
+
+def _whole_rankings(rows: Any) -> Any:
+    """Users whose k ranks are 0 to k - 1: k powers of 2 add up to 2^k - 1. That is most users, in one pass."""
     import ibis
 
-    if "rank" in columns:
-        largest = one_row(rows.aggregate(rank=rows["rank"].max()))["rank"]
-        check_ranks_of_few(raw.name, columns["rank"], -1 if largest is None else largest, items)
+    one = ibis.literal(1, "int64")
+    powers = (one << rows["rank"].cast("int64")).sum().cast("int64")
+    users = rows.group_by("user").aggregate(number=rows.count(), powers=powers)
+    few = users.filter(users.number <= _BITS)
+    return few.filter(few.powers == (one << few.number) - 1)
+
+
+def _unlike(rows: Any, left_out: bool) -> tuple[int, int]:
+    """How many users there are, and how many of them have ranks that are unlike ranks."""
+    import ibis
+
     ties = rows.group_by("user", "rank").aggregate(tied=rows.count())
     to_here = ibis.cumulative_window(group_by="user", order_by="rank")
     ties = ties.mutate(up_to=ties.tied.sum().over(to_here))
@@ -340,7 +366,7 @@ def _check_like_ranks(
     strict = (user["first"] == 0) | ibis.literal(left_out)
     unlike = ibis.ifelse(user.different == user.number, ~strict, ~tied)
     found = one_row(user.aggregate(users=user.count(), unlike=user.count(where=unlike)))
-    check_like_ranks(raw.name, found["unlike"] or 0, found["users"])
+    return found["users"], found["unlike"] or 0
 
 
 def _check_no_numbers_of_rows(

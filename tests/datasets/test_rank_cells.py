@@ -156,6 +156,23 @@ def test_no_real_file_of_ranks_is_refused(data_folder, file, user):
             read_rankings(path, user=None)
 
 
+@pytest.mark.parametrize("items", [29, 30, 31, 32, 33, 70])
+def test_the_engine_counts_rankings_of_any_length(tmp_path, items):
+    """Whole ones, ones with ties, ones that begin with the last rank, and ones like nothing."""
+    whole = [list(range(1, items + 1)), [1] * items, [*range(2, items + 1), 1]]
+    names = [f"i{k}" for k in range(items)]
+    bad = [[2] * items, [None, *range(2, items + 1)], [*range(2, items + 1), items]]
+    for rows in (whole + bad, whole + bad + bad[:1], bad):
+        path = table(tmp_path / "votes.csv", rows, names)
+        unlike, users = reference.unlike(rows, left_out=False)
+        for read in (read_rankings, lambda path: scan_rankings(as_parquet(path))):
+            if 2 * unlike <= users:
+                assert read(path).num_users == len(rows)
+                continue
+            with pytest.raises(DataError, match=f"the cells of {unlike} of {users} users"):
+                read(path)
+
+
 # --- ratings are refused, and read where they are called so
 
 
@@ -172,6 +189,9 @@ def test_stars_are_refused_whole_or_sparse(tmp_path, items, blank):
     ):
         with pytest.raises(DataError, match=r"cells='ratings'.*cells='ranks'"):
             read_rankings(path)
+        if not blank and items in (5, 50):
+            with pytest.raises(DataError, match=r"cells='ratings'.*cells='ranks'"):
+                scan_rankings(as_parquet(path))
         assert read_rankings(path, cells="ranks").notes[0] == RANKS_SAID
         found = read_rankings(path, cells="ratings", items=names)
         assert found.notes[0] == RATINGS_SAID

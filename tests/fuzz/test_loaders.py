@@ -136,12 +136,24 @@ def read_budgets(path, user, items):
     return datasets.read_user_epsilon(path, "budget", user or "user")
 
 
-def read_battles(path, user, items):
-    """As a user would who names columns of items."""
-    header = read_header(path)
+def _of_items(header: list[str]) -> list[str]:
+    """Columns that a user may name, who has two columns of items."""
     usual = {"winner", "loser"} <= set(header) or len(header) < 3
-    columns = {} if usual else {"winner": header[1], "loser": header[2]}
-    return datasets.read_comparisons(path, user=user, items=items, **columns)
+    return ["winner", "loser"] if usual else header[1:3]
+
+
+def read_battles(path, user, items):
+    winner, loser = _of_items(read_header(path))
+    return datasets.read_comparisons(path, user=user, items=items, winner=winner, loser=loser)
+
+
+def battles_as_written(table, rows, options):
+    winner, loser = _of_items(list(rows[0]))
+    assert (winner, loser) == ("winner", "loser") or not {"winner", "result", "Result"} & (
+        set(rows[0]) - {winner, loser}
+    )
+    renamed = [{**row, "winner": row[winner], "loser": row[loser]} for row in rows]
+    comparisons_as_written(table, renamed, options)
 
 
 LOADERS = {
@@ -150,7 +162,7 @@ LOADERS = {
     "long": (datasets.read_rankings, ranks_as_written),
     "shapes": (datasets.read_rankings, ranks_as_written),
     "ratings": (functools.partial(datasets.read_rankings, cells="ratings"), ratings_as_written),
-    "battles": (read_battles, comparisons_as_written),
+    "battles": (read_battles, battles_as_written),
     "reports": (datasets.read_reports, reports_as_written),
     "synthetic": (datasets.read_synthetic_rankings, synthetic_as_written),
     "budgets": (read_budgets, budgets_as_written),
@@ -211,6 +223,9 @@ def text_test(kind, examples):
 
 @pytest.mark.parametrize("kind", LOADERS)
 def test_tables(tmp_path, kind):
+    for text in strategies.TEXTS[kind][0]:
+        for user in ("user", None):
+            _check_text(tmp_path, kind, text.encode(), ".csv", user, None)
     text_test(kind, QUICK)(tmp_path)
 
 
