@@ -175,6 +175,17 @@ def test_consensus(privrank, write, blind, method, trust):
     assert one == other
 
 
+@pytest.mark.parametrize("option", ["--higher-is-better", "--ranks"])
+def test_what_cells_are_is_said_by_the_option_alone(privrank, write, blind, option):
+    """Ratings and ranks, read by the same option: nothing that is printed tells which they look like."""
+    stars = [f"u{k},{k % 5 + 3},{4 + k % 2},{9 - k}" for k in range(9)]
+    files = (stars, RANKS[0], RANKS[1])
+    sources = [write(*rows, header="user,a,b,c", name=f"{k}.csv") for k, rows in enumerate(files)]
+    run = ("aggregate", "--method", "borda", option)
+    found = [outputs(privrank, pair, *run) for pair in (sources[:2], sources[1:])]
+    assert found[0][0] == found[0][1] == found[1][1]
+
+
 @pytest.mark.parametrize("method", ["borda", pytest.param("noise-all", marks=slow)])
 def test_one_answer_per_user(privrank, write, blind, monkeypatch, method):
     """What is released where users report and nothing else was accepted; who is asked for what is settled, too."""

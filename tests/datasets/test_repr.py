@@ -37,9 +37,8 @@ def synthetic_rankings(users, rows):
 
 
 def ranking_rows(users, rows):
-    return scanned(
-        "scan_rankings", {"user": users, **{item: [1 + rows % 3] * len(users) for item in ITEMS}}
-    )
+    columns = {"user": users, **{item: [rows] * len(users) for item in ITEMS}}
+    return scanned("scan_rankings", columns, cells="ranks")
 
 
 def comparison_rows(users, rows):
@@ -53,11 +52,11 @@ def raw_table(users, rows):
     return comparison_rows(users, rows)._raw
 
 
-def scanned(function, columns):
+def scanned(function, columns, **options):
     ibis = pytest.importorskip("ibis")
     from privrank_jax import tables
 
-    return getattr(tables, function)(ibis.memtable(columns), items=ITEMS, name="votes")
+    return getattr(tables, function)(ibis.memtable(columns), items=ITEMS, name="votes", **options)
 
 
 @pytest.mark.parametrize(
