@@ -18,6 +18,7 @@ from privrank_jax.cli.aggregate_input import Input
 from privrank_jax.cli.aggregate_result import result, solved, weights_of, without_privacy
 from privrank_jax.cli.face import Refusal
 from privrank_jax.cli.numerics import check_numerics, draws_exactly
+from privrank_jax.cli.rank_certainty import of_noise
 from privrank_jax.cli.rank_noise import noise_reach
 from privrank_jax.cli.rank_result import Result
 from privrank_jax.estimate import Estimate
@@ -75,13 +76,15 @@ def _central_borda(data: Input, request: Request) -> Result:
     reach += 0.5 / table.num_users if exact else 0.0  # the noise is on halves of totals
     scores = np.asarray(estimate.value)
     bound = aggregation.borda_bound(table.num_items, table.num_users, **_budget(request))
+    better, intervals = of_noise(scores, reach)
     return dataclasses.replace(
         result(data, request, estimate, "by noisy Borda scores", scores, bound, exact=exact),
-        intervals={"low": scores - reach, "high": scores + reach},
+        intervals=intervals,
         interval_words=(
-            "for the scores before the noise, all items together; they cover the privacy noise alone. The score "
-            "of an item is how many others a user, on average, ranks behind it"
+            "for the scores before the noise and the ranks by them, all items together; they cover the privacy "
+            "noise alone. The score of an item is how many others a user, on average, ranks behind it"
         ),
+        better=better,
     )
 
 

@@ -91,8 +91,17 @@ def _borda(rankings: datasets.SyntheticRankings, request: Request) -> Result:
         scores=scores,
         intervals=intervals,
         interval_words=words,
+        better=_better(scores, errors),
+        told_by="By these rankings",
         notes=_notes(rankings),
     )
+
+
+def _better(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Who is surely better than whom, all pairs together: errors of two items add up at most."""
+    pairs = scores.size * (scores.size - 1) / 2
+    reach = NormalDist().inv_cdf(1 - 0.5 * (1 - _LEVEL) / pairs) * (errors[:, None] + errors)
+    return scores[:, None] - scores > reach
 
 
 def _best(rankings: datasets.SyntheticRankings, request: Request) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ from privrank_jax import pairwise
 from privrank_jax.cli.face import Refusal
 from privrank_jax.cli.numerics import check_numerics, draws_exactly
 from privrank_jax.cli.rank import Request
+from privrank_jax.cli.rank_certainty import Certainty, of_noise, of_scores
 from privrank_jax.cli.rank_input import Input
 from privrank_jax.cli.rank_noise import (
     about_noise,
@@ -32,6 +34,11 @@ _IDEALISED = (
     "help(privrank_jax.pairwise.perturbed_mle) explains what that may cost."
 )
 
+_PRIVATE_GRAPH = (
+    "no intervals, and how much of the order is noise is not known: that needs the number of comparisons of each "
+    "pair, which is private here"
+)
+
 
 def release(data: Input, request: Request) -> Result:
     """Run the method that was asked for; its guarantee says what is public, and what a user is."""
@@ -52,17 +59,17 @@ def _counts(data: Input, request: Request) -> Result:
             noise=request.noise,
             level=request.level,
         )
-        intervals = as_dict(found)
+        intervals, better = as_dict(found), np.asarray(found.better)
         words = (
             "for the total to be expected from such users, and for the rank by it; they cover the chance "
             "in the answers (taken as independent) and the privacy noise"
         )
     else:
         reach = noise_reach(scale, request.noise, request.level, scores.size) + 0.5 * exact
-        intervals = {"low": scores - reach, "high": scores + reach}
+        better, intervals = of_noise(scores, reach)
         words = (
-            "for the totals before the noise, all items together; they cover the privacy noise alone, not "
-            "the chance in the answers"
+            "for the totals before the noise and the ranks by them, all items together; they cover the privacy "
+            "noise alone, not the chance in the answers"
         )
     return Result(
         title=f"{data.table.name}: {data.table.num_items} items by noisy win totals",
@@ -75,6 +82,7 @@ def _counts(data: Input, request: Request) -> Result:
         score_name="noisy wins",
         intervals=intervals,
         interval_words=words,
+        better=better,
         notes=data.notes,
         warnings=warnings,
     )
@@ -103,7 +111,7 @@ def _mle_on_totals(data: Input, request: Request) -> Result:
     )
     fit = pairwise.scores_from_totals(totals.value, data.wins.comparisons, gamma)
     scores = np.asarray(fit.value)
-    intervals, words, notes = _score_intervals(data, request, scores, scale, gamma)
+    known = _certainty(data, request, scores, scale, gamma)
     return Result(
         title=f"{data.table.name}: {data.table.num_items} items by private scores (log-odds)",
         order=best_first(scores),
@@ -118,9 +126,10 @@ def _mle_on_totals(data: Input, request: Request) -> Result:
             solver=CODES[int(fit.diagnostics.code)],
         ),
         scores=scores,
-        intervals=intervals,
-        interval_words=words,
-        notes=notes,
+        intervals=known.intervals,
+        interval_words=known.words,
+        better=known.better,
+        notes=(*data.notes, *known.notes),
         warnings=warnings,
     )
 
@@ -152,7 +161,7 @@ def _objective_perturbation(data: Input, request: Request) -> Result:
     if not np.all(np.isfinite(scores)):
         raise Refusal("the fit did not end in finite numbers: choose a larger --gamma.")
     scale, gamma = float(used.noise_scale), float(used.gamma)
-    intervals, words, notes = _score_intervals(data, request, scores, scale, gamma)
+    known = _certainty(data, request, scores, scale, gamma)
     return Result(
         title=f"{data.table.name}: {data.table.num_items} items by private scores ({request.link} link)",
         order=best_first(scores),
@@ -167,39 +176,47 @@ def _objective_perturbation(data: Input, request: Request) -> Result:
             gamma=gamma,
         ),
         scores=scores,
-        intervals=intervals,
-        interval_words=words,
-        notes=notes,
+        intervals=known.intervals,
+        interval_words=known.words,
+        better=known.better,
+        notes=(*data.notes, *known.notes),
         warnings=() if request.simulate else (_IDEALISED,),
     )
 
 
-def _score_intervals(
+def _certainty(
     data: Input, request: Request, scores: np.ndarray, scale: float, gamma: float
-) -> tuple[dict[str, np.ndarray], str, tuple[str, ...]]:
-    """Intervals, what they say, and notes; only where who compared what is public, and links all items."""
+) -> Certainty:
+    """What is known of the scores; only where who compared what is public."""
     if request.adjacency != "flip":
-        why = (
-            "no intervals: they need the number of comparisons of each pair, which is private here"
-        )
-        return {}, "", (*data.notes, why)
-    components = _components(data)
-    if components > 1:
-        return {}, "", (*data.notes, SEVERAL_GROUPS.format(components))
-    found = interval_estimates(
+        return Certainty(None, notes=(_PRIVATE_GRAPH,))
+    comparisons = data.wins.comparisons
+    about = functools.partial(
+        pairwise.standard_errors,
         scores,
-        data.wins.comparisons,
+        comparisons,
         noise_scale=scale,
         gamma=gamma,
         link=request.link,
         noise=request.noise,
-        level=request.level,
     )
+    components = _components(data)
     words = (
         "for the true score and the rank by it; they cover the chance in the answers (taken as "
         "independent) and the privacy noise, and are centred where the ridge's pull is undone"
     )
-    return as_dict(found), words, data.notes
+    found = of_scores(
+        scores,
+        comparisons,
+        about(),
+        functools.partial(about, target="penalised"),
+        link=request.link,
+        level=request.level,
+        words=words,
+    )
+    if components == 1:
+        return found
+    return Certainty(found.better, notes=(SEVERAL_GROUPS.format(components),))
 
 
 def _one_shot(data: Input, request: Request) -> Result:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax.cli.rank import Request
+from privrank_jax.cli.rank_certainty import of_scores
 from privrank_jax.cli.rank_input import Input
-from privrank_jax.cli.rank_result import SEVERAL_GROUPS, Result, as_dict, best_first
-from privrank_jax.pairwise.intervals import interval_estimates
+from privrank_jax.cli.rank_result import SEVERAL_GROUPS, Result, best_first
 from privrank_jax.pairwise.minimise import CODES
 
 
@@ -31,13 +33,19 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
     if code > 1:
         warnings.append(f"the fit did not converge ({CODES[code]}); try a larger --gamma.")
     scores = np.asarray(estimate.value)
-    intervals, words = {}, ""
-    if components == 1:
-        found = interval_estimates(
-            scores, data.wins.comparisons, gamma=ridge, link=request.link, level=request.level
-        )
-        intervals = as_dict(found)
-        words = "for the true score and the rank by it; they cover the chance in the answers (taken as independent)"
+    about = functools.partial(
+        pairwise.standard_errors, scores, data.wins.comparisons, gamma=ridge, link=request.link
+    )
+    known = of_scores(
+        scores,
+        data.wins.comparisons,
+        about(),
+        functools.partial(about, target="penalised"),
+        link=request.link,
+        level=request.level,
+        words="for the true score and the rank by it; they cover the chance in the answers (taken as independent)",
+    )
+    notes = (*data.notes, *data.table.remarks, *(known.notes if components == 1 else ()))
     return Result(
         title=f"{data.table.name}: {data.table.num_items} items by fitted scores ({request.link} link)",
         order=best_first(scores),
@@ -56,13 +64,15 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
             "solver": CODES[code],
             "gradient_norm": float(estimate.diagnostics.gradient_norm),
             "level": request.level,
-            "notes": [*data.notes, *data.table.remarks],
+            "notes": list(notes),
             "warnings": warnings,
         },
         scores=scores,
-        intervals=intervals,
-        interval_words=words,
-        notes=(*data.notes, *data.table.remarks),
+        intervals=known.intervals,
+        interval_words=known.words,
+        better=known.better,
+        told_by="By these comparisons",
+        notes=notes,
         warnings=tuple(warnings),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from privrank_jax import _interrupt
 from privrank_jax.cli.face import print_json, print_paragraphs, print_table
+from privrank_jax.cli.rank_certainty import told_apart
 from privrank_jax.cli.rank_result import Result, check_finite
 
 NOT_PRIVATE = (
@@ -26,15 +27,19 @@ def print_result(
     """Print what may be published, and nothing else, on stdout."""
     check_finite(result)
     rows = _rows(item_names, result, top_k)
+    apart = told_apart(result, level, top_k)
     with _interrupt.whole("the result was not shown in full", "the result was shown"):
         if as_json:
             guarantee = None if result.guarantee is None else result.guarantee.as_dict()
-            print_json({"ranking": rows, "guarantee": guarantee, "diagnostics": result.diagnostics})
+            facts = (
+                result.diagnostics if apart is None else {**result.diagnostics, "told_apart": apart}
+            )
+            print_json({"ranking": rows, "guarantee": guarantee, "diagnostics": facts})
         else:
-            _print_table(result, rows, level)
+            _print_table(result, rows, level, "" if apart is None else apart["words"])
 
 
-def _print_table(result: Result, rows: list[dict[str, Any]], level: float) -> None:
+def _print_table(result: Result, rows: list[dict[str, Any]], level: float, certainty: str) -> None:
     columns = [("rank", "right"), ("item", "left")]
     if result.scores is not None:
         columns.append((result.score_name, "right"))
@@ -43,7 +48,7 @@ def _print_table(result: Result, rows: list[dict[str, Any]], level: float) -> No
     if "rank_low" in result.intervals:
         columns.append(("rank interval", "right"))
     print_table(result.title, columns, [_cells(row) for row in rows])
-    paragraphs = []
+    paragraphs = [certainty] if certainty else []
     if result.interval_words:
         paragraphs.append(f"Intervals: {result.interval_words}.")
     words = NOT_PRIVATE if result.guarantee is None else result.guarantee.in_words()

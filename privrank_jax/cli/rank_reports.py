@@ -13,11 +13,11 @@ import numpy as np
 
 from privrank_jax import datasets
 from privrank_jax.cli.face import Refusal, check_choice, warn
+from privrank_jax.cli.rank_certainty import Certainty, of_scores
 from privrank_jax.cli.rank_input import MAX_ITEMS, item_list, named_column
 from privrank_jax.cli.rank_output import print_result
-from privrank_jax.cli.rank_result import SEVERAL_GROUPS, Result, as_dict, best_first
+from privrank_jax.cli.rank_result import SEVERAL_GROUPS, Result, best_first
 from privrank_jax.pairwise import DebiasedSums, report_standard_errors, scores_from_sums
-from privrank_jax.pairwise.intervals import intervals_of
 from privrank_jax.pairwise.minimise import CODES
 from privrank_jax.privacy.guarantee import Guarantee
 
@@ -99,18 +99,19 @@ def fit_reports(table: datasets.ReportTable, request: ReportRequest) -> Result:
     code, curvature = int(details.fit.code), float(details.smallest_eigenvalue)
     components = int(connected_components(np.asarray(sums.weights) > 0, directed=False)[0])
     warnings = _warnings(code, components, scores)
-    intervals, words = {}, ""
-    if components == 1 and code <= 1:
+    known = Certainty(None)
+    if code <= 1:
         errors = report_standard_errors(
             scores, sums, squares, ridge_constant=request.ridge, link=request.link
         )
-        found = intervals_of(scores, errors, request.level)
-        if np.all(np.isfinite(np.asarray(found.standard_errors))):
-            intervals = as_dict(found)
-            words = (
-                "for the true score and the rank by it; they cover the chance in the answers and in the "
-                "responses (all taken as independent), and are centred where the ridge's pull is undone"
-            )
+        words = (
+            "for the true score and the rank by it; they cover the chance in the answers and in the "
+            "responses (all taken as independent), and are centred where the ridge's pull is undone"
+        )
+        known = of_scores(
+            scores, sums.weights, errors, link=request.link, level=request.level, words=words
+        )
+    notes = (*table.notes, *(known.notes if components == 1 else ()))
     whole = table.largest_epsilon_of_a_user
     diagnostics = {
         "method": "debiased reports",
@@ -128,7 +129,7 @@ def fit_reports(table: datasets.ReportTable, request: ReportRequest) -> Result:
         "smallest_curvature": curvature if math.isfinite(curvature) else None,
         "solver": CODES[code],
         "level": request.level,
-        "notes": list(table.notes),
+        "notes": list(notes),
         "warnings": list(warnings),
     }
     return Result(
@@ -137,9 +138,11 @@ def fit_reports(table: datasets.ReportTable, request: ReportRequest) -> Result:
         guarantee=guarantee_of(table, "unknown", _TRUSTED),
         diagnostics={name: value for name, value in diagnostics.items() if value is not None},
         scores=scores,
-        intervals=intervals,
-        interval_words=words,
-        notes=table.notes,
+        intervals=known.intervals,
+        interval_words=known.words,
+        better=known.better,
+        told_by="By these reports",
+        notes=notes,
         warnings=warnings,
     )
 

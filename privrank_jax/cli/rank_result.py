@@ -32,6 +32,9 @@ class Result:
         score_name: heading of the scores.
         intervals: per item ``low``, ``high`` and, where known, ``rank_low``, ``rank_high`` (0 = best).
         interval_words: what the intervals say.
+        better: ``(m, m)`` bool, whether item i is surely better than j by what was released, all pairs together;
+            None where that isn't known.
+        told_by: what tells them apart or can't, at the beginning of a sentence.
         notes: remarks that belong to the release.
         warnings: for the holder of the data.
     """
@@ -44,6 +47,8 @@ class Result:
     score_name: str = "score"
     intervals: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     interval_words: str = ""
+    better: np.ndarray | None = None
+    told_by: str = "At this budget"
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -8,19 +8,34 @@ Gaussian plus *one* Laplace variable with the same first four moments gives the 
 **Ranks.** Item i lies below every item that is surely above it, and above every item that is surely below it; "surely"
 at level 1 - α/K for K differences (Bonferroni), so the rank intervals hold whatever the ties (Mogstad, Romano, Shaikh
 and Wilhelm 2024; Klein, Wright and Wieczorek 2020).
+
+**Where the ridge's pull can't be undone.** Intervals of scores are centred one Newton step from the released scores, at
+θ̃ + γI⁻¹θ̃, with the information I at θ̃ for the whole way. That is an approximation where I changes little on it. So no
+interval is given where the information of some compared pair changes by more than a factor of ``MOST_CHANGE`` from θ̃
+to the centre, and so the information in no direction by more. Released scores are fitted to
+data, or to noise, for which there may be no finite maximum of the likelihood (separation: some items never lost to the
+others). There the step is too long for every γ. Let u be a direction in which the likelihood never falls, u_k ≥ 0 its
+difference along comparison k, winner less loser, and q_k the gradient of the comparison's log likelihood. The step d
+solves Σ I_k u_k d_k = Σ q_k u_k, so d_k ≥ q_k/I_k for some k with u_k > 0. A difference that grows by
+so much multiplies the pair's information by at most 0.43 (logistic link), 0.37 (laplace) or 0.56 (normal).
+
+A moderate step can still leave the released score, which the ridge draws to 0, outside a narrow interval about the
+centre. The interval is then prolonged to the score, as that of the rank is to the released rank: it holds all the more.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from privrank_jax._validate import check_choice, check_level
-from privrank_jax.links import Link, normal
+from privrank_jax.links import Link, get_link, normal
+from privrank_jax.pairwise.likelihood import centre
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
     noise_variance,
@@ -33,6 +48,7 @@ Array = jax.Array
 
 # Laplace shares of variance at which critical values are tabulated; below the first, the tail is Gaussian.
 _SHARES = (0.002, 0.9999, 129)
+MOST_CHANGE = 1.75  # of a pair's information, on the way to where its interval is centred
 
 
 @jax.tree_util.register_dataclass
@@ -47,6 +63,7 @@ class Intervals:
         high: ``(m,)`` upper ends.
         rank_low: ``(m,)`` int32, best rank that the data allow.
         rank_high: ``(m,)`` int32, worst one.
+        better: ``(m, m)`` bool, whether item i is surely better than j: all pairs together at the level.
     """
 
     ranks: Array
@@ -55,6 +72,7 @@ class Intervals:
     high: Array
     rank_low: Array
     rank_high: Array
+    better: Array
 
 
 def confidence_intervals(
@@ -113,17 +131,33 @@ def rank_intervals(
 def _rank_intervals(
     uncertainty: Uncertainty, level: Any, simultaneous: bool
 ) -> tuple[Array, Array]:
-    covariance, mask = uncertainty.covariance, uncertainty.mask
-    items = jnp.sum(mask)
-    differences = items * (items - 1) / 2 if simultaneous else items - 1
-    alpha = (1 - jnp.asarray(level, covariance.dtype)) / jnp.maximum(differences, 1)
+    return _ranks(uncertainty, _better(uncertainty, level)[int(simultaneous)])
+
+
+@jax.jit
+def _rows(uncertainty: Uncertainty, level: Any) -> tuple[Array, Array, Array]:
+    """Rank intervals, each by itself, and who is surely better than whom, all pairs together."""
+    better = _better(uncertainty, level)
+    return *_ranks(uncertainty, better[0]), better[1]
+
+
+def _better(uncertainty: Uncertainty, level: Any) -> Array:
+    """Whether i is surely better than j, ``(2, m, m)``: for each i by itself, and for all pairs together."""
+    covariance = uncertainty.covariance
+    items = jnp.sum(uncertainty.mask)
+    differences = jnp.stack([items - 1, items * (items - 1) // 2])
+    alphas = (1 - jnp.asarray(level, covariance.dtype)) / jnp.maximum(differences, 1)
     own = jnp.diagonal(covariance)
     variance = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
     variance = jnp.where(uncertainty.linked, variance, jnp.inf)
-    reach = _reach(uncertainty, variance, _fourth_moments(uncertainty.influence), alpha)
-    gap = uncertainty.centre[:, None] - uncertainty.centre[None, :]
-    above, below = jnp.sum(gap < -reach, -1), jnp.sum(gap > reach, -1)
-    return above.astype(jnp.int32), (items - 1 - below).astype(jnp.int32)
+    fourth = _fourth_moments(uncertainty.influence)
+    reach = jax.vmap(lambda alpha: _reach(uncertainty, variance, fourth, alpha))(alphas)
+    return uncertainty.centre[:, None] - uncertainty.centre[None, :] > reach
+
+
+def _ranks(uncertainty: Uncertainty, better: Array) -> tuple[Array, Array]:
+    last = jnp.sum(uncertainty.mask) - 1
+    return jnp.sum(better, -2, jnp.int32), (last - jnp.sum(better, -1)).astype(jnp.int32)
 
 
 def interval_estimates(
@@ -140,7 +174,10 @@ def interval_estimates(
 ) -> Intervals:
     """Everything that a table of results shows, for a release of either kind.
 
-    Score intervals hold one by one; rank intervals too, and always contain the item's released rank.
+    Score intervals hold one by one; rank intervals too. They always contain the released score, centred, and the
+    item's released rank. Where the pull of the ridge can't be undone (module head), or where the comparisons leave the
+    items in several components, score intervals are infinite; in the first case, rank intervals hold all ranks, and
+    nobody is surely better.
 
     Args:
         value: ``(m,)`` released scores (``method="mle"``: :func:`perturbed_mle`, :func:`mle`) or win totals
@@ -165,28 +202,78 @@ def interval_estimates(
     common = {"noise_scale": noise_scale, "noise": noise, "mask": mask}
     if method == "mle":
         errors = standard_errors(value, comparisons, gamma=gamma, link=link, **common)
-    else:
-        errors = totals_standard_errors(value, comparisons, **common)
+        value = centre(jnp.asarray(value, errors.centre.dtype), errors.mask)
+        near = centre_is_near(value, comparisons, errors, link)
+        return intervals_of(value, errors, level, near)
+    errors = totals_standard_errors(value, comparisons, **common)
     return intervals_of(value, errors, level)
 
 
-def intervals_of(value: Any, errors: Uncertainty, level: Any = 0.95) -> Intervals:
+def intervals_of(
+    value: Any, errors: Uncertainty, level: Any = 0.95, known: Any = True
+) -> Intervals:
     """What :func:`interval_estimates` returns, for released values ``(m,)`` whose errors are known.
+
+    Args:
+        value: released, scores centred.
+        errors: their uncertainty.
+        level: confidence, in (0, 1).
+        known: bool, whether the errors are to be trusted, as of :func:`centre_is_near`.
 
     Raises:
         ValueError: ``level`` outside (0, 1).
     """
-    ranks = ranks_from_scores(jnp.asarray(value), errors.mask)
+    check_level(level)
+    value, known = jnp.asarray(value, errors.centre.dtype), jnp.asarray(known)
     low, high = confidence_intervals(errors, level)
-    best, worst = rank_intervals(errors, level)
+    return _intervals(value, errors, level, low, high, known)
+
+
+@jax.jit
+def _intervals(
+    value: Array, errors: Uncertainty, level: Any, low: Array, high: Array, known: Array
+) -> Intervals:
+    ranks = ranks_from_scores(value, errors.mask)
+    best, worst, better = _rows(errors, level)
     return Intervals(
         ranks,
         errors.standard_errors,
-        low,
-        high,
-        jnp.minimum(best, ranks),
-        jnp.maximum(worst, ranks),
+        jnp.where(known, jnp.minimum(low, value), -jnp.inf),
+        jnp.where(known, jnp.maximum(high, value), jnp.inf),
+        jnp.where(known, jnp.minimum(best, ranks), 0),
+        jnp.where(known, jnp.maximum(worst, ranks), jnp.sum(errors.mask) - 1).astype(ranks.dtype),
+        better & known,
     )
+
+
+def centre_is_near(
+    scores: Any, weights: Any, errors: Uncertainty, link: str | Link = "logistic"
+) -> Array:
+    """Whether each compared pair has about the same information at the scores as where intervals are centred.
+
+    Args:
+        scores: ``(m,)`` released.
+        weights: ``(m, m)`` comparison counts, or other weights of pairs; 0 where none was compared.
+        errors: of the scores.
+        link: as in the fit.
+
+    Returns:
+        bool, shape ``()``: whether no information changes by more than a factor of ``MOST_CHANGE``.
+    """
+    scores = jnp.asarray(scores, errors.centre.dtype)
+    return _centre_is_near(scores, jnp.asarray(weights), errors, get_link(link))
+
+
+@functools.partial(jax.jit, static_argnames=("link",))
+def _centre_is_near(scores: Array, weights: Array, errors: Uncertainty, link: Link) -> Array:
+    def bend(theta: Array) -> Array:
+        gap = theta[:, None] - theta[None, :]
+        return jnp.log(link.score(gap)) + jnp.log(link.score(-gap))
+
+    real = errors.mask[:, None] & errors.mask[None, :] & (weights > 0)
+    real = real & ~jnp.eye(scores.shape[0], dtype=bool)
+    change = jnp.abs(bend(errors.centre) - bend(scores))
+    return jnp.all(jnp.where(real, change <= math.log(MOST_CHANGE), True))
 
 
 def _fourth_moments(influence: Array) -> Array:

@@ -287,7 +287,7 @@ def test_a_file_that_was_cut_short_leaves_nothing(votes, ledger, tmp_path, paid)
 
 def agree(code, out, err, path):
     """What was said of a budget is what a ledger has."""
-    said, found = err.splitlines()[-1], [] if path is None else states(path)
+    said, found = (err.splitlines() or [""])[-1], [] if path is None else states(path)
     if code == 0:
         assert found in ([], ["printed"])
         assert out.endswith("\n")
@@ -335,7 +335,8 @@ def test_at_any_time(privrank, write, votes, tmp_path, arguments, paid):
 
     begin = time.monotonic()
     process, path, _ = begun(0)
-    agree(process.wait(LONG), *process.communicate(), path)
+    told = process.communicate(timeout=LONG)
+    agree(process.returncode, *told, path)
     life, codes = time.monotonic() - begin, []
     for number in range(1, points + 1):
         process, path, out = begun(number)

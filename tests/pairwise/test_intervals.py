@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 import scipy.stats
 
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.links import get_link
 from privrank_jax.pairwise import (
     confidence_intervals,
     interval_estimates,
@@ -21,9 +25,11 @@ from privrank_jax.pairwise import (
     uniform_design,
 )
 from privrank_jax.pairwise.intervals import (
+    MOST_CHANGE,
     _confidence_intervals,
     _fourth_moments,
     _rank_intervals,
+    centre_is_near,
     critical_value,
 )
 from tests import reference
@@ -304,6 +310,100 @@ def test_interval_estimates_collect_the_parts():
         assert np.all(rows.ranks <= rows.rank_high)
         np.testing.assert_array_equal(rows.rank_low, np.minimum(best, rows.ranks))
         np.testing.assert_array_equal(rows.rank_high, np.maximum(worst, rows.ranks))
+
+
+def bends(scores, comparisons):
+    """Information of every compared pair under the logistic link, one by one."""
+    found = []
+    for i, j in itertools.combinations(range(len(scores)), 2):
+        if comparisons[i, j]:
+            chance = 1 / (1 + math.exp(scores[j] - scores[i]))
+            found.append(chance * (1 - chance))
+    return np.array(found)
+
+
+def test_the_centre_is_near_where_no_information_changes_much():
+    draw, seen = np.random.default_rng(1), set()
+    for _ in range(60):
+        comparisons = draw.poisson(draw.choice([1.0, 20.0]), (4, 4))
+        comparisons = np.triu(comparisons, 1) + np.triu(comparisons, 1).T
+        scores = draw.normal(0, 1, 4)
+        errors = standard_errors(scores, comparisons, gamma=draw.choice([0.5, 4.0]))
+        centre = np.asarray(errors.centre, float)
+        change = np.abs(np.log(bends(centre, comparisons) / bends(scores, comparisons)))
+        if np.all(np.abs(change - math.log(MOST_CHANGE)) > 1e-3):
+            near = bool(centre_is_near(scores, comparisons, errors))
+            assert near == bool(np.all(change < math.log(MOST_CHANGE)))
+            seen.add(near)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("link", ["logistic", "laplace", "normal"])
+def test_released_scores_lie_in_their_intervals_and_separated_ones_have_none(link):
+    """Fits with every ridge, of data that are separated or not, and of such with noise."""
+    draw, kinds = np.random.default_rng(7), []
+    for number in range(80):
+        met = np.triu(draw.integers(1, draw.choice([2, 5, 60]), (4, 4)), 1)
+        chance = draw.choice([0.5, 0.8, 1.0])
+        won = draw.binomial(met, chance)
+        wins = WinCounts.from_matrix((won + (met - won).T).astype(float))
+        gamma = draw.choice([1e-3, 0.1, 1.0, 30.0, 1000.0])
+        free = mle(wins, link=link)
+        scores = np.asarray(mle(wins, link=link, ridge=gamma).value)
+        if number % 4 == 0:
+            scores = scores + draw.normal(0, 0.3, 4)
+        rows = interval_estimates(scores, wins.comparisons, gamma=gamma, link=link)
+        low, high = np.asarray(rows.low), np.asarray(rows.high)
+        centred = scores - scores.mean()
+        known = np.isfinite(low)
+        assert np.array_equal(known, np.isfinite(high))
+        assert known.all() or not (known.any() or np.asarray(rows.better).any())
+        slack = 1e-5 * (1 + np.abs(centred))
+        assert np.all(low <= centred + slack)
+        assert np.all(centred - slack <= high)
+        if number % 4:
+            separated = bool(free.diagnostics.separated)
+            kinds.append((separated, bool(known.all())))
+    assert (
+        {(True, False), (False, True)}
+        <= set(kinds)
+        <= {(True, False), (False, True), (False, False)}
+    )
+
+
+def test_a_step_past_what_separated_data_take_is_never_short():
+    """Where the likelihood has no maximum, some pair's information changes by more than allowed (module head)."""
+    for link, most in (("logistic", 0.43), ("laplace", 0.37), ("normal", 0.56)):
+        link = get_link(link)
+        gap = np.linspace(-6, 12, 20001)
+        after = gap + 1 / np.asarray(link.score(-gap), float)
+        kept = np.asarray(
+            link.score(after) * link.score(-after) / (link.score(gap) * link.score(-gap))
+        )
+        assert most - 0.02 < kept.max() < most < 1 / MOST_CHANGE
+
+
+def test_intervals_that_are_shown_at_all_cover(key):
+    """At ε = 0.02 the ridge's pull can be undone in about half of the releases: 95 % of theirs hold the truth."""
+    gamma = 75.0
+    scores, scale = release(key, 0.02, gamma)
+    settings = {"noise_scale": scale, "gamma": gamma}
+    rows = jax.vmap(lambda theta: interval_estimates(theta, DESIGN, **settings))(scores)
+    shown = np.isfinite(np.asarray(rows.low)).all(1)
+    assert 0.3 < shown.mean() < 0.7
+    kept = np.asarray(rows.low)[shown], np.asarray(rows.high)[shown]
+    covered, error, _ = share(kept, TRUTH)
+    assert covered > 0.95 - 4.5 * error - 0.01
+
+
+def test_who_is_better_is_what_ranks_of_all_items_together_say():
+    errors = standard_errors(TRUTH, DESIGN, noise_scale=3.0, gamma=2.0)
+    better = np.asarray(interval_estimates(TRUTH, DESIGN, noise_scale=3.0, gamma=2.0).better)
+    best, worst = rank_intervals(errors, simultaneous=True)
+    np.testing.assert_array_equal(better.sum(0), best)
+    np.testing.assert_array_equal(SIZE - 1 - better.sum(1), worst)
+    assert 0 < better.sum() < SIZE * (SIZE - 1) / 2
+    assert not (better & better.T).any()
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 95, np.nan, "high"])

@@ -1,0 +1,235 @@
+"""What is said of how sure an order is: scores in their intervals, and a word where it is noise."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from privrank_jax.cli.rank_certainty import told_apart
+from privrank_jax.cli.rank_result import Result
+from privrank_jax.datasets import ReportTable, write_reports
+
+RANDOM = "the order shown may be no better than a random one"
+ITEMS = "abcd"
+# Votes on each pair, and the share of upsets; without any, the likelihood has no maximum.
+SIZES = ((1, 0.0), (3, 0.0), (40, 0.0), (12, 0.15), (40, 0.15))
+KINDS = {
+    "counts": ("--epsilon", "0.5"),
+    "counts flip": ("--epsilon", "0.5", "--adjacency", "flip"),
+    "mle": ("--method", "mle", "--epsilon", "20"),
+    "mle ridge": ("--method", "mle", "--epsilon", "5", "--gamma", "0.01"),
+    "mle laplace": (
+        "--method",
+        "mle",
+        "--epsilon",
+        "20",
+        "--link",
+        "laplace",
+        "--accept-idealised",
+    ),
+    "none": ("--method", "none"),
+    "none ridge": ("--method", "none", "--gamma", "20"),
+    "none laplace": ("--method", "none", "--link", "laplace"),
+    "none normal": ("--method", "none", "--link", "normal"),
+}
+
+
+def comparisons(write, votes, upsets, seed):
+    """Every pair equally often; the first item of the alphabet wins but for some upsets."""
+    draw = np.random.default_rng(seed)
+    rows = []
+    for number, (best, other) in enumerate(itertools.combinations(ITEMS, 2)):
+        for vote in range(votes):
+            pair = (other, best) if draw.random() < upsets else (best, other)
+            rows.append(f"u{number}-{vote},{','.join(pair)}")
+    return write(*rows)
+
+
+def check_rows(document):
+    for row in document["ranking"]:
+        assert math.isfinite(row["score"])
+        if "low" in row:
+            assert -math.inf < row["low"] <= row["score"] <= row["high"] < math.inf
+            assert 1 <= row["rank_low"] <= row["rank"] <= row["rank_high"] <= len(ITEMS)
+    return "low" in document["ranking"][0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_score_lies_in_its_interval(privrank, write, kind):
+    rehearsal = () if "none" in kind else ("--simulate", "--seed", 3)
+    shown = []
+    for seed, (votes, upsets) in enumerate(SIZES):
+        path = comparisons(write, votes, upsets, seed)
+        result = privrank("rank", path, "--user", "user", *KINDS[kind], "--json", *rehearsal)
+        assert result.code == 0, result.err
+        shown.append(check_rows(result.json()))
+    if "counts" in kind:
+        assert all(shown)
+    elif "none" in kind:
+        assert not any(shown[:3])  # separated: the fit is that of the ridge alone
+        assert "ridge" in kind or shown[-1]
+    else:
+        assert not shown[0]
+
+
+@pytest.mark.parametrize("link", ["logistic", "laplace", "normal"])
+def test_every_score_of_reports_lies_in_its_interval(privrank, tmp_path, link):
+    shown = []
+    for seed, (votes, upsets, epsilon) in enumerate(
+        [(1, 0.0, 1.0), (40, 0.0, 20.0), (60, 0.2, 3.0)]
+    ):
+        draw = np.random.default_rng(seed)
+        pairs = np.array(list(itertools.combinations(range(4), 2)) * votes)
+        truth = draw.random(len(pairs)) >= upsets
+        kept = draw.random(len(pairs)) < 1 / (1 + np.exp(-epsilon))
+        table = ReportTable(
+            users=np.arange(len(pairs)), first=pairs[:, 0], second=pairs[:, 1], reports=truth == kept,
+            epsilon=np.full(len(pairs), epsilon), item_names=tuple(ITEMS), name="reports",
+            user_names=tuple(f"u{k}" for k in range(len(pairs))),
+        )  # fmt: skip
+        path = tmp_path / f"{seed}.csv"
+        write_reports(path, table)
+        result = privrank("rank", path, "--link", link, "--json")
+        assert result.code == 0, result.err
+        shown.append(check_rows(result.json()))
+    assert shown[-1]
+    assert not shown[1]
+
+
+def test_items_that_never_lost_are_told_apart_without_intervals(privrank, write):
+    document = privrank("rank", comparisons(write, 40, 0.0, 0), "--method", "none", "--json").json()
+    assert document["diagnostics"]["separated"]
+    assert document["diagnostics"]["told_apart"] == {
+        "from_next": 3, "of": 3, "any_two": True, "words": ""
+    }  # fmt: skip
+    assert any("no intervals" in note for note in document["diagnostics"]["notes"])
+
+
+# --- orders that are noise -------------------------------------------------------------------------
+
+NOISY = {
+    "counts": ("--epsilon", 0.01),
+    "add-remove": ("--epsilon", 0.01, "--adjacency", "add-remove"),
+    "flip": ("--epsilon", 0.01, "--adjacency", "flip"),
+    "gaussian": ("--epsilon", 0.01, "--delta", "1e-6"),
+    "mle": ("--epsilon", 0.01, "--method", "mle"),
+}
+
+
+def sentence(result):
+    """What the output says of how sure the order is."""
+    assert result.code == 0, result.err
+    begins = ("At this budget, ", "By these ")
+    found = [line for line in result.out.splitlines() if line.startswith(begins)]
+    assert len(found) < 2
+    return found[0] if found else ""
+
+
+@pytest.mark.parametrize("kind", NOISY)
+def test_noise_is_called_noise(privrank, write, kind):
+    """Each says by chance that two items can be told apart in at most 5% of runs: more than 6 of 25 in 2e-4."""
+    path = comparisons(write, 2, 0.0, 0)
+    said = [
+        RANDOM in sentence(privrank("rank", path, *NOISY[kind], "--simulate", "--seed", seed))
+        for seed in range(25)
+    ]
+    assert sum(said) >= 19
+
+
+@pytest.mark.parametrize("kind", ["counts", "mle", "none", "items"])
+def test_one_vote_tells_nothing(privrank, write, kind):
+    options = {
+        "counts": ("--epsilon", 1, "--simulate", "--seed", 1),
+        "mle": ("--epsilon", 1, "--method", "mle", "--simulate", "--seed", 1),
+        "none": ("--method", "none"),
+        "items": ("--method", "none", "--items", "a,b,c"),
+    }[kind]
+    path = write("u1,a,b")
+    assert RANDOM in sentence(privrank("rank", path, *options))
+    told = privrank("rank", path, *options, "--json").json()["diagnostics"]["told_apart"]
+    assert (told["from_next"], told["any_two"]) == (0, False)
+    assert RANDOM in told["words"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--epsilon", 1),
+        ("--epsilon", 1, "--adjacency", "flip"),
+        ("--epsilon", 1, "--adjacency", "add-remove"),
+        ("--epsilon", 1, "--method", "mle"),
+        ("--method", "none"),
+    ],
+)
+def test_a_clear_order_needs_no_word(privrank, write, options):
+    """Gaps of totals are above 100, and noise of scale 2 moves one by 50 with probability below 1e-8."""
+    path = comparisons(write, 150, 0.1, 5)
+    result = privrank("rank", path, *options)
+    assert sentence(result) == ""
+    document = privrank("rank", path, *options, "--json").json()
+    assert document["diagnostics"]["told_apart"] == {
+        "from_next": 3, "of": 3, "any_two": True, "words": ""
+    }  # fmt: skip
+    assert [(row["rank_low"], row["rank_high"]) for row in document["ranking"]] == [
+        (rank, rank) for rank in range(1, 5)
+    ]
+
+
+def test_borda_scores_say_it_too(privrank, write):
+    def consensus(users, *options):
+        rows = [f"u{user},1,2,3,4" for user in range(users)]
+        path = write(*rows, header="user,a,b,c,d", name="rankings.csv")
+        return privrank("aggregate", path, "--method", "borda", *options)
+
+    said = [
+        RANDOM in sentence(consensus(2, "--epsilon", 0.05, "--simulate", "--seed", seed))
+        for seed in range(25)
+    ]
+    assert sum(said) >= 19  # at most 5% miss by chance
+    assert sentence(consensus(400, "--epsilon", 1)) == ""
+    rows = consensus(400, "--epsilon", 1, "--json").json()["ranking"]
+    assert [(row["rank_low"], row["rank_high"]) for row in rows] == [(k, k) for k in range(1, 5)]
+
+
+def test_ranks_hold_whenever_the_totals_do(privrank, write):
+    """Rank intervals follow from those of the totals: where these hold the truth, so do those."""
+    path, truth = comparisons(write, 6, 0.0, 0), {"a": 18, "b": 12, "c": 6, "d": 0}
+    told = 0
+    for seed in range(30):
+        run = ("rank", path, "--epsilon", 1, "--simulate", "--seed", seed, "--json")
+        rows = {row["item"]: row for row in privrank(*run).json()["ranking"]}
+        if all(row["low"] <= truth[item] <= row["high"] for item, row in rows.items()):
+            for rank, item in enumerate(ITEMS, start=1):
+                assert rows[item]["rank_low"] <= rank <= rows[item]["rank_high"]
+        told += rows["a"]["rank_high"] < 4
+    assert told > 15
+
+
+def chain(*pairs, size=4):
+    better = np.zeros((size, size), bool)
+    for one, other in pairs:
+        better[one, other] = True
+    return Result("", np.array([2, 0, 1, 3]), None, {}, better=better)
+
+
+def test_the_words_for_each_degree_of_certainty():
+    all_of_them = [(2, 0), (0, 1), (1, 3)]
+    assert told_apart(chain(*all_of_them), 0.95)["words"] == ""
+    some = told_apart(chain((2, 0), (2, 3)), 0.9)
+    assert some["words"] == (
+        "At this budget, only 1 of the first 3 items can be told apart from the next one with 90% confidence."
+    )
+    far = told_apart(chain((2, 3)), 0.95)
+    assert far["words"] == (
+        "At this budget, none of the first 3 items can be told apart from the next one with 95% confidence; only "
+        "some that lie further apart can."
+    )
+    # Of a list of the best, the last is held against the first that isn't shown.
+    assert told_apart(chain((2, 0)), 0.95, top_k=1) == {
+        "from_next": 1, "of": 1, "any_two": True, "words": ""
+    }  # fmt: skip
+    assert "the first item can't be told apart" in told_apart(chain((2, 3)), 0.95, top_k=1)["words"]
+    assert told_apart(Result("", np.arange(4), None, {}), 0.95) is None
