@@ -123,7 +123,7 @@ def released(votes, ledger):
 # --- nothing was spent yet -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["_mle_dense", "_rank_intervals"])
+@pytest.mark.parametrize("name", ["_mle_dense", "_intervals"])
 def test_during_compilation(votes, name):
     process = start("rank", votes, "--method", "none", JAX_LOG_COMPILES="1")
     read_until(process, f"Compiling jit({name})")
