@@ -1,0 +1,107 @@
+"""The edges of what releases take and of what they round: one unit more or less there must show."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+from privrank_jax.release import exact_mallows, exact_noisy_totals, exact_one_pair_weights
+from privrank_jax.release.exact import discrete_laplace
+from privrank_jax.release.ledger_file import LedgerError, clearly, plain
+from privrank_jax.release.library import load_opendp
+from privrank_jax.release.randomized_response import keep_probability
+
+
+def test_the_scale_of_laplace_noise_is_the_quotient_unless_that_is_not_proven():
+    """Of 80 budgets some round down to a scale that OpenDP can't prove, which is raised by an ulp or two."""
+    dp = load_opendp()
+    domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    raised = 0
+    for epsilon in np.random.default_rng(0).uniform(0.01, 3, 80).tolist():
+        _, scale = discrete_laplace(6.0, epsilon)
+        quotient = 6 / epsilon
+        if dp.m.make_laplace(domain, metric, scale=quotient).map(6) <= epsilon:
+            assert scale == quotient
+        else:
+            assert quotient < scale <= quotient * (1 + 2**-50)
+            raised += 1
+    assert 0 < raised < 80
+
+
+def test_flips_are_no_more_than_the_proof_asks_for():
+    """Budgets that OpenDP proves for a probability exactly: mostly it is found again, and never one below the next."""
+    dp = load_opendp()
+    found = []
+    for keep in np.random.default_rng(1).uniform(0.55, 0.99, 60).tolist():
+        epsilon = dp.m.make_randomized_response_bool(keep).map(1)
+        found.append(keep_probability(epsilon))
+        assert keep - 2 * math.ulp(keep) <= found[-1]
+        assert dp.m.make_randomized_response_bool(found[-1]).map(1) <= epsilon
+        found[-1] = found[-1] >= keep
+    assert sum(found) > 30
+
+
+def test_totals_are_taken_as_far_as_they_are_exact():
+    epsilon = 1000.0  # noise other than 0 has probability below 1e-300
+    for largest in (2**51, np.float32(2**23), float(2**51)):
+        for sign in (1, -1):
+            found = exact_noisy_totals(np.array([sign * largest]), sensitivity=1, epsilon=epsilon)
+            assert found.value.tolist() == [sign * largest]
+    with pytest.raises(ValueError, match="holds none beyond"):
+        exact_noisy_totals(np.array([2**51 + 1]), sensitivity=1, epsilon=epsilon)
+    with pytest.raises(ValueError, match="multiples of 1/2"):
+        exact_noisy_totals(np.array([0.25]), sensitivity=1, epsilon=epsilon)
+
+
+def test_a_tie_for_the_first_place_is_a_tie():
+    with pytest.raises(ValueError, match="row 1 holds a rank twice"):
+        exact_mallows([[0, 1, 2], [0, 0, 1]], 1.0)
+
+
+def test_one_answer_is_asked_for_at_epsilon_one_unless_it_is_said():
+    assert exact_one_pair_weights(np.tile([0, 1], (3, 1))).guarantee.epsilon == 1.0
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("0.00001", "0.00001"),
+        ("0.0000099", "9.9e-6"),
+        ("123456789012345", "123456789012345"),
+        ("999999999999999", "999999999999999"),
+        ("1234567890123456", "1.234567890123456e15"),
+        ("1E+15", "1e15"),
+        ("1E-5", "0.00001"),
+    ],
+)
+def test_numbers_are_written_out_between_a_hundred_thousandth_and_a_quadrillion(number, text):
+    assert plain(Decimal(number)) == text
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (sqlite3.SQLITE_BUSY, "is in use by another process"),
+        (sqlite3.SQLITE_LOCKED, "is in use by another process"),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, "is in use by another process"),  # an extended code
+        (sqlite3.SQLITE_READONLY, "needs write permission"),
+        (sqlite3.SQLITE_CANTOPEN, "needs write permission"),
+        (sqlite3.SQLITE_PERM, "needs write permission"),
+        (sqlite3.SQLITE_AUTH, "needs write permission"),
+        (sqlite3.SQLITE_NOTADB, "is no ledger of privrank"),
+        (sqlite3.SQLITE_CORRUPT, "is damaged"),
+        (sqlite3.SQLITE_FULL, "can't be used as a ledger"),
+        (None, "can't be used as a ledger"),
+    ],
+)
+def test_every_error_of_the_file_is_said_in_words(tmp_path, code, words):
+    error = sqlite3.DatabaseError("said by SQLite")
+    if code is not None:
+        error.sqlite_errorcode = code
+    with pytest.raises(LedgerError, match=words) as raised, clearly(tmp_path / "votes.ledger"):
+        raise error
+    assert "Nothing is released." in str(raised.value)
