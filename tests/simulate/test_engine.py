@@ -179,7 +179,8 @@ def test_batches_respect_the_memory_limit_for_any_number_of_replicates():
 
 def test_a_low_estimate_is_caught_by_the_compiled_program(monkeypatch):
     monkeypatch.setattr(program, "peak_bytes", lambda closed: 100)
-    limit = 30_000
+    free = run(jax.random.key(1), COMPARISONS, 40).diagnostics
+    limit = free["compiled_peak_bytes"] // 2  # which differs by XLA's release
     result = run(jax.random.key(1), COMPARISONS, 40, memory_limit=limit)
     assert result.diagnostics["compilations"] > 1
     assert result.diagnostics["compiled_peak_bytes"] <= limit
