@@ -4,6 +4,9 @@ jaxlib splits a large batch of LAPACK calls over XLA's thread pool and *blocks* 
 parts are done. A program that runs two such batches at once on two cores (two Newton fits in one vmapped trial) then
 waits for itself for ever, and so do two devices with one batch each. Batches below 200,000 floating-point operations
 run in place, so here a batch is fed in pieces below that, or one by one, which costs little.
+
+With JAX 0.10.2, 5 of 5 programs hung that have two batches of 600 or 2,000 matrices on each of two devices; with 0.11.2
+and 0.12.0.1 none of 8.
 """
 
 from __future__ import annotations
