@@ -10,7 +10,7 @@ said what they are must look like ranks:
   count without gaps (1, 2, 2, 3) and there are more different ones than half of the items.
 
 Complete or sparse files of one to five stars fail the second test, whatever the number of items: of users who give
-each star equally often at least 59 % are unlike, and 80 % where four stars are most frequent (simulated, 3 to 50 items,
+each star equally often at least 56 % are unlike, and 80 % where four stars are most frequent (simulated, 3 to 50 items,
 0 to 80 % blank). Ranks of which some were taken away at random pass it as long as most users keep their 1. It is a test
 of form: ratings from 1 to 3 of few items can look like ranks with ties, which is why results say what the cells were
 taken for.
