@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sqlite3
 from decimal import Decimal
@@ -9,8 +10,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from privrank_jax.release import exact_mallows, exact_noisy_totals, exact_one_pair_weights
-from privrank_jax.release.exact import discrete_laplace
+from privrank_jax.release import exact_mallows, exact_noisy_totals, exact_one_pair_weights, mallows
+from privrank_jax.release.exact import discrete_gaussian, discrete_laplace
+from privrank_jax.release.ledger import BudgetExhausted, Ledger, create
 from privrank_jax.release.ledger_file import LedgerError, clearly, plain
 from privrank_jax.release.library import load_opendp
 from privrank_jax.release.randomized_response import keep_probability
@@ -105,3 +107,75 @@ def test_every_error_of_the_file_is_said_in_words(tmp_path, code, words):
     with pytest.raises(LedgerError, match=words) as raised, clearly(tmp_path / "votes.ledger"):
         raise error
     assert "Nothing is released." in str(raised.value)
+
+
+def test_the_exponential_coin_counts_to_the_first_failure(monkeypatch):
+    """A uniform integer below the numerator goes on; one that equals it is a failure."""
+    drawn = iter([[9, 10, 11, 0], [10, 9], [10]])
+    monkeypatch.setattr(mallows, "_below", lambda bounds: np.array(next(drawn), np.uint64))
+    # Failures at the second, first, first and third trial: heads where that is odd.
+    assert mallows._bernoulli_exp(np.full(4, 10, np.uint64)).tolist() == [False, True, True, True]
+
+
+@pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-5)])
+def test_the_guarantee_of_noisy_totals_has_the_delta_that_was_asked_for(noise, delta):
+    found = exact_noisy_totals([1.0, 2.0], sensitivity=1, epsilon=1.0, delta=delta, noise=noise)
+    assert (found.guarantee.epsilon, found.guarantee.delta) == (1.0, delta)
+
+
+def test_gaussian_noise_is_the_least_that_is_proven_for_a_little_more_than_the_sensitivity():
+    """A sensitivity is a root, which may have been rounded down; σ is found to a millionth."""
+    dp = load_opendp()
+    domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    for sensitivity, epsilon, delta in (
+        (2 * math.sqrt(3), 0.01, 1e-9),
+        (2.0, 1.0, 1e-5),
+        (7.0, 30.0, 0.1),
+    ):
+        mechanism, scale = discrete_gaussian(sensitivity, epsilon, delta)
+
+        def proven(scale, change, delta=delta):
+            concentrated = dp.m.make_gaussian(domain, metric, scale=scale)
+            fixed = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(concentrated), delta)
+            return fixed.map(change)[0]
+
+        above = math.nextafter(sensitivity, math.inf)
+        assert mechanism.map(above)[0] == proven(scale, above) <= epsilon
+        assert proven(scale * (1 - 1.1e-6), above) > epsilon
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    path = tmp_path / "votes.ledger"
+    create(path, data="votes.csv", sha256="ab" * 32, epsilon="0.5")
+    with Ledger(path) as found:
+        yield found
+
+
+def test_a_ledger_takes_its_own_data_and_no_other(ledger):
+    ledger.check_data("ab" * 32, "votes.csv")
+    with pytest.raises(LedgerError, match="other content"):
+        ledger.check_data("ba" * 32, "votes.csv")
+
+
+def test_what_is_asked_for_has_no_delta_unless_it_is_said(ledger):
+    assert ledger.check("0.5") == (Decimal("0.5"), 0)
+
+
+def test_advice_tells_less_from_nothing(ledger):
+    ledger.spend("0.2", unit="user", adjacency="replace")
+    with pytest.raises(BudgetExhausted, match="Ask for less"):
+        ledger.check("0.4")
+    ledger.spend("0.3", unit="user", adjacency="replace")
+    with pytest.raises(BudgetExhausted, match="The budget is exhausted"):
+        ledger.check("0.1")
+
+
+def test_the_name_of_the_data_must_be_text(tmp_path):
+    path = tmp_path / "votes.ledger"
+    create(path, data="votes.csv", sha256="ab" * 32, epsilon="0.5")
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("DROP TRIGGER ledger_as_it_is")
+        connection.execute("UPDATE ledger SET data = CAST('votes.csv' AS BLOB)")
+    with pytest.raises(LedgerError, match="a cell that must be text is none"):
+        Ledger(path)
