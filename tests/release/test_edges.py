@@ -10,7 +10,13 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from privrank_jax.release import exact_mallows, exact_noisy_totals, exact_one_pair_weights, mallows
+from privrank_jax.release import (
+    exact_exponential,
+    exact_mallows,
+    exact_noisy_totals,
+    exact_one_pair_weights,
+    mallows,
+)
 from privrank_jax.release.exact import discrete_gaussian, discrete_laplace
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, create
 from privrank_jax.release.ledger_file import LedgerError, clearly, plain
@@ -171,11 +177,32 @@ def test_advice_tells_less_from_nothing(ledger):
         ledger.check("0.1")
 
 
-def test_the_name_of_the_data_must_be_text(tmp_path):
+@pytest.mark.parametrize(
+    ("table", "column", "trigger"),
+    [("ledger", "data", "ledger_as_it_is"), ("spends", "time", "spends_as_they_are")],
+)
+def test_the_first_text_of_a_row_must_be_text_too(tmp_path, table, column, trigger):
     path = tmp_path / "votes.ledger"
     create(path, data="votes.csv", sha256="ab" * 32, epsilon="0.5")
+    with Ledger(path) as ledger:
+        ledger.spend("0.1", unit="user", adjacency="replace")
+        assert len(ledger.spends()) == 1
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("DROP TRIGGER ledger_as_it_is")
-        connection.execute("UPDATE ledger SET data = CAST('votes.csv' AS BLOB)")
-    with pytest.raises(LedgerError, match="a cell that must be text is none"):
-        Ledger(path)
+        connection.execute(f"DROP TRIGGER {trigger}")
+        connection.execute(f"UPDATE {table} SET {column} = CAST({column} AS BLOB)")
+    with (
+        pytest.raises(LedgerError, match="a cell that must be text is none"),
+        Ledger(path) as ledger,
+    ):
+        ledger.spends()
+
+
+def test_noise_is_on_twice_the_totals_at_twice_the_sensitivity():
+    for noise, delta in (("laplace", 0.0), ("gaussian", 1e-5)):
+        found = exact_noisy_totals([1.0], sensitivity=3.5, epsilon=0.7, delta=delta, noise=noise)
+        of_twice = discrete_gaussian(7.0, 0.7, delta) if delta else discrete_laplace(7.0, 0.7)
+        assert 2 * found.diagnostics["noise_scale"] == of_twice[1]
+
+
+def test_the_rate_of_the_exponential_mechanism_ends_at_two_to_the_fourteen():
+    assert exact_exponential([[1, 0]], epsilon=1e300).diagnostics["rate"] == 2**15  # per pair
