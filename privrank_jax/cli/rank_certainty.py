@@ -96,7 +96,7 @@ def told_apart(result: Result, level: float, top_k: int | None = None) -> dict[s
     first = min(size - 1, top_k or size)
     order = result.order[: first + 1]
     known = int(np.sum(better[order[:-1], order[1:]]))
-    sure = f"with {100 * level:g}% confidence"
+    sure = f"with {100 * level:g}% confidence, all pairs together"
     if not better.any():
         words = f"no two items can be told apart {sure}: the order shown may be no better than a random one"
     elif known == 0:

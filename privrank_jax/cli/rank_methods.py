@@ -61,8 +61,8 @@ def _counts(data: Input, request: Request) -> Result:
         )
         intervals, better = as_dict(found), np.asarray(found.better)
         words = (
-            "for the total to be expected from such users, and for the rank by it; they cover the chance "
-            "in the answers (taken as independent) and the privacy noise"
+            "for the total to be expected from such users, and for the rank by it, each by itself; they cover the "
+            "chance in the answers (taken as independent) and the privacy noise"
         )
     else:
         reach = noise_reach(scale, request.noise, request.level, scores.size) + 0.5 * exact
@@ -202,7 +202,7 @@ def _certainty(
     )
     components = _components(data)
     words = (
-        "for the true score and the rank by it; they cover the chance in the answers (taken as "
+        "for the true score and the rank by it, each by itself; they cover the chance in the answers (taken as "
         "independent) and the privacy noise, and are centred where the ridge's pull is undone"
     )
     found = of_scores(

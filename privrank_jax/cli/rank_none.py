@@ -43,7 +43,8 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
         functools.partial(about, target="penalised"),
         link=request.link,
         level=request.level,
-        words="for the true score and the rank by it; they cover the chance in the answers (taken as independent)",
+        words="for the true score and the rank by it, each by itself; they cover the chance in the answers (taken as "
+        "independent)",
     )
     notes = (*data.notes, *data.table.remarks, *(known.notes if components == 1 else ()))
     return Result(

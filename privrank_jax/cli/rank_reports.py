@@ -105,7 +105,7 @@ def fit_reports(table: datasets.ReportTable, request: ReportRequest) -> Result:
             scores, sums, squares, ridge_constant=request.ridge, link=request.link
         )
         words = (
-            "for the true score and the rank by it; they cover the chance in the answers and in the "
+            "for the true score and the rank by it, each by itself; they cover the chance in the answers and in the "
             "responses (all taken as independent), and are centred where the ridge's pull is undone"
         )
         known = of_scores(

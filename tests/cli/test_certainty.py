@@ -220,12 +220,13 @@ def test_the_words_for_each_degree_of_certainty():
     assert told_apart(chain(*all_of_them), 0.95)["words"] == ""
     some = told_apart(chain((2, 0), (2, 3)), 0.9)
     assert some["words"] == (
-        "At this budget, only 1 of the first 3 items can be told apart from the next one with 90% confidence."
+        "At this budget, only 1 of the first 3 items can be told apart from the next one with 90% confidence, "
+        "all pairs together."
     )
     far = told_apart(chain((2, 3)), 0.95)
     assert far["words"] == (
-        "At this budget, none of the first 3 items can be told apart from the next one with 95% confidence; only "
-        "some that lie further apart can."
+        "At this budget, none of the first 3 items can be told apart from the next one with 95% confidence, all pairs "
+        "together; only some that lie further apart can."
     )
     # Of a list of the best, the last is held against the first that isn't shown.
     assert told_apart(chain((2, 0)), 0.95, top_k=1) == {
