@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 from privrank_jax.release import (
+    exact,
     exact_exponential,
+    exact_kwiksort,
     exact_mallows,
     exact_noisy_totals,
     exact_one_pair_weights,
+    exponential,
     mallows,
 )
 from privrank_jax.release.exact import discrete_gaussian, discrete_laplace
@@ -206,3 +209,34 @@ def test_noise_is_on_twice_the_totals_at_twice_the_sensitivity():
 
 def test_the_rate_of_the_exponential_mechanism_ends_at_two_to_the_fourteen():
     assert exact_exponential([[1, 0]], epsilon=1e300).diagnostics["rate"] == 2**15  # per pair
+
+
+def test_the_epsilon_that_is_checked_is_the_one_that_opendp_proves(monkeypatch):
+    checked = []
+    monkeypatch.setattr(
+        exact, "_checked", lambda mechanism, proven, epsilon: checked.append((proven, epsilon))
+    )
+    discrete_laplace(3.0, 0.7)
+    discrete_gaussian(3.0, 0.7, 1e-5)
+    for proven, epsilon in checked:
+        assert 0.699 < proven <= epsilon == 0.7
+    assert len(checked) == 2
+
+
+def test_a_proof_of_more_than_epsilon_is_refused():
+    assert exact._checked("mechanism", 0.7, 0.7) == "mechanism"
+    for proven in (math.nextafter(0.7, 1), math.inf, math.nan):
+        with pytest.raises(ValueError, match="ask for another epsilon"):
+            exact._checked("mechanism", proven, 0.7)
+
+
+def test_queries_take_half_of_epsilon_unless_it_is_said():
+    found = exact_kwiksort(np.tile([3, 0, 2, 1], (500, 1)), epsilon=1.0, max_queries=1)
+    assert found.diagnostics["noise_scale"] == pytest.approx(2 / 0.5 / 1000)
+
+
+def test_the_exponential_mechanism_takes_as_many_items_as_it_says(monkeypatch):
+    monkeypatch.setattr(exponential, "MAX_ITEMS", 3)
+    assert exact_exponential([[1, 0, 2]], epsilon=1e6).value.tolist() == [1, 0, 2]
+    with pytest.raises(ValueError, match="at most 3 items, got 4"):
+        exact_exponential([[1, 0, 2, 3]], epsilon=1.0)
