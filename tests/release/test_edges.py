@@ -240,3 +240,9 @@ def test_the_exponential_mechanism_takes_as_many_items_as_it_says(monkeypatch):
     assert exact_exponential([[1, 0, 2]], epsilon=1e6).value.tolist() == [1, 0, 2]
     with pytest.raises(ValueError, match="at most 3 items, got 4"):
         exact_exponential([[1, 0, 2, 3]], epsilon=1.0)
+
+
+def test_the_least_epsilon_of_mallows_is_said():
+    with pytest.raises(ValueError, match=r"at least 7\.11e-15 is needed"):  # 2/2^48
+        exact_mallows([[0, 1, 2]], 7.1e-15)
+    assert exact_mallows([[0, 1, 2]], 7.11e-15).shape == (1, 3)
