@@ -127,11 +127,21 @@ def test_draws_have_the_law_and_no_other_whatever_the_precision(monkeypatch, dig
     def chances(factor):
         return law_of(exponential.Odds(costs, rate * Fraction(factor), 40), 4)
 
-    assert stats.chisquare(observed, draws * chances(1)).pvalue > ALARM
+    # The rare orders make one cell, of 13.5 draws on average: 43 of 10 million simulated runs raise an alarm. In cells
+    # of their own, a single draw can be one, in 2 % of runs.
+    many = draws * chances(1) > 100
+
+    def pooled(x):
+        return np.append(x[many], x[~many].sum())
+
+    law, observed = pooled(chances(1)), pooled(observed)
+    assert stats.chisquare(observed, draws * law).pvalue > ALARM
     for factor in (0.7, 1.4):
-        other = chances(factor)
-        noncentrality = draws * np.sum((chances(1) - other) ** 2 / other)
-        assert stats.ncx2.cdf(stats.chi2.isf(ALARM, 23), 23, noncentrality) < ALARM
+        other = pooled(chances(factor))
+        noncentrality = draws * np.sum((law - other) ** 2 / other)
+        assert (
+            stats.ncx2.cdf(stats.chi2.isf(ALARM, len(law) - 1), len(law) - 1, noncentrality) < ALARM
+        )
         assert stats.chisquare(observed, draws * other).pvalue < ALARM
 
 
