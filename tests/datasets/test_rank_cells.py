@@ -162,7 +162,13 @@ def test_the_engine_counts_rankings_of_any_length(tmp_path, items):
     whole = [list(range(1, items + 1)), [1] * items, [*range(2, items + 1), 1]]
     names = [f"i{k}" for k in range(items)]
     bad = [[2] * items, [None, *range(2, items + 1)], [*range(2, items + 1), items]]
-    for rows in (whole + bad, whole + bad + bad[:1], bad):
+    for rows in (
+        whole + bad,
+        whole + bad + bad[:1],
+        bad,
+        [[1] * items, [2] * items],
+        [[2] * items],
+    ):
         path = table(tmp_path / "votes.csv", rows, names)
         unlike, users = reference.unlike(rows, left_out=False)
         for read in (read_rankings, lambda path: scan_rankings(as_parquet(path))):
@@ -349,6 +355,22 @@ def test_genuine_columns_that_all_differ_are_kept(tmp_path):
     for file in (path, as_parquet(path)):
         assert read_rankings(file, user=None, cells="ratings").num_users == 12
         assert scan_rankings(file, user=None, cells="ratings").num_users == 12
+
+
+def test_few_ratings_may_follow_each_other_and_many_may_reach_those_of_others(tmp_path):
+    ten = [[k, k % 5] for k in range(10)]
+    above = [[9 + 3 * k, k % 5] for k in range(11)]  # 9 to 39
+    for rows, refused in (
+        (ten, False), ([*ten, [10, 1]], True), (above, True), ([[9, 9], *above[1:]], False),
+        ([[9, 8], *above[1:]], True),
+    ):  # fmt: skip
+        path = table(tmp_path / "votes.csv", rows, ("id", "a"), users=False)
+        for read in (read_rankings, lambda path, **given: scan_rankings(as_parquet(path), **given)):
+            if not refused:
+                assert read(path, user=None, cells="ratings").num_users == len(rows)
+                continue
+            with pytest.raises(DataError, match="column 'id' seems to number the rows"):
+                read(path, user=None, cells="ratings")
 
 
 def test_a_column_of_users_is_no_item(tmp_path):
