@@ -155,13 +155,20 @@ def _from_circle(num_items: int, points: int, tilt: float) -> np.ndarray:
 
 @functools.lru_cache(maxsize=16)
 def _use_tail(num_items: int) -> np.ndarray:
-    """Pr[one group is used more than x times], x = 0, 1, ..."""
+    """Pr[one group is used more than x times], x = 0, 1, ...
+
+    Probabilities come from two circles: on that of radius r rounding leaves an error of about 1e-16 G(r)/r^x.
+    """
     if not 1 <= num_items <= 1000:
         raise ValueError(f"the law of a group's uses is for 1 to 1000 items, got {num_items}.")
     angles = 2j * np.pi * np.arange(_USE_POINTS // 2 + 1) / _USE_POINTS
-    z = 1 + (_USE_RADIUS * np.exp(-angles) - 1) / num_items
-    values = _generating_function(num_items, z)
-    law = np.fft.irfft(values, _USE_POINTS) * _USE_RADIUS ** -np.arange(_USE_POINTS)
+    laws, errors = [], []
+    for radius in (1.0, _USE_RADIUS):
+        values = _generating_function(num_items, 1 + (radius * np.exp(-angles) - 1) / num_items)
+        shrink = radius ** -np.arange(_USE_POINTS)
+        laws.append(np.fft.irfft(values, _USE_POINTS) * shrink)
+        errors.append(values[0].real * shrink)
+    law = np.where(errors[1] < errors[0], laws[1], laws[0])
     return np.append(np.cumsum(law[::-1])[::-1][1:], 0.0)
 
 

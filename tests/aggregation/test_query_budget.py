@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
 import jax
@@ -20,12 +21,15 @@ from privrank_jax.aggregation.query_budget import (
 )
 from tests import reference_kwiksort as reference
 
+module = importlib.import_module("privrank_jax.aggregation.query_budget")
+
 
 @pytest.mark.parametrize("items", [0, 1, 2, 3, 4, 7, 12, 31, 35])
 def test_law_is_that_of_the_plain_recursion(items):
     """In exact fractions; the upper tail to 1e-6 of itself where an FFT alone has lost it at 1e-17."""
     exact = reference.comparison_law(items)
     law = comparison_distribution(items)
+    assert len(law) == items * (items - 1) // 2 + 1
     assert abs(law.sum() - 1) < 1e-12
     for count, chance in exact.items():
         got = law[count] if count < len(law) else 0.0
@@ -60,6 +64,10 @@ def test_quantiles():
     budget = query_budget(50, failure=0.01)
     assert exceeding_probability(50, budget) <= 0.01 < exceeding_probability(50, budget - 1)
     assert query_budget(50, failure=1e-8) > budget
+    assert (
+        query_budget(3, failure=exceeding_probability(3, 2)) == 2
+    )  # 2/3: no more than that is allowed
+    assert [exceeding_probability(50, count) for count in (-1, 10**6)] == [1.0, 0.0]
     np.testing.assert_array_equal(query_budget(np.array([0, 1, 2, 10, 100])), [0, 0, 1, 45, 1474])
 
 
@@ -100,6 +108,28 @@ def test_refusal_bound_is_the_binomial_mixture(items):
 def test_use_budget_is_the_least_that_serves(items):
     uses = use_budget(items)
     assert refusal_bound(items, uses) <= items**-4.0 < refusal_bound(items, uses - 1)
+    assert use_budget(items, refusal_bound(items, uses)) == uses
+
+
+@pytest.mark.parametrize("items", [100, 600, 1000])
+def test_uses_of_one_group_have_the_textbook_mean(items):
+    """Σ_x Pr[more than x uses] is E T/m; the terms fall, from one that is nearly 1 to none below 0."""
+    tail = module._use_tail(items)
+    mean = 2 * (items + 1) * sum(1 / k for k in range(1, items + 1)) - 4 * items
+    assert tail.sum() == pytest.approx(mean / items, rel=1e-10)
+    assert 0.99 < tail[0] < 1
+    assert np.all(np.diff(tail) < 1e-14)
+    assert tail.min() > -1e-16
+
+
+def test_bounds_at_their_ends():
+    """One item is never asked about, 1,000 may be; a refused group was asked at least once."""
+    assert refusal_bound(1, 0) == 0.0
+    assert use_budget(1) == 0
+    assert refusal_bound(2, 10**6) == 0.0
+    assert 40 < use_budget(1000) < 100
+    uses = use_budget(1000)
+    assert refusal_bound(1000, uses) <= 1000**-4.0 < refusal_bound(1000, uses - 1)
 
 
 @pytest.mark.parametrize(("items", "factor"), [(10, 8.7), (100, 11.1), (500, 11.7)])
@@ -117,10 +147,12 @@ def test_the_published_rule_needs_this_many(items, factor):
 
 
 def test_bad_arguments_are_refused():
-    with pytest.raises(ValueError, match="failure"):
-        query_budget(10, failure=0.0)
+    for failure in (0.0, 1.0, math.nan):
+        with pytest.raises(ValueError, match="failure"):
+            query_budget(10, failure=failure)
     with pytest.raises(ValueError, match="0 to 500"):
         comparison_distribution(501)
-    with pytest.raises(ValueError, match="1 to 1000"):
-        refusal_bound(0, 1)
+    for items in (0, 1001):
+        with pytest.raises(ValueError, match="1 to 1000"):
+            refusal_bound(items, 1)
     assert query_budget(10_000) == math.ceil(3.2 * 10_000 * math.log(10_000))

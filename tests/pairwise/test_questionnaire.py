@@ -129,6 +129,21 @@ def test_bounds_of_two_sides_that_are_asked_against_each_other_are_attained():
     assert found == pytest.approx(12 * math.sqrt(24), rel=1e-8)
 
 
+def test_spectral_bounds_of_three_sides():
+    """Items in three groups of g, all pairs between groups asked: the Laplacian's largest eigenvalue is 3g. So at most
+    (3g)²/4 pairs are cut, and the totals move by at most √(3g · 3g²), which is less than the degrees allow."""
+    for group in (4, 8):
+        sides = [range(side * group, (side + 1) * group) for side in range(3)]
+        pairs = [
+            pair
+            for one, two in itertools.combinations(sides, 2)
+            for pair in itertools.product(one, two)
+        ]
+        found = questionnaire_sensitivity(pairs, 3 * group, norm="l2")
+        assert found == pytest.approx(math.sqrt(9 * group**3), rel=1e-8)
+    assert max_cut(pairs, 24) == (144, False)
+
+
 def test_euclidean_sensitivity_of_eight_items_is_exact():
     """A triangle with a tail of five pairs: over all orientations, below the square root of Σ degree²."""
     pairs = [*cycle(3), *((i, i + 1) for i in range(2, 7))]
