@@ -145,6 +145,7 @@ def test_composed_scale_of_rounds(scale_of, divisor, epsilon, delta):
 
 @both_rounds
 def test_one_delta_of_several_that_is_not_zero_counts(scale_of, divisor):
+    assert scale_of(3000, sensitivity=2.0, epsilon=1.0) == 12_000.0  # δ is 0 unless told otherwise
     several = scale_of(3000, sensitivity=2.0, epsilon=1.0, delta=np.array([0.0, 1e-6]))
     one = scale_of(3000, sensitivity=2.0, epsilon=1.0, delta=1e-6)
     np.testing.assert_allclose(several, [12_000.0, one])
