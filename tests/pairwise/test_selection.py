@@ -72,6 +72,10 @@ def test_losses_are_those_of_the_fitted_scores():
     for link, theta in zip(LINKS, selection.scores):  # the ridge is c‖θ‖²
         _, gradient = reference.perturbed_objective(theta, matrix, np.zeros(4), 2 * 0.4, link)
         assert np.abs(gradient).max() < 1e-6
+    plain, one = (
+        select_link(WinCounts.from_matrix(matrix), **c) for c in ({}, {"ridge_constant": 1.0})
+    )
+    np.testing.assert_array_equal(plain.value, one.value)
 
 
 def test_table_4_m_10_users_200():
