@@ -104,7 +104,7 @@ def test_refusal_bound_is_the_binomial_mixture(items):
         )
 
 
-@pytest.mark.parametrize("items", [5, 30, 100])
+@pytest.mark.parametrize("items", [5, 30, 81, 100])  # 81: one use less fails at 1.007/m⁴
 def test_use_budget_is_the_least_that_serves(items):
     uses = use_budget(items)
     assert refusal_bound(items, uses) <= items**-4.0 < refusal_bound(items, uses - 1)
@@ -144,6 +144,11 @@ def test_the_published_rule_needs_this_many(items, factor):
     assert failure(factor) <= items**-4.0
     assert failure(0.9 * factor) > items**-4.0
     assert use_budget(items) < 2 * factor * math.log(items) / 2.5
+
+
+def test_the_law_of_500_items_is_still_given(monkeypatch):
+    monkeypatch.setattr(module, "_distribution", lambda items: np.full(1, float(items)))
+    assert comparison_distribution(500).tolist() == [500.0]
 
 
 def test_bad_arguments_are_refused():
