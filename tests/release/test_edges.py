@@ -10,17 +10,22 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from privrank_jax.aggregation import PairCounts
 from privrank_jax.release import (
     exact,
+    exact_aggregation,
+    exact_borda,
     exact_exponential,
     exact_kwiksort,
     exact_mallows,
+    exact_noise_all,
     exact_noisy_totals,
     exact_one_pair_weights,
     exponential,
     mallows,
 )
 from privrank_jax.release.exact import discrete_gaussian, discrete_laplace
+from privrank_jax.release.exact_aggregation import twice_counts
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, create
 from privrank_jax.release.ledger_file import LedgerError, clearly, plain
 from privrank_jax.release.library import load_opendp
@@ -213,14 +218,14 @@ def test_the_rate_of_the_exponential_mechanism_ends_at_two_to_the_fourteen():
 
 def test_the_epsilon_that_is_checked_is_the_one_that_opendp_proves(monkeypatch):
     checked = []
-    monkeypatch.setattr(
-        exact, "_checked", lambda mechanism, proven, epsilon: checked.append((proven, epsilon))
-    )
+    monkeypatch.setattr(exact, "_checked", lambda *arguments: checked.append(arguments))
     discrete_laplace(3.0, 0.7)
     discrete_gaussian(3.0, 0.7, 1e-5)
-    for proven, epsilon in checked:
+    for _, proven, epsilon in checked:
         assert 0.699 < proven <= epsilon == 0.7
     assert len(checked) == 2
+    mechanism, proven, _ = checked[1]
+    assert mechanism.map(3.0)[0] < proven  # that of a root which was rounded down
 
 
 def test_a_proof_of_more_than_epsilon_is_refused():
@@ -246,3 +251,26 @@ def test_the_least_epsilon_of_mallows_is_said():
     with pytest.raises(ValueError, match=r"at least 7\.11e-15 is needed"):  # 2/2^48
         exact_mallows([[0, 1, 2]], 7.1e-15)
     assert exact_mallows([[0, 1, 2]], 7.11e-15).shape == (1, 3)
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+def test_counts_of_pairs_stand_in_for_their_rankings(missing):
+    """At ε = 5000 noise other than 0 has probability below 1e-100."""
+    ranks = np.array([[0, 1, 2], [2, 0, 1], [0, 0, 1], [1, 0, -1]])
+    counts = PairCounts(twice_counts(ranks, missing), len(ranks))
+    for release in (exact_borda, exact_noise_all):
+        found = release(counts, epsilon=5000.0).value
+        np.testing.assert_allclose(found, release(ranks, epsilon=5000.0, missing=missing).value)
+
+
+def test_half_of_the_users_are_not_more_than_half(monkeypatch):
+    heard = []
+
+    def ask(items, before, budget):
+        heard.extend(before([(0, 1), (1, 2)]))
+        return [0, 1, 2], 2
+
+    monkeypatch.setattr(exact_aggregation, "_sort", ask)
+    twice = np.array([[0, 10, 11], [10, 0, 11], [9, 9, 0]])
+    exact_kwiksort(PairCounts(twice, 10), epsilon=1e4)
+    assert heard == [False, True]
