@@ -274,3 +274,11 @@ def test_half_of_the_users_are_not_more_than_half(monkeypatch):
     twice = np.array([[0, 10, 11], [10, 0, 11], [9, 9, 0]])
     exact_kwiksort(PairCounts(twice, 10), epsilon=1e4)
     assert heard == [False, True]
+
+
+@pytest.mark.parametrize(
+    "release", [exact_borda, exact_noise_all, exact_kwiksort, exact_exponential]
+)
+def test_no_users_are_refused(release):
+    with pytest.raises(ValueError, match="one user and two items at least"):
+        release(np.zeros((0, 3), int), epsilon=1.0)
