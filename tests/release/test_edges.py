@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import PairCounts
+from privrank_jax.aggregation.borda import borda_sensitivity
 from privrank_jax.release import (
     exact,
     exact_aggregation,
@@ -282,3 +283,18 @@ def test_half_of_the_users_are_not_more_than_half(monkeypatch):
 def test_no_users_are_refused(release):
     with pytest.raises(ValueError, match="one user and two items at least"):
         release(np.zeros((0, 3), int), epsilon=1.0)
+
+
+def test_gaussian_noise_on_rankings_is_for_their_euclidean_sensitivity():
+    items, users = 7, 40
+    ranks, budget = np.tile(np.arange(items), (users, 1)), {"epsilon": 0.7, "delta": 1e-6}
+    pairs = items * (items - 1) // 2
+    for release, sensitivity in (
+        (exact_borda, borda_sensitivity(items, 2)),
+        (exact_noise_all, math.sqrt(pairs)),
+        (exact_kwiksort, math.sqrt(pairs)),
+    ):
+        options = {"max_queries": pairs} if release is exact_kwiksort else {}
+        scale = release(ranks, **budget, **options).diagnostics["noise_scale"]
+        known = discrete_gaussian(2 * float(sensitivity), 0.7, 1e-6)[1]
+        assert 2 * users * scale == pytest.approx(known, rel=1e-12)
