@@ -60,6 +60,8 @@ WRITE_THEM = "a column `winner` and the other into a column `loser`, and of a ti
          "column 'winner_model_a' looks like the outcome"),
         ("judge,model_a,model_b,winner", ("--loser", "model_b"),
          "columns 'model_b' and 'model_a' look like the two items of a comparison, and 'winner' like its outcome"),
+        ("judge,model_a,model_b,winner", ("--winner", "model_a", "--loser", "winner"),
+         "columns 'model_a' and 'model_b' look like the two items of a comparison, and 'winner' like its outcome"),
         ("judge,left model,right model,verdict", ("--winner", "verdict", "--loser", "left model"),
          "columns 'left model' and 'right model' look like the two items of a comparison, and 'verdict'"),
         ("judge,model_a,model_b,said", ("--winner", "said", "--loser", "model_b"), "'model_a' is the name of a column"),
