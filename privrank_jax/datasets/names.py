@@ -31,8 +31,8 @@ def difference(first: str, second: str) -> str:
 
     >>> difference("a b", "a  B")
     'differ only by blanks or case. Spell it one way throughout'
-    >>> difference("\u00e9", "e\u0301")
-    "look the same but are encoded differently ('\\xe9' and 'e\\u0301'). Save the file in one Unicode form, such as NFC"
+    >>> print(difference("r\u00e9", "re\u0301"))
+    look the same but are encoded differently ('r\\xe9' and 're\\u0301'). Save the file in one Unicode form, such as NFC
     """
     by = (
         "blanks"
