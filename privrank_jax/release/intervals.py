@@ -1,0 +1,78 @@
+"""Exact decisions with irrational odds: numbers enclosed from both sides, random bits drawn as they are needed."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+DIGITS, BITS = 36, 112  # at first; doubled while there is doubt
+Bounds = tuple[Decimal, Decimal]
+
+
+def down(digits: int) -> Context:
+    """Arithmetic in which every step is rounded down."""
+    return Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+def up(digits: int) -> Context:
+    """Arithmetic in which every step is rounded up."""
+    return Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
+
+
+def quotient(number: Fraction, context: Context) -> Decimal:
+    """A fraction, bounded on the side to which ``context`` rounds."""
+    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
+
+
+def exp(power: Decimal, context: Context) -> Decimal:
+    """e^power, bounded on the side to which ``context`` rounds if ``power`` is."""
+    return _beside(context.exp(power), context)
+
+
+def log(number: Decimal, context: Context) -> Decimal:
+    """Natural logarithm, bounded on the side to which ``context`` rounds if ``number`` is."""
+    return _beside(context.ln(number), context)
+
+
+def _beside(nearest: Decimal, context: Context) -> Decimal:
+    """Decimal's functions are rounded correctly, but always to nearest."""
+    step = context.next_minus if context.rounding == ROUND_FLOOR else context.next_plus
+    return step(nearest)
+
+
+def sign(bounds: Callable[[int], Bounds]) -> int:
+    """The sign of a number that isn't 0, from bounds at as many digits as it takes.
+
+    Args:
+        bounds: digits to a lower and an upper bound.
+    """
+    digits = DIGITS
+    while True:
+        low, high = bounds(digits)
+        if low > 0:
+            return 1
+        if high < 0:
+            return -1
+        digits *= 2
+
+
+def happens(log_odds: Callable[[int], Bounds]) -> bool:
+    """True with probability e^x, for an x <= 0 that is known by its bounds only.
+
+    Args:
+        log_odds: digits to a lower and an upper bound of x.
+    """
+    digits, bits = DIGITS, BITS
+    uniform = secrets.randbits(bits)
+    while True:
+        low, high = log_odds(digits)
+        floor, ceiling = exp(low, down(digits)), exp(high, up(digits))
+        whole = Decimal(1 << bits)
+        if uniform + 1 <= down(digits).multiply(floor, whole):
+            return True
+        if uniform >= up(digits).multiply(ceiling, whole):
+            return False
+        uniform, bits = uniform << bits | secrets.randbits(bits), 2 * bits
+        digits *= 2

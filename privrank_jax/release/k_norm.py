@@ -1,0 +1,241 @@
+r"""Exact noise in the shape of what one user can change: K-norm mechanisms on integers, from the system's entropy.
+
+**Mechanism.** T is an integer vector, D the set of all differences T(w) - T(w') of neighbors, K a convex body,
+symmetric around 0, with D ⊂ cK for a whole number c. For x in the lattice Λ that holds the differences, let M(x) be
+the smallest r = 0, 1, 2, ... with x in rK. Publish T + Z with P(Z = x) ∝ a^{M(x)}, a = e^{-ε/c}.
+
+*It is ε-DP.* rK + sK = (r + s)K, so M(x + y) ≤ M(x) + M(y), and M ≤ c on D. Neighbors publish the same value with
+noises x and x + y, y in D, so the ratio of probabilities is at most a^{-c} = e^ε. It is attained: if y in D is a
+vertex of cK, M(ny) = cn for all n.
+
+**Shapes.** *Cube* [-1, 1]^d, Λ all integer vectors: every coordinate changes by at most c, whatever the others do.
+*Zonotope* of a graph G with items for vertices, Z(G) = Σ_{e=(i,j)} [-1, 1](e_i - e_j), Λ the integer vectors that sum
+to 0 over each component of G. Totals that are sums over pairs e in G of t_e(e_i - e_j) with |t_e| ≤ c change within
+cZ(G). An edge may stand repeatedly. The dimension p is the number of items less the number of components.
+
+**Drawing** is by mixtures: draw a radius r with P(r) ∝ a^r N_r, N_r the number of points of Λ in rK, then one of
+them, uniformly: P(x) ∝ Σ_{r ≥ M(x)} a^r ∝ a^{M(x)}. For the cube N_r = (2r+1)^d. For the zonotope the pairs (S, c) of
+a spanning forest S of G and c in {0, ..., 2r}^S are (2r+1)^p times the number of forests; each names a point below,
+and the rule there accepts exactly one pair for each point of Λ in rK. So r is proposed with P(r) ∝ a^r (2r+1)^p and
+(S, c) uniformly, all again if it isn't accepted.
+
+*Tiles.* Let s = 2r, shift rZ(G) to Σ [0, s](e_i - e_j), and lift edge e to (e_i - e_j, h_e), with heights such that
+no cycle of G has signed heights that add up to 0. The lower faces of the lifted zonotope project onto tiles that
+cover it without overlap (Shephard 1974), one for each spanning forest S: with potentials y for which y_i - y_j = h_e
+on S, the tile has t_e = s where y_i - y_j > h_e, t_e = 0 where it is less, and t_e free in [0, s] on S. The e_i - e_j
+of a spanning forest are a basis of Λ, so a tile's closed box holds one point for each c in {0, ..., s}^S. A point on
+walls belongs to several tiles. Pull it a little towards a point q inside that lies on no hyperplane of a wall: it
+then lies inside one tile, and the rule keeps that one: c_e = 0 needs f_e > 0, and c_e = s needs f_e < s, where f are
+q's coordinates in the tile, Σ_S f_e(e_i - e_j) = q - the tile's corner. At r = 0 every forest names the one point,
+and one in the number of forests is accepted.
+
+*Heights* are 2^{-k} for the k-th edge, taken to the limit of ever faster decay: y_i - y_j - h_e has the sign of its
+term of lowest k on the cycle of e, never 0, and is found by comparing indices. *q* is the centre plus 1/(2m) for each
+item but the last of its component, from which the same is taken: no sum over a proper part of a component is whole,
+and so no f_e is; its whole part and the side on which the last item lies decide. All of it is integer arithmetic.
+
+*Radius.* log(a^r (2r+1)^p) is concave. With the mode r* and B such that the weight at r* + B is at most half of that
+at r*, it is at most 2^{-k} times that at r* from r* + kB on, and likewise below: propose a block with P(k) =
+2^{-k-1}, a place in it, and accept with the ratio of the weight to that bound, decided by interval arithmetic.
+
+Sources: Hardt and Talwar (2010) for the mechanism; Awan and Slavković (2021) for the choice of the norm.
+"""
+
+from __future__ import annotations
+
+import functools
+import secrets
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from privrank_jax.release.entropy import uniform_integers
+from privrank_jax.release.intervals import Bounds, down, happens, log, quotient, sign, up
+from privrank_jax.release.spanning_trees import Forest, Graph
+
+
+def cube_noise(dimension: int, rate: Fraction) -> np.ndarray:
+    """Integers x with P(x) ∝ e^{-rate·max|x|}.
+
+    Args:
+        dimension: d >= 1.
+        rate: ε/c > 0.
+
+    Returns:
+        ``(d,)`` int64.
+    """
+    radius = draw_radius(dimension, rate)
+    return uniform_integers(dimension, 2 * radius + 1) - radius
+
+
+def zonotope_noise(graph: Graph, rate: Fraction) -> np.ndarray:
+    """Integers x with P(x) ∝ e^{-rate·M(x)}, M the gauge of the graph's zonotope.
+
+    Args:
+        graph: the pairs that are asked.
+        rate: ε/c > 0.
+
+    Returns:
+        ``(m,)`` int64, sum 0 over each component.
+    """
+    while True:
+        radius = draw_radius(graph.dimension, rate)
+        found = propose(graph, radius)
+        if found is not None:
+            return found
+
+
+def propose(graph: Graph, radius: int) -> np.ndarray | None:
+    """A point of the lattice in the zonotope of that radius, each with the same probability; often none."""
+    forest = graph.draw_forest()
+    if not radius:
+        return (
+            None
+            if secrets.randbelow(graph.count_forests())
+            else np.zeros(graph.num_items, np.int64)
+        )
+    inside = uniform_integers(graph.dimension, 2 * radius + 1)
+    point, kept = Tile(graph, forest).place(inside, radius)
+    return point if kept else None
+
+
+# --- tiles
+
+
+class Tile:
+    """The tile of a spanning forest.
+
+    Args:
+        graph: G.
+        forest: S.
+    """
+
+    def __init__(self, graph: Graph, forest: Forest) -> None:
+        self._graph, self._forest = graph, forest
+        edges = graph.edges
+        lowest, forward = forest.lowest_on_paths(edges)
+        index = np.arange(len(edges))
+        ends = edges[:, 0], edges[:, 1]
+        # On S the path of an edge is the edge itself.
+        self._full = (lowest[ends] < index) & forward[ends]
+
+    def place(self, inside: np.ndarray, radius: int) -> tuple[np.ndarray, bool]:
+        """The point with the coordinates ``inside`` on S, in {0, ..., 2r}, and whether the rule keeps it."""
+        graph, forest, side = self._graph, self._forest, 2 * radius
+        weight = np.where(self._full, side, 0) - radius
+        weight[forest.edge] = -radius
+        corner = graph.totals(weight)
+        point = corner.copy()
+        np.add.at(point, graph.edges[forest.edge, 0], inside)
+        np.subtract.at(point, graph.edges[forest.edge, 1], inside)
+        flow = forest.flows(-corner)  # of q, but for what is less than 1
+        more = forest.leaves_last_item  # whether that is positive
+        above = (flow > 0) | ((flow == 0) & more)
+        below = (flow < side) | ((flow == side) & ~more)
+        kept = np.all(((inside > 0) | above) & ((inside < side) | below))
+        return point, bool(kept)
+
+
+# --- the radius
+
+
+def draw_radius(dimension: int, rate: Fraction) -> int:
+    """r = 0, 1, ... with P(r) ∝ e^{-rate r} (2r+1)^p."""
+    return _radius(dimension, rate).draw()
+
+
+@functools.lru_cache(maxsize=16)
+def _radius(dimension: int, rate: Fraction) -> _Radius:
+    return _Radius(dimension, rate)
+
+
+class _Radius:
+    """Weights e^{-rate r} (2r+1)^p, their mode, and widths within which they fall by half."""
+
+    def __init__(self, dimension: int, rate: Fraction) -> None:
+        self._power, self._rate = dimension, rate
+        self.mode = self._find_mode()
+        self._right = self._half_width(1)
+        self._left = self._half_width(-1) if self.mode else 0
+
+    def draw(self) -> int:
+        while True:
+            place = secrets.randbelow(self._right + self._left)
+            block = 0
+            while secrets.randbits(1):
+                block += 1
+            if place < self._right:
+                radius = self.mode + block * self._right + place
+            else:
+                radius = self.mode - 1 - block * self._left - (place - self._right)
+            if radius < 0:
+                continue
+            if (radius == self.mode and not block) or happens(self._odds(radius, block)):
+                return radius
+
+    def _log_ratio(self, radius: int, other: int, digits: int) -> Bounds:
+        """Bounds of log(weight at ``radius`` / weight at ``other``)."""
+        ratio = Fraction(2 * radius + 1, 2 * other + 1)
+        drop = -self._rate * (radius - other)
+        low, high = (
+            context.add(
+                context.multiply(log(quotient(ratio, context), context), self._power),
+                quotient(drop, context),
+            )
+            for context in (down(digits), up(digits))
+        )
+        return low, high
+
+    def _odds(self, radius: int, block: int) -> Callable[[int], Bounds]:
+        """Logarithm of the weight over its bound in the block, by digits."""
+
+        def bounds(digits: int) -> Bounds:
+            low, high = self._log_ratio(radius, self.mode, digits)
+            low_step, high_step = (log(Decimal(2), context(digits)) for context in (down, up))
+            return (
+                down(digits).add(low, down(digits).multiply(low_step, block)),
+                up(digits).add(high, up(digits).multiply(high_step, block)),
+            )
+
+        return bounds
+
+    def _grows(self, radius: int) -> bool:
+        """Whether the weight at ``radius`` is larger than at the one before; they never are equal."""
+        return sign(lambda digits: self._log_ratio(radius, radius - 1, digits)) > 0
+
+    def _find_mode(self) -> int:
+        low, high = 0, 1  # grows at low (or low is 0), not at high
+        while self._grows(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._grows(middle):
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _half_width(self, side: int) -> int:
+        """The smallest B at which the weight is at most half of that at the mode; below, at most the mode itself."""
+        most = self.mode if side < 0 else None
+
+        def enough(width: int) -> bool:
+            radius = self.mode + side * width
+            return sign(self._odds(radius, 1)) < 0
+
+        low, high = 0, 1
+        while (most is None or high < most) and not enough(high):
+            low, high = high, 2 * high
+        if most is not None and high >= most:
+            if not enough(most):
+                return most  # blocks beyond the first lie below 0
+            high = most
+        while high - low > 1:
+            middle = (low + high) // 2
+            if enough(middle):
+                high = middle
+            else:
+                low = middle
+        return high

@@ -1,0 +1,203 @@
+"""Graphs of questions and their uniform spanning forests, drawn from the operating system's entropy.
+
+A graph with all pairs once has its forests by the random walk seen from the end (Aldous 1990, Algorithm 2): item i of
+a random order is joined to the item number min(U_i, i - 1) of it, U_i uniform on all numbers. Others by loop-erased
+random walks (Wilson 1996). Both are uniform over the forests with one tree for each component.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from privrank_jax.release.entropy import uniform_integers
+
+_FAR = np.iinfo(np.int64).max
+
+
+class Graph:
+    """Items and the pairs that are asked, in a fixed order.
+
+    Attributes:
+        num_items: m.
+        edges: ``(E, 2)`` int64, each pair from the item with the lower number; a repeated pair stands repeatedly.
+        components: arrays of items, those alone included.
+        dimension: m less the number of components.
+        complete: whether each pair stands once.
+
+    Args:
+        pairs: ``(E, 2)`` integers below m.
+        num_items: m.
+    """
+
+    def __init__(self, pairs: Any, num_items: int) -> None:
+        found = np.sort(np.array(pairs, np.int64).reshape(-1, 2), axis=1)
+        self.edges = found[np.lexsort((found[:, 1], found[:, 0]))]
+        self.num_items = num_items
+        self._incident: list[list[tuple[int, int]]] = [[] for _ in range(num_items)]
+        for index, (first, second) in enumerate(self.edges.tolist()):
+            self._incident[first].append((second, index))
+            self._incident[second].append((first, index))
+        self.components = self._find_components()
+        self.dimension = num_items - len(self.components)
+        pairs_in_all = num_items * (num_items - 1) // 2
+        distinct = len(np.unique(self.edges, axis=0)) if len(self.edges) == pairs_in_all else -1
+        self.complete = distinct == pairs_in_all
+
+    @classmethod
+    def of_all_pairs(cls, num_items: int) -> Graph:
+        """Each pair once."""
+        return cls(np.stack(np.triu_indices(num_items, 1), axis=1), num_items)
+
+    def _find_components(self) -> list[list[int]]:
+        seen, found = set(), []
+        for start in range(self.num_items):
+            if start in seen:
+                continue
+            seen.add(start)
+            members = [start]
+            for item in members:
+                for other, _ in self._incident[item]:
+                    if other not in seen:
+                        seen.add(other)
+                        members.append(other)
+            found.append(sorted(members))
+        return found
+
+    def totals(self, weight: np.ndarray) -> np.ndarray:
+        """Σ_e weight_e (e_i - e_j), ``(m,)`` int64."""
+        found = np.zeros(self.num_items, np.int64)
+        np.add.at(found, self.edges[:, 0], weight)
+        np.subtract.at(found, self.edges[:, 1], weight)
+        return found
+
+    def draw_forest(self) -> Forest:
+        """A spanning forest, each with the same probability."""
+        return Forest(self, self._all_pairs_tree() if self.complete else self._wilson())
+
+    def _all_pairs_tree(self) -> list[tuple[int, int, int]]:
+        order = list(range(self.num_items))
+        secrets.SystemRandom().shuffle(order)
+        drawn = uniform_integers(self.num_items, self.num_items).tolist()
+        joined = [(-1, order[0], -1)]
+        for place in range(1, self.num_items):
+            item, parent = order[place], order[min(drawn[place], place - 1)]
+            joined.append((parent, item, self._index_of_pair(item, parent)))
+        return joined
+
+    def _index_of_pair(self, item: int, other: int) -> int:
+        low, high = min(item, other), max(item, other)
+        return low * (2 * self.num_items - low - 1) // 2 + high - low - 1
+
+    def _wilson(self) -> list[tuple[int, int, int]]:
+        joined = []
+        for members in self.components:
+            inside = {members[0]}
+            joined.append((-1, members[0], -1))
+            for start in members[1:]:
+                step, item = {}, start
+                while (
+                    item not in inside
+                ):  # the last departure from each item is its step without loops
+                    ways = self._incident[item]
+                    step[item] = ways[secrets.randbelow(len(ways))]
+                    item = step[item][0]
+                path, item = [], start
+                while item not in inside:
+                    path.append(item)
+                    item = step[item][0]
+                for item in reversed(path):
+                    parent, index = step[item]
+                    inside.add(item)
+                    joined.append((parent, item, index))
+        return joined
+
+    def count_forests(self) -> int:
+        """The number of spanning forests with a tree for each component (Cayley; Kirchhoff's matrix and Bareiss)."""
+        if self.complete:
+            return self.num_items ** max(self.num_items - 2, 0)
+        return math.prod(self._count_trees(members) for members in self.components)
+
+    def _count_trees(self, members: list[int]) -> int:
+        place = {item: k for k, item in enumerate(members)}
+        laplacian = [[0] * len(members) for _ in members]
+        for item in members:
+            for other, _ in self._incident[item]:
+                laplacian[place[item]][place[item]] += 1
+                laplacian[place[item]][place[other]] -= 1
+        return _determinant([row[1:] for row in laplacian[1:]])
+
+
+class Forest:
+    """A spanning forest with a root in each component.
+
+    Attributes:
+        edge: ``(p,)`` indices of its edges, by the item of each that is farther from the root, in an order in which
+            parents come first.
+        leaves_last_item: ``(p,)`` bool: whether the last item of the component lies on the side of the edge's second
+            item.
+
+    Args:
+        graph: G.
+        joined: (parent, item, index of the edge), parents first; parent and index -1 for roots.
+    """
+
+    def __init__(self, graph: Graph, joined: Iterable[tuple[int, int, int]]) -> None:
+        self._graph, self._joined = graph, list(joined)
+        steps = [step for step in self._joined if step[0] >= 0]
+        self._parents, self._items, self.edge = (
+            np.array(column, np.int64) for column in (zip(*steps) if steps else ((), (), ()))
+        )
+        # +1 where the edge leaves the item farther from the root, -1 where it leads to it.
+        self._away = np.where(graph.edges[self.edge, 0] == self._items, 1, -1)
+        last = np.zeros(graph.num_items, np.int64)
+        last[[members[-1] for members in graph.components]] = 1
+        self.leaves_last_item = (self._below(last) == 1) != (self._away == 1)
+
+    def _below(self, values: np.ndarray) -> np.ndarray:
+        """For each edge the sum of values over the items that it joins to the root."""
+        sums = values.astype(object) if values.dtype == object else values.copy()
+        for parent, item in zip(self._parents[::-1].tolist(), self._items[::-1].tolist()):
+            sums[parent] += sums[item]
+        return sums[self._items]
+
+    def flows(self, demands: np.ndarray) -> np.ndarray:
+        """f with Σ_S f_e(e_i - e_j) = ``demands``, which sum to 0 over each component; ``(p,)``."""
+        return self._away * self._below(demands)
+
+    def lowest_on_paths(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For items i, j of one component the lowest index on their path, and whether that edge leads from i to j."""
+        size = self._graph.num_items
+        lowest = np.full((size, size), _FAR, np.int64)
+        forward = np.zeros((size, size), bool)
+        seen: list[int] = []
+        for parent, item, index in self._joined:
+            if parent < 0:
+                seen = [item]
+                continue
+            others = np.array(seen)
+            nearer = index < lowest[parent, others]
+            lowest[item, others] = np.where(nearer, index, lowest[parent, others])
+            leaves = edges[index, 0] == item
+            forward[item, others] = np.where(nearer, leaves, forward[parent, others])
+            lowest[others, item] = lowest[item, others]
+            forward[others, item] = ~forward[item, others]
+            seen.append(item)
+        return lowest, forward
+
+
+def _determinant(rows: list[list[int]]) -> int:
+    """Of integers, by elimination without fractions (Bareiss); 1 for none."""
+    size, before = len(rows), 1
+    for k in range(size - 1):
+        if not rows[k][k]:  # a connected graph's minors are positive
+            raise ValueError("the graph is not connected.")
+        for i in range(k + 1, size):
+            for j in range(k + 1, size):
+                rows[i][j] = (rows[i][j] * rows[k][k] - rows[i][k] * rows[k][j]) // before
+        before = rows[k][k]
+    return rows[-1][-1] if rows else 1

@@ -1,0 +1,219 @@
+"""Exact K-norm noise: each lattice point once, uniform trees, the law of radius, noise and gauge, tight privacy."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.release import k_norm
+from privrank_jax.release.k_norm import Tile, cube_noise, draw_radius, zonotope_noise
+from privrank_jax.release.spanning_trees import Forest, Graph
+from tests import reference_geometry as naive
+
+ALARM = 1e-9  # false-alarm rate of each test of the law: the draws are fresh
+
+COMPLETE = {m: list(itertools.combinations(range(m), 2)) for m in (2, 3, 4)}
+GRAPHS = {
+    "K2": (COMPLETE[2], 2),
+    "K3": (COMPLETE[3], 3),
+    "K4": (COMPLETE[4], 4),
+    "cycle": ([(0, 1), (1, 2), (2, 3), (0, 3)], 4),
+    "asked again": ([(0, 1), (0, 1), (1, 2), (0, 2)], 3),
+    "path": ([(0, 1), (1, 2)], 3),
+    "two components": ([(0, 1), (2, 3), (3, 4), (2, 4)], 5),
+    "an item alone": ([(0, 1), (0, 2), (1, 2)], 4),
+}
+POINTS = {("K3", 1): 19, ("K3", 2): 61, ("K3", 3): 127, ("K4", 1): 201, ("K2", 4): 9}
+
+
+@pytest.mark.parametrize(
+    ("name", "radius"),
+    [
+        *POINTS,
+        ("cycle", 1),
+        ("asked again", 2),
+        ("path", 2),
+        ("two components", 1),
+        ("an item alone", 2),
+    ],
+)
+def test_each_lattice_point_comes_from_exactly_one_tile(name, radius):
+    pairs, items = GRAPHS[name]
+    graph = Graph(pairs, items)
+    edges = [tuple(edge) for edge in graph.edges.tolist()]
+    forests = naive.spanning_forests(edges, items)
+    assert len(forests) == graph.count_forests()
+    seen = Counter()
+    for chosen in forests:
+        tile = Tile(graph, Forest(graph, naive.rooted(chosen, edges, graph.components)))
+        for inside in itertools.product(range(2 * radius + 1), repeat=graph.dimension):
+            point, kept = tile.place(np.array(inside), radius)
+            if kept:
+                seen[tuple(point.tolist())] += 1
+    points = naive.lattice_points(edges, items, radius)
+    assert set(seen) == points
+    assert set(seen.values()) == {1}
+    if (name, radius) in POINTS:
+        assert len(points) == POINTS[name, radius]
+
+
+@pytest.mark.parametrize("name", ["K4", "cycle", "asked again", "two components"])
+def test_forests_are_uniform(name):
+    pairs, items = GRAPHS[name]
+    graph = Graph(pairs, items)
+    edges = [tuple(edge) for edge in graph.edges.tolist()]
+    found = Counter(tuple(sorted(graph.draw_forest().edge.tolist())) for _ in range(2500))
+    expected = naive.spanning_forests(edges, items)
+    assert set(found) <= set(expected)
+    counts = [found[forest] for forest in expected]
+    assert stats.chisquare(counts).pvalue > ALARM
+    assert (
+        stats.chisquare(np.append(counts[1:], counts[0] + 400)).pvalue < 1e-3
+    )  # it can see a tenth
+
+
+def test_the_tree_of_all_pairs_is_uniform_by_enumeration():
+    """Every order and every choice of numbers, once each: 16 trees of four items, equally often."""
+    trees = Counter()
+    for order in itertools.permutations(range(4)):
+        for numbers in itertools.product(range(4), repeat=3):
+            edges = [
+                tuple(sorted((order[place], order[min(number, place - 1)])))
+                for place, number in zip((1, 2, 3), numbers)
+            ]
+            trees[tuple(sorted(edges))] += 1
+    assert len(trees) == 16
+    assert set(trees.values()) == {24 * 64 // 16}
+
+
+@pytest.mark.parametrize(
+    ("dimension", "epsilon"),
+    [(1, 0.5), (2, 1.0), (9, 1.0), (45, 3.0), (4950, 0.3), (3, 40.0), (9, 12.0)],
+)
+def test_the_radius_has_its_law(dimension, epsilon):
+    rate = Fraction(epsilon) / 2
+    law = k_norm._Radius(dimension, rate)
+    drawn = np.array([law.draw() for _ in range(1000)])
+    expected = naive.radius_law(dimension, epsilon / 2, 3 * law.mode + 400)
+    assert law.mode == expected.argmax()
+    assert p_value(drawn, expected) > ALARM
+    if expected.max() < 0.9:  # else next to nothing is drawn but 0
+        wrong = naive.radius_law(dimension, 1.05 * epsilon / 2, 3 * law.mode + 400)
+        assert p_value(drawn, wrong) < (ALARM if dimension > 100 else 1.0)
+
+
+def p_value(drawn, law):
+    """Of a χ² test, cells merged from the left until 20 draws are to be expected."""
+    counts = np.bincount(drawn, minlength=law.size)[: law.size]
+    cells, observed, expected, rest = [], 0, 0.0, drawn.size * law
+    for count, want in zip(counts, rest):
+        observed, expected = observed + count, expected + want
+        if expected >= 20:
+            cells.append((observed, expected))
+            observed, expected = 0, 0.0
+    if not cells:
+        return 1.0
+    cells[-1] = (cells[-1][0] + observed, cells[-1][1] + expected)
+    found, wanted = np.array(cells).T
+    found = np.append(found, drawn.size - found.sum())
+    wanted = np.append(wanted, drawn.size - wanted.sum())
+    keep = wanted > 1e-9
+    assert not np.any(found[~keep])
+    statistic = np.sum((found[keep] - wanted[keep]) ** 2 / wanted[keep])
+    return float(stats.chi2.sf(statistic, max(keep.sum() - 1, 1)))
+
+
+def test_blocks_bound_the_weights():
+    for dimension, epsilon in ((1, 0.5), (2, 9.0), (9, 1.0), (45, 0.01)):
+        law = k_norm._Radius(dimension, Fraction(epsilon) / 2)
+        weights = naive.radius_law(dimension, epsilon / 2, 6 * law.mode + 4000)
+        weights = weights / weights[law.mode]
+        right = weights[law.mode :]
+        blocks = np.arange(right.size) // law._right
+        assert np.all(right <= 2.0**-blocks * (1 + 1e-12))
+        left = weights[: law.mode][::-1]
+        blocks = np.arange(left.size) // max(law._left, 1)
+        assert np.all(left <= 2.0**-blocks * (1 + 1e-12))
+
+
+@pytest.mark.parametrize("name", ["K3", "asked again", "two components"])
+def test_the_noise_has_its_law(name):
+    """P(x) ∝ e^{-rate·M(x)}, point by point where that is likely, and in the tail by its gauge."""
+    pairs, items = GRAPHS[name]
+    graph, rate, draws = Graph(pairs, items), Fraction(6, 5), 1200
+    drawn = Counter(tuple(zonotope_noise(graph, rate).tolist()) for _ in range(draws))
+    inner = 2 if name == "K3" else 1
+    edges = [tuple(edge) for edge in graph.edges.tolist()]
+    gauges = {point: naive.zonotope_gauge(point, edges, items) for point in drawn}
+    shells = [len(naive.lattice_points(edges, items, r)) for r in range(inner + 1)]
+    mass = _mass(name, rate)
+    cells, expected = [], []
+    for point in sorted(naive.lattice_points(edges, items, inner)):
+        cells.append(drawn.get(point, 0))
+        gauge = naive.zonotope_gauge(point, edges, items)
+        expected.append(draws * math.exp(-float(rate) * gauge) / mass)
+    assert sum(shells[-1:]) == len(cells)
+    beyond = sum(count for point, count in drawn.items() if gauges[point] > inner)
+    cells.append(beyond)
+    expected.append(draws - sum(expected))
+    statistic = sum((c - e) ** 2 / e for c, e in zip(cells, expected))
+    assert stats.chi2.sf(statistic, len(cells) - 1) > ALARM
+
+
+def _mass(name, rate):
+    """Σ_x e^{-rate·M(x)}: the number of points within r is a polynomial of degree p (Ehrhart), fitted to the first."""
+    pairs, items = GRAPHS[name]
+    edges = [tuple(edge) for edge in Graph(pairs, items).edges.tolist()]
+    degree = Graph(pairs, items).dimension
+    known = [len(naive.lattice_points(edges, items, r)) for r in range(degree + 1)]
+    polynomial = np.polynomial.Polynomial.fit(range(degree + 1), known, degree).convert()
+    radii = np.arange(400)
+    within = polynomial(radii)
+    shell = np.diff(within, prepend=0.0)
+    return float(np.sum(shell * np.exp(-float(rate) * radii)))
+
+
+def test_the_cube_has_its_law():
+    drawn = np.array([cube_noise(3, Fraction(4, 5)) for _ in range(1500)])
+    gauges = np.abs(drawn).max(axis=1)
+    radii = np.arange(200.0)
+    shells = np.diff((2 * radii + 1) ** 3, prepend=0.0)
+    law = shells * np.exp(-0.8 * radii)
+    assert p_value(gauges, law / law.sum()) > ALARM
+    for column in drawn.T:  # each coordinate on its own, and its sign
+        assert stats.binomtest(int(np.sum(column > 0)), int(np.sum(column != 0))).pvalue > ALARM
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0])
+def test_the_loss_is_epsilon_and_no_more(epsilon):
+    """Over all pairs of whole answers of two users to three questions: the loss of the gauge is at most 2 units."""
+    pairs, items = GRAPHS["K3"]
+    differences = {
+        tuple(np.sum([t * (np.eye(3, dtype=int)[i] - np.eye(3, dtype=int)[j]) for t, (i, j) in zip(ts, pairs)], axis=0))
+        for ts in itertools.product((-2, -1, 0, 1, 2), repeat=3)
+    }  # fmt: skip
+    points = sorted(naive.lattice_points(pairs, items, 4))
+    worst = 0
+    for point in points:
+        here = naive.zonotope_gauge(point, pairs, items)
+        for difference in differences:
+            there = naive.zonotope_gauge(np.add(point, difference), pairs, items)
+            worst = max(worst, there - here)
+    assert worst == 2  # times rate = epsilon / 2
+    rate = Fraction(epsilon) / 2
+    assert float(worst * rate) == epsilon
+
+
+def test_large_graphs_and_budgets():
+    graph = Graph.of_all_pairs(60)
+    noise = zonotope_noise(graph, Fraction(1, 2))
+    assert noise.sum() == 0
+    assert noise.any()
+    assert not zonotope_noise(Graph.of_all_pairs(3), Fraction(500)).any()
+    assert draw_radius(1, Fraction(1, 10**9)) > 0
