@@ -132,12 +132,11 @@ class Spending:
         cost = float(used.epsilon), float(used.delta)
         if used is guarantee:
             cost = max(cost[0], epsilon), max(cost[1], delta)
+        self._check_covers(used.neighbors)
         if self._request.simulate:
-            self._check_covers(used.neighbors)
             ledger.check(*cost)
             warn("a rehearsal spends nothing; the budget would have sufficed for the release.")
             return None
-        self._check_covers(used.neighbors)
         with self._told(*cost):
             self._number = ledger.spend(
                 *cost,

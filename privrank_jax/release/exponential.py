@@ -20,7 +20,7 @@ more digits. The precision only decides how often that happens, about once in 10
 from __future__ import annotations
 
 import secrets
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any
@@ -31,8 +31,10 @@ from privrank_jax.aggregation.exponential import MAX_ITEMS
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release.exact_aggregation import checked_rankings, twice_counts
+from privrank_jax.release.intervals import BITS as _BITS
+from privrank_jax.release.intervals import DIGITS as _DIGITS
+from privrank_jax.release.intervals import down, exp, quotient, up
 
-_DIGITS, _BITS = 36, 112  # at first; doubled while there is doubt
 _STEEPEST = 2**14
 
 
@@ -107,13 +109,13 @@ class Odds:
     """
 
     def __init__(self, costs: list[list[int]], rate: Fraction, digits: int) -> None:
-        self._sides = [_Side(costs, rate, rounding(digits)) for rounding in (_down, _up)]
+        self._sides = [_Side(costs, rate, rounding(digits)) for rounding in (down, up)]
 
     def of_last(self, members: list[int]) -> list[tuple[Decimal, Decimal]]:
         """For each of ``members`` the odds that it is the last of them: lower and upper bound."""
         subset = sum(1 << item for item in members)
-        down, up = self._sides
-        return [(down.of_last(item, subset), up.of_last(item, subset)) for item in members]
+        low, high = self._sides
+        return [(low.of_last(item, subset), high.of_last(item, subset)) for item in members]
 
 
 class _Side:
@@ -123,7 +125,9 @@ class _Side:
         self._context, items = context, len(costs)
         self._half = items // 2
         with localcontext(context):
-            factors = [[_exp(-rate * cost, context) for cost in row] for row in costs]
+            factors = [
+                [exp(quotient(-rate * cost, context), context) for cost in row] for row in costs
+            ]
             # e^{-γ c(j, S)} is the product of an entry of each: S within the first half, S within the second.
             self._first = [_products(row[: self._half]) for row in factors]
             self._second = [_products(row[self._half :]) for row in factors]
@@ -157,35 +161,19 @@ def choose(odds: list[tuple[Decimal, Decimal]], uniform: int, bits: int, digits:
         bits: of U, known so far.
         digits: of the sums.
     """
-    down, up = _down(digits), _up(digits)
-    at_least = list(accumulate((low for low, _ in odds), down.add))
-    at_most = list(accumulate((high for _, high in odds), up.add))
+    floor, ceiling = down(digits), up(digits)
+    at_least = list(accumulate((low for low, _ in odds), floor.add))
+    at_most = list(accumulate((high for _, high in odds), ceiling.add))
     # 2^bits U (w_0 + w_1 + ...) lies in [low, high).
-    low = down.multiply(Decimal(uniform), at_least[-1])
-    high = up.multiply(Decimal(uniform + 1), at_most[-1])
+    low = floor.multiply(Decimal(uniform), at_least[-1])
+    high = ceiling.multiply(Decimal(uniform + 1), at_most[-1])
     whole = Decimal(1 << bits)
     for k in range(len(odds) - 1):
-        if high <= down.multiply(whole, at_least[k]):
+        if high <= floor.multiply(whole, at_least[k]):
             return k
-        if low < up.multiply(whole, at_most[k]):
+        if low < ceiling.multiply(whole, at_most[k]):
             return None
     return len(odds) - 1
-
-
-def _down(digits: int) -> Context:
-    return Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
-
-
-def _up(digits: int) -> Context:
-    return Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
-
-
-def _exp(power: Fraction, context: Context) -> Decimal:
-    """e^power, power <= 0, bounded on the side to which ``context`` rounds."""
-    nearest = context.exp(context.divide(Decimal(power.numerator), Decimal(power.denominator)))
-    # Decimal's exp is rounded correctly, but always to nearest.
-    beside = context.next_minus if context.rounding == ROUND_FLOOR else context.next_plus
-    return beside(nearest)
 
 
 def _products(factors: list[Decimal]) -> np.ndarray:
