@@ -2,7 +2,7 @@
 
 Modules by the question that they answer: pairwise comparisons (:mod:`~privrank_jax.pairwise`), whole
 rankings, one consensus (:mod:`~privrank_jax.aggregation`), one private ranking from each user
-(:mod:`~privrank_jax.mallows`), personal rankings learned from them (:mod:`~privrank_jax.personalised`), is it
+(:mod:`~privrank_jax.mallows`), personal rankings learned from them (:mod:`~privrank_jax.personalized`), is it
 private (:mod:`~privrank_jax.privacy`, :mod:`~privrank_jax.privacy_audit`), how good is it
 (:mod:`~privrank_jax.simulate`, :mod:`~privrank_jax.experiments`), real data (:mod:`~privrank_jax.datasets`;
 :mod:`~privrank_jax.tables`, for tables of any size).
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         mallows,
         metrics,
         pairwise,
-        personalised,
+        personalized,
         plotting,
         privacy,
         privacy_audit,
@@ -48,7 +48,7 @@ _MODULES = (
     "mallows",
     "metrics",
     "pairwise",
-    "personalised",
+    "personalized",
     "plotting",
     "privacy",
     "privacy_audit",
@@ -71,7 +71,7 @@ __all__ = [
     "mallows",
     "metrics",
     "pairwise",
-    "personalised",
+    "personalized",
     "plotting",
     "privacy",
     "privacy_audit",

@@ -23,7 +23,7 @@ _MAX_ITEMS_INT32 = 65_535
 _MAX_UNROLLED = 100
 
 
-def kendall_tau(
+def kendall_distance(
     a: ArrayLike, b: ArrayLike, normalized: bool = False, mask: ArrayLike | None = None
 ) -> jax.Array:
     """Kendall's tau distance: the number of item pairs that the two rankings order differently.
@@ -45,9 +45,9 @@ def kendall_tau(
             ``normalized`` (the count would not fit an int32).
 
     Example:
-        >>> int(kendall_tau([0, 1, 2], [2, 1, 0]))
+        >>> int(kendall_distance([0, 1, 2], [2, 1, 0]))
         3
-        >>> float(kendall_tau([0, 1, 2], [0, 2, 1], normalized=True))  # doctest: +ELLIPSIS
+        >>> float(kendall_distance([0, 1, 2], [0, 2, 1], normalized=True))  # doctest: +ELLIPSIS
         0.333...
     """
     return _kendall_tau(*_check_pair(a, b, mask), normalized=normalized)
@@ -181,8 +181,8 @@ def relative_error(
 ) -> jax.Array:
     """Relative error ‖estimate − truth‖ / ‖truth‖ in the ℓ₂ or ℓ∞ norm.
 
-    With ‖truth‖ = 0 (always so for one item, whose centred score is 0) it is 0 for an exact
-    estimate and infinite otherwise. Centre both first if only differences of scores are identified.
+    With ‖truth‖ = 0 (always so for one item, whose centered score is 0) it is 0 for an exact
+    estimate and infinite otherwise. Center both first if only differences of scores are identified.
     Gradients are finite wherever ‖truth‖ > 0, and 0 at an exact estimate.
 
     Args:

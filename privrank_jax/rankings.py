@@ -13,7 +13,7 @@ import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
-from privrank_jax._xla import materialised
+from privrank_jax._workarounds.xla import materialized
 
 # Up to so many items counting who is ahead takes a tenth of the time of sorting, or less.
 _COUNTED = 32
@@ -106,7 +106,7 @@ def _ranks_from_scores(scores, mask, key):
         scores = scores.astype(jnp.int8)
     size = scores.shape[0]
     if size <= _COUNTED:
-        scores = materialised(scores)  # all pairs of items read them
+        scores = materialized(scores)  # all pairs of items read them
     # For integers ~s = −s − 1 reverses the order without overflow.
     real = jnp.issubdtype(scores.dtype, jnp.floating)
     worst_first = -scores if real else ~scores

@@ -18,8 +18,8 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 os.environ.setdefault(
     "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "privrank-jax-hypothesis")
 )
-# Most of the suite's time is compiling what runs once on small shapes. Plain loops without LLVM's optimisations take a
-# third of it; PRIVRANK_TEST_OPTIMISED=1 tests the optimised code. Unknown flags end the process, so releases of JAX in
+# Most of the suite's time is compiling what runs once on small shapes. Plain loops without LLVM's optimizations take a
+# third of it; PRIVRANK_TEST_OPTIMISED=1 tests the optimized code. Unknown flags end the process, so releases of JAX in
 # which these were not tried get none. JAX 0.11 and 0.12 do not know the second, and with the first alone a tanh differs
 # in its last bit between two programs, so that the exact sums of reports seem wrong.
 PLAIN_CODE = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"

@@ -14,10 +14,10 @@ import privrank_jax
 
 PACKAGE = Path(privrank_jax.__file__).parent
 FLOORS = {
-    "_limits": 1, "_linalg": 1, "_neighbors": 1, "_registry": 1, "_threefry": 1, "_validate": 1, "_xla": 1,
+    "_limits": 1, "_workarounds": 1, "_neighbors": 1, "_registry": 1, "_validate": 1,
     "_interrupt": 1, "rankings": 1, "metrics": 1, "links": 1, "comparisons": 1,
     "privacy": 2, "estimate": 2,
-    "pairwise": 3, "aggregation": 3, "mallows": 3, "personalised": 3,
+    "pairwise": 3, "aggregation": 3, "mallows": 3, "personalized": 3,
     "privacy_audit": 4, "simulate": 4,
     "datasets": 5, "tables": 5, "release": 5, "experiments": 5, "plotting": 5,
     "cli": 6, "__main__": 6, "__init__": 6,
@@ -28,7 +28,7 @@ LIGHT = {
     "privrank_jax.comparisons",
     "privrank_jax.mallows",
     "privrank_jax.pairwise",
-    "privrank_jax.personalised",
+    "privrank_jax.personalized",
     "privrank_jax.privacy",
     "privrank_jax.tables",
 }

@@ -21,7 +21,7 @@ ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 every_mechanism = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 # Pivots or pairs that chance draws are told, or a rest is shuffled: no noise does not mean no chance.
 BY_CHANCE = ("dp-kwiksort", "dp-kwiksort-published", "hay-kwiksort", "one-pair-report")
-BATCH = 64  # half of them on each of the two neighbours
+BATCH = 64  # half of them on each of the two neighbors
 
 
 @functools.cache
@@ -38,12 +38,12 @@ def _batched(row: Audited):
 
 def _inputs(row, key, epsilons):
     keys = jax.random.split(key, BATCH)
-    data = np.stack(row.neighbours)[np.arange(BATCH) % 2]
+    data = np.stack(row.neighbors)[np.arange(BATCH) % 2]
     return keys, jnp.asarray(data), jnp.broadcast_to(jnp.asarray(epsilons, float), (BATCH,))
 
 
 def _values(row, key, epsilons):
-    """Values at given ε, a key each, ``(BATCH, ...)``: on the first neighbour at even places, else on the second."""
+    """Values at given ε, a key each, ``(BATCH, ...)``: on the first neighbor at even places, else on the second."""
     return np.asarray(_batched(row)[0](*_inputs(row, key, epsilons)))
 
 
@@ -90,7 +90,7 @@ def _promised(row: Audited) -> Guarantee | None:
         found.append(released.guarantee if isinstance(released, Estimate) else None)
         return 0
 
-    jax.eval_shape(release, jax.random.key(0), jnp.asarray(row.neighbours[0]), jnp.asarray(1.0))
+    jax.eval_shape(release, jax.random.key(0), jnp.asarray(row.neighbors[0]), jnp.asarray(1.0))
     return found[0]
 
 
@@ -102,7 +102,7 @@ def test_dtype_follows_the_data(row: Audited) -> None:
         key = jax.random.key(0)
         return jax.eval_shape(lambda d: row.value(key, d, 1.0), jnp.asarray(data)).dtype
 
-    data = row.neighbours[0]
+    data = row.neighbors[0]
     if not np.issubdtype(data.dtype, np.floating):
         assert dtype(data) in (jnp.int32, data.dtype, jnp.result_type(float))
         return
@@ -137,4 +137,4 @@ def test_error_falls_with_epsilon(row: Audited, key: jax.Array) -> None:
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), "one", True])
 def test_bad_epsilon_is_refused(row: Audited, key: jax.Array, epsilon: object) -> None:
     with pytest.raises(ValueError, match="epsilon must be positive"):
-        row.release(key, jnp.asarray(row.neighbours[0]), epsilon)
+        row.release(key, jnp.asarray(row.neighbors[0]), epsilon)

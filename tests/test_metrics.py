@@ -24,10 +24,10 @@ def as_ranks(*rankings):
 @given(permutations, permutations)
 def test_kendall_tau_is_the_naive_count_and_scipy(a, b):
     a, b = as_ranks(a, b)
-    count = metrics.kendall_tau(a, b)
+    count = metrics.kendall_distance(a, b)
     assert count.dtype == jnp.int32
-    assert int(count) == reference.kendall_tau(a, b)
-    share = float(metrics.kendall_tau(a, b, normalized=True))
+    assert int(count) == reference.kendall_distance(a, b)
+    share = float(metrics.kendall_distance(a, b, normalized=True))
     assert share == pytest.approx(int(count) / 21, rel=1e-12)
     correlation = scipy.stats.kendalltau(a, b).statistic
     assert 1 - 2 * share == pytest.approx(correlation, abs=1e-12)
@@ -43,7 +43,7 @@ def test_footrule_and_mean_rank_difference(a, b):
     share = metrics.spearman_footrule(a, b, normalized=True)
     assert float(share) == pytest.approx(int(total) / 24, rel=1e-12)
     assert float(metrics.mean_rank_difference(a, b)) == pytest.approx(int(total) / 7, rel=1e-12)
-    tau = int(metrics.kendall_tau(a, b))
+    tau = int(metrics.kendall_distance(a, b))
     assert tau <= int(total) <= 2 * tau  # Diaconis and Graham (1977)
 
 
@@ -52,21 +52,21 @@ def test_kendall_tau_does_not_count_ties(m):
     """Few and many items, which are counted in two ways."""
     generator = np.random.default_rng(m)
     rankings = generator.integers(0, m // 2, (4, m)).astype(np.int32)
-    distances = jax.vmap(metrics.kendall_tau)(rankings[:2], rankings[2:])
+    distances = jax.vmap(metrics.kendall_distance)(rankings[:2], rankings[2:])
     for a, b, distance in zip(rankings[:2], rankings[2:], distances):
         behind = (a[:, None] < a) & (b[:, None] > b)
         assert int(distance) == behind.sum() > 0
-        assert int(metrics.kendall_tau(a, b)) == int(distance)
+        assert int(metrics.kendall_distance(a, b)) == int(distance)
         mask = generator.random(m) < 0.5
-        assert int(metrics.kendall_tau(a, b, mask=mask)) == behind[mask][:, mask].sum()
+        assert int(metrics.kendall_distance(a, b, mask=mask)) == behind[mask][:, mask].sum()
 
 
 @pytest.mark.parametrize("m", [2, 5, 6])
 def test_reversal_is_the_largest_distance(m):
     a, b = np.arange(m), np.arange(m)[::-1]
-    assert float(metrics.kendall_tau(a, b, normalized=True)) == 1.0
+    assert float(metrics.kendall_distance(a, b, normalized=True)) == 1.0
     assert float(metrics.spearman_footrule(a, b, normalized=True)) == 1.0
-    assert int(metrics.kendall_tau(a, b)) == m * (m - 1) // 2
+    assert int(metrics.kendall_distance(a, b)) == m * (m - 1) // 2
     assert int(metrics.spearman_footrule(a, b)) == m * m // 2
 
 
@@ -78,7 +78,7 @@ def test_masked_items_do_not_count(a, b, mask):
     b = reference.ranks_from_scores(-np.array(b), mask)
     kept = int(mask.sum())
     expected = {
-        metrics.kendall_tau: (reference.kendall_tau(a, b, mask), kept * (kept - 1) // 2),
+        metrics.kendall_distance: (reference.kendall_distance(a, b, mask), kept * (kept - 1) // 2),
         metrics.spearman_footrule: (reference.spearman_footrule(a, b, mask), kept * kept // 2),
     }
     for metric, (total, largest) in expected.items():
@@ -95,7 +95,11 @@ def test_masked_items_do_not_count(a, b, mask):
 
 def test_masked_ranks_have_no_influence():
     mask = np.array([True, False, True])
-    for metric in (metrics.kendall_tau, metrics.spearman_footrule, metrics.mean_rank_difference):
+    for metric in (
+        metrics.kendall_distance,
+        metrics.spearman_footrule,
+        metrics.mean_rank_difference,
+    ):
         assert float(metric(np.array([0, 2, 1]), np.array([0, -50, 1]), mask=mask)) == 0.0
         assert float(metric(np.array([0, 2, 1]), np.array([1, 2, 0]), mask=mask)) > 0.0
     assert float(metrics.top_k_error([0, 1, 1], [0, -5, 1], 1, mask=mask)) == 0.0
@@ -161,7 +165,7 @@ def test_relative_error_gradients_are_finite(order):
 
 def test_one_item_divides_by_nothing():
     one = np.array([0])
-    assert float(metrics.kendall_tau(one, one, normalized=True)) == 0.0
+    assert float(metrics.kendall_distance(one, one, normalized=True)) == 0.0
     assert float(metrics.spearman_footrule(one, one, normalized=True)) == 0.0
     assert float(metrics.mean_rank_difference(one, one)) == 0.0
     assert float(metrics.top_k_error(one, one, 1)) == 0.0
@@ -175,18 +179,18 @@ def test_one_item_divides_by_nothing():
 def test_batches_come_from_vmap(key):
     a = np.asarray(jax.vmap(lambda k: jax.random.permutation(k, 6))(jax.random.split(key, 5)))
     b = np.arange(6)
-    tau = jax.vmap(metrics.kendall_tau, in_axes=(0, None))(a, b)
+    tau = jax.vmap(metrics.kendall_distance, in_axes=(0, None))(a, b)
     foot = jax.jit(jax.vmap(metrics.spearman_footrule, in_axes=(0, None)))(a, b)
-    assert tau.tolist() == [reference.kendall_tau(row, b) for row in a]
+    assert tau.tolist() == [reference.kendall_distance(row, b) for row in a]
     assert foot.tolist() == [reference.spearman_footrule(row, b) for row in a]
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: metrics.kendall_tau([0, 1], [0, 1, 2]), r"one shape \(m,\)"),
+        (lambda: metrics.kendall_distance([0, 1], [0, 1, 2]), r"one shape \(m,\)"),
         (lambda: metrics.spearman_footrule([[0, 1]], [[0, 1]]), "vmap"),
-        (lambda: metrics.kendall_tau([0.2, 1.0], [0, 1]), "ranks_from_scores"),
+        (lambda: metrics.kendall_distance([0.2, 1.0], [0, 1]), "ranks_from_scores"),
         (lambda: metrics.top_k_error([0.2, 1.0], [0, 1], 1), "ranks_from_scores"),
         (lambda: metrics.mean_rank_difference([0, 1], [0, 1], mask=[True]), "mask must have"),
         (lambda: metrics.top_k_error([0, 1], [0, 1], 0), "at least 1, got 0"),

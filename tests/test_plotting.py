@@ -63,7 +63,7 @@ def test_curves_are_sorted_and_bands_are_two_standard_errors(curves):
     np.testing.assert_allclose([at_100.min(), at_100.max()], [0.8, 1.2])
 
 
-def test_every_curve_looks_different_in_colour_and_in_print():
+def test_every_curve_looks_different_in_color_and_in_print():
     rows = [{"x": x, "mean": g, "kind": g} for g in range(8) for x in (0, 1)]
     figure = plotting.error_curves(rows, "x", group="kind")
     axis = figure.axes[0]

@@ -80,12 +80,12 @@ def test_the_target_is_a_line_where_the_value_is_reached(utility):
 def test_bright_is_good_and_gets_darker_evenly_in_grey(better, good):
     figure = plotting.utility_map(rows(("a",)), "epsilon", "users", better=better)
     mesh = next(c for c in figure.axes[0].collections if isinstance(c, QuadMesh))
-    grey = mesh.cmap(np.linspace(0, 1, 21))[:, :3] @ [0.299, 0.587, 0.114]
-    assert grey.argmax() == np.arange(21)[good]
-    assert np.all(np.diff(grey) * (1 if good else -1) > 0)
+    gray = mesh.cmap(np.linspace(0, 1, 21))[:, :3] @ [0.299, 0.587, 0.114]
+    assert gray.argmax() == np.arange(21)[good]
+    assert np.all(np.diff(gray) * (1 if good else -1) > 0)
 
 
-def test_missing_fields_are_hatched_and_gaps_have_no_colour():
+def test_missing_fields_are_hatched_and_gaps_have_no_color():
     chosen = [row for row in rows(("a",)) if (row["epsilon"], row["users"]) != (0.1, 100)]
     chosen[0]["mean"] = math.nan
     axis = plotting.utility_map(chosen, "epsilon", "users").axes[0]
@@ -158,7 +158,7 @@ def test_maps_are_checked(change, options, message):
 def test_doubled_fields_and_too_many_methods_are_refused():
     with pytest.raises(ValueError, match="two rows"):
         plotting.utility_map(rows(), "epsilon", "users")
-    with pytest.raises(ValueError, match="colours"):
+    with pytest.raises(ValueError, match="colors"):
         plotting.method_map(rows("abcdefgh"), "epsilon", "users", "method")
 
 
@@ -201,7 +201,7 @@ def test_audits_show_claims_bounds_and_what_is_refuted():
     points = {line.get_label(): line.get_xydata().tolist() for line in axis.get_lines()}
     assert points == {
         "claimed ε": [[1.0, 1.0], [1.0, 0.0]],
-        "exact, these neighbours": [[1.0, 1.0]],
+        "exact, these neighbors": [[1.0, 1.0]],
         "lower bound, consistent": [[0.9, 1.0]],
         "lower bound, claim refuted": [[1.8, 0.0]],
     }

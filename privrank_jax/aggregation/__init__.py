@@ -30,7 +30,7 @@ from privrank_jax.aggregation.bounds import (
 from privrank_jax.aggregation.certificate import kemeny
 from privrank_jax.aggregation.copeland import copeland, copeland_scores
 from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
-from privrank_jax.aggregation.exact import exact_kemeny
+from privrank_jax.aggregation.dynamic_program import exact_kemeny
 from privrank_jax.aggregation.exponential import (
     exponential_kemeny,
     exponential_log_probability,

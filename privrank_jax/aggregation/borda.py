@@ -10,7 +10,7 @@ replacing one user moves the score vector by at most
 
     ℓ₁: Σ_i |m-1-2i|/n = ⌊m²/2⌋/n,        ℓ₂: √(Σ_i (m-1-2i)²)/n = √(m(m²-1)/3)/n,
 
-attained by a ranking and its reversal, ties and gaps or not. For the same reason the centred scores x - (m-1)/2 of one
+attained by a ranking and its reversal, ties and gaps or not. For the same reason the centered scores x - (m-1)/2 of one
 user lie in the ball of radius √(m(m²-1)/12), on whose surface full rankings lie, and sum to 0.
 
 How good the ranking by such scores is: :mod:`privrank_jax.aggregation.borda_theorem`, K ≤ 5·OPT + 2‖e‖₁.
@@ -173,7 +173,7 @@ def ldp_borda(
 
     Simulates all users at once: :func:`ldp_borda_report` for each, then :func:`ldp_borda_aggregate`.
 
-    **Guarantee.** ε-DP in the local model, unit user, adjacency replace: each user reports the centred scores, m
+    **Guarantee.** ε-DP in the local model, unit user, adjacency replace: each user reports the centered scores, m
     numbers that sum to 0, once by an ε-local mechanism for vectors (:mod:`privrank_jax.privacy.vectors`); the number
     of dimensions paid for is m - 1.
 
@@ -213,7 +213,7 @@ def ldp_borda_report(
     *,
     missing: str = "last",
 ) -> Array:
-    """What one user sends: the centred Borda scores, randomised; ``(m,)`` for ranks ``(m,)``.
+    """What one user sends: the centered Borda scores, randomized; ``(m,)`` for ranks ``(m,)``.
 
     ε-local DP by itself; the numbers drawn for simulation are not fit to protect real users, see
     :mod:`privrank_jax.release`. Args as :func:`ldp_borda`; users ``(n, m)`` draw independent reports.
@@ -223,9 +223,9 @@ def ldp_borda_report(
     items = ranks.shape[-1]
     if items < 2:
         raise ValueError("a ranking of fewer than 2 items has nothing to report.")
-    centred = user_scores(ranks, missing=missing) - (items - 1) / 2
+    centered = user_scores(ranks, missing=missing) - (items - 1) / 2
     radius = score_radius(items)
-    return report_vectors(key, centred, epsilon, radius, mechanism=mechanism, zero_sum=True)
+    return report_vectors(key, centered, epsilon, radius, mechanism=mechanism, zero_sum=True)
 
 
 @jax.jit
@@ -235,7 +235,7 @@ def ldp_borda_aggregate(reports: Array) -> Array:
 
 
 def score_radius(num_items: int) -> float:
-    """√(m(m²-1)/12), the norm of the centred scores of a full ranking; no user's are longer.
+    """√(m(m²-1)/12), the norm of the centered scores of a full ranking; no user's are longer.
 
     >>> score_radius(3) ** 2
     2.0000000000000004

@@ -21,7 +21,7 @@ F(τ, x) = Σ_i |x_i - b(τ)_i|; and let π attain OPT.
    Take absolute values and sum over i: of each pair τ(a) < τ(b) the entry w_ba appears twice, once at i = b in the
    first sum and once at i = a in the second.
 
-2. *σ minimises F(·, s̃) over all rankings.* If x ≥ y and p ≥ q then |x - p| + |y - q| ≤ |x - q| + |y - p|; so where two
+2. *σ minimizes F(·, s̃) over all rankings.* If x ≥ y and p ≥ q then |x - p| + |y - q| ≤ |x - q| + |y - p|; so where two
    items stand against the order of s̃, exchanging their places never increases F, and enough exchanges (bubble sort)
    lead from any ranking to any that sorts s̃, exchanges of equal scores leaving F as it is.
 
@@ -46,7 +46,7 @@ paths of at most two arcs, gives 12 in place of 2. It needs nothing that the pro
 
 **Consequences**, with E‖e‖₁ ≤ Σ_i E|e_i|: the additive error is 2m·⌊m²/2⌋/(nε) ≤ m³/(nε) with Laplace noise (pure
 ε); 2m√(2/π)·σ = O(m^{2.5}√log(1/δ)/(nε)) with Gaussian noise; and at most 2√(m E‖e‖²) ≤ 2B√(m/n) = O(m^{2.5}/(ε√n))
-for users who each send their centred scores once through an ℓ₂ mechanism of report norm B, with no interaction.
+for users who each send their centered scores once through an ℓ₂ mechanism of report norm B, with no interaction.
 :mod:`privrank_jax.aggregation.bounds` has the numbers.
 """
 

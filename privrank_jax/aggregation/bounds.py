@@ -129,7 +129,7 @@ def local_noise_all_bound(
     """Corollary 9: :func:`~privrank_jax.aggregation.local_weights`, clipped and solved to within 1 + ξ.
 
     β = (2 + ξ) N √variance: O(m³/(ε√n)) for Duchi, PrivUnit and ``"one-pair"``
-    (:func:`~privrank_jax.aggregation.one_pair_weights`), O(m⁴/(ε√n)) for randomised response. For full rankings.
+    (:func:`~privrank_jax.aggregation.one_pair_weights`), O(m⁴/(ε√n)) for randomized response. For full rankings.
     """
     _check(num_items, num_users)
     check_nonnegative("xi", xi)
@@ -169,7 +169,7 @@ def ldp_borda_bound(
 ) -> Bound:
     """:func:`~privrank_jax.aggregation.ldp_borda`: (5, 2√(m(B² - r²)/n)) = (5, O(m^{2.5}/(ε√n))), non-interactive.
 
-    B is the norm of a report, r that of the centred scores: E‖e‖₁ ≤ √m √E‖e‖². For full rankings. With ``"one-pair"``
+    B is the norm of a report, r that of the centered scores: E‖e‖₁ ≤ √m √E‖e‖². For full rankings. With ``"one-pair"``
     the scores of :func:`~privrank_jax.aggregation.one_pair_weights`, whose errors have variance m - 1 times that of a
     weight.
     """

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from privrank_jax._validate import check_nonnegative, check_positive
-from privrank_jax.aggregation.exact import MAX_ITEMS, exact_kemeny
+from privrank_jax.aggregation.dynamic_program import MAX_ITEMS, exact_kemeny
 from privrank_jax.aggregation.integer_program import (
     PairProgram,
     ProvenRanking,

@@ -7,7 +7,7 @@ it would ask a further query, a ranking from weights noised at ε₂ instead, is
 
 *Proof.* Given pivots and earlier answers, the t-th query names one entry, of sensitivity 1/n, and its answer is
 ε₁/q-DP; whether it is asked at all follows from what was answered before. At most q are answered, so the transcript
-is ε₁-DP by adaptive composition. Gaussian answers: for neighbours whose t-th answers have means w_t and w_t + d_t,
+is ε₁-DP by adaptive composition. Gaussian answers: for neighbors whose t-th answers have means w_t and w_t + d_t,
 |d_t| <= 1/n given the past, take X_1..X_q independent N(b/n, σ²), b = 0 or 1. The answer w_t + n d_t X_t + N(0, σ²(1
 - n²d_t²)) is N(w_t + b d_t, σ²): the transcript is a post-processing of X, and X of its mean, one Gaussian mechanism
 of sensitivity √q/n at σ (so also Dong, Roth and Su 2022, Corollary 3.3). Whether the budget was exceeded is read off

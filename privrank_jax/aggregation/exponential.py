@@ -4,10 +4,10 @@ r"""The exponential mechanism on the Kemeny score: P(σ) ∝ exp(-β n K(σ, w))
 D = m(m-1)/2 either way (a tie or an unknown pair costs 1/2 whatever σ says, so K stays within [0, D]). Hence
 β = ε/(2D) is ε-DP, unit user, adjacency replace (McSherry and Talwar 2007).
 
-**Can the 2 go?** It stands for two effects: the score of σ moves by up to D, and the normaliser by up to e^{βD} the
+**Can the 2 go?** It stands for two effects: the score of σ moves by up to D, and the normalizer by up to e^{βD} the
 other way. Under add-remove they point in the same direction and only the larger counts, so β = ε/D would do. Under
 replacement they don't: let all n - 1 other users hold the reversal π' of π. As n grows the law concentrates on π',
-there K(·, π') - K(·, π) = -D and so the normalisers differ by e^{βD}, while at σ = π the scores do by +D: the loss
+there K(·, π') - K(·, π) = -D and so the normalizers differ by e^{βD}, while at σ = π the scores do by +D: the loss
 tends to 2βD = ε, and exceeds 0.99ε from moderate n on (a test finds it so at m = 3, n = 100). The loss at finite n is
 below ε, and ε/2 for a single user by symmetry; we claim ε.
 

@@ -2,7 +2,7 @@ r"""KwikSort: quicksort with the users' majority as its comparison, as partition
 
 A sort starts from one segment, all items. In every round each segment of two or more items draws a pivot uniformly;
 each of its other items is compared with the pivot and goes to its left or right; the two sides are the next
-segments. The segments stay side by side in one array, so a round is a handful of vectorised passes over m positions,
+segments. The segments stay side by side in one array, so a round is a handful of vectorized passes over m positions,
 and O(log m) rounds sort: no recursion, and replicates under ``vmap`` share the rounds.
 
 **Each pair is asked at most once.** A comparison has its segment's pivot on one side, and a pivot is in no later

@@ -1,7 +1,7 @@
-r"""KwikSort by questions to user groups, each answer randomised before it leaves the user's hands.
+r"""KwikSort by questions to user groups, each answer randomized before it leaves the user's hands.
 
 The n users are split at random into m groups. A query (j, i) goes to a group drawn uniformly and independently of
-everything before; each of its users says by randomised response whether j comes before i; the majority of the
+everything before; each of its users says by randomized response whether j comes before i; the majority of the
 responses decides. A group answers at most τ queries: a round in which one would be asked more often is not begun,
 and a ranking from one report per user on all pairs (the ℓ₂ mechanism of Duchi, Jordan and Wainwright) replaces the
 sort.

@@ -1,6 +1,6 @@
 r"""LDPKwikSort as messages, for real use: what the server asks, what each user sends, what the server sees.
 
-Nothing here is vectorised or jitted: a :class:`Client` holds one user's ranking and never shows it, a
+Nothing here is vectorized or jitted: a :class:`Client` holds one user's ranking and never shows it, a
 :class:`Server` holds none. Users need not trust the server: a client counts its own answers and refuses any beyond
 the plan's τ, so its privacy holds whatever the server asks. Responses are drawn with 32-bit words of the operating
 system's entropy, from an exact grid of probabilities whose loss never exceeds ε₀; the fallback's report comes from a
@@ -95,7 +95,7 @@ class Client:
         self._answers_left, self._reports_left = plan.max_uses, int(plan.may_refuse)
 
     def answer(self, item: int, pivot: int) -> int:
-        """Say by randomised response whether the user ranks ``item`` before ``pivot``: ε₀ of the user's budget.
+        """Say by randomized response whether the user ranks ``item`` before ``pivot``: ε₀ of the user's budget.
 
         Returns:
             1 or -1.

@@ -1,21 +1,21 @@
-r"""Weights in the local model: every user sends one randomised report on all pairs, the server averages (Reduction I).
+r"""Weights in the local model: every user sends one randomized report on all pairs, the server averages (Reduction I).
 
 **What a user holds**: the vector v of N = m(m-1)/2 entries, one per pair i < j in row order: +1 where the user ranks i
 first, -1 where j, 0 for a tie or an unknown pair. So w_ij = (1 + mean v_ij)/2, and ‖v‖₂ ≤ √N, with equality for full
 rankings.
 
 **What a user sends**: v by an ℓ₂ mechanism of radius √N at ε (``"duchi"``, ``"privunit"``; see
-:mod:`privrank_jax.privacy.vectors`), or each entry by randomised response at ε/N, divided by t = tanh(ε/(2N)), so that
+:mod:`privrank_jax.privacy.vectors`), or each entry by randomized response at ε/N, divided by t = tanh(ε/(2N)), so that
 its mean is v: an entry is reported as +1 with probability (1 + t v_ij)/2, of loss ε/N between any two of v_ij in {-1,
-0, 1}. All are ε-local DP under any change of the ranking. For randomised response composition gives ε, and the loss is
+0, 1}. All are ε-local DP under any change of the ranking. For randomized response composition gives ε, and the loss is
 attained by a ranking and its reversal, which differ everywhere.
 
 **Error.** Reports are unbiased, so w̃_ij = (1 + mean report)/2 is. For full rankings its variance, given the data, is
 (B²/N - 1)/(4n) at *every* pair, B the norm of a report: E zzᵀ is rotation symmetric around v/‖v‖, whose entries are
-±1/√N, so its diagonal is even. With randomised response B² = N/t². Where users tie pairs or leave them unknown, 1
+±1/√N, so its diagonal is even. With randomized response B² = N/t². Where users tie pairs or leave them unknown, 1
 becomes the mean of v_ij², and PrivUnit's error, the same in all, leans towards the pairs that are not tied. Duchi's
-variance is of order N/(nε²), that of randomised response N²/(nε²): a factor m less in the error, except at large ε and
-small m, where randomised response is better than Duchi, if not than PrivUnit (m = 4, ε = 5).
+variance is of order N/(nε²), that of randomized response N²/(nε²): a factor m less in the error, except at large ε and
+small m, where randomized response is better than Duchi, if not than PrivUnit (m = 4, ε = 5).
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 8 and Lemma 17, on ±1 in place of {0, 1}: half the norm.
 """

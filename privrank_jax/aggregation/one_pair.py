@@ -1,8 +1,8 @@
-r"""Pairwise weights from one answer per user: a pair that chance assigns, answered by randomised response at all of ε.
+r"""Pairwise weights from one answer per user: a pair that chance assigns, answered by randomized response at all of ε.
 
 **What a user sends.** The N = m(m-1)/2 pairs are dealt to the users in turn, after a shuffle that looks at nothing, so
 each pair has ⌊n/N⌋ or ⌈n/N⌉ users. A user sends one bit: the first item of the pair ahead of the second or not, a tie
-by a fair coin, told by randomised response at ε.
+by a fair coin, told by randomized response at ε.
 
 **Theorem.** ε-DP in the local model, unit user, adjacency replace: which pair is asked does not depend on the ranking,
 and whatever the ranking changes to, the bit of the one answer can at most be turned. The loss ε is attained. Unlike
@@ -40,7 +40,7 @@ Array = jax.Array
 def one_pair_weights(
     key: Array, ranks: Any, epsilon: Any = 1.0, *, missing: str = "last"
 ) -> Estimate:
-    """Unbiased pairwise weights from one randomised answer per user; simulates all users at once.
+    """Unbiased pairwise weights from one randomized answer per user; simulates all users at once.
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace; proof at the head of this module.
 
@@ -73,7 +73,7 @@ def one_pair_weights(
 def one_pair_report(
     key: Array, ranks: Any, pair: Any, epsilon: Any = 1.0, *, missing: str = "last"
 ) -> Array:
-    """What one user sends when asked for ``pair``: whether its first item is ahead, randomised.
+    """What one user sends when asked for ``pair``: whether its first item is ahead, randomized.
 
     ε-local DP by itself; the numbers drawn for simulation are not fit to protect real users, see
     :mod:`privrank_jax.release`.
@@ -136,7 +136,7 @@ def checked_for_pairs(ranks: Any, missing: str) -> tuple[Array, int]:
 
 
 def weights_of_answers(answers: Any, asked: Any, num_items: int, epsilon: Any) -> Array:
-    """ŵ from randomised answers, ``(n,)`` bits, and the pairs that they are of, ``(n,)``, each at least once."""
+    """ŵ from randomized answers, ``(n,)`` bits, and the pairs that they are of, ``(n,)``, each at least once."""
     pairs = num_items * (num_items - 1) // 2
     dtype = jnp.result_type(float)
     ahead = jnp.zeros(pairs, dtype).at[asked].add(jnp.asarray(answers, dtype))

@@ -1,4 +1,4 @@
-"""``privrank audit``: does a mechanism keep the epsilon that it claims? Draws on neighbouring data, and a bound."""
+"""``privrank audit``: does a mechanism keep the epsilon that it claims? Draws on neighboring data, and a bound."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from privrank_jax._limits import LARGEST_EPSILON
 from privrank_jax.cli import hardware, options
-from privrank_jax.cli.face import (
+from privrank_jax.cli.console import (
     Refusal,
     check_seed,
     print_json,
@@ -22,7 +22,7 @@ VIOLATED = 1
 _MOST_DRAWS = 10**9  # all of them are held at once
 
 HELP = (
-    "Audit a private mechanism of this library, or an unsound published one: draw it on two neighbouring "
+    "Audit a private mechanism of this library, or an unsound published one: draw it on two neighboring "
     "data sets, and bound from below the epsilon that it really has.\n\n"
     "Exit code: 0 if the draws are consistent with the claim, 1 if they violate it, 2 if nothing was audited. "
     "Consistent is no proof; the proofs stand beside the code. Uses no data of yours.\n\n"
@@ -54,7 +54,7 @@ def audit(
     listing: Annotated[bool, typer.Option("--list", help="List the mechanisms, and stop.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Audit a private mechanism: draw it on two neighbours, and bound the epsilon that it really has."""
+    """Audit a private mechanism: draw it on two neighbors, and bound the epsilon that it really has."""
     if listing:
         _print_list(json)
         return
@@ -120,12 +120,12 @@ def _print_result(found: Any, out: Path | None) -> None:
     likelier, other = found.frequencies
     rows = [
         ("claimed epsilon", claim),
-        ("exact epsilon, these neighbours", "-" if found.exact is None else f"{found.exact:.4g}"),
+        ("exact epsilon, these neighbors", "-" if found.exact is None else f"{found.exact:.4g}"),
         *_worst_case(found),
         (f"lower bound at confidence {found.confidence:g}", f"{found.lower:.4g}"),
         ("estimate from the same event", f"{found.estimate:.4g}"),
-        ("its frequency, likelier neighbour", f"{likelier:.4g}"),
-        ("its frequency, other neighbour", f"{other:.4g}"),
+        ("its frequency, likelier neighbor", f"{likelier:.4g}"),
+        ("its frequency, other neighbor", f"{other:.4g}"),
         ("draws under each", f"{found.draws:,}"),
         ("verdict", found.verdict),
     ]
@@ -144,9 +144,7 @@ def _print_result(found: Any, out: Path | None) -> None:
             "This claim is known to be wrong, but these draws don't show it: take more."
         )
     else:
-        print_paragraphs(
-            "Consistent: these neighbours, events and draws show no more than claimed."
-        )
+        print_paragraphs("Consistent: these neighbors, events and draws show no more than claimed.")
     if out is not None:
         print_paragraphs(f"Written: {out}")
 
@@ -155,7 +153,7 @@ def _worst_case(found: Any) -> list[tuple[str, str]]:
     if found.worst is None:
         return []
     return [
-        (f"exact epsilon, all {found.worst.pairs:,} small neighbours", f"{found.worst.loss:.4g}")
+        (f"exact epsilon, all {found.worst.pairs:,} small neighbors", f"{found.worst.loss:.4g}")
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from privrank_jax.cli import hardware, options
-from privrank_jax.cli.face import (
+from privrank_jax.cli.console import (
     check_folder,
     check_seed,
     print_json,
@@ -130,9 +130,9 @@ def _survey(key: Any, parameters: dict[str, Any]) -> dict[str, Any]:
     import jax
 
     from privrank_jax import pairwise
-    from privrank_jax.metrics import kendall_tau, top_k_error
+    from privrank_jax.metrics import kendall_distance, top_k_error
     from privrank_jax.rankings import ranks_from_scores
-    from privrank_jax.simulate.worlds import user_comparisons
+    from privrank_jax.simulate.worlds.comparisons import user_comparisons
 
     truth_key, answer_key, counts_key, mle_key, tie_key = jax.random.split(key, 5)
     scores = jax.random.normal(truth_key, (ITEMS,))
@@ -151,7 +151,7 @@ def _survey(key: Any, parameters: dict[str, Any]) -> dict[str, Any]:
     errors = {}
     for method, value in values.items():
         ranks = ranks_from_scores(value, key=tie_key)
-        errors[f"{method} kendall"] = kendall_tau(ranks, truth, normalized=True)
+        errors[f"{method} kendall"] = kendall_distance(ranks, truth, normalized=True)
         errors[f"{method} top"] = top_k_error(ranks, truth, TOP)
     return errors
 

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from privrank_jax.cli.face import Refusal
+from privrank_jax.cli.console import Refusal
 
 MOST = 2**30  # bytes of compiled programs; the oldest go first
 AUTO = "auto"

@@ -11,7 +11,7 @@ import typer
 from privrank_jax import _interrupt
 from privrank_jax._neighbors import NO_COLUMN, OWN, Neighbors
 from privrank_jax.cli import options
-from privrank_jax.cli.face import Refusal, print_json, print_paragraphs, print_table, refusing
+from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, refusing
 from privrank_jax.release.ledger import (
     Account,
     Ledger,
@@ -64,7 +64,7 @@ def ledger(
         str,
         typer.Option(
             metavar="NAME",
-            help="How neighbouring data differ: replace, flip or add-remove. Releases that protect less are "
+            help="How neighboring data differ: replace, flip or add-remove. Releases that protect less are "
             "refused; replace is more than flip.",
         ),
     ] = "replace",
@@ -111,7 +111,7 @@ def ledger(
 
 
 def _make(file: Path, data: str, budget: str, delta: str, neighbors: Neighbors) -> None:
-    from privrank_jax.cli.spending import data_sha256
+    from privrank_jax.cli.core.spending import data_sha256
 
     sha256 = data_sha256(data)
     if sha256 is None:
@@ -135,7 +135,7 @@ def _neighbors(
 ) -> Neighbors:
     """What the ledger promises: the options, and what the data define themselves."""
     from privrank_jax import datasets
-    from privrank_jax.cli.spending import users_of
+    from privrank_jax.cli.core.spending import users_of
     from privrank_jax.datasets.formats import read_header
 
     users = users_of(data, user)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from privrank_jax.cli.face import Refusal
+from privrank_jax.cli.console import Refusal
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")]
@@ -88,10 +88,10 @@ RehearsalSeed = Annotated[
     int | None, typer.Option(metavar="N", help="Seed of a rehearsal; only with --simulate.")
 ]
 
-AcceptIdealised = Annotated[
+AcceptIdealized = Annotated[
     bool,
     typer.Option(
-        "--accept-idealised",
+        "--accept-idealized",
         help="Release even what can't be drawn exactly; the guarantee then says so.",
     ),
 ]

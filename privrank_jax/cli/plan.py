@@ -1,4 +1,4 @@
-"""``privrank plan``: users, budget or error of a survey whose answers are randomised at the users' side."""
+"""``privrank plan``: users, budget or error of a survey whose answers are randomized at the users' side."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax.cli import options
-from privrank_jax.cli.face import (
+from privrank_jax.cli.console import (
     Refusal,
     check_choice,
     print_json,

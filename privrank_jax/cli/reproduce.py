@@ -8,7 +8,7 @@ import typer
 
 from privrank_jax import _interrupt
 from privrank_jax.cli import hardware, options
-from privrank_jax.cli.face import (
+from privrank_jax.cli.console import (
     Refusal,
     check_folder,
     check_seed,

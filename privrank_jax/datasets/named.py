@@ -88,7 +88,7 @@ def cars(folder: Folder = None, controls: bool = False) -> ComparisonTable:
     Returns:
         2,675 comparisons (2,973 with controls), in the order of the file.
 
-    Source: Abbasnejad, Sanner, Bonilla, Poupart (2013), IJCAI. No licence is stated.
+    Source: Abbasnejad, Sanner, Bonilla, Poupart (2013), IJCAI. No license is stated.
     """
     asked = None if controls else np.array([(i, j) for j in range(10) for i in range(j)])
     return _cars("cars", "1", folder, controls, asked)

@@ -18,7 +18,7 @@ WRITE_ITEMS = (
 )
 _OUTCOMES = {
     "winner", "winners", "whowon", "win", "wins", "won", "win1", "win2", "wina", "winb", "outcome", "outcomes",
-    "result", "results", "verdict", "preferred", "preference", "judgment", "judgement",
+    "result", "results", "verdict", "preferred", "preference", "judgment",
 }  # fmt: skip
 _TWIN = {"a": "b", "b": "a", "1": "2", "2": "1", "left": "right", "right": "left"}
 _SIDES = re.compile(r"(left|right)(.+)|(.+)(a|b|1|2|left|right)", re.IGNORECASE | re.DOTALL)

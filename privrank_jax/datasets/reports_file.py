@@ -1,6 +1,6 @@
-"""Files of randomised reports: ``user``, ``item_1``, ``item_2``, ``report``, ``epsilon``, one comparison a row.
+"""Files of randomized reports: ``user``, ``item_1``, ``item_2``, ``report``, ``epsilon``, one comparison a row.
 
-``report`` is 1 where the report says that the first item is preferred, else 0; it was drawn by randomised response at
+``report`` is 1 where the report says that the first item is preferred, else 0; it was drawn by randomized response at
 the ``epsilon`` of its row. ``user`` may be absent. Read whole or refused, as files of comparisons are.
 """
 
@@ -38,7 +38,7 @@ _BITS = {
 
 @dataclass(frozen=True, eq=False)
 class ReportTable:
-    """N randomised reports on pairs of m named items.
+    """N randomized reports on pairs of m named items.
 
     Attributes:
         users: (N,) int, index into ``user_names``; the row number where the file names no users.

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 Run = Callable[..., StudyResult]
 
 _MODULES = (
-    *("cai_edge", "cai_one_shot", "cai_users", "cai_real"),
-    *("alabi_central", "alabi_local", "alabi_bounds"),
-    *("xu_scenarios", "xu_methods", "xu_real", "xu_extensions", "xu_figures"),
-    *("rdp_synthetic", "rdp_attack", "rdp_personalised", "rdp_hidden_groups"),
+    *("cai.edge", "cai.one_shot", "cai.users", "cai.real"),
+    *("alabi.central", "alabi.local", "alabi.bounds"),
+    *("xu.scenarios", "xu.methods", "xu.real", "xu.extensions", "xu.figures"),
+    *("rdp.synthetic", "rdp.attack", "rdp.personalized", "rdp.hidden_groups"),
 )
 
 

@@ -15,7 +15,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from privrank_jax.experiments.cai_common import (
+from privrank_jax.experiments.cai.common import (
     BEND,
     CALIBRATIONS,
     COUNTS,
@@ -132,7 +132,7 @@ def trend(
     """Does every curve go up (``sign`` 1) or down (-1) with x?
 
     A curve complies if its ends differ by more than ``SLACK`` standard errors in the direction of ``sign``
-    and no step between neighbours goes the other way by more than that. It refutes if such a step, or
+    and no step between neighbors goes the other way by more than that. It refutes if such a step, or
     the whole curve, does go the other way. The claim holds if no curve refutes it and at least three
     quarters comply; the rest are too flat to tell.
     """

@@ -1,23 +1,23 @@
 r"""The inference attack: one ranking's synthetic copies, N of them, and the ranking that most likely is behind them.
 
-**The most likely centre.** N draws around φ have log-likelihood -θ Σ_l d(π_l, φ) - N log Z, θ = ε/(m-1), q = e^-θ. Z is
+**The most likely center.** N draws around φ have log-likelihood -θ Σ_l d(π_l, φ) - N log Z, θ = ε/(m-1), q = e^-θ. Z is
 the same for every φ, so the maximum does not depend on ε: it is the ranking that agrees with the most pairs of the
-draws, the Kemeny ranking of their win counts. (The paper prints + N log Z and minimises, which would find the reverse
+draws, the Kemeny ranking of their win counts. (The paper prints + N log Z and minimizes, which would find the reverse
 of the ranking.) Several rankings may be most likely; one of them is drawn, all alike, for a truth that lies in index
 order would gain by ties that are broken by index.
 
-**A lower bound of the error**, sharper than Theorem 2 and with explicit constants. Let a, b be neighbours in φ, so that
+**A lower bound of the error**, sharper than Theorem 2 and with explicit constants. Let a, b be neighbors in φ, so that
 all other items stand on one side of both. Swapping a and b in an output turns this pair and keeps the number of other
 discordant pairs; so b comes ahead of a with odds q : 1, whatever else the output is. Disjoint pairs of
-neighbours can be swapped one after the other: the orders of all ⌊m/2⌋ of them are independent. Let X of N draws put b
+neighbors can be swapped one after the other: the orders of all ⌊m/2⌋ of them are independent. Let X of N draws put b
 ahead. If X > N/2, swapping a and b in φ is more likely than φ; if X = N/2, as likely, and each of k such ties
 doubles the number of rankings that are no less likely than φ. Hence
 
     P(wrong) ≥ 1 - (1 - β)^⌊m/2⌋,    β = P(X > N/2) + P(X = N/2)/2 = I_p(h, h),    p = q/(1+q), h = ⌈N/2⌉,
 
-I the regularised incomplete beta function (a majority of 2h draws whose ties a coin decides errs as often as one of
-2h - 1). Equality at m = 2. *No* attack errs less on a centre drawn uniformly: the most likely centre is then the Bayes
-rule, and its error is the same at every centre. At θ = c/√N, N → ∞, β → Φ(-c/2): the error stays away from 0.
+I the regularized incomplete beta function (a majority of 2h draws whose ties a coin decides errs as often as one of
+2h - 1). Equality at m = 2. *No* attack errs less on a center drawn uniformly: the most likely center is then the Bayes
+rule, and its error is the same at every center. At θ = c/√N, N → ∞, β → Φ(-c/2): the error stays away from 0.
 
 Theorem 2 has instead C₀ coth(θ/2) √(2/πN) exp(-N (e^θ - 1)²) with a constant C₀ that is not named; its proof counts
 ties as errors. At small θ its exponent is 8 times that of β, N log cosh(θ/2) ~ N θ²/8.
@@ -143,7 +143,7 @@ def _all_rankings(items: int) -> tuple[np.ndarray, ...]:
 
 
 def center_log_likelihood(center_ranks: Any, wins: Any, epsilon: Any) -> Array:
-    """Log-likelihood of a centre, from the win counts of N complete synthetic rankings.
+    """Log-likelihood of a center, from the win counts of N complete synthetic rankings.
 
     Args:
         center_ranks: ``(m,)`` integers, 0 = best.
@@ -154,7 +154,7 @@ def center_log_likelihood(center_ranks: Any, wins: Any, epsilon: Any) -> Array:
         Scalar, float: -θ Σ_l d(π_l, φ) - N log Z.
 
     Raises:
-        ValueError: ε <= 0 or NaN, centre or counts of other shapes, or no ranking.
+        ValueError: ε <= 0 or NaN, center or counts of other shapes, or no ranking.
     """
     check_epsilon(epsilon)
     center, wins = checked_ranks(center_ranks), jnp.asarray(wins)
@@ -168,7 +168,7 @@ def center_log_likelihood(center_ranks: Any, wins: Any, epsilon: Any) -> Array:
 
 
 def attack_error_bound(num_items: Any, epsilon: Any, num_rankings: Any) -> Array:
-    """A lower bound of P(the most likely centre is not the true one), and of any attack on a random centre.
+    """A lower bound of P(the most likely center is not the true one), and of any attack on a random center.
 
     Args:
         num_items: m >= 2, may be traced.

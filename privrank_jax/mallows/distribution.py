@@ -1,6 +1,6 @@
 r"""The Mallows model around a ranking: its probabilities, its moments, and what it promises as a private mechanism.
 
-Notation: m items ranked, φ the centre, d Kendall's distance (discordant pairs), θ = ε/(m-1), q = e^-θ.
+Notation: m items ranked, φ the center, d Kendall's distance (discordant pairs), θ = ε/(m-1), q = e^-θ.
 
     P(π | φ) = q^d(π, φ) / Z,    Z = Π_{t=1..m} (1 - q^t)/(1 - q)
 
@@ -9,9 +9,9 @@ it. If it is put behind V of them, it adds t - 1 - V discordant pairs, whatever 
 from exactly one sequence of V^(1), ..., V^(m). So the V^(t) are independent, P(V^(t) = k) ∝ e^{θk} on 0..t-1, and Z is
 the product of Σ_k q^k over k = 0..t-1: it does not depend on φ.
 
-**Theorem (privacy).** Two centres φ, φ' are neighbours when they agree once one item is taken out. Publishing π is
+**Theorem (privacy).** Two centers φ, φ' are neighbors when they agree once one item is taken out. Publishing π is
 
-1. ε-ranking DP: P(π | φ) ≤ e^ε P(π | φ') for neighbours. The order of φ and φ' differs only in pairs with the item that
+1. ε-ranking DP: P(π | φ) ≤ e^ε P(π | φ') for neighbors. The order of φ and φ' differs only in pairs with the item that
    moved, at most m - 1, so |d(π, φ) - d(π, φ')| ≤ m - 1, and Z is the same: the ratio is at most e^{θ(m-1)} = e^ε.
    Attained by the item that moves from one end to the other, at π = φ.
 2. εm/2-local DP for the whole ranking: two rankings differ in at most m(m-1)/2 pairs, and θm(m-1)/2 = εm/2. Attained by
@@ -214,7 +214,7 @@ def _insertion_variance(step: Array, epsilon: Array, num_items: Any) -> Array:
 
 
 def pair_order_probability(gap: Any, num_items: Any, epsilon: Any) -> Array:
-    """P(the output keeps i before j | the centre has i ``gap`` ranks ahead of j), h(d+1) - h(d).
+    """P(the output keeps i before j | the center has i ``gap`` ranks ahead of j), h(d+1) - h(d).
 
     Args:
         gap: d = φ_j - φ_i, whole numbers of any shape, may be traced. Negative: i is behind, 1 - P(-d). 0: 1/2.
@@ -250,7 +250,7 @@ def _pair_order(gap: Array, epsilon: Array, num_items: Any) -> Array:
 
 
 def expected_concordance(num_items: int, epsilon: Any) -> Array:
-    """E of the number of pairs, of m(m-1)/2, that the output orders as the centre does: Σ_t E V^(t).
+    """E of the number of pairs, of m(m-1)/2, that the output orders as the center does: Σ_t E V^(t).
 
     Args:
         num_items: m >= 1, static.

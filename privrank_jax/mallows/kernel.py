@@ -19,7 +19,7 @@ single precision serves, and the cost is m³. (The linear system of all pairs of
 5·10⁷ at m = 8, ε = 1 loses eight digits.)
 
 **Proof of 1 and 3.** The reversal of both rankings and the exchange of the two items change neither the law of the
-draw nor, but for its sign, the order: 1 by uniqueness. The last item inserted, the worst of the centre, takes place p
+draw nor, but for its sign, the order: 1 by uniqueness. The last item inserted, the worst of the center, takes place p
 with probability q^{n-1-p}(1-q)/[n]. Averaged over p, k_n must be an unbiased function of the ranks among the other
 n - 1 items, so by uniqueness k_{n-1}. With P(p <= a) = q^{n-s}[s]/[n] this says
 

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
 
-from privrank_jax._threefry import threefry
 from privrank_jax._validate import check_epsilon
-from privrank_jax._xla import materialised
+from privrank_jax._workarounds.threefry import threefry
+from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import MISSING, as_float, checked_ranks, decay
 
 Array = jax.Array
@@ -165,7 +165,7 @@ def insert(codes: Array) -> Array:
     # Items wait at their own code until their turn. Tiles of eight are inserted among themselves first, and then each
     # into all tiles before it in one pass over the crowd: m/8 kernels on a GPU, and on a CPU an eighth of the memory
     # traffic of single items. Half of the comparisons are with tiles that still wait. Merging blocks of 8, 16, 32, ...
-    # avoids them, but XLA vectorises nothing of it on a CPU, where it takes 20 times as long.
+    # avoids them, but XLA vectorizes nothing of it on a CPU, where it takes 20 times as long.
     items, users = codes.shape
     tiles = -(-items // TILE)
     never = jnp.iinfo(codes.dtype).max  # the code of padding: behind all, so that nothing moves
@@ -186,4 +186,4 @@ def insert(codes: Array) -> Array:
     rows = np.arange(tiles * TILE, dtype=np.int32)[:, None]
     placed = jax.lax.fori_loop(1, tiles, insert_tile, places.reshape(codes.shape))
     # XLA writes a loop of no or one turn out.
-    return materialised(placed)[:items]
+    return materialized(placed)[:items]

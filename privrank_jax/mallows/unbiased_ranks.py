@@ -4,8 +4,8 @@ With q = e^{-ε/(m-1)} and B(k) = Σ_{s=1..k} q^s/(1 - q^s), an item at rank a o
 
 .. math:: f_m(a) = a + B(a) - B(m - 1 - a).
 
-**Theorem.** E f_m(a_i) = φ_i for every item i, every centre φ and every ε > 0. Proof, by induction over repeated
-insertion. m = 1: both are 0. The last item, of rank m - 1 in the centre, is put in front of V others,
+**Theorem.** E f_m(a_i) = φ_i for every item i, every center φ and every ε > 0. Proof, by induction over repeated
+insertion. m = 1: both are 0. The last item, of rank m - 1 in the center, is put in front of V others,
 P(V = v) ∝ q^v on 0..m-1, and pushes those behind it back. An item at rank a of the m - 1 others is pushed with
 probability P(V ≥ m - 1 - a) = q^{m-1-a} (1 - q^{a+1})/(1 - q^m), and
 
@@ -14,7 +14,7 @@ probability P(V ≥ m - 1 - a) = q^{m-1-a} (1 - q^{a+1})/(1 - q^m), and
 
 so given a, its value rises on average by q^{m-1-a}/(1 - q^{m-1-a}) = B(m-1-a) - B(m-2-a), to
 f_m(a) + B(m-1-a) - B(m-2-a) = f_{m-1}(a), whose mean is φ_i by induction. The last item gets what is left: as
-f_m(a) + f_m(m-1-a) = m - 1, all items together have m(m-1)/2 in every ranking, as the centre has. ∎
+f_m(a) + f_m(m-1-a) = m - 1, all items together have m(m-1)/2 in every ranking, as the center has. ∎
 
 So means of f over users are unbiased Borda scores whatever the users' rankings are, and m - 1 - f_m(a) is an unbiased
 number of items that i beats. The row sums of the debiasing kernel are m - 1 - 2 f_m(a): what is costly to debias is a

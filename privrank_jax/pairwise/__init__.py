@@ -17,7 +17,7 @@ from privrank_jax.pairwise.intervals import (
     rank_intervals,
 )
 from privrank_jax.pairwise.loss import clipped_preference_loss, label_smoothing, preference_loss
-from privrank_jax.pairwise.minimise import minimise
+from privrank_jax.pairwise.minimize import minimize
 from privrank_jax.pairwise.mixed_effects import MixedDiagnostics, MixedEffects, mixed_effects
 from privrank_jax.pairwise.mle import FitDiagnostics, mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
@@ -92,7 +92,7 @@ __all__ = [
     "label_smoothing",
     "local_rate",
     "max_cut",
-    "minimise",
+    "minimize",
     "mixed_effects",
     "mle",
     "noisy_counts",

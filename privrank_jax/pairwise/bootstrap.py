@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from privrank_jax._threefry import fused
 from privrank_jax._validate import check_level
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
@@ -34,7 +34,7 @@ def parametric_bootstrap(
 
     Args:
         key: PRNG key.
-        theta: ``(m,)`` released scores, or the ``centre`` of :func:`standard_errors`, which are less biased.
+        theta: ``(m,)`` released scores, or the ``center`` of :func:`standard_errors`, which are less biased.
         comparisons: ``(m, m)`` public comparison counts, rounded to whole numbers.
         refit: ``(key, WinCounts) -> Estimate`` (or ``(m,)`` array), the mechanism with its original noise, for
             example ``lambda key, wins: perturbed_mle(key, wins, epsilon=1.0)``. The program is compiled per

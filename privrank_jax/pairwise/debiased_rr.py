@@ -1,4 +1,4 @@
-r"""Scores from reports that users randomised themselves (Xu, Sun and Cheng), and the baselines beside them.
+r"""Scores from reports that users randomized themselves (Xu, Sun and Cheng), and the baselines beside them.
 
 Notation: a in {0, 1} observed, ỹ report that i is preferred to j, t = tanh(ε_l/2), G = Σ_l t². The published
 objective, with weights w_l = t²/G and debiased reports z̃ = 1/2 + (ỹ-1/2)/t,
@@ -24,8 +24,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from privrank_jax._linalg import eigenvalues
 from privrank_jax._validate import check_nonnegative
+from privrank_jax._workarounds.linalg import eigenvalues
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.debiased_sums import (
@@ -35,7 +35,7 @@ from privrank_jax.pairwise.debiased_sums import (
     kept_pairs,
     sums_of,
 )
-from privrank_jax.pairwise.likelihood import centre, pair_curvature, signed_objective
+from privrank_jax.pairwise.likelihood import center, pair_curvature, signed_objective
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
 from privrank_jax.privacy.local import report_guarantee, report_information, report_values
 
@@ -45,7 +45,7 @@ Array = jax.Array
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class DebiasedFit:
-    """How a fit to randomised reports went. All of it is post-processing of the reports.
+    """How a fit to randomized reports went. All of it is post-processing of the reports.
 
     Attributes:
         fit: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`; its ``code`` is 0 where the search converged.
@@ -76,17 +76,17 @@ def debiased_rr(
     clipped: bool = False,
     mask: Any = None,
 ) -> Estimate:
-    """Scores from reports by randomised response with personal ε: adaptive, debiased (ADRR) by default.
+    """Scores from reports by randomized response with personal ε: adaptive, debiased (ADRR) by default.
 
-    Minimises -Σ_l Σ_{i<j} a{w_l z log F + (w_l - w_l z) log(1-F)} + λ‖θ‖² with λ = c/Σ_l tanh²(ε_l/2); z and w_l
+    Minimizes -Σ_l Σ_{i<j} a{w_l z log F + (w_l - w_l z) log(1-F)} + λ‖θ‖² with λ = c/Σ_l tanh²(ε_l/2); z and w_l
     by the choice of
 
     ==========================  ========  ========  ==================================================
-    method                      weighted  debiased  w_l (normalised), z
+    method                      weighted  debiased  w_l (normalized), z
     ==========================  ========  ========  ==================================================
     ADRR                        True      True      ∝ tanh²(ε_l/2), debiased ỹ
     debiased without weights    False     True      1/L, debiased ỹ
-    classic randomised response False     False     1/L, ỹ: biased towards equal scores
+    classic randomized response False     False     1/L, ỹ: biased towards equal scores
     Laplace on comparisons      False     either    1/L, ỹ (``mechanism="laplace"``)
     ==========================  ========  ========  ==================================================
 
@@ -109,7 +109,7 @@ def debiased_rr(
             not observed.
         observed: ``(users, pairs)``, bool or 0/1, which comparisons were reported. Users who only pad the
             problem have none, and then count for nothing.
-        epsilon: ``(users,)`` or one number, ε_l > 0 that the reports were randomised at, may be traced.
+        epsilon: ``(users,)`` or one number, ε_l > 0 that the reports were randomized at, may be traced.
         link: ``"logistic"``, ``"normal"`` or ``"laplace"``.
         ridge_constant: c >= 0, may be traced.
         weighted: weigh users by their information.
@@ -147,7 +147,7 @@ def debiased_rr(
 def scores_from_sums(
     sums: DebiasedSums, link: str | Link = "logistic", ridge_constant: Any = 1.0
 ) -> Estimate:
-    """Scores θ that minimise -Σ_{i<j} {Z log F + (W - Z) log(1-F)} + c‖θ‖², Z = W/2 + D.
+    """Scores θ that minimize -Σ_{i<j} {Z log F + (W - Z) log(1-F)} + c‖θ‖², Z = W/2 + D.
 
     For the logistic link this is :func:`~privrank_jax.pairwise.scores_from_totals` at totals Σ_j Z_ij and ridge
     2c. On non-convex objectives see :func:`debiased_rr`.
@@ -169,7 +169,7 @@ def scores_from_sums(
 
 
 def report_counts(reports: Any, observed: Any, epsilon: Any, *, mask: Any = None) -> Estimate:
-    """The count method: wins S̃_i = Σ_j Σ_l a ỹ_ij in the randomised reports, as they come.
+    """The count method: wins S̃_i = Σ_j Σ_l a ỹ_ij in the randomized reports, as they come.
 
     Args:
         reports: as :func:`debiased_rr`.
@@ -246,7 +246,7 @@ def _debiased_rr(
 def _fit(sums: DebiasedSums, ridge: Any, link: Link) -> Estimate:
     objective = signed_objective(sums.margins, sums.weights, link, ridge=2 * ridge, mask=sums.mask)
     found = fit_dense(objective)
-    value = centre(found.value, sums.mask)
+    value = center(found.value, sums.mask)
     fit = FitDiagnostics(found.gradient_norm, found.steps, found.code)
     ridge = jnp.asarray(ridge, value.dtype)
     return Estimate(value, None, DebiasedFit(fit, _smallest_curvature(value, sums, link), ridge))

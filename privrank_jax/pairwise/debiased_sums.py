@@ -115,10 +115,10 @@ def sums_of(
     kept = kept_pairs(observed, mask)
     numbers = mechanism == "laplace"
     values = reports.astype(epsilon.dtype) if numbers else report_values(reports, epsilon.dtype)
-    centred = jnp.where(kept, values - 0.5, 0)
+    centered = jnp.where(kept, values - 0.5, 0)
     lean, weight = coefficients(epsilon, weighted, debiased, mechanism)
     weights = total(weight, kept.astype(epsilon.dtype))
-    return DebiasedSums.from_pairs(total(lean, centred), weights, mask)
+    return DebiasedSums.from_pairs(total(lean, centered), weights, mask)
 
 
 def total(weights: Array, values: Array) -> Array:

@@ -28,7 +28,7 @@ def component_labels(adjacent: Array) -> Array:
 def connectivity(wins: WinCounts) -> tuple[Array, Array]:
     """Number of connected components of the comparison graph, and whether the wins separate it.
 
-    The likelihood has a finite maximiser exactly if, within every component, every item is linked to
+    The likelihood has a finite maximizer exactly if, within every component, every item is linked to
     every other by a chain of wins (Ford 1957; Zermelo 1929): "separated" is the failure of that. Across
     components, nothing is known of the order.
 

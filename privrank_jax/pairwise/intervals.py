@@ -9,10 +9,10 @@ Gaussian plus *one* Laplace variable with the same first four moments gives the 
 at level 1 - α/K for K differences (Bonferroni), so the rank intervals hold whatever the ties (Mogstad, Romano, Shaikh
 and Wilhelm 2024; Klein, Wright and Wieczorek 2020).
 
-**Where the ridge's pull can't be undone.** Intervals of scores are centred one Newton step from the released scores, at
-θ̃ + γI⁻¹θ̃, with the information I at θ̃ for the whole way. That is an approximation where I changes little on it. So no
+**Where the ridge's pull can't be undone.** Intervals of scores are centered one Newton step from the released scores,
+at θ̃ + γI⁻¹θ̃, with the information I at θ̃ for the whole way: an approximation where I changes little on it. So no
 interval is given where the information of some compared pair changes by more than a factor of ``MOST_CHANGE`` from θ̃
-to the centre, and so the information in no direction by more. Released scores are fitted to
+to the center, and so the information in no direction by more. Released scores are fitted to
 data, or to noise, for which there may be no finite maximum of the likelihood (separation: some items never lost to the
 others). There the step is too long for every γ. Let u be a direction in which the likelihood never falls, u_k ≥ 0 its
 difference along comparison k, winner less loser, and q_k the gradient of the comparison's log likelihood. The step d
@@ -20,7 +20,7 @@ solves Σ I_k u_k d_k = Σ q_k u_k, so d_k ≥ q_k/I_k for some k with u_k > 0. 
 so much multiplies the pair's information by at most 0.43 (logistic link), 0.37 (laplace) or 0.56 (normal).
 
 A moderate step can still leave the released score, which the ridge draws to 0, outside a narrow interval about the
-centre. The interval is then prolonged to the score, as that of the rank is to the released rank: it holds all the more.
+center. The interval is then prolonged to the score, as that of the rank is to the released rank: it holds all the more.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ import jax.numpy as jnp
 
 from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link, normal
-from privrank_jax.pairwise.likelihood import centre
+from privrank_jax.pairwise.likelihood import center
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
     noise_variance,
@@ -48,7 +48,7 @@ Array = jax.Array
 
 # Laplace shares of variance at which critical values are tabulated; below the first, the tail is Gaussian.
 _SHARES = (0.002, 0.9999, 129)
-MOST_CHANGE = 1.75  # of a pair's information, on the way to where its interval is centred
+MOST_CHANGE = 1.75  # of a pair's information, on the way to where its interval is centered
 
 
 @jax.tree_util.register_dataclass
@@ -100,10 +100,10 @@ def _confidence_intervals(
     uncertainty: Uncertainty, level: Any, simultaneous: bool
 ) -> tuple[Array, Array]:
     count = jnp.maximum(jnp.sum(uncertainty.mask), 1) if simultaneous else 1
-    alpha = (1 - jnp.asarray(level, uncertainty.centre.dtype)) / count
+    alpha = (1 - jnp.asarray(level, uncertainty.center.dtype)) / count
     fourth = jnp.sum(uncertainty.influence**4, -1)
     reach = _reach(uncertainty, uncertainty.variances, fourth, alpha)
-    return uncertainty.centre - reach, uncertainty.centre + reach
+    return uncertainty.center - reach, uncertainty.center + reach
 
 
 def rank_intervals(
@@ -152,7 +152,7 @@ def _better(uncertainty: Uncertainty, level: Any) -> Array:
     variance = jnp.where(uncertainty.linked, variance, jnp.inf)
     fourth = _fourth_moments(uncertainty.influence)
     reach = jax.vmap(lambda alpha: _reach(uncertainty, variance, fourth, alpha))(alphas)
-    return uncertainty.centre[:, None] - uncertainty.centre[None, :] > reach
+    return uncertainty.center[:, None] - uncertainty.center[None, :] > reach
 
 
 def _ranks(uncertainty: Uncertainty, better: Array) -> tuple[Array, Array]:
@@ -174,7 +174,7 @@ def interval_estimates(
 ) -> Intervals:
     """Everything that a table of results shows, for a release of either kind.
 
-    Score intervals hold one by one; rank intervals too. They always contain the released score, centred, and the
+    Score intervals hold one by one; rank intervals too. They always contain the released score, centered, and the
     item's released rank. Where the pull of the ridge can't be undone (module head), or where the comparisons leave the
     items in several components, score intervals are infinite; in the first case, rank intervals hold all ranks, and
     nobody is surely better.
@@ -202,8 +202,8 @@ def interval_estimates(
     common = {"noise_scale": noise_scale, "noise": noise, "mask": mask}
     if method == "mle":
         errors = standard_errors(value, comparisons, gamma=gamma, link=link, **common)
-        value = centre(jnp.asarray(value, errors.centre.dtype), errors.mask)
-        near = centre_is_near(value, comparisons, errors, link)
+        value = center(jnp.asarray(value, errors.center.dtype), errors.mask)
+        near = center_is_near(value, comparisons, errors, link)
         return intervals_of(value, errors, level, near)
     errors = totals_standard_errors(value, comparisons, **common)
     return intervals_of(value, errors, level)
@@ -215,16 +215,16 @@ def intervals_of(
     """What :func:`interval_estimates` returns, for released values ``(m,)`` whose errors are known.
 
     Args:
-        value: released, scores centred.
+        value: released, scores centered.
         errors: their uncertainty.
         level: confidence, in (0, 1).
-        known: bool, whether the errors are to be trusted, as of :func:`centre_is_near`.
+        known: bool, whether the errors are to be trusted, as of :func:`center_is_near`.
 
     Raises:
         ValueError: ``level`` outside (0, 1).
     """
     check_level(level)
-    value, known = jnp.asarray(value, errors.centre.dtype), jnp.asarray(known)
+    value, known = jnp.asarray(value, errors.center.dtype), jnp.asarray(known)
     low, high = confidence_intervals(errors, level)
     return _intervals(value, errors, level, low, high, known)
 
@@ -246,10 +246,10 @@ def _intervals(
     )
 
 
-def centre_is_near(
+def center_is_near(
     scores: Any, weights: Any, errors: Uncertainty, link: str | Link = "logistic"
 ) -> Array:
-    """Whether each compared pair has about the same information at the scores as where intervals are centred.
+    """Whether each compared pair has about the same information at the scores as where intervals are centered.
 
     Args:
         scores: ``(m,)`` released.
@@ -260,19 +260,19 @@ def centre_is_near(
     Returns:
         bool, shape ``()``: whether no information changes by more than a factor of ``MOST_CHANGE``.
     """
-    scores = jnp.asarray(scores, errors.centre.dtype)
-    return _centre_is_near(scores, jnp.asarray(weights), errors, get_link(link))
+    scores = jnp.asarray(scores, errors.center.dtype)
+    return _center_is_near(scores, jnp.asarray(weights), errors, get_link(link))
 
 
 @functools.partial(jax.jit, static_argnames=("link",))
-def _centre_is_near(scores: Array, weights: Array, errors: Uncertainty, link: Link) -> Array:
+def _center_is_near(scores: Array, weights: Array, errors: Uncertainty, link: Link) -> Array:
     def bend(theta: Array) -> Array:
         gap = theta[:, None] - theta[None, :]
         return jnp.log(link.score(gap)) + jnp.log(link.score(-gap))
 
     real = errors.mask[:, None] & errors.mask[None, :] & (weights > 0)
     real = real & ~jnp.eye(scores.shape[0], dtype=bool)
-    change = jnp.abs(bend(errors.centre) - bend(scores))
+    change = jnp.abs(bend(errors.center) - bend(scores))
     return jnp.all(jnp.where(real, change <= math.log(MOST_CHANGE), True))
 
 

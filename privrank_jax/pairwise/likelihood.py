@@ -3,7 +3,7 @@ r"""The negative log-likelihood of comparisons, ridged and tilted, with its deri
 .. math:: f(θ) = \frac{1}{S}\Bigl(-\sum_{ij} W_{ij} \log F(θ_i - θ_j) + \tfrac{γ}{2}‖θ‖² + wᵀθ\Bigr) + \frac{(1ᵀθ)²}{2m}
 
 S is the mean degree, so that gradients are of order one. The last term holds the shift, which the likelihood does
-not see, near 0 without moving any difference; estimators centre their result.
+not see, near 0 without moving any difference; estimators center their result.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from privrank_jax._linalg import solve_positive_definite
+from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import Link
 
@@ -63,7 +63,7 @@ class LogisticObjective:
         """
         share = 0.5 + self.target / jnp.maximum(self.comparisons.sum(-1) + 4 * self.ridge, 1.0)
         share = jnp.clip(share, 0.02, 0.98)
-        return centre(jnp.log(share) - jnp.log1p(-share), self.mask)
+        return center(jnp.log(share) - jnp.log1p(-share), self.mask)
 
     def __call__(self, theta: Array) -> Array:
         """f(θ)."""
@@ -214,7 +214,7 @@ def edge_objective(edges: WinEdges, link: Link, *, ridge: Any = 0.0) -> EdgeObje
     return EdgeObjective(edges, jnp.asarray(ridge, degrees.dtype), scale, link)
 
 
-def centre(theta: Array, mask: Array | None) -> Array:
+def center(theta: Array, mask: Array | None) -> Array:
     """Subtract the mean over the mask; masked entries become 0."""
     mean = jnp.sum(_real(theta, mask)) / _count(theta, mask)
     return _real(theta - mean, mask)

@@ -1,4 +1,4 @@
-r"""Losses for preference labels that went through randomised response: training under label privacy.
+r"""Losses for preference labels that went through randomized response: training under label privacy.
 
 A model scores two candidates, s = s_A - s_B is the difference, y = 1 if the user prefers A. With the true label the
 logistic loss is -log σ(s) if y = 1 and -log σ(-s) if y = 0. The user sends a report ỹ instead, flipped with
@@ -8,7 +8,7 @@ difference in the direction of the report, :func:`preference_loss` is
 .. math:: \frac{(1 - q)\,ℓ(t) - q\,ℓ(-t)}{1 - 2q} = ℓ(t) - \frac{t}{e^{ε} - 1}, \qquad ℓ(t) = -\log σ(t),
 
 whose mean over the flip is the loss with the true label, for every s, and so its gradient too. The second form (as
-ℓ(-t) = ℓ(t) + t) is the one computed: randomised response costs the logistic loss a *linear* correction. It neither
+ℓ(-t) = ℓ(t) + t) is the one computed: randomized response costs the logistic loss a *linear* correction. It neither
 cancels for small ε nor overflows for large.
 
 **Variance over the flip**: s²/(4 sinh²(ε/2)) of the loss and 1/(4 sinh²(ε/2)) of its derivative in s, whatever the
@@ -47,7 +47,7 @@ def label_smoothing(epsilon: Any) -> Array:
     """``flip_probability(epsilon)``, 1/(1 + e^ε), under the name that users of TRL know.
 
     Pass it as ``DPOConfig(loss_type="robust", label_smoothing=...)`` to train with TRL on labels
-    privatised at ε. With ``loss_type="sigmoid"`` the same number means another loss, which is biased
+    privatized at ε. With ``loss_type="sigmoid"`` the same number means another loss, which is biased
     (see the module).
 
     Args:
@@ -66,9 +66,9 @@ def label_smoothing(epsilon: Any) -> Array:
 
 
 def preference_loss(score_difference: Any, reports: Any, epsilon: Any) -> Array:
-    """Logistic loss from privatised labels, unbiased for the loss with the true labels. Per example.
+    """Logistic loss from privatized labels, unbiased for the loss with the true labels. Per example.
 
-    Elementwise and pure: use it under ``jit``, ``vmap``, ``grad`` and any optimiser. Its mean over
+    Elementwise and pure: use it under ``jit``, ``vmap``, ``grad`` and any optimizer. Its mean over
     the flip is -log σ(s) for label 1 and -log σ(-s) for label 0, exactly, and so is its gradient.
     It can be negative, and is unbounded below (see the module for variance and remedies).
 
@@ -76,8 +76,8 @@ def preference_loss(score_difference: Any, reports: Any, epsilon: Any) -> Array:
         score_difference: s, score of candidate A less that of B, finite, any shape; its float dtype is
             that of the result.
         reports: ỹ, 0 or 1 (or bool), or -1 or 1: 1 says "A is preferred", 0 and -1 "B is". Broadcasts.
-        epsilon: ε > 0 that each label was randomised with; broadcasts, may be traced. ∞ is no
-            randomisation: the plain logistic loss.
+        epsilon: ε > 0 that each label was randomized with; broadcasts, may be traced. ∞ is no
+            randomization: the plain logistic loss.
 
     Returns:
         The loss of each example, broadcast shape. Average them, weighted by tanh²(ε/2) if ε varies.

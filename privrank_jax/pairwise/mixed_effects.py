@@ -33,14 +33,14 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from privrank_jax._linalg import solve_positive_definite
 from privrank_jax._validate import check_nonnegative
+from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.minimise import minimise
+from privrank_jax.pairwise.minimize import minimize
 
 Array = jax.Array
 
-# Steps of Newton without progress that end a search (see minimise).
+# Steps of Newton without progress that end a search (see minimize).
 _PATIENCE = 8
 
 
@@ -72,7 +72,7 @@ class MixedDiagnostics:
         gradient_norm: ℓ_∞ norm of the gradient, in units of the number of comparisons of an item (for θ)
             or a user (for γ).
         steps: iterations, int32.
-        code: see :data:`~privrank_jax.pairwise.minimise.CODES`, int32.
+        code: see :data:`~privrank_jax.pairwise.minimize.CODES`, int32.
         separated: ``(L,)`` bool, users without a finite effect.
     """
 
@@ -226,7 +226,7 @@ def _fit(
         total * 2 / num_items,  # comparisons per item
         jnp.asarray(2 * num_users / num_items, dtype),  # over comparisons per user
     )
-    found = minimise(
+    found = minimize(
         objective,
         jnp.zeros(num_items + num_users, dtype),
         optimizer=_eliminating_newton(objective),
@@ -244,7 +244,7 @@ def _fit(
 
 
 def _eliminating_newton(objective: _Objective) -> optax.GradientTransformationExtraArgs:
-    """Newton's step by block elimination of the users, damped as generalised self-concordance allows.
+    """Newton's step by block elimination of the users, damped as generalized self-concordance allows.
 
     Along a direction p every logit moves by at most d = max |p_i - p_j| + max |p_l|, and |φ'''| ≤ d φ'', so
     the step log(1 + d)/d decreases the objective (Sun and Tran-Dinh 2019, ν = 2).

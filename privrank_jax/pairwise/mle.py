@@ -20,14 +20,14 @@ from privrank_jax.pairwise.likelihood import (
     EdgeObjective,
     LinkObjective,
     LogisticObjective,
-    centre,
+    center,
     dense_objective,
     edge_objective,
 )
-from privrank_jax.pairwise.minimise import (
+from privrank_jax.pairwise.minimize import (
     Minimum,
     damped_newton,
-    minimise,
+    minimize,
     newton_with_line_search,
 )
 
@@ -35,7 +35,7 @@ Array = jax.Array
 
 # A float32 search ends here, near the precision of float32, so that one float64 step finishes it.
 _COARSE_TOLERANCE = 1e-6
-# Steps of Newton without progress that end a search (see minimise).
+# Steps of Newton without progress that end a search (see minimize).
 _PATIENCE = 8
 # Where the objective isn't convex, gradients may grow for a while on the way down, and steps of a score are
 # kept within the range of scores that one sees.
@@ -52,7 +52,7 @@ class FitDiagnostics:
         gradient_norm: ℓ_∞ norm of the gradient, in units of the mean number of comparisons per item.
         steps: iterations, int32.
         code: 0 converged, 1 stalled, 2 out of steps, 3 not finite
-            (:data:`~privrank_jax.pairwise.minimise.CODES` spells them out).
+            (:data:`~privrank_jax.pairwise.minimize.CODES` spells them out).
         components: connected components of the comparison graph, int32 (``None`` where not computed:
             private fits, and edge lists under ``jit``).
         separated: True if no finite maximum exists without a ridge (``None`` likewise).
@@ -74,9 +74,9 @@ def mle(
     tolerance: float | None = None,
     max_steps: int = 100,
 ) -> Estimate:
-    """Scores θ that maximise the likelihood of the comparisons, Σθ = 0. **Not private.**
+    """Scores θ that maximize the likelihood of the comparisons, Σθ = 0. **Not private.**
 
-    Minimises -Σ W_ij log F(θ_i - θ_j) + (ridge/2)‖θ‖². Dense win counts are fitted by Newton's method
+    Minimizes -Σ W_ij log F(θ_i - θ_j) + (ridge/2)‖θ‖². Dense win counts are fitted by Newton's method
     (for float64 input, from a float32 start), edge lists by ``optax.lbfgs``. Differentiable with
     respect to the counts and the ridge by the implicit function theorem.
 
@@ -149,7 +149,7 @@ def _mle_dense(
     diagnostics = FitDiagnostics(
         found.gradient_norm, found.steps, found.code, components, separated
     )
-    return Estimate(centre(found.value, wins.mask), None, diagnostics)
+    return Estimate(center(found.value, wins.mask), None, diagnostics)
 
 
 @functools.partial(jax.jit, static_argnames=("link", "optimizer", "tolerance", "max_steps"))
@@ -173,15 +173,15 @@ def fit_dense(
     tolerance: float | None = None,
     max_steps: int = 100,
 ) -> Minimum:
-    """Minimise a dense objective by the method that suits its link.
+    """Minimize a dense objective by the method that suits its link.
 
     In float64, the search first runs in float32, and float64 finishes it.
     """
     signed = isinstance(objective, LinkObjective) and objective.signed
     patience = _PATIENCE_NOT_CONVEX if signed else _PATIENCE
-    search = functools.partial(minimise, max_steps=max_steps, patience=patience)
+    search = functools.partial(minimize, max_steps=max_steps, patience=patience)
     if optimizer is not None:
-        search = functools.partial(minimise, max_steps=max_steps)
+        search = functools.partial(minimize, max_steps=max_steps)
     else:
         optimizer = _suited_to(objective)
     start = jax.lax.stop_gradient(objective.start)
@@ -209,10 +209,10 @@ def fit_edges(
     tolerance: float | None = None,
     max_steps: int = 500,
 ) -> Minimum:
-    """Minimise an edge-list objective from θ = 0 by L-BFGS."""
+    """Minimize an edge-list objective from θ = 0 by L-BFGS."""
     start = jnp.zeros(objective.edges.num_items, objective.ridge.dtype)
     optimizer = optax.lbfgs() if optimizer is None else optimizer
-    return minimise(
+    return minimize(
         objective,
         start,
         optimizer=optimizer,

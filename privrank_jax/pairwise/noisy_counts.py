@@ -22,7 +22,7 @@ def totals_sensitivity(
 ) -> Any:
     """ℓ₁ sensitivity of the win totals (N_i): 2 per comparison that changes, 1 per one added or removed.
 
-    A comparison adds 1 in all to the totals (a tie 1/2 twice), at items that its neighbour need not
+    A comparison adds 1 in all to the totals (a tie 1/2 twice), at items that its neighbor need not
     share; so L comparisons replaced, or answered differently, move them by at most 2L, and L added or
     removed by at most L. All three are attained.
 

@@ -13,9 +13,13 @@ from privrank_jax._validate import check_choice, check_delta, check_epsilon, che
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.likelihood import centre, dense_objective
+from privrank_jax.pairwise.likelihood import center, dense_objective
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
-from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale, objective_perturbation
+from privrank_jax.privacy.calibration import (
+    calibrate_objective_perturbation,
+    gaussian_scale,
+    laplace_scale,
+)
 from privrank_jax.privacy.guarantee import ADJACENCIES, COMPARISON_UNITS, Guarantee
 from privrank_jax.privacy.noise import gaussian, laplace
 
@@ -54,7 +58,7 @@ def perturbed_mle(
     noise: str = "laplace",
     sensitivity: Any = None,
 ) -> Estimate:
-    """Private scores: the minimiser of -Σ W_ij log F(θ_i - θ_j) + (γ/2)‖θ‖² + wᵀθ with random w, centred.
+    """Private scores: the minimizer of -Σ W_ij log F(θ_i - θ_j) + (γ/2)‖θ‖² + wᵀθ with random w, centered.
 
     **Guarantee.** (ε, δ)-DP, δ = 0 for Laplace noise, for the unit and adjacency given. Theorem and proof
     stand at the head of :mod:`privrank_jax.privacy.calibration`; for the logistic link and Laplace noise
@@ -70,17 +74,17 @@ def perturbed_mle(
     Under ``flip`` and the logistic link the estimate is the ridge fit to the *noisy win totals* N - w
     (the outcomes enter the likelihood through the totals alone), so it is post-processing of them:
     privacy depends neither on γ nor on the solver nor on floating point beyond that of the noise
-    itself. Elsewhere the proof is one for real numbers (``numerics="idealised"``):
+    itself. Elsewhere the proof is one for real numbers (``numerics="idealized"``):
 
     **Why floating point breaks that proof.** It is about densities. Whatever θ̃ was published, under either of two
-    neighbouring data sets exactly one noise vector, w = -∇L(θ̃) - γθ̃, makes it the minimiser, and the two densities
+    neighboring data sets exactly one noise vector, w = -∇L(θ̃) - γθ̃, makes it the minimizer, and the two densities
     of these w, with the two Jacobians, differ by a factor of e^ε at most. This takes a continuum of noise and an
-    exact minimiser, and a computer has neither. A floating-point draw by the inverse CDF takes finitely many values,
-    a few million per coordinate in float32, with gaps between them that widen in the tails. So even if the minimiser
-    were exact, one data set could lead to a finite set of θ̃ only, and its neighbour to another one: from the digits
+    exact minimizer, and a computer has neither. A floating-point draw by the inverse CDF takes finitely many values,
+    a few million per coordinate in float32, with gaps between them that widen in the tails. So even if the minimizer
+    were exact, one data set could lead to a finite set of θ̃ only, and its neighbor to another one: from the digits
     of θ̃ follows w under either, but for a shift of all its entries, and where only one of the two is noise that the
     generator can draw, the other data set is ruled out, at an ε of infinity (Mironov 2012, for a single noisy number).
-    In float64 there are more such values, but still not the same ones on both sides. And the minimiser is not exact:
+    In float64 there are more such values, but still not the same ones on both sides. And the minimizer is not exact:
     the solver stops where the gradient r is small, not zero, so that θ̃ belongs to the noise w - r, where r depends on
     the data through every step on the way; then θ̃ is rounded. To publish few digits hides much of this in practice,
     but no theorem covers it. Noise on integer totals escapes all of it: all data sets share one grid of outputs, on
@@ -144,7 +148,7 @@ def perturbed_mle(
         delta if noise == "gaussian" else 0.0,
         unit=unit,
         adjacency=adjacency,
-        numerics="simulation" if totals_suffice else "idealised",
+        numerics="simulation" if totals_suffice else "idealized",
     )
     return Estimate(value, guarantee, PerturbedFit(scale, gamma, fit))
 
@@ -193,7 +197,7 @@ def _fit_totals(totals: Array, halves: WinCounts, gamma: Any) -> Estimate:
     tilt = halves.totals - totals
     found = fit_dense(dense_objective(halves, get_link("logistic"), ridge=gamma, tilt=tilt))
     diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
-    return Estimate(centre(found.value, halves.item_mask), None, diagnostics)
+    return Estimate(center(found.value, halves.item_mask), None, diagnostics)
 
 
 @functools.partial(jax.jit, static_argnames=("link", "noise"))
@@ -205,7 +209,7 @@ def _solve(
     tilt = draw(key, (wins.num_items,), scale, dtype)
     found = fit_dense(dense_objective(wins, link, ridge=gamma, tilt=tilt))
     diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
-    return centre(found.value, wins.mask), diagnostics
+    return center(found.value, wins.mask), diagnostics
 
 
 def _calibrate(
@@ -224,7 +228,7 @@ def _calibrate(
     """Noise scale and γ, from public quantities only."""
     per_unit = comparisons_per_user if unit == "user" else 1
     calibrate = functools.partial(
-        objective_perturbation,
+        calibrate_objective_perturbation,
         link,
         epsilon=epsilon,
         adjacency=adjacency,

@@ -1,4 +1,4 @@
-r"""How many users, or what ε, a survey under randomised response needs for a target error.
+r"""How many users, or what ε, a survey under randomized response needs for a target error.
 
 **Theory.** Users answer each pair with probability p and report at ε_l, t_l = tanh(ε_l/2). To first order the adaptive,
 debiased estimator (:func:`~privrank_jax.pairwise.debiased_rr`) is normal about θ with covariance
@@ -33,8 +33,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._linalg import solve_positive_definite
 from privrank_jax._validate import check_choice, check_epsilon, check_positive, is_traced
+from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import Link, get_link
 from privrank_jax.privacy.local import report_information
 

@@ -1,7 +1,7 @@
 r"""Noise that knows the questionnaire: sensitivity of the win totals when each user's pairs are public.
 
 A user who is asked the pairs E (a graph G on the items) adds N^u = Σ_e a_e to the totals, where a_e is e_i, e_j,
-a half of each (tie), or 0 (no answer). For neighbours that differ in one user,
+a half of each (tie), or 0 (no answer). For neighbors that differ in one user,
 
 .. math:: ‖N^u - Ñ^u‖_1 = \max_{σ ∈ \{±1\}^m} \sum_{e ∈ E} σᵀ(a_e - ã_e).
 
@@ -12,7 +12,7 @@ answers) and at most 1 elsewhere (answer against none): **\|E\| + maxcut(G)**.
 *Add or remove*: N^u has non-negative entries that sum to at most **\|E\|**.
 
 All are attained, and none exceeds the generic 2L, 2L and L. With every pair asked once, maxcut = ⌊m²/4⌋.
-In ℓ₂ (Gaussian noise) the flip sensitivity is the largest ‖Σ δ_e(e_i - e_j)‖₂; a maximiser orients the edges
+In ℓ₂ (Gaussian noise) the flip sensitivity is the largest ‖Σ δ_e(e_i - e_j)‖₂; a maximizer orients the edges
 along an order of the items, so small graphs are enumerated, and complete ones give √Σ(m-1-2i)².
 """
 

@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from privrank_jax._linalg import one_by_one
 from privrank_jax._validate import check_nonnegative
+from privrank_jax._workarounds.linalg import one_by_one
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.graph import connectivity

@@ -1,6 +1,6 @@
-r"""Standard errors of scores from randomised reports: the noise of the responses included.
+r"""Standard errors of scores from randomized reports: the noise of the responses included.
 
-The fit of :func:`~privrank_jax.pairwise.debiased_rr` minimises -Σ{Z log F + (W-Z) log(1-F)} + c‖θ‖² over the sums Z
+The fit of :func:`~privrank_jax.pairwise.debiased_rr` minimizes -Σ{Z log F + (W-Z) log(1-F)} + c‖θ‖² over the sums Z
 and W = Σ t², t = tanh(ε/2). To first order :math:`θ̂ - θ = H^{-1}(S - 2cθ)` on Σθ = 0, with S the gradient of the log
 likelihood, of mean 0 because the reports are debiased, and E H = I + 2c, I the Laplacian of W F'²/(F(1-F)). A term
 t(ỹ-1/2) of Z varies as :math:`t^2\{1/4 - t^2(F-1/2)^2\}`, so with Q = Σ t⁴
@@ -54,7 +54,7 @@ def report_standard_errors(
         link: as in the fit.
 
     Returns:
-        :class:`~privrank_jax.pairwise.Uncertainty`, centred at the scores less the pull of the ridge. Items that
+        :class:`~privrank_jax.pairwise.Uncertainty`, centered at the scores less the pull of the ridge. Items that
         reports don't link have infinite standard errors.
 
     Raises:

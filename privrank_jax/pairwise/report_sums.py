@@ -1,4 +1,4 @@
-r"""Sums of randomised reports that arrive one by one or in shards: exact, whatever the order.
+r"""Sums of randomized reports that arrive one by one or in shards: exact, whatever the order.
 
 The state is all that :func:`~privrank_jax.pairwise.debiased_rr` needs to know: per pair, D = Σ t(ỹ - 1/2) and
 W = Σ t², t = tanh(ε/2). Floating-point sums depend on the order of their terms, so these are kept as integers: a term,
@@ -93,7 +93,7 @@ def update(
         state: the sums so far.
         first: ``(N,)`` int, an item of each comparison (or one number, for one report).
         second: ``(N,)`` int, the other.
-        reports: ``(N,)``, bool, 0/1 or -1/+1, randomised: 1 says that ``first`` is preferred.
+        reports: ``(N,)``, bool, 0/1 or -1/+1, randomized: 1 says that ``first`` is preferred.
         epsilon: ``(N,)`` or one number, ε > 0 of each report.
         mask: ``(N,)`` bool; False drops a row, whatever it holds, but for its ε, which must be positive.
 

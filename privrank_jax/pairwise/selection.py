@@ -38,7 +38,7 @@ class LinkSelection:
         losses: ``(k,)`` -Σ Z_ij log F(θ̂_i - θ̂_j) of each fit, without the ridge.
         scores: ``(k, m)`` θ̂ of each fit.
         codes: ``(k,)`` int32, 0 where the fit converged
-            (:data:`~privrank_jax.pairwise.minimise.CODES`).
+            (:data:`~privrank_jax.pairwise.minimize.CODES`).
         links: the names, static.
     """
 
@@ -76,7 +76,7 @@ def select_link(
         data: win counts of m items, **not private**; or the sums of debiased reports
             (:func:`~privrank_jax.pairwise.debiased_sums`), of which the selection is post-processing.
         links: two or more, static.
-        ridge_constant: c >= 0, the ridge is c‖θ‖² beside the unnormalised sums; may be traced.
+        ridge_constant: c >= 0, the ridge is c‖θ‖² beside the unnormalized sums; may be traced.
 
     Returns:
         ``value``: scores under the selected link, ``(m,)``. ``diagnostics``: :class:`LinkSelection`.

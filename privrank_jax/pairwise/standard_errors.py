@@ -8,7 +8,7 @@ design instead, such as :func:`uniform_design`.
 **Scores.** The perturbed MLE solves ∇L(θ̃) + γθ̃ = -w. To first order
 :math:`θ̃ - θ = H^{-1}(S - w - γθ)` on the space Σθ = 0, with S the score of the comparisons, of covariance I (the Fisher
 information), and H = I + γ. So θ̃ has covariance :math:`H^{-1}(I + v\,\mathrm{Id})H^{-1}`, v = 2λ² (Laplace) or σ²
-(Gaussian), about the *penalised* target, and the bias -γH⁻¹θ about the truth. One Newton step of the fit without
+(Gaussian), about the *penalized* target, and the bias -γH⁻¹θ about the truth. One Newton step of the fit without
 ridge, θ̃ + γI⁻¹θ̃, removes that bias and has covariance :math:`I^{-1}(I + v\,\mathrm{Id})I^{-1}`. I is evaluated at θ̃.
 
 **Win totals.** The totals have covariance Laplacian(M_ij p_ij(1 - p_ij)) ≼ Laplacian(M)/4 whatever the p_ij, plus v.
@@ -27,12 +27,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._linalg import solve_positive_definite
 from privrank_jax._validate import check_choice, check_nonnegative, is_traced
+from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.comparisons import default_float
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import component_labels
-from privrank_jax.pairwise.likelihood import centre, information
+from privrank_jax.pairwise.likelihood import center, information
 
 Array = jax.Array
 
@@ -43,7 +43,7 @@ class Uncertainty:
     """The distribution of an estimate's error, to first order.
 
     Attributes:
-        centre: ``(m,)``, where intervals are centred.
+        center: ``(m,)``, where intervals are centered.
         covariance: ``(m, m)``, of the estimate, privacy noise included; of scores, about the mean of
             their connected component.
         influence: ``(m, m)``, how the error answers to the privacy noise w.
@@ -53,7 +53,7 @@ class Uncertainty:
         noise: ``"laplace"`` or ``"gaussian"``, static.
     """
 
-    centre: Array
+    center: Array
     covariance: Array
     influence: Array
     linked: Array
@@ -94,8 +94,8 @@ def standard_errors(
         link: as in the fit.
         noise: ``"laplace"`` or ``"gaussian"``.
         mask: ``(m,)`` bool, real items.
-        target: ``"truth"``: about θ, centred at the scores less their ridge bias; ``"penalised"``: about
-            the minimiser of the expected ridged objective, centred at the scores.
+        target: ``"truth"``: about θ, centered at the scores less their ridge bias; ``"penalized"``: about
+            the minimizer of the expected ridged objective, centered at the scores.
 
     Returns:
         :class:`Uncertainty`. Where the comparisons leave the items in several components, nothing is known of
@@ -111,7 +111,7 @@ def standard_errors(
     0.2
     """
     link = get_link(link)
-    check_choice("target", target, ("truth", "penalised"))
+    check_choice("target", target, ("truth", "penalized"))
     theta, comparisons, mask = _checked(theta, comparisons, mask, noise_scale, gamma, noise)
     return _score_errors(theta, comparisons, mask, noise_scale, gamma, link, noise, target)
 
@@ -228,10 +228,10 @@ def _score_errors(
     scale, gamma = jnp.asarray(noise_scale, dtype), jnp.asarray(gamma, dtype)
     theta, fisher, project, linked = differences(theta, comparisons, link, mask)
     influence = project_inverse(
-        fisher + gamma * project if target == "penalised" else fisher, project
+        fisher + gamma * project if target == "penalized" else fisher, project
     )
     covariance = influence @ (fisher + noise_variance(scale, noise) * project) @ influence.T
-    middle = theta if target == "penalised" else theta + gamma * influence @ theta
+    middle = theta if target == "penalized" else theta + gamma * influence @ theta
     linked = linked & mask[:, None] & mask[None, :]
     return Uncertainty(middle, covariance, influence, linked, scale, mask, noise)
 
@@ -239,12 +239,12 @@ def _score_errors(
 def differences(
     theta: Array, weights: Array, link: Link, mask: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """What the data can tell: θ centred, its Fisher information, the projection on differences, linked pairs.
+    """What the data can tell: θ centered, its Fisher information, the projection on differences, linked pairs.
 
     Scores are known up to a shift of each connected component; masked items are alone in theirs.
     """
     size = theta.shape[0]
-    theta, labels = centre(theta, mask), component_labels(weights > 0)
+    theta, labels = center(theta, mask), component_labels(weights > 0)
     linked = labels[:, None] == labels[None, :]
     project = jnp.eye(size, dtype=theta.dtype) - linked / jnp.sum(linked, -1).astype(theta.dtype)
     fisher = information(theta, weights, link)

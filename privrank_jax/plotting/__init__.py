@@ -1,8 +1,8 @@
 """Tidy tables to figures: error curves with bands, maps, rankings with intervals, audits (extra ``plot``).
 
-Figures are built without pyplot and without its global state. Colours are Okabe and Ito's palette
+Figures are built without pyplot and without its global state. Colors are Okabe and Ito's palette
 (maps of numbers: cividis), and every group also has its own marker and line style, so that a picture
-survives colour blindness and a black-and-white printer.
+survives color blindness and a black-and-white printer.
 """
 
 from privrank_jax.plotting.audits import audit_bounds, event_probabilities

@@ -1,4 +1,4 @@
-"""What audits found: events under neighbouring data sets, and lower bounds beside claims."""
+"""What audits found: events under neighboring data sets, and lower bounds beside claims."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def event_probabilities(
     chosen: Sequence[float] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Probabilities of events under two neighbouring data sets, and the band that (ε, δ) allows.
+    """Probabilities of events under two neighboring data sets, and the band that (ε, δ) allows.
 
     Args:
-        frequencies: ``(events, 2)``, of each event under one data set and under its neighbour; events never seen
+        frequencies: ``(events, 2)``, of each event under one data set and under its neighbor; events never seen
             under either are left out.
         epsilon: ε that is claimed, > 0.
         delta: δ that is claimed.
@@ -59,7 +59,7 @@ def event_probabilities(
     axis.set_xlim(low, 1.3)
     axis.set_ylim(low, 1.3)
     axis.set_xlabel("probability with the data")
-    axis.set_ylabel("probability with the neighbouring data")
+    axis.set_ylabel("probability with the neighboring data")
     axis.legend(frameon=False, fontsize=9, loc="upper left")
     heading(figure, title)
     return figure
@@ -108,15 +108,15 @@ def audit_bounds(
             kept["exact"].append((exact, height))
     looks = {
         "claim": ("claimed ε", "|", "black", {"markersize": 15, "markeredgewidth": 2}),
-        "exact": ("exact, these neighbours", "o", "black", {"markersize": 9, "fillstyle": "none"}),
+        "exact": ("exact, these neighbors", "o", "black", {"markersize": 9, "fillstyle": "none"}),
         "keeps": ("lower bound, consistent", "o", PALETTE[0], {"markersize": 5}),
         "breaks": ("lower bound, claim refuted", "X", PALETTE[1], {"markersize": 8}),
     }
-    for kind, (text, marker, colour, options) in looks.items():
+    for kind, (text, marker, color, options) in looks.items():
         if kept[kind]:
             at, height = zip(*kept[kind], strict=True)
             axis.plot(
-                at, height, marker, linestyle="", color=colour, label=text, clip_on=False, **options
+                at, height, marker, linestyle="", color=color, label=text, clip_on=False, **options
             )
     axis.set_yticks(list(heights), [str(row[label]) for row in rows])
     axis.set_ylim(-0.7, len(rows) - 0.3)

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, axes, captions, and the way to a file."""
+"""What all pictures share: colors, axes, captions, and the way to a file."""
 
 from __future__ import annotations
 

@@ -51,9 +51,9 @@ def utility_map(
     log_y: bool = True,
     columns: int = 3,
 ) -> Figure:
-    """A privacy-utility map: one field per pair of parameter values, its colour the value; bright is good.
+    """A privacy-utility map: one field per pair of parameter values, its color the value; bright is good.
 
-    Colours are matplotlib's cividis, which looks the same to the colour-blind and gets evenly lighter in grey. All
+    Colors are matplotlib's cividis, which looks the same to the color-blind and gets evenly lighter in gray. All
     panels share them.
 
     Args:
@@ -141,7 +141,7 @@ def method_map(
     log_y: bool = True,
     columns: int = 3,
 ) -> Figure:
-    """Which method has the best value where: one field per pair of parameter values, in the method's colour and mark.
+    """Which method has the best value where: one field per pair of parameter values, in the method's color and mark.
 
     A field is pale, its mark hollow, where the second best is within 2 standard errors of the difference, taken as if
     the methods were simulated independently. (With common random numbers the difference is known better than that.)
@@ -169,14 +169,14 @@ def method_map(
         A figure; see :func:`save`.
 
     Raises:
-        ValueError: as :func:`utility_map`; more methods than there are colours.
+        ValueError: as :func:`utility_map`; more methods than there are colors.
         ImportError: matplotlib is not installed.
     """
     _check_map(rows, x, y, value, (group, panel), better, log_x, log_y)
     groups, panels = distinct(rows, group), distinct(rows, panel)
     if len(groups) > len(PALETTE):
         raise ValueError(
-            f"{len(groups)} values of {group!r}, but only {len(PALETTE)} colours that can be told apart"
+            f"{len(groups)} values of {group!r}, but only {len(PALETTE)} colors that can be told apart"
         )
     figure = _map_figure(len(panels), columns, 0.2, 0.6)
     unclear = False
@@ -283,8 +283,8 @@ def _target_line(
     inside = finite.size and finite.min() < target < finite.max()
     if min(len(xs), len(ys)) < 2 or not inside:  # matplotlib would warn
         return
-    for colour, width in (("white", 3.5), ("black", 1.6)):
-        axis.contour(xs, ys, values, [target], colors=colour, linewidths=width)
+    for color, width in (("white", 3.5), ("black", 1.6)):
+        axis.contour(xs, ys, values, [target], colors=color, linewidths=width)
 
 
 def _line_legend(figure: Figure, text: str) -> None:
@@ -328,7 +328,7 @@ def _fields(
 
 
 def _edges(places: Sequence[float], log: bool) -> list[float]:
-    """Edges half-way between neighbours (their geometric mean on a logarithmic axis)."""
+    """Edges half-way between neighbors (their geometric mean on a logarithmic axis)."""
     at = [math.log(place) for place in places] if log else list(places)
     if len(at) == 1:
         edges = [at[0] - 0.5, at[0] + 0.5]

@@ -1,4 +1,4 @@
-"""Privacy: guarantees, calibration of noise, noise, answers randomised by the users themselves, accounting.
+"""Privacy: guarantees, calibration of noise, noise, answers randomized by the users themselves, accounting.
 
 Accounting needs the extra ``release``; its library loads when it is first used.
 """
@@ -10,10 +10,10 @@ from privrank_jax.privacy.accounting import (
     compose_basic,
 )
 from privrank_jax.privacy.calibration import (
+    calibrate_objective_perturbation,
     gaussian_delta,
     gaussian_scale,
     laplace_scale,
-    objective_perturbation,
 )
 from privrank_jax.privacy.guarantee import ADJACENCIES, UNITS, Guarantee
 from privrank_jax.privacy.local import (
@@ -35,6 +35,7 @@ __all__ = [
     "Guarantee",
     "PersonalComposition",
     "calibrate_gaussian",
+    "calibrate_objective_perturbation",
     "compose",
     "compose_basic",
     "compose_personal",
@@ -46,7 +47,6 @@ __all__ = [
     "gaussian_zcdp",
     "laplace_reports",
     "laplace_scale",
-    "objective_perturbation",
     "privunit_vectors",
     "pure_zcdp",
     "randomized_response",

@@ -7,8 +7,8 @@ Viswanath 2015; Zhu, Dong and Wang 2022, Theorem 10). *What* is asked in a relea
 budget may not, nor whether there is a next one: that would take a privacy filter, and then only the plain sum
 (:func:`compose_basic`) is proven here. It is what the budget ledger enforces.
 
-**Neighbours.** The bounds hold for whichever neighbouring relation the releases are private for, and for that one. An
-(ε, δ) is dominated by randomised response that fails with probability δ; a Gaussian mechanism by N(0, σ²) against
+**Neighbors.** The bounds hold for whichever neighboring relation the releases are private for, and for that one. An
+(ε, δ) is dominated by randomized response that fails with probability δ; a Gaussian mechanism by N(0, σ²) against
 N(Δ, σ²), a shift by Δ, where Δ is the ℓ₂ sensitivity under that same relation: for replacement, the change when one
 unit is replaced. (dp-accounting's own ``REPLACE_ONE`` takes the sensitivity to adding one unit, and shifts by twice
 that; it is not used.) See :mod:`~privrank_jax.privacy.loss_distribution`.
@@ -36,7 +36,7 @@ from privrank_jax.privacy.host import host_number
 from privrank_jax.privacy.loss_distribution import Budgets, delta_at, epsilon_at
 
 _TRUSTS = ("central", "local")
-_NUMERICS = ("exact", "idealised", "simulation", "unknown")  # the last of several counts
+_NUMERICS = ("exact", "idealized", "simulation", "unknown")  # the last of several counts
 FIXED_AHEAD = "their number and budgets must have been fixed ahead of time"
 
 
@@ -46,7 +46,7 @@ class GaussianRelease:
 
     Attributes:
         scale: σ >= 0; 0 is no privacy.
-        sensitivity: Δ₂ > 0, the largest ℓ₂ change of the vector between neighbours, for the adjacency in question.
+        sensitivity: Δ₂ > 0, the largest ℓ₂ change of the vector between neighbors, for the adjacency in question.
 
     Raises:
         ValueError: arguments out of range.

@@ -3,10 +3,10 @@ r"""The only place where (sensitivity, budget, adjacency) becomes a noise scale.
 Notation: Δ₁, Δ₂ sensitivities in ℓ₁, ℓ₂; λ Laplace scale; σ Gaussian standard deviation; γ ridge; F the
 link, s = F'/F its score, κ₁ = sup F'/(F(1-F)), κ₂ = sup -(log F)''.
 
-**Objective perturbation** (:func:`objective_perturbation`). θ̃ minimises
+**Objective perturbation** (:func:`calibrate_objective_perturbation`). θ̃ minimizes
 :math:`f(θ) = L(θ; y) + γ‖θ‖²/2 + wᵀθ`. For γ > 0 the map w ↦ θ̃ is a bijection with
 w(θ; y) = -∇L(θ; y) - γθ, so the density of θ̃ is p_w(w(θ; y)) · det(∇²L(θ; y) + γI), and the privacy loss
-between neighbours y, y' at θ is a noise term log p_w(w)/p_w(w') plus a log-determinant term.
+between neighbors y, y' at θ is a noise term log p_w(w)/p_w(w') plus a log-determinant term.
 
 *Noise term, Laplace.* At most ‖w - w'‖₁/λ = ‖∇L(θ; y) - ∇L(θ; y')‖₁/λ. A comparison won at difference
 x = θ_i - θ_j contributes the gradient -s(x)(e_i - e_j): ℓ₁ norm 2s(x). Flipped, it changes by
@@ -143,7 +143,7 @@ def gaussian_scale(sensitivity: Any, epsilon: Any, delta: Any) -> Array:
 
 
 def gamma_floor(link: Link, *, epsilon: Any, adjacency: str, comparisons: Any, noise: str) -> Any:
-    """Smallest γ at which :func:`objective_perturbation` can be calibrated (0: any γ > 0 will do)."""
+    """Smallest γ at which :func:`calibrate_objective_perturbation` can be calibrated (0: any γ > 0 will do)."""
     if link.name == "logistic" and adjacency == "flip":
         return 0.0
     if link.name == "logistic" and noise == "laplace":
@@ -151,7 +151,7 @@ def gamma_floor(link: Link, *, epsilon: Any, adjacency: str, comparisons: Any, n
     return _gamma_of_share(link, epsilon, comparisons, _LOG_DET_SHARE_FLOOR)
 
 
-def objective_perturbation(
+def calibrate_objective_perturbation(
     link: Link,
     *,
     epsilon: Any,

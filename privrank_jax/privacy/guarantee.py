@@ -29,13 +29,13 @@ _ADJACENCY_WORDS = {
 _GRAPH = "who compared which items"  # what a flip keeps
 _TRUST_WORDS = {
     "central": "a trusted curator holds the raw data and publishes only this result",
-    "local": "each user randomises the answers before they leave the user's hands",
+    "local": "each user randomizes the answers before they leave the user's hands",
 }
 _NUMERICS_WORDS = {
     "exact": "the noise is drawn exactly, with integers from a cryptographic source",
     "simulation": "the noise comes from fast floating-point generators, made for simulation",
-    "idealised": (
-        "the proof is for real numbers, and an exact minimiser where something is minimised; the "
+    "idealized": (
+        "the proof is for real numbers, and an exact minimizer where something is minimized; the "
         "floating-point computation only approximates them"
     ),
     "unknown": "how the noise was drawn is not known here",
@@ -55,10 +55,10 @@ class Guarantee:
         delta: δ, 0 for pure differential privacy.
         unit: what is protected: ``"comparison"`` (edge DP), ``"user"`` (individual DP), ``"rank"`` (ranking DP: the
             rank of one item in the ranking of one user).
-        adjacency: how neighbouring data sets differ in one unit: ``"flip"`` (the answers change, the
+        adjacency: how neighboring data sets differ in one unit: ``"flip"`` (the answers change, the
             comparison graph is public), ``"replace"``, ``"add-remove"``.
         trust: ``"central"`` or ``"local"``.
-        numerics: ``"exact"``, ``"simulation"``, ``"idealised"``, or ``"unknown"`` for noise that others drew.
+        numerics: ``"exact"``, ``"simulation"``, ``"idealized"``, or ``"unknown"`` for noise that others drew.
         note: anything that the reader must know beside.
         also: guarantees of the same result for other units, such as a whole user beside one comparison.
         public: what neighbors share beyond that: ``"items"`` (the list of items, taken from the data),

@@ -1,4 +1,4 @@
-r"""Local privacy of yes-or-no answers: randomised response, its debiasing, the Laplace baseline.
+r"""Local privacy of yes-or-no answers: randomized response, its debiasing, the Laplace baseline.
 
 Notation: y in {0, 1} an answer, ỹ its report, p = 1/(e^ε+1) the flip probability, t = tanh(ε/2) = 1 - 2p.
 
@@ -26,7 +26,7 @@ Array = jax.Array
 
 
 def flip_probability(epsilon: Any) -> Array:
-    """Probability 1/(e^ε + 1) with which randomised response reports the opposite of the answer.
+    """Probability 1/(e^ε + 1) with which randomized response reports the opposite of the answer.
 
     Args:
         epsilon: ε > 0, any shape, may be traced; ∞ gives 0.
@@ -45,9 +45,9 @@ def flip_probability(epsilon: Any) -> Array:
 
 
 def report_information(epsilon: Any) -> Array:
-    """Information tanh²(ε/2) of a randomised report, in units of an answer given in the clear.
+    """Information tanh²(ε/2) of a randomized report, in units of an answer given in the clear.
 
-    The adaptive weight of a user, before it is normalised; its sum over users measures a data set.
+    The adaptive weight of a user, before it is normalized; its sum over users measures a data set.
 
     Args:
         epsilon: ε > 0, any shape, may be traced; ∞ gives 1.
@@ -94,7 +94,7 @@ def randomized_response(key: Array, bits: Any, epsilon: Any) -> Array:
     check_epsilon(epsilon)
     check_bits("bits", bits)
     bits = jnp.asarray(bits)
-    return _randomise(key, bits, per_report(epsilon, bits.shape))
+    return _randomize(key, bits, per_report(epsilon, bits.shape))
 
 
 def laplace_reports(key: Array, bits: Any, epsilon: Any) -> Array:
@@ -102,7 +102,7 @@ def laplace_reports(key: Array, bits: Any, epsilon: Any) -> Array:
 
     **Guarantee.** The Laplace mechanism on a number of sensitivity 1: ε-local DP for each bit, and Sε for
     a user who gives S reports, as :func:`randomized_response`. Its noise of variance 2/ε² exceeds that of
-    a debiased randomised report, 1/(4 sinh²(ε/2)), at every ε.
+    a debiased randomized report, 1/(4 sinh²(ε/2)), at every ε.
 
     Args:
         key: PRNG key.
@@ -122,7 +122,7 @@ def laplace_reports(key: Array, bits: Any, epsilon: Any) -> Array:
 
 
 def debias(reports: Any, epsilon: Any) -> Array:
-    """Unbiased answers ((e^ε + 1)ỹ - 1)/(e^ε - 1) from randomised reports: their mean given y is y.
+    """Unbiased answers ((e^ε + 1)ỹ - 1)/(e^ε - 1) from randomized reports: their mean given y is y.
 
     Args:
         reports: ỹ, bool, 0/1 or -1/+1 of any shape.
@@ -151,7 +151,7 @@ def debias(reports: Any, epsilon: Any) -> Array:
 
 
 def report_guarantee(epsilon: Any, reports_per_user: Any = 1) -> Guarantee:
-    """What users who randomise at their own ε are promised, for one comparison and for one user.
+    """What users who randomize at their own ε are promised, for one comparison and for one user.
 
     Args:
         epsilon: ``(users,)`` or one number, ε_l > 0, may be traced.
@@ -188,7 +188,7 @@ def _guarantee(epsilon: Array, reports: Array) -> Guarantee:
 
 
 @jax.jit
-def _randomise(key: Array, bits: Array, epsilon: Array) -> Array:
+def _randomize(key: Array, bits: Array, epsilon: Array) -> Array:
     flipped = jax.random.bits(key, bits.shape, jnp.uint32) < flip_threshold(epsilon)
     return (flipped != (bits == 1)).astype(bits.dtype)
 

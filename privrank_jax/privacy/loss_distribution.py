@@ -1,6 +1,6 @@
 r"""Privacy loss distributions of several releases, by dp-accounting (extra ``release``); numbers only, on the host.
 
-**What dominates a release.** Whatever is (ε, δ)-DP for some neighbouring relation is an image of this pair of laws
+**What dominates a release.** Whatever is (ε, δ)-DP for some neighboring relation is an image of this pair of laws
 (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016): with probability δ the two are told apart for certain; else one bit
 is, with odds e^±ε. So Σ of independent losses ±ε_i and a failure with probability 1 - Π(1-δ_i) dominate the releases
 together, and no smaller bound holds for all that is (ε_i, δ_i)-DP. A Gaussian mechanism with scale σ and ℓ₂ sensitivity

@@ -1,4 +1,4 @@
-"""Personalised differential privacy over several releases, on the host (extra ``release``)."""
+"""Personalized differential privacy over several releases, on the host (extra ``release``)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from privrank_jax.privacy.loss_distribution import Budgets, epsilon_at
 
 @dataclasses.dataclass(frozen=True)
 class PersonalComposition:
-    """What several releases promise to each user together: personalised differential privacy.
+    """What several releases promise to each user together: personalized differential privacy.
 
-    To user l the releases are (ε_l, δ)-DP: neighbours differ in what user l gave, and in nothing else (Jorgensen, Yu
+    To user l the releases are (ε_l, δ)-DP: neighbors differ in what user l gave, and in nothing else (Jorgensen, Yu
     and Cormode 2015). To everyone at once only the largest ε_l is promised, the plain guarantee. The ε_l themselves
     are protected by none of it: they are to be chosen without regard to the answers.
 
@@ -53,7 +53,7 @@ def compose_personal(
     compositions. Budgets that differ in all their digits cost one each, milliseconds; round them up before use.
 
     Args:
-        epsilons: ``(users, releases)``, ε >= 0 that each user's report is randomised at, each pure (δ = 0); 0
+        epsilons: ``(users, releases)``, ε >= 0 that each user's report is randomized at, each pure (δ = 0); 0
             where the user took no part. ``(users,)`` for one release.
         delta: δ in [0, 1), one for all users.
         unit, adjacency: what each ε is for, and the result. A user who gives S reports on one comparison each at ε

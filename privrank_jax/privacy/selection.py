@@ -1,6 +1,6 @@
 r"""Calibration of private top-k selection, with proofs.
 
-Notation: x scores of m items, x' = x + d those of a neighbour, s ≥ ‖d‖_∞ their sensitivity, T ≥ s a bound on the sum
+Notation: x scores of m items, x' = x + d those of a neighbor, s ≥ ‖d‖_∞ their sensitivity, T ≥ s a bound on the sum
 of the rises Σ d⁺ and on the sum of the falls Σ d⁻ (∞ if none is known; L for win totals), *monotone* if d ≥ 0 or
 d ≤ 0 (win totals, one unit added or removed). S the selected items, t = max d over the items outside S.
 
@@ -75,7 +75,7 @@ def one_shot_scale(
         epsilon: ε > 0, may be traced; ∞ gives scale 0.
         delta: δ >= 0, may be traced.
         total_change: T of the module docstring.
-        monotone: all scores of a neighbour are at least, or all at most, those of the data.
+        monotone: all scores of a neighbor are at least, or all at most, those of the data.
         calibration: ``"tight"`` takes the smallest scale that is proven. ``"published"`` is literally
             8s√(k ln(m/δ))/ε for δ > 0, and 2ks/ε for δ = 0.
 

@@ -1,12 +1,12 @@
 r"""Zero-concentrated differential privacy (zCDP) on the host, by the accounting library (extra ``release``).
 
-A mechanism is ρ-zCDP if D_α(M(x) ‖ M(x')) ≤ ρα for every order α > 1 and all neighbours x, x', with D_α Rényi's
+A mechanism is ρ-zCDP if D_α(M(x) ‖ M(x')) ≤ ρα for every order α > 1 and all neighbors x, x', with D_α Rényi's
 divergence (Bun and Steinke 2016). Several releases are together Σρ_i-zCDP, each of them chosen after seeing the ones
 before if one likes (their Lemma 2.3; the ρ_i fixed ahead of time): so ρ's are added, which needs no function here. Unit
 and adjacency are those of the mechanism, the same in all that is added.
 
-**A pure ε.** By Kairouz, Oh and Viswanath (2015) the two output laws of an ε-DP mechanism on neighbours are an image of
-those of randomised response, e^±ε odds on one bit, so its divergences are at most
+**A pure ε.** By Kairouz, Oh and Viswanath (2015) the two output laws of an ε-DP mechanism on neighbors are an image of
+those of randomized response, e^±ε odds on one bit, so its divergences are at most
 
 .. math:: D_α = \frac{1}{α-1}\log\frac{e^{αε} + e^{(1-α)ε}}{1 + e^ε}
               = \frac{1}{α-1}\log\frac{\cosh((α-1/2)ε)}{\cosh(ε/2)},
@@ -53,7 +53,7 @@ def gaussian_zcdp(scale: Any, sensitivity: Any = 1.0) -> float:
 
     Args:
         scale: σ >= 0; 0 gives ∞.
-        sensitivity: Δ₂ > 0, the largest ℓ₂ change between neighbours.
+        sensitivity: Δ₂ > 0, the largest ℓ₂ change between neighbors.
 
     Raises:
         ValueError: arguments out of range.

@@ -1,10 +1,10 @@
-"""Is it private? Exact privacy losses over all small neighbours, and audits by draws on two of them."""
+"""Is it private? Exact privacy losses over all small neighbors, and audits by draws on two of them."""
 
 from __future__ import annotations
 
 from privrank_jax.privacy_audit.empirical import AuditResult, audit, clopper_pearson
 from privrank_jax.privacy_audit.enumeration import WorstCase, exact_loss, worst_case
-from privrank_jax.privacy_audit.exact import (
+from privrank_jax.privacy_audit.losses import (
     largest_loss,
     noisy_totals_loss,
     perturbed_mle_log_density,

@@ -1,7 +1,7 @@
 """Audited mechanisms on comparisons: win totals, and scores from a perturbed likelihood.
 
-The neighbours are as small as the loss allows. For Laplace noise on several numbers the statistic is the least shift
-of any of them in the direction in which the neighbours differ: where it is at least 0 all densities differ by their
+The neighbors are as small as the loss allows. For Laplace noise on several numbers the statistic is the least shift
+of any of them in the direction in which the neighbors differ: where it is at least 0 all densities differ by their
 largest factor at once, so the loss of that event is the largest there is, and its probability 2^-numbers.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.privacy_audit import laws, neighbours
-from privrank_jax.privacy_audit.exact import perturbed_mle_log_density, top_item_log_probability
+from privrank_jax.privacy_audit import laws, neighbors
+from privrank_jax.privacy_audit.losses import perturbed_mle_log_density, top_item_log_probability
 from privrank_jax.privacy_audit.registry import Audited
 
 Array = jax.Array
@@ -43,12 +43,12 @@ def on_wins(function: Any, *args: Any, **bound: Any) -> Callable[[Any, Any, Any]
 
 def all_comparisons(
     *bases: np.ndarray, limit: int = 1, adjacency: str = "replace"
-) -> Callable[[], neighbours.Instances]:
+) -> Callable[[], neighbors.Instances]:
     """Each base with all contents of one unit of at most ``limit`` comparisons."""
-    return functools.partial(neighbours.comparisons, bases, limit, adjacency)
+    return functools.partial(neighbors.comparisons, bases, limit, adjacency)
 
 
-# Of two users one answered that item 0 beats item 1; the other user's answer differs between the neighbours.
+# Of two users one answered that item 0 beats item 1; the other user's answer differs between the neighbors.
 _ONE_ANSWER = (win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1)))
 # A user with 3 answers who reverses them all: totals move by (-3, 3).
 _ONE_USER = (win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5)))
@@ -76,9 +76,9 @@ def _top_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
     return np.stack([top_item_log_probability(sign * gaps, scale) for sign in (1, -1)], axis=1)
 
 
-def _shift(noisy: Array, *, centre: tuple[int, int]) -> Array:
+def _shift(noisy: Array, *, center: tuple[int, int]) -> Array:
     """How far item 0 rose above its total and item 1 fell below its own, whichever is less."""
-    return jnp.minimum(noisy[0] - centre[0], centre[1] - noisy[1])
+    return jnp.minimum(noisy[0] - center[0], center[1] - noisy[1])
 
 
 def _gap(noisy: Array) -> Array:
@@ -99,7 +99,7 @@ _TOP: dict[str, Any] = {
     "outcomes": ("0", "1"),
     "finite": True,
     "reduce": _top,
-    "neighbours": _FAR_APART,
+    "neighbors": _FAR_APART,
     "instances": all_comparisons(*_GAPS, limit=_L),
     "unit": "user",
 }
@@ -108,9 +108,9 @@ _TOTALS = (
     Audited(
         name="noisy-counts",
         title="win totals + Laplace(2/ε), one comparison",
-        neighbours=_ONE_ANSWER,
+        neighbors=_ONE_ANSWER,
         release=on_wins(pairwise.noisy_counts),
-        reduce=functools.partial(_shift, centre=(2, 0)),
+        reduce=functools.partial(_shift, center=(2, 0)),
         instances=all_comparisons(_TRIPLE, _UNEVEN),
         released_by="exact_noisy_totals",
         commands=(
@@ -123,7 +123,7 @@ _TOTALS = (
     Audited(
         name="noisy-counts-add-remove",
         title="win totals + Laplace(1/ε), one comparison added or removed",
-        neighbours=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1))),
+        neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1))),
         release=on_wins(pairwise.noisy_counts, adjacency="add-remove"),
         reduce=lambda noisy: noisy[0] - 2,
         instances=all_comparisons(_TRIPLE, _UNEVEN, adjacency="add-remove"),
@@ -139,9 +139,9 @@ _TOTALS = (
     Audited(
         name="noisy-counts-users",
         title="win totals + Laplace(2L/ε), one user of L = 3 comparisons",
-        neighbours=_ONE_USER,
+        neighbors=_ONE_USER,
         release=on_wins(pairwise.noisy_counts, **_USER),
-        reduce=functools.partial(_shift, centre=(4, 2)),
+        reduce=functools.partial(_shift, center=(4, 2)),
         instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
         unit="user",
         released_by="exact_noisy_totals",
@@ -158,9 +158,9 @@ _TOTALS = (
     Audited(
         name="noisy-counts-users-published",
         title="win totals + Laplace(L/ε) as published for users, L = 3",
-        neighbours=_ONE_USER,
+        neighbors=_ONE_USER,
         release=on_wins(pairwise.noisy_counts, calibration="published", **_USER),
-        reduce=functools.partial(_shift, centre=(4, 2)),
+        reduce=functools.partial(_shift, center=(4, 2)),
         instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
         unit="user",
         calibration="published",
@@ -207,7 +207,7 @@ def _outputs(num_items: int) -> np.ndarray:
 def _scores_law(
     data: np.ndarray, _: float, facts: Any, *, link: str = "logistic", noise: str = "laplace"
 ) -> np.ndarray:
-    """Log densities of the exact, uncentred minimiser; the centred one is a function of it."""
+    """Log densities of the exact, uncentered minimizer; the centered one is a function of it."""
     outputs = _outputs(data.shape[-1])
     found = _densities(outputs, data, facts["noise_scale"], facts["gamma"], link, noise)
     return np.asarray(found)
@@ -227,14 +227,14 @@ def _densities(
 
 _SCORES: dict[str, Any] = {
     "function": "perturbed_mle",
-    "neighbours": FEW_WINS,
+    "neighbors": FEW_WINS,
     "reduce": _gap,
     "sees": "the gap between the scores",
     "law": _scores_law,
 }
 
 _ADDED: dict[str, Any] = {
-    "neighbours": (win_matrix(2, (1, 0, 4)), win_matrix(2, (1, 0, 3))),
+    "neighbors": (win_matrix(2, (1, 0, 4)), win_matrix(2, (1, 0, 3))),
     "law": functools.partial(_scores_law, link="laplace"),
 }
 
@@ -245,7 +245,7 @@ _FITS = (
         release=on_wins(pairwise.perturbed_mle),
         instances=all_comparisons(_CHAIN, _TRIPLE, adjacency="flip"),
         adjacency="flip",
-        commands=("rank --method mle --max-per-user 2 --link laplace --accept-idealised",),
+        commands=("rank --method mle --max-per-user 2 --link laplace --accept-idealized",),
         note="privacy/calibration.py; the loss of the gap tends to ε in its tails",
         **_SCORES,
     ),
@@ -254,7 +254,7 @@ _FITS = (
         title="perturbed MLE, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
         release=on_wins(pairwise.perturbed_mle, adjacency="replace"),
         instances=all_comparisons(_CHAIN, _TRIPLE),
-        commands=("rank --method mle --unit comparison --adjacency replace --accept-idealised",),
+        commands=("rank --method mle --unit comparison --adjacency replace --accept-idealized",),
         note="privacy/calibration.py",
         **_SCORES,
     ),
@@ -267,8 +267,8 @@ _FITS = (
         instances=all_comparisons(_CHAIN, _TRIPLE, limit=2),
         unit="user",
         commands=(
-            "rank --method mle --max-per-user 2 --adjacency replace --accept-idealised",
-            "rank --method mle --max-per-user 2 --adjacency replace --delta 1e-6 --accept-idealised",
+            "rank --method mle --max-per-user 2 --adjacency replace --accept-idealized",
+            "rank --method mle --max-per-user 2 --adjacency replace --delta 1e-6 --accept-idealized",
         ),
         note="privacy/calibration.py",
         **_SCORES,
@@ -280,7 +280,7 @@ _FITS = (
         instances=all_comparisons(_CHAIN, _TRIPLE, adjacency="add-remove"),
         adjacency="add-remove",
         commands=(
-            "rank --method mle --max-per-user 2 --adjacency add-remove --link laplace --accept-idealised",
+            "rank --method mle --max-per-user 2 --adjacency add-remove --link laplace --accept-idealized",
         ),
         note="privacy/calibration.py",
         **_SCORES | _ADDED,

@@ -15,7 +15,7 @@ from privrank_jax import aggregation
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.privacy.noise import laplace
-from privrank_jax.privacy_audit import laws, neighbours
+from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.registry import Audited
 
 Array = jax.Array
@@ -24,8 +24,8 @@ NUM_ITEMS = 3
 USERS = 2
 QUERIES = 2  # of three pairs: the pivot's two answers. Unless they are on different sides nothing is left.
 _RANKING, _REVERSAL = np.array([0, 1, 2]), np.array([2, 1, 0])
-_TIED = neighbours.weights(np.stack([_RANKING, _REVERSAL]))
-_AGREED = neighbours.weights(np.stack([_REVERSAL, _REVERSAL]))
+_TIED = neighbors.weights(np.stack([_RANKING, _REVERSAL]))
+_AGREED = neighbors.weights(np.stack([_REVERSAL, _REVERSAL]))
 _UPPER = np.triu_indices(NUM_ITEMS, 1)
 
 ORDERS = tuple(
@@ -66,7 +66,7 @@ def _exponential_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
     """Odds e^(-β n K) of each order, K the weight against it."""
     costs = [
         sum(data[:, late, early] for early, late in itertools.combinations(np.argsort(ranks), 2))
-        for ranks in neighbours.strict_orders(NUM_ITEMS)
+        for ranks in neighbors.strict_orders(NUM_ITEMS)
     ]
     return laws.softmax(-facts["rate"] * USERS * np.stack(costs, axis=1))
 
@@ -132,11 +132,9 @@ def _hay(key: Array, w: Array, epsilon: Array) -> Any:
 
 
 CENTRAL: dict[str, Any] = {
-    "neighbours": (_TIED, _AGREED),
+    "neighbors": (_TIED, _AGREED),
     "unit": "user",
-    "instances": functools.partial(
-        neighbours.profiles, neighbours.with_gaps(NUM_ITEMS), users=USERS
-    ),
+    "instances": functools.partial(neighbors.profiles, neighbors.with_gaps(NUM_ITEMS), users=USERS),
 }
 _ORDER: dict[str, Any] = {
     "sees": "the order",

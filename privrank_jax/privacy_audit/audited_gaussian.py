@@ -3,7 +3,7 @@ r"""Audited mechanisms with Gaussian noise: the smallest ε at their δ, exactly
 **Noise on several numbers** is that between two points, and the closed form of :func:`laws.gaussian_epsilon` holds.
 
 **Scores of two items from a perturbed likelihood.** With W_ij wins, s = F'/F and w the noise, the gradient of the
-objective at its minimiser θ vanishes, so the gap u = θ_0 - θ_1 solves
+objective at its minimizer θ vanishes, so the gap u = θ_0 - θ_1 solves
 
     w_0 - w_1 = d(u) = 2(W_01 s(u) - W_10 s(-u)) - γu,
 
@@ -101,7 +101,7 @@ _NUMBERS = (
     Audited(
         name="noisy-counts-gaussian",
         title="win totals + Gaussian noise at δ = 0.01, one comparison",
-        neighbours=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
+        neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
         release=_noisy_totals(),
         reduce=_gap,
         sees="the gap between the noisy totals",
@@ -112,7 +112,7 @@ _NUMBERS = (
     Audited(
         name="noisy-counts-gaussian-users",
         title="win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons",
-        neighbours=(win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5))),
+        neighbors=(win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5))),
         release=_noisy_totals(**_USER),
         reduce=_gap,
         sees="the gap between the noisy totals",
@@ -127,7 +127,7 @@ _NUMBERS = (
     Audited(
         name="noisy-counts-gaussian-add-remove",
         title="win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons added or removed",
-        neighbours=(win_matrix(2, (0, 1, 4)), win_matrix(2, (0, 1, 1))),
+        neighbors=(win_matrix(2, (0, 1, 4)), win_matrix(2, (0, 1, 1))),
         release=_noisy_totals(adjacency="add-remove", **_USER),
         reduce=lambda noisy: noisy[0],
         sees="the noisy total of item 0",
@@ -190,7 +190,7 @@ def gap_distribution(
 
 
 def _cells(falling: np.ndarray) -> np.ndarray:
-    """Normal probabilities between neighbours of a falling row of numbers, and beyond its ends."""
+    """Normal probabilities between neighbors of a falling row of numbers, and beyond its ends."""
     high = np.concatenate([[np.inf], falling])
     low = np.concatenate([falling, [-np.inf]])
     right = low > 0  # there the upper tail is the precise one
@@ -234,7 +234,7 @@ _FITS = (
     Audited(
         name="perturbed-mle-gaussian",
         title="perturbed MLE, outcomes flip, Gaussian noise at δ = 0.01",
-        neighbours=FEW_WINS,
+        neighbors=FEW_WINS,
         instances=all_comparisons(_PAIR, _FEW, adjacency="flip"),
         note="privacy/calibration.py; the Gaussian mechanism on the totals",
         **_scores("logistic", adjacency="flip"),
@@ -242,7 +242,7 @@ _FITS = (
     Audited(
         name="perturbed-mle-gaussian-add-remove",
         title="perturbed MLE, a comparison is added or removed, Gaussian noise at δ = 0.01",
-        neighbours=(_FAR + win_matrix(2, (0, 1, 1)), _FAR),
+        neighbors=(_FAR + win_matrix(2, (0, 1, 1)), _FAR),
         instances=all_comparisons(_PAIR, _FAR, adjacency="add-remove"),
         calibration="sound",
         note="privacy/calibration.py; the theorem bounds the tails of all shifts at once",
@@ -251,7 +251,7 @@ _FITS = (
     Audited(
         name="perturbed-mle-gaussian-laplace-link",
         title="perturbed MLE, Laplace link, outcomes flip, Gaussian noise at δ = 0.01, γ = 300",
-        neighbours=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
+        neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
         instances=all_comparisons(_PAIR, _FEW, adjacency="flip"),
         calibration="sound",
         note="privacy/calibration.py; the shift is the largest there is, the bound on its tail is not",

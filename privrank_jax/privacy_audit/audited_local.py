@@ -14,7 +14,7 @@ import numpy as np
 from privrank_jax import aggregation
 from privrank_jax.aggregation.ldp_plan import local_plan, respond
 from privrank_jax.privacy.local import flip_threshold
-from privrank_jax.privacy_audit import neighbours
+from privrank_jax.privacy_audit import neighbors
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES
 from privrank_jax.privacy_audit.audited_reports import flip_share, vector_law
 from privrank_jax.privacy_audit.registry import Audited
@@ -25,12 +25,12 @@ _PAIRS = NUM_ITEMS * (NUM_ITEMS - 1) // 2
 _RANKINGS = (np.array([0, 1, 2]), np.array([2, 1, 0]))
 
 
-def _strict() -> neighbours.Instances:
-    return neighbours.of_values(*neighbours.strict_orders(NUM_ITEMS))
+def _strict() -> neighbors.Instances:
+    return neighbors.of_values(*neighbors.strict_orders(NUM_ITEMS))
 
 
-def _weak() -> neighbours.Instances:
-    return neighbours.of_values(*neighbours.weak_orders(NUM_ITEMS))
+def _weak() -> neighbors.Instances:
+    return neighbors.of_values(*neighbors.weak_orders(NUM_ITEMS))
 
 
 def _signs(ranks: np.ndarray) -> np.ndarray:
@@ -39,14 +39,14 @@ def _signs(ranks: np.ndarray) -> np.ndarray:
     return np.sign(ranks[:, second] - ranks[:, first]).astype(float)
 
 
-def _centred_scores(ranks: np.ndarray) -> np.ndarray:
+def _centered_scores(ranks: np.ndarray) -> np.ndarray:
     """Items beaten, ties half, less their mean."""
     return np.sum(np.sign(ranks[:, None, :] - ranks[:, :, None]), axis=-1) / 2
 
 
 def _scores_law(ranks: np.ndarray, epsilon: float, _: Any, *, mechanism: str) -> np.ndarray:
-    radius = float(np.linalg.norm(_centred_scores(_RANKINGS[0][None])))
-    return vector_law(_centred_scores(ranks), epsilon, mechanism, radius, zero_sum=True)
+    radius = float(np.linalg.norm(_centered_scores(_RANKINGS[0][None])))
+    return vector_law(_centered_scores(ranks), epsilon, mechanism, radius, zero_sum=True)
 
 
 def _signs_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
@@ -86,7 +86,7 @@ def _pattern(w: Array) -> Array:
 
 
 _PATTERNS = tuple("".join(signs) for signs in itertools.product("-+", repeat=_PAIRS))
-_LOCAL: dict[str, Any] = {"neighbours": _RANKINGS, "unit": "user", "trust": "local"}
+_LOCAL: dict[str, Any] = {"neighbors": _RANKINGS, "unit": "user", "trust": "local"}
 
 _REPORTS = (
     *(
@@ -99,7 +99,7 @@ _REPORTS = (
             sees="the score of item 0 less that of item 2",
             instances=_weak,
             law=functools.partial(_scores_law, mechanism=mechanism),
-            commands=(f"aggregate --method {method} --trust local --accept-idealised",),
+            commands=(f"aggregate --method {method} --trust local --accept-idealized",),
             note="aggregation/borda.py",
             **_LOCAL,
         )
@@ -129,13 +129,13 @@ _REPORTS = (
         sees="the sum of the weights above the diagonal",
         instances=_weak,
         law=_signs_law,
-        commands=("aggregate --method noise-all --trust local --accept-idealised",),
+        commands=("aggregate --method noise-all --trust local --accept-idealized",),
         note="aggregation/local_weights.py",
         **_LOCAL,
     ),
     Audited(
         name="local-weights-rr",
-        title="all pairwise weights of one user by randomised response at ε/3 each",
+        title="all pairwise weights of one user by randomized response at ε/3 each",
         function="local_weights",
         release=functools.partial(_local_weights, mechanism="randomized-response"),
         reduce=_pattern,
@@ -197,20 +197,20 @@ def _three_answers_law(profiles: np.ndarray, epsilon: float, _: Any) -> np.ndarr
     return np.stack(columns, axis=1)
 
 
-def _three_users() -> neighbours.Instances:
+def _three_users() -> neighbors.Instances:
     """Two users keep their rankings, the third has any other."""
-    orders = neighbours.strict_orders(NUM_ITEMS)
+    orders = neighbors.strict_orders(NUM_ITEMS)
     others = itertools.combinations_with_replacement(range(len(orders)), 2)
     data = np.array([orders[[*pair, own]] for pair in others for own in range(len(orders))])
-    near = neighbours.of_values(*orders).pairs
+    near = neighbors.of_values(*orders).pairs
     bases = range(0, len(data), len(orders))
-    return neighbours.Instances(data, np.concatenate([near + base for base in bases]))
+    return neighbors.Instances(data, np.concatenate([near + base for base in bases]))
 
 
 _ONE_PAIR = (
     Audited(
         name="one-pair-report",
-        title="one user's answer on a pair drawn by chance, by randomised response",
+        title="one user's answer on a pair drawn by chance, by randomized response",
         function="one_pair_report",
         release=_one_pair,
         sees="the pair and the answer",
@@ -225,7 +225,7 @@ _ONE_PAIR = (
         name="one-pair-weights",
         title="weights from one answer of each of three users",
         function="one_pair_weights",
-        neighbours=(_RANKINGS[0][[[0, 1, 2]] * 3], np.stack([*_RANKINGS[:1] * 2, _RANKINGS[1]])),
+        neighbors=(_RANKINGS[0][[[0, 1, 2]] * 3], np.stack([*_RANKINGS[:1] * 2, _RANKINGS[1]])),
         release=_answers,
         reduce=_pattern,
         sees="the three answers",
@@ -311,7 +311,7 @@ _SORTS = (
         "ldp-kwiksort",
         "one user's messages to a local KwikSort that is refused, τ = 1",
         "aggregation/ldp_kwiksort.py",
-        commands=("aggregate --method kwiksort --trust local --accept-idealised",),
+        commands=("aggregate --method kwiksort --trust local --accept-idealized",),
     ),
     _sorting(
         "ldp-kwiksort-zero-one",

@@ -11,7 +11,7 @@ import numpy as np
 from privrank_jax import privacy
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy.vectors import privunit_cap
-from privrank_jax.privacy_audit import laws, neighbours
+from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.registry import Audited
 
 Array = jax.Array
@@ -22,7 +22,7 @@ _AXIS = np.eye(_DIMENSIONS)[0]
 
 
 def flip_share(epsilon: float) -> float:
-    """Probability with which a randomised response is wrong, of the 32-bit words that it is drawn with."""
+    """Probability with which a randomized response is wrong, of the 32-bit words that it is drawn with."""
     return float(flip_threshold(jnp.asarray(epsilon, jnp.float64))) / 2.0**32
 
 
@@ -43,15 +43,15 @@ def vector_law(
     return laws.two_density_vectors(vectors, radius, float(cap.height), odds)
 
 
-def _bits() -> neighbours.Instances:
-    return neighbours.of_values(0, 1)
+def _bits() -> neighbors.Instances:
+    return neighbors.of_values(0, 1)
 
 
-def _vectors() -> neighbours.Instances:
+def _vectors() -> neighbors.Instances:
     """Axes, their opposites, shorter ones, none, and some across."""
     across = np.array([[0.5, 0.5, 0.5, 0.5], [0.6, -0.8, 0, 0], [0.1, 0.2, 0.3, -0.1]])
     axes = np.eye(_DIMENSIONS)
-    return neighbours.of_values(*axes, *-axes, *0.3 * axes, np.zeros(_DIMENSIONS), *across)
+    return neighbors.of_values(*axes, *-axes, *0.3 * axes, np.zeros(_DIMENSIONS), *across)
 
 
 def _first(report: Array) -> Array:
@@ -62,10 +62,10 @@ _LOCAL: dict[str, Any] = {"trust": "local"}
 
 AUDITED = (
     Audited(
-        name="randomised-response",
-        title="randomised response, one answer",
+        name="randomized-response",
+        title="randomized response, one answer",
         function="randomized_response",
-        neighbours=_BITS,
+        neighbors=_BITS,
         release=privacy.randomized_response,
         sees="the report",
         outcomes=("0", "1"),
@@ -86,7 +86,7 @@ AUDITED = (
         name="laplace-reports",
         title="an answer plus Laplace(1/ε)",
         function="laplace_reports",
-        neighbours=_BITS,
+        neighbors=_BITS,
         release=privacy.laplace_reports,
         sees="the report",
         instances=_bits,
@@ -101,7 +101,7 @@ AUDITED = (
         name="duchi-vectors",
         title="Duchi's ℓ₂ mechanism, 4 dimensions",
         function="duchi_vectors",
-        neighbours=(_AXIS, -_AXIS),
+        neighbors=(_AXIS, -_AXIS),
         release=privacy.duchi_vectors,
         reduce=_first,
         sees="the first coordinate of the report",
@@ -115,7 +115,7 @@ AUDITED = (
         name="privunit-vectors",
         title="PrivUnit with its best cap, 4 dimensions",
         function="privunit_vectors",
-        neighbours=(_AXIS, -_AXIS),
+        neighbors=(_AXIS, -_AXIS),
         release=privacy.privunit_vectors,
         reduce=_first,
         sees="the first coordinate of the report",

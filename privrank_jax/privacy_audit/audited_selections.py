@@ -51,7 +51,7 @@ def _law(data: np.ndarray, _: float, facts: Any, *, of: Any, k: int) -> np.ndarr
 
 
 _ONE: dict[str, Any] = {
-    "neighbours": FEW_WINS,
+    "neighbors": FEW_WINS,
     "reduce": _first,
     "sees": "the item",
     "outcomes": _ITEMS,
@@ -59,7 +59,7 @@ _ONE: dict[str, Any] = {
     "instances": all_comparisons(*_APART),
 }
 _TWO: dict[str, Any] = {
-    "neighbours": _THREE_ITEMS,
+    "neighbors": _THREE_ITEMS,
     "reduce": _list_number,
     "sees": "the list",
     "outcomes": _LISTS,

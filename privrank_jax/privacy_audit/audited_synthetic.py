@@ -11,7 +11,7 @@ import numpy as np
 
 from privrank_jax import mallows
 from privrank_jax.mallows.laplace import laplace_rank_scale
-from privrank_jax.privacy_audit import laws, neighbours
+from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, ORDERS, number
 from privrank_jax.privacy_audit.registry import Audited
 
@@ -22,7 +22,7 @@ _MOVED = np.array([2, 0, 1])  # item 0 goes from the first place to the last
 
 
 def _mallows_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
-    outputs = neighbours.strict_orders(ranks.shape[1])
+    outputs = neighbors.strict_orders(ranks.shape[1])
     return laws.softmax(-epsilon / (ranks.shape[1] - 1) * laws.kendall_distances(ranks, outputs))
 
 
@@ -37,8 +37,8 @@ def _whole_ranking(epsilon: float) -> float:
 
 
 _ONE_RANK: dict[str, Any] = {
-    "neighbours": (_RANKING, _MOVED),
-    "instances": functools.partial(neighbours.moved_ranks, NUM_ITEMS),
+    "neighbors": (_RANKING, _MOVED),
+    "instances": functools.partial(neighbors.moved_ranks, NUM_ITEMS),
     "unit": "rank",
     "trust": "local",
 }
@@ -68,8 +68,8 @@ AUDITED = (
     Audited(
         name="mallows-sample-users",
         title="synthetic ranking, the whole ranking of a user",
-        neighbours=(_RANKING, _REVERSAL),
-        instances=lambda: neighbours.of_values(*neighbours.strict_orders(NUM_ITEMS)),
+        neighbors=(_RANKING, _REVERSAL),
+        instances=lambda: neighbors.of_values(*neighbors.strict_orders(NUM_ITEMS)),
         unit="user",
         trust="local",
         claimed=_whole_ranking,

@@ -7,11 +7,11 @@ not imported, since releases stand above this package.
 - *Discrete Gaussian*: (ε, δ) was bought for an ℓ₂ distance; up to that distance the loss at δ is at most the share of
   it that was used, and beyond it more.
 - *One-shot top list*: ε was bought for the largest move of one total and of all totals.
-- *Randomised response*: ε of every bit that differs.
+- *Randomized response*: ε of every bit that differs.
 - *Exponential mechanism*: γ times the range of c(σ) - c'(σ) over σ, which no pair of items can widen by more than
   the change of the difference between its two costs.
 - *Mallows*: ε/(k-1) for every pair of items that stands otherwise, k items ranked; all of ∞ where others were ranked.
-- *Idealised ones* (objective perturbation, reports of real numbers): ε was bought for one unit, and units are counted.
+- *Idealized ones* (objective perturbation, reports of real numbers): ε was bought for one unit, and units are counted.
 """
 
 from __future__ import annotations
@@ -89,10 +89,12 @@ def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> f
 
 
 DOORS = (
-    Door(function="privrank_jax.release.exact:discrete_laplace", builds=True, loss=_laplace),
-    Door(function="privrank_jax.release.exact:discrete_gaussian", builds=True, loss=_gaussian),
+    Door(function="privrank_jax.release.noisy_totals:discrete_laplace", builds=True, loss=_laplace),
     Door(
-        function="privrank_jax.release.exact:exact_top_k",
+        function="privrank_jax.release.noisy_totals:discrete_gaussian", builds=True, loss=_gaussian
+    ),
+    Door(
+        function="privrank_jax.release.noisy_totals:exact_top_k",
         data="wins",
         read=_totals,
         loss=_top_list,

@@ -1,6 +1,6 @@
-r"""Empirical audits: a lower bound on the ε that a mechanism really has, from draws on two neighbours.
+r"""Empirical audits: a lower bound on the ε that a mechanism really has, from draws on two neighbors.
 
-For every event E and either order of the neighbours, (ε, δ)-DP says P(E) ≤ e^ε Q(E) + δ; so a lower confidence bound
+For every event E and either order of the neighbors, (ε, δ)-DP says P(E) ≤ e^ε Q(E) + δ; so a lower confidence bound
 p of P(E) and an upper one q of Q(E) give ε ≥ log((p - δ)/q). Both are Clopper and Pearson's (1934), exact for any
 number of draws.
 
@@ -12,7 +12,7 @@ of the two directions is tested on the second half.
 **Error.** Two events are tested with two one-sided intervals each, at (1 - confidence)/4: with probability at least
 ``confidence`` over the draws all four hold at once, and then the larger of the two bounds is below the true ε. So a
 mechanism that keeps its claim is called ``"violated"`` with probability at most 1 - confidence per audit, whatever the
-selection did. ``"consistent"`` is no proof: it says that these neighbours, events and draws show no more.
+selection did. ``"consistent"`` is no proof: it says that these neighbors, events and draws show no more.
 
 The random numbers are those of the simulation: an audit holds mechanisms to their mathematics, not the bits of a
 release.
@@ -33,8 +33,8 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from privrank_jax._threefry import fused
 from privrank_jax._validate import check_delta, check_level
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy_audit.enumeration import (
     WorstCase,
     checked_epsilon,
@@ -59,15 +59,15 @@ class AuditResult:
         epsilon: ε that the mechanism was asked for.
         claimed: ε that is claimed for this unit.
         delta: δ.
-        exact: the exact loss between these neighbours, None where no law is known.
-        worst: the largest over all neighbours of small instances, likewise; a row's own neighbours need not be among
+        exact: the exact loss between these neighbors, None where no law is known.
+        worst: the largest over all neighbors of small instances, likewise; a row's own neighbors need not be among
             them.
         lower: lower confidence bound of the true ε, at least 0.
         estimate: log ratio of the relative frequencies of that event, on the second half; ∞ where one was never seen.
         event: what was tested, in words.
-        frequencies: of the event under the likelier neighbour and under the other, on the second half.
-        swapped: whether the likelier neighbour is the second one.
-        draws: under each neighbour, both halves.
+        frequencies: of the event under the likelier neighbor and under the other, on the second half.
+        swapped: whether the likelier neighbor is the second one.
+        draws: under each neighbor, both halves.
         confidence: with which ``lower`` holds, both directions and all intervals counted.
         candidates: ``(events, 2)`` relative frequencies of all candidate events on the second half, for pictures.
     """
@@ -138,16 +138,16 @@ def audit(
     confidence: float = 0.999,
     batch_size: int = 1 << 15,
 ) -> AuditResult:
-    """Draw a mechanism on two neighbours and bound from below the ε that it has.
+    """Draw a mechanism on two neighbors and bound from below the ε that it has.
 
-    All draws are one compiled program, in batches; another ε, another key and other neighbours of the same shapes
+    All draws are one compiled program, in batches; another ε, another key and other neighbors of the same shapes
     compile nothing.
 
     Args:
         key: PRNG key.
         mechanism: an :class:`~privrank_jax.privacy_audit.Audited` row, or the name of one.
         epsilon: ε > 0, finite, to run it at; None for that of the row.
-        draws: under each neighbour, at least 1,000; half of them choose the event.
+        draws: under each neighbor, at least 1,000; half of them choose the event.
         delta: δ of the claim; None for that of the row.
         confidence: of the bound, in (0, 1); how errors add up heads this module.
         batch_size: draws at once.
@@ -159,7 +159,7 @@ def audit(
         ValueError: an unknown name, ε not positive and finite, too few draws, δ or confidence out of range; a
             statistic that is NaN, or an outcome without a name.
 
-    >>> found = audit(jax.random.key(0), "randomised-response", 1.0, draws=20_000)
+    >>> found = audit(jax.random.key(0), "randomized-response", 1.0, draws=20_000)
     >>> found.verdict, 0.8 < found.lower < found.exact, round(found.exact, 6), found.claimed
     ('consistent', True, 1.0, 1.0)
     """
@@ -211,10 +211,10 @@ def draw(
     draws: int,
     batch_size: int = 1 << 15,
 ) -> np.ndarray:
-    """Outcomes or statistics of independent releases, ``(2, draws)``: under either neighbour, by its number."""
+    """Outcomes or statistics of independent releases, ``(2, draws)``: under either neighbor, by its number."""
     batches = -(-draws // min(batch_size, draws))
     size = -(-draws // batches)
-    first, second = mechanism.neighbours
+    first, second = mechanism.neighbors
     pair = jax.tree.map(lambda one, other: jnp.stack([one, other]), first, second)
     at = jnp.asarray(epsilon, jnp.result_type(float))
     drawn = _draw(key, pair, at, run=mechanism.run, batches=batches, size=size)
@@ -258,7 +258,7 @@ def clopper_pearson(successes: Any, trials: int, error: float) -> tuple[np.ndarr
 
 
 def _counts(drawn: np.ndarray, row: Audited, thresholds: np.ndarray | None) -> np.ndarray:
-    """How often each outcome, or each interval between thresholds, came under either neighbour: ``(2, K)``."""
+    """How often each outcome, or each interval between thresholds, came under either neighbor: ``(2, K)``."""
     if thresholds is not None:
         bins, drawn = len(thresholds) + 1, np.searchsorted(thresholds, drawn, side="right")
     else:
@@ -269,7 +269,7 @@ def _counts(drawn: np.ndarray, row: Audited, thresholds: np.ndarray | None) -> n
 
 
 def _thresholds(drawn: np.ndarray) -> np.ndarray:
-    """Quantiles of both neighbours' statistics together, and of their tails; distinct, increasing."""
+    """Quantiles of both neighbors' statistics together, and of their tails; distinct, increasing."""
     if np.isnan(drawn).any():
         raise ValueError("the statistic is NaN: nothing can be said about its tails.")
     tail = np.geomspace(1e-5, 1e-2, _TAILS)

@@ -1,4 +1,4 @@
-"""Exact losses by enumeration: over all outputs that matter, and over all neighbours of small instances.
+"""Exact losses by enumeration: over all outputs that matter, and over all neighbors of small instances.
 
 Nothing is drawn. The law of each mechanism is computed in float64 (:mod:`privrank_jax.privacy_audit.laws`) with the
 noise scale that the mechanism itself reports, where it does, so that a wrong scale in the code is wrong here too. At
@@ -26,7 +26,7 @@ import numpy as np
 
 from privrank_jax._validate import check_epsilon
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy_audit.neighbours import Instances
+from privrank_jax.privacy_audit.neighbors import Instances
 from privrank_jax.privacy_audit.registry import Audited, get
 
 _FACTS = ("noise_scale", "gamma", "rate", "max_queries")
@@ -37,11 +37,11 @@ class WorstCase:
     """The largest loss among small data sets.
 
     Attributes:
-        loss: over all outputs of the row's law and all neighbours; at δ > 0 the smallest ε for that δ.
+        loss: over all outputs of the row's law and all neighbors; at δ > 0 the smallest ε for that δ.
         first: one of the two data sets where it is attained.
         second: the other one.
         data_sets: how many were looked at.
-        pairs: how many pairs of neighbours.
+        pairs: how many pairs of neighbors.
     """
 
     loss: float
@@ -52,7 +52,7 @@ class WorstCase:
 
 
 def worst_case(mechanism: Audited | str, epsilon: float | None = None) -> WorstCase:
-    """The largest privacy loss of a mechanism over all neighbours of its small instances, exactly.
+    """The largest privacy loss of a mechanism over all neighbors of its small instances, exactly.
 
     Args:
         mechanism: an :class:`~privrank_jax.privacy_audit.Audited` row, or the name of one.
@@ -64,7 +64,7 @@ def worst_case(mechanism: Audited | str, epsilon: float | None = None) -> WorstC
     Raises:
         ValueError: an unknown name, ε not positive and finite, a row without instances or without a law.
 
-    >>> worst = worst_case("randomised-response", 1.0)
+    >>> worst = worst_case("randomized-response", 1.0)
     >>> round(worst.loss, 6), worst.pairs
     (1.0, 1)
     """
@@ -79,18 +79,18 @@ def worst_case(mechanism: Audited | str, epsilon: float | None = None) -> WorstC
 
 
 def exact_loss(mechanism: Audited | str, epsilon: float | None = None) -> float:
-    """The loss between the two neighbours of the row alone; arguments as :func:`worst_case`.
+    """The loss between the two neighbors of the row alone; arguments as :func:`worst_case`.
 
     >>> exact_loss("noisy-counts-users-published", 1.0)
     2.0
     """
     row = get(mechanism) if isinstance(mechanism, str) else mechanism
-    pair = Instances(np.stack(row.neighbours), np.array([[0, 1]]))
+    pair = Instances(np.stack(row.neighbors), np.array([[0, 1]]))
     return float(losses(row, checked_epsilon(row, epsilon), pair)[0])
 
 
 def losses(mechanism: Audited, epsilon: float, instances: Instances) -> np.ndarray:
-    """The loss of each pair of neighbours, ``(P,)``."""
+    """The loss of each pair of neighbors, ``(P,)``."""
     first, second = instances.pairs.T
     with jax.enable_x64(True):
         facts = _facts(mechanism, instances.data[0], epsilon)

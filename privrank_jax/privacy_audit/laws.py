@@ -34,10 +34,10 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _FAR = 45.0  # scales beyond the last score: e^-45 of the mass
 
 
-def additive_laplace(centres: Array, scale: float) -> Array:
-    """Noise of one scale on every number of ``centres (D, d)``: the 2^d corners."""
-    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=centres.shape[1])))
-    return centres @ corners.T / scale
+def additive_laplace(centers: Array, scale: float) -> Array:
+    """Noise of one scale on every number of ``centers (D, d)``: the 2^d corners."""
+    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=centers.shape[1])))
+    return centers @ corners.T / scale
 
 
 def gaussian_epsilon(shifts: Array, scale: float, delta: float) -> Array:

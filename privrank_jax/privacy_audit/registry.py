@@ -1,9 +1,9 @@
-"""Audited mechanisms by name: every private function of the library on a small pair of neighbours that is hard for it.
+"""Audited mechanisms by name: every private function of the library on a small pair of neighbors that is hard for it.
 
 Where a paper's calibration is unsound its row is here too, so that the audit can be seen to catch it. A module listed
 in ``_MODULES`` holds a tuple ``AUDITED``; its modules load on first use. To add a row, append it there: the tests of
 the registry then hold it to its contract, to its claim, to its exact losses and to half of its noise, and the commands
-that it names to replays on neighbouring files.
+that it names to replays on neighboring files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from privrank_jax import _registry
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy_audit.neighbours import Instances
+from privrank_jax.privacy_audit.neighbors import Instances
 
 _MODULES = (
     "audited_reports",
@@ -35,13 +35,13 @@ Law = Callable[[np.ndarray, float, Any], np.ndarray]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Audited:
-    """One private mechanism, two neighbours, and what the audit looks at.
+    """One private mechanism, two neighbors, and what the audit looks at.
 
     Attributes:
         name: what ``privrank audit`` calls it.
         title: the mechanism and its calibration.
         function: the public function behind it.
-        neighbours: two arrays of one shape, data sets that differ in one unit and are hard for the mechanism.
+        neighbors: two arrays of one shape, data sets that differ in one unit and are hard for the mechanism.
         release: ``(key, data, epsilon)`` to one release, an :class:`~privrank_jax.estimate.Estimate` or an array.
         reduce: the value of a release to the number of an outcome (where ``outcomes`` names them) or to a real
             statistic. A post-processing, which can only lose less than the release.
@@ -50,10 +50,10 @@ class Audited:
         unit: of the guarantee, see :class:`~privrank_jax.privacy.Guarantee`.
         adjacency: likewise.
         trust: likewise.
-        calibration: ``"tight"`` (some neighbours lose at least 0.99 of the claim), ``"sound"`` (none is known that do)
+        calibration: ``"tight"`` (some neighbors lose at least 0.99 of the claim), ``"sound"`` (none is known that do)
             or ``"published"``.
         claimed: ε asked for to the ε that is claimed for this unit.
-        instances: small data sets with all their neighbours, for the exact loss.
+        instances: small data sets with all their neighbors, for the exact loss.
         law: of the release (see :data:`Law`), ``facts`` being what its diagnostics say of the noise. With ``finite``
             it is that of the outcomes, in their order.
         loss: for claims with δ > 0 in place of ``law``: ``(first, second, epsilon, facts) -> (P,)``, the smallest ε
@@ -64,14 +64,14 @@ class Audited:
         sound: False where the claim is known to be wrong.
         released_by: the function of :mod:`privrank_jax.release` that draws this for real releases, if one does.
         commands: command lines that release it, without FILE, ``--epsilon`` and ``--out``. Each is replayed on
-            neighbouring files (:mod:`privrank_jax.privacy_audit.replay`), of all kinds that its guarantee speaks of.
+            neighboring files (:mod:`privrank_jax.privacy_audit.replay`), of all kinds that its guarantee speaks of.
         note: where the claim stands, or what is wrong with it.
     """
 
     name: str
     title: str
     function: str
-    neighbours: tuple[np.ndarray, np.ndarray]
+    neighbors: tuple[np.ndarray, np.ndarray]
     release: Callable[[Any, Any, Any], Any]
     sees: str
     instances: Callable[[], Instances] | None = None
@@ -113,7 +113,7 @@ def get(name: str) -> Audited:
     Raises:
         ValueError: there is none; the message names the nearest.
 
-    >>> get("randomised-response").unit
+    >>> get("randomized-response").unit
     'comparison'
     """
     return _registry.find(_registered(), name, "audited mechanism", names())

@@ -2,7 +2,7 @@
 
 A program that releases is as private as its mechanisms only if all else it does looks at data in ways that the
 guarantee allows. Its mechanisms are functions, the *doors* (:mod:`privrank_jax.privacy_audit.doors`). It runs on data
-D, and what enters and leaves each door is recorded; then it runs on a neighbour D' and each door returns what it
+D, and what enters and leaves each door is recorded; then it runs on a neighbor D' and each door returns what it
 returned on D, so that
 
 - the same doors are passed, in the same order, with the same parameters (an ε or a sensitivity that depends on the data
@@ -98,7 +98,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Report:
-    """What two runs on neighbours tell.
+    """What two runs on neighbors tell.
 
     Attributes:
         measured: ε, the sum over doors.

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privrank_jax.release.contributions import exact_bound
-    from privrank_jax.release.exact import exact_noisy_totals, exact_top_k
     from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
     from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.library import exact_samplers_available
     from privrank_jax.release.mallows import exact_mallows
+    from privrank_jax.release.noisy_totals import exact_noisy_totals, exact_top_k
     from privrank_jax.release.one_pair import exact_one_pair_weights
     from privrank_jax.release.randomized_response import exact_randomized_response
 
@@ -27,11 +27,11 @@ _HOMES = {
     "exact_kwiksort": "exact_aggregation",
     "exact_mallows": "mallows",
     "exact_noise_all": "exact_aggregation",
-    "exact_noisy_totals": "exact",
+    "exact_noisy_totals": "noisy_totals",
     "exact_one_pair_weights": "one_pair",
     "exact_randomized_response": "randomized_response",
     "exact_samplers_available": "library",
-    "exact_top_k": "exact",
+    "exact_top_k": "noisy_totals",
 }
 
 __all__ = [

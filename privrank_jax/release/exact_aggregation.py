@@ -1,7 +1,7 @@
 r"""Private aggregation of rankings with exact discrete noise, by OpenDP: what real releases of a consensus use.
 
 n times the Borda scores, and how many users rank one item before another, are sums over users of multiples of 1/2. So
-twice these are integers; integer noise on them is drawn exactly, as for win totals (:mod:`privrank_jax.release.exact`),
+twice these are integers; integer noise on them is drawn exactly, as in :mod:`~privrank_jax.release.noisy_totals`,
 and dividing by n is post-processing. Sensitivities are those of the simulated twins (replacing one user): ⌊m²/2⌋ in ℓ₁
 and √(m(m²-1)/3) in ℓ₂ for Borda, one per pair for counts; proofs at the heads of :mod:`privrank_jax.aggregation.borda`,
 ``noise_all`` and ``dp_kwiksort``.
@@ -32,7 +32,11 @@ from privrank_jax.aggregation.query_budget import query_budget
 from privrank_jax.aggregation.weights import MISSING, PairCounts, pairwise_weights
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.release.exact import discrete_gaussian, discrete_laplace, exact_noisy_totals
+from privrank_jax.release.noisy_totals import (
+    discrete_gaussian,
+    discrete_laplace,
+    exact_noisy_totals,
+)
 
 
 def exact_borda(

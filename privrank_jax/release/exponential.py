@@ -4,7 +4,7 @@ P(σ) ∝ e^{-γc(σ)}, where c(σ) is twice the number of pairs that users orde
 to which a user adds 0 to D = m(m-1) (a pair that is tied or unknown adds 1, whatever σ).
 
 **Privacy.** Replacing one user moves each c(σ) by at most D, hence each log P(σ) by at most 2γD: γD from the odds, γD
-from the normaliser. γ = ε/(2D) is a fraction, since a double is one. So ε-DP, unit user, adjacency replace, exactly.
+from the normalizer. γ = ε/(2D) is a fraction, since a double is one. So ε-DP, unit user, adjacency replace, exactly.
 Beyond 2^14 γ stays at 2^14.
 
 **Sampling** goes from the last place to the first, as in :mod:`privrank_jax.aggregation.exponential`: of the items S

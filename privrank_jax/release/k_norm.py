@@ -30,7 +30,7 @@ q's coordinates in the tile, Σ_S f_e(e_i - e_j) = q - the tile's corner. At r =
 and one in the number of forests is accepted.
 
 *Heights* are 2^{-k} for the k-th edge, taken to the limit of ever faster decay: y_i - y_j - h_e has the sign of its
-term of lowest k on the cycle of e, never 0, and is found by comparing indices. *q* is the centre plus 1/(2m) for each
+term of lowest k on the cycle of e, never 0, and is found by comparing indices. *q* is the center plus 1/(2m) for each
 item but the last of its component, from which the same is taken: no sum over a proper part of a component is whole,
 and so no f_e is; its whole part and the side on which the last item lies decide. All of it is integer arithmetic.
 

@@ -4,7 +4,7 @@ r"""The budget of a data set: an SQLite file that every release spends from befo
 ledger (unit, adjacency, what is public, what a user is), with the ε and δ of its budget. Budgets add up: releases with
 (ε_i, δ_i), each of which may be chosen after seeing the ones before, are together (Σ ε_i, Σ δ_i) private, and a rule
 that stops before the sums exceed the budget keeps that (basic composition as a filter; Rogers, Roth, Ullman, Vadhan
-2016). It holds for releases of a trusted curator and of local randomisers alike. Tighter accounting for releases that
+2016). It holds for releases of a trusted curator and of local randomizers alike. Tighter accounting for releases that
 are fixed ahead of time is in :mod:`privrank_jax.privacy.accounting`; it enforces nothing here.
 
 A release counts at its own ε if its guarantee is at least as strong as what the ledger promises

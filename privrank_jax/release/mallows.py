@@ -4,7 +4,7 @@ A synthetic ranking of a user's m items inserts them in the order of the user's 
 place, P(v) = e^{-γv} / Σ_{w≤t} e^{-γw} for v = 0..t at step t = 0..m-1, independently. Each step back is one pair
 turned round, so P(ranking) ∝ e^{-γ·pairs}, the Mallows law.
 
-**Privacy.** Moving one item changes the number of turned pairs by m-1 at most, and the normaliser not at all: the loss
+**Privacy.** Moving one item changes the number of turned pairs by m-1 at most, and the normalizer not at all: the loss
 is at most (m-1)γ. γ = g/2^48 with g = ⌊2^48 ε/(m-1)⌋, computed in integers (a double is a fraction), so (m-1)γ ≤ ε,
 and less than (m-1)/2^48 below it, which is why no ε below that is taken. Beyond ε/(m-1) = 2^14 γ stays at 2^14.
 

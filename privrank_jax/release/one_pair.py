@@ -1,4 +1,4 @@
-"""Exact local release of pairwise weights: one bit per user, by exact randomised response.
+"""Exact local release of pairwise weights: one bit per user, by exact randomized response.
 
 The twin of :func:`privrank_jax.aggregation.one_pair_weights`, with its theorem and its error. Who is asked for which
 pair and the coins of ties come from the operating system; the bit is turned by OpenDP's exact Bernoulli sampler
@@ -22,7 +22,7 @@ from privrank_jax.release.randomized_response import exact_randomized_response
 
 
 def exact_one_pair_weights(ranks: Any, epsilon: float = 1.0, *, missing: str = "last") -> Estimate:
-    """Unbiased pairwise weights from one exactly randomised answer per user: for releases.
+    """Unbiased pairwise weights from one exactly randomized answer per user: for releases.
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace, exactly: for users who answer as this
     function answers for them. Runs on the host: no tracing, no key.

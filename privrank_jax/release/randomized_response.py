@@ -1,4 +1,4 @@
-r"""Exact randomised response, by OpenDP.
+r"""Exact randomized response, by OpenDP.
 
 Each bit is flipped by a Bernoulli sampler that is exact for its probability p, a double, and draws on the operating
 system's entropy. 1-p is the largest double, up to a few units in the last place, for which OpenDP proves log((1-p)/p)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privrank_jax._threefry import fused
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.simulate import worlds
 from privrank_jax.simulate.checkpoint import Checkpoints
 from privrank_jax.simulate.engine import Study, grid, run

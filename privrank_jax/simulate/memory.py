@@ -22,7 +22,7 @@ def peak_bytes(closed: ClosedJaxpr) -> int:
     closed-over constants throughout. A loop needs its carry three times beside the peak of its body
     (result, current and next), and so does any other equation with a program inside of which we do
     not know that it is run once; a conditional needs the larger of its branches, a scatter a copy of
-    what goes in, a factorisation with several results one more copy of them. XLA fuses element-wise
+    what goes in, a factorization with several results one more copy of them. XLA fuses element-wise
     chains and reuses buffers, so the compiled program usually needs less, at times several-fold; it
     may also reorder equations and need more, so a hard limit must be checked against the compiled
     program.

@@ -152,7 +152,7 @@ def _quoted(name: str) -> str:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary neighbour of ``path`` that takes its place on success and vanishes on failure.
+    """A temporary neighbor of ``path`` that takes its place on success and vanishes on failure.
 
     Its content is on the disk before it takes the place.
     """

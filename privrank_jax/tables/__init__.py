@@ -8,8 +8,8 @@ is refused as by :mod:`privrank_jax.datasets`. Needs the extra ``tables``.
 from __future__ import annotations
 
 from privrank_jax.tables.bounding import bounded_rows
-from privrank_jax.tables.comparisons import ComparisonRows, pair_counts, scan_comparisons
-from privrank_jax.tables.rankings import RankingRows, pair_votes, scan_rankings
+from privrank_jax.tables.comparison_rows import ComparisonRows, pair_counts, scan_comparisons
+from privrank_jax.tables.ranking_rows import RankingRows, pair_votes, scan_rankings
 
 __all__ = [
     "ComparisonRows",

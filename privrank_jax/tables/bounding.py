@@ -4,7 +4,7 @@ Every user's rows are put in order by their content (which items met, then who w
 user u draws the lot SHA-256(salt : k : u), and the L rows with the smallest lots stay.
 
 **Sensitivity.** *For every salt*, known or not, the rows kept of one user are a function of that user's rows alone: no
-lot and no number looks at another user. So a data set and its neighbour, which differ in the rows of one user, keep the
+lot and no number looks at another user. So a data set and its neighbor, which differ in the rows of one user, keep the
 same rows of everybody else, and of that user at most L in either. A statistic that adds up over rows hence moves as if
 one user had given L rows and replaced them, or come or gone with them; the noise calibrated for L rows makes the
 release private for every fixed salt, and so for a salt drawn at random, without looking at the data. Nothing of this

@@ -11,7 +11,8 @@ import scipy.stats
 from privrank_jax import aggregation, rankings
 from privrank_jax.aggregation.borda import score_radius
 from privrank_jax.privacy.vectors import report_covariance, report_norm
-from tests import reference, reference_borda
+from tests import reference
+from tests.reference import borda as reference_borda
 
 W = np.array([[0, 0.9, 0.7, 0.8], [0.1, 0, 0.6, 0.5], [0.3, 0.4, 0, 0.9], [0.2, 0.5, 0.1, 0]])
 USERS = np.array([[0, 1, 2, 3], [1, 1, 0, -1], [-1, 2, -1, 0], [3, 0, 0, 0]])

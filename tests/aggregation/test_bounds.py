@@ -13,7 +13,8 @@ from privrank_jax import aggregation
 from privrank_jax.aggregation.query_budget import exceeding_probability
 from privrank_jax.privacy.vectors import report_norm
 from privrank_jax.rankings import ranks_from_scores
-from tests import reference, reference_borda
+from tests import reference
+from tests.reference import borda as reference_borda
 
 M, USERS, EPSILON, DELTA = 8, 700, 0.6, 1e-5
 PAIRS = 28

@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax.aggregation import kemeny, kemeny_score, pairwise_weights
 from privrank_jax.aggregation.certificate import _components, _cycle_bound
-from tests import reference_aggregation as reference
+from tests.reference import aggregation as reference
 
 SOLVERS = ("local search", "dynamic program", "linear program", "integer program")
 

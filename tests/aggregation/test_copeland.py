@@ -6,7 +6,7 @@ import pytest
 
 from privrank_jax.aggregation import copeland, copeland_scores
 from privrank_jax.rankings import ranks_from_scores
-from tests import reference_aggregation as reference
+from tests.reference import aggregation as reference
 
 
 @pytest.mark.parametrize("kind", reference.KINDS)

@@ -14,7 +14,7 @@ import scipy.stats
 
 from privrank_jax.aggregation import dp_kwiksort, local_search, noise_all, query_budget
 from tests import reference
-from tests import reference_kwiksort as slow
+from tests.reference import kwiksort as slow
 
 CELLS = {3: 40, 4: 4}
 NO_ROUNDING = 1e-9

@@ -6,7 +6,7 @@ import pytest
 
 from privrank_jax.aggregation import exact_kemeny, kemeny_score, local_search
 from privrank_jax.aggregation.integer_program import integer_program
-from tests import reference_aggregation as reference
+from tests.reference import aggregation as reference
 
 solve_many = jax.jit(jax.vmap(exact_kemeny))
 scores = jax.jit(jax.vmap(kemeny_score))

@@ -10,7 +10,7 @@ import scipy.special
 import scipy.stats
 
 from privrank_jax import aggregation
-from tests import reference_borda
+from tests.reference import borda as reference_borda
 
 
 def _weights(items, seed=0):

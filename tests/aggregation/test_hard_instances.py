@@ -7,7 +7,7 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.rankings import validate_ranks
-from tests import reference_borda
+from tests.reference import borda as reference_borda
 
 
 def _distance(first, second):

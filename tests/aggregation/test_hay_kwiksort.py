@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 
 from privrank_jax.aggregation import hay_kwiksort
-from tests import reference_kwiksort as slow
+from tests.reference import kwiksort as slow
 
 W = slow.weights([(0, 1, 2), (0, 1, 2), (2, 0, 1)])
 

@@ -10,7 +10,7 @@ import scipy.optimize
 
 from privrank_jax.aggregation import ProvenRanking, integer_program
 from privrank_jax.aggregation.integer_program import PairProgram
-from tests import reference_aggregation as reference
+from tests.reference import aggregation as reference
 
 
 @pytest.mark.parametrize("kind", reference.KINDS)

@@ -13,7 +13,7 @@ import scipy.stats
 
 from privrank_jax.aggregation import kwiksort
 from privrank_jax.aggregation.kwiksort import partition_sort
-from tests import reference_kwiksort as reference
+from tests.reference import kwiksort as reference
 
 RUNS = 64
 

@@ -29,7 +29,7 @@ from privrank_jax.aggregation.ldp_protocol import Client, Server, run_protocol
 from privrank_jax.aggregation.query_budget import refusal_bound, use_budget
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy.vectors import report_norm
-from tests import reference_kwiksort as slow
+from tests.reference import kwiksort as slow
 
 NO_ROUNDING = 1e-9
 THREE = np.array([[0, 1, 2], [1, 0, 2], [2, 0, 1]])

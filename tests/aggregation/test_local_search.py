@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import kemeny_score, local_search
-from tests import reference_aggregation as reference
+from tests.reference import aggregation as reference
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -19,8 +19,8 @@ def test_no_insertion_is_better_and_the_start_is_not_either(kind, dtype):
         assert sorted(ranks) == list(range(8))
         score = reference.kemeny_score(ranks, w)
         assert score <= reference.kemeny_score(before, w) + slack
-        neighbours = [reference.kemeny_score(r, w) for r in reference.insertion_neighbours(ranks)]
-        assert score <= min(neighbours) + slack
+        neighbors = [reference.kemeny_score(r, w) for r in reference.insertion_neighbors(ranks)]
+        assert score <= min(neighbors) + slack
 
 
 def test_each_step_is_the_best_one():
@@ -29,8 +29,8 @@ def test_each_step_is_the_best_one():
         ranks = np.random.default_rng(0).permutation(7)
         found = local_search(w, ranks)
         while True:
-            neighbours = reference.insertion_neighbours(ranks)
-            best = min(neighbours, key=lambda r: reference.kemeny_score(r, w))
+            neighbors = reference.insertion_neighbors(ranks)
+            best = min(neighbors, key=lambda r: reference.kemeny_score(r, w))
             if reference.kemeny_score(best, w) >= reference.kemeny_score(ranks, w) - 1e-12:
                 break
             ranks = best

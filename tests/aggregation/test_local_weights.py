@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.privacy.vectors import report_norm
-from tests import reference_borda
+from tests.reference import borda as reference_borda
 
 module = importlib.import_module("privrank_jax.aggregation.local_weights")
 MECHANISMS = ("duchi", "privunit", "randomized-response")
@@ -102,7 +102,7 @@ def test_randomized_responses_are_flipped_as_often_as_stated(key):
 
 
 def test_variance_orders_the_mechanisms():
-    """PrivUnit has the least; Duchi beats randomised response by a factor that grows with m, unless ε is large."""
+    """PrivUnit has the least; Duchi beats randomized response by a factor that grows with m, unless ε is large."""
     for epsilon in (0.5, 1.0, 5.0):
         factors = []
         for items in (4, 10, 30):

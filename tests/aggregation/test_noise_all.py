@@ -9,7 +9,8 @@ import pytest
 import scipy.stats
 
 from privrank_jax import aggregation
-from tests import reference, reference_borda
+from tests import reference
+from tests.reference import borda as reference_borda
 
 W = np.array([[0, 0.6, 0.5, 0.4], [0.4, 0, 0.55, 0.5], [0.5, 0.45, 0, 0.6], [0.6, 0.5, 0.4, 0]])
 ABOVE = np.triu_indices(4, 1)

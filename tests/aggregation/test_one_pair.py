@@ -10,7 +10,7 @@ import pytest
 from privrank_jax import aggregation
 from privrank_jax.aggregation.one_pair import weights_of_answers
 from privrank_jax.release import exact_one_pair_weights
-from tests.reference_aggregation import pairwise_weights as naive_weights
+from tests.reference.aggregation import pairwise_weights as naive_weights
 
 RNG = np.random.default_rng(4)
 RANKS = np.array([RNG.permutation(4) for _ in range(32)])

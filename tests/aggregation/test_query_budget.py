@@ -19,7 +19,7 @@ from privrank_jax.aggregation.query_budget import (
     refusal_bound,
     use_budget,
 )
-from tests import reference_kwiksort as reference
+from tests.reference import kwiksort as reference
 
 module = importlib.import_module("privrank_jax.aggregation.query_budget")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import kemeny_score, pairwise_weights
-from tests import reference_aggregation as reference
+from tests.reference import aggregation as reference
 
 
 def incomplete_rankings(users, items, seed=0):

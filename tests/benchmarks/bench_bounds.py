@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import privrank_jax as pr
-from privrank_jax._threefry import fused
+from privrank_jax._workarounds.threefry import fused
 from tests.benchmarks.harness import print_table, side_by_side
 from tests.benchmarks.peers import btl_world
 
@@ -41,7 +41,7 @@ def main() -> None:
 
     sample = jax.jit(jax.vmap(pr.mallows.sample, (0, 0, None)))
     few, many = crowds(20), crowds(100)
-    kendall = jax.jit(jax.vmap(pr.metrics.kendall_tau))
+    kendall = jax.jit(jax.vmap(pr.metrics.kendall_distance))
     fit = jax.jit(jax.vmap(lambda w: pr.pairwise.mle(pr.comparisons.WinCounts(w))))
     steps = int(np.sum(fit(wins).diagnostics.steps))
     count = jax.jit(

@@ -9,8 +9,8 @@ import scipy.optimize
 import scipy.sparse
 
 import privrank_jax as pr
-from tests import reference_aggregation as reference
 from tests.benchmarks.harness import print_table, ratios, side_by_side
+from tests.reference import aggregation as reference
 
 INSTANCES, ITEMS, MORE_ITEMS = 1_000, 10, 20
 HEADER = ("method", "median time", "times ours")

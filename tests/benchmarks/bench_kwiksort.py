@@ -22,7 +22,7 @@ def weights() -> np.ndarray:
 
 
 def recursion(w: np.ndarray, scale: float, rng: np.random.Generator) -> list[int]:
-    """The published sort, all comparisons of a segment in one vectorised step, without a budget."""
+    """The published sort, all comparisons of a segment in one vectorized step, without a budget."""
 
     def sort(items: np.ndarray) -> list[int]:
         if len(items) < 2:

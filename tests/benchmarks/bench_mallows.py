@@ -30,7 +30,7 @@ def numpy_sample(rng: np.random.Generator, centers: np.ndarray, epsilon: np.ndar
 
 def kept(ranks: np.ndarray, centers: np.ndarray) -> float:
     """Mean number of pairs kept by the first thousand users."""
-    distance = jax.vmap(pr.metrics.kendall_tau)(ranks[:1000], centers[:1000])
+    distance = jax.vmap(pr.metrics.kendall_distance)(ranks[:1000], centers[:1000])
     return ranks.shape[1] * (ranks.shape[1] - 1) / 2 - float(jnp.mean(distance))
 
 

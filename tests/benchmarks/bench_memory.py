@@ -25,7 +25,7 @@ def one_run(replicates: int) -> None:
         wins = worlds.tournament(data, scores, 1.0)
         found = pairwise.perturbed_mle(noise, wins, parameters["epsilon"]).value
         ranks = rankings.ranks_from_scores
-        return {"kendall": metrics.kendall_tau(ranks(found), ranks(scores), normalized=True)}
+        return {"kendall": metrics.kendall_distance(ranks(found), ranks(scores), normalized=True)}
 
     study = Study("memory", trial, grid(epsilon=(1.0,)))
     run(jax.random.key(0), study, 10, memory_limit=CAP_MIB << 20)

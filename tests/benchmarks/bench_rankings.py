@@ -56,7 +56,7 @@ def main() -> None:
     title = f"weights of {USERS:,} rankings of {ITEMS} items"
     print_table(title, ("method", "median time", "times ours"), ratios(seconds, "privrank_jax"))
 
-    batched = jax.jit(jax.vmap(pr.metrics.kendall_tau))
+    batched = jax.jit(jax.vmap(pr.metrics.kendall_distance))
     distances = {
         "privrank_jax, vmap": lambda: batched(*on_device),
         "NumPy, item-major": lambda: numpy_kendall(a, b),

@@ -1,4 +1,4 @@
-"""10^7 randomised reports through the streaming aggregator, shard by shard, beside float64 sums by ``np.bincount``."""
+"""10^7 randomized reports through the streaming aggregator, shard by shard, beside float64 sums by ``np.bincount``."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def btl_world(seed: int, replicates: int, items: int, per_pair: int) -> np.ndarr
 
 
 def batched_newton(wins: np.ndarray, tolerance: float = 1e-10, limit: int = 50) -> np.ndarray:
-    """BTL scores of a batch of win counts by Newton's method, vectorised over the replicates.
+    """BTL scores of a batch of win counts by Newton's method, vectorized over the replicates.
 
     ``tolerance`` is the gradient relative to the comparisons of an item, as in ``pairwise.mle``.
     """

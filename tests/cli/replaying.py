@@ -1,4 +1,4 @@
-"""Runs of whole commands on neighbouring files, for replays (privrank_jax/privacy_audit/replay.py)."""
+"""Runs of whole commands on neighboring files, for replays (privrank_jax/privacy_audit/replay.py)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privrank_jax.cli import app
 from privrank_jax.datasets import named
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS, SHUFFLED
-from tests.cli import neighbouring
+from tests.cli import neighboring
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Command:
 
     @property
     def kinds(self):
-        """Kinds of files, see :mod:`tests.cli.neighbouring`."""
+        """Kinds of files, see :mod:`tests.cli.neighboring`."""
         if not self.rankings:
             return ("csv", "tsv", "parquet")
         kinds = ("wide.csv", "long.csv", "wide.tsv", "wide.parquet", "long.parquet")
@@ -41,19 +41,19 @@ class Command:
         return [first, source, *rest, *budget, *out, *more]
 
     def edits(self, unit, adjacency, kind, *, last=False):
-        """Neighbours of which the command makes releases: no ties and no gaps where it refuses them."""
+        """Neighbors of which the command makes releases: no ties and no gaps where it refuses them."""
         private = self.words.startswith("privatize")
         ties = not private or "--ties" in self.words
         if not self.rankings:
-            return neighbouring.comparison_edits(unit, adjacency, ties=ties, last=last)
+            return neighboring.comparison_edits(unit, adjacency, ties=ties, last=last)
         ties, gaps = ties and kind != "order", not private and kind != "order"
-        return neighbouring.ranking_edits(unit, ties=ties, gaps=gaps, nothing=kind != "preflib")
+        return neighboring.ranking_edits(unit, ties=ties, gaps=gaps, nothing=kind != "preflib")
 
     def write(self, folder, rows, kind):
         folder.mkdir(exist_ok=True, parents=True)
         for path in folder.iterdir():
             path.unlink()
-        of = neighbouring.write_rankings if self.rankings else neighbouring.write_comparisons
+        of = neighboring.write_rankings if self.rankings else neighboring.write_comparisons
         return of(folder, rows, kind, "budget" in self.words).name
 
 
@@ -140,7 +140,7 @@ def survey_report(folder, monkeypatch, edit, *options):
     monkeypatch.setattr(named, "read", lambda file, _: Path(file).read_text())
     folders = [folder / side for side in ("first", "second")]
     for one, rows in zip(folders, (edit.first, edit.second)):
-        neighbouring.write_survey(one, rows)
+        neighboring.write_survey(one, rows)
     words = Command("rank", rankings=False).arguments("cemspc", *options)
     return replay.audit(*(running(one, words) for one in folders), DOORS)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation, metrics
-from privrank_jax.cli.aggregate import METHODS
+from privrank_jax.cli.aggregate.command import METHODS
 from privrank_jax.datasets import load_rankings
 from privrank_jax.release import exact_samplers_available
 
@@ -73,7 +73,7 @@ def test_json_of_every_private_method(privrank, votes, method, trust):
     assert privrank(*run, *REHEARSAL).out == result.out
     notes = " ".join(document["diagnostics"]["notes"])
     assert "--missing last" in notes
-    for consent in [(), ("--accept-idealised",)][(method, trust) == ("kwiksort", "local") :]:
+    for consent in [(), ("--accept-idealized",)][(method, trust) == ("kwiksort", "local") :]:
         released = privrank(*run, *consent).json()
         assert_schema(released, trust, scores=released["diagnostics"]["method"] == "borda")
         expected = "simulation" if consent and trust == "local" else "exact"
@@ -97,14 +97,14 @@ def test_too_few_users_to_ask_for_a_pair_each(privrank, write):
     refused = privrank("aggregate", few, *NOBODY, "--epsilon", 2, "--trust", "local")
     assert refused.code == 2
     assert "2 users and 3 pairs of items" in refused.err
-    assert "--accept-idealised for reports of real numbers" in refused.err
+    assert "--accept-idealized for reports of real numbers" in refused.err
 
 
 def test_local_trust_says_that_the_users_were_simulated(privrank, votes):
-    run = ("aggregate", votes, "--epsilon", 2, "--trust", "local", "--accept-idealised")
+    run = ("aggregate", votes, "--epsilon", 2, "--trust", "local", "--accept-idealized")
     result = privrank(*run)
     assert "the users' reports were drawn here, from a file of raw rankings" in result.out
-    assert "each user randomises the answers" in result.out
+    assert "each user randomizes the answers" in result.out
     assert "floating-point" in result.err
 
 
@@ -134,9 +134,9 @@ def test_delta_gives_gaussian_noise(privrank, votes, method):
 
 @pytest.mark.parametrize("method", EXACT)
 def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, method):
-    monkeypatch.setattr("privrank_jax.cli.numerics.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.cli.core.numerics.exact_samplers_available", lambda: False)
     run = ("aggregate", votes, "--method", method, "--epsilon", 1, "--json")
-    result = privrank(*run, "--accept-idealised")
+    result = privrank(*run, "--accept-idealized")
     assert result.json()["guarantee"]["numerics"] == "simulation"
     assert 'pip install "privrank-jax[release]"' in result.err
 
@@ -233,7 +233,7 @@ def test_every_method_heeds_the_rule(privrank, write, method, trust, missing, fi
     path = write(*["1,,"] * 32, *["2,1,"] * 8, header="a,b,c")
     run = ("aggregate", path, *NOBODY, "--method", method, "--trust", trust, "--missing", missing)
     # One answer per user can't tell with so few: reports on all pairs, which need consent.
-    run += ("--accept-idealised",) if trust == "local" else ()
+    run += ("--accept-idealized",) if trust == "local" else ()
     for rehearsal in [REHEARSAL, ()] if trust == "central" else [REHEARSAL]:
         # Exact noise turns this order with probability below 1e-9.
         order = items(privrank(*run, "--epsilon", 40, "--json", *rehearsal).json())
@@ -370,7 +370,7 @@ def test_sushi_comes_near_the_best_consensus(privrank, sushi, method, trust, eps
         *REHEARSAL,
     ).json()  # fmt: skip
     order = [sushi.item_names.index(name) for name in items(document)]
-    assert int(metrics.kendall_tau(np.argsort(order), best)) <= most
+    assert int(metrics.kendall_distance(np.argsort(order), best)) <= most
     assert document["diagnostics"]["notes"] == [] or trust == "local"
 
 

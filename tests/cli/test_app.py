@@ -39,7 +39,7 @@ def test_an_error_inside_the_program_is_not_disguised_as_a_refusal(privrank, wri
     def fail(*_):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("privrank_jax.cli.rank_methods.release", fail)
+    monkeypatch.setattr("privrank_jax.cli.rank.methods.release", fail)
     with pytest.raises(RuntimeError, match="a bug"):
         privrank("rank", write("u1,a,b"), "--epsilon", 1)
 

@@ -17,14 +17,14 @@ def test_help_has_an_example_and_the_exit_codes(privrank):
 def test_list(privrank):
     result = privrank("audit", "--list")
     assert result.code == 0
-    for text in ("randomised-response", "dp-borda", "unsound", "rank, replace, local"):
+    for text in ("randomized-response", "dp-borda", "unsound", "rank, replace, local"):
         assert text in result.out
     rows = privrank("audit", "--list", "--json").json()["mechanisms"]
     assert {row["name"]: row["sound"] for row in rows}["dp-kwiksort-published"] is False
 
 
 def test_a_sound_mechanism_is_consistent(privrank):
-    result = privrank("audit", "randomised-response", "--epsilon", 0.5, *FEW)
+    result = privrank("audit", "randomized-response", "--epsilon", 0.5, *FEW)
     assert (result.code, result.err) == (0, "")
     for text in (
         "claimed epsilon",
@@ -62,7 +62,7 @@ def test_too_few_draws_for_an_unsound_one_say_so(privrank):
     ("arguments", "message"),
     [
         ((), "audit --list"),
-        (("randomised-respons",), "did you mean randomised-response"),
+        (("randomized-respons",), "did you mean randomized-response"),
         (("dp-borda", "--epsilon", 0), "epsilon must be positive"),
         (("dp-borda", "--epsilon", "inf"), "at most 1e+09"),
         (("dp-borda", "--draws", 10), "at least 1,000"),

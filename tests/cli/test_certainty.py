@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from privrank_jax.cli.rank_certainty import told_apart
-from privrank_jax.cli.rank_result import Result
+from privrank_jax.cli.rank.certainty import told_apart
+from privrank_jax.cli.rank.result import Result
 from privrank_jax.datasets import ReportTable, write_reports
 
 RANDOM = "the order shown may be no better than a random one"
@@ -28,7 +28,7 @@ KINDS = {
         "20",
         "--link",
         "laplace",
-        "--accept-idealised",
+        "--accept-idealized",
     ),
     "none": ("--method", "none"),
     "none ridge": ("--method", "none", "--gamma", "20"),

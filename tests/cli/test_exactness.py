@@ -8,8 +8,11 @@ import importlib.metadata
 import pytest
 import typer
 
-from privrank_jax.cli import aggregate, aggregate_methods, app, rank
-from privrank_jax.cli.rank_input import Entropy
+from privrank_jax.cli import app
+from privrank_jax.cli.aggregate import command as aggregate
+from privrank_jax.cli.aggregate import methods as aggregate_methods
+from privrank_jax.cli.rank import command as rank
+from privrank_jax.cli.rank.input import Entropy
 from privrank_jax.release.ledger import Ledger
 
 RANK = (
@@ -27,9 +30,9 @@ CASES = [
     ((*RANK, "--delta", 1e-5), "exact", True),
     (MLE, "exact", True),
     ((*RANK, "--method", "one-shot", "--top-k", 2), "exact", True),
-    ((*MLE, "--adjacency", "replace"), "idealised", False),
-    ((*MLE, "--adjacency", "add-remove"), "idealised", False),
-    ((*MLE, "--link", "laplace"), "idealised", False),
+    ((*MLE, "--adjacency", "replace"), "idealized", False),
+    ((*MLE, "--adjacency", "add-remove"), "idealized", False),
+    ((*MLE, "--link", "laplace"), "idealized", False),
     (AGGREGATE, "exact", True),
     ((*AGGREGATE, "--method", "borda"), "exact", True),
     ((*AGGREGATE, "--method", "kwiksort"), "exact", True),
@@ -86,7 +89,7 @@ def test_no_command_is_left_out():
     options = {name: {p.name for p in command.params} for name, command in commands.items()}
     releasing = {name for name, names in options.items() if "simulate" in names}
     assert releasing == {command[0] for command, _, _ in CASES}
-    assert all({"accept_idealised", "ledger", "seed"} <= options[name] for name in releasing)
+    assert all({"accept_idealized", "ledger", "seed"} <= options[name] for name in releasing)
     # These draw all that they work on, and read nobody's data.
     simulations = {name for name, names in options.items() if "seed" in names} - releasing
     assert simulations == {"audit", "demo", "reproduce"}
@@ -117,15 +120,15 @@ def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
         assert released.json()["guarantee"]["numerics"] == "exact"
         return
     assert released.code == 2
-    for way in ("--accept-idealised", "--simulate"):
+    for way in ("--accept-idealized", "--simulate"):
         assert way in released.err
     assert ("use --method borda or --trust central" in released.err) == ("local" in command)
-    # What is accepted is labelled: see the tests of `rank` and `aggregate`.
+    # What is accepted is labeled: see the tests of `rank` and `aggregate`.
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case[1] == "exact"], ids=name_of)
 def test_without_the_extra_it_is_named_and_nothing_is_released(run, monkeypatch, case):
-    monkeypatch.setattr("privrank_jax.cli.numerics.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.cli.core.numerics.exact_samplers_available", lambda: False)
     command, _, by_opendp = case
     released = run(command, *BUDGET, "--json")
     if not by_opendp:
@@ -140,7 +143,7 @@ def test_an_unsound_opendp_is_refused_whatever_was_accepted(run, monkeypatch, ca
     """0.14.1 leaves an answer of each call unflipped; OpenDP and JAX's generators stay unused."""
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.14.1")
     other = "local" in case[0]  # with consent another mechanism, which isn't OpenDP's
-    for consent in [()] if other else [(), ("--accept-idealised",)]:
+    for consent in [()] if other else [(), ("--accept-idealized",)]:
         refused = run(case[0], *BUDGET, *consent, "--json")
         assert (refused.code, refused.out) == (2, "")
         assert 'pip install "privrank-jax[release]" "opendp>=0.15"' in refused.err
@@ -148,12 +151,12 @@ def test_an_unsound_opendp_is_refused_whatever_was_accepted(run, monkeypatch, ca
 
 
 def test_without_the_extra_what_is_never_exact_names_it_and_the_method(run, monkeypatch):
-    monkeypatch.setattr("privrank_jax.cli.numerics.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.cli.core.numerics.exact_samplers_available", lambda: False)
     refused = run((*AGGREGATE, *LOCAL, "--method", "kwiksort"), *BUDGET)
     assert 'pip install "privrank-jax[release]" and use --method borda or --trust' in refused.err
 
 
-@pytest.mark.parametrize("numerics", ["idealised", "simulation", "unknown"])
+@pytest.mark.parametrize("numerics", ["idealized", "simulation", "unknown"])
 def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
     run, monkeypatch, numerics
 ):
@@ -166,8 +169,8 @@ def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
 
     monkeypatch.setitem(aggregate_methods._METHODS, ("borda", "central"), careless)
     command = (*AGGREGATE, "--method", "borda", *BUDGET)
-    assert "--accept-idealised" in run(command).err
-    assert run(command, "--accept-idealised").code == 0
+    assert "--accept-idealized" in run(command).err
+    assert run(command, "--accept-idealized").code == 0
 
 
 def test_what_is_refused_costs_nothing(run, privrank, files, tmp_path):
@@ -179,7 +182,7 @@ def test_what_is_refused_costs_nothing(run, privrank, files, tmp_path):
         assert ledger.spends() == []
 
 
-@pytest.mark.parametrize("extra", [(), ("--accept-idealised",)])
+@pytest.mark.parametrize("extra", [(), ("--accept-idealized",)])
 @pytest.mark.parametrize(
     "case",
     [*CASES, ((*RANK, "--method", "none"),), ((*AGGREGATE, "--method", "none"),)],
@@ -191,7 +194,7 @@ def test_a_seed_is_for_rehearsals_alone(run, case, extra):
     assert "--seed makes the noise predictable" in refused.err
 
 
-def test_files_that_users_randomised_take_no_seed(privrank, files, tmp_path):
+def test_files_that_users_randomized_take_no_seed(privrank, files, tmp_path):
     for source, command in (("comparisons", "rank"), ("rankings", "aggregate")):
         out = tmp_path / f"private-{source}.csv"
         assert privrank("privatize", files[source], "--out", out, *BUDGET).code == 0

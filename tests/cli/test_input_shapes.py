@@ -161,7 +161,7 @@ def test_the_notes_on_cells_depend_on_the_options_alone(privrank, write):
             assert words in privrank("aggregate", path, "--epsilon", 1, option).out
 
 
-def test_ratings_are_privatised_as_the_ranks_that_they_mean(privrank, write, tmp_path):
+def test_ratings_are_privatized_as_the_ranks_that_they_mean(privrank, write, tmp_path):
     stars, ranks = (
         write(*lines, header="user,a,b,c", name=name)
         for lines, name in ((STARS, "s.csv"), (RANKED, "r.csv"))

@@ -78,7 +78,7 @@ def test_a_ranking_spends(privrank, budget, votes):
 
 def test_weaker_guarantees_are_refused_before_the_work(privrank, budget, votes, monkeypatch):
     path = budget(votes, 1)
-    monkeypatch.setattr("privrank_jax.cli.rank_methods.release", None)
+    monkeypatch.setattr("privrank_jax.cli.rank.methods.release", None)
     for options in (
         ("--unit", "comparison"),
         ("--max-per-user", 2, "--adjacency", "flip"),
@@ -115,7 +115,7 @@ def test_other_data_are_refused(privrank, budget, write, rankings):
 
 
 def test_data_that_change_during_the_work_are_refused(privrank, budget, rankings, monkeypatch):
-    from privrank_jax.cli import aggregate_methods
+    from privrank_jax.cli.aggregate import methods as aggregate_methods
 
     path = budget(rankings, 1)
     release = aggregate_methods.release
@@ -166,7 +166,7 @@ def test_what_is_not_shown_stays_spent(privrank, budget, rankings, monkeypatch):
         assert [one.state for one in spends(path)] == ["spent"]  # before a byte is shown
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("privrank_jax.cli.rank_output.print_table", torn)
+    monkeypatch.setattr("privrank_jax.cli.rank.output.print_table", torn)
     assert (
         privrank(
             "aggregate", rankings, "--epsilon", "0.4", "--method", "borda", "--ledger", path
@@ -212,7 +212,7 @@ def test_files_for_others_spend_too(privrank, budget, write, rankings, tmp_path)
     run = ("privatize", votes, "--epsilon", "0.5", "--ledger", path, "--out", tmp_path / "r.csv")
     assert privrank(*run).code == 0
     assert [(str(one.epsilon), one.trust, one.method) for one in spends(path)] == [
-        ("0.5", "local", "randomised response")
+        ("0.5", "local", "randomized response")
     ]
     refused = privrank(*run, "--force")
     assert refused.code == 2

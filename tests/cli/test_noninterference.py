@@ -15,7 +15,8 @@ import pytest
 
 from privrank_jax import aggregation, pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.release import exact, exact_aggregation, exponential
+from privrank_jax.release import exact_aggregation, exponential
+from privrank_jax.release import noisy_totals as exact
 
 slow = pytest.mark.slow
 
@@ -43,7 +44,7 @@ def blind(monkeypatch):
         lambda bits, epsilon: np.arange(bits.size) % 2 == 0,
     )
     monkeypatch.setattr(
-        "privrank_jax.cli.privatize_rankings.exact_mallows",
+        "privrank_jax.cli.privatize.ranking_files.exact_mallows",
         lambda ranks, epsilon: np.where(ranks < 0, -1, np.argsort(np.argsort(ranks < 0, 1), 1)),
     )
 
@@ -144,7 +145,7 @@ def test_one_shot(privrank, write, blind, adjacency, data):
 )
 def test_mle(privrank, write, blind, options, data):
     sources = [comparisons(write, rows, f"{k}.csv") for k, rows in enumerate(data)]
-    run = (*RANK, "--method", "mle", "--accept-idealised", *options)
+    run = (*RANK, "--method", "mle", "--accept-idealized", *options)
     one, other = outputs(privrank, sources, *run)
     assert one == other
 
@@ -171,7 +172,7 @@ def test_mle(privrank, write, blind, options, data):
 def test_consensus(privrank, write, blind, method, trust):
     sources = [write(*rows, header="user,a,b,c", name=f"{k}.csv") for k, rows in enumerate(RANKS)]
     run = ("aggregate", "--method", method, "--trust", trust)
-    one, other = outputs(privrank, sources, *run, "--accept-idealised")
+    one, other = outputs(privrank, sources, *run, "--accept-idealized")
     assert one == other
 
 

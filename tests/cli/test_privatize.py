@@ -25,7 +25,7 @@ def rows(path):
 
 @pytest.fixture
 def private(privrank, tmp_path):
-    """Privatise: the result, and the rows of the file as lists of text."""
+    """Privatize: the result, and the rows of the file as lists of text."""
 
     def run(source, *options, name="private.csv"):
         out = tmp_path / name
@@ -60,7 +60,7 @@ def test_the_file_holds_reports_and_no_answers(private, write):
 
 
 @pytest.mark.parametrize("how", [(), REHEARSAL])
-def test_reports_have_the_law_of_randomised_response(private, write, how):
+def test_reports_have_the_law_of_randomized_response(private, write, how):
     # The likelihood ratio of a report under both answers is e^ε: both flip rates are 1/(1 + e^ε).
     size, epsilon = 6000, 1.0
     lines = [f"u{k},a,b" if k % 2 else f"u{k},b,a" for k in range(size)]
@@ -163,8 +163,8 @@ def test_a_seed_repeats_a_rehearsal_and_a_release_never_repeats(private, votes):
 
 
 def test_without_the_extra_a_warning_names_it(private, votes, monkeypatch):
-    monkeypatch.setattr("privrank_jax.cli.numerics.exact_samplers_available", lambda: False)
-    result, _ = private(votes, "--epsilon", 1, "--accept-idealised", "--json")
+    monkeypatch.setattr("privrank_jax.cli.core.numerics.exact_samplers_available", lambda: False)
+    result, _ = private(votes, "--epsilon", 1, "--accept-idealized", "--json")
     assert result.json()["guarantee"]["numerics"] == "simulation"
     assert 'pip install "privrank-jax[release]"' in result.err
 
@@ -228,7 +228,7 @@ def test_refusals(privrank, votes, tmp_path, options, message):
     assert list(tmp_path.iterdir()) == [votes]
 
 
-def test_reports_are_not_randomised_twice(privrank, private, votes, tmp_path):
+def test_reports_are_not_randomized_twice(privrank, private, votes, tmp_path):
     private(votes, "--epsilon", 1)
     result = privrank(
         "privatize", tmp_path / "private.csv", "--epsilon", 1, "--out", tmp_path / "b.csv"

@@ -18,7 +18,7 @@ ALARM = 1e-6  # false-alarm rate of a test of the law on fresh draws; releases c
 
 @pytest.fixture
 def private(privrank, tmp_path):
-    """Privatise: the result, and the rows of the file as lists of text."""
+    """Privatize: the result, and the rows of the file as lists of text."""
 
     def run(source, *options, name="synthetic.csv"):
         out = tmp_path / name

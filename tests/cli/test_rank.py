@@ -95,7 +95,7 @@ def test_delta_above_zero_draws_discrete_gaussian_noise(privrank, votes):
 
 @pytest.mark.parametrize("method", ["counts", "mle", "one-shot"])
 def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, method):
-    monkeypatch.setattr("privrank_jax.cli.numerics.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.cli.core.numerics.exact_samplers_available", lambda: False)
     result = privrank(
         "rank",
         votes,
@@ -107,7 +107,7 @@ def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, meth
         2,
         "--top-k",
         2,
-        "--accept-idealised",
+        "--accept-idealized",
         "--json",
     )
     assert result.code == 0
@@ -130,11 +130,11 @@ def test_objective_perturbation_needs_an_explicit_yes(privrank, votes):
     )
     refused = privrank(*run)
     assert refused.code == 2
-    assert "--accept-idealised" in refused.err
-    accepted = privrank(*run, "--accept-idealised", "--json")
+    assert "--accept-idealized" in refused.err
+    accepted = privrank(*run, "--accept-idealized", "--json")
     assert "proven for real numbers" in accepted.err
     accepted = accepted.json()
-    assert accepted["guarantee"]["numerics"] == "idealised"
+    assert accepted["guarantee"]["numerics"] == "idealized"
     assert "low" not in accepted["ranking"][0]
     public_graph = (
         "rank",
@@ -148,7 +148,7 @@ def test_objective_perturbation_needs_an_explicit_yes(privrank, votes):
         "--max-per-user",
         2,
     )
-    accepted = privrank(*public_graph, "--accept-idealised", "--json").json()
+    accepted = privrank(*public_graph, "--accept-idealized", "--json").json()
     assert "low" in accepted["ranking"][0]
 
 

@@ -1,4 +1,4 @@
-"""``privrank rank`` on files of randomised reports."""
+"""``privrank rank`` on files of randomized reports."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_the_table_says_what_is_needed(privrank, private):
     result = privrank("rank", private, "--top-k", 2)
     assert result.code == 0
     assert "95% interval" in result.out
-    assert "each user randomises the answers" in result.out
+    assert "each user randomizes the answers" in result.out
     assert "spends nothing" in result.out
     assert "epsilon = 3" in result.out
     assert "As well, with epsilon" in result.out

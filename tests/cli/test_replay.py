@@ -1,4 +1,4 @@
-"""Whole commands on neighbouring files: what reaches a mechanism, and that nothing else reaches the world.
+"""Whole commands on neighboring files: what reaches a mechanism, and that nothing else reaches the world.
 
 Every command line that a row of :mod:`privrank_jax.privacy_audit` names is replayed (privacy_audit/replay.py) on the
 edits that its own guarantee speaks of: the losses at its mechanisms add up to what it promises at most, and all that
@@ -16,15 +16,17 @@ import numpy as np
 import pytest
 
 from privrank_jax import datasets
-from privrank_jax.cli import rank_input, rank_methods, rank_noise
-from privrank_jax.cli.aggregate import METHODS as CONSENSUS
-from privrank_jax.cli.aggregate import TRUSTS
-from privrank_jax.cli.face import Refusal
-from privrank_jax.cli.rank import METHODS
+from privrank_jax.cli.aggregate.command import METHODS as CONSENSUS
+from privrank_jax.cli.aggregate.command import TRUSTS
+from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.rank import input as rank_input
+from privrank_jax.cli.rank import methods as rank_methods
+from privrank_jax.cli.rank import noise as rank_noise
+from privrank_jax.cli.rank.command import METHODS
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_bound, exact_noisy_totals
-from tests.cli import neighbouring, replaying
+from tests.cli import neighboring, replaying
 from tests.cli.replaying import COMMANDS, FIRST, ROWS, Command
 
 slow = pytest.mark.slow
@@ -93,7 +95,7 @@ def test_every_kind_of_file(command, kind, tmp_path):
 def test_a_release_through_a_ledger(tmp_path):
     """What is left of a budget is printed as well."""
     (edit,) = (
-        x for x in neighbouring.comparison_edits("user", "replace", ties=True) if x.name == "more"
+        x for x in neighboring.comparison_edits("user", "replace", ties=True) if x.name == "more"
     )
     for shape in ((), ("--json",)):
         runs = []
@@ -120,7 +122,7 @@ def test_a_release_through_a_ledger(tmp_path):
 )
 def test_a_common_questionnaire(adjacency, name, options, share, monkeypatch, tmp_path):
     """Noise for users who are asked the same pairs; some move the totals by all that it is bought for."""
-    (edit,) = (x for x in neighbouring.survey_edits(adjacency) if x.name == name)
+    (edit,) = (x for x in neighboring.survey_edits(adjacency) if x.name == name)
     options = (*options, "--adjacency", adjacency)
     report = replaying.survey_report(tmp_path, monkeypatch, edit, *options)
     assert report.violations(1.0) == ()
@@ -150,7 +152,7 @@ def changed_counts(monkeypatch, change):
 
 
 def d_wins(data):
-    """As it does in one of the neighbours of the edit ``others``."""
+    """As it does in one of the neighbors of the edit ``others``."""
     totals = np.asarray(data.wins.matrix).sum(1)
     return totals[3] > totals[0]
 

@@ -1,4 +1,4 @@
-"""What a release shows of data besides its mechanisms is public by its own guarantee: replays on neighbouring files.
+"""What a release shows of data besides its mechanisms is public by its own guarantee: replays on neighboring files.
 
 Each of these was once published under a guarantee that did not say so.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli import neighbouring, replaying
-from tests.cli.neighbouring import ITEMS, Edit
+from tests.cli import neighboring, replaying
+from tests.cli.neighboring import ITEMS, Edit
 from tests.cli.replaying import Command
 
 SYNTHETIC = Command("privatize --ties coin", rankings=True)
@@ -30,7 +30,7 @@ def named(edits, *names):
 # --- rankings with gaps ----------------------------------------------------------------------------
 
 GAPS = named(
-    neighbouring.ranking_edits("user", ties=True, gaps=True, nothing=False),
+    neighboring.ranking_edits("user", ties=True, gaps=True, nothing=False),
     *("others", "one left", "the same two"),
 )
 
@@ -56,7 +56,7 @@ def test_ranked_items_that_are_public(edit, tmp_path):
 @pytest.mark.parametrize("name", ["tied", "reversed"])
 def test_dropped_ties(unit, name, tmp_path):
     command = Command("privatize --ties drop", rankings=False)
-    (edit,) = named(neighbouring.comparison_edits(unit, "flip", ties=True), name)
+    (edit,) = named(neighboring.comparison_edits(unit, "flip", ties=True), name)
     found = replaying.leaks(tmp_path, command, unit, "flip", edit, "csv")
     assert found == ("" if name == "reversed" else "not promised")
 
@@ -70,7 +70,7 @@ def test_dropped_ties(unit, name, tmp_path):
     [("flip", "tied"), ("replace", "silent"), ("replace", "tied"), ("add-remove", "gone")],
 )
 def test_what_a_loader_counted(adjacency, name, shape, monkeypatch, tmp_path):
-    (edit,) = named(neighbouring.survey_edits(adjacency), name)
+    (edit,) = named(neighboring.survey_edits(adjacency), name)
     options = ("--adjacency", adjacency, *shape)
     report = replaying.survey_report(tmp_path, monkeypatch, edit, *options)
     assert report.violations(1.0) == ()
@@ -78,7 +78,7 @@ def test_what_a_loader_counted(adjacency, name, shape, monkeypatch, tmp_path):
 
 # --- who has no row --------------------------------------------------------------------------------
 
-NOBODY = named(neighbouring.ranking_edits("user", ties=True, gaps=True), "nothing", "something")
+NOBODY = named(neighboring.ranking_edits("user", ties=True, gaps=True), "nothing", "something")
 
 
 @pytest.mark.parametrize("command", CONSENSUS, ids=lambda command: command.words)
@@ -100,8 +100,8 @@ def test_users_without_a_row_who_were_counted(command, edit, tmp_path):
 @pytest.mark.parametrize("command", [SYNTHETIC, WITHOUT_USERS], ids=lambda command: command.words)
 def test_a_synthetic_ranking_for_everybody_who_has_rows(command, tmp_path):
     """Everybody else ranked all items, so that there is no gap to refuse."""
-    rows = [(f"u{k}", ranks) for k, ranks in enumerate(neighbouring.STRICT)]
-    gone = [rows[0], (rows[1][0], neighbouring.NOTHING), *rows[2:]]
+    rows = [(f"u{k}", ranks) for k, ranks in enumerate(neighboring.STRICT)]
+    gone = [rows[0], (rows[1][0], neighboring.NOTHING), *rows[2:]]
     for tables in ((rows, gone), (gone, rows)):
         edit = Edit("nothing", *tables, frozenset({"participation", "ranked items"}))
         found = replaying.leaks(tmp_path, command, "user", "replace", edit, "sparse.csv")
@@ -113,7 +113,7 @@ def test_a_synthetic_ranking_for_everybody_who_has_rows(command, tmp_path):
 )
 def test_names_of_users(command, tmp_path):
     """Somebody else answers the same: that shows where the file keeps its users, and nowhere else."""
-    rows = [(f"u{k}", ranks) for k, ranks in enumerate([*neighbouring.STRICT] * 2)]
+    rows = [(f"u{k}", ranks) for k, ranks in enumerate([*neighboring.STRICT] * 2)]
     other = [*rows[:4], ("u99", rows[4][1]), *rows[5:]]
     edit = Edit("renamed", rows, other, frozenset({"participation"}))
     found = replaying.leaks(tmp_path, command, "user", "replace", edit, "wide.csv")
@@ -134,7 +134,7 @@ def test_names_of_users(command, tmp_path):
 def test_items_that_one_user_alone_names(unit, adjacency, name, tmp_path):
     bound = "--max-per-user 2" if unit == "user" else "--unit comparison"
     command = Command(f"rank --adjacency {adjacency} {bound}", rankings=False)
-    (edit,) = named(neighbouring.comparison_edits(unit, adjacency, ties=True), name)
+    (edit,) = named(neighboring.comparison_edits(unit, adjacency, ties=True), name)
     assert replaying.leaks(tmp_path, command, unit, adjacency, edit, "csv") == "not promised"
 
 
@@ -154,7 +154,7 @@ def test_items_that_one_ranking_alone_has(command, tmp_path):
 def test_personal_budgets(drop, tmp_path):
     """Somebody with another ε, too."""
     command = Command(f"privatize --epsilon-column budget{drop}", rankings=True)
-    rows = [(f"u{k}", ranks) for k, ranks in enumerate(neighbouring.STRICT)]
+    rows = [(f"u{k}", ranks) for k, ranks in enumerate(neighboring.STRICT)]
     other = [*rows[:4], ("u99", rows[4][1]), *rows[5:]]
     edit = Edit("renamed", rows, other, frozenset({"participation", "budgets"}))
     found = replaying.leaks(tmp_path, command, "user", "replace", edit, "wide.csv")

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from privrank_jax import pairwise
-from privrank_jax.cli import rank_input, rank_methods
-from privrank_jax.cli.face import Refusal
+from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.rank import input as rank_input
+from privrank_jax.cli.rank import methods as rank_methods
 from privrank_jax.tables import ComparisonRows
 
 

@@ -77,7 +77,7 @@ def test_potato_assessors_come_near_the_truth_and_nearer_by_hand(data_folder):
     assert sorted(truth) == list(range(20))
 
     def distances(table):
-        return [int(metrics.kendall_tau(row, truth)) for row in table.ranks]
+        return [int(metrics.kendall_distance(row, truth)) for row in table.ranks]
 
     by_eye = distances(named_rankings.potato(data_folder))
     by_hand = distances(named_rankings.potato(data_folder, weighing=True))

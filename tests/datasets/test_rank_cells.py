@@ -21,8 +21,8 @@ from privrank_jax.datasets.rank_cells import (
     unlike_ranks,
 )
 from privrank_jax.tables import scan_rankings
-from tests import reference_rank_cells as reference
 from tests.parquet import parquet
+from tests.reference import rank_cells as reference
 
 BLANK = (None, "", "NA")
 STARS = (

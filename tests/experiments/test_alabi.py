@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation, experiments
-from privrank_jax.experiments import alabi_bounds, alabi_central, alabi_common, alabi_local
-from privrank_jax.experiments.alabi_common import EXCESS, KENDALL, World
+from privrank_jax.experiments.alabi import bounds as alabi_bounds
+from privrank_jax.experiments.alabi import central as alabi_central
+from privrank_jax.experiments.alabi import common as alabi_common
+from privrank_jax.experiments.alabi import local as alabi_local
+from privrank_jax.experiments.alabi.common import EXCESS, KENDALL, World
 from privrank_jax.simulate.result import StudyResult
 
 KEY = jax.random.key(4)

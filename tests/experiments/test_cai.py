@@ -14,8 +14,9 @@ import pytest
 
 from privrank_jax import rankings
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.experiments import cai_edge, cai_one_shot
-from privrank_jax.experiments.cai_common import (
+from privrank_jax.experiments.cai import edge as cai_edge
+from privrank_jax.experiments.cai import one_shot as cai_one_shot
+from privrank_jax.experiments.cai.common import (
     CALIBRATIONS,
     Unit,
     noise_settings,
@@ -93,7 +94,7 @@ def test_edge_trial_is_the_public_estimators_one_by_one(edge_trial):
     world_key, game_key = jax.random.split(data_key)
     theta, mask = worlds.cai_scores(world_key, 5, 6, "float32")
     wins = worlds.tournament(game_key, theta, 0.7, mask=mask)
-    np.testing.assert_allclose(np.asarray(theta).sum(), 0, atol=1e-6)  # centred
+    np.testing.assert_allclose(np.asarray(theta).sum(), 0, atol=1e-6)  # centered
     same_tables(ours, naive_errors((noise_key, tie_key), wins, theta, 1, COMPARISON))
 
 

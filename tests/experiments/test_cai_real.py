@@ -9,8 +9,8 @@ import pytest
 
 from privrank_jax import experiments, rankings
 from privrank_jax.datasets import ComparisonTable, load
-from privrank_jax.experiments import cai_real
-from privrank_jax.experiments.cai_common import CALIBRATIONS, Unit
+from privrank_jax.experiments.cai import real as cai_real
+from privrank_jax.experiments.cai.common import CALIBRATIONS, Unit
 from privrank_jax.pairwise import mle, noisy_counts
 from tests import reference
 from tests.experiments.estimates import by_counts, by_mle

@@ -12,9 +12,11 @@ import pytest
 from scipy import stats
 
 from privrank_jax import experiments
-from privrank_jax.experiments import rdp_attack, rdp_common, rdp_synthetic
+from privrank_jax.experiments.rdp import attack as rdp_attack
+from privrank_jax.experiments.rdp import common as rdp_common
+from privrank_jax.experiments.rdp import synthetic as rdp_synthetic
 from privrank_jax.simulate.result import StudyResult
-from tests.reference_attack import attack_error, mallows_law
+from tests.reference.attack import attack_error, mallows_law
 
 KEY = jax.random.key(6)
 NAMES = ["rdp-fig2", "rdp-fig4", "rdp-fig5", "rdp-fig6"]
@@ -103,8 +105,8 @@ def test_laplace_keeps_as_many_pairs_as_the_law_of_two_noises_says():
 
 
 @pytest.mark.parametrize("items", [3, 4])
-def test_neighbours_agree_once_one_item_is_out_and_none_is_left_out(items):
-    found = [tuple(ranks) for ranks in rdp_common.neighbours(items).tolist()]
+def test_neighbors_agree_once_one_item_is_out_and_none_is_left_out(items):
+    found = [tuple(ranks) for ranks in rdp_common.neighbors(items).tolist()]
     own = tuple(range(items))
     assert found[0] == own
 
@@ -130,7 +132,7 @@ def test_counts_are_those_of_the_law_of_each_input():
     one, draws = jnp.asarray(1.0), 70_000  # two chunks and a part of a third
     count = jax.jit(lambda key, center: rdp_synthetic.count_rankings(key, center, one, draws))
     law = rdp_common.mallows_law(3, 1.0)
-    for place, center in enumerate(rdp_common.neighbours(3)[:3]):
+    for place, center in enumerate(rdp_common.neighbors(3)[:3]):
         counts = np.asarray(count(jax.random.fold_in(KEY, place), jnp.asarray(center)))
         assert counts.sum() == draws
         assert stats.chisquare(counts, draws * law[place]).pvalue > 1e-6

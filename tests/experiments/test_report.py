@@ -14,7 +14,7 @@ import pytest
 
 from privrank_jax import experiments
 from privrank_jax.datasets import ComparisonTable
-from privrank_jax.experiments import cai_pictures
+from privrank_jax.experiments.cai import pictures as cai_pictures
 from privrank_jax.experiments.report import _finite
 from privrank_jax.simulate.result import StudyResult
 from tests.experiments.conftest import REPORT_GRID, REPORT_KEY

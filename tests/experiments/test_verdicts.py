@@ -7,7 +7,7 @@ import math
 import pytest
 
 from privrank_jax.experiments import verdicts
-from privrank_jax.experiments.cai_real import near, random_difference
+from privrank_jax.experiments.cai.real import near, random_difference
 from privrank_jax.experiments.registry import Verdict
 from privrank_jax.simulate.result import StudyResult
 

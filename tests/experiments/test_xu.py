@@ -13,20 +13,19 @@ import scipy.stats
 
 from privrank_jax import experiments, rankings
 from privrank_jax.datasets import ComparisonTable, load
-from privrank_jax.experiments import (
-    tables,
-    xu_dots,
-    xu_extensions,
-    xu_figures,
-    xu_methods,
-    xu_printed,
-    xu_real,
-    xu_scenarios,
-    xu_times,
-)
+from privrank_jax.experiments import tables
+from privrank_jax.experiments.xu import dots as xu_dots
+from privrank_jax.experiments.xu import extensions as xu_extensions
+from privrank_jax.experiments.xu import figures as xu_figures
+from privrank_jax.experiments.xu import methods as xu_methods
+from privrank_jax.experiments.xu import printed as xu_printed
+from privrank_jax.experiments.xu import real as xu_real
+from privrank_jax.experiments.xu import scenarios as xu_scenarios
+from privrank_jax.experiments.xu import times as xu_times
 from privrank_jax.pairwise import debiased_rr, mixed_effects, report_counts
-from privrank_jax.simulate import Study, reports
+from privrank_jax.simulate import Study
 from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.worlds import reports
 from tests import reference
 
 KEY = jax.random.key(20261122)
@@ -168,7 +167,7 @@ def test_scenario_five_is_the_public_methods_on_the_same_answers():
     counts = report_counts(said, asked, epsilon).value
     for method, value in (("ADRR", found["ADRR"].value), ("Count", counts)):
         ranks = np.asarray(rankings.ranks_from_scores(value, None, keys[6]))
-        wrong = reference.kendall_tau(ranks, np.asarray(truth)) / 6
+        wrong = reference.kendall_distance(ranks, np.asarray(truth)) / 6
         naive[f"full_ranking_error|link=BTL|estimator={method}"] = wrong
     gap = naive["l2_error|link=BTL|estimator=Laplace"] - naive["l2_error|link=BTL|estimator=ADRR"]
     naive["l2_error|link=BTL|estimator=Laplace minus ADRR"] = gap

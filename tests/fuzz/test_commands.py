@@ -94,7 +94,7 @@ OPTIONS = {
         "--gamma": numbers("1"),
         "--ridge": numbers("1"),
         "--level": numbers("0.5", "0.95"),
-        "--accept-idealised": FLAG,
+        "--accept-idealized": FLAG,
     },
     "aggregate": {
         **RELEASE,
@@ -315,7 +315,7 @@ EXTREMES = {
     },
 }  # fmt: skip
 NAMES = {
-    "audit": ("randomised-response", "randomized-response", "top-list", "", "cars", "\udcff", "\x1b[2J", "x" * 5000),
+    "audit": ("randomized-response", "randomized-response", "top-list", "", "cars", "\udcff", "\x1b[2J", "x" * 5000),
     "reproduce": ("cai-fig1", "cai-fig", "", "\udcff", "../cai-fig1", "\x1b[2J", "x" * 5000),
     "plan": ("",),
 }  # fmt: skip

@@ -23,9 +23,9 @@ from privrank_jax.datasets.kamishima import read_kamishima
 from privrank_jax.datasets.names import form
 from privrank_jax.datasets.ranking_table import RankingTable
 from privrank_jax.datasets.source import FILES
-from tests import reference_rank_cells as reference
 from tests.fuzz import strategies
 from tests.fuzz.strategies import fuzz
+from tests.reference import rank_cells as reference
 
 QUICK, THOROUGH = 20, 1_000  # files of each kind
 ITEMS = st.none() | st.lists(st.sampled_from(strategies.CELLS[-40:]), max_size=4)

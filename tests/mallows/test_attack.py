@@ -1,4 +1,4 @@
-"""The inference attack: the most likely centre against enumeration, its error against the lower bound."""
+"""The inference attack: the most likely center against enumeration, its error against the lower bound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from privrank_jax import aggregation, mallows
 from privrank_jax.mallows import attack
-from tests.reference_attack import (
+from tests.reference.attack import (
     attack_error,
     discordant,
     mallows_law,
@@ -38,7 +38,7 @@ def test_win_counts():
     assert found.dtype == jnp.int32
 
 
-def test_the_centre_agrees_with_most_pairs_and_ties_are_drawn_alike(key):
+def test_the_center_agrees_with_most_pairs_and_ties_are_drawn_alike(key):
     rng = np.random.default_rng(1)
     centers = jax.jit(jax.vmap(attack.most_likely_center, (0, None)))
     several = 0
@@ -56,7 +56,7 @@ def test_the_centre_agrees_with_most_pairs_and_ties_are_drawn_alike(key):
     assert several >= 3
 
 
-def test_a_solver_finds_the_same_centre_and_no_order_of_the_items_wins_ties(key):
+def test_a_solver_finds_the_same_center_and_no_order_of_the_items_wins_ties(key):
     rng = np.random.default_rng(2)
     center = rng.permutation(6)
     drawn = np.concatenate([np.tile(center, (5, 1)), random_rankings(rng, 4, 6)])
@@ -73,7 +73,7 @@ def test_a_solver_finds_the_same_centre_and_no_order_of_the_items_wins_ties(key)
         assert abs(tied.count(list(ranks)) - 200) < 5 * math.sqrt(200)
 
 
-def test_likelihoods_are_those_of_the_draws_and_the_centre_has_the_largest(key):
+def test_likelihoods_are_those_of_the_draws_and_the_center_has_the_largest(key):
     rng = np.random.default_rng(3)
     drawn = random_rankings(rng, 7, 4)
     wins, epsilon = attack.win_counts(drawn), 1.7
@@ -111,7 +111,7 @@ def test_the_bound_has_the_binomial_tail_and_broadcasts():
     found = np.asarray(mallows.attack_error_bound(items, 2.5, rankings))
     for (row, column), value in np.ndenumerate(found):
         m, n = int(items[column]), int(rankings[row, 0])
-        # p is the chance that a pair of neighbours is turned.
+        # p is the chance that a pair of neighbors is turned.
         p = 1 - float(mallows.pair_order_probability(1, m, 2.5))
         assert pair_error(2.5, m, 1) == pytest.approx(p)
         assert value == pytest.approx(1 - (1 - pair_error(2.5, m, n)) ** (m // 2), rel=1e-7)
@@ -123,7 +123,7 @@ def test_the_bound_has_the_binomial_tail_and_broadcasts():
     assert limit == pytest.approx(1 - (1 - tail) ** 2, rel=1e-3)
 
 
-def test_disjoint_pairs_of_neighbours_are_turned_independently():
+def test_disjoint_pairs_of_neighbors_are_turned_independently():
     law = mallows_law((0, 1, 2, 3), 2.0)
     first = {ranks: ranks[0] > ranks[1] for ranks in law}
     second = {ranks: ranks[2] > ranks[3] for ranks in law}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation, mallows, pairwise
-from tests import reference_debias as twins
+from tests.reference import debias as twins
 
 # Spec section 6: item 0 is ahead of item 1 with margin 0.02, but behind it in naive synthetic rankings.
 CROWD = np.array([[1, 2, 0, 3, 4], [4, 0, 1, 2, 3]])

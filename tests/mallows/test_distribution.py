@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import mallows
-from tests import reference_mallows as naive
+from tests.reference import mallows as naive
 
 CENTRES = [[2, 0, 1, 3], [1, -1, 0, 2], [-1, 0, -1, -1], [-1, -1, -1, -1]]
 
@@ -24,10 +24,10 @@ def test_probabilities_are_those_of_the_enumeration(epsilon):
         np.testing.assert_allclose(log_p, np.log(mass), atol=1e-12, rtol=1e-12)
 
 
-def test_other_items_than_those_of_the_centre_have_no_probability():
+def test_other_items_than_those_of_the_center_have_no_probability():
     assert mallows.log_prob([0, 1, -1, 2], CENTRES[1], 1.0) == -np.inf
     assert mallows.log_prob([0, 1, 2, 3], CENTRES[1], 1.0) == -np.inf
-    # and infinite ε leaves the centre alone
+    # and infinite ε leaves the center alone
     log_p = [
         float(mallows.log_prob(ranks, [2, 0, 1, 3], np.inf))
         for ranks in ([2, 0, 1, 3], [0, 1, 2, 3])
@@ -63,13 +63,13 @@ def _losses(items, epsilon):
     [(2, 1.0), (4, 0.3), pytest.param(5, 3.0, marks=pytest.mark.slow)],
 )
 def test_privacy_loss_is_exactly_what_is_promised(items, epsilon):
-    """Over all outputs: ε between neighbours, εm/2 between any two centres."""
+    """Over all outputs: ε between neighbors, εm/2 between any two centers."""
     rankings, log_p = _losses(items, epsilon)
     row = {tuple(ranks): place for place, ranks in enumerate(rankings)}
     near = max(
         np.abs(log_p[place] - log_p[row[tuple(other)]]).max()
         for place, ranks in enumerate(rankings)
-        for other in naive.neighbours(ranks)
+        for other in naive.neighbors(ranks)
     )
     far = max(np.abs(log_p - log_p[place]).max() for place in range(len(rankings)))
     promised = mallows.guarantee(items, epsilon)
@@ -79,12 +79,12 @@ def test_privacy_loss_is_exactly_what_is_promised(items, epsilon):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("items", [6, 7])
-def test_privacy_loss_of_more_items_from_one_centre(items):
-    """Names of items don't matter, so one centre stands for all."""
+def test_privacy_loss_of_more_items_from_one_center(items):
+    """Names of items don't matter, so one center stands for all."""
     rankings = naive.all_rankings(range(items))
     each = jax.jit(jax.vmap(mallows.log_prob, (0, None, None)))
     base = each(rankings, jnp.arange(items), 2.0)
-    near = naive.neighbours(range(items))
+    near = naive.neighbors(range(items))
     assert len(near) == (items - 1) ** 2
     assert abs(max(np.abs(each(rankings, c, 2.0) - base).max() for c in near) - 2.0) < 1e-6
     reversal = each(rankings, jnp.arange(items)[::-1], 2.0)
@@ -137,7 +137,7 @@ def test_pairs_and_concordance_are_those_of_the_enumeration():
     np.testing.assert_allclose(concordance, [kept, 5.0, 10.0], atol=1e-8)
     limits = mallows.pair_order_probability(3, 9, jnp.array([1e-12, np.inf]))
     np.testing.assert_allclose(limits, [0.5, 1.0], atol=1e-12)
-    # Theorem 1(2) of the paper: the odds of a pair are at least those of neighbours
+    # Theorem 1(2) of the paper: the odds of a pair are at least those of neighbors
     gaps = np.arange(1, 9)
     assert np.all(np.diff(mallows.pair_order_probability(gaps, 9, 3.0)) > 0)
     np.testing.assert_allclose(

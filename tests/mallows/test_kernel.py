@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import mallows
-from tests import reference_debias as twins
+from tests.reference import debias as twins
 
 
 def kernel64(num_items: int, epsilon: float) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import mallows, rankings
-from tests import reference_mallows as naive
+from tests.reference import mallows as naive
 
 
 def test_scale_is_two_places_for_every_other_item(key):
@@ -26,10 +26,10 @@ def test_scale_is_two_places_for_every_other_item(key):
 
 
 @pytest.mark.parametrize("items", [2, 5])
-def test_neighbours_differ_by_twice_the_other_items(items):
+def test_neighbors_differ_by_twice_the_other_items(items):
     """The ℓ₁ sensitivity in the proof, attained: a smaller scale would lose more than ε."""
     center = np.arange(items)
-    moved = [np.abs(center - other).sum() for other in naive.neighbours(center)]
+    moved = [np.abs(center - other).sum() for other in naive.neighbors(center)]
     assert max(moved) == 2 * (items - 1)
     everything = [np.abs(center - other).sum() for other in naive.all_rankings(center)]
     assert max(everything) == items**2 // 2

@@ -21,10 +21,10 @@ from privrank_jax.mallows.sampling import (
     insertion_codes,
     insertion_mass,
 )
-from tests import reference_mallows as naive
+from tests.reference import mallows as naive
 
 FALSE_ALARM = 1e-6
-# users of one crowd: a centre each, of the same five items, and an ε each
+# users of one crowd: a center each, of the same five items, and an ε each
 CROWD = [
     ([2, 0, 4, 1, 3], 2.0),
     ([0, 1, 2, 3, 4], 6.0),
@@ -40,7 +40,7 @@ def p_value(drawn, center, epsilon):
     digits = (len(center) + 1) ** np.arange(len(center))
     codes, wanted = (drawn + 1) @ digits, (rankings + 1) @ digits
     counts = np.bincount(codes, minlength=wanted.max() + 1)[wanted]
-    assert counts.sum() == len(drawn)  # nothing but rankings of the items in the centre
+    assert counts.sum() == len(drawn)  # nothing but rankings of the items in the center
     expected = len(drawn) * mass
     rare = expected < 5
     counts = np.append(counts[~rare], counts[rare].sum())

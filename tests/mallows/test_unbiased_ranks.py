@@ -17,7 +17,7 @@ CENTERS = np.array([[0, 1, 2, 3, 4], [2, 4, 0, 3, 1]])
 
 @pytest.fixture(scope="module")
 def tables():
-    """Probabilities ``(ε, centre, output)`` of all rankings of 5, and their unbiased ranks, at three ε."""
+    """Probabilities ``(ε, center, output)`` of all rankings of 5, and their unbiased ranks, at three ε."""
     epsilons = jnp.array([0.03, 2.0, 40.0])
     each = jax.vmap(mallows.log_prob, in_axes=(0, None, None))
     both = jax.vmap(each, in_axes=(None, 0, None))

@@ -113,8 +113,8 @@ def test_intervals_agree_with_the_analytic_ones(key):
     found = private_scores(jax.random.fold_in(key, 1), expected)
     scale = found.diagnostics.noise_scale
     errors = standard_errors(found.value, comparisons, noise_scale=scale, gamma=5.0)
-    draws = parametric_bootstrap(key, errors.centre, comparisons, private_scores, DRAWS)
-    ours = np.array(bootstrap_intervals(found.value, errors.centre, draws))
+    draws = parametric_bootstrap(key, errors.center, comparisons, private_scores, DRAWS)
+    ours = np.array(bootstrap_intervals(found.value, errors.center, draws))
     wanted = np.array(confidence_intervals(errors))
     width = wanted[1] - wanted[0]
     assert np.all(np.abs(ours - wanted) < 0.1 * width)

@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax import links, pairwise, privacy
 from privrank_jax.pairwise import DebiasedSums, debiased_rr, debiased_sums, scores_from_sums
-from tests import reference_local
+from tests.reference import local as reference_local
 
 LINKS = ("logistic", "normal", "laplace")
 USERS, ITEMS, PAIRS = 14, 4, 6
@@ -48,8 +48,8 @@ VARIANTS = [
     ("link", "variant"),
     [("logistic", variant) for variant in VARIANTS] + [("normal", {}), ("laplace", {})],
 )
-def test_scores_minimise_the_published_objective(link, variant):
-    """Equation (5) with normalised weights, report by report; float32 agrees with float64."""
+def test_scores_minimize_the_published_objective(link, variant):
+    """Equation (5) with normalized weights, report by report; float32 agrees with float64."""
     reports, observed, epsilons = _problem()
     reports = reports.astype(float)
     variant, settings = dict(variant), dict(variant)

@@ -29,7 +29,7 @@ from privrank_jax.pairwise.intervals import (
     _confidence_intervals,
     _fourth_moments,
     _rank_intervals,
-    centre_is_near,
+    center_is_near,
     critical_value,
 )
 from tests import reference
@@ -70,9 +70,9 @@ def intervals_of(scores, comparisons, scale, gamma, level=0.95):
 
 
 @jax.jit
-def penalised_intervals(scores, comparisons, scale, gamma):
+def penalized_intervals(scores, comparisons, scale, gamma):
     def one(theta):
-        settings = {"noise_scale": scale, "gamma": gamma, "target": "penalised"}
+        settings = {"noise_scale": scale, "gamma": gamma, "target": "penalized"}
         return confidence_intervals(standard_errors(theta, comparisons, **settings))
 
     return jax.vmap(one)(scores)
@@ -128,7 +128,7 @@ def test_the_pull_of_a_large_ridge_is_undone_or_targeted(key):
     single, _ = intervals_of(scores, DESIGN, scale, gamma)
     assert share(single, TRUTH)[0] > 0.75
     pulled = np.asarray(mle(WinCounts(DESIGN * CHANCE), ridge=gamma).value)
-    around = penalised_intervals(scores, DESIGN, scale, gamma)
+    around = penalized_intervals(scores, DESIGN, scale, gamma)
     covered, error, _ = share(around, pulled)
     assert abs(covered - 0.95) < 4.5 * error + 0.01
     assert share(around, TRUTH)[0] < 0.5
@@ -242,14 +242,14 @@ def test_intervals_are_those_of_their_definition(noise, simultaneous):
     solve, unit = jax.jit(critical_value), np.eye(SIZE)
     low, high = confidence_intervals(errors, 0.9, simultaneous)
     wanted = np.array([reach(row, SIZE if simultaneous else 1) for row in unit])
-    np.testing.assert_allclose(high - errors.centre, wanted, rtol=1e-6)
-    np.testing.assert_allclose(errors.centre - low, wanted, rtol=1e-6)
+    np.testing.assert_allclose(high - errors.center, wanted, rtol=1e-6)
+    np.testing.assert_allclose(errors.center - low, wanted, rtol=1e-6)
     differences = SIZE * (SIZE - 1) // 2 if simultaneous else SIZE - 1
     sure = np.zeros((SIZE, SIZE))
     for i, j in zip(*np.nonzero(1 - unit)):
         sure[i, j] = reach(unit[i] - unit[j], differences)
     best, worst = rank_intervals(errors, 0.9, simultaneous)
-    wanted = reference.rank_interval(np.asarray(errors.centre), sure)
+    wanted = reference.rank_interval(np.asarray(errors.center), sure)
     np.testing.assert_array_equal((best, worst), wanted)
     assert np.any(np.asarray(best) < np.asarray(worst))
     assert best.dtype == worst.dtype == jnp.int32
@@ -322,17 +322,17 @@ def bends(scores, comparisons):
     return np.array(found)
 
 
-def test_the_centre_is_near_where_no_information_changes_much():
+def test_the_center_is_near_where_no_information_changes_much():
     draw, seen = np.random.default_rng(1), set()
     for _ in range(60):
         comparisons = draw.poisson(draw.choice([1.0, 20.0]), (4, 4))
         comparisons = np.triu(comparisons, 1) + np.triu(comparisons, 1).T
         scores = draw.normal(0, 1, 4)
         errors = standard_errors(scores, comparisons, gamma=draw.choice([0.5, 4.0]))
-        centre = np.asarray(errors.centre, float)
-        change = np.abs(np.log(bends(centre, comparisons) / bends(scores, comparisons)))
+        center = np.asarray(errors.center, float)
+        change = np.abs(np.log(bends(center, comparisons) / bends(scores, comparisons)))
         if np.all(np.abs(change - math.log(MOST_CHANGE)) > 1e-3):
-            near = bool(centre_is_near(scores, comparisons, errors))
+            near = bool(center_is_near(scores, comparisons, errors))
             assert near == bool(np.all(change < math.log(MOST_CHANGE)))
             seen.add(near)
     assert seen == {True, False}
@@ -354,13 +354,13 @@ def test_released_scores_lie_in_their_intervals_and_separated_ones_have_none(lin
             scores = scores + draw.normal(0, 0.3, 4)
         rows = interval_estimates(scores, wins.comparisons, gamma=gamma, link=link)
         low, high = np.asarray(rows.low), np.asarray(rows.high)
-        centred = scores - scores.mean()
+        centered = scores - scores.mean()
         known = np.isfinite(low)
         assert np.array_equal(known, np.isfinite(high))
         assert known.all() or not (known.any() or np.asarray(rows.better).any())
-        slack = 1e-5 * (1 + np.abs(centred))
-        assert np.all(low <= centred + slack)
-        assert np.all(centred - slack <= high)
+        slack = 1e-5 * (1 + np.abs(centered))
+        assert np.all(low <= centered + slack)
+        assert np.all(centered - slack <= high)
         if number % 4:
             separated = bool(free.diagnostics.separated)
             kinds.append((separated, bool(known.all())))

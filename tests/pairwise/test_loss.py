@@ -1,4 +1,4 @@
-"""Unbiased losses from privatised labels: exact expectations over the flip, stability, optax."""
+"""Unbiased losses from privatized labels: exact expectations over the flip, stability, optax."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import scipy.special
 
 from privrank_jax.pairwise.loss import clipped_preference_loss, label_smoothing, preference_loss
-from tests import reference_extensions as twin
+from tests.reference import extensions as twin
 
 DIFFERENCES = np.array([-1e4, -60.0, -7.5, -1.0, -1e-3, 0.0, 1e-6, 0.3, 2.0, 15.0, 80.0, 3e3])
 LOSS = jax.jit(preference_loss)
@@ -62,7 +62,7 @@ def test_the_loss_is_the_naive_formula_and_keeps_its_digits(dtype):
             np.testing.assert_allclose(found, exact, rtol=max(slack, 1e-11))
 
 
-def test_without_randomisation_it_is_the_logistic_loss():
+def test_without_randomization_it_is_the_logistic_loss():
     clean = [twin.clean_loss(s, 1) for s in DIFFERENCES]
     np.testing.assert_allclose(preference_loss(DIFFERENCES, True, math.inf), clean, rtol=1e-15)
     np.testing.assert_allclose(preference_loss(-DIFFERENCES, 0, 800.0), clean, rtol=1e-15)

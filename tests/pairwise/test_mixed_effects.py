@@ -1,4 +1,4 @@
-"""The two-step mixed-effects fit against a general-purpose minimiser, its limits, and Table 3."""
+"""The two-step mixed-effects fit against a general-purpose minimizer, its limits, and Table 3."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise.mixed_effects import mixed_effects
-from tests import reference_extensions as twin
+from tests.reference import extensions as twin
 
 
 def world(seed, items, users, share=1.0):
@@ -21,7 +21,7 @@ def world(seed, items, users, share=1.0):
 
 
 @pytest.mark.parametrize("user_ridge", [0.0, 0.7])
-def test_it_is_the_minimiser(user_ridge):
+def test_it_is_the_minimizer(user_ridge):
     answers, observed = world(1, 5, 8, 0.8)
     found = mixed_effects(answers, observed, ridge_constant=0.4, user_ridge=user_ridge)
     theta, gamma = twin.mixed_fit(answers, observed, 5, 0.4 / 8, user_ridge)

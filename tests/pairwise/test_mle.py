@@ -11,9 +11,9 @@ import pytest
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import logistic
 from privrank_jax.pairwise import mle
-from privrank_jax.pairwise.minimise import CONVERGED, NOT_FINITE, OUT_OF_STEPS, STALLED
+from privrank_jax.pairwise.minimize import CONVERGED, NOT_FINITE, OUT_OF_STEPS, STALLED
 from privrank_jax.pairwise.mle import _mle_dense, _mle_sparse
-from tests import reference_fits
+from tests.reference import fits as reference_fits
 
 LINKS = ("logistic", "normal", "laplace")
 SIZE = 6  # of every problem but a few: one program per link and form serves them all
@@ -48,7 +48,7 @@ def dense(matrix):
 both_forms = pytest.mark.parametrize("form", [dense, edges])
 
 
-def centred(scores):
+def centered(scores):
     return np.asarray(scores) - np.mean(scores)
 
 
@@ -56,10 +56,10 @@ def evalica_scores(winners, losers, outcome, weights=None):
     found = evalica.bradley_terry(
         winners, losers, outcome, weights=weights, tolerance=1e-13, limit=100_000
     )
-    return centred(np.log(found.scores.sort_index().to_numpy()))
+    return centered(np.log(found.scores.sort_index().to_numpy()))
 
 
-# --- the maximiser -------------------------------------------------------------------------------
+# --- the maximizer -------------------------------------------------------------------------------
 
 
 @both_forms
@@ -74,10 +74,10 @@ def test_agrees_with_choix_and_evalica(form):
         "choix": choix.ilsr_pairwise_dense(matrix, tol=1e-12, max_iter=10_000),
     }
     for name, peer in peers.items():
-        np.testing.assert_allclose(ours.value, centred(peer), atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(ours.value, centered(peer), atol=1e-6, err_msg=name)
     ridged = choix.opt_pairwise(SIZE, list(zip(*rows_of(matrix))), alpha=0.4, tol=1e-12)
-    found = mle(form(matrix), ridge=0.8)  # choix penalises by α‖θ‖²
-    np.testing.assert_allclose(found.value, centred(ridged), atol=1e-6)
+    found = mle(form(matrix), ridge=0.8)  # choix penalizes by α‖θ‖²
+    np.testing.assert_allclose(found.value, centered(ridged), atol=1e-6)
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_float32_stays_float32(form, link):
 
 @pytest.mark.parametrize(("dtype", "slack"), [(np.float64, 1e-8), (np.float32, 1e-3)])
 def test_far_scores_are_found(dtype, slack):
-    """Scores from -7 to 7 of which neighbours alone meet; the wins are the expected ones."""
+    """Scores from -7 to 7 of which neighbors alone meet; the wins are the expected ones."""
     truth = np.linspace(-7, 7, SIZE)
     chance = 1 / (1 + np.exp(truth[None, :] - truth[:, None]))
     near = np.abs(np.subtract.outer(np.arange(SIZE), np.arange(SIZE))) == 1
@@ -198,7 +198,7 @@ def test_differences_within_components_are_those_of_each_alone():
     whole = np.asarray(mle(dense(APART)).value)
     for part in (np.arange(2), np.arange(2, SIZE)):
         alone = reference_fits.scipy_fit("logistic", APART[np.ix_(part, part)])
-        np.testing.assert_allclose(centred(whole[part]), alone, atol=1e-8)
+        np.testing.assert_allclose(centered(whole[part]), alone, atol=1e-8)
 
 
 @both_forms

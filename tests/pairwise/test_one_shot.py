@@ -89,7 +89,7 @@ def test_tight_scale_on_totals_is_that_of_noisy_counts_and_is_attained(adjacency
     assert losses[-1] >= 0.99 * epsilon
 
 
-def test_neighbouring_totals_of_four_items_stay_below_epsilon():
+def test_neighboring_totals_of_four_items_stay_below_epsilon():
     epsilon, k = 1.1, 2
     scale = scale_of(no_wins(4), k, epsilon)
     for scores in (np.array([0.0, 0, 0, 60]), np.array([5.0, 3, 2, 2])):

@@ -35,13 +35,13 @@ def noise_of(key, estimate, items, noise="laplace", dtype=np.float64):
     return np.asarray(draw(key, (items,), estimate.diagnostics.noise_scale, dtype))
 
 
-# --- the minimiser -------------------------------------------------------------------------------
+# --- the minimizer -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("link", LINKS)
-def test_equals_the_naive_minimisation_with_the_same_noise(link, adjacency, noise, key):
+def test_equals_the_naive_minimization_with_the_same_noise(link, adjacency, noise, key):
     wins, _ = tournament(1, 6)
     settings = {"noise": noise, "delta": 1e-3} if noise == "gaussian" else {}
     for epsilon in (0.3, 3.0):
@@ -89,7 +89,7 @@ def test_each_pair_once_ranks_by_noisy_totals(gamma, key):
         ours = perturbed_mle(draw, wins, 2.0, adjacency="flip", gamma=gamma)
         w = noise_of(draw, ours, items)
         noisy_totals = np.asarray(wins.totals) - w
-        theta = np.asarray(ours.value) - w.mean() / gamma  # undo the centring
+        theta = np.asarray(ours.value) - w.mean() / gamma  # undo the centering
         wins_expected = 1 / (1 + np.exp(theta[None, :] - theta[:, None]))
         left = wins_expected.sum(1) - 0.5 + gamma * theta
         np.testing.assert_allclose(left, noisy_totals, atol=1e-7)
@@ -207,7 +207,7 @@ def test_noise_scale_and_guarantee(unit, per_user, counted, adjacency, constant,
     guarantee = estimate.guarantee
     assert (float(guarantee.epsilon), float(guarantee.delta)) == (0.5, 0.0)
     assert (guarantee.unit, guarantee.adjacency) == (unit, adjacency)
-    assert guarantee.numerics == ("simulation" if adjacency == "flip" else "idealised")
+    assert guarantee.numerics == ("simulation" if adjacency == "flip" else "idealized")
 
 
 def test_gamma_does_not_depend_on_outcomes_nor_on_a_private_count(key):

@@ -1,4 +1,4 @@
-"""Standard errors of scores from randomised reports: formula, coverage, limits."""
+"""Standard errors of scores from randomized reports: formula, coverage, limits."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_answers_in_the_clear_have_the_standard_errors_of_the_ordinary_fit():
     found = report_standard_errors(THETA, sums, counts, ridge_constant=0.7)
     expected = standard_errors(THETA, counts, gamma=1.4)  # c‖θ‖² is γ‖θ‖²/2 at γ = 2c
     np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-9, atol=1e-14)
-    np.testing.assert_allclose(found.centre, expected.centre, rtol=1e-9)
+    np.testing.assert_allclose(found.center, expected.center, rtol=1e-9)
 
 
 @pytest.mark.slow
@@ -90,20 +90,20 @@ def test_intervals_cover_and_variances_are_right(key, link, sharpness):
         scores = scores_from_sums(sums, link, ridge_constant=3.0).value
         errors = report_standard_errors(scores, sums, fourth, ridge_constant=3.0, link=link)
         return (
-            errors.centre,
+            errors.center,
             errors.variances,
             *confidence_intervals(errors, 0.95),
             *rank_intervals(errors),
         )
 
-    centre, variances, low, high, best, worst = replicate(jax.random.split(key, REPLICATES))
+    center, variances, low, high, best, worst = replicate(jax.random.split(key, REPLICATES))
     covered = np.mean((low <= theta) & (high >= theta), axis=0)
     assert np.all(np.abs(covered - 0.95) < 0.035), covered
     # The variance of 1000 draws is known to 4.5% (one sigma); the linear step costs some percent more.
-    ratio = np.var(np.asarray(centre), axis=0) / np.mean(variances, axis=0)
+    ratio = np.var(np.asarray(center), axis=0) / np.mean(variances, axis=0)
     assert np.all((ratio > 0.8) & (ratio < 1.25)), ratio
     assert np.all(
-        np.abs(np.mean(centre, axis=0) - theta) < 0.03
+        np.abs(np.mean(center, axis=0) - theta) < 0.03
     )  # the ridge alone would pull by more
     assert np.mean((best <= np.arange(4)) & (worst >= np.arange(4))) > 0.95
 

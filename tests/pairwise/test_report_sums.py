@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax.pairwise import debiased_rr, debiased_sums, report_sums
 from privrank_jax.pairwise.report_sums import finish, init, merge, to_sums, update
-from tests import reference_local
+from tests.reference import local as reference_local
 
 
 def _rows(seed, length, items, dtype=np.float64):

@@ -114,7 +114,7 @@ def test_redrawing_one_outcome_clears_its_own_term_exactly():
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 @pytest.mark.parametrize("name", LINKS)
-def test_bound_holds_exactly_for_randomised_response(name, epsilon):
+def test_bound_holds_exactly_for_randomized_response(name, epsilon):
     # Two items, one comparison, M = ±(1, -1) by an ε-DP coin: both sides are finite sums, and
     # equal where the items are.
     stay = math.exp(epsilon) / (1 + math.exp(epsilon))
@@ -166,7 +166,7 @@ def test_bound_holds_for_the_perturbed_mle(key):
 
 @pytest.mark.slow
 def test_unbiased_estimate_of_many_comparisons_scores_one(key):
-    # 1 - 1/m for the centred MLE of m items. 500 replicates: standard error about √2/√500 = 0.06 per
+    # 1 - 1/m for the centered MLE of m items. 500 replicates: standard error about √2/√500 = 0.06 per
     # item, 0.02 for their mean; 4 of them give a false-alarm rate of 1e-4. 0.9 ± 0.08 excludes 0.
     size, times, replicates = 10, 200, 500
     theta = jnp.linspace(-1, 1, size)

@@ -30,7 +30,7 @@ def test_it_is_the_perturbed_mle(key, wins):
 def test_it_solves_its_equations_even_for_totals_out_of_reach(wins):
     totals = np.array([500.0, -300.0, 0.5, 10.0, 20.0, 90.0])
     comparisons = np.asarray(wins.comparisons)
-    totals *= comparisons.sum() / 2 / totals.sum()  # then the equations hold for centred scores
+    totals *= comparisons.sum() / 2 / totals.sum()  # then the equations hold for centered scores
     fit = pairwise.scores_from_totals(totals, comparisons, 0.7)
     theta = np.asarray(fit.value)
     shares = 1 / (1 + np.exp(theta[None, :] - theta[:, None]))

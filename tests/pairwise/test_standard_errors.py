@@ -30,7 +30,7 @@ def design(seed=0, size=SIZE, most=200):
     return (met + met.T).astype(float)
 
 
-def centred(size=SIZE):
+def centered(size=SIZE):
     return np.eye(size) - 1 / size
 
 
@@ -38,7 +38,7 @@ def centred(size=SIZE):
 
 
 @pytest.mark.parametrize(("noise", "variance"), [("laplace", 2 * 3.0**2), ("gaussian", 3.0**2)])
-@pytest.mark.parametrize("target", ["truth", "penalised"])
+@pytest.mark.parametrize("target", ["truth", "penalized"])
 @pytest.mark.parametrize("link", LINKS)
 def test_covariance_is_the_sandwich(link, target, noise, variance):
     comparisons = design()
@@ -47,14 +47,14 @@ def test_covariance_is_the_sandwich(link, target, noise, variance):
             THETA, comparisons, noise_scale=3.0, gamma=gamma, link=link, noise=noise, target=target
         )
         information = reference.fisher_information(link, THETA, comparisons)
-        bend = gamma if target == "penalised" else 0.0
+        bend = gamma if target == "penalized" else 0.0
         wanted = reference.sandwich(information, bend, variance)
         np.testing.assert_allclose(found.covariance, wanted, rtol=1e-8, atol=1e-12)
         np.testing.assert_allclose(found.standard_errors, np.sqrt(np.diag(wanted)), rtol=1e-8)
-        inverse = np.linalg.pinv(information + bend * centred(), rcond=1e-12)
+        inverse = np.linalg.pinv(information + bend * centered(), rcond=1e-12)
         np.testing.assert_allclose(found.influence, inverse, rtol=1e-8, atol=1e-12)
         shift = gamma * inverse @ THETA if target == "truth" else 0.0
-        np.testing.assert_allclose(found.centre, THETA + shift, rtol=1e-8)
+        np.testing.assert_allclose(found.center, THETA + shift, rtol=1e-8)
         assert np.all(found.linked)
 
 
@@ -68,7 +68,7 @@ def test_without_privacy_it_is_the_inverse_information_of_the_mle(link):
     np.testing.assert_allclose(fitted, THETA, atol=1e-8)
     objective = dense_objective(wins, get_link(link))
     observed = (
-        centred() @ np.asarray(jax.jit(objective.hessian)(fitted) * objective.scale) @ centred()
+        centered() @ np.asarray(jax.jit(objective.hessian)(fitted) * objective.scale) @ centered()
     )
     found = standard_errors(fitted, comparisons, link=link)
     np.testing.assert_allclose(found.covariance, np.linalg.pinv(observed, rcond=1e-9), atol=1e-9)
@@ -83,28 +83,28 @@ def test_influence_is_the_derivative_of_the_release_by_its_noise():
         return scores_from_totals(totals, comparisons, gamma).value
 
     slope = jax.jit(jax.jacobian(release))(jnp.asarray(totals))
-    found = standard_errors(release(totals), comparisons, gamma=gamma, target="penalised")
+    found = standard_errors(release(totals), comparisons, gamma=gamma, target="penalized")
     np.testing.assert_allclose(slope, found.influence, rtol=1e-7, atol=1e-11)
 
 
-def test_the_centre_undoes_the_pull_of_the_ridge_to_first_order():
+def test_the_center_undoes_the_pull_of_the_ridge_to_first_order():
     comparisons = design(3)
     chance = 1 / (1 + np.exp(THETA[None, :] - THETA[:, None]))
     totals, left = (comparisons * chance).sum(1), []
     for gamma in (1.0, 2.0):
         pulled = scores_from_totals(totals, comparisons, gamma).value
         found = standard_errors(pulled, comparisons, gamma=gamma)
-        left.append(np.abs(np.asarray(found.centre) - THETA).max())
+        left.append(np.abs(np.asarray(found.center) - THETA).max())
         assert left[-1] < 0.1 * np.abs(pulled - THETA).max()
     assert 3.5 < left[1] / left[0] < 4.5  # second order: twice the ridge, four times the bias
 
 
 def test_shifts_of_the_scores_do_not_matter():
-    for target in ("truth", "penalised"):
+    for target in ("truth", "penalized"):
         settings = {"noise_scale": 2.0, "gamma": 5.0, "target": target}
         one = standard_errors(THETA, design(), **settings)
         other = standard_errors(THETA + 7.0, design(), **settings)
-        np.testing.assert_allclose(one.centre, other.centre, atol=1e-9)
+        np.testing.assert_allclose(one.center, other.center, atol=1e-9)
         np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-12)
 
 
@@ -138,7 +138,7 @@ def test_masked_items_do_not_count(estimate):
     alone = run(THETA[keep], comparisons[inner], noise_scale=1.5)
     np.testing.assert_allclose(np.asarray(found.covariance)[inner], alone.covariance, rtol=1e-8)
     np.testing.assert_allclose(found.standard_errors[mask], alone.standard_errors, rtol=1e-8)
-    np.testing.assert_allclose(found.centre[mask], alone.centre, rtol=1e-8)
+    np.testing.assert_allclose(found.center[mask], alone.center, rtol=1e-8)
     np.testing.assert_array_equal(found.standard_errors[~mask], 0.0)
     np.testing.assert_array_equal(found.linked, np.outer(mask, mask))
 
@@ -151,7 +151,7 @@ def test_totals_errors_bound_the_covariance_of_the_totals(noise, variance):
     comparisons = design(6)
     totals = np.arange(5.0)
     found = totals_standard_errors(totals, comparisons, noise_scale=3.0, noise=noise)
-    np.testing.assert_array_equal(found.centre, totals)
+    np.testing.assert_array_equal(found.center, totals)
 
     def exact(theta):
         chance = 1 / (1 + np.exp(theta[None, :] - theta[:, None]))
@@ -196,7 +196,7 @@ def test_vmap_is_the_loop_and_sweeps_compile_nothing():
             at = (np.asarray(x)[place] for x in (thetas, designs))
             alone = one(run, *at, float(scales[place]), float(gammas[place]))
             np.testing.assert_allclose(batch.covariance[place], alone.covariance, rtol=1e-9)
-            np.testing.assert_allclose(batch.centre[place], alone.centre, atol=1e-12)
+            np.testing.assert_allclose(batch.center[place], alone.center, atol=1e-12)
         assert program._cache_size() == before
 
 
@@ -206,7 +206,7 @@ def test_float32_stays_float32():
     assert single.covariance.dtype == single.standard_errors.dtype == np.float32
     np.testing.assert_allclose(single.standard_errors, double.standard_errors, rtol=1e-4)
     whole = totals_standard_errors([3, 2, 1], 2 * (1 - np.eye(3)))  # integers become floats
-    assert whole.centre.dtype == np.float64
+    assert whole.center.dtype == np.float64
 
 
 ASYMMETRIC = np.array([[0, 9.0], [3, 0]])
@@ -239,7 +239,7 @@ def test_bad_arguments_are_refused(run, value, comparisons, settings, message):
     [
         ({"gamma": -1.0}, "gamma must be finite and at least 0"),
         ({"link": "probit"}, "unknown link"),
-        ({"target": "moon"}, "target must be one of 'truth', 'penalised'"),
+        ({"target": "moon"}, "target must be one of 'truth', 'penalized'"),
     ],
 )
 def test_bad_settings_of_fits_are_refused(settings, message):

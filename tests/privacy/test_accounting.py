@@ -24,7 +24,7 @@ from privrank_jax.privacy import (
     report_guarantee,
 )
 from tests import reference
-from tests import reference_accounting as naive
+from tests.reference import accounting as naive
 
 USERS = {"unit": "user", "adjacency": "replace"}
 
@@ -235,10 +235,10 @@ def test_guarantees_of_one_kind_keep_it():
         "2 releases together, by privacy loss distributions: their number and budgets must have been fixed ahead of "
         "time. The plain sum: epsilon 1, delta 0, holds for budgets chosen along the way too."
     )
-    central = Guarantee(0.5, unit="user", adjacency="flip", numerics="idealised")
+    central = Guarantee(0.5, unit="user", adjacency="flip", numerics="idealized")
     mixed = compose([one, central, (0.5, 0)], delta=0, unit="user", adjacency="flip", trust="local")
     assert (mixed.trust, mixed.numerics) == ("central", "unknown")
-    assert compose([one, central], delta=0).numerics == "idealised"
+    assert compose([one, central], delta=0).numerics == "idealized"
     assert compose([one], delta=0).note == ""
 
 

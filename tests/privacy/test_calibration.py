@@ -10,15 +10,16 @@ import pytest
 
 from privrank_jax import links
 from privrank_jax.privacy.calibration import (
+    calibrate_objective_perturbation,
     gamma_floor,
     gaussian_delta,
     gaussian_scale,
     is_pure,
     laplace_scale,
     noise_scale,
-    objective_perturbation,
 )
-from tests import reference, reference_perturbation
+from tests import reference
+from tests.reference import perturbation as reference_perturbation
 
 GRID = [
     (epsilon, delta)
@@ -28,7 +29,7 @@ GRID = [
 
 
 def calibrate(link="logistic", adjacency="flip", **settings):
-    scale, gamma = objective_perturbation(
+    scale, gamma = calibrate_objective_perturbation(
         links.get_link(link), adjacency=adjacency, **({"epsilon": 1.0} | settings)
     )
     return float(scale), float(gamma)
@@ -218,7 +219,7 @@ def test_gamma_below_its_floor_is_refused_and_raised_where_traced(adjacency, noi
     rounded = calibrate(link, gamma=(1 - 1e-7) * floor, comparisons=2, epsilon=0.5, **settings)
     assert rounded == (scale, floor)  # what float32 may take off is no refusal, and no loss
     traced = jax.jit(
-        lambda gamma: objective_perturbation(
+        lambda gamma: calibrate_objective_perturbation(
             links.get_link(link), epsilon=0.5, comparisons=2, gamma=gamma, **settings
         )
     )(0.01 * floor)
@@ -242,7 +243,7 @@ def test_infinite_epsilon_adds_no_noise(link, adjacency, noise):
     }
     assert calibrate(link, epsilon=math.inf, gamma=0.5, **settings) == (0.0, 0.5)
     scales = jax.vmap(
-        lambda e: objective_perturbation(links.get_link(link), epsilon=e, **settings)[0]
+        lambda e: calibrate_objective_perturbation(links.get_link(link), epsilon=e, **settings)[0]
     )(jnp.array([0.5, 1.0, 4.0, math.inf]))
     assert np.all(np.diff(scales) < 0)
     assert scales[-1] == 0.0

@@ -18,7 +18,7 @@ from privrank_jax.privacy import (
     zcdp_epsilon,
 )
 from privrank_jax.privacy.gaussian import gaussian_delta_at, gaussian_epsilon_at, rounded_up
-from tests import reference_accounting as naive
+from tests.reference import accounting as naive
 
 USERS = {"unit": "user", "adjacency": "replace"}
 ABOVE = Fraction(1, 10**6)

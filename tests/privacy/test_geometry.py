@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from privrank_jax.privacy import geometry
-from tests import reference_geometry as naive
+from tests.reference import geometry as naive
 
 ALARM = 1e-6  # at the fixed keys below
 

@@ -41,7 +41,7 @@ def test_words_of_pure_large_infinite_and_noted_guarantees():
         .in_words()
         .endswith("Note: proven only for twice that.")
     )
-    assert "exact minimiser" in Guarantee(1.0, numerics="idealised").in_words()
+    assert "exact minimizer" in Guarantee(1.0, numerics="idealized").in_words()
     assert (
         "users' hands" in Guarantee(1.0, trust="local").in_words()
         or "user's hands" in Guarantee(1.0, trust="local").in_words()

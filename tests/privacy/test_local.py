@@ -11,7 +11,7 @@ import scipy.stats
 
 from privrank_jax import privacy
 from privrank_jax.privacy.local import flip_threshold
-from tests import reference_local
+from tests.reference import local as reference_local
 
 EPSILONS = [1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 12.0, 20.0]
 both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])

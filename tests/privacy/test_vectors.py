@@ -104,7 +104,7 @@ def test_words_are_the_least_that_reach_a_probability(chance):
 
 @pytest.mark.parametrize("dimension", [1, *DIMENSIONS])
 def test_duchi_norm(dimension):
-    """Against the mean height of a half sphere by integration (d = 1: randomised response)."""
+    """Against the mean height of a half sphere by integration (d = 1: randomized response)."""
     if dimension == 1:
         mean = 1.0
     else:
@@ -234,7 +234,7 @@ def test_duchi_is_even_on_each_half_sphere(key):
     assert scipy.stats.kstest(np.arctan(np.tan(angles[~near])), uniform.cdf).pvalue > 1e-6
 
 
-def test_one_dimension_is_randomised_response(key):
+def test_one_dimension_is_randomized_response(key):
     value = jnp.full((20_000, 1), 0.5)
     for run in (vectors.duchi_vectors, vectors.privunit_vectors):
         reports = np.asarray(run(key, value, 1.0))

@@ -14,11 +14,11 @@ from privrank_jax.privacy import (
     zcdp_epsilon,
 )
 from tests import reference
-from tests import reference_accounting as naive
+from tests.reference import accounting as naive
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0, 8.0])
-def test_pure_is_the_least_rho_of_randomised_response(epsilon):
+def test_pure_is_the_least_rho_of_randomized_response(epsilon):
     rho = pure_zcdp(epsilon)
     slopes = [
         naive.response_divergence(epsilon, 1 + excess) / (1 + excess)

@@ -1,8 +1,8 @@
 """Search for the largest exact privacy loss of the perturbed MLE on small instances.
 
 A data set is a common part (the *base*) and the comparisons of one unit. With *all* contents of the
-unit enumerated, the largest loss at an output θ over all neighbours that share the base is the spread
-of the log densities over those contents: no pair of neighbours is left out.
+unit enumerated, the largest loss at an output θ over all neighbors that share the base is the spread
+of the log densities over those contents: no pair of neighbors is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.privacy_audit import perturbed_mle_log_density
-from privrank_jax.privacy_audit.neighbours import unit_contents
+from privrank_jax.privacy_audit.neighbors import unit_contents
 
 
 @functools.partial(jax.jit, static_argnames=("link",))
@@ -33,7 +33,7 @@ def _densities(thetas, bases, units, scale, gamma, link):
 
 
 def losses(densities, groups, adjacency):
-    """Largest loss over neighbours, ``(B, T)``."""
+    """Largest loss over neighbors, ``(B, T)``."""
     if adjacency == "replace":
         return densities.max(-1) - densities.min(-1)
     if adjacency == "add-remove":

@@ -22,7 +22,7 @@ from privrank_jax.privacy_audit.empirical import draw
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 QUICK = (
-    "randomised-response",
+    "randomized-response",
     "noisy-counts-users",
     "noisy-counts-users-published",
     "ldp-kwiksort-published",
@@ -42,7 +42,7 @@ def made_up(run, outcomes=("0", "1"), **claim):
         name="made-up",
         title="made up",
         function="none",
-        neighbours=data,
+        neighbors=data,
         release=run,
         sees="the outcome",
         outcomes=outcomes,
@@ -103,19 +103,19 @@ def test_sound_rows_pass_and_published_ones_are_caught(name, key):
     assert found.estimate == pytest.approx(found.exact, abs=0.25)
 
 
-@pytest.mark.parametrize("name", ["randomised-response", "noisy-counts-users"])
+@pytest.mark.parametrize("name", ["randomized-response", "noisy-counts-users"])
 def test_half_of_the_noise_is_caught(name, key):
     assert audit(key, halved(privacy_audit.get(name)), draws=100_000).verdict == "violated"
 
 
 def test_another_epsilon(key):
-    found = audit(key, "randomised-response", 0.3, draws=200_000)
+    found = audit(key, "randomized-response", 0.3, draws=200_000)
     assert (found.epsilon, found.claimed) == (0.3, 0.3)
     assert found.exact == pytest.approx(0.3, rel=1e-8)
     assert 0.2 < found.lower < 0.3
 
 
-def test_either_neighbour_may_be_the_likelier(key):
+def test_either_neighbor_may_be_the_likelier(key):
     """Outcome 0 comes once in 100 draws of the first, once in 10 of the second: the loss is there alone."""
     row = made_up(lambda key, bit, _: jax.random.bernoulli(key, 0.99 - 0.09 * bit).astype(int))
     found = audit(key, row, draws=50_000)
@@ -182,7 +182,7 @@ def test_draws_compile_once_for_all_epsilons_and_keys(key):
 
 
 def test_draws_are_independent_releases(key):
-    """Both neighbours, all batches and the leftover: no two draws share a key."""
+    """Both neighbors, all batches and the leftover: no two draws share a key."""
     row = made_up(lambda key, bit, _: jax.random.uniform(key), None)
     drawn = draw(key, row, 1.0, draws=1001, batch_size=100)
     assert drawn.shape == (2, 1001)
@@ -192,7 +192,7 @@ def test_draws_are_independent_releases(key):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"mechanism": "randomized-respons"}, "did you mean randomised-response"),
+        ({"mechanism": "randomized-respons"}, "did you mean randomized-response"),
         ({"epsilon": 0.0}, "epsilon must be positive"),
         ({"epsilon": np.inf}, "finite number to be audited"),
         ({"draws": 10}, "draws must be an integer of at least 1,000"),
@@ -203,7 +203,7 @@ def test_draws_are_independent_releases(key):
     ],
 )
 def test_refusals(changed, message, key):
-    call = {"mechanism": "randomised-response", "epsilon": 1.0} | changed
+    call = {"mechanism": "randomized-response", "epsilon": 1.0} | changed
     with pytest.raises(ValueError, match=message):
         audit(key, call.pop("mechanism"), call.pop("epsilon"), **call)
 
@@ -250,7 +250,7 @@ def test_rows_make_sense():
     for row in ROWS:
         assert row.unit in privacy.UNITS
         assert row.adjacency in privacy.ADJACENCIES
-        first, second = (jax.tree.leaves(data) for data in row.neighbours)
+        first, second = (jax.tree.leaves(data) for data in row.neighbors)
         assert [np.shape(x) for x in first] == [np.shape(x) for x in second]
         assert not all(map(np.array_equal, first, second))
 
@@ -262,9 +262,9 @@ def test_the_transcript_is_that_of_the_sort(key):
 
     def both(key):
         real = aggregation.dp_kwiksort(
-            key, row.neighbours[0], USERS, 1.0, max_queries=QUERIES, calibration="published"
+            key, row.neighbors[0], USERS, 1.0, max_queries=QUERIES, calibration="published"
         )
-        seen = row.run(key, jnp.asarray(row.neighbours[0]), jnp.asarray(1.0))
+        seen = row.run(key, jnp.asarray(row.neighbors[0]), jnp.asarray(1.0))
         return seen, real.diagnostics["exceeded"], number(real.value)
 
     seen, exceeded, ranking = (
@@ -282,7 +282,7 @@ def test_the_transcript_is_that_of_the_sort(key):
 @pytest.mark.slow
 @every_row
 def test_every_row_at_a_million_draws(row, key):
-    """The claim, the exact loss and, where these neighbours lose most of the claim, half of the noise missing."""
+    """The claim, the exact loss and, where these neighbors lose most of the claim, half of the noise missing."""
     found = audit(key, row)
     assert found.verdict == ("consistent" if row.sound else "violated")
     # The gap of two fitted scores loses what all scores lose in its tails only, which are rarely drawn.

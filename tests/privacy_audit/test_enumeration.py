@@ -1,4 +1,4 @@
-"""Exact losses of every mechanism over all small neighbours, and the laws that they are computed with."""
+"""Exact losses of every mechanism over all small neighbors, and the laws that they are computed with."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import scipy.stats
 
 from privrank_jax import aggregation, mallows, pairwise, privacy_audit
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.privacy_audit import enumeration, laws, neighbours, worst_case
+from privrank_jax.privacy_audit import enumeration, laws, neighbors, worst_case
 from privrank_jax.privacy_audit.empirical import draw
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 FINITE = [row for row in ROWS if row.finite]
-DRAWS = {"exponential-kemeny": 600_000, "local-weights-rr": 300_000}  # where neighbours tell less
+DRAWS = {"exponential-kemeny": 600_000, "local-weights-rr": 300_000}  # where neighbors tell less
 UNSOUND = {  # the claim, and what is lost in truth
     "noisy-counts-users-published": 2.0,
     "top-item-published": 2.0,
@@ -32,13 +32,13 @@ UNSOUND = {  # the claim, and what is lost in truth
 
 
 @every_row
-def test_no_neighbours_lose_more_than_claimed(row):
-    """All outputs, all neighbours: at most the claim, and for a tight calibration at least 0.99 of it.
+def test_no_neighbors_lose_more_than_claimed(row):
+    """All outputs, all neighbors: at most the claim, and for a tight calibration at least 0.99 of it.
 
-    The laws take one noise scale for all data sets, so it may not depend on in what neighbours differ.
+    The laws take one noise scale for all data sets, so it may not depend on in what neighbors differ.
     """
     with jax.enable_x64(True):
-        first, second = (enumeration._facts(row, data, 1.0) for data in row.neighbours)
+        first, second = (enumeration._facts(row, data, 1.0) for data in row.neighbors)
     assert first == second
     for epsilon in (0.3, 1.0, 4.0):
         worst = worst_case(row, epsilon)
@@ -66,14 +66,14 @@ def test_five_percent_less_noise_is_seen(row):
     assert worst_case(cheat, 1.0).loss > 1.02 * row.claimed(1.0)
 
 
-def test_the_neighbours_of_a_row_are_neighbours():
+def test_the_neighbors_of_a_row_are_neighbors():
     """Where the small instances hold the row's own pair, it is one of their pairs, and loses no more than the worst."""
     held = 0
     for row in ROWS:
         data, pairs = row.instances().data, row.instances().pairs
-        if data.shape[1:] != row.neighbours[0].shape:
+        if data.shape[1:] != row.neighbors[0].shape:
             continue
-        places = [np.flatnonzero([np.array_equal(one, x) for x in data]) for one in row.neighbours]
+        places = [np.flatnonzero([np.array_equal(one, x) for x in data]) for one in row.neighbors]
         if all(map(len, places)):
             held += 1
             near = {tuple(sorted(pair)) for pair in pairs.tolist()}
@@ -101,7 +101,7 @@ def test_refusals():
 
 @pytest.mark.parametrize("row", FINITE, ids=lambda row: row.name)
 def test_finite_laws_are_what_is_drawn(row, key):
-    """Probabilities of all outcomes add up to 1; draws under both neighbours agree with them, and not with those at
+    """Probabilities of all outcomes add up to 1; draws under both neighbors agree with them, and not with those at
     1.05 ε: 5 % less noise in the sampler is seen as well as in the scale. χ² of both together, false-alarm rate 1e-5.
     """
     for epsilon in (0.2, 2.0):
@@ -112,7 +112,7 @@ def test_finite_laws_are_what_is_drawn(row, key):
     counts = np.stack([np.bincount(seen, minlength=len(row.outcomes)) for seen in drawn])
 
     def agrees(epsilon):
-        law = np.exp(enumeration.log_probabilities(row, epsilon, np.stack(row.neighbours)))
+        law = np.exp(enumeration.log_probabilities(row, epsilon, np.stack(row.neighbors)))
         assert law.shape == counts.shape
         statistic = np.sum((counts - draws * law) ** 2 / (draws * law))
         return statistic < scipy.stats.chi2.isf(1e-5, counts.size - 2)
@@ -151,15 +151,15 @@ def test_permute_and_flip_by_its_rounds():
 
 
 def test_additive_noise_loses_its_shift():
-    centres = np.random.default_rng(0).normal(size=(5, 3))
-    logs = laws.additive_laplace(centres, 0.7)
+    centers = np.random.default_rng(0).normal(size=(5, 3))
+    logs = laws.additive_laplace(centers, 0.7)
     for i, j in itertools.combinations(range(5), 2):
-        shift = np.abs(centres[i] - centres[j]).sum()
+        shift = np.abs(centers[i] - centers[j]).sum()
         assert np.abs(logs[i] - logs[j]).max() == pytest.approx(shift / 0.7)
 
 
 def test_mallows_law_is_log_prob():
-    orders = neighbours.strict_orders(4)
+    orders = neighbors.strict_orders(4)
     logs = laws.softmax(-1.2 / 3 * laws.kendall_distances(orders, orders))
     found = jax.vmap(lambda c: jax.vmap(lambda r: mallows.log_prob(r, c, 1.2))(orders))(orders)
     np.testing.assert_allclose(logs, found, atol=1e-12)
@@ -167,9 +167,9 @@ def test_mallows_law_is_log_prob():
 
 def test_exponential_law_is_log_probability():
     row = privacy_audit.get("exponential-kemeny")
-    logs = enumeration.log_probabilities(row, 0.7, np.stack(row.neighbours))
-    for w, found in zip(row.neighbours, logs):
-        orders = neighbours.strict_orders(3)
+    logs = enumeration.log_probabilities(row, 0.7, np.stack(row.neighbors))
+    for w, found in zip(row.neighbors, logs):
+        orders = neighbors.strict_orders(3)
         np.testing.assert_allclose(
             aggregation.exponential_log_probability(orders, w, 2, 0.7), found, atol=1e-12
         )
@@ -180,43 +180,43 @@ def test_exponential_law_is_log_probability():
 
 def test_units_of_comparisons():
     """Three items: 6 wins, 3 ties; what one comparison can be replaced, flipped or joined by."""
-    contents, groups = neighbours.unit_contents(3, 1)
+    contents, groups = neighbors.unit_contents(3, 1)
     assert len(contents) == 1 + 9
     assert len(set(groups.tolist())) == 1 + 3
     sizes = {
-        adjacency: len(neighbours.comparisons([np.zeros((3, 3))], 1, adjacency).pairs)
+        adjacency: len(neighbors.comparisons([np.zeros((3, 3))], 1, adjacency).pairs)
         for adjacency in ("flip", "replace", "add-remove")
     }
     assert sizes == {"flip": 9, "replace": 45, "add-remove": 9}
-    two = neighbours.comparisons([np.zeros((3, 3)), np.ones((3, 3))], 1, "flip")
+    two = neighbors.comparisons([np.zeros((3, 3)), np.ones((3, 3))], 1, "flip")
     assert len(two.pairs) == 18
     assert all((two.data[i] - two.data[j]).sum() == 0 for i, j in two.pairs)
-    assert neighbours.unit_contents(3, 2)[0].shape == (1 + 9 + 45, 3, 3)
+    assert neighbors.unit_contents(3, 2)[0].shape == (1 + 9 + 45, 3, 3)
 
 
 def test_profiles_differ_in_one_user():
-    orders = neighbours.weak_orders(3)
+    orders = neighbors.weak_orders(3)
     assert len(orders) == 13
-    assert len(neighbours.weak_orders(4)) == 75
-    found = neighbours.profiles(orders, 2)
+    assert len(neighbors.weak_orders(4)) == 75
+    found = neighbors.profiles(orders, 2)
     assert (len(found.data), len(found.pairs)) == (13 * 13, 13 * 78)
     np.testing.assert_allclose(
-        neighbours.weights(orders[:5]), aggregation.pairwise_weights(orders[:5]), atol=1e-12
+        neighbors.weights(orders[:5]), aggregation.pairwise_weights(orders[:5]), atol=1e-12
     )
     gaps = found.data[found.pairs[:, 0]] - found.data[found.pairs[:, 1]]
     assert np.abs(gaps).max() == 0.5
 
 
 def test_rankings_with_gaps_give_all_weights_that_one_user_can():
-    partial = neighbours.with_gaps(3)
+    partial = neighbors.with_gaps(3)
     assert partial[:13].min() == 0
     assert partial[13:].min(axis=1).tolist() == [-1] * 6
     np.testing.assert_allclose(
-        neighbours.weights(partial),
+        neighbors.weights(partial),
         aggregation.pairwise_weights(partial, missing="unknown"),
         atol=1e-6,
     )
-    found = {neighbours.weights(one[None]).tobytes() for one in partial}
+    found = {neighbors.weights(one[None]).tobytes() for one in partial}
     ranks = [r for r in itertools.product(range(-1, 3), repeat=3) if max(r) >= 0]
     for missing in ("last", "unknown"):
         every = [
@@ -227,7 +227,7 @@ def test_rankings_with_gaps_give_all_weights_that_one_user_can():
 
 
 def test_moved_ranks_agree_without_one_item():
-    found = neighbours.moved_ranks(3)
+    found = neighbors.moved_ranks(3)
     assert len(found.pairs) == 12
     orders = [np.argsort(ranks).tolist() for ranks in found.data]
     for i, j in itertools.combinations(range(6), 2):
@@ -236,12 +236,12 @@ def test_moved_ranks_agree_without_one_item():
             for item in range(3)
         ]
         assert ([i, j] in found.pairs.tolist()) == any(without)
-    assert len(neighbours.moved_ranks(4).pairs) == 24 * 9 // 2
+    assert len(neighbors.moved_ranks(4).pairs) == 24 * 9 // 2
 
 
 def test_noisy_totals_loss_agrees_with_the_closed_form():
     row = privacy_audit.get("noisy-counts-users")
-    one, other = (WinCounts(data) for data in row.neighbours)
+    one, other = (WinCounts(data) for data in row.neighbors)
     scale = pairwise.noisy_counts(
         jax.random.key(0), one, 0.7, unit="user", comparisons_per_user=3
     ).diagnostics["noise_scale"]

@@ -10,7 +10,7 @@ import scipy.stats
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import perturbed_mle
-from privrank_jax.privacy.calibration import gamma_floor, objective_perturbation
+from privrank_jax.privacy.calibration import calibrate_objective_perturbation, gamma_floor
 from privrank_jax.privacy_audit import (
     largest_loss,
     perturbed_mle_log_density,
@@ -34,7 +34,7 @@ def counts(size, *rows):
 
 
 def calibrated(link, adjacency, comparisons, epsilon, gamma=None, calibration="tight"):
-    scale, gamma = objective_perturbation(
+    scale, gamma = calibrate_objective_perturbation(
         get_link(link),
         epsilon=epsilon,
         adjacency=adjacency,
@@ -271,7 +271,7 @@ def test_search_rejects_a_forgotten_log_determinant(adjacency, comparisons):
 
 
 def logistic_instance(adjacency, comparisons, gamma):
-    """Output, and two neighbours whose loss there is the calibration's whole ε.
+    """Output, and two neighbors whose loss there is the calibration's whole ε.
 
     * flip: two items, θ = (-t, t), the unit says L times "0 beats 1" or the opposite. -γθ = (γt, -γt)
       sets the signs of w for γt > L, every answer moves ‖w‖₁ by 2 in one direction, and the Hessian stays.
@@ -279,7 +279,7 @@ def logistic_instance(adjacency, comparisons, gamma):
     * replace: four items on a ladder θ = (-3t, -t, t, 3t). "1 beats 2" becomes "0 beats 3": both upsets,
       both saturated. For 0 and 3, -γθ already has the sign that makes the upset enlarge ‖w‖₁. For 1 and 2
       it must shrink it, so the sign has to be turned: k > γt + L further saturated upsets "0 beats 1" and
-      "2 beats 3", common to both neighbours, do that, with no curvature of their own. (With one comparison
+      "2 beats 3", common to both neighbors, do that, with no curvature of their own. (With one comparison
       per pair it takes some forty items to supply those k upsets; repeated pairs need four items.)
     """
     if adjacency == "flip":
@@ -330,24 +330,24 @@ def laplace_instance(adjacency, comparisons):
 def test_tight_calibration_is_attained(link, adjacency, comparisons, epsilon):
     scale, gamma = calibrated(link, adjacency, comparisons, epsilon)
     if link == "logistic":
-        theta, wins, neighbour = logistic_instance(adjacency, comparisons, gamma)
+        theta, wins, neighbor = logistic_instance(adjacency, comparisons, gamma)
     else:
-        theta, wins, neighbour = laplace_instance(adjacency, comparisons)
+        theta, wins, neighbor = laplace_instance(adjacency, comparisons)
     loss = perturbed_mle_privacy_loss(
-        theta, wins, neighbour, noise_scale=scale, gamma=gamma, link=link
+        theta, wins, neighbor, noise_scale=scale, gamma=gamma, link=link
     )
     assert 0.99 * epsilon <= float(loss) <= epsilon * ROUNDING
 
 
 def test_largest_loss_takes_both_directions():
     wins = counts(2, (0, 1, 1))
-    neighbours = np.stack([counts(2, (1, 0, 1)).matrix, wins.matrix])
+    neighbors = np.stack([counts(2, (1, 0, 1)).matrix, wins.matrix])
     thetas = np.array([[-2.0, 2.0], [0.0, 0.0], [2.0, -2.0]])
     settings = {"noise_scale": 2.0, "gamma": 1.0}
     each = [
         perturbed_mle_privacy_loss(theta, wins, WinCounts.from_matrix(other), **settings)
         for theta in thetas
-        for other in neighbours
+        for other in neighbors
     ]
     assert float(min(each)) == pytest.approx(-float(max(each)))
-    assert float(largest_loss(thetas, wins, neighbours, **settings)) == pytest.approx(1.0)
+    assert float(largest_loss(thetas, wins, neighbors, **settings)) == pytest.approx(1.0)

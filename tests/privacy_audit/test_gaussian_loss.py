@@ -21,7 +21,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.privacy import noise
-from privrank_jax.privacy.calibration import gaussian_delta, objective_perturbation
+from privrank_jax.privacy.calibration import calibrate_objective_perturbation, gaussian_delta
 from privrank_jax.privacy_audit import (
     laws,
     perturbed_mle_log_density,
@@ -43,7 +43,7 @@ def counts(size, *rows):
 
 
 def instance(link, adjacency):
-    """Neighbours near the worst case at the outputs that the mechanism is likely to give.
+    """Neighbors near the worst case at the outputs that the mechanism is likely to give.
 
     Items 2 « 0 « 1 by 2,000 comparisons each, so that the upsets "0 beats 1" and "2 beats 0" are saturated at
     nearly every output; the gradients (e_0 - e_1) and -(e_2 - e_0) add up to 2e_0 - e_1 - e_2.
@@ -58,11 +58,11 @@ def instance(link, adjacency):
 
 
 def losses_of_draws(key, link, adjacency, scale_factor=1.0):
-    """Loss at draws of the uncentred minimiser under the first neighbour, with σ times ``scale_factor``.
+    """Loss at draws of the uncentered minimizer under the first neighbor, with σ times ``scale_factor``.
 
     The mechanism takes no noise scale, so less noise is had through the same call at a larger ε.
     """
-    scale, gamma = objective_perturbation(
+    scale, gamma = calibrate_objective_perturbation(
         get_link(link), epsilon=EPSILON, adjacency=adjacency, delta=DELTA, noise="gaussian"
     )
     scale, gamma = float(scale) * scale_factor, float(gamma)
@@ -75,7 +75,7 @@ def losses_of_draws(key, link, adjacency, scale_factor=1.0):
 
 @functools.cache
 def batch_of_draws(link, adjacency, gamma):
-    wins, neighbour = instance(link, adjacency)
+    wins, neighbor = instance(link, adjacency)
 
     def draw(k, epsilon, scale):
         estimate = perturbed_mle(
@@ -88,11 +88,11 @@ def batch_of_draws(link, adjacency, gamma):
             delta=DELTA,
             noise="gaussian",
         )
-        # What centring took away: the gradient of the whole objective sums to 0.
+        # What centering took away: the gradient of the whole objective sums to 0.
         w = noise.gaussian(k, (wins.num_items,), estimate.diagnostics.noise_scale, np.float64)
         theta = estimate.value - jnp.mean(w) / gamma
         loss = perturbed_mle_privacy_loss(
-            theta, wins, neighbour, noise_scale=scale, gamma=gamma, link=link, noise="gaussian"
+            theta, wins, neighbor, noise_scale=scale, gamma=gamma, link=link, noise="gaussian"
         )
         return loss, estimate.diagnostics.noise_scale
 
@@ -102,7 +102,9 @@ def batch_of_draws(link, adjacency, gamma):
 def epsilon_of(scale, gamma, link, adjacency):
     """ε at which the calibration gives ``scale``, by bisection (it falls as ε grows)."""
     settings = {"adjacency": adjacency, "gamma": gamma, "delta": DELTA, "noise": "gaussian"}
-    given = jax.jit(lambda e: objective_perturbation(get_link(link), epsilon=e, **settings)[0])
+    given = jax.jit(
+        lambda e: calibrate_objective_perturbation(get_link(link), epsilon=e, **settings)[0]
+    )
     low, high = EPSILON, 1000.0
     for _ in range(60):
         middle = np.sqrt(low * high)
@@ -146,7 +148,7 @@ def test_too_little_noise_is_rejected(adjacency, key):
 @pytest.mark.slow
 def test_flips_under_the_logistic_link_attain_delta(key):
     """One Gaussian mechanism on the totals: the δ of the draws is the δ asked for, two-sided."""
-    scale, _ = objective_perturbation(
+    scale, _ = calibrate_objective_perturbation(
         get_link("logistic"), epsilon=EPSILON, adjacency="flip", delta=DELTA, noise="gaussian"
     )
     assert float(gaussian_delta(scale, np.sqrt(2.0), EPSILON)) == pytest.approx(DELTA, rel=1e-9)
@@ -223,7 +225,7 @@ def test_smallest_epsilon_between_two_normal_laws():
 def test_five_percent_less_noise_breaks_the_delta_of_flips():
     """The one tight calibration among those of the scores; the others have 1.7 to 7 times the ε that they lose."""
     worst = worst_case("perturbed-mle-gaussian", EPSILON)
-    scale, _ = objective_perturbation(
+    scale, _ = calibrate_objective_perturbation(
         get_link("logistic"), epsilon=EPSILON, adjacency="flip", delta=0.01, noise="gaussian"
     )
     for factor, broken in ((1.0, False), (0.95, True)):

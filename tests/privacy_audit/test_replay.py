@@ -15,7 +15,8 @@ import pytest
 
 from privrank_jax.privacy_audit import doors, replay
 from privrank_jax.privacy_audit.replay import Door
-from privrank_jax.release import exact, exact_noisy_totals, exponential
+from privrank_jax.release import exact_noisy_totals, exponential
+from privrank_jax.release import noisy_totals as exact
 
 LAPLACE = doors.DOORS[:1]
 ORDERS = [np.array(one) for one in itertools.permutations(range(4))]
@@ -47,7 +48,7 @@ def test_a_recording_draws_and_a_replay_does_not():
 @pytest.mark.parametrize(
     ("second", "fault"),
     [
-        (lambda: noisy([5, 3, 1], 2.0), "'epsilon': 1.0}, then privrank_jax.release.exact"),
+        (lambda: noisy([5, 3, 1], 2.0), "'epsilon': 1.0}, then privrank_jax.release.noisy_totals"),
         (lambda: noisy([5, 3]), "asked something of another shape"),
         (lambda: {"totals": [0]}, "1 doors were passed, then 0"),
         (lambda: noisy([5, 3, 1]) | noisy([5, 3, 1]), "was not passed before"),
@@ -139,7 +140,7 @@ def loss_of(name):
 
 
 def largest(first, second):
-    """The loss of two laws over the same outcomes, each given as unnormalised log-probabilities."""
+    """The loss of two laws over the same outcomes, each given as unnormalized log-probabilities."""
     laws = [np.array(one) - np.log(np.exp(one).sum()) for one in (first, second)]
     return np.abs(laws[0] - laws[1]).max()
 

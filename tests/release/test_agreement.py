@@ -19,7 +19,6 @@ from privrank_jax import aggregation, mallows, pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.privacy import randomized_response
 from privrank_jax.release import (
-    exact,
     exact_borda,
     exact_mallows,
     exact_noise_all,
@@ -27,6 +26,7 @@ from privrank_jax.release import (
     exact_randomized_response,
     exact_top_k,
 )
+from privrank_jax.release import noisy_totals as exact
 from tests.release.test_exact import gaussian_pmf, laplace_pmf
 
 GAUSSIAN_IN_THE_SLOW_TIER = [0.0, pytest.param(1e-5, marks=pytest.mark.slow)]
@@ -56,7 +56,7 @@ def test_distribution_functions_differ_by_half_the_chance_of_no_noise(pmf, conti
 
 
 def same_noise(exact_draws, fast_draws, grid):
-    """Whether two samples of standardised noise are of one law, up to a distance of ``grid``."""
+    """Whether two samples of standardized noise are of one law, up to a distance of ``grid``."""
     sizes = 1 / exact_draws.size + 1 / fast_draws.size
     slack = math.sqrt(-math.log(ALARM / 2) / 2 * sizes)
     return stats.ks_2samp(exact_draws, fast_draws).statistic < slack + grid
@@ -170,7 +170,7 @@ def test_top_k(key, calibrated_once):
     assert same_counts(code(lists), code(fast(2.0))) < ALARM
 
 
-def test_randomised_response(key):
+def test_randomized_response(key):
     levels, draws = np.array([0.2, 1.0, 3.0]), 20_000
     epsilon = np.repeat(levels, draws)
     bits = np.ones(epsilon.size, bool)

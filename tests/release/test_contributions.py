@@ -11,7 +11,7 @@ from privrank_jax.release import exact_bound
 ALARM = 1e-6  # false-alarm rate; the choice can't be seeded
 
 
-def test_as_many_rows_as_allowed_stay_and_none_is_favoured():
+def test_as_many_rows_as_allowed_stay_and_none_is_favored():
     users, draws = np.array([4, 4, 0, 4, 0, 4, 9, 4]), 4000
     kept = np.array([exact_bound(users, 2) for _ in range(draws)])
     for user, rows in ((4, 5), (0, 2), (9, 1)):

@@ -13,7 +13,6 @@ import pytest
 from privrank_jax.aggregation import PairCounts
 from privrank_jax.aggregation.borda import borda_sensitivity
 from privrank_jax.release import (
-    exact,
     exact_aggregation,
     exact_borda,
     exact_exponential,
@@ -25,11 +24,12 @@ from privrank_jax.release import (
     exponential,
     mallows,
 )
-from privrank_jax.release.exact import discrete_gaussian, discrete_laplace
+from privrank_jax.release import noisy_totals as exact
 from privrank_jax.release.exact_aggregation import twice_counts
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, create
 from privrank_jax.release.ledger_file import LedgerError, clearly, plain
 from privrank_jax.release.library import load_opendp
+from privrank_jax.release.noisy_totals import discrete_gaussian, discrete_laplace
 from privrank_jax.release.randomized_response import keep_probability
 
 

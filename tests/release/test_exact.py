@@ -11,7 +11,7 @@ from scipy import stats
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.release import exact_noisy_totals, exact_samplers_available
-from privrank_jax.release.exact import discrete_gaussian, discrete_laplace
+from privrank_jax.release.noisy_totals import discrete_gaussian, discrete_laplace
 
 DRAWS = 20_000
 ALARM = 1e-4  # false-alarm rate of each test below on fresh noise; the noise can't be seeded
@@ -181,7 +181,7 @@ def discrete_top_one(totals, scale):
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_top_one_of_two_items_has_the_privacy_that_is_claimed(epsilon):
-    # One replaced comparison, s = 1, k = 1: λ = 2/ε; neighbours of all kinds, both outcomes. The loss nears ε as
+    # One replaced comparison, s = 1, k = 1: λ = 2/ε; neighbors of all kinds, both outcomes. The loss nears ε as
     # 1 - λ/gap only, hence 0.9.
     scale, worst = 2 / epsilon, 0.0
     for first in range(-30, 61, 5):

@@ -1,4 +1,4 @@
-"""Exact randomised response: its distribution, its proven epsilon, and what it refuses."""
+"""Exact randomized response: its distribution, its proven epsilon, and what it refuses."""
 
 from __future__ import annotations
 

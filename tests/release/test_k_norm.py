@@ -14,7 +14,7 @@ from scipy import stats
 from privrank_jax.release import k_norm
 from privrank_jax.release.k_norm import Tile, cube_noise, draw_radius, zonotope_noise
 from privrank_jax.release.spanning_trees import Forest, Graph
-from tests import reference_geometry as naive
+from tests.reference import geometry as naive
 
 ALARM = 1e-9  # false-alarm rate of each test of the law: the draws are fresh
 

@@ -160,7 +160,7 @@ def test_the_geometric_draw_has_its_law(gamma):
 def test_uniform_integers_discard_the_words_beyond_the_last_multiple(monkeypatch):
     bound = (
         3 << 62
-    )  # 2^64 holds one multiple of it: words from `bound` on would favour small numbers
+    )  # 2^64 holds one multiple of it: words from `bound` on would favor small numbers
     words = iter([bound - 1, bound, 2**64 - 1, 5, 7])
 
     def fed(size):

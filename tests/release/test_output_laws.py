@@ -1,4 +1,4 @@
-"""The exact samplers' own output against the laws of their proofs: χ², scale, tails, each place by itself, neighbours.
+"""The exact samplers' own output against the laws of their proofs: χ², scale, tails, each place by itself, neighbors.
 
 The noise can't be seeded. Each comparison fails by chance once in 10⁹ runs (``RATE``), all of this file together once
 in 10⁷. Noise that is 5 % smaller than it must be fails the comparison of scale, in each test that has one, with
@@ -18,7 +18,6 @@ from scipy import stats
 
 from privrank_jax.aggregation import PairCounts
 from privrank_jax.release import (
-    exact,
     exact_aggregation,
     exact_borda,
     exact_bound,
@@ -33,6 +32,7 @@ from privrank_jax.release import (
     mallows,
     randomized_response,
 )
+from privrank_jax.release import noisy_totals as exact
 from privrank_jax.release.randomized_response import keep_probability
 from tests.release.test_exact import gaussian_pmf, laplace_pmf
 
@@ -140,7 +140,7 @@ def test_noise_on_each_total_has_the_law_by_itself(totals):
 
 
 def test_noise_on_two_totals_is_independent(totals):
-    """Neighbours in a call, its ends, and the last of a call with the first of the next."""
+    """Neighbors in a call, its ends, and the last of a call with the first of the next."""
     noise, draws, scale = totals
     cells, chances = in_fifths(draws, noise, scale)
     both = np.outer(chances, chances).ravel()
@@ -235,7 +235,7 @@ def test_answers_to_queries_have_their_law(monkeypatch):
     assert_coin(sum(heard), queries, chance(scale), chance(LESS * scale))
 
 
-# --- randomised response -------------------------------------------------------------------------
+# --- randomized response -------------------------------------------------------------------------
 
 
 def test_every_position_of_a_call_is_flipped_alike(monkeypatch):
@@ -252,7 +252,7 @@ def test_every_position_of_a_call_is_flipped_alike(monkeypatch):
             assert stats.binomtest(int(count), calls, chance).pvalue > RATE / size
 
 
-def test_flips_have_their_rate_and_neighbours_are_independent():
+def test_flips_have_their_rate_and_neighbors_are_independent():
     for epsilon, size in ((1.0, 160_000), (0.1, 60_000), (2.5, 420_000)):
         bits = np.arange(size) % 2 == 0
         flips = exact_randomized_response(bits, epsilon) != bits
@@ -333,7 +333,7 @@ def test_synthetic_rankings_have_their_law(items, epsilon, draws):
     assert_rankings(found, epsilon / (items - 1))
 
 
-def test_steps_of_one_user_and_neighbouring_users_are_independent():
+def test_steps_of_one_user_and_neighboring_users_are_independent():
     items, users, epsilon = 4, 30_000, 3.0
     found = exact_mallows(np.tile(np.arange(items), (users, 1)), epsilon)
     back = [np.sum(found[:, :t] > found[:, t : t + 1], axis=1) for t in range(items)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import pairwise_weights
-from privrank_jax.simulate import rankings
+from privrank_jax.simulate.worlds import rankings
 
 KEY = jax.random.key(11)
 

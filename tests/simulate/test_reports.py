@@ -1,4 +1,4 @@
-"""Randomised reports: one uniform each, against exact probabilities and the public functions."""
+"""Randomized reports: one uniform each, against exact probabilities and the public functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.simulate import reports
+from privrank_jax.simulate.worlds import reports
 
 KEY = jax.random.key(20261121)
 FIRST, SECOND = np.triu_indices(3, 1)
@@ -27,7 +27,7 @@ def many():
 
     def draw(key):
         args = (key, chances, jnp.array([1.5]), None, 0.6)
-        return reports.report_sums(*args), reports.mechanism_sums(*args)
+        return reports.draw_report_sums(*args), reports.mechanism_sums(*args)
 
     return chances, jax.jit(jax.vmap(draw))(keys)
 
@@ -80,7 +80,7 @@ def test_mechanisms_have_their_own_laws_on_the_same_answers(many):
 def test_the_first_users_do_not_depend_on_those_after_them():
     chances = jnp.full(3, 0.7)
     epsilon = jnp.linspace(0.5, 3, 150)
-    draw = functools.partial(reports.report_sums, KEY, chances)
+    draw = functools.partial(reports.draw_report_sums, KEY, chances)
     part, padded = draw(epsilon[:70]), draw(epsilon, 70)
     np.testing.assert_array_equal(part.margins, padded.margins)
     whole = draw(epsilon)
@@ -95,14 +95,14 @@ def test_the_first_users_do_not_depend_on_those_after_them():
 def test_masked_items_have_no_reports():
     mask = jnp.array([True, False, True])
     args = (KEY, jnp.full(3, 0.7), jnp.ones(20), None, 1.0, mask)
-    for sums in (reports.report_sums(*args), reports.mechanism_sums(*args).laplace):
+    for sums in (reports.draw_report_sums(*args), reports.mechanism_sums(*args).laplace):
         assert not np.any(np.asarray(sums.weights)[1])
         assert not np.any(sums.margins[:, 1])
         assert sums.weights[0, 2] > 0
         np.testing.assert_array_equal(sums.margins, -sums.margins.T)
 
 
-def test_uniform_scores_are_centred_and_padded():
+def test_uniform_scores_are_centered_and_padded():
     theta, mask = reports.uniform_scores(KEY, 4, 6)
     assert mask.tolist() == [True] * 4 + [False] * 2
     assert not np.any(theta[4:])
@@ -121,6 +121,6 @@ def test_bad_arguments_are_refused():
         ({"probability": 1.5}, "probability"),
         ({"mask": jnp.ones(4, bool)}, "mask"),
     ):
-        for function in (reports.report_sums, reports.mechanism_sums):
+        for function in (reports.draw_report_sums, reports.mechanism_sums):
             with pytest.raises(ValueError, match=message):
                 function(**{**good, **change})

@@ -64,7 +64,7 @@ def test_cai_scores_do_not_depend_on_padding_or_tracing(key):
 
 
 def test_cai_scores_law():
-    """Kolmogorov-Smirnov at level 1e-6; rejects the neighbouring laws."""
+    """Kolmogorov-Smirnov at level 1e-6; rejects the neighboring laws."""
     scores = np.asarray(replicate(lambda key: worlds.cai_scores(key, 8)[0], 3000))
     strengths = np.exp(scores[:, 2:] - scores[:, :1]).ravel()
 

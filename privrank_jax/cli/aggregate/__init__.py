@@ -1,0 +1,1 @@
+"""`privrank aggregate`: one consensus from rankings."""

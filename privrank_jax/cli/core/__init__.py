@@ -1,0 +1,1 @@
+"""What the commands that release something share: requests, checks, entropy, results, the ledger."""

@@ -1,0 +1,73 @@
+"""How exactly a release is drawn, and the one rule of all commands: exactly, or with the consent of who releases."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from privrank_jax.cli.console import Refusal
+from privrank_jax.release.library import EXTRA, exact_samplers_available, unsound_opendp
+
+_WHY = {
+    "idealized": (
+        "the proof behind this release holds for real numbers and an exact minimizer, and floating point has "
+        "neither: what is published could tell more than the guarantee admits "
+        "(help(privrank_jax.pairwise.perturbed_mle) explains how)"
+    ),
+    "unknown": "how the noise of this release was drawn is not known",
+    "simulation": (
+        "the noise of this release would come from fast floating-point generators, made for simulation: their low "
+        "bits can give answers away"
+    ),
+}
+
+
+class Options(Protocol):
+    """What the options of a command say of a release."""
+
+    @property
+    def simulate(self) -> bool:
+        """Whether this is a rehearsal."""
+        ...
+
+    @property
+    def accept_idealized(self) -> bool:
+        """Whether a release that is not exact is wanted all the same."""
+        ...
+
+
+def draws_exactly(options: Options) -> bool:
+    """Whether OpenDP is to draw the noise: always, but in a rehearsal, and where it is missing and was not asked for.
+
+    Raises:
+        Refusal: it is missing; or unsound, whatever was accepted.
+    """
+    if options.simulate:
+        return False
+    if reason := unsound_opendp():
+        raise Refusal(f"{reason}. Or rehearse by --simulate.")
+    exact = exact_samplers_available()
+    if not exact:
+        check_numerics("simulation", options)
+    return exact
+
+
+def check_numerics(numerics: str, options: Options, instead: str = "") -> None:
+    """Refuse a release that isn't exact, unless ``--accept-idealized`` was given.
+
+    Args:
+        numerics: of its guarantee.
+        options: of the command; a rehearsal is no release.
+        instead: what would be exact, an instruction.
+
+    Raises:
+        Refusal: what is not exact, and what to do.
+    """
+    if numerics == "exact" or options.simulate or options.accept_idealized:
+        return
+    if not exact_samplers_available():
+        instead = f"install exact samplers by {EXTRA}" + (f" and {instead}" if instead else "")
+    ways = [
+        "rehearse by --simulate",
+        "add --accept-idealized to release it all the same, with a guarantee that says so",
+    ]
+    raise Refusal(f"{_WHY[numerics]}. Choose: {', or '.join([instead] * bool(instead) + ways)}.")

@@ -1,0 +1,293 @@
+"""What every release passes: consent if it isn't exact; with ``--ledger`` the spending, before anything is shown."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from privrank_jax import _interrupt
+from privrank_jax._neighbors import COVERS, NO_COLUMN, OWN, Neighbors, of_column
+from privrank_jax.cli.console import Refusal, at_end, printable, warn
+from privrank_jax.cli.core.numerics import check_numerics
+from privrank_jax.release.ledger import Ledger, LedgerError, amount, content_sha256, in_words
+
+if TYPE_CHECKING:
+    from privrank_jax.cli.rank.result import Result
+    from privrank_jax.privacy.guarantee import Guarantee
+
+
+def begin(
+    ledger: Path | None,
+    command: str,
+    request: Any,
+    unit: str | None = None,
+    adjacency: str | None = None,
+) -> Spending:
+    """Open the ledger, and refuse early, before the work, what it doesn't allow.
+
+    Args:
+        ledger: ``--ledger``.
+        command: that releases.
+        request: its options: ``source``, ``epsilon``, ``delta``, ``simulate``, ``accept_idealized``, and ``method``
+            where it has one.
+        unit: of the guarantee, where it is known now.
+        adjacency: likewise.
+    """
+    if ledger is not None and getattr(request, "method", None) == "none":
+        raise Refusal(
+            "--method none protects nobody, and no budget of a ledger covers that. Leave out --ledger, or choose a "
+            "private method."
+        )
+    spending = Spending(ledger, command, request)
+    spending.check(request.epsilon, getattr(request, "delta", 0.0), unit, adjacency)
+    return spending
+
+
+class Spending:
+    """The spending of one release; without a ledger it only checks how exactly the release was drawn.
+
+    Args:
+        ledger: ``--ledger``.
+        command: that releases.
+        request: its options, as for :func:`begin`; a rehearsal spends nothing.
+    """
+
+    def __init__(self, ledger: Path | None, command: str, request: Any) -> None:
+        self._ledger = None if ledger is None else Ledger(ledger)
+        if self._ledger is not None:
+            at_end(self._ledger.close)
+            _interrupt.say(_NOT_SPENT.format(self._name))
+        self._source: str = request.source
+        self._command = command
+        self._request = request
+        self._number: int | None = None
+        self._shown = "the result was shown"
+
+    @property
+    def _name(self) -> str:
+        return "" if self._ledger is None else printable(self._ledger.path.name)
+
+    def check(
+        self, epsilon: float | None, delta: float, unit: str | None, adjacency: str | None
+    ) -> None:
+        """Refuse early what the ledger doesn't allow; what is None isn't known yet."""
+        if self._ledger is None:
+            return
+        if unit is not None and adjacency is not None:
+            self._check_covers(Neighbors(unit, adjacency, (), self._ledger.account.neighbors.users))
+            if epsilon is not None:
+                self._ledger.check(epsilon, delta)
+        known = data_sha256(self._source)
+        if known is not None:  # else reading it says what is wrong
+            self._ledger.check_data(known, self._source)
+
+    def _check_covers(self, found: Neighbors) -> None:
+        """Refuse a guarantee that is weaker than the ledger's, and say which options would do."""
+        assert self._ledger is not None
+        try:
+            self._ledger.check_covers(found)
+        except LedgerError as error:
+            wanted = self._ledger.account.neighbors
+            raise LedgerError(f"{error} {_advice(self._command, found, wanted)}") from None
+
+    def spend(
+        self,
+        guarantee: Guarantee | None,
+        method: str,
+        epsilon: float = 0.0,
+        delta: float = 0.0,
+    ) -> str | None:
+        """Spend what a result promises, or what was asked for where that is more.
+
+        Args:
+            guarantee: of the result.
+            method: that found it.
+            epsilon: as asked for, of the guarantee itself (one of ``also`` counts as it stands).
+            delta: likewise.
+
+        Returns:
+            What is left, in words; None where nothing was spent, without a ledger or in a rehearsal.
+
+        Raises:
+            Refusal: the result isn't exact, and nobody said that this will do; nothing may be shown.
+            LedgerError: nothing was spent, nothing may be shown.
+        """
+        if guarantee is not None:
+            check_numerics(guarantee.numerics, self._request)
+        ledger = self._ledger
+        if ledger is None:
+            return None
+        if guarantee is None:
+            raise RuntimeError("a result without a guarantee can't be paid for")
+        # The file was read between two looks at its content.
+        ledger.check_data(data_sha256(self._source) or "", self._source)
+        used = _relevant(guarantee, ledger)
+        cost = float(used.epsilon), float(used.delta)
+        if used is guarantee:
+            cost = max(cost[0], epsilon), max(cost[1], delta)
+        self._check_covers(used.neighbors)
+        if self._request.simulate:
+            ledger.check(*cost)
+            warn("a rehearsal spends nothing; the budget would have sufficed for the release.")
+            return None
+        with self._told(*cost):
+            self._number = ledger.spend(
+                *cost,
+                unit=used.unit,
+                adjacency=used.adjacency,
+                public=used.public,
+                users=used.users,
+                trust=used.trust,
+                numerics=used.numerics,
+                command=self._command,
+                method=method,
+            )
+        account = ledger.account
+        left = in_words(*ledger.left(), account.delta)
+        of = in_words(account.epsilon, account.delta)
+        return f"budget: {left} is left of {of} ({ledger.path.name})"
+
+    @contextlib.contextmanager
+    def _told(self, epsilon: float, delta: float) -> Iterator[None]:
+        """From here until the result was shown, an interrupt waits, or says what became of the budget."""
+        price = in_words(amount(epsilon, "epsilon"), amount(delta, "delta", zero=True))
+        _interrupt.hold(
+            f"{price} may have been spent: `privrank ledger {self._name}` shows whether it was"
+        )
+        try:
+            yield
+        except LedgerError:
+            _interrupt.release(_NOT_SPENT.format(self._name))
+            raise
+        spent = f"{price} was spent from {self._name}"
+        _interrupt.hold(f"{spent}, and the result was not shown in full")
+        self._shown = f"{spent}, and the result was shown"
+
+    def pay(self, result: Result, request: Any) -> Result:
+        """:meth:`spend` for a result of ``rank`` or ``aggregate``, which then says what is left."""
+        from privrank_jax.cli.rank.result import check_finite
+
+        check_finite(result)
+        method = result.diagnostics["method"]
+        words = self.spend(result.guarantee, method, request.epsilon, request.delta)
+        if words is None:
+            return result
+        public = {**result.diagnostics, "ledger": words}
+        return dataclasses.replace(result, notes=(*result.notes, words), diagnostics=public)
+
+    def spend_and_report(self, guarantee: Guarantee, method: str) -> None:
+        """:meth:`spend` for a file that is written next; says on stderr what is left."""
+        words = self.spend(guarantee, method)
+        out = printable(str(self._request.out))
+        if self._number is None:
+            _interrupt.hold(f"{out} may have been written")
+            self._shown = f"{out} was written"
+        else:
+            self._shown += f": {out}"
+        if words is not None:
+            typer.echo(f"privrank: {words}", err=True)
+
+    def printed(self) -> None:
+        """Note that the result was shown."""
+        sys.stdout.flush()
+        if self._ledger is None:
+            _interrupt.release(self._shown)
+            return
+        if self._number is not None:
+            _interrupt.hold(self._shown)
+            try:
+                self._ledger.mark_printed(self._number)
+            except LedgerError as error:
+                warn(
+                    f"{error} The result above was paid for; only the note that it was shown is missing."
+                )
+        self._ledger.close()
+        _interrupt.release(self._shown)
+
+
+_NOT_SPENT = "nothing was spent from {}"
+
+
+def _relevant(guarantee: Guarantee, ledger: Ledger) -> Guarantee:
+    """Of all that a result promises the least ε that the ledger can add up; if there is none, the first."""
+    promised = (guarantee, *guarantee.also)
+    covering = [one for one in promised if ledger.covers(one.neighbors)]
+    if not covering:  # the one that is refused for the least reason
+        covering = [
+            one for one in promised if one.neighbors.kind in COVERS[ledger.account.neighbors.kind]
+        ]
+    return min(covering, key=lambda one: float(one.epsilon), default=guarantee)
+
+
+def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:
+    """Which options of a command would make what it releases count."""
+    if found.kind not in COVERS[wanted.kind]:
+        if command == "rank":
+            return f"Release with --unit {wanted.unit} --adjacency {wanted.adjacency}."
+        return (
+            f"privrank {command} has no other guarantee for these data: it counts in a ledger made with "
+            f"--unit {found.unit} --adjacency {found.adjacency}."
+        )
+    revealed = [fact for fact in found.public if fact not in wanted.shared]
+    if revealed:
+        options = " ".join(f"--public {fact.replace(' ', '-')}" for fact in revealed)
+        counted = f"Only a ledger made with {options} counts it."
+        if "ties" in revealed:
+            counted = "No ledger counts it."
+        known = _WAYS | _WAYS_OF.get(command, {})
+        return " ".join((*(known[fact] for fact in revealed if fact in known), counted))
+    return (
+        "A user must be the same in all releases that one budget counts: name the same column by --user, or none for "
+        "one user per row."
+    )
+
+
+_WAYS = {
+    "items": "Give the public list of items by --items.",
+    "participation": "Give the public number of users by --users.",
+    "questionnaire": "Give a bound that holds for any pairs by --max-per-user, at least the number of pairs.",
+    "ties": "Protect ties by --ties coin.",
+}
+_WAYS_OF = {
+    "privatize": {
+        "participation": "Leave the users out by --drop-user, from a file that has a row for everybody."
+    },
+}
+
+
+def users_of(source: str, column: str | None) -> str:
+    """What one user is, by the kind of FILE and ``--user``.
+
+    >>> users_of("votes.csv", None), users_of("votes.csv", "none"), users_of("votes.soc", None)
+    ("column 'user'", 'each row', 'as the data define them')
+    """
+    from privrank_jax.datasets.formats import DELIMITERS, PARQUET
+
+    if Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET):
+        return OWN
+    return NO_COLUMN if column == "none" else of_column(column or "user")
+
+
+def data_sha256(source: str) -> str | None:
+    """Content of a file or a named data set: of its one file, or of the list of its files; None if there is none."""
+    from privrank_jax import datasets
+    from privrank_jax.datasets.source import recorded
+
+    for names, load in (
+        (datasets.available(), datasets.load),
+        (datasets.available_rankings(), datasets.load_rankings),
+    ):
+        if source in names:
+            with recorded() as checksums:
+                load(source)
+            if len(checksums) == 1:
+                return checksums.pop()
+            return hashlib.sha256("\n".join(sorted(checksums)).encode()).hexdigest()
+    return content_sha256(source) if Path(source).is_file() else None

@@ -1,0 +1,1 @@
+"""`privrank privatize`: answers randomized by the users themselves."""

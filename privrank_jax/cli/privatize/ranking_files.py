@@ -1,0 +1,295 @@
+"""``privrank privatize`` on rankings: synthetic rankings, drawn from the Mallows model around each user's own.
+
+Ties are broken by a random order of all items, drawn for each user. Two weak orders that agree once an item is taken
+out become, under the same random order, rankings that agree once it is taken out; so what holds for rankings holds
+for the mixture, and a tie is as protected as an order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from privrank_jax import datasets, mallows
+from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, warn
+from privrank_jax.cli.core.spending import begin, users_of
+from privrank_jax.cli.rank.command import check_size
+from privrank_jax.cli.rank.input import Entropy, named_column
+from privrank_jax.datasets.formats import DELIMITERS, PARQUET, open_source, read_header
+from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
+from privrank_jax.datasets.preflib import SUFFIXES
+from privrank_jax.datasets.rank_cells import cells_note
+from privrank_jax.datasets.rankings_file import SYNTHETIC, check_shape, read_ranks
+from privrank_jax.datasets.synthetic_file import check_item_names
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.release import exact_mallows
+from privrank_jax.release.entropy import random_words
+
+if TYPE_CHECKING:
+    from privrank_jax.cli.privatize.command import Request
+
+_COMPARING, _RANKING = ("winner", "loser", "tie"), ("item", "rank")
+
+
+def holds_rankings(request: Request) -> bool:
+    """Whether FILE holds rankings, else comparisons: by its name, the options, its columns, its first row.
+
+    Raises:
+        Refusal: options of the other kind, or a file that looks like neither.
+    """
+    source, columns = request.source, request.columns
+    comparing = [f"--{role}" for role in _COMPARING if columns[role] is not None]
+    ranking = [f"--{role}" for role in _RANKING if columns[role] is not None]
+    if request.cells is not None:
+        ranking.append("--ranks" if request.cells == "ranks" else "--higher-is-better")
+    path = Path(source)
+    known = None
+    if source in datasets.available_rankings() or path.suffix.lower() in (*SUFFIXES, KAMISHIMA):
+        known, wrong, what = True, comparing, "rankings"
+    elif source in datasets.available() or (ranking and comparing):
+        known, wrong, what = False, ranking, "comparisons"
+    if known is not None:
+        if wrong:
+            raise Refusal(f"{source} holds {what}, as far as known: leave out {', '.join(wrong)}.")
+        return known
+    if ranking or comparing:
+        return bool(ranking)
+    header = read_header(path)
+    if SYNTHETIC in header:
+        return True
+    if {"winner", "loser", "report", "item_1"} & set(header):
+        return False
+    if {"item", "rank"} <= set(header):
+        return True
+    if not header or path.suffix.lower() not in (*DELIMITERS, *PARQUET):
+        return False
+    user = _user(columns)
+    why = _not_wide(path, [c for c in header if c not in (user, request.epsilon_column)])
+    if why:
+        named = "" if user in header else " --user COLUMN names the column that says who ranked."
+        raise Refusal(
+            f"{path.name} has no column 'winner' or 'loser', as comparisons have (--winner, --loser name yours). Nor "
+            f"are these rankings, a column of ranks for each item: {why}.{named}"
+        )
+    return True
+
+
+def _not_wide(path: Path, columns: list[str]) -> str:
+    """Why this is no table of rankings, else "": rows need ranks from 1 to m or blanks; the first with one decides."""
+    if len(columns) < 2:
+        return f"there is one column of items, {columns[0]!r}" if columns else "no column is left"
+    try:
+        check_shape(path.name, columns)
+        source = open_source(path, {column: column for column in columns}, "ranking")
+        for row in source.rows:
+            ranks = read_ranks(row[source.positions[column]] for column in columns)
+            if max(ranks) >= len(columns):
+                return (
+                    f"there is a rank {max(ranks) + 1} of {len(columns)} items (--higher-is-better takes ratings, "
+                    "--ranks ranks, whatever they look like)"
+                )
+            if max(ranks) >= 0:
+                return ""
+    except datasets.DataError as error:
+        return str(error)
+    return "no row has a rank"
+
+
+def privatize_rankings(request: Request, *, as_json: bool) -> None:
+    """Read, draw, write, print."""
+    from privrank_jax.cli.privatize.command import check_out
+
+    if request.ties == "drop":
+        raise Refusal(
+            "--ties drop is for comparisons. In rankings --ties coin puts tied items into a random order before "
+            "the ranking is randomized: ties stay as protected as orders."
+        )
+    if datasets.is_synthetic_rankings_file(request.source):
+        raise Refusal(
+            f"{request.source} holds synthetic rankings already; privrank aggregate {request.source} makes one of "
+            "them. Randomizing them again would only add noise."
+        )
+    spending = begin(request.ledger, "privatize", request)
+    table, epsilon = _read(request)
+    _check_gaps(table, request)
+    check_item_names(request.out, table.item_names)
+    entropy = Entropy(request.simulate, request.seed)
+    with jax.enable_x64(True):
+        rankings, numerics, remarks = randomize_rankings(table, epsilon, request, entropy)
+        budgets = () if request.epsilon_column is None else ("budgets",)
+        promised = guarantee_of(rankings, numerics, _note(request)).given(
+            public=budgets, users=users_of(request.source, request.columns["user"])
+        )
+    promised = _who_took_part(promised, table, request)
+    check_out(request)  # once more, for the time that passed
+    spending.spend_and_report(promised, "mallows")
+    written = datasets.write_synthetic_rankings(request.out, rankings, users=not request.drop_user)
+    for remark in remarks:
+        warn(remark)
+    _print(request, rankings, promised, written, entropy.seed, as_json=as_json)
+    spending.printed()
+
+
+def _check_gaps(table: datasets.RankingTable, request: Request) -> None:
+    """A synthetic ranking shows which items its user ranked; refuse that unless it is public anyway."""
+    if table.complete or request.public:
+        return
+    partial = int(np.sum(np.any(table.ranks < 0, axis=1)))
+    raise Refusal(
+        f"{partial:,} of {table.num_users:,} users did not rank all items, and a synthetic ranking shows which its "
+        "user ranked. If that is public anyway, as where each user was given a list of items to order, say --public "
+        "ranked-items: the guarantee then holds for the order of those items only. Else let everybody rank the same "
+        "items."
+    )
+
+
+def _who_took_part(
+    promised: Guarantee, table: datasets.RankingTable, request: Request
+) -> Guarantee:
+    """The file shows who took part if it keeps the users, or if who ranked nothing has no row: public for users."""
+    if (request.drop_user or not table.user_names) and "participation" not in table.public:
+        return promised
+    also = tuple(other.given(public=("participation",)) for other in promised.also)
+    return dataclasses.replace(promised, also=also)
+
+
+def _user(columns: Mapping[str, str | None]) -> str | None:
+    """Column of users, None for none."""
+    return named_column(columns["user"] or None, "user")
+
+
+def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
+    """The rankings, and ε of each user, ``(n,)`` float64."""
+    from privrank_jax.cli.aggregate.input import read_ranking_table
+
+    source, column = request.source, request.epsilon_column
+    roles = {role: request.columns[role] for role in ("user", *_RANKING)}
+    ignore = () if column is None else (column,)
+    if column is not None and Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET):
+        raise Refusal(
+            f"{source} has no columns of budgets: give --epsilon instead of --epsilon-column."
+        )
+    table = read_ranking_table(source, roles, request.items, ignore, cells=request.cells)
+    if column is None:
+        return table, np.full(table.num_users, request.epsilon, np.float64)
+    header = set(read_header(Path(source)))
+    if any(roles[role] for role in _RANKING) or set(_RANKING) <= header:
+        budgets = datasets.read_user_epsilon(source, column, _user(roles) or "user")
+    else:
+        budgets = datasets.read_epsilon(source, column)
+    for budget in {float(budgets.min()), float(budgets.max())}:
+        check_size(budget)
+    return table, budgets
+
+
+def randomize_rankings(
+    table: datasets.RankingTable, epsilon: np.ndarray, request: Request, entropy: Entropy
+) -> tuple[datasets.SyntheticRankings, str, tuple[str, ...]]:
+    """One synthetic ranking per user; how exactly it was drawn; remarks for the holder of the answers."""
+    ranks, remarks = table.ranks, ()
+    if table.tied:
+        ordered = np.sort(ranks, axis=1)
+        tied = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
+        count = f"{np.sum(tied):,} of {table.num_users:,} users rank some items equal"
+        if request.ties == "refuse":
+            raise Refusal(
+                f"{count}, and a synthetic ranking has no ties. --ties coin puts them into a random order before "
+                "the ranking is randomized: ties stay as protected as orders."
+            )
+        ranks = _untied(ranks, entropy)
+        alone = "(For you alone: these numbers are not covered by the guarantee.)"
+        remarks = (f"{count}; these were put into a random order. {alone}",)
+    if request.simulate:
+        keys = jax.random.split(entropy.key(), table.num_users)
+        drawn, numerics = np.asarray(jax.vmap(mallows.sample)(keys, ranks, epsilon)), "simulation"
+        about = "a rehearsal: who knows the seed can undo the draws. Don't share the file."
+        remarks = (*remarks, about)
+    else:
+        drawn, numerics = exact_mallows(ranks, epsilon), "exact"
+    found = dataclasses.replace(table, ranks=drawn)
+    return datasets.SyntheticRankings(found, epsilon), numerics, remarks
+
+
+def _untied(ranks: np.ndarray, entropy: Entropy) -> np.ndarray:
+    """Ranks with ties in a random order, uniform and independent for each user."""
+    if entropy.seed is not None:
+        coins = np.asarray(jax.random.uniform(entropy.key(), ranks.shape))
+    else:
+        # Two of m words are equal with probability below m²/2^65, and then the first item comes first.
+        coins = random_words(ranks.size).reshape(ranks.shape)
+    order = np.lexsort((coins, ranks), axis=1)
+    found = np.empty_like(ranks)
+    np.put_along_axis(found, order, np.arange(ranks.shape[1], dtype=ranks.dtype)[None], axis=1)
+    # Items not ranked came first.
+    return np.where(ranks < 0, ranks, found - np.sum(ranks < 0, axis=1, keepdims=True))
+
+
+def guarantee_of(rankings: datasets.SyntheticRankings, numerics: str, note: str = "") -> Guarantee:
+    """What synthetic rankings promise: the largest ε for a rank, the largest εk/2 for a user who ranked k items."""
+    found = mallows.guarantee(np.maximum(rankings.lengths, 1), rankings.epsilon, numerics)
+    also = tuple(
+        dataclasses.replace(other, epsilon=float(other.epsilon), public=()) for other in found.also
+    )
+    public = ("ranked items",) * (not rankings.table.complete)
+    public += ("budgets",) * bool(rankings.epsilon.min() != rankings.epsilon.max())
+    return dataclasses.replace(
+        found, epsilon=float(found.epsilon), note=note, also=also, public=()
+    ).given(public=public)
+
+
+def _note(request: Request) -> str:
+    parts = ["the largest of any user."]
+    if request.ties == "coin":
+        parts.append("Ties are protected like orders.")
+    if request.simulate:
+        parts.append("A rehearsal, not to be shared: who knows the seed can take the noise off.")
+    return " ".join(parts)
+
+
+def _print(
+    request: Request,
+    rankings: datasets.SyntheticRankings,
+    promised: Guarantee,
+    written: tuple[str, ...],
+    seed: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    table, epsilon = rankings.table, rankings.epsilon
+    notes = [
+        "the file keeps the users" if "user" in written else "the file leaves the users out",
+        "the rows are sorted by what they say, so the order of the answers is not kept",
+        "the rankings themselves stay where they were: whoever sees them needs no synthetic ones",
+    ]
+    said = cells_note(request.cells)
+    notes += [note for note in table.notes if note == said or "names no users" in note]
+    command = f"privrank aggregate {request.out}"
+    command += "" if "user" in written else " --user none"
+    command += " --missing unknown" if table.missing == "unknown" else ""
+    counts = {"rankings": table.num_users, "items": table.num_items}
+    if as_json:
+        facts = {"data": table.name, "ties": request.ties, "seed": seed, "notes": notes}
+        print_json(
+            {
+                "file": str(request.out),
+                "columns": list(written),
+                "counts": counts,
+                "guarantee": promised.as_dict(),
+                "diagnostics": {name: fact for name, fact in facts.items() if fact is not None},
+            }
+        )
+        return
+    rows = [(name, f"{count:,}") for name, count in counts.items()]
+    low, high = float(epsilon.min()), float(epsilon.max())
+    rows.append(("epsilon of a rank", f"{low:g}" if low == high else f"{low:g} to {high:g}"))
+    rows.append(("epsilon of a whole ranking, at most", f"{promised.also[0].epsilon:g}"))
+    shown = ", ".join(written[:6]) + (", ..." if len(written) > 6 else "")
+    headings: Any = (("synthetic", "left"), ("", "right"))
+    print_table(f"{request.out}: columns {shown}", headings, rows)
+    print_paragraphs(promised.in_words(), *(f"- {note}" for note in notes))
+    print_paragraphs(f"Next: {command}")

@@ -1,0 +1,1 @@
+"""`privrank rank`: scores and a ranking from comparisons."""

@@ -1,0 +1,87 @@
+"""``privrank rank --method none``: the ordinary fit, with what may be wrong with it."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from privrank_jax import pairwise
+from privrank_jax.cli.rank.certainty import of_scores
+from privrank_jax.cli.rank.command import Request
+from privrank_jax.cli.rank.input import Input
+from privrank_jax.cli.rank.result import SEVERAL_GROUPS, Result, best_first
+from privrank_jax.pairwise.minimize import CODES
+
+
+def fit_without_privacy(data: Input, request: Request) -> Result:
+    """Maximum likelihood scores, or a ridge fit where there are none."""
+    ridge = request.gamma or 0.0
+    estimate = pairwise.mle(data.wins, link=request.link, ridge=ridge)
+    components = int(estimate.diagnostics.components)
+    separated = bool(estimate.diagnostics.separated)
+    warnings = []
+    if ridge == 0 and (separated or components > 1):
+        ridge = 1.0
+        warnings.append(
+            f"{_why_infinite(components)} The scores shown are a ridge fit with gamma = 1."
+        )
+        estimate = pairwise.mle(data.wins, link=request.link, ridge=ridge)
+    if components > 1:
+        warnings.append(SEVERAL_GROUPS.format(components))
+    code = int(estimate.diagnostics.code)
+    if code > 1:
+        warnings.append(f"the fit did not converge ({CODES[code]}); try a larger --gamma.")
+    scores = np.asarray(estimate.value)
+    about = functools.partial(
+        pairwise.standard_errors, scores, data.wins.comparisons, gamma=ridge, link=request.link
+    )
+    known = of_scores(
+        scores,
+        data.wins.comparisons,
+        about(),
+        functools.partial(about, target="penalized"),
+        link=request.link,
+        level=request.level,
+        words="for the true score and the rank by it, each by itself; they cover the chance in the answers (taken as "
+        "independent)",
+    )
+    notes = (*data.notes, *data.table.remarks, *(known.notes if components == 1 else ()))
+    return Result(
+        title=f"{data.table.name}: {data.table.num_items} items by fitted scores ({request.link} link)",
+        order=best_first(scores),
+        guarantee=None,
+        diagnostics={
+            "method": "none",
+            "data": data.table.name,
+            "items": data.table.num_items,
+            "comparisons": len(data.table),
+            "ties": data.table.ties,
+            "link": request.link,
+            "gamma": ridge,
+            "components": components,
+            "separated": separated,
+            "converged": code <= 1,
+            "solver": CODES[code],
+            "gradient_norm": float(estimate.diagnostics.gradient_norm),
+            "level": request.level,
+            "notes": list(notes),
+            "warnings": warnings,
+        },
+        scores=scores,
+        intervals=known.intervals,
+        interval_words=known.words,
+        better=known.better,
+        told_by="By these comparisons",
+        notes=notes,
+        warnings=tuple(warnings),
+    )
+
+
+def _why_infinite(components: int) -> str:
+    if components > 1:
+        return "the comparisons do not link all items, so the likelihood has no single maximum."
+    return (
+        "some group of items never lost to the rest, or never won, so no finite scores maximize the "
+        "likelihood."
+    )

@@ -1,0 +1,1 @@
+"""Studies of Alabi, Ghazi, Kumar and Manurangsi: private rank aggregation."""

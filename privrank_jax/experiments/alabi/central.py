@@ -1,0 +1,245 @@
+"""The central model: every private consensus beside the others, over users, items and ε (study ``alabi-central``)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import aggregation
+from privrank_jax.experiments import tables
+from privrank_jax.experiments.alabi import common
+from privrank_jax.experiments.alabi import pictures as alabi_pictures
+from privrank_jax.experiments.alabi.common import BORDA, World
+from privrank_jax.experiments.registry import Experiment
+from privrank_jax.rankings import ranks_from_scores
+from privrank_jax.simulate.engine import Study, grid
+
+Array = jax.Array
+
+BORDA_GAUSS = "Borda (ε, δ)"
+ALL, ALL_GAUSS = "noise-all", "noise-all (ε, δ)"
+KWIK, KWIK_UNEVEN, KWIK_GAUSS = "KwikSort", "KwikSort 0.9/0.1", "KwikSort (ε, δ)"
+HAY, EXPONENTIAL = "Hay et al.", "exponential"
+PURE = (BORDA, ALL, KWIK, KWIK_UNEVEN, HAY, EXPONENTIAL)
+GAUSSIAN = (BORDA_GAUSS, ALL_GAUSS, KWIK_GAUSS)
+PAIRS = (
+    *((other, BORDA) for other in PURE if other != BORDA),
+    *((other, BORDA_GAUSS) for other in GAUSSIAN if other != BORDA_GAUSS),
+    *((KWIK, ALL), (ALL, KWIK), (BORDA, ALL)),
+)
+_EXPONENTIAL_ITEMS = 10
+_LOOKS = {
+    **{name: (color, 0) for color, name in enumerate(PURE)},
+    BORDA_GAUSS: (0, 1),
+    ALL_GAUSS: (1, 1),
+    KWIK_GAUSS: (2, 1),
+}
+
+
+@dataclass(frozen=True)
+class CentralConfig:
+    """Grid of ``alabi-central``.
+
+    Attributes:
+        name: of the study.
+        items: m of the Mallows crowds.
+        users: n, for data sets as far as they have so many.
+        epsilons: ε.
+        delta: δ of the Gaussian variants.
+        strength: θm of the Mallows crowds.
+        flips: d of the worst case (0: without it), pairs of items that change places.
+        buffer: t of the worst case, items between them.
+        lean: in the worst case, mean of a user's ±1 for each pair, up to sign.
+        data: named data sets.
+    """
+
+    name: str
+    items: tuple[int, ...] = (5, 10, 20, 50, 100)
+    users: tuple[int, ...] = (100, 1000, 10000)
+    epsilons: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)
+    delta: float = 1e-6
+    strength: float = 5.0
+    flips: int = 5
+    buffer: int = 10
+    lean: float = 0.4
+    data: tuple[str, ...] = common.DATA
+
+
+def methods(config: CentralConfig, padded: int) -> Mapping[str, Callable[..., Array]]:
+    """Every private consensus that can be computed for so many items, or its weights, see :func:`common.errors`."""
+    delta = config.delta
+
+    def borda(key: Array, world: World, epsilon: Array, delta: float = 0.0) -> Array:
+        found = aggregation.dp_borda(
+            key, world.w, num_users=world.users, epsilon=epsilon, delta=delta, mask=world.mask
+        )
+        return ranks_from_scores(found.value, world.mask)
+
+    def noise_all(key: Array, world: World, epsilon: Array, delta: float = 0.0) -> Array:
+        return aggregation.noise_all(
+            key, world.w, world.users, epsilon, delta, mask=world.mask
+        ).value
+
+    def kwiksort(key: Array, world: World, epsilon: Array, delta: float = 0.0, split: float = 0.5):
+        return aggregation.dp_kwiksort(
+            key, world.w, world.users, epsilon, delta, split=split, mask=world.mask
+        ).value
+
+    def hay(key: Array, world: World, epsilon: Array) -> Array:
+        return aggregation.hay_kwiksort(key, world.w, world.users, epsilon, mask=world.mask).value
+
+    def exponential(key: Array, world: World, epsilon: Array) -> Array:
+        return aggregation.exponential_kemeny(
+            key, world.w, world.users, epsilon, mask=world.mask
+        ).value
+
+    found: dict[str, Callable[..., Array]] = {
+        BORDA: borda,
+        BORDA_GAUSS: functools.partial(borda, delta=delta),
+        ALL: noise_all,
+        ALL_GAUSS: functools.partial(noise_all, delta=delta),
+        KWIK: kwiksort,
+        KWIK_UNEVEN: functools.partial(kwiksort, split=0.9),
+        KWIK_GAUSS: functools.partial(kwiksort, delta=delta),
+        HAY: hay,
+    }
+    if padded <= _EXPONENTIAL_ITEMS:
+        found[EXPONENTIAL] = exponential
+    return found
+
+
+def mallows_trial(key: Array, cell: dict[str, Any], *, config: CentralConfig) -> dict[str, Array]:
+    """One Mallows crowd, all methods, all ε."""
+    world_key, noise_key = jax.random.split(key)
+    world = common.mallows_world(world_key, cell, config.strength)
+    return _judged(noise_key, world, config)
+
+
+def worst_trial(key: Array, cell: dict[str, Any], *, config: CentralConfig) -> dict[str, Array]:
+    """The hard instance of the lower bounds: d pairs, each far apart, on whose order users disagree."""
+    world_key, noise_key = jax.random.split(key)
+    world = common.worst_world(
+        world_key, cell["num_users"], cell["max_users"], config.flips, config.buffer, config.lean
+    )
+    return _judged(noise_key, world, config)
+
+
+def data_trial(
+    key: Array, cell: dict[str, Any], *, data: str, ranks: np.ndarray, config: CentralConfig
+) -> dict[str, Array]:
+    """Some users of a data set, drawn anew in every replicate."""
+    world_key, noise_key = jax.random.split(key)
+    world = common.data_world(world_key, jnp.asarray(ranks), cell["num_users"])
+    return _judged(noise_key, world, config)
+
+
+def _judged(key: Array, world: World, config: CentralConfig) -> dict[str, Array]:
+    usable = methods(config, world.w.shape[0])
+    levels = jnp.asarray(config.epsilons, world.w.dtype)
+    found = jax.vmap(lambda level: common.errors(key, world, usable, level, PAIRS))(levels)
+    return {
+        f"{name}|epsilon={epsilon:g}": values[place]
+        for name, values in found.items()
+        for place, epsilon in enumerate(config.epsilons)
+    }
+
+
+def build(config: CentralConfig) -> tuple[Study, ...]:
+    """A study per world; of Mallows crowds, one program for up to 10 items and one for each further m."""
+    most = max(config.users)
+    small = [m for m in config.items if m <= _EXPONENTIAL_ITEMS]
+    cells = [
+        {
+            "num_items": items,
+            "num_users": users,
+            "max_items": max(small) if items in small else items,
+            "max_users": most,
+        }
+        for items in config.items
+        for users in config.users
+    ]
+    run = functools.partial(mallows_trial, config=config)
+    studies = [Study(common.MALLOWS, run, tuple(cells), static=("max_items", "max_users"))]
+    run = functools.partial(worst_trial, config=config)
+    worst = grid(num_items=2 * config.flips + config.buffer, num_users=config.users, max_users=most)
+    studies.append(Study(common.WORST, run, worst, static=("num_items", "max_users")))
+    for name in config.data:
+        ranks = common.data_ranks(name)
+        if ranks is not None:
+            users = [number for number in config.users if number < len(ranks)] + [len(ranks)]
+            cells = grid(num_items=ranks.shape[1], num_users=users)
+            run = functools.partial(data_trial, data=name, ranks=ranks, config=config)
+            studies.append(Study(name, run, cells, static=("num_items",)))
+    return tuple(studies)
+
+
+# --- registered ----------------------------------------------------------------------------------
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="alabi-central",
+        title="Private consensus in the central model: which algorithm, where",
+        paper=f"{common.PAPER}, Tables 1 and 2 (no experiments of its own)",
+        config=CentralConfig("alabi-central"),
+        build=build,
+        tidy=tables.tidy,
+        claims=(
+            *(
+                common.cheaper(
+                    f"Mallows: Borda never costs more than {other}",
+                    best,
+                    other,
+                    study=common.MALLOWS,
+                )
+                for best, others in ((BORDA, PURE), (BORDA_GAUSS, GAUSSIAN))
+                for other in others
+                if other != best
+            ),
+            *(
+                common.cheaper(
+                    f"{name}: Borda never costs more than noise-all", BORDA, ALL, study=name
+                )
+                for name in common.DATA
+            ),
+            common.cheaper(
+                "worst case: noise-all never costs more than Borda", ALL, BORDA, study=common.WORST
+            ),
+            common.cheaper(
+                "worst case, 10,000 users: noise-all never costs more than Borda",
+                ALL,
+                BORDA,
+                study=common.WORST,
+                num_users=10_000,
+            ),
+            common.cheaper(
+                "10 items: noise-all never costs more than KwikSort", ALL, KWIK, num_items=10
+            ),
+            common.cheaper(
+                "100 items: KwikSort at the even split never costs more than noise-all",
+                KWIK,
+                ALL,
+                num_items=100,
+            ),
+            common.falls("excess costs fall with ε", "epsilon", PURE + GAUSSIAN),
+            common.falls(
+                "excess costs fall with users", "num_users", PURE + GAUSSIAN, study=common.MALLOWS
+            ),
+        ),
+        draw=functools.partial(alabi_pictures.methods, looks=_LOOKS),
+        replicates=50,
+        outline=("epsilon", "num_items"),
+        differences=(
+            "the paper has no experiments: worlds, grid and claims are ours",
+            common.YARDSTICK,
+            "noised weights are solved by local search from their Borda ranking",
+            f"Mallows crowds: θ = {CentralConfig('x').strength:g}/m; a pair is judged alike at every m",
+        ),
+    ),
+)

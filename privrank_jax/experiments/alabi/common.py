@@ -1,0 +1,262 @@
+"""What the aggregation studies share: worlds of rankings, the yardstick, errors, paired differences.
+
+The paper of Alabi and others has no experiments; these studies are ours.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import aggregation, datasets
+from privrank_jax.aggregation.hard_instances import hard_ranking
+from privrank_jax.experiments import tables, verdicts
+from privrank_jax.experiments.registry import Claim, Verdict
+from privrank_jax.metrics import kendall_distance
+from privrank_jax.rankings import ranks_from_scores
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.worlds.rankings import mallows_rankings, mallows_weights
+
+Array = jax.Array
+
+PAPER = "Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models"
+EXCESS, KENDALL = "excess_cost", "kendall_error"
+METRICS = (EXCESS, KENDALL)
+BORDA, PLAIN = "Borda", "Borda, no privacy"
+MALLOWS, WORST = "Mallows", "worst case"
+DATA = ("sushi", "apa")
+NEGLIGIBLE = 0.001  # of all pairs
+_EXACT = 10  # items up to which the least cost is computed, not searched for
+
+YARDSTICK = (
+    "excess cost: (K(σ, w) - OPT) over the number of pairs; OPT exact for at most "
+    f"{_EXACT} items, else the least of two local searches (from Borda, from the center), which certificates "
+    "confirm where they were tried"
+)
+
+
+class World(NamedTuple):
+    """One data set of a replicate.
+
+    Attributes:
+        w: ``(m, m)`` weights.
+        users: n.
+        mask: ``(m,)`` real items.
+        truth: ``(m,)`` ranks of the center; None: the best ranking of w itself is the truth.
+    """
+
+    w: Array
+    users: Any
+    mask: Array
+    truth: Array | None
+
+
+def mallows_world(key: Array, cell: Mapping[str, Any], strength: float) -> World:
+    """Users around a center at θ = ``strength``/m, so that crowds of all m disagree alike; items in random order."""
+    crowd_key, order_key = jax.random.split(key)
+    users, items, padded = cell["num_users"], cell["num_items"], cell["max_items"]
+    w, mask = mallows_weights(
+        crowd_key, users, items, strength / items, max_users=cell["max_users"], max_items=padded
+    )
+    place = jnp.where(mask, jax.random.permutation(order_key, padded), jnp.arange(padded) + padded)
+    place = jnp.argsort(place)  # real items first, shuffled
+    return World(w[place][:, place], users, mask, place)
+
+
+def best_ranks(world: World) -> Array:
+    """The best ranking that is known: optimal for few items, else of two local searches the better."""
+    w, mask = world.w, world.mask
+    if w.shape[0] <= _EXACT:
+        return aggregation.exact_kemeny(w, mask=mask)
+    starts = -aggregation.borda_scores(w, mask)[None]
+    if world.truth is not None:
+        starts = jnp.append(starts, world.truth[None].astype(starts.dtype), axis=0)
+    found = jax.vmap(lambda start: aggregation.local_search(w, start, mask=mask))(starts)
+    return found[jnp.argmin(jax.vmap(lambda ranks: cost(ranks, world))(found))]
+
+
+def cost(ranks: Array, world: World) -> Array:
+    """K(σ, w) over the number of pairs of real items."""
+    items = jnp.sum(world.mask)
+    return aggregation.kemeny_score(ranks, world.w) / (items * (items - 1) / 2)
+
+
+def borda_ranks(key: Array, world: World) -> Array:
+    """The ranking by the weights themselves."""
+    return ranks_from_scores(aggregation.borda_scores(world.w, world.mask), world.mask, key)
+
+
+def solved(found: Mapping[str, Array], mask: Array) -> dict[str, Array]:
+    """Rankings as they are, and weights solved by local search: one copy of it in the program, for all of them."""
+    weights = {name: value for name, value in found.items() if value.ndim == 2}
+    if not weights:
+        return dict(found)
+    search = jax.vmap(lambda w: aggregation.local_search(w, mask=mask))
+    return {**found, **dict(zip(weights, search(jnp.stack(list(weights.values()))), strict=True))}
+
+
+def errors(
+    key: Array,
+    world: World,
+    methods: Mapping[str, Callable[..., Array]],
+    epsilon: Any,
+    pairs: Sequence[tuple[str, str]],
+) -> dict[str, Array]:
+    """Both errors of every method, and paired differences between methods, as named metrics.
+
+    Args:
+        key: PRNG key.
+        world: the data set.
+        methods: name to function ``(key, world, epsilon) -> ranks``, or to weights ``(m, m)`` that are to be solved
+            by local search.
+        epsilon: ε, may be traced.
+        pairs: methods whose first minus second is wanted; those that did not run are left out.
+    """
+    keys = jax.random.split(key, len(methods) + 1)
+    found = {
+        name: method(k, world, epsilon)
+        for k, (name, method) in zip(keys[1:], methods.items(), strict=True)
+    }
+    found = solved({**found, PLAIN: borda_ranks(keys[0], world)}, world.mask)
+    best = best_ranks(world)
+    target = best if world.truth is None else world.truth
+    least = cost(best, world)
+
+    def judge(ranks: Array) -> dict[str, Array]:
+        far = kendall_distance(ranks, target, normalized=True, mask=world.mask)
+        return {EXCESS: cost(ranks, world) - least, KENDALL: far}
+
+    # One copy of the judgment in the program.
+    every = jax.vmap(judge)(jnp.stack(list(found.values())))
+    judged = {
+        name: {metric: every[metric][place] for metric in METRICS}
+        for place, name in enumerate(found)
+    }
+    judged |= {
+        f"{one} minus {other}": {m: judged[one][m] - judged[other][m] for m in METRICS}
+        for one, other in pairs
+        if one in methods and other in methods
+    }
+    return {
+        tables.name(metric, estimator=name): values[metric]
+        for name, values in judged.items()
+        for metric in METRICS
+    }
+
+
+def cheaper(text: str, better: str, worse: str, **wanted: Any) -> Claim:
+    """Claim: ``better`` never costs more than ``worse``, and somewhere less."""
+    difference = f"{worse} minus {better}"
+    return verdicts.claim(text, never_costlier, difference=difference, wanted=wanted)
+
+
+def never_costlier(table: StudyResult, *, difference: str, wanted: Mapping[str, Any]) -> Verdict:
+    """Is the paired difference of excess costs positive somewhere and negative nowhere?
+
+    A cell counts for one side if the difference is beyond ``SLACK`` standard errors and beyond ``NEGLIGIBLE``.
+    """
+    rows = [
+        row
+        for row in table.rows
+        if (row["metric"], row["estimator"]) == (EXCESS, difference)
+        and tables.matches(row, wanted)
+        and row["standard_error"] == row["standard_error"]
+    ]
+    if not rows:
+        return Verdict(None, "no such cells, or one replicate only")
+    worse, _, better = difference.partition(" minus ")
+    clear = [
+        row
+        for row in rows
+        if abs(row["mean"]) > max(NEGLIGIBLE, verdicts.SLACK * row["standard_error"])
+    ]
+    lost = [row for row in clear if row["mean"] < 0]
+    ends = [pick(rows, key=lambda row: row["mean"]) for pick in (max, min)]
+    spelled = "; ".join(
+        f"{row['mean']:+.4f} ± {row['standard_error']:.4f} at {row['study']}, m = {row['num_items']:g}, n = "
+        f"{row['num_users']}, ε = {row['epsilon']:g}"
+        for row in ends
+    )
+    evidence = (
+        f"{better} costs less than {worse} in {len(clear) - len(lost)} and more in {len(lost)} of {len(rows)} cells "
+        f"(by more than {verdicts.SLACK:g} SE and {NEGLIGIBLE:g}); the largest and the smallest difference: {spelled}"
+    )
+    return Verdict(False if lost else (True if clear else None), evidence)
+
+
+def falls(text: str, x: str, estimators: Sequence[str], **wanted: Any) -> Claim:
+    """Claim: the excess cost of every one of these estimators falls with x."""
+    return verdicts.claim(
+        text,
+        verdicts.trend,
+        x=x,
+        sign=-1,
+        curves=tuple((EXCESS, estimator) for estimator in estimators),
+        calibration=None,
+        where=functools.partial(tables.matches, wanted=wanted),
+    )
+
+
+def worst_ranks(key: Array, users: int, flips: int, buffer: int, lean: float) -> Array:
+    """The hard instance: d pairs far apart, whose order each user reverses with probability (1 ± lean)/2."""
+    side_key, user_key = jax.random.split(key)
+    sides = jax.random.rademacher(side_key, (flips,), jnp.float32)
+    chance = 0.5 * (1 + lean * sides)
+    signs = 2 * jax.random.bernoulli(user_key, chance, (users, flips)).astype(jnp.int32) - 1
+    return hard_ranking(signs, buffer)
+
+
+def worst_world(
+    key: Array, users: Any, max_users: int, flips: int, buffer: int, lean: float
+) -> World:
+    """The hard instance; n may be traced."""
+    ranks = worst_ranks(key, max_users, flips, buffer, lean)
+    counts = (jnp.arange(max_users) < users)[:, None]
+    items = ranks.shape[1]
+    # Users who do not count tie everything: half a user for either side.
+    padded = aggregation.pairwise_weights(jnp.where(counts, ranks, 0))
+    idle = 0.5 * (1 - jnp.eye(items)) * (max_users - users)
+    return World((padded * max_users - idle) / users, users, jnp.ones(items, bool), None)
+
+
+# --- data ----------------------------------------------------------------------------------------
+
+
+def data_ranks(name: str) -> np.ndarray | None:
+    """Ranks ``(n, m)`` of a named data set, -1 for items not ranked; None where the data are not there."""
+    try:
+        table = datasets.load_rankings(name)
+    except datasets.DataError:
+        return None
+    return np.asarray(table.ranks)
+
+
+def data_world(key: Array, ranks: Array, users: Any) -> World:
+    """A random subset of the users of a data set; items not ranked come after those that are."""
+    chosen = jax.random.permutation(key, len(ranks)) < users
+    ahead = chosen.astype(jnp.float32) @ _pair_wins(ranks)
+    items = ranks.shape[1]
+    upper = np.triu_indices(items, 1)
+    share = ahead.astype(jnp.result_type(float)) / users
+    w = jnp.zeros((items, items), share.dtype).at[upper].set(share)
+    w = w.at[upper[::-1]].set(1 - share)
+    return World(w, users, jnp.ones(items, bool), None)
+
+
+def _pair_wins(ranks: Array) -> Array:
+    """Per user and pair i < j 1, 1/2 or 0: whether i is ahead, ``(n, pairs)``."""
+    ranks = jnp.where(ranks < 0, ranks.shape[1], ranks)
+    first, second = np.triu_indices(ranks.shape[1], 1)
+    return 0.5 * (1 - jnp.sign(ranks[:, first] - ranks[:, second])).astype(jnp.float32)
+
+
+def crowd(key: Array, users: int, items: int, strength: float) -> tuple[Array, Array]:
+    """Rankings of such users, ``(n, m)``, and the ranks of their center."""
+    crowd_key, order_key = jax.random.split(key)
+    place = jax.random.permutation(order_key, items)
+    return mallows_rankings(crowd_key, users, items, strength / items)[:, place], place

@@ -1,0 +1,190 @@
+"""The local model: consensus from users who randomize at home, over users, items and ε (study ``alabi-local``)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import aggregation
+from privrank_jax.experiments import tables
+from privrank_jax.experiments.alabi import common
+from privrank_jax.experiments.alabi import pictures as alabi_pictures
+from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, World
+from privrank_jax.experiments.registry import Experiment
+from privrank_jax.rankings import ranks_from_scores
+from privrank_jax.simulate.engine import Study, fixed, grid
+
+Array = jax.Array
+
+BORDA_UNIT = "Borda, PrivUnit"
+ALL, ALL_UNIT = "noise-all", "noise-all, PrivUnit"
+RESPONSE, KWIK = "response on every pair", "KwikSort"
+METHODS = (BORDA, BORDA_UNIT, ALL, ALL_UNIT, RESPONSE, KWIK)
+PAIRS = (
+    *((other, BORDA) for other in METHODS if other != BORDA),
+    (KWIK, ALL),
+    (ALL, ALL_UNIT),
+    (BORDA, BORDA_UNIT),
+    (RESPONSE, ALL),
+)
+_LOOKS = {
+    BORDA: (0, 0),
+    ALL: (1, 0),
+    KWIK: (2, 0),
+    RESPONSE: (3, 0),
+    BORDA_UNIT: (0, 1),
+    ALL_UNIT: (1, 1),
+}
+
+
+@dataclass(frozen=True)
+class LocalConfig:
+    """Grid of ``alabi-local``.
+
+    Attributes:
+        name: of the study.
+        sizes: (m, n) of the Mallows crowds.
+        epsilons: ε.
+        strength: θm of the Mallows crowds.
+        flips: d of the worst case (0: without it).
+        buffer: t of the worst case.
+        lean: of the worst case.
+        worst_users: n of the worst case.
+        data: named data sets, with all of their users.
+    """
+
+    name: str
+    sizes: tuple[tuple[int, int], ...] = (
+        *((5, 3000), (20, 3000), (50, 1000), (100, 1000)),
+        *((10, 300), (10, 3000), (10, 30_000)),
+    )
+    epsilons: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
+    strength: float = 5.0
+    flips: int = 5
+    buffer: int = 10
+    lean: float = 0.4
+    worst_users: int = 3000
+    data: tuple[str, ...] = common.DATA
+
+
+def methods(ranks: Array) -> Mapping[str, Callable[..., Array]]:
+    """Every local consensus of these users, ``(n, m)``, or its weights, see :func:`common.errors`."""
+
+    def borda(key: Array, world: World, epsilon: Array, mechanism: str) -> Array:
+        return ranks_from_scores(aggregation.ldp_borda(key, ranks, epsilon, mechanism).value)
+
+    def weights(key: Array, world: World, epsilon: Array, mechanism: str) -> Array:
+        return jnp.clip(aggregation.local_weights(key, ranks, epsilon, mechanism).value, 0, 1)
+
+    def kwiksort(key: Array, world: World, epsilon: Array) -> Array:
+        return aggregation.ldp_kwiksort(key, ranks, epsilon).value
+
+    return {
+        BORDA: functools.partial(borda, mechanism="duchi"),
+        BORDA_UNIT: functools.partial(borda, mechanism="privunit"),
+        ALL: functools.partial(weights, mechanism="duchi"),
+        ALL_UNIT: functools.partial(weights, mechanism="privunit"),
+        RESPONSE: functools.partial(weights, mechanism="randomized-response"),
+        KWIK: kwiksort,
+    }
+
+
+def mallows_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dict[str, Array]:
+    """One Mallows crowd at one ε."""
+    world_key, noise_key = jax.random.split(key)
+    ranks, truth = common.crowd(world_key, cell["num_users"], cell["num_items"], config.strength)
+    return _judged(noise_key, ranks, truth, cell["epsilon"])
+
+
+def worst_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dict[str, Array]:
+    """The hard instance at one ε."""
+    world_key, noise_key = jax.random.split(key)
+    ranks = common.worst_ranks(
+        world_key, cell["num_users"], config.flips, config.buffer, config.lean
+    )
+    return _judged(noise_key, ranks, None, cell["epsilon"])
+
+
+def data_trial(key: Array, cell: dict[str, Any], *, ranks: np.ndarray) -> dict[str, Array]:
+    """All users of a data set at one ε."""
+    return _judged(key, fixed(ranks), None, cell["epsilon"])
+
+
+def _judged(key: Array, ranks: Array, truth: Array | None, epsilon: Any) -> dict[str, Array]:
+    users, items = ranks.shape
+    world = World(aggregation.pairwise_weights(ranks), users, jnp.ones(items, bool), truth)
+    return common.errors(key, world, methods(ranks), epsilon, PAIRS)
+
+
+def build(config: LocalConfig) -> tuple[Study, ...]:
+    """A study per world; a program per (m, n), as the local mechanisms see every user."""
+    cells = [
+        {"num_items": items, "num_users": users, "epsilon": epsilon}
+        for items, users in config.sizes
+        for epsilon in config.epsilons
+    ]
+    sizes = ("num_items", "num_users")
+    run = functools.partial(mallows_trial, config=config)
+    studies = [Study(MALLOWS, run, tuple(cells), static=sizes)]
+    if config.flips:
+        run = functools.partial(worst_trial, config=config)
+        items = 2 * config.flips + config.buffer
+        worst = grid(num_items=items, num_users=config.worst_users, epsilon=config.epsilons)
+        studies.append(Study(common.WORST, run, worst, static=sizes))
+    for name in config.data:
+        ranks = common.data_ranks(name)
+        if ranks is not None:
+            users, items = ranks.shape
+            cells = grid(num_items=items, num_users=users, epsilon=config.epsilons)
+            run = functools.partial(data_trial, ranks=ranks)
+            studies.append(Study(name, run, cells, static=sizes))
+    return tuple(studies)
+
+
+# --- registered ----------------------------------------------------------------------------------
+
+EXPERIMENTS = (
+    Experiment(
+        name="alabi-local",
+        title="Consensus in the local model: which algorithm, where",
+        paper=f"{common.PAPER}, Table 3 (no experiments of its own)",
+        config=LocalConfig("alabi-local"),
+        build=build,
+        tidy=tables.tidy,
+        claims=(
+            *(
+                common.cheaper(f"Borda never costs more than {other}", BORDA, other)
+                for other in (ALL, RESPONSE, KWIK)
+            ),
+            common.cheaper(
+                "Borda: PrivUnit never costs more than Duchi's mechanism", BORDA_UNIT, BORDA
+            ),
+            common.cheaper(
+                "noise-all: PrivUnit never costs more than Duchi's mechanism", ALL_UNIT, ALL
+            ),
+            common.cheaper("noise-all never costs more than KwikSort", ALL, KWIK),
+            common.cheaper(
+                "noise-all never costs more than a response on every pair", ALL, RESPONSE
+            ),
+            common.falls("excess costs fall with ε", "epsilon", METHODS),
+            common.falls(
+                "excess costs fall with users", "num_users", METHODS, study=MALLOWS, num_items=10
+            ),
+        ),
+        draw=functools.partial(alabi_pictures.local_methods, looks=_LOOKS),
+        replicates=30,
+        outline=("epsilon", "num_items"),
+        differences=(
+            "the paper has no experiments: worlds, grid and claims are ours",
+            common.YARDSTICK,
+            "noised weights are clipped into [0, 1] and solved by local search from their Borda ranking",
+            f"Mallows crowds: θ = {LocalConfig('x').strength:g}/m; a pair is judged alike at every m",
+        ),
+    ),
+)

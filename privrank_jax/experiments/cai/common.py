@@ -1,0 +1,277 @@
+"""What the studies of Cai, Chakraborty and Wang share: calibrations, errors of one data set, tidy rows.
+
+Names: the paper's n items are ``num_items`` here, its m users ``num_users``. Three calibrations stand side by side:
+
+- ``published``: perturbed MLE with λ = 8/ε and γ = max(2√(np log n), 1/ε) (one comparison) or λ = 8L/ε and γ = 2L/ε
+  (a user); counts with 2/ε or L/ε. The last is unsound under replacement: it is proven for 2ε only.
+- ``tight replace``: sound and tight where a comparison (a user's L comparisons) is replaced by any other, the adjacency
+  of the paper: λ = 4/ε (4L/ε), γ ≥ λ; counts 2/ε (2L/ε).
+- ``tight flip``: answers are private, who compared what is public: λ = 2/ε (2L/ε), the very noise of the counts. The
+  fair comparison of the two methods.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.links import get_link
+from privrank_jax.metrics import relative_error, top_k_error
+from privrank_jax.pairwise.noisy_counts import noisy_counts
+from privrank_jax.pairwise.perturbed_mle import default_gamma, perturbed_mle
+from privrank_jax.privacy.calibration import calibrate_objective_perturbation
+from privrank_jax.rankings import ranks_from_scores
+from privrank_jax.simulate.result import Row
+
+Array = jax.Array
+
+PAPER = (
+    "Cai, Chakraborty and Wang, Optimal differentially private ranking from pairwise comparisons"
+)
+
+# Below this size all fits of a replicate run as one batch; above it, one after another, in cache.
+_BATCH_ITEMS = 64
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How ε becomes noise: its name here, and the arguments of the estimators."""
+
+    name: str
+    adjacency: str
+    calibration: str
+
+
+CALIBRATIONS = (
+    Calibration("published", "replace", "published"),
+    Calibration("tight replace", "replace", "tight"),
+    Calibration("tight flip", "flip", "tight"),
+)
+LINF, L2, TOP = "log_linf_error", "log_l2_error", "top_k_error"
+RANKS = "mean_rank_difference"
+MLE, COUNTS, DIFFERENCE = "mle", "counts", "mle minus counts"
+# Of an estimator: [e(1) - e(2.5)] - [e(2.5) - e(∞)], what 2.5 gains over 1 less what no privacy gains over 2.5.
+NEAR, FAR, BEND = 2.5, 1.0, "{}: gain up to 2.5 minus gain beyond"
+
+# What the published code (github.com/abhinavc3/DP-Ranking) does otherwise, study by study.
+EDGE_DIFFERENCES = (
+    "the published code gives the MLE one noise vector, of a fixed seed, in every replicate and every study (counts "
+    "have fresh noise), so its MLE curves carry the luck of one draw; here every replicate has its own",
+    "the published code draws θ once per number of items (in Experiment 4 once per n and ε); here every replicate "
+    "draws its own",
+    "the published code breaks ties of the non-private counts by index, with the top items last, so always against "
+    "the truth; here ties are broken at random",
+    "the published code starts the search at the true θ, stops it at R's default of 100 BFGS steps, and compares "
+    "estimates that are not centered; here fits know nothing of the truth, run until they converge, and are centered",
+    "noise: MLE 8/ε published, 4/ε tight under replacement, 2/ε tight under flips; counts 2/ε in all three",
+    "without privacy, the published MLE keeps its ridge γ = 2√(np log n); the tight one has γ = 1",
+    "with little budget the tight MLE raises its ridge with the noise (γ >= λ under replacement, for utility under "
+    "flips), so its error of θ goes to that of θ = 0, log 1 = 0, and may rise with ε at first; the published ridge "
+    "hardly grows, and its error has no bound",
+)
+USER_NOISE = (
+    "noise, with L comparisons per user: MLE 8L/ε published, 4L/ε tight under replacement, 2L/ε tight under flips; "
+    "counts L/ε published, which is unsound (proven for 2ε only), and 2L/ε tight"
+)
+USER_DIFFERENCES = (
+    "the published code compares a centered estimate with a true θ that is not centered (its largest entry is 0), "
+    "which adds a constant to every error of θ; here both are centered",
+    "the published code takes the top k of the MLE and of the truth from a partial sort at the wrong end "
+    "(argpartition at k, then the last k), which need not hold the k largest; here the top k are the k largest",
+    USER_NOISE,
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What ε protects: one comparison, or a user with L of them."""
+
+    name: str = "comparison"
+    per_user: int = 1
+
+
+def noise_settings(
+    wins: WinCounts, unit: Unit, epsilons: Array, calibration: Calibration
+) -> tuple[Array, Array]:
+    """Noise scale λ and ridge γ of the perturbed MLE at each ε, two arrays of shape ``(E,)``."""
+    calibrate = functools.partial(
+        calibrate_objective_perturbation,
+        get_link("logistic"),
+        epsilon=epsilons,
+        adjacency=calibration.adjacency,
+        comparisons=unit.per_user,
+        calibration=calibration.calibration,
+        unit=unit.name,
+    )
+    wanted = default_gamma(
+        wins,
+        calibrate()[0],
+        unit=unit.name,
+        adjacency=calibration.adjacency,
+        calibration=calibration.calibration,
+        noise="laplace",
+    )
+    scale, gamma = calibrate(default_gamma=wanted)
+    shape, dtype = epsilons.shape, wins.matrix.dtype
+    return jnp.broadcast_to(scale, shape).astype(dtype), jnp.broadcast_to(gamma, shape).astype(
+        dtype
+    )
+
+
+def private_scores(
+    key: Array, wins: WinCounts, scales: Array, gammas: Array
+) -> tuple[Array, Array]:
+    """Perturbed MLE at several (λ, γ) with one draw of noise: scores ``(S, m)`` and solver codes ``(S,)``.
+
+    Any (λ, γ) is :func:`~privrank_jax.pairwise.perturbed_mle` under flips at ε = 2/λ, so one compiled
+    fit serves all calibrations.
+    """
+
+    def fit(setting: tuple[Array, Array]) -> tuple[Array, Array]:
+        scale, gamma = setting
+        estimate = perturbed_mle(key, wins, epsilon=2.0 / scale, adjacency="flip", gamma=gamma)
+        return estimate.value, estimate.diagnostics.fit.code
+
+    together = scales.shape[0] if wins.num_items <= _BATCH_ITEMS else None
+    return jax.lax.map(fit, (scales, gammas), batch_size=together)
+
+
+def private_totals(
+    key: Array, wins: WinCounts, unit: Unit, epsilons: Array, calibration: Calibration
+) -> Array:
+    """Noisy counts at each ε with the noise of :func:`private_scores`, ``(E, m)``."""
+
+    def count(epsilon: Array) -> Array:
+        return noisy_counts(
+            key,
+            wins,
+            epsilon,
+            unit.name,
+            calibration.adjacency,
+            unit.per_user,
+            calibration.calibration,
+        ).value
+
+    return reflected(wins, jax.vmap(count)(epsilons))
+
+
+def reflected(wins: WinCounts, totals: Array) -> Array:
+    """Noisy totals N + w turned into N - w, which have the same law.
+
+    The perturbed MLE fits N - w. With the same key and scale both methods then see the same numbers, and
+    differ only in what they make of them: at p = 1 in nothing.
+    """
+    return 2 * wins.totals - totals
+
+
+def private_estimates(
+    key: Array, wins: WinCounts, unit: Unit, epsilons: Sequence[float]
+) -> tuple[Array, Array, Array]:
+    """Scores and noisy totals of all calibrations, ``(C, E, m)`` each, and fits that failed, ``()``."""
+    levels = jnp.asarray(epsilons, wins.matrix.dtype)
+    settings = [noise_settings(wins, unit, levels, calibration) for calibration in CALIBRATIONS]
+    scales, gammas = (jnp.concatenate(parts) for parts in zip(*settings, strict=True))
+    scores, codes = private_scores(key, wins, scales, gammas)
+    totals = [private_totals(key, wins, unit, levels, calibration) for calibration in CALIBRATIONS]
+    shape = (len(CALIBRATIONS), len(epsilons), wins.num_items)
+    return scores.reshape(shape), jnp.stack(totals), jnp.sum(codes >= 2)
+
+
+def errors(
+    keys: tuple[Array, Array],
+    wins: WinCounts,
+    theta: Array,
+    top: Any,
+    unit: Unit,
+    epsilons: tuple[float, ...],
+) -> dict[str, Array]:
+    """Every metric of the paper's Figures 1 to 7 on one data set, for all calibrations and ε.
+
+    Args:
+        keys: of the noise, and of the coins that break ties. The MLE and the counts share both, so their
+            difference is known better than either; see :func:`reflected`.
+        wins: win counts of m items.
+        theta: ``(m,)`` true scores, Σθ = 0, its first k items on top (as :func:`~.worlds.cai_scores` draws them).
+        top: k, may be traced.
+        unit: what ε protects.
+        epsilons: E levels; ∞ adds no noise.
+
+    Returns:
+        Scalars under ``metric|estimator|calibration|epsilon`` (see :func:`tidy`).
+    """
+    noise_key, tie_key = keys
+    mask = wins.item_mask
+    scores, totals, failed = private_estimates(noise_key, wins, unit, epsilons)
+    truth = jnp.arange(wins.num_items)  # ranks: what is below the top k does not matter
+
+    def missed(values: Array) -> Array:
+        return top_k_error(ranks_from_scores(values, mask, tie_key), truth, top, mask)
+
+    def distances(values: Array) -> Array:
+        both = [relative_error(values, theta, order, mask) for order in (jnp.inf, 2)]
+        return jnp.log(jnp.stack(both))
+
+    flat = jnp.concatenate([scores, totals]).reshape(-1, wins.num_items)
+    by_mle, by_counts = jax.vmap(missed)(flat).reshape(2, *scores.shape[:2])
+    log_linf, log_l2 = jnp.moveaxis(jax.vmap(jax.vmap(distances))(scores), -1, 0)
+    tables = {
+        (LINF, MLE): log_linf,
+        (L2, MLE): log_l2,
+        (TOP, MLE): by_mle,
+        (TOP, COUNTS): by_counts,
+        (TOP, DIFFERENCE): by_mle - by_counts,
+    }
+    bends = {}
+    if {FAR, NEAR, math.inf} <= set(epsilons):
+        far, near, none = (epsilons.index(level) for level in (FAR, NEAR, math.inf))
+        bends = {
+            f"{metric}|{BEND.format(estimator)}|{calibration.name}|{NEAR!r}": (
+                table[row, far] - 2 * table[row, near] + table[row, none]
+            )
+            for (metric, estimator), table in tables.items()
+            for row, calibration in enumerate(CALIBRATIONS)
+            if estimator != DIFFERENCE
+        }
+    named = {
+        f"{metric}|{estimator}|{calibration.name}|{epsilon!r}": table[row, column]
+        for (metric, estimator), table in tables.items()
+        for row, calibration in enumerate(CALIBRATIONS)
+        for column, epsilon in enumerate(epsilons)
+    }
+    return {**named, **bends, "failed_fits": failed}
+
+
+def tidy(config: Any, rows: Sequence[Row]) -> list[Row]:
+    """Split ``metric|estimator|calibration|epsilon`` into columns; padded sizes are left out."""
+    del config
+    result = []
+    for row in rows:
+        parts = row["metric"].split("|")
+        metric, estimator, calibration, epsilon = (
+            parts if len(parts) == 4 else (*parts, "", "", "nan")
+        )
+        head = {
+            name: value
+            for name, value in row.items()
+            if name not in ("metric", "mean", "standard_error", "replicates", "nonfinite")
+            and not name.startswith("max_")
+        }
+        tail = {name: row[name] for name in ("mean", "standard_error", "replicates", "nonfinite")}
+        result.append(
+            {
+                **head,
+                "estimator": estimator,
+                "calibration": calibration,
+                "epsilon": float(epsilon),
+                "metric": metric,
+                **tail,
+            }
+        )
+    return result

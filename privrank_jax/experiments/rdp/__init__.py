@@ -1,0 +1,1 @@
+"""Studies of ranking differential privacy: synthetic rankings, attacks, learning from them."""

@@ -1,0 +1,255 @@
+"""The inference attack on synthetic rankings: at fixed ε (study ``rdp-fig5``), at ε falling with N (``rdp-fig6``)."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from privrank_jax import mallows
+from privrank_jax.experiments import tables, verdicts
+from privrank_jax.experiments.rdp import common
+from privrank_jax.experiments.rdp import pictures as rdp_pictures
+from privrank_jax.experiments.registry import Experiment, Verdict
+from privrank_jax.mallows import attack
+from privrank_jax.simulate.engine import Study, fixed, grid
+from privrank_jax.simulate.result import Row, StudyResult
+
+Array = jax.Array
+
+WRONG, BOUND = "wrong", "lower_bound"
+GUESS = "most likely center"
+SLOW, FAST = "(m-1)/√N", "(m-1) log N/√N"
+_SEEN = 0.02  # an error below is too rare for what changes it to be seen
+_FACTORS = {SLOW: lambda n: 1.0, FAST: math.log}
+
+
+@dataclass(frozen=True)
+class AttackConfig:
+    """Grid of ``rdp-fig5``.
+
+    Attributes:
+        name: of the study.
+        items: m.
+        epsilons: ε.
+        rankings: N.
+    """
+
+    name: str
+    items: tuple[int, ...] = (3, 4, 5)
+    epsilons: tuple[float, ...] = (1.0, 2.0, 3.0, 4.0)
+    rankings: tuple[int, ...] = tuple(range(10, 101, 10))
+
+
+@dataclass(frozen=True)
+class AdaptiveConfig:
+    """Grid of ``rdp-fig6``.
+
+    Attributes:
+        name: of the study.
+        items: m.
+        rankings: N.
+        schemes: how ε falls with N.
+    """
+
+    name: str
+    items: tuple[int, ...] = (3, 4, 5)
+    rankings: tuple[int, ...] = (*range(10, 101, 10), 200, 400)
+    schemes: tuple[str, ...] = (SLOW, FAST)
+
+
+def attack_trial(key: Array, cell: dict[str, Any], *, config: AttackConfig) -> dict[str, Array]:
+    """As many synthetic rankings as any N needs; the attack on the first N of them, for every N."""
+    sizes = jnp.asarray(config.rankings)
+    wrong = _attacked(key, cell["num_items"], cell["epsilon"], sizes, max(config.rankings))
+    return {
+        tables.name(WRONG, estimator=GUESS, num_rankings=rankings): wrong[place]
+        for place, rankings in enumerate(config.rankings)
+    }
+
+
+def adaptive_trial(key: Array, cell: dict[str, Any], *, config: AdaptiveConfig) -> dict[str, Array]:
+    """The attack on N synthetic rankings at the ε that the scheme has for N."""
+    rankings, items = cell["num_rankings"], cell["num_items"]
+    factor = jnp.log(rankings) if cell["scheme"] == FAST else 1.0
+    epsilon = (items - 1) * factor / jnp.sqrt(rankings)
+    wrong = _attacked(key, items, epsilon, rankings[None], max(config.rankings))
+    return {tables.name(WRONG, estimator=GUESS): wrong[0]}
+
+
+def _attacked(key: Array, items: int, epsilon: Any, sizes: Array, most: int) -> Array:
+    """Whether the most likely center of the first N of ``most`` rankings is wrong, for each N of ``sizes``."""
+    keys = jax.random.split(key, most + sizes.shape[0])  # one for each ranking, then one for each N
+    center = fixed(jnp.arange(items))
+    ranks = jax.vmap(mallows.sample, (0, None, None))(keys[:most], center, epsilon)
+
+    def attacked(key: Array, size: Array) -> Array:
+        wins = attack.win_counts(ranks, jnp.arange(most) < size)
+        return jnp.any(mallows.most_likely_center(key, wins) != center)
+
+    return jax.vmap(attacked)(keys[most:], sizes).astype(float)
+
+
+def build(config: AttackConfig) -> tuple[Study, ...]:
+    """One study, a program per m."""
+    trial = functools.partial(attack_trial, config=config)
+    cells = grid(num_items=config.items, epsilon=config.epsilons)
+    return (Study(config.name, trial, cells, static=("num_items",)),)
+
+
+def build_adaptive(config: AdaptiveConfig) -> tuple[Study, ...]:
+    """One study, a program per m and scheme."""
+    trial = functools.partial(adaptive_trial, config=config)
+    cells = grid(num_items=config.items, scheme=config.schemes, num_rankings=config.rankings)
+    return (Study(config.name, trial, cells, static=("num_items", "scheme")),)
+
+
+def tidy(config: Any, rows: Sequence[Row]) -> list[Row]:
+    """Rows of the attack, and after each the lower bound of its error as a row of its own."""
+    result = []
+    for row in tables.tidy(config, rows):
+        items, rankings = int(row["num_items"]), int(row["num_rankings"])
+        epsilon = row.get("epsilon")
+        if epsilon is None:
+            epsilon = (items - 1) * _FACTORS[row["scheme"]](rankings) / math.sqrt(rankings)
+        bound = float(mallows.attack_error_bound(items, epsilon, rankings))
+        known = {"metric": BOUND, "mean": bound, "standard_error": 0.0, "nonfinite": 0}
+        result += [row, {**row, **known, "estimator": "any attack"}]
+    return result
+
+
+# --- claims --------------------------------------------------------------------------------------
+
+
+def above_bound(table: StudyResult) -> Verdict:
+    """Is no error below its lower bound, by more than the slack?"""
+    found = _beside_bounds(table)
+    if not found:
+        return Verdict(None, "no cells")
+    below = [row for row, bound in found if row["mean"] + common.Z * _error(row, bound) < bound]
+    ratios = sorted(row["mean"] / bound for row, bound in found if bound > 20 / row["replicates"])
+    spelled = f"error over bound: {ratios[0]:.2f} to {ratios[-1]:.2f}" if ratios else ""
+    evidence = f"{len(found) - len(below)} of {len(found)} cells at or above it (slack {common.Z:g} SE); {spelled}"
+    return Verdict(not below, evidence)
+
+
+def _beside_bounds(table: StudyResult) -> list[tuple[Row, float]]:
+    """Rows of the attack, each with its bound; they follow each other in the table."""
+    rows = table.rows
+    return [(row, after["mean"]) for row, after in zip(rows[::2], rows[1::2], strict=True)]
+
+
+def _error(row: Row, chance: float) -> float:
+    """Standard error of a share, were ``chance`` the truth: that of no errors at all is not 0."""
+    return math.sqrt(chance * (1 - chance) / row["replicates"])
+
+
+def rises(table: StudyResult) -> Verdict:
+    """Does the error rise with m at every ε and N at which it exceeds ``_SEEN`` for some m?"""
+    rows = [row for row in table.rows if row["metric"] == WRONG]
+    seen = [
+        row
+        for some in common.groups(rows, "epsilon", "num_rankings").values()
+        if max(row["mean"] for row in some) > _SEEN
+        for row in some
+    ]
+    return verdicts.trend(
+        StudyResult(table.study, seen),
+        x="num_items",
+        sign=1,
+        curves=[(WRONG, GUESS)],
+        calibration=None,
+    )
+
+
+def stays_away(table: StudyResult) -> Verdict:
+    """At ε = (m-1)/√N, is the error at every N at least the limit of its lower bound?"""
+    rows = [row for row in table.rows if row["metric"] == WRONG and row.get("scheme") == SLOW]
+    if not rows:
+        return Verdict(None, "the scheme did not run")
+    tail = 0.5 * math.erfc(0.5 / math.sqrt(2))
+    lines, holds = [], True
+    for (items,), some in common.groups(rows, "num_items").items():
+        limit = 1 - (1 - tail) ** (items // 2)
+        least = min(some, key=lambda row: row["mean"])
+        last = max(some, key=lambda row: row["num_rankings"])
+        holds &= least["mean"] + common.Z * _error(least, limit) >= limit
+        lines.append(
+            f"m = {items}: least {least['mean']:.3f} (N = {least['num_rankings']}), {last['mean']:.3f} at N = "
+            f"{last['num_rankings']}, limit of the bound {limit:.3f}"
+        )
+    return Verdict(holds, "; ".join(lines))
+
+
+def goes_to_zero(table: StudyResult) -> Verdict:
+    """At ε = (m-1) log N/√N, does the error fall, to below a tenth of what it is at the least N?"""
+    rows = [row for row in table.rows if row["metric"] == WRONG and row.get("scheme") == FAST]
+    curves = common.groups(rows, "num_items")
+    if not curves or any(len(some) < 2 for some in curves.values()):
+        return Verdict(None, "the scheme did not run at two N")
+    lines, holds = [], True
+    for (items,), some in curves.items():
+        some = sorted(some, key=lambda row: row["num_rankings"])
+        first, last = some[0], some[-1]
+        holds &= last["mean"] < 0.1 * first["mean"]
+        lines.append(
+            f"m = {items}: {first['mean']:.4f} at N = {first['num_rankings']} to {last['mean']:.4f} at N = "
+            f"{last['num_rankings']}"
+        )
+    return Verdict(holds, "; ".join(lines))
+
+
+# --- registered ----------------------------------------------------------------------------------
+
+_BOUND = verdicts.claim("no error is below our lower bound", above_bound)
+_TIES = (
+    "rankings that are equally likely are drawn at random; the paper does not say what breaks ties",
+    "dashed: our form of the bound of Theorem 2, without constants; the printed one has a constant of unknown value",
+)
+
+EXPERIMENTS = (
+    Experiment(
+        name="rdp-fig5",
+        title="Recovering a ranking from N synthetic ones at fixed ε",
+        paper=f"{common.PAPER}, section 6.2 and Figure 5",
+        config=AttackConfig("rdp-fig5"),
+        build=build,
+        tidy=tidy,
+        claims=(
+            tables.trend(
+                "the error falls with the number N of rankings", "num_rankings", -1, (WRONG,)
+            ),
+            tables.trend("the error falls with ε", "epsilon", -1, (WRONG,)),
+            verdicts.claim(
+                f"the error rises with the number m of items, where it exceeds {_SEEN:g}", rises
+            ),
+            _BOUND,
+        ),
+        draw=rdp_pictures.attack_by_epsilon,
+        replicates=1000,
+        outline=("num_rankings", "num_items"),
+        differences=("the likelihood is maximized (its printed sign is wrong)", *_TIES),
+    ),
+    Experiment(
+        name="rdp-fig6",
+        title="Recovering a ranking from N synthetic ones at ε that falls with N",
+        paper=f"{common.PAPER}, section 6.2 and Figure 6",
+        config=AdaptiveConfig("rdp-fig6"),
+        build=build_adaptive,
+        tidy=tidy,
+        claims=(
+            verdicts.claim(f"at ε = {SLOW} the error stays away from 0", stays_away),
+            verdicts.claim(f"at ε = {FAST} the error goes to 0", goes_to_zero),
+            _BOUND,
+        ),
+        draw=rdp_pictures.attack_adaptive,
+        replicates=5000,
+        outline=("num_rankings", "num_items"),
+        differences=("the paper does not print N: its first example's, and 200 and 400", *_TIES),
+    ),
+)

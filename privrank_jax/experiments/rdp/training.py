@@ -1,0 +1,112 @@
+"""What the studies of personal rankings share: what a method learns from, item scores, paired differences."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from privrank_jax import mallows, personalized
+from privrank_jax.experiments import tables, verdicts
+from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
+from privrank_jax.experiments.registry import Verdict
+from privrank_jax.personalized import Users, wins_from_ranks
+from privrank_jax.rankings import ranks_from_scores
+from privrank_jax.simulate.result import StudyResult
+
+Array = jax.Array
+
+ACCURACY, UTILITY = "pairwise_accuracy", "relative_utility"
+UNBIASED, RAW_LAPLACE = "Mallows, unbiased ranks", "Laplace, noisy ranks as they are"
+LINEAR, NO_PRIVACY = "Mallows, linear scorer", "no privacy"
+NETWORK_SCORER, LINEAR_SCORER = personalized.TwoTowers(), personalized.Linear()
+
+_PRECISE = optax.adam(optax.exponential_decay(0.1, 20, 0.8))  # for convex problems of a few scores
+_STEPS, _ROUNDS = 20, 30
+
+METRIC = (
+    "pairwise accuracy (11) over m(m-1)/2 instead of m(m-1): the share of pairs in order, 1 at best"
+)
+
+
+def wins_by_method(
+    key: Array, ranks: Array, epsilon: Any, names: tuple[str, ...]
+) -> dict[str, Array]:
+    """What each method learns from: ``(n, m)`` wins, of the users' own or their privatized rankings ``(n, m)``."""
+    sample_key, noise_key = jax.random.split(key)
+    each = functools.partial(jax.vmap, in_axes=(0, 0, None))
+    synthetic = each(mallows.sample)(jax.random.split(sample_key, len(ranks)), ranks, epsilon)
+    noisy = each(mallows.laplace_ranks)(jax.random.split(noise_key, len(ranks)), ranks, epsilon)
+    made = {
+        NO_PRIVACY: lambda: ranks,
+        MALLOWS: lambda: synthetic,
+        LINEAR: lambda: synthetic,
+        UNBIASED: lambda: jax.vmap(mallows.unbiased_ranks, in_axes=(0, None))(synthetic, epsilon),
+        LAPLACE: lambda: jax.vmap(ranks_from_scores)(-noisy),
+        RAW_LAPLACE: lambda: noisy,
+    }
+    return {name: jax.vmap(wins_from_ranks)(made[name]()) for name in names}
+
+
+def item_scores(mean_wins: Array) -> Array:
+    """A free score for every item, ``(m,)``, trained on users whose wins have this mean, ``(m,)``.
+
+    All users have the same scores, so their mean risk is the risk of their mean wins: one user stands for all.
+    """
+    everyone = Users(jnp.zeros((1, 1), mean_wins.dtype), mean_wins[None])
+    found = personalized.train(
+        jax.random.key(0),  # neither start nor batch is random
+        LINEAR_SCORER,
+        jnp.eye(mean_wins.shape[0], dtype=mean_wins.dtype),
+        everyone,
+        everyone,
+        optimizer=_PRECISE,
+        batch_size=None,
+        steps=_STEPS,
+        max_rounds=_ROUNDS,
+    )
+    return found.params["item"]
+
+
+def item_scores_by_method(wins: Mapping[str, Array]) -> dict[str, Array]:
+    """:func:`item_scores` of every method, from the wins ``(n, m)`` of its users."""
+    means = jnp.stack([jnp.mean(each, axis=0) for each in wins.values()])
+    return dict(zip(wins, jax.vmap(item_scores)(means), strict=True))
+
+
+def with_differences(
+    metric: str, values: Mapping[str, Array], pairs: tuple[tuple[str, str], ...]
+) -> dict[str, Array]:
+    """Named metrics of every method, and the first less the second of every pair."""
+    found = {tables.name(metric, estimator=name): value for name, value in values.items()}
+    for one, other in pairs:
+        if one in values and other in values:
+            name = tables.name(metric, estimator=f"{one} minus {other}")
+            found[name] = values[one] - values[other]
+    return found
+
+
+def ahead(table: StudyResult, *, metric: str, difference: str) -> Verdict:
+    """Is the paired difference positive in every cell, beyond ``SLACK`` standard errors?"""
+    rows = [
+        row
+        for row in table.rows
+        if (row["metric"], row["estimator"]) == (metric, difference)
+        and row["standard_error"] == row["standard_error"]
+    ]
+    if not rows:
+        return Verdict(None, "no such cells, or one replicate only")
+    slack = [verdicts.SLACK * row["standard_error"] for row in rows]
+    won = sum(row["mean"] > wide for row, wide in zip(rows, slack, strict=True))
+    lost = sum(row["mean"] < -wide for row, wide in zip(rows, slack, strict=True))
+    ends = [pick(rows, key=lambda row: row["mean"]) for pick in (min, max)]
+    spelled = " to ".join(f"{row['mean']:+.4f} ± {row['standard_error']:.4f}" for row in ends)
+    evidence = (
+        f"{difference}: positive in {won} and negative in {lost} of {len(rows)} cells (by more than "
+        f"{verdicts.SLACK:g} SE); {spelled}"
+    )
+    return Verdict(False if lost else (True if won == len(rows) else None), evidence)

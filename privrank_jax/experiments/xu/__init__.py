@@ -1,0 +1,1 @@
+"""Studies of Xu, Sun and Cheng: ranking from locally private comparisons."""

@@ -1,0 +1,201 @@
+"""Pictures of the Xu studies: ours with bands beside the printed means, clouds with their lines, boxes, times."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from privrank_jax.experiments.cai.pictures import draw_curve, dress, legend, new_figure, written
+from privrank_jax.plotting import PALETTE
+from privrank_jax.simulate.result import Row, StudyResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LABELS = {
+    "l2_error": "m^(-1/2) ‖θ̂ - θ‖₂",
+    "linf_error": "‖θ̂ - θ‖∞",
+    "full_ranking_error": "full ranking error",
+    "top_k_error": "top-K error, K = m/2",
+    "sigma_error": "|σ̂ - σ|",
+    "correct": "share of correct selections",
+}
+
+
+def curves(
+    table: StudyResult,
+    *,
+    x: str,
+    x_label: str,
+    curve: str,
+    columns: Sequence[str],
+    estimators: Sequence[str],
+    titles: Mapping[str, str] | None = None,
+) -> Figure:
+    """Ours with bands, the printed means as black crosses: a row per metric, a column per value of ``columns``."""
+    rows = [row for row in table.rows if row["estimator"] in estimators]
+    metrics = list(dict.fromkeys(row["metric"] for row in rows if row["metric"] in LABELS))
+    panels = sorted({tuple(row[c] for c in columns) for row in rows})
+    values = sorted({row[curve] for row in rows})
+    narrowest = 5.5 if len(estimators) == 1 else 8.8  # for the legend
+    figure = new_figure(max(3.0 * len(panels), narrowest), 2.7 * len(metrics) + 0.7)
+    axes = figure.subplots(len(metrics), len(panels), sharex=True, sharey="row", squeeze=False)
+    for line, metric in enumerate(metrics):
+        for column, panel in enumerate(panels):
+            axis = axes[line, column]
+            inside = [
+                r for r in rows if r["metric"] == metric and tuple(r[c] for c in columns) == panel
+            ]
+            for index, value in enumerate(values):
+                for style, estimator in enumerate(estimators):
+                    chosen = [
+                        r for r in inside if r[curve] == value and r["estimator"] == estimator
+                    ]
+                    draw_curve(axis, chosen, x, index, style)
+            _printed(axis, inside, x)
+            dress(axis, x, rows, False)
+            if line == 0 and columns:
+                axis.set_title(", ".join(_said(c, v) for c, v in zip(columns, panel)), fontsize=10)
+            if line == len(metrics) - 1:
+                axis.set_xlabel(x_label)
+        axes[line, 0].set_ylabel(LABELS[metric])
+        axes[line, 0].set_ylim(bottom=0)  # last: it ends the scaling of the shared axis
+    names = [written(curve, value) for value in values]
+    shown = [(titles or {}).get(e, e) for e in estimators]
+    legend(figure, f"x: printed; color: {_spelled(curve)}", names, "line", shown)
+    return figure
+
+
+def methods(table: StudyResult, panels: Sequence[tuple[str, Mapping[str, Any], str]]) -> Figure:
+    """Ours and the printed mean of each method: a row per link, a column per panel (metric, columns, subtitle)."""
+    rows = [row for row in table.rows if row["estimator"] and "minus" not in row["estimator"]]
+    links = [link for link in dict.fromkeys(row["link"] for row in rows) if link != "-"]
+    figure = new_figure(3.6 * len(panels), 2.6 * len(links) + 0.4)
+    axes = figure.subplots(len(links), len(panels), squeeze=False)
+    for line, link in enumerate(links):
+        for column, (metric, wanted, subtitle) in enumerate(panels):
+            axis = axes[line, column]
+            inside = [
+                r
+                for r in rows
+                if r["link"] in (link, "-")
+                and r["metric"] == metric
+                and all(r[c] == v for c, v in wanted.items())
+            ]
+            for place, row in enumerate(inside):
+                error = _finite(2 * row["standard_error"])
+                axis.errorbar(
+                    place - 0.12, row["mean"], error, fmt="o", color=PALETTE[0], capsize=2
+                )
+                if math.isfinite(row["printed"]):
+                    error = 2 * row["printed_standard_error"]
+                    axis.errorbar(
+                        place + 0.12, row["printed"], error, fmt="x", color="black", capsize=2
+                    )
+            dress(axis, "", [], False)
+            axis.set_xticks(range(len(inside)), [r["estimator"].replace(" ", "\n") for r in inside])
+            axis.set_xlim(-0.6, len(inside) - 0.4)
+            axis.set_ylim(bottom=0)
+            axis.set_ylabel(LABELS[metric])
+            axis.set_title(f"{link}{subtitle}", fontsize=10)
+    figure.supxlabel("dots: ours, crosses: printed; bars: ± 2 standard errors", fontsize=8)
+    return figure
+
+
+def clouds(table: StudyResult, metrics: Sequence[str], x_label: str) -> Figure:
+    """One dot per replicate against ``x``, the fitted line and its 95% prediction interval."""
+    from privrank_jax.experiments.xu.dots import Line
+
+    links = list(dict.fromkeys(row["link"] for row in table.rows if row["link"]))
+    figure = new_figure(3.9 * len(links), 2.9 * len(metrics))
+    axes = figure.subplots(len(metrics), len(links), squeeze=False)
+    for line, metric in enumerate(metrics):
+        for column, link in enumerate(links):
+            axis = axes[line, column]
+            rows = [r for r in table.rows if r["metric"] == metric and r["link"] == link]
+            x, y = (np.array([r[name] for r in rows]) for name in ("x", "mean"))
+            axis.plot(x, y, "o", markersize=2.5, color=PALETTE[column], alpha=0.6)
+            if len(x) > 2:
+                fitted = Line.through(x, y)
+                at = np.linspace(x.min(), x.max(), 50)
+                middle, half = fitted.predict(at)
+                axis.plot(at, middle, color="black", linewidth=1.2)
+                axis.fill_between(at, middle - half, middle + half, color="black", alpha=0.12)
+                axis.set_title(f"{link}, correlation {fitted.correlation:.2f}", fontsize=10)
+            dress(axis, "", [], False)
+            axis.set_ylabel(LABELS[metric])
+            axis.set_xlabel(x_label)
+    return figure
+
+
+def boxes(table: StudyResult, panels: Sequence[tuple[str, str]], y_label: str) -> Figure:
+    """Boxplots of all replicates: a panel per (column, label)."""
+    figure = new_figure(4.4 * len(panels), 3.4)
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for index, (axis, (column, label)) in enumerate(zip(axes, panels, strict=True)):
+        rows = [r for r in table.rows if r["estimator"] and r["study"].endswith(column)]
+        values = sorted({r[column] for r in rows})
+        data = [[r["mean"] for r in rows if r[column] == value] for value in values]
+        axis.boxplot(
+            data,
+            tick_labels=[f"{value:g}" for value in values],
+            medianprops={"color": PALETTE[index]},
+            flierprops={"markersize": 2.5},
+        )
+        dress(axis, "", [], False)
+        axis.axhline(0, color="black", linewidth=0.6)
+        axis.set_xlabel(label)
+        axis.set_ylabel(y_label)
+    return figure
+
+
+def times(table: StudyResult) -> Figure:
+    """Seconds per fit against users and against items, on logarithmic axes, with slopes 1 and 2 dashed."""
+    rows = [row for row in table.rows if row["metric"] == "seconds"]
+    figure = new_figure(9.0, 3.9)
+    axes = figure.subplots(1, 2, sharey=True)
+    for axis, x, color, slope, label in (
+        (axes[0], "num_users", "num_items", 1, "users L"),
+        (axes[1], "num_items", "num_users", 2, "items m"),
+    ):
+        for index, value in enumerate(sorted({row[color] for row in rows})):
+            curve = sorted((r for r in rows if r[color] == value), key=lambda r: r[x])
+            at = [r[x] for r in curve]
+            paint = PALETTE[index % len(PALETTE)]
+            name = f"{'m' if color == 'num_items' else 'L'} = {value}"
+            axis.plot(at, [r["mean"] for r in curve], "o-", color=paint, markersize=4, label=name)
+            last = curve[-1]
+            guide = [last["mean"] * (point / last[x]) ** slope for point in at]
+            axis.plot(at, guide, color=paint, linewidth=0.7, linestyle=(0, (3, 3)))
+        dress(axis, x, rows, True)
+        values = sorted({row[x] for row in rows})
+        axis.set_xticks(values, [str(value) for value in values])
+        axis.set_yscale("log")
+        axis.set_xlabel(f"{label} (dashed: slope {slope})")
+        axis.legend(fontsize=8, frameon=False)
+    axes[0].set_ylabel("seconds per estimate")
+    return figure
+
+
+def _printed(axis: Axes, rows: Sequence[Row], x: str) -> None:
+    known = [r for r in rows if math.isfinite(r["printed"])]
+    axis.plot(
+        [r[x] for r in known], [r["printed"] for r in known], "x", color="black", markersize=5
+    )
+
+
+def _said(column: str, value: Any) -> str:
+    return str(value) if column == "link" else f"{_spelled(column)} {written(column, value)}"
+
+
+def _spelled(column: str) -> str:
+    spelled = {"num_items": "items m", "num_users": "users L", "gap": "Δ ="}
+    return spelled.get(column, column)
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else 0.0

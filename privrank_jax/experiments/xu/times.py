@@ -1,0 +1,189 @@
+"""Figure 10 of Xu, Sun and Cheng: what an estimate costs against users and items, in measured seconds."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._workarounds.linalg import one_blas_thread
+from privrank_jax.experiments import tables
+from privrank_jax.experiments.registry import Experiment, Run, Verdict
+from privrank_jax.experiments.xu import common
+from privrank_jax.pairwise.debiased_rr import scores_from_sums
+from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums, num_items
+from privrank_jax.simulate.engine import Study, grid
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.worlds import reports
+
+Array = jax.Array
+
+SECONDS, LEAST = "seconds", "least_seconds"
+LEAST_DATA, LEAST_FIT = "least_data_seconds", "least_fit_seconds"
+_SHARD = 50  # users
+
+
+@dataclass(frozen=True)
+class CostConfig:
+    """Grid of Figure 10.
+
+    Attributes:
+        name: of the study.
+        items: m.
+        users: L.
+        low: ε_l ~ Unif(low, high).
+        high: see ``low``.
+        link: of the fit.
+        dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
+    """
+
+    name: str
+    items: tuple[int, ...] = (10, 20, 40, 80, 160)
+    users: tuple[int, ...] = (200, 400, 800, 1600, 3200)
+    low: float = 1.0
+    high: float = 5.0
+    link: str = "logistic"
+    dtype: str = "float32"
+
+
+def build(config: CostConfig) -> tuple[Study, ...]:
+    """No studies: a trial can't time itself, so :func:`measure` does all."""
+    del config
+    return ()
+
+
+def measure(key: Array, experiment: Experiment, replicates: int, run: Run) -> list[StudyResult]:
+    """Time reports to scores ``replicates`` times in every cell, after one call that compiles.
+
+    All cells are timed once before any is timed again, so that other work on the machine hits them alike.
+    """
+    del run  # a trial can't time itself
+    config = experiment.config
+    cells = grid(num_items=config.items, num_users=config.users)
+    started = time.perf_counter()
+    with one_blas_thread():
+        problems = [_problem(key, cell, config) for cell in cells]
+        for problem in problems:
+            _timed(problem, config.link)
+        compiled = time.perf_counter() - started
+        seconds = np.array(
+            [[_timed(problem, config.link) for problem in problems] for _ in range(replicates)]
+        )
+    rows = []
+    for column, cell in enumerate(cells):
+        head = {"study": config.name, **cell}
+        parts = seconds[:, column]  # (replicates, 2): sums, fit
+        values = parts.sum(axis=1)
+        error = float(values.std(ddof=1)) / math.sqrt(replicates) if replicates > 1 else math.nan
+        tail = {"replicates": replicates, "nonfinite": 0}
+        for metric, mean, spread in (
+            (SECONDS, values.mean(), error),
+            (LEAST, values.min(), math.nan),
+            (LEAST_DATA, parts[:, 0].min(), math.nan),
+            (LEAST_FIT, parts[:, 1].min(), math.nan),
+        ):
+            name = tables.name(metric, estimator=common.ADRR)
+            rows.append(
+                {**head, "metric": name, "mean": float(mean), "standard_error": spread, **tail}
+            )
+    diagnostics = {
+        "compilations": len(config.items) * (len(config.users) + 1),
+        "compile_seconds": compiled,
+        "run_seconds": float(seconds.sum()),
+    }
+    return [StudyResult(config.name, rows, diagnostics)]
+
+
+def _problem(key: Array, cell: dict[str, Any], config: CostConfig) -> tuple[Array, Array, Array]:
+    """Reports, which were made, and ε of one cell. Half of the pairs are asked; what was said does not matter."""
+    pairs = cell["num_items"] * (cell["num_items"] - 1) // 2
+    shape = (cell["num_users"], pairs)
+    epsilon_key, report_key, asked_key = jax.random.split(key, 3)
+    epsilon = jax.random.uniform(epsilon_key, shape[:1], config.dtype, config.low, config.high)
+    chances = reports.pair_chances(jnp.linspace(-1, 1, cell["num_items"]), config.link)
+    says = jax.random.uniform(report_key, shape) < chances
+    asked = jax.random.bernoulli(asked_key, common.PROBABILITY, shape)
+    return jax.block_until_ready((says, asked, epsilon))
+
+
+@jax.jit
+def _sums(says: Array, asked: Array, epsilon: Array) -> DebiasedSums:
+    """Sums of shards of users, added up: what a shard needs stays in cache, whatever their number."""
+    users, pairs = says.shape
+    shards = users // _SHARD if users % _SHARD == 0 else 1
+    split = (
+        says.reshape(shards, -1, pairs),
+        asked.reshape(shards, -1, pairs),
+        epsilon.reshape(shards, -1),
+    )
+
+    def add(total: DebiasedSums, shard: tuple[Array, Array, Array]) -> tuple[DebiasedSums, None]:
+        return total + debiased_sums(*shard), None
+
+    zero = jnp.zeros((num_items(pairs),) * 2, epsilon.dtype)
+    return jax.lax.scan(add, DebiasedSums(zero, zero), split)[0]
+
+
+def _timed(problem: tuple[Array, Array, Array], link: str) -> tuple[float, float]:
+    """Seconds of the sums, and of the fit to them, which does not see the users."""
+    started = time.perf_counter()
+    sums = jax.block_until_ready(_sums(*problem))
+    summed = time.perf_counter()
+    jax.block_until_ready(scores_from_sums(sums, link, common.RIDGE).value)
+    return summed - started, time.perf_counter() - summed
+
+
+def exponents(table: StudyResult) -> tuple[np.ndarray, np.ndarray]:
+    """(α, β) of seconds = a + b L^α m^β with standard errors, fitted to the logarithms of the sums' least times."""
+    rows = [row for row in table.rows if row["metric"] == LEAST_DATA]
+    if len({r["num_users"] for r in rows}) < 3 or len({r["num_items"] for r in rows}) < 3:
+        return np.full(2, np.nan), np.full(2, np.nan)
+    import scipy.optimize
+
+    users, items, seconds = (
+        np.log([row[column] for row in rows]) for column in ("num_users", "num_items", "mean")
+    )
+
+    def misfit(parameters: np.ndarray) -> np.ndarray:
+        fixed, scale, by_users, by_items = parameters
+        return np.logaddexp(fixed, scale + by_users * users + by_items * items) - seconds
+
+    scale = seconds.max() - users.max() - 2 * items.max()
+    # Soft: a cell that other work delayed weighs little.
+    fit = scipy.optimize.least_squares(
+        misfit, [seconds.min(), scale, 1.0, 2.0], loss="soft_l1", f_scale=0.1
+    )
+    variance = 2 * fit.cost / max(len(rows) - 4, 1)
+    covariance = variance * np.linalg.pinv(fit.jac.T @ fit.jac)
+    return fit.x[2:], np.sqrt(np.diag(covariance))[2:]
+
+
+def grows(table: StudyResult, *, which: int, expected: float, slack: float = 0.25) -> Verdict:
+    """Is an exponent (0: of L, 1: of m) within ``slack`` of the expected one?"""
+    found, errors = exponents(table)
+    evidence = (
+        f"reading the reports takes a + b L^{found[0]:.2f} m^{found[1]:.2f} seconds (standard errors {errors[0]:.2f}, "
+        f"{errors[1]:.2f}; least time of each cell; within {slack:g} of {expected:g} counts); {_largest(table)}"
+    )
+    if not np.isfinite(found[which]):
+        return Verdict(None, evidence)
+    return Verdict(bool(abs(found[which] - expected) <= slack), evidence)
+
+
+def _largest(table: StudyResult) -> str:
+    """What the largest cell costs, and how much of that is the fit, whose cost does not depend on L."""
+    rows = [row for row in table.rows if row["metric"] in (LEAST, LEAST_FIT)]
+    if not rows:
+        return "nothing was timed"
+    size = max((row["num_items"], row["num_users"]) for row in rows)
+    at = {r["metric"]: r["mean"] for r in rows if (r["num_items"], r["num_users"]) == size}
+    share = at.get(LEAST_FIT, math.nan) / at.get(LEAST, math.nan)
+    return (
+        f"at m = {size[0]}, L = {size[1]}: {1000 * at.get(LEAST, math.nan):.1f} ms, {share:.0%} of it the fit to the "
+        "sums, which does not see the users"
+    )

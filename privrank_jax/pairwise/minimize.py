@@ -1,0 +1,298 @@
+"""One minimizer for every objective: any optax transformation, run to a gradient norm, implicitly differentiable."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from privrank_jax._workarounds.linalg import solve_positive_definite
+
+Array = jax.Array
+Objective = Callable[[Array], Array]
+
+CONVERGED, STALLED, OUT_OF_STEPS, NOT_FINITE = 0, 1, 2, 3
+CODES = {
+    CONVERGED: "converged",
+    STALLED: "stalled, at the precision of the dtype or because no step improved",
+    OUT_OF_STEPS: "out of steps before the tolerance was reached",
+    NOT_FINITE: "a score or gradient was not finite",
+}
+# Within this factor of the goal, where only the precision of the dtype can be in the way, a quarter of the
+# patience suffices.
+_NEAR = 100
+# Number of items from which conjugate gradients beat a Cholesky factor (1.4 times at 30, twice at 700), and the
+# residual, relative to the gradient, at which they stop: a step then leaves about that share of the error.
+_ITERATIVE_FROM, _RESIDUAL = 16, 1e-3
+
+
+@runtime_checkable
+class Smooth(Protocol):
+    """An objective that knows its derivatives; for any other, JAX derives them."""
+
+    def __call__(self, params: Array) -> Array:
+        """Value at ``params``, shape ``()``."""
+        ...
+
+    def gradient(self, params: Array) -> Array:
+        """Gradient at ``params``, shape ``(d,)``."""
+        ...
+
+    def hessian(self, params: Array) -> Array:
+        """Hessian at ``params``, shape ``(d, d)``."""
+        ...
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Minimum:
+    """Where the search ended.
+
+    Attributes:
+        value: the minimizer, ``(d,)``.
+        gradient_norm: ℓ_∞ norm of the gradient there.
+        steps: iterations used, int32.
+        code: 0 converged, 1 stalled, 2 out of steps, 3 not finite (``CODES`` spells them out), int32.
+    """
+
+    value: Array
+    gradient_norm: Array
+    steps: Array
+    code: Array
+
+
+class _Search(NamedTuple):
+    params: Array
+    gradient: Array
+    state: Any
+    best: Array
+    since_best: Array
+    step: Array
+
+
+def minimize(
+    objective: Objective,
+    init: Array,
+    *,
+    optimizer: optax.GradientTransformation | None = None,
+    tolerance: float | None = None,
+    max_steps: int = 100,
+    patience: int = 100,
+    linear_solver: str = "dense",
+) -> Minimum:
+    """Minimize a smooth convex objective over a vector, by any optax transformation.
+
+    Differentiable by the implicit function theorem: gradients with respect to whatever ``objective``
+    closes over flow through ∇objective(minimizer) = 0, not through the iterations.
+
+    Args:
+        objective: maps ``(d,)`` to a scalar; a :class:`Smooth` one brings its own derivatives.
+            Scale it so that its gradients are of order one.
+        init: ``(d,)`` start; its dtype is the dtype of the computation.
+        optimizer: an optax transformation (default: :func:`newton` with optax's backtracking line
+            search). Line searches get the value, the gradient and the function, as optax wants.
+        tolerance: ℓ_∞ norm of the gradient to reach (default: 1e-6 in float32, 1e-10 in float64).
+        max_steps: iterations at most.
+        patience: steps without a smaller gradient norm after which the search counts as stalled. Newton
+            needs few; methods with momentum swing for many.
+        linear_solver: for the derivative of the minimizer, ``"dense"`` (a ``(d, d)`` solve) or ``"cg"``
+            (matrix-free, for large d).
+
+    Returns:
+        The :class:`Minimum`; its code tells how the search ended: nothing fails silently.
+    """
+    if linear_solver not in ("dense", "cg"):
+        raise ValueError(f"linear_solver must be 'dense' or 'cg', got {linear_solver!r}.")
+    init = jnp.asarray(init)
+    optimizer = newton_with_line_search() if optimizer is None else optimizer
+    optimizer = optax.with_extra_args_support(optimizer)
+    goal = default_tolerance(init.dtype) if tolerance is None else tolerance
+
+    def solve(_: Any, start: Array) -> tuple[Array, Array]:
+        end = _search(objective, start, optimizer, goal, max_steps, patience)
+        norm = jnp.max(jnp.abs(end.gradient))
+        code = jnp.where(
+            norm <= goal, CONVERGED, jnp.where(end.step < max_steps, STALLED, OUT_OF_STEPS)
+        )
+        finite = jnp.isfinite(norm) & jnp.all(jnp.isfinite(end.params))
+        code = jnp.where(finite, code, NOT_FINITE)
+        # One float array: the derivative rule of custom_root has no tangents for integers.
+        return end.params, jnp.stack([x.astype(init.dtype) for x in (norm, end.step, code)])
+
+    def tangent_solve(linear: Callable[[Array], Array], right: Array) -> Array:
+        if linear_solver == "dense":
+            return solve_positive_definite(jax.jacobian(linear)(jnp.zeros_like(right)), right)
+        conjugate = jax.scipy.sparse.linalg.cg
+        return jax.lax.custom_linear_solve(
+            linear, right, lambda apply, b: conjugate(apply, b, tol=1e-8)[0], symmetric=True
+        )
+
+    value, report = jax.lax.custom_root(
+        gradient_of(objective), init, solve, tangent_solve, has_aux=True
+    )
+    norm, steps, code = jax.lax.stop_gradient(report)
+    return Minimum(value, norm, steps.astype(jnp.int32), code.astype(jnp.int32))
+
+
+def default_tolerance(dtype: Any) -> float:
+    """Gradient norm that ends a search: 1e-10 in float64, 1e-6 in float32."""
+    return 1e-10 if jnp.finfo(dtype).bits >= 64 else 1e-6
+
+
+def gradient_of(objective: Objective) -> Callable[[Array], Array]:
+    """The objective's own gradient if it has one, else JAX's."""
+    return objective.gradient if isinstance(objective, Smooth) else jax.grad(objective)
+
+
+def hessian_of(objective: Objective) -> Callable[[Array], Array]:
+    """The objective's own Hessian if it has one, else JAX's."""
+    return objective.hessian if isinstance(objective, Smooth) else jax.hessian(objective)
+
+
+def _search(
+    objective: Objective, init: Array, optimizer: Any, goal: Any, max_steps: int, patience: int
+) -> _Search:
+    gradient, hessian = gradient_of(objective), hessian_of(objective)
+
+    def value_fn(params: Array, hessian_fn: Any = None) -> Array:
+        del hessian_fn  # optax hands every extra argument to the function as well
+        return objective(params)
+
+    state = optimizer.init(init)
+    # Line searches of optax keep value and gradient of the accepted point: use them again.
+    keeps_value = optax.tree.get(state, "grad") is not None
+    value_and_grad = optax.value_and_grad_from_state(value_fn)
+
+    def unfinished(search: _Search) -> Array:
+        norm = jnp.max(jnp.abs(search.gradient))
+        limit = jnp.where(search.best < _NEAR * goal, max(patience // 4, 1), patience)
+        going = (search.step < max_steps) & (search.since_best < limit)
+        return going & (norm > goal) & jnp.isfinite(norm)
+
+    def advance(search: _Search) -> _Search:
+        if keeps_value:
+            value, _ = value_and_grad(search.params, state=search.state)
+        else:
+            value = objective(search.params)
+        updates, state = optimizer.update(
+            search.gradient,
+            search.state,
+            search.params,
+            value=value,
+            grad=search.gradient,
+            value_fn=value_fn,
+            hessian_fn=hessian,
+        )
+        params: Any = optax.apply_updates(search.params, updates)
+        slope: Any = value_and_grad(params, state=state)[1] if keeps_value else gradient(params)
+        norm = jnp.max(jnp.abs(slope))
+        better = norm < search.best
+        return _Search(
+            params,
+            slope,
+            state,
+            jnp.where(better, norm, search.best),
+            jnp.where(better, 0, search.since_best + 1),
+            search.step + 1,
+        )
+
+    slope = gradient(init)
+    zero = jnp.zeros((), jnp.int32)
+    start = _Search(init, slope, state, jnp.max(jnp.abs(slope)), zero, zero)
+    return jax.lax.while_loop(unfinished, advance, start)
+
+
+def newton(iterative_from: int | None = None) -> optax.GradientTransformationExtraArgs:
+    """Newton's preconditioner as an optax transformation: gradients become -H⁻¹ gradient, by Cholesky.
+
+    The diagonal is lifted by a factor of the order of the rounding error, which keeps the factorization of a
+    singular Hessian finite and does not move the minimizer.
+
+    Args:
+        iterative_from: from this number of parameters on, H must be positive definite, and conjugate gradients
+            with the diagonal of H as preconditioner take the place of the factor. Each of their iterates is a
+            descent direction, so what they leave unsolved costs steps, not correctness.
+    """
+
+    def init(params: Any) -> optax.EmptyState:
+        del params
+        return optax.EmptyState()
+
+    def update(
+        updates: Any, state: Any, params: Any = None, *, hessian_fn: Any = None, **extra: Any
+    ) -> tuple[Any, Any]:
+        del extra
+        hessian = hessian_fn(params)
+        size, eps = hessian.shape[-1], jnp.finfo(hessian.dtype).eps
+        diagonal = jnp.arange(size)
+        lift = 4 * size * eps * jnp.diagonal(hessian)
+        lifted = hessian.at[diagonal, diagonal].add(lift)
+        if iterative_from is not None and size >= iterative_from:
+            return -_conjugate_gradients(lifted, updates), state
+        return -solve_positive_definite(lifted, updates), state
+
+    return optax.GradientTransformationExtraArgs(init, update)
+
+
+def _conjugate_gradients(matrix: Array, right: Array) -> Array:
+    diagonal = jnp.diagonal(matrix)
+    full_precision = functools.partial(jnp.matmul, matrix, precision=jax.lax.Precision.HIGHEST)
+    found, _ = jax.scipy.sparse.linalg.cg(
+        full_precision, right, tol=_RESIDUAL, maxiter=2 * len(right), M=lambda x: x / diagonal
+    )
+    return found
+
+
+def scale_by_self_concordance() -> optax.GradientTransformation:
+    """Step length log(1 + d)/d for a Newton direction p, d = max p - min p: no function values needed.
+
+    Globally convergent for objectives with |φ'''| ≤ d φ'' along every line of direction p, such as the
+    logistic likelihood of comparisons plus any quadratic (Sun and Tran-Dinh 2019, generalized
+    self-concordance with ν = 2). Tends to full Newton steps, so convergence stays quadratic.
+    """
+
+    def update(updates: Any, params: Any = None) -> Any:
+        del params
+        reach = jnp.max(updates) - jnp.min(updates)
+        safe = jnp.where(reach > 0, reach, 1.0)
+        return jnp.where(reach > 0, jnp.log1p(safe) / safe, 1.0) * updates
+
+    return optax.stateless(update)
+
+
+def damped_newton() -> optax.GradientTransformation:
+    """Newton with the self-concordant step length: the default for the logistic link."""
+    return optax.chain(newton(_ITERATIVE_FROM), scale_by_self_concordance())
+
+
+def limit_step(longest: float) -> optax.GradientTransformation:
+    """Shorten steps whose largest coordinate exceeds ``longest``; their direction stays."""
+
+    def update(updates: Any, params: Any = None) -> Any:
+        del params
+        return updates * (longest / jnp.maximum(jnp.max(jnp.abs(updates)), longest))
+
+    return optax.stateless(update)
+
+
+def newton_with_line_search(
+    max_backtracking_steps: int = 30, longest_step: float = float("inf")
+) -> optax.GradientTransformation:
+    """Newton chained with optax's backtracking line search: the default for general objectives.
+
+    Where an objective isn't convex, a ``longest_step`` (of any coordinate) keeps the search in its basin.
+    """
+    # store_grad: objectives bring their gradients; and optax's own fails for float32 when float64 is enabled.
+    # atol: near the minimum, steps are shorter than the rounding of the value shows; without the allowance
+    # two thirds of float32 fits stall at a gradient of 1e-4.
+    search = optax.scale_by_backtracking_linesearch(
+        max_backtracking_steps=max_backtracking_steps, atol=1e-5, store_grad=False
+    )
+    if longest_step == float("inf"):
+        return optax.chain(newton(), search)
+    return optax.chain(newton(), limit_step(longest_step), search)

@@ -1,0 +1,222 @@
+r"""Surrogate losses of pairs: what a scorer that personalizes rankings is trained on.
+
+**Direction.** Here ranks are 0 = best and a high score is best, so a user who puts i before j costs v(s_i - s_j), v
+falling. The paper writes I(φ(i) > φ(j)) v(f_i - f_j) with ranks 1 = best (its section 2), by which f would be *low* for
+the best item; in its experiments (metric 11) φ grows with the preference instead. Both are this risk, up to the sign of
+f.
+
+**Risk of one user.** With w_ij = 1 if the user ranks i before j, else 0,
+
+.. math:: R = \frac{1}{m(m-1)} \sum_{i ≠ j} w_{ij}\, v(s_i - s_j).
+
+**Rankings that went through a mechanism.** If E d_ij = sign(φ_j - φ_i), as debiased pairs promise, the weights
+(1 + d_ij)/2 make R unbiased at every s, and its gradient. They lie outside [0, 1]:
+
+- logistic: v(-x) = v(x) + x, so a pair with w_ij + w_ji = 1 costs v(x) + w_ji x, convex for *every* weight; but it has
+  no minimum if the weight, averaged over all users that share a score, leaves [0, 1]: stop early, or regularize;
+- exponential: a negative weight makes it concave and unbounded below along that pair. Refused;
+- ψ: bounded for any weights, never convex; flat for s_i < s_j, so start it from a logistic fit.
+
+**The logistic risk needs no pairs.** As v(x) = c(x) - x/2 with c(x) = log(2 cosh(x/2)) even, weights with
+w_ij + w_ji = 1 enter only by their row sums W_i, the number of items that i beats:
+
+.. math:: m(m-1) R = \sum_{i<j} c(s_i - s_j) - \sum_i s_i \bigl(W_i - \tfrac{m-1}{2}\bigr).
+
+So W_i = m - 1 - φ_i trains on rankings, and *any unbiased estimate of the ranks* trains without bias: no pair needs
+debiasing. And where all users share their scores (items only, no user features), the minimizer is that of the mean W:
+a scorer with a free score for every item ranks by Borda counts.
+
+Source: Xu, Sun and Cheng, section 5.1; Rendle and others (2009) for the logistic loss; the rest is ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_choice, is_traced
+
+Array = jax.Array
+
+
+def logistic(difference: Any) -> Array:
+    """log(1 + e^-x), elementwise."""
+    return jax.nn.softplus(-jnp.asarray(difference))
+
+
+def exponential(difference: Any) -> Array:
+    """e^-x, elementwise; ∞ in float32 below x = -88."""
+    return jnp.exp(-jnp.asarray(difference))
+
+
+def psi(difference: Any) -> Array:
+    """min(1, max(1 - x, 0)), elementwise; flat outside 0 < x < 1."""
+    return jnp.clip(1 - jnp.asarray(difference), 0, 1)
+
+
+LOSSES: Mapping[str, Callable[[Any], Array]] = MappingProxyType(
+    {"logistic": logistic, "exponential": exponential, "psi": psi}
+)
+
+
+def pairwise_risk(scores: Any, weights: Any, loss: str = "logistic") -> Array:
+    """Σ over i ≠ j of w_ij v(s_i - s_j), over m(m-1): the risk of one user.
+
+    Args:
+        scores: ``(m,)`` float, high = best.
+        weights: ``(m, m)``, w_ij = 1 if the user puts i before j (:func:`pair_weights`), or an estimate of that
+            (:func:`debiased_pair_weights`); the diagonal does not count.
+        loss: ``"logistic"``, ``"exponential"`` or ``"psi"``.
+
+    Returns:
+        Scalar, dtype of ``scores``; differentiable in scores and weights.
+
+    Raises:
+        ValueError: unknown loss, shapes that don't fit, or negative weights under the exponential loss (not
+            checked when traced).
+
+    >>> round(float(pairwise_risk([1.0, 0.0], pair_weights([0, 1]), "exponential")), 4)  # e^-1 / 2
+    0.1839
+    """
+    check_choice("loss", loss, tuple(LOSSES))
+    scores = _as_scores(scores)
+    if np.shape(weights) != (size := scores.shape[0], size):
+        raise ValueError(f"weights must have shape {(size, size)}, got {np.shape(weights)}.")
+    if loss == "exponential" and not is_traced(weights) and np.any(np.asarray(weights) < 0):
+        raise ValueError(
+            "negative weights make the exponential loss unbounded below: use loss='logistic', which stays convex."
+        )
+    weights = jnp.asarray(weights, scores.dtype)
+    return _mean_over_pairs(weights * LOSSES[loss](scores[:, None] - scores), size)
+
+
+def logistic_risk(scores: Any, wins: Any) -> Array:
+    """The logistic :func:`pairwise_risk` from row sums alone: for weights with w_ij + w_ji = 1.
+
+    Args:
+        scores: ``(m,)`` float, high = best.
+        wins: ``(m,)`` W_i, how many items i beats: m - 1 - φ_i of a ranking (:func:`wins_from_ranks`), or any
+            unbiased estimate of it, which may be negative. A shift of all of them changes nothing.
+
+    Returns:
+        Scalar, dtype of ``scores``. Equals ``pairwise_risk(scores, weights)`` if Σ W_i = m(m-1)/2.
+
+    Raises:
+        ValueError: shapes that don't fit.
+
+    >>> bool(jnp.isclose(logistic_risk([2.0, 0.5], [1, 0]), pairwise_risk([2.0, 0.5], [[0, 1], [0, 0]])))
+    True
+    """
+    scores = _as_scores(scores)
+    if np.shape(wins) != scores.shape:
+        raise ValueError(f"wins must have shape {scores.shape}, got {np.shape(wins)}.")
+    size = scores.shape[0]
+    centered = scores - jnp.mean(scores)
+    lead = jnp.sum(centered * jnp.asarray(wins, scores.dtype))
+    return (_spread(centered) - lead) / max(size * (size - 1), 1)
+
+
+@jax.custom_jvp
+def _spread(scores: Array) -> Array:
+    """Σ over i < j of log(2 cosh((s_i - s_j)/2))."""
+    gap = jnp.abs(scores[:, None] - scores)
+    twice = jnp.sum(0.5 * gap + jnp.log1p(jnp.exp(-gap)))  # and log 2 for every item with itself
+    return 0.5 * (twice - scores.shape[0] * math.log(2))
+
+
+@_spread.defjvp
+def _spread_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (scores,), (change,) = primals, tangents
+    slope = 0.5 * jnp.sum(jnp.tanh(0.5 * (scores[:, None] - scores)), axis=1)
+    return _spread(scores), jnp.sum(slope * change)
+
+
+def pair_weights(ranks: Any) -> Array:
+    """w_ij = 1 where i stands before j, else 0; no weight on pairs with an item that is not ranked.
+
+    Args:
+        ranks: ``(m,)`` numbers, low = best (noisy ranks too; a tie weighs 1/2 either way); negative integers and
+            NaN: not ranked.
+
+    Returns:
+        ``(m, m)`` float, zero on the diagonal.
+
+    >>> pair_weights([1, 0, -1]).tolist()
+    [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    ranks = jnp.asarray(ranks)
+    whole = jnp.issubdtype(ranks.dtype, jnp.integer)
+    known = ranks >= 0 if whole else ~jnp.isnan(ranks)
+    both = known[:, None] & known & ~jnp.eye(ranks.shape[0], dtype=bool)
+    ahead = 0.5 * (1 + jnp.sign(ranks - ranks[:, None]).astype(jnp.result_type(float)))
+    return jnp.where(both, ahead, 0)
+
+
+def debiased_pair_weights(signs: Any) -> Array:
+    """(1 + d_ij)/2 off the diagonal: weights from unbiased estimates d_ij of sign(φ_j - φ_i).
+
+    Args:
+        signs: ``(m, m)`` d, antisymmetric, NaN for pairs not ranked, which get no weight.
+
+    Returns:
+        ``(m, m)`` float, which may be negative: see the head of this module for the losses that bear it.
+    """
+    signs = jnp.asarray(signs)
+    off = ~jnp.eye(signs.shape[0], dtype=bool) & ~jnp.isnan(signs)
+    return jnp.where(off, 0.5 * (1 + jnp.where(off, signs, 0)), 0)
+
+
+def wins_from_ranks(ranks: Any) -> Array:
+    """W_i = m - 1 - φ_i: how many items i beats.
+
+    Args:
+        ranks: ``(m,)`` of a complete ranking, 0 = best, or unbiased estimates of them.
+
+    Returns:
+        ``(m,)`` float.
+
+    Raises:
+        ValueError: ranks of another shape.
+    """
+    ranks = jnp.asarray(ranks)
+    if ranks.ndim != 1:
+        raise ValueError(f"ranks must have shape (m,), got {ranks.shape}: use jax.vmap for users.")
+    return ranks.shape[0] - 1 - ranks.astype(jnp.result_type(ranks, float))
+
+
+def pairwise_accuracy(scores: Any, ranks: Any) -> Array:
+    """Share of the user's pairs that the scores put in order; a tie of scores is an error.
+
+    The paper's metric (11) divides by m(m-1), so that a perfect scorer reaches 1/2; here it reaches 1.
+
+    Args:
+        scores: ``(m,)`` high = best.
+        ranks: ``(m,)`` the user's own, 0 = best, negative: not ranked.
+
+    Returns:
+        Scalar float in [0, 1]; NaN for a user without pairs.
+    """
+    scores, ranks = _as_scores(scores), jnp.asarray(ranks)
+    ahead = (ranks[:, None] < ranks) & (ranks >= 0)[:, None]
+    right = ahead & (scores[:, None] > scores)
+    return jnp.sum(right).astype(scores.dtype) / jnp.sum(ahead)
+
+
+def _as_scores(scores: Any) -> Array:
+    scores = jnp.asarray(scores)
+    if scores.ndim != 1 or scores.shape[0] < 1:
+        raise ValueError(
+            f"scores must have shape (m,), got {scores.shape}: use jax.vmap for users."
+        )
+    return scores.astype(jnp.result_type(scores, float))
+
+
+def _mean_over_pairs(values: Array, size: int) -> Array:
+    off = ~jnp.eye(size, dtype=bool)
+    return jnp.sum(jnp.where(off, values, 0)) / max(size * (size - 1), 1)

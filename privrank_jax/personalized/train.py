@@ -1,0 +1,238 @@
+"""Training with early stopping on held-out users: one compiled program, ready for ``vmap`` over whole replicates.
+
+Rounds of minibatch steps go on until the risk of the held-out users has not fallen for ``patience`` rounds; the best
+parameters are kept. Nothing returns to the host in between. Under ``vmap`` all replicates run until the last one has
+stopped, and those that stopped stay as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from privrank_jax._validate import is_traced
+from privrank_jax.personalized.surrogate import logistic_risk
+from privrank_jax.personalized.towers import Scorer
+
+Array = jax.Array
+Risk = Callable[[Array, Any], Array]
+
+ADAM = optax.adam(0.01)
+
+
+class Users(NamedTuple):
+    """Users to train on, or to hold out.
+
+    Attributes:
+        features: ``(n, p)`` float.
+        targets: what the risk holds the scores of a user against, leading axis n: wins ``(n, m)`` for
+            :func:`~privrank_jax.personalized.logistic_risk`, weights ``(n, m, m)`` for
+            :func:`~privrank_jax.personalized.pairwise_risk`.
+        mask: ``(n,)`` bool, users that count; None: all of them.
+    """
+
+    features: Array
+    targets: Any
+    mask: Any = None
+
+
+class Trained(NamedTuple):
+    """Where training ended.
+
+    Attributes:
+        params: the parameters with the least risk of the held-out users, as the scorer makes them.
+        risk: that risk.
+        best_round: the round after which they were found, int32; 0 is the start.
+        rounds: rounds run, int32; ``max_rounds`` if the risk was still falling.
+    """
+
+    params: Any
+    risk: Array
+    best_round: Array
+    rounds: Array
+
+
+def train(
+    key: Array,
+    scorer: Scorer,
+    items: Any,
+    training: Users,
+    validation: Users,
+    *,
+    risk: Risk = logistic_risk,
+    optimizer: optax.GradientTransformation = ADAM,
+    batch_size: int | None = 32,
+    steps: int = 10,
+    patience: Any = 10,
+    max_rounds: Any = 100,
+    start: Any = None,
+) -> Trained:
+    """Minimize the mean risk of the training users, stopping early by that of the held-out users.
+
+    Post-processing where the targets are private releases: it adds no privacy loss.
+
+    Args:
+        key: PRNG key: where the parameters start, and which users a minibatch holds.
+        scorer: :class:`~privrank_jax.personalized.Linear`, :class:`~privrank_jax.personalized.TwoTowers` or your
+            own; static.
+        items: ``(m, q)`` features.
+        training: users to train on.
+        validation: users held out, judged by their targets like the others: use privatized ones here too.
+        risk: function of the scores ``(m,)`` and the target of one user; static.
+        optimizer: any optax transformation; static by identity, so make it once.
+        batch_size: users per step, drawn without replacement until all have been used; None: all users, each step.
+        steps: steps of a round, static.
+        patience: rounds without a new best risk after which to stop, may be traced.
+        max_rounds: most rounds, may be traced; 0 gives the start.
+        start: parameters to start from; None: those of ``scorer.init``.
+
+    Returns:
+        The best parameters, with the risk that made them so.
+
+    Raises:
+        ValueError: shapes that don't fit, no user to train on or to hold out, NaN in what users who count hold (not
+            checked when traced), ``steps`` or ``batch_size`` below 1.
+    """
+    items = jnp.asarray(items)
+    items = items.astype(jnp.result_type(items, float))
+    for name, number in (("steps", steps), ("batch_size", 1 if batch_size is None else batch_size)):
+        if number < 1:
+            raise ValueError(f"{name} must be at least 1, got {number}.")
+    training = _checked("training", training)
+    validation = _checked("validation", validation)
+    sizes = training.features.shape[1], validation.features.shape[1]
+    if sizes[0] != sizes[1]:
+        raise ValueError(f"training has {sizes[0]} features of a user, validation {sizes[1]}.")
+    if items.ndim != 2:
+        raise ValueError(f"items must have shape (m, q), got {items.shape}.")
+    return _train(
+        key,
+        items,
+        training,
+        validation,
+        jnp.asarray(patience),
+        jnp.asarray(max_rounds),
+        start,
+        scorer=scorer,
+        risk=risk,
+        optimizer=optimizer,
+        batch_size=batch_size,
+        steps=steps,
+    )
+
+
+def _checked(name: str, users: Users) -> Users:
+    features = jnp.asarray(users.features)
+    if features.ndim != 2 or features.shape[0] < 1:
+        raise ValueError(f"the features of {name} must have shape (n, p), got {features.shape}.")
+    count = features.shape[0]
+    lengths = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(users.targets)}
+    if lengths != {(count,)}:
+        raise ValueError(f"the targets of {name} need a leading axis of {count} users.")
+    mask = jnp.ones(count, bool) if users.mask is None else users.mask
+    if np.shape(mask) != (count,):
+        raise ValueError(f"the mask of {name} must have shape ({count},), got {np.shape(mask)}.")
+    if not is_traced(mask) and not np.any(mask):
+        raise ValueError(f"{name} has no user.")
+    mask = jnp.asarray(mask, bool)
+
+    def real(leaf: Any) -> Array:  # what masked users hold could be NaN
+        leaf = jnp.asarray(leaf)
+        leaf = jnp.where(mask.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0)
+        if not is_traced(leaf) and np.any(np.isnan(leaf)):
+            raise ValueError(
+                f"{name} holds NaN, as of items not ranked, from which nothing can be learned: mask these users, or "
+                "give pairwise_risk weights that are 0 there."
+            )
+        return leaf
+
+    return Users(real(features), jax.tree.map(real, users.targets), mask)
+
+
+class _State(NamedTuple):
+    params: Any
+    memory: Any
+    best: Any
+    best_risk: Array
+    best_round: Array
+    rounds: Array
+
+
+@functools.partial(jax.jit, static_argnames=("scorer", "risk", "optimizer", "batch_size", "steps"))
+def _train(
+    key: Array,
+    items: Array,
+    training: Users,
+    validation: Users,
+    patience: Array,
+    max_rounds: Array,
+    start: Any,
+    *,
+    scorer: Scorer,
+    risk: Risk,
+    optimizer: optax.GradientTransformation,
+    batch_size: int | None,
+    steps: int,
+) -> Trained:
+    start_key, batch_key = jax.random.split(key)
+    if start is None:
+        sizes = (training.features.shape[1], items.shape[1])
+        start = scorer.init(start_key, *sizes, items.dtype)
+
+    def mean_risk(params: Any, users: Users) -> Array:
+        def one(features: Array, target: Any) -> Array:
+            return risk(scorer.score(params, features, items), target)
+
+        each = jax.vmap(one)(users.features, users.targets)
+        return jnp.sum(jnp.where(users.mask, each, 0)) / jnp.maximum(jnp.sum(users.mask), 1)
+
+    def one_round(state: _State) -> _State:
+        order = _shuffled(jax.random.fold_in(batch_key, state.rounds), training.mask)
+
+        def step(number: Array, carry: tuple[Any, Any]) -> tuple[Any, Any]:
+            params, memory = carry
+            users = training if batch_size is None else _batch(training, order, number, batch_size)
+            slope = jax.grad(mean_risk)(params, users)
+            change, memory = optimizer.update(slope, memory, params)
+            return optax.apply_updates(params, change), memory
+
+        params, memory = jax.lax.fori_loop(0, steps, step, (state.params, state.memory))
+        found = mean_risk(params, validation)
+        better = found < state.best_risk  # never where it is NaN
+        rounds = state.rounds + 1
+        best = jax.tree.map(functools.partial(jnp.where, better), params, state.best)
+        return _State(
+            params,
+            memory,
+            best,
+            jnp.where(better, found, state.best_risk),
+            jnp.where(better, rounds, state.best_round),
+            rounds,
+        )
+
+    def goes_on(state: _State) -> Array:
+        return (state.rounds < max_rounds) & (state.rounds - state.best_round < patience)
+
+    zero = jnp.int32(0)
+    first = _State(start, optimizer.init(start), start, mean_risk(start, validation), zero, zero)
+    last = jax.lax.while_loop(goes_on, one_round, first)
+    return Trained(last.best, last.best_risk, last.best_round, last.rounds)
+
+
+def _shuffled(key: Array, mask: Array) -> Array:
+    """Indices of all users in random order, those that don't count last."""
+    return jnp.argsort(jnp.where(mask, jax.random.uniform(key, mask.shape), 2.0))
+
+
+def _batch(users: Users, order: Array, number: Array, size: int) -> Users:
+    """The next ``size`` users of that order, from the front again once all have been used."""
+    real = jnp.maximum(jnp.sum(users.mask), 1)
+    chosen = order[(number * size + jnp.arange(size)) % real]
+    features, targets = jax.tree.map(lambda leaf: leaf[chosen], (users.features, users.targets))
+    return Users(features, targets, jnp.ones(size, bool))

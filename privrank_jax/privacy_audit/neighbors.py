@@ -1,0 +1,147 @@
+"""All neighboring pairs among small data sets, for exact privacy losses.
+
+A small data set is a common part (the *base*) and what one unit holds. With every content of the unit listed, all its
+neighbors are pairs of contents over one base: none is left out. Everything here is NumPy, float64 and small.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Instances:
+    """Small data sets, and which of them are neighbors.
+
+    Attributes:
+        data: ``(D, ...)``, one data set per row.
+        pairs: ``(P, 2)`` row numbers; each pair once, either order meant.
+    """
+
+    data: np.ndarray
+    pairs: np.ndarray
+
+
+def of_values(*values: object) -> Instances:
+    """Data sets that are all neighbors of one another."""
+    return Instances(np.array(values), _all_pairs(len(values)))
+
+
+def comparison_kinds(num_items: int) -> list[tuple[np.ndarray, tuple[int, int]]]:
+    """All one-comparison win matrices, wins and ties, each with the pair that it compares."""
+    kinds = []
+    for i, j in itertools.permutations(range(num_items), 2):
+        win = np.zeros((num_items, num_items))
+        win[i, j] = 1.0
+        kinds.append((win, (min(i, j), max(i, j))))
+    for i, j in itertools.combinations(range(num_items), 2):
+        tie = np.zeros((num_items, num_items))
+        tie[i, j] = tie[j, i] = 0.5
+        kinds.append((tie, (i, j)))
+    return kinds
+
+
+@functools.cache
+def unit_contents(num_items: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """Everything that one unit can hold: ``(K, m, m)`` win matrices of at most ``limit`` comparisons, and groups.
+
+    Two contents have equal group numbers ``(K,)`` where the pairs that they compare are the same. The empty one comes
+    first.
+    """
+    kinds = comparison_kinds(num_items)
+    matrices, pairs = [], []
+    for size in range(limit + 1):
+        for chosen in itertools.combinations_with_replacement(kinds, size):
+            matrices.append(sum((kind for kind, _ in chosen), np.zeros((num_items, num_items))))
+            pairs.append(tuple(sorted(pair for _, pair in chosen)))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(pairs))}
+    return np.array(matrices), np.array([numbers[name] for name in pairs])
+
+
+def comparisons(bases: Iterable[np.ndarray], limit: int, adjacency: str) -> Instances:
+    """Win matrices: each base and whatever one unit of at most ``limit`` comparisons adds to it.
+
+    Args:
+        bases: ``(m, m)`` win counts of the others.
+        limit: L, 1 for a single comparison.
+        adjacency: ``"flip"``: contents on the same pairs; ``"replace"``: any two; ``"add-remove"``: any and none.
+    """
+    bases = list(bases)
+    contents, groups = unit_contents(bases[0].shape[0], limit)
+    near = _all_pairs(len(contents))
+    if adjacency == "flip":
+        near = near[groups[near[:, 0]] == groups[near[:, 1]]]
+    elif adjacency == "add-remove":
+        near = near[near[:, 0] == 0]
+    data = np.concatenate([base + contents for base in bases])
+    return Instances(data, _over_bases(near, len(bases), len(contents)))
+
+
+def weak_orders(num_items: int) -> np.ndarray:
+    """All rankings with ties, ``(K, m)`` ranks, tied items with the same: 13 of 3 items, 75 of 4."""
+    ranks = itertools.product(range(num_items), repeat=num_items)
+    return np.array([r for r in ranks if set(r) == set(range(len(set(r))))])
+
+
+def with_gaps(num_items: int) -> np.ndarray:
+    """All rankings with ties and unknown items, ``(K, m)`` ranks, -1 unknown, once for each weights: 19 of 3 items."""
+    ranks = itertools.product(range(-1, num_items), repeat=num_items)
+    found = [r for r in ranks if set(r) - {-1} == set(range(len(set(r) - {-1})))]
+    by_weights: dict[bytes, tuple[int, ...]] = {}
+    for ranking in sorted(found, key=lambda r: r.count(-1)):
+        by_weights.setdefault(weights(np.array([ranking])).tobytes(), ranking)
+    return np.array(list(by_weights.values()))
+
+
+def strict_orders(num_items: int) -> np.ndarray:
+    """All rankings without ties, ``(m!, m)`` ranks in lexicographic order."""
+    return np.array(list(itertools.permutations(range(num_items))))
+
+
+def weights(rankings: np.ndarray) -> np.ndarray:
+    """w_ij, the share of the rankings ``(n, m)`` with i before j, ties and unknown items half; ``(m, m)``."""
+    first, second = rankings[:, :, None], rankings[:, None, :]
+    known = (first >= 0) & (second >= 0)
+    shares = np.mean(np.where(known, (first < second) + 0.5 * (first == second), 0.5), axis=0)
+    np.fill_diagonal(shares, 0.0)
+    return shares
+
+
+def profiles(rankings: np.ndarray, users: int) -> Instances:
+    """Weights ``(D, m, m)`` of all profiles of n users with the given rankings; one user is replaced."""
+    others = itertools.combinations_with_replacement(range(len(rankings)), users - 1)
+    data, count = [], 0
+    for base in others:
+        count += 1
+        data += [weights(rankings[[*base, own]]) for own in range(len(rankings))]
+    near = _all_pairs(len(rankings))
+    return Instances(np.array(data), _over_bases(near, count, len(rankings)))
+
+
+def moved_ranks(num_items: int) -> Instances:
+    """All rankings without ties; neighbors agree once one item is taken out."""
+    ranks = strict_orders(num_items)
+    orders = [tuple(np.argsort(one)) for one in ranks]
+
+    def near(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+        return any(
+            [i for i in first if i != item] == [i for i in second if i != item]
+            for item in range(num_items)
+        )
+
+    pairs = [pair for pair in _all_pairs(len(ranks)) if near(orders[pair[0]], orders[pair[1]])]
+    return Instances(ranks, np.array(pairs))
+
+
+def _all_pairs(count: int) -> np.ndarray:
+    return np.stack(np.triu_indices(count, 1), axis=1)
+
+
+def _over_bases(near: np.ndarray, bases: int, contents: int) -> np.ndarray:
+    shifts: Sequence[int] = range(0, bases * contents, contents)
+    return np.concatenate([near + shift for shift in shifts])

@@ -1,0 +1,309 @@
+"""Worlds to simulate in: true scores, and comparisons drawn from them.
+
+Sizes come twice where a study varies them inside one program: a static padded size, which fixes
+the shapes, and a traced true size, which a mask carries. With JAX's default generator the padded
+size has no influence on what is drawn for the real items, users and pairs.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from privrank_jax._validate import is_traced
+from privrank_jax._workarounds.threefry import below
+from privrank_jax.comparisons import Comparisons, WinCounts
+from privrank_jax.links import Link, get_link
+
+
+def cai_top_k(num_items: Any) -> Any:
+    """Size of the true top set in Cai's simulations: k = round(m / 4), halves to even.
+
+    Args:
+        num_items: m, an int or a traced integer.
+
+    Returns:
+        An int for an int, otherwise an int32 array.
+
+    >>> [cai_top_k(m) for m in (4, 16, 30, 300)]
+    [1, 4, 8, 75]
+    """
+    if isinstance(num_items, int | np.integer):
+        return round(int(num_items) / 4)
+    quarter, rest = jnp.divmod(jnp.asarray(num_items, jnp.int32), 4)
+    return quarter + ((rest == 3) | ((rest == 2) & (quarter % 2 == 1)))
+
+
+def cai_scores(
+    key: Array, num_items: Any, max_items: int | None = None, dtype: Any = None
+) -> tuple[Array, Array]:
+    """True scores of Cai, section 4.1: a top set of equals, and the rest below it.
+
+    The first k = :func:`cai_top_k` items have e^θ = 1, the others e^θ ~ Unif(0.2, 0.7), and θ is
+    centered. (The paper's "i < k" counts items from 1 or 0; here exactly k items are on top.)
+
+    Args:
+        key: PRNG key.
+        num_items: m, may be traced; at most ``max_items``.
+        max_items: padded size, static; by default ``num_items``.
+        dtype: float type, default JAX's.
+
+    Returns:
+        θ of shape ``(max_items,)`` with Σθ = 0 and 0 for padding, and the mask of real items.
+
+    Raises:
+        ValueError: ``num_items`` below 1 or above ``max_items``, or traced without ``max_items``.
+    """
+    max_items = _padded("num_items", num_items, "max_items", max_items)
+    dtype = jnp.result_type(float) if dtype is None else jnp.dtype(dtype)
+    return _cai_scores(key, num_items, max_items, dtype)
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def _cai_scores(key: Array, num_items: Any, max_items: int, dtype: Any) -> tuple[Array, Array]:
+    item = jnp.arange(max_items)
+    mask = item < num_items
+    strength = jax.random.uniform(key, (max_items,), dtype, 0.2, 0.7)
+    top = item < cai_top_k(jnp.asarray(num_items))
+    theta = jnp.where(mask & ~top, jnp.log(strength), 0)
+    centered = theta - theta.sum() / jnp.asarray(num_items, dtype)
+    return jnp.where(mask, centered, 0), mask
+
+
+def tournament(
+    key: Array,
+    scores: Array,
+    probability: Any = 1.0,
+    link: str | Link = "logistic",
+    mask: Array | None = None,
+) -> WinCounts:
+    """Compare each pair once with the given probability, else not at all.
+
+    One uniform per unordered pair decides both whether it is compared and who wins.
+
+    Args:
+        key: PRNG key.
+        scores: true θ, shape ``(m,)``.
+        probability: p in [0, 1], scalar or a symmetric ``(m, m)`` matrix; may be traced.
+        link: P(i beats j) = F(θ_i − θ_j).
+        mask: real items, shape ``(m,)``; None for all.
+
+    Returns:
+        Win counts in the dtype of the scores, ``W[i, j] + W[j, i]`` 0 or 1.
+
+    Raises:
+        ValueError: a probability outside [0, 1] or of another shape.
+    """
+    scores = _checked_scores(scores)
+    if not is_traced(probability) and not np.all(
+        (np.asarray(probability) >= 0) & (np.asarray(probability) <= 1)
+    ):
+        raise ValueError(f"probability must lie in [0, 1], got {probability}")
+    if np.shape(probability) not in ((), (scores.shape[0],) * 2):
+        raise ValueError(
+            f"probability must be a scalar or a matrix {(scores.shape[0],) * 2}, "
+            f"got shape {np.shape(probability)}"
+        )
+    return _tournament(key, scores, probability, get_link(link), mask)
+
+
+@partial(jax.jit, static_argnums=3)
+def _tournament(
+    key: Array, scores: Array, probability: Any, link: Link, mask: Array | None
+) -> WinCounts:
+    low, high = _pairs(scores.shape[0])
+    probability = jnp.asarray(probability, scores.dtype)
+    compared = probability[low, high] if probability.ndim else probability
+    uniform = jax.random.uniform(key, low.shape, scores.dtype)
+    wins = compared * link.cdf(scores[low] - scores[high])
+    outcome = jnp.where(uniform < wins, 1, jnp.where(uniform < compared, -1, 0)).astype(jnp.int8)
+    above = _unpack(outcome, scores.shape[0], _orientation(scores.shape[0]))
+    return _masked((above == 1).astype(scores.dtype), mask)
+
+
+def repeated_comparisons(
+    key: Array,
+    scores: Array,
+    per_pair: Any,
+    link: str | Link = "logistic",
+    mask: Array | None = None,
+) -> WinCounts:
+    """Compare each pair ``per_pair`` times: W[i, j] ~ Binomial(per_pair, F(θ_i − θ_j)).
+
+    Args:
+        key: PRNG key.
+        scores: true θ, shape ``(m,)``.
+        per_pair: comparisons of each pair, a whole number ≥ 0; may be traced.
+        link: P(i beats j) = F(θ_i − θ_j).
+        mask: real items, shape ``(m,)``; None for all.
+
+    Returns:
+        Win counts in the dtype of the scores; ``W[i, j] + W[j, i] = per_pair``.
+
+    Raises:
+        ValueError: ``per_pair`` negative or not whole.
+    """
+    scores = _checked_scores(scores)
+    if not is_traced(per_pair) and (per_pair < 0 or per_pair != int(per_pair)):
+        raise ValueError(f"per_pair must be a whole number, at least 0, got {per_pair}")
+    return _repeated_comparisons(key, scores, per_pair, get_link(link), mask)
+
+
+@partial(jax.jit, static_argnums=3)
+def _repeated_comparisons(
+    key: Array, scores: Array, per_pair: Any, link: Link, mask: Array | None
+) -> WinCounts:
+    size = scores.shape[0]
+    low, high = _pairs(size)
+    per_pair = jnp.asarray(per_pair, scores.dtype)
+    chance = link.cdf(scores[low] - scores[high])
+    wins = jax.random.binomial(key, per_pair, chance, dtype=scores.dtype)
+    forward = _unpack(wins, size, None)
+    sign = _orientation(size)
+    matrix = jnp.where(sign == 1, forward, jnp.where(sign == -1, per_pair - forward, 0))
+    return _masked(matrix, mask)
+
+
+def user_comparisons(
+    key: Array,
+    scores: Array,
+    num_users: Any,
+    comparisons_per_user: int = 1,
+    link: str | Link = "logistic",
+    mask: Array | None = None,
+    max_users: int | None = None,
+) -> WinCounts:
+    """Win counts of :func:`user_comparison_records`, in the dtype of the scores."""
+    records = user_comparison_records(
+        key, scores, num_users, comparisons_per_user, link, mask, max_users
+    )
+    counts = records.win_counts(dtype=jnp.asarray(scores).dtype)
+    return WinCounts(counts.matrix, mask)
+
+
+def user_comparison_records(
+    key: Array,
+    scores: Array,
+    num_users: Any,
+    comparisons_per_user: int = 1,
+    link: str | Link = "logistic",
+    mask: Array | None = None,
+    max_users: int | None = None,
+) -> Comparisons:
+    """Every user draws L pairs of real items and answers each by F (Cai, section 3).
+
+    Pairs are unordered, uniform and drawn with replacement.
+
+    Args:
+        key: PRNG key.
+        scores: true θ, shape ``(m,)``.
+        num_users: n, may be traced; at most ``max_users``.
+        comparisons_per_user: L, static.
+        link: P(i beats j) = F(θ_i − θ_j).
+        mask: real items, shape ``(m,)``; None for all.
+        max_users: padded number of users, static; by default ``num_users``.
+
+    Returns:
+        Comparisons with ``max_users * comparisons_per_user`` rows, user by user, no ties; rows of
+        users from ``num_users`` on are masked, and all rows where fewer than two items are real.
+
+    Raises:
+        ValueError: ``num_users`` below 1 or above ``max_users``, or traced without ``max_users``;
+            L below 1; fewer than two items, or more than 46,340.
+    """
+    scores = _checked_scores(scores)
+    max_users = _padded("num_users", num_users, "max_users", max_users)
+    if comparisons_per_user < 1:
+        raise ValueError(f"comparisons_per_user must be at least 1, got {comparisons_per_user}")
+    if scores.shape[0] > 46_340:  # pairs of items must fit int32 where they are counted
+        raise ValueError(f"at most 46,340 items, got {scores.shape[0]}")
+    return _user_comparison_records(
+        key, scores, num_users, comparisons_per_user, get_link(link), mask, max_users
+    )
+
+
+@partial(jax.jit, static_argnums=(3, 4, 6))
+def _user_comparison_records(
+    key: Array,
+    scores: Array,
+    num_users: Any,
+    per_user: int,
+    link: Link,
+    mask: Array | None,
+    max_users: int,
+) -> Comparisons:
+    size, rows = scores.shape[0], max_users * per_user
+    real = jnp.int32(size) if mask is None else mask.sum(dtype=jnp.int32)
+    first_key, second_key, answer_key = jax.random.split(key, 3)
+    # An ordered pair without repetition is an unordered one with a coin to say which comes first.
+    first = below(jax.random.bits(first_key, (rows,), jnp.uint32), real)
+    second = below(jax.random.bits(second_key, (rows,), jnp.uint32), jnp.maximum(real - 1, 1))
+    second = second + (second >= first)
+    if mask is not None:
+        position = jnp.argsort(~mask, stable=True).astype(jnp.int32)
+        first, second = position[first], position[second]
+    chance = link.cdf(scores[first] - scores[second])
+    first_wins = jax.random.uniform(answer_key, (rows,), scores.dtype) < chance
+    user = jnp.repeat(jnp.arange(max_users, dtype=jnp.int32), per_user)
+    return Comparisons(
+        users=user,
+        winners=jnp.where(first_wins, first, second),
+        losers=jnp.where(first_wins, second, first),
+        tied=jnp.zeros(rows, bool),
+        mask=(user < num_users) & (real >= 2),
+        num_items=size,
+    )
+
+
+def _pairs(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs i < j, ordered by j, then i: those of the first items do not depend on ``size``."""
+    high, low = np.tril_indices(size, -1)
+    return low.astype(np.int32), high.astype(np.int32)
+
+
+def _orientation(size: int) -> np.ndarray:
+    """+1 above the diagonal, −1 below it, 0 on it."""
+    index = np.arange(size)
+    return np.sign(index[None, :] - index[:, None]).astype(np.int8)
+
+
+def _unpack(packed: Array, size: int, sign: np.ndarray | None) -> Array:
+    """Spread one value per pair to both of its places, times ``sign`` if given."""
+    index = jnp.arange(size)
+    high = jnp.maximum(index[:, None], index[None, :])
+    low = jnp.minimum(index[:, None], index[None, :])
+    flat = jnp.where(high == low, 0, high * (high - 1) // 2 + low)
+    both = packed[flat] if size > 1 else jnp.zeros((size, size), packed.dtype)
+    return both if sign is None else both * sign
+
+
+def _masked(matrix: Array, mask: Array | None) -> WinCounts:
+    if mask is None:
+        return WinCounts(matrix, None)
+    return WinCounts(jnp.where(mask[:, None] & mask[None, :], matrix, 0), mask)
+
+
+def _checked_scores(scores: Any) -> Array:
+    scores = jnp.asarray(scores)
+    if not jnp.issubdtype(scores.dtype, jnp.floating):
+        scores = scores.astype(jnp.result_type(float))
+    if scores.ndim != 1 or scores.shape[0] < 2:
+        raise ValueError(f"scores must have shape (m,) with m >= 2, got {scores.shape}")
+    return scores
+
+
+def _padded(name: str, actual: Any, limit_name: str, limit: int | None) -> int:
+    """The static padded size, ``actual`` itself if no limit is given."""
+    if is_traced(actual):
+        if limit is None:
+            raise ValueError(f"{name} is traced: give the padded size {limit_name} as an int")
+        return limit
+    size = int(actual) if limit is None else limit
+    if not 1 <= actual <= size:
+        raise ValueError(f"{name} must be between 1 and {limit_name}={size}, got {actual}")
+    return size

@@ -1,0 +1,126 @@
+"""Worlds of whole rankings: Mallows crowds around a center, drawn by repeated insertion.
+
+Items are numbered by the center: item 0 is its best. Users come in blocks, and with JAX's default generator the first
+users are the same however many follow.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from privrank_jax._validate import check_nonnegative
+from privrank_jax.mallows.distribution import TINY
+from privrank_jax.mallows.sampling import LARGE, insert, insertion_codes, insertion_mass
+from privrank_jax.simulate.worlds.comparisons import _padded
+
+BLOCK = 1024  # users at a time
+
+
+def mallows_rankings(key: Array, num_users: int, num_items: int, spread: Any) -> Array:
+    """Rankings of users around the center 0, 1, ..., m-1: P(π) ∝ e^(-θ d(π, center)), d Kendall's distance.
+
+    Item t is inserted V_t places before the end of items 0..t-1, P(V_t = v) ∝ e^(-θ v) on 0..t: Kendall's distance is
+    Σ V_t. One uniform per user and item.
+
+    Args:
+        key: PRNG key.
+        num_users: n, static.
+        num_items: m, static.
+        spread: θ >= 0, may be traced: 0 all rankings alike, large all near the center.
+
+    Returns:
+        ``(n, m)`` int16 ranks, 0 = best.
+
+    Raises:
+        ValueError: θ negative or NaN; n or m below 1; m above 32,767.
+
+    Source: Doignon, Pekeč and Regenwetter (2004), repeated insertion.
+
+    >>> mallows_rankings(jax.random.key(0), 2, 4, 50.0).tolist()
+    [[0, 1, 2, 3], [0, 1, 2, 3]]
+    """
+    _check(num_users, num_items, spread)
+    return _rankings(key, num_users, num_items, spread)
+
+
+@functools.partial(jax.jit, static_argnames=("users", "items"))
+def _rankings(key: Array, users: int, items: int, spread: Any) -> Array:
+    blocks = jnp.arange(-(-users // BLOCK))
+    drawn = jax.lax.map(lambda block: _block(key, block, items, items, spread), blocks)
+    return jnp.moveaxis(drawn, 1, 2).reshape(-1, items)[:users]
+
+
+def mallows_weights(
+    key: Array,
+    num_users: Any,
+    num_items: Any,
+    spread: Any,
+    *,
+    max_users: int | None = None,
+    max_items: int | None = None,
+) -> tuple[Array, Array]:
+    """The weights of such users, without keeping their rankings; n and m may be traced.
+
+    Args:
+        key: PRNG key; the users are those of :func:`mallows_rankings` with this key and ``max_items``.
+        num_users: n, may be traced.
+        num_items: m, may be traced: padded items come after all others in every ranking.
+        spread: θ >= 0, may be traced.
+        max_users: static; by default n.
+        max_items: static; by default m.
+
+    Returns:
+        w ``(max_items, max_items)``, JAX's default float, rows and columns of padding 0, and the mask of real items.
+
+    Raises:
+        ValueError: as :func:`mallows_rankings`; traced sizes without their largest.
+    """
+    max_items = _padded("num_items", num_items, "max_items", max_items)
+    max_users = _padded("num_users", num_users, "max_users", max_users)
+    _check(max_users, max_items, spread)
+    return _weights(key, num_users, num_items, spread, max_users, max_items)
+
+
+@functools.partial(jax.jit, static_argnames=("max_users", "max_items"))
+def _weights(
+    key: Array, users: Any, items: Any, spread: Any, max_users: int, max_items: int
+) -> tuple[Array, Array]:
+    def add(total: Array, block: Array) -> tuple[Array, None]:
+        ranks = _block(key, block, max_items, items, spread)
+        counts = block * BLOCK + jnp.arange(BLOCK) < users
+        ranks = jnp.where(counts, ranks, 0)  # ties with all: nobody is ahead
+
+        def row(item: Array) -> Array:
+            return jnp.sum(ranks[item] < ranks, axis=1, dtype=jnp.int32)
+
+        return total + jax.lax.map(row, jnp.arange(max_items)), None
+
+    zero = jnp.zeros((max_items, max_items), jnp.int32)
+    ahead, _ = jax.lax.scan(add, zero, jnp.arange(-(-max_users // BLOCK)))
+    mask = jnp.arange(max_items) < items
+    w = ahead.astype(jnp.result_type(float)) / users
+    return jnp.where(mask[:, None] & mask[None, :], w, 0), mask
+
+
+def _block(key: Array, block: Array, padded: int, items: Any, spread: Any) -> Array:
+    """Ranks of one block of users, item by item: ``(padded, BLOCK)`` int16."""
+    uniform = jax.random.uniform(jax.random.fold_in(key, block), (padded, BLOCK), jnp.float32)
+    places = np.arange(padded, dtype=np.int32)[:, None]
+    theta = jnp.clip(jnp.asarray(spread, jnp.float32), TINY, LARGE)[None]
+    mass = insertion_mass(theta, padded)
+    return insert(insertion_codes(uniform, places, mass, items, theta).astype(jnp.int16))
+
+
+def _check(users: int, items: int, spread: Any) -> None:
+    check_nonnegative("spread", spread)
+    for name, size in (("num_users", users), ("num_items", items)):
+        if not isinstance(size, int | np.integer) or size < 1:
+            raise ValueError(f"{name} must be an integer of at least 1, got {size!r}")
+    if items > np.iinfo(np.int16).max:
+        raise ValueError(f"num_items must be at most {np.iinfo(np.int16).max}, got {items}")

@@ -1,0 +1,238 @@
+"""Worlds of randomized reports (Xu, Sun and Cheng): one uniform per report, summed as they are drawn.
+
+A report is not observed, says 1, or says 0: one categorical draw, so observation, answer and flip share one uniform.
+Users come in blocks, and only sums over users are kept: memory does not grow with their number. With JAX's default
+generator the first users are the same however many follow, and the same key draws the same uniforms whatever the
+scores, links and ε: ``vmap`` over those with one key, and all variants share one set of draws.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from privrank_jax._validate import check_epsilon, is_traced
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.links import Link, get_link
+from privrank_jax.pairwise.debiased_sums import DebiasedSums, num_items, total
+from privrank_jax.simulate.worlds.comparisons import _padded
+
+BLOCK = 64  # users at a time
+
+
+def uniform_scores(
+    key: Array, num_items: Any, max_items: int | None = None, dtype: Any = None
+) -> tuple[Array, Array]:
+    """True scores θ_i ~ Unif(-1, 1), then centered.
+
+    Args:
+        key: PRNG key.
+        num_items: m, may be traced; at most ``max_items``.
+        max_items: padded size, static; by default ``num_items``.
+        dtype: float type, default JAX's.
+
+    Returns:
+        θ of shape ``(max_items,)`` with Σθ = 0 and 0 for padding, and the mask of real items.
+
+    Raises:
+        ValueError: ``num_items`` below 1 or above ``max_items``, or traced without ``max_items``.
+
+    Source: Xu, Sun and Cheng, section 5.1.
+    """
+    max_items = _padded("num_items", num_items, "max_items", max_items)
+    dtype = jnp.result_type(float) if dtype is None else jnp.dtype(dtype)
+    mask = jnp.arange(max_items) < num_items
+    theta = jnp.where(mask, jax.random.uniform(key, (max_items,), dtype, -1, 1), 0)
+    return jnp.where(mask, theta - theta.sum() / jnp.asarray(num_items, dtype), 0), mask
+
+
+def pair_chances(scores: Any, link: str | Link = "logistic") -> Array:
+    """F(θ_i - θ_j) of the pairs i < j, ``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)``.
+
+    >>> pair_chances([0.0, 0.0, 0.0]).tolist()
+    [0.5, 0.5, 0.5]
+    """
+    scores = jnp.asarray(scores)
+    first, second = np.triu_indices(scores.shape[0], 1)
+    return get_link(link).cdf(scores[first] - scores[second])
+
+
+def draw_report_sums(
+    key: Array,
+    chances: Any,
+    epsilon: Any,
+    num_users: Any = None,
+    probability: Any = 1.0,
+    mask: Any = None,
+) -> DebiasedSums:
+    """The adaptive, debiased sums of users who randomize their answers at their own ε.
+
+    The same law as :func:`~privrank_jax.pairwise.debiased_sums` of
+    :func:`~privrank_jax.privacy.randomized_response` of answers that are 1 with the given chances, each asked for
+    with probability p: one uniform per report is below p q where it says 1, q = 1/2 + (F - 1/2) tanh(ε/2), between
+    p q and p where it says 0, and above p where it was not asked for.
+
+    Args:
+        key: PRNG key.
+        chances: F of each pair, ``(m(m-1)/2,)``, see :func:`pair_chances`.
+        epsilon: ε_l > 0, ``(L,)``.
+        num_users: the first so many users count, may be traced; None: all.
+        probability: p in [0, 1], may be traced.
+        mask: ``(m,)`` bool, real items; None for all.
+
+    Returns:
+        :class:`~privrank_jax.pairwise.DebiasedSums` in the dtype of the chances.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, p outside [0, 1], shapes that don't fit.
+    """
+    chances, epsilon = _checked(chances, epsilon, probability, mask)
+    num_users = epsilon.shape[0] if num_users is None else num_users
+    return _report_sums(key, chances, epsilon, num_users, probability, mask)
+
+
+class MechanismSums(NamedTuple):
+    """What the methods of Scenario V make of the same answers.
+
+    Attributes:
+        adaptive: reports by randomized response, debiased and weighted.
+        plain: the same reports as they come, each of weight 1.
+        laplace: answers plus Laplace(1/ε_l) noise, each of weight 1.
+        wins: counts of the answers themselves, which a curator would hold.
+    """
+
+    adaptive: DebiasedSums
+    plain: DebiasedSums
+    laplace: DebiasedSums
+    wins: WinCounts
+
+
+def mechanism_sums(
+    key: Array,
+    chances: Any,
+    epsilon: Any,
+    num_users: Any = None,
+    probability: Any = 1.0,
+    mask: Any = None,
+) -> MechanismSums:
+    """As :func:`draw_report_sums`, for several mechanisms on the same answers.
+
+    The uniform u of a report is below p F where the answer is 1. Given the answer its place within its interval is
+    uniform again: it decides whether the report is flipped, and is the quantile of the Laplace noise. So the noises
+    of the mechanisms are coupled with each other, and each has its own law.
+
+    Args:
+        key: PRNG key.
+        chances: as :func:`draw_report_sums`.
+        epsilon: likewise.
+        num_users: likewise.
+        probability: likewise.
+        mask: likewise.
+
+    Returns:
+        :class:`MechanismSums`.
+
+    Raises:
+        ValueError: as :func:`draw_report_sums`.
+    """
+    chances, epsilon = _checked(chances, epsilon, probability, mask)
+    num_users = epsilon.shape[0] if num_users is None else num_users
+    return _mechanism_sums(key, chances, epsilon, num_users, probability, mask)
+
+
+@jax.jit
+def _report_sums(
+    key: Array, chances: Array, epsilon: Array, num_users: Any, probability: Any, mask: Any
+) -> DebiasedSums:
+    def add(totals: Any, block: Any) -> Any:
+        index, tanh, counts = block
+        uniform = jax.random.uniform(
+            jax.random.fold_in(key, index), (BLOCK, len(chances)), tanh.dtype
+        )
+        asked = uniform < probability
+        says = uniform < probability * (0.5 + tanh[:, None] * (chances - 0.5))
+        code = jnp.where(says, 0.5, jnp.where(asked, -0.5, 0.0)).astype(tanh.dtype)
+        tanh = jnp.where(counts, tanh, 0)
+        return (
+            totals[0] + total(tanh, code),
+            totals[1] + total(tanh * tanh, asked.astype(tanh.dtype)),
+        ), None
+
+    zero = jnp.zeros_like(chances)
+    (margins, weights), _ = jax.lax.scan(add, (zero, zero), _blocks(epsilon, num_users))
+    return DebiasedSums.from_pairs(margins, weights, mask)
+
+
+@jax.jit
+def _mechanism_sums(
+    key: Array, chances: Array, epsilon: Array, num_users: Any, probability: Any, mask: Any
+) -> MechanismSums:
+    def add(totals: Any, block: Any) -> Any:
+        index, tanh, counts = block
+        dtype, shape = tanh.dtype, (BLOCK, len(chances))
+        uniform = jax.random.uniform(jax.random.fold_in(key, index), shape, dtype)
+        asked = (uniform < probability) & counts[:, None]
+        answer = uniform < probability * chances
+        low = jnp.where(answer, 0, probability * chances)
+        width = probability * jnp.where(answer, chances, 1 - chances)
+        tiny = jnp.finfo(dtype).eps
+        place = jnp.clip((uniform - low) / width, tiny, 1 - tiny)
+        says = answer ^ (place < 0.5 - 0.5 * tanh[:, None])
+        # ε = 2 artanh t; the clip above cuts Laplace noise off beyond 15/ε in float32.
+        scale = 0.5 / jnp.arctanh(tanh[:, None])
+        noise = -scale * jnp.sign(place - 0.5) * jnp.log1p(-2 * jnp.abs(place - 0.5))
+        code = jnp.where(asked, says - 0.5, 0).astype(dtype)
+        truth = jnp.where(asked, answer - 0.5, 0).astype(dtype)
+        noisy = jnp.where(asked, truth + noise, 0)  # padding has ε = 0: its noise is not finite
+        asked = asked.astype(dtype)
+        one = jnp.ones_like(tanh)
+        parts = (
+            total(tanh, code),
+            total(tanh * tanh, asked),
+            total(one, code),
+            total(one, asked),
+            total(one, noisy),
+            total(one, truth),
+        )
+        return tuple(a + b for a, b in zip(totals, parts, strict=True)), None
+
+    zeros = (jnp.zeros_like(chances),) * 6
+    (lean, weight, code, asked, noisy, truth), _ = jax.lax.scan(
+        add, zeros, _blocks(epsilon, num_users)
+    )
+    wins = DebiasedSums.from_pairs(truth, asked, mask)
+    return MechanismSums(
+        DebiasedSums.from_pairs(lean, weight, mask),
+        DebiasedSums.from_pairs(code, asked, mask),
+        DebiasedSums.from_pairs(noisy, asked, mask),
+        WinCounts(wins.wins, wins.mask),
+    )
+
+
+def _blocks(epsilon: Array, num_users: Any) -> tuple[Array, Array, Array]:
+    """Users in blocks: index of the block, tanh(ε/2) and whether a user counts, ``(B, BLOCK)``."""
+    count = -(-epsilon.shape[0] // BLOCK)
+    tanh = jnp.pad(jnp.tanh(0.5 * epsilon), (0, count * BLOCK - epsilon.shape[0]))
+    user = jnp.arange(count * BLOCK)
+    counts = (user < num_users) & (user < epsilon.shape[0])
+    shape = (count, BLOCK)
+    return jnp.arange(count), tanh.reshape(shape), counts.reshape(shape)
+
+
+def _checked(chances: Any, epsilon: Any, probability: Any, mask: Any) -> tuple[Array, Array]:
+    check_epsilon(epsilon)
+    chances = jnp.asarray(chances)
+    items = num_items(chances.shape[0]) if chances.ndim == 1 else 0
+    if items < 2 or (mask is not None and np.shape(mask) != (items,)):
+        raise ValueError(
+            f"chances must hold m(m-1)/2 pairs and mask m items, got {chances.shape} and {np.shape(mask)}"
+        )
+    if np.ndim(epsilon) != 1:
+        raise ValueError(f"epsilon must be one number per user, got shape {np.shape(epsilon)}")
+    if not is_traced(probability) and not 0 <= probability <= 1:
+        raise ValueError(f"probability must lie in [0, 1], got {probability}")
+    return chances, jnp.asarray(epsilon, chances.dtype)

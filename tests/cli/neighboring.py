@@ -1,0 +1,313 @@
+"""Files of comparisons and of rankings, and their neighbors: what one user, one comparison or one rank may turn into.
+
+Each edit is a pair of tables. The user who differs is ``u4``, in the middle of the file. Its answers and their
+replacements are as far apart as they can be for two comparisons of a user, so that the bounds are met with equality.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.parquet import parquet
+
+ITEMS = "abcd"
+PAIRS = list(itertools.combinations(ITEMS, 2))
+WHO = "u4"
+BUDGETS = (0.5, 2.0, 1.0)  # personal ones, by the user's number; u4 has the largest
+
+Comparison = tuple[str, str, str, int]
+"""User, winner, loser, whether it is a tie."""
+Ranking = tuple[str, tuple[int | None, ...]]
+"""User, and the rank of each item from 1, None where there is none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Edit:
+    """Two neighboring tables, and which facts on them differ, by the names of a guarantee's public facts."""
+
+    name: str
+    first: list[Any]
+    second: list[Any]
+    changed: frozenset[str] = frozenset()
+
+
+# --- comparisons -----------------------------------------------------------------------------------
+
+
+def _of(user: str, *wins: str, tie: int = 0) -> list[Comparison]:
+    """``"ab"``: a is preferred to b."""
+    return [(user, win[0], win[1], tie) for win in wins]
+
+
+def _others(ties: bool) -> list[list[Comparison]]:
+    """One to three comparisons of each other user; all items and pairs occur."""
+    found = []
+    for k in range(8):
+        pairs = [PAIRS[(2 * k + s) % 6][:: -1 if (k + s) % 3 == 0 else 1] for s in range(1 + k % 3)]
+        found.append(
+            [(f"u{k}", *pair, int(ties and (k + s) % 4 == 0)) for s, pair in enumerate(pairs)]
+        )
+    return found
+
+
+def _with(own: list[Comparison], ties: bool, last: bool) -> list[Comparison]:
+    """The table where WHO said this. Rows of users alternate; those of WHO come last if wanted."""
+    users = _others(ties)
+    users[int(WHO[1:])] = [] if last else own
+    rounds = itertools.zip_longest(*users)
+    return [row for rows in rounds for row in rows if row is not None] + (own if last else [])
+
+
+def comparison_edits(unit: str, adjacency: str, *, ties: bool, last: bool = False) -> list[Edit]:
+    """Neighboring tables of comparisons, for each way to differ.
+
+    Args:
+        unit, adjacency: of the guarantee.
+        ties: whether there may be any.
+        last: whether the rows that differ stand at the end, so that no other row changes its place.
+    """
+    own = _of(WHO, "ab", "ab", "ac")
+    tied = _of(WHO, "ab", "ab", "ac", tie=1)
+    table = {
+        ("user", "flip"): {
+            "reversed": (own, _of(WHO, "ba", "ba", "ca")),
+            "one": (own, _of(WHO, "ab", "ba", "ac")),
+            "tied": (own, tied),
+        },
+        ("user", "replace"): {
+            "others": (own, _of(WHO, "dc", "db", "dc")),
+            "fewer": (own, _of(WHO, "cd")),
+            "more": (_of(WHO, "ca"), _of(WHO, *["db"] * 5)),
+            "none": (own, []),
+            "renamed": (own, _of("zz", "ab", "ab", "ac")),
+            "an item more": (own, _of(WHO, "ea", "ed")),
+            "tied": (own, tied),
+        },
+        ("user", "add-remove"): {
+            "gone": (own, []),
+            "here": ([], _of(WHO, *["ab"] * 4)),
+            "an item less": (_of(WHO, "ea", "ed"), []),
+        },
+        ("comparison", "flip"): {
+            "reversed": (own, _of(WHO, "ba", "ab", "ac")),
+            "tied": (own, [*tied[:1], *own[1:]]),
+        },
+        ("comparison", "replace"): {
+            "another pair": (own, [*_of(WHO, "dc"), *own[1:]]),
+            "another user": (own, [*_of("u1", "cb"), *own[1:]]),
+            "an item more": (own, [*_of(WHO, "ea"), *own[1:]]),
+            "tied": (own, [*_of(WHO, "dc", tie=1), *own[1:]]),
+        },
+        ("comparison", "add-remove"): {
+            "gone": (own, own[1:]),
+            "here": (own, [*_of(WHO, "dc"), *own]),
+        },
+    }
+    found = []
+    for name, pair in table[unit, adjacency].items():
+        if ties or not any(row[3] for rows in pair for row in rows):
+            tables = [_with(rows, ties, last) for rows in pair]
+            facts = [("items", {item for row in rows for item in row[1:3]}) for rows in tables]
+            facts += [("ties", [row[3] for row in rows]) for rows in tables]
+            found.append(Edit(name, *tables, _changed(facts)))
+    return found
+
+
+def _changed(facts: list[tuple[str, Any]]) -> frozenset[str]:
+    """Names of facts that stand there with several values."""
+    return frozenset(name for name, fact in facts if any(fact != x for n, x in facts if n == name))
+
+
+def write_comparisons(folder: Path, rows: list[Comparison], kind: str, budgets: bool) -> Path:
+    """A file of that ending; no column of ties where there are none."""
+    header = ["user", "winner", "loser"] + ["tie"] * any(row[3] for row in rows)
+    cells = [[str(cell) for cell in row[: len(header)]] for row in rows]
+    if budgets:
+        header.append("budget")
+        cells = [[*row, str(_budget(row[0]))] for row in cells]
+    return _table(folder, header, cells, kind)
+
+
+# --- rankings --------------------------------------------------------------------------------------
+
+STRICT = [(1, 2, 3, 4), (2, 1, 3, 4), (4, 3, 2, 1), (1, 3, 2, 4), (1, 2, 3, 4), (3, 1, 4, 2)]
+TIED = [(1, 1, 3, 3), (2, 1, 2, 2), (1, 1, 1, 1)]
+PARTIAL = [(None, 1, 2, None), (1, None, 1, None), (None, None, None, None)]
+NOTHING = PARTIAL[-1]
+
+
+def ranking_edits(unit: str, *, ties: bool, gaps: bool, nothing: bool = True) -> list[Edit]:
+    """Neighboring tables of rankings: that of ``u4`` replaced, or changed in the rank of one item.
+
+    Args:
+        unit: ``"user"`` or ``"rank"``.
+        ties: whether there may be any.
+        gaps: whether users may leave items out.
+        nothing: with gaps, whether they may leave all out.
+    """
+    others = [*STRICT, *STRICT[:3], *TIED * ties, *PARTIAL[: 2 + nothing] * gaps]
+    table = {
+        "reversed": ("user", (1, 2, 3, 4), (4, 3, 2, 1)),
+        "one of the others'": ("user", (2, 4, 3, 1), (1, 3, 2, 4)),
+        "all tied": ("user", (1, 2, 3, 4), (1, 1, 1, 1)),
+        "untied": ("user", (1, 1, 1, 4), (4, 1, 3, 2)),
+        "one left": ("user", (4, 3, 2, 1), (1, None, None, None)),
+        "others": ("user", (1, 2, None, None), (None, None, 1, 2)),
+        "the same two": ("user", (1, 2, None, None), (2, 1, None, None)),
+        "nothing": ("user", (1, 2, 3, 4), NOTHING),
+        "something": ("user", NOTHING, (2, 2, 1, 4)),
+        "last": ("rank", (1, 2, 3, 4), (4, 1, 2, 3)),
+        "first": ("rank", (3, 4, 2, 1), (4, 1, 3, 2)),
+        "into a tie": ("rank", (1, 2, 3, 4), (1, 2, 3, 3)),
+        "out of a tie": ("rank", (1, 1, 1, 4), (4, 1, 1, 3)),
+    }
+    found = []
+    for name, (of, *pair) in table.items():
+        blank = [rank is None for ranks in pair for rank in ranks]
+        equal = any(len({*ranks} - {None}) < sum(map(bool, ranks)) for ranks in pair)
+        if of != unit or (equal and not ties) or (any(blank) and not gaps):
+            continue
+        if nothing or NOTHING not in pair:
+            facts = [("ranked items", [rank is None for rank in ranks]) for ranks in pair]
+            facts += [("participation", ranks == NOTHING) for ranks in pair]
+            both = ([*others[:4], ranks, *others[5:]] for ranks in pair)
+            tables = ([(f"u{k}", row) for k, row in enumerate(rows)] for rows in both)
+            found.append(Edit(name, *tables, _changed(facts)))
+    return found
+
+
+def write_rankings(folder: Path, rows: list[Ranking], kind: str, budgets: bool = False) -> Path:
+    """``wide.csv``, ``long.parquet`` and the like, ``preflib`` or ``order``; blank where an item was not ranked.
+
+    A user who ranked nothing has a row without a rank in a long file, and none in a ``sparse`` one.
+    """
+    if kind == "preflib":
+        return _preflib(folder, [ranks for _, ranks in rows])
+    if kind == "order":
+        return _order(folder, [ranks for _, ranks in rows])
+    shape, _, ending = kind.partition(".")
+    more = ["budget"] if budgets else []
+    if shape == "wide":
+        cells = [[user, *map(_cell, ranks), *_budgets(user, more)] for user, ranks in rows]
+        return _table(folder, ["user", *ITEMS, *more], cells, ending)
+    cells = [
+        [user, item, _cell(rank), *_budgets(user, more)]
+        for user, ranks in rows
+        for item, rank in zip(ITEMS, ranks)
+        if rank is not None or (shape == "long" and item == ITEMS[0] and ranks == NOTHING)
+    ]
+    return _table(folder, ["user", "item", "rank", *more], cells, ending)
+
+
+def _cell(rank: int | None) -> str:
+    return "" if rank is None else str(rank)
+
+
+def _budget(user: str) -> float:
+    return BUDGETS[int(user[1:]) % len(BUDGETS)]
+
+
+def _budgets(user: str, columns: list[str]) -> list[str]:
+    return [str(_budget(user)) for _ in columns]
+
+
+def _table(folder: Path, header: list[str], rows: list[list[str]], ending: str) -> Path:
+    separator = "\t" if ending == "tsv" else ","
+    text = "\n".join(separator.join(cells) for cells in [header, *rows]) + "\n"
+    path = folder / f"data.{'csv' if ending == 'parquet' else ending}"
+    path.write_text(text, encoding="utf-8")
+    if ending != "parquet":
+        return path
+    found = parquet(folder, f"SELECT * FROM read_csv('{path}', header = true)", "data.parquet")
+    path.unlink()
+    return found
+
+
+def _preflib(folder: Path, rankings: list[tuple[int | None, ...]]) -> Path:
+    """The most frequent orders first, as PrefLib has them; nobody has a place."""
+    orders = Counter(map(_written, rankings))
+    tied = any("{" in order for order in orders)
+    whole = all(None not in ranks for ranks in rankings)
+    kind = ("to" if tied else "so") + ("c" if whole else "i")
+    lines = [
+        f"# DATA TYPE: {kind}",
+        f"# NUMBER ALTERNATIVES: {len(ITEMS)}",
+        f"# NUMBER VOTERS: {len(rankings)}",
+        f"# NUMBER UNIQUE ORDERS: {len(orders)}",
+        *(f"# ALTERNATIVE NAME {k}: {item}" for k, item in enumerate(ITEMS, start=1)),
+        *(f"{n}: {order}" for order, n in sorted(orders.items(), key=lambda x: (-x[1], x[0]))),
+    ]
+    path = folder / f"data.{kind}"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _written(ranks: tuple[int | None, ...]) -> str:
+    groups: dict[int, list[str]] = {}
+    for k, rank in enumerate(ranks, start=1):
+        if rank is not None:
+            groups.setdefault(rank, []).append(str(k))
+    words = [",".join(groups[rank]) for rank in sorted(groups)]
+    return ",".join(f"{{{word}}}" if "," in word else word for word in words)
+
+
+def _order(folder: Path, rankings: list[tuple[int | None, ...]]) -> Path:
+    items = range(len(ITEMS))
+    lines = [
+        f"0 {len(ITEMS)} " + " ".join(map(str, sorted(items, key=lambda k: ranks[k])))
+        for ranks in rankings
+    ]
+    path = folder / "data.order"
+    path.write_text("\n".join([f"{len(ITEMS)} 1", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+# --- a survey: everybody is asked all pairs of six items -------------------------------------------
+
+LOW, HIGH, TIED_ANSWER, NO_ANSWER = "0", "2", "1", "NA"  # of cemspc; the last pair is turned round
+_PLACES = [(i, j) for j in range(6) for i in range(j)]
+
+
+def survey_edits(adjacency: str) -> list[Edit]:
+    """Answers of nine students in the form of ``cemspc``, each row one student's; the fifth differs.
+
+    Under ``flip`` two students give all of ⌊m²/2⌋ = 18, under ``replace`` all of 24, under ``add-remove`` all of 15.
+    """
+    others = [
+        [(LOW, HIGH, TIED_ANSWER, HIGH, LOW)[(k + p) % 5] for p in range(15)] for k in range(8)
+    ]
+    others[2][3] = others[5][7] = NO_ANSWER
+    low, high = [LOW] * 15, [HIGH] * 15
+
+    def gap(inside: range, answer: str) -> list[str]:
+        return [NO_ANSWER if {i, j} <= set(inside) else answer for i, j in _PLACES]
+
+    table = {
+        "flip": {
+            "reversed": (low, high),
+            "tied": (low, [TIED_ANSWER] * 15),
+        },
+        "replace": {
+            "others": (gap(range(3, 6), LOW), gap(range(3), HIGH)),
+            "reversed": (low, high),
+            "tied": (low, [TIED_ANSWER] * 15),
+            "silent": (low, [NO_ANSWER] * 15),
+        },
+        "add-remove": {"gone": (low, []), "here": ([], high)},
+    }
+    return [
+        Edit(name, *([*others[:4], own, *others[4:]] for own in pair))
+        for name, pair in table[adjacency].items()
+    ]
+
+
+def write_survey(folder: Path, rows: list[list[str]]) -> None:
+    turned = {LOW: HIGH, HIGH: LOW}
+    lines = [",".join([*row[:-1], turned.get(row[-1], row[-1])]) for row in rows if row]
+    (folder / "cemspc").mkdir(parents=True, exist_ok=True)
+    header = ",".join(f"V{k}" for k in range(1, 16))
+    (folder / "cemspc" / "cemspc.csv").write_text("\n".join([header, *lines]) + "\n")

@@ -1,0 +1,205 @@
+"""Training: scorers against slow twins, what early stopping keeps, masked users, one program for many replicates."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from privrank_jax.personalized import (
+    Linear,
+    TwoTowers,
+    Users,
+    logistic_risk,
+    pair_weights,
+    pairwise_accuracy,
+    pairwise_risk,
+    train,
+    wins_from_ranks,
+)
+from privrank_jax.rankings import ranks_from_scores
+from tests.reference import personalized as reference
+
+KEY = jax.random.key(11)
+SMALL = TwoTowers(width=3, layers=1)
+OPTIMIZER = optax.adam(0.1)
+
+
+def world(key, users=12, items=4):
+    """Users who rank items by the product of their first features: personal, and learnable."""
+    user_key, item_key = jax.random.split(key)
+    x = jax.random.uniform(user_key, (users, 2), minval=-1)
+    y = jax.random.normal(item_key, (items, 2))
+    ranks = jax.vmap(lambda user: ranks_from_scores(user[0] * y[:, 0]))(x)
+    return x, y, ranks, jax.vmap(wins_from_ranks)(ranks)
+
+
+WORLD = jax.jit(world)
+
+
+def small_train(key, x, y, wins, mask=None, max_rounds=6):
+    """The program that the tests of this file share: 8 users to train on, 4 held out."""
+    mask = jnp.ones(12, bool) if mask is None else mask
+    return train(
+        key,
+        SMALL,
+        y,
+        Users(x[4:], wins[4:], mask[4:]),
+        Users(x[:4], wins[:4], mask[:4]),
+        optimizer=OPTIMIZER,
+        batch_size=4,
+        steps=3,
+        patience=3,
+        max_rounds=max_rounds,
+    )
+
+
+def test_scores_are_those_of_slow_twins():
+    scorer = TwoTowers(width=3, layers=3)
+    x, y, _, _ = WORLD(KEY)
+    params = scorer.init(KEY, 2, 2)
+    assert [layer["weight"].shape for layer in params["user"]] == [(2, 3), (3, 3), (3, 3)]
+    flat = jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(params)])
+    assert len(np.unique(flat)) == 66  # two towers of 9 + 12 + 12, no two alike
+    assert abs(flat).max() <= 2**-0.5
+    found = scorer.score(params, x[0], y)
+    np.testing.assert_allclose(found, reference.two_tower_scores(params, x[0], y), rtol=1e-9)
+    line = {"user": jnp.array([1.0, 2.0]), "item": jnp.array([-1.0, 0.5])}
+    np.testing.assert_allclose(
+        Linear().score(line, x[0], y), x[0, 0] + 2 * x[0, 1] - y[:, 0] + 0.5 * y[:, 1], rtol=1e-12
+    )
+    with pytest.raises(ValueError, match="at least 1"):
+        TwoTowers(width=0)
+
+
+def test_a_linear_scorer_never_learns_of_users():
+    x, y, _, wins = WORLD(KEY)
+    params = {"user": jnp.array([1.0, 2.0]), "item": jnp.array([-1.0, 0.5])}
+
+    def risk(params):
+        return logistic_risk(Linear().score(params, x[0], y), wins[0])
+
+    slope = jax.jit(jax.grad(risk))(params)
+    np.testing.assert_allclose(slope["user"], 0, atol=1e-12)
+    assert abs(slope["item"]).max() > 0.01
+
+
+def test_vmapped_replicates_are_the_single_ones_and_mask_hides_users():
+    """Also: the risk kept is that of the users held out, at the parameters kept."""
+    x, y, ranks, wins = WORLD(KEY)
+    mask = jnp.arange(12) % 3 < 2
+    junk = jnp.where(mask[:, None], wins, jnp.nan)
+    many = (jnp.stack([wins, wins, junk]), jnp.stack([jnp.ones(12, bool), mask, mask]))
+    keys = jax.random.split(KEY, 2)[jnp.array([0, 1, 1])]
+    alone = [small_train(key, x, y, *each) for key, *each in zip(keys, *many)]
+    for a, b in zip(*(jax.tree.leaves(one) for one in alone[1:]), strict=True):
+        np.testing.assert_array_equal(a, b)  # whatever masked users hold
+    assert not np.allclose(alone[0].params["item"][0]["bias"], alone[1].params["item"][0]["bias"])
+    together = jax.vmap(small_train, in_axes=(0, None, None, 0, 0))(keys, x, y, *many)
+    for a, b in zip(jax.tree.leaves(together), zip(*(jax.tree.leaves(one) for one in alone))):
+        np.testing.assert_allclose(a, jnp.stack(b), rtol=1e-6, atol=1e-9)
+    for one, real in ((alone[0], range(4)), (alone[1], (0, 1, 3))):
+        risks = [
+            reference.risk(
+                reference.two_tower_scores(one.params, x[user], y),
+                reference.weights(np.asarray(ranks[user])),
+            )
+            for user in real
+        ]
+        np.testing.assert_allclose(one.risk, np.mean(risks), rtol=1e-9)
+
+
+def test_more_rounds_never_raise_the_risk_kept_and_compile_once():
+    x, y, _, wins = WORLD(KEY)
+    found = [small_train(KEY, x, y, wins, max_rounds=rounds) for rounds in range(5)]
+    risks = [float(one.risk) for one in found]
+    assert risks == sorted(risks, reverse=True)
+    assert risks[-1] < 0.9 * risks[0]
+    assert [int(one.rounds) for one in found] == list(range(5))
+
+
+def test_stops_after_patience_and_keeps_the_start_where_training_only_harms():
+    """The users held out want the reverse of those trained on."""
+    x, y, _, wins = WORLD(KEY)
+    found = small_train(KEY, x, y, wins.at[:4].set(3 - wins[:4]), max_rounds=50)
+    start = small_train(KEY, x, y, wins, max_rounds=0)
+    assert (int(found.best_round), int(found.rounds)) == (0, 3)
+    for a, b in zip(jax.tree.leaves(found.params), jax.tree.leaves(start.params), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.slow
+def test_any_start_and_any_risk_of_pairs_and_masks_in_full_batches():
+    """The users held out want the reverse of those trained on; the risk is one of pairs."""
+    x, y, ranks = jnp.zeros((3, 1)), jnp.eye(3), jnp.tile(jnp.arange(3), (3, 1))
+    mask = jnp.array([True, False, True])
+
+    def weights(ranks):
+        return jax.vmap(pair_weights)(ranks).at[1].set(jnp.nan)
+
+    start = {"user": jnp.zeros(1), "item": jnp.array([0.3, 0.2, 0.1])}
+    found = train(
+        KEY,
+        Linear(),
+        y,
+        Users(x, weights(ranks), mask),
+        Users(x, weights(2 - ranks), mask),
+        risk=pairwise_risk,
+        batch_size=None,
+        steps=2,
+        patience=4,
+        start=start,
+    )
+    assert (int(found.best_round), int(found.rounds)) == (0, 4)
+    np.testing.assert_array_equal(found.params["item"], start["item"])
+    slow = reference.risk([0.3, 0.2, 0.1], reference.weights([2, 1, 0]))
+    np.testing.assert_allclose(found.risk, slow, rtol=1e-9)
+    willing = Users(x, weights(ranks), mask)
+    found = train(
+        KEY, Linear(), y, willing, willing, risk=pairwise_risk, batch_size=None, start=start
+    )
+    assert np.all(np.diff(found.params["item"]) < -0.5)
+
+
+@pytest.mark.slow
+def test_two_towers_learn_personal_rankings_that_a_linear_scorer_cannot():
+    x, y, _, wins = world(KEY, users=300, items=6)
+    new, _, _, _ = world(jax.random.key(1), users=200)
+    new_ranks = jax.vmap(lambda user: ranks_from_scores(user[0] * y[:, 0]))(new)
+
+    def accuracy(scorer):
+        found = train(
+            KEY, scorer, y, Users(x[50:], wins[50:]), Users(x[:50], wins[:50]), max_rounds=60
+        )
+        score = functools.partial(scorer.score, found.params)
+        each = jax.vmap(lambda user, ranks: pairwise_accuracy(score(user, y), ranks))
+        return float(jnp.mean(each(new, new_ranks)))
+
+    assert accuracy(TwoTowers()) > 0.9
+    assert accuracy(Linear()) < 0.65
+
+
+def test_refusals():
+    x, y, _, wins = WORLD(KEY)
+    users = Users(x, wins)
+    refused = {
+        "features of training": (Users(x[0], wins), users),
+        "targets of training": (Users(x, wins[:5]), users),
+        "mask of validation": (users, Users(x, wins, jnp.ones(3, bool))),
+        "validation has no user": (users, Users(x, wins, jnp.zeros(12, bool))),
+        "training holds NaN": (Users(x, wins.at[3, 1].set(jnp.nan)), users),
+        "validation 1": (users, Users(x[:, :1], wins)),
+    }
+    for message, pair in refused.items():
+        with pytest.raises(ValueError, match=message):
+            train(KEY, SMALL, y, *pair)
+    with pytest.raises(ValueError, match="items"):
+        train(KEY, SMALL, y[0], users, users)
+    with pytest.raises(ValueError, match="steps"):
+        train(KEY, SMALL, y, users, users, steps=0)
+    with pytest.raises(ValueError, match="batch_size"):
+        train(KEY, SMALL, y, users, users, batch_size=0)

@@ -1,0 +1,94 @@
+"""Naive twins of the accounting: exact composition by sums over all outcomes, exact conversions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import scipy.optimize
+from scipy.special import gammaln
+
+from tests import reference
+
+
+def response_delta(epsilons, epsilon):
+    """δ at ε of independent randomized responses, one outcome after the other (Murtagh and Vadhan 2016)."""
+    terms = []
+    for signs in itertools.product((1, -1), repeat=len(epsilons)):
+        likely = math.prod(1 / (1 + math.exp(-s * e)) for s, e in zip(signs, epsilons))
+        loss = sum(s * e for s, e in zip(signs, epsilons))
+        terms.append(likely * max(0.0, -math.expm1(epsilon - loss)))
+    return math.fsum(terms)
+
+
+def repeated_response_delta(single, count, epsilon):
+    """The same for ``count`` equal ones, by a binomial sum (Kairouz, Oh and Viswanath 2015)."""
+    kept = np.arange(count + 1)
+    loss = (2 * kept - count) * single
+    ways = gammaln(count + 1) - gammaln(kept + 1) - gammaln(count - kept + 1)
+    likely = np.exp(ways + kept * single - count * np.log1p(np.exp(single)))
+    return float(np.sum(likely * -np.expm1(np.minimum(epsilon - loss, 0))))
+
+
+def with_failures(delta, deltas):
+    """δ when each release also fails altogether, with its own δ."""
+    return 1 - math.prod(1 - one for one in deltas) * (1 - delta)
+
+
+def response_and_gaussian_delta(single, shift, epsilon):
+    """One randomized response beside N(0, 1) against N(shift, 1)."""
+    return sum(
+        reference.gaussian_delta(1.0, shift, epsilon - loss) / (1 + math.exp(-loss))
+        for loss in (single, -single)
+    )
+
+
+def gaussian_delta(precision, epsilon):
+    """δ of a Gaussian mechanism of (Δ₂/σ)² = ``precision`` to 30 digits, both fractions (Balle and Wang 2018)."""
+    with mpmath.workdps(60):
+        shift = mpmath.sqrt(mpmath.mpf(precision.numerator) / precision.denominator)
+        at = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        lost = int(max(0, mpmath.log10((1 + at / shift) / shift)))
+    with mpmath.workdps(60 + lost):  # digits that cancel
+        shift = mpmath.sqrt(mpmath.mpf(precision.numerator) / precision.denominator)
+        at = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        first = mpmath.ncdf(shift / 2 - at / shift)
+        return first - mpmath.exp(at) * mpmath.ncdf(-shift / 2 - at / shift)
+
+
+def least_epsilon(delta_of, delta, most):
+    """Smallest ε >= 0 with delta_of(ε) <= δ, by Brent's method in log δ; ``most`` is an ε that suffices."""
+    if delta_of(0.0) <= delta:
+        return 0.0
+
+    def excess(epsilon):
+        return math.log(max(delta_of(epsilon), 1e-300)) - math.log(delta)
+
+    return scipy.optimize.brentq(excess, 0.0, most, xtol=1e-13)
+
+
+def bun_steinke_epsilon(rho, delta):
+    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
+
+
+def canonne_kamath_steinke_epsilon(rho, delta):
+    """Proposition 12, minimized over the order."""
+
+    def bound(log_excess):
+        alpha = 1 + math.exp(log_excess)
+        return rho * alpha + math.log1p(-1 / alpha) - math.log(delta * alpha) / (alpha - 1)
+
+    start = math.log(math.sqrt(math.log(1 / delta) / rho))
+    found = scipy.optimize.minimize_scalar(
+        bound, bounds=(start - 3, start + 3), method="bounded", options={"xatol": 1e-10}
+    )
+    return max(0.0, found.fun)
+
+
+def response_divergence(epsilon, alpha):
+    """Rényi's divergence of order α between the two laws of randomized response."""
+    kept, flipped = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
+    total = kept**alpha * flipped ** (1 - alpha) + flipped**alpha * kept ** (1 - alpha)
+    return math.log(total) / (alpha - 1)
