@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from privrank_jax.estimate import Estimate
     from privrank_jax.privacy.guarantee import Guarantee
+    from privrank_jax.privacy.privacy import Privacy
 
 __version__ = "0.1.0"
 
@@ -57,11 +58,16 @@ _MODULES = (
     "simulate",
     "tables",
 )
-_NAMES = {"Estimate": "privrank_jax.estimate", "Guarantee": "privrank_jax.privacy.guarantee"}
+_NAMES = {
+    "Estimate": "privrank_jax.estimate",
+    "Guarantee": "privrank_jax.privacy.guarantee",
+    "Privacy": "privrank_jax.privacy.privacy",
+}
 
 __all__ = [
     "Estimate",
     "Guarantee",
+    "Privacy",
     "__version__",
     "aggregation",
     "comparisons",

@@ -55,7 +55,8 @@ class Neighbors:
     Attributes:
         unit: what is protected: ``"comparison"``, ``"user"`` or ``"rank"``.
         adjacency: how neighbors differ in one unit: ``"flip"``, ``"replace"`` or ``"add-remove"``.
-        public: names in :data:`PUBLIC` of what neighbors share beyond that, sorted.
+        public: names in :data:`PUBLIC` of what neighbors share beyond that, sorted, without what the adjacency
+            implies.
         users: what one user is, such as ``"column 'user'"`` or ``"each row"``; "" where nobody said.
     """
 
@@ -65,7 +66,9 @@ class Neighbors:
     users: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "public", check_public(self.public))
+        implied = _ANSWERS_KEEP if self.adjacency == "flip" else frozenset()
+        public = tuple(fact for fact in check_public(self.public) if fact not in implied)
+        object.__setattr__(self, "public", public)
 
     @property
     def kind(self) -> tuple[str, str]:

@@ -39,6 +39,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import is_pure, noise_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import gaussian, laplace
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm, report_vectors
 
 Array = jax.Array
@@ -144,7 +145,11 @@ def dp_borda(
     scale = dp_borda_scale(items, num_users, epsilon, delta)
     noise = "laplace" if is_pure(delta) else "gaussian"
     value = _noisy_scores(key, w, mask, scale, noise)
-    return Estimate(value, Guarantee(epsilon, delta, unit="user"), {"noise_scale": scale})
+    return Estimate(
+        value,
+        Guarantee(Privacy(epsilon, unit="user", adjacency="replace", delta=delta)),
+        {"noise_scale": scale},
+    )
 
 
 def dp_borda_scale(num_items: Any, num_users: Any, epsilon: Any = 1.0, delta: Any = 0.0) -> Any:
@@ -201,7 +206,7 @@ def ldp_borda(
         raise ValueError(f"ranks must have shape (users, items), got {ranks.shape}.")
     reports = ldp_borda_report(key, ranks, epsilon, mechanism, missing=missing)
     norm = report_norm(mechanism, ranks.shape[1] - 1, epsilon, score_radius(ranks.shape[1]))
-    guarantee = Guarantee(epsilon, unit="user", trust="local")
+    guarantee = Guarantee(Privacy(epsilon, unit="user", adjacency="replace"), trust="local")
     return Estimate(ldp_borda_aggregate(reports), guarantee, {"report_norm": norm})
 
 

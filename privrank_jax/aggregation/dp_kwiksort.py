@@ -63,6 +63,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import is_pure, noise_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import gaussian, laplace
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import order_to_ranks
 
 Array = jax.Array
@@ -131,7 +132,15 @@ def dp_kwiksort(
         proven = of_queries + jnp.where(budget < pairs, of_fallback, 0.0)
         note = "published as epsilon, but the fallback adds half of it." if may_exceed else ""
     facts = {"queries": queries, "exceeded": exceeded, "noise_scale": scale, "max_queries": budget}
-    return Estimate(ranks, Guarantee(proven, delta, unit="user", note=note), facts)
+    return Estimate(
+        ranks,
+        Guarantee(
+            Privacy(epsilon, unit="user", adjacency="replace", delta=delta),
+            Privacy(proven, unit="user", adjacency="replace", delta=delta),
+            note=note,
+        ),
+        facts,
+    )
 
 
 def check_split(split: Any) -> None:

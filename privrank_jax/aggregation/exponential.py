@@ -33,6 +33,7 @@ from privrank_jax._validate import check_epsilon, check_users
 from privrank_jax.aggregation.borda import checked_weights
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 
 Array = jax.Array
@@ -72,7 +73,9 @@ def exponential_kemeny(
     ranks = _draw(key, _steepness(w, num_users, rate, mask))
     if mask is not None:
         ranks = ranks_from_scores(-ranks, mask)
-    return Estimate(ranks, Guarantee(epsilon, unit="user"), {"rate": rate})
+    return Estimate(
+        ranks, Guarantee(Privacy(epsilon, unit="user", adjacency="replace")), {"rate": rate}
+    )
 
 
 def exponential_rate(num_items: Any, epsilon: Any) -> Array:

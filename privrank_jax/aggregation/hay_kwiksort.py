@@ -23,6 +23,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import laplace
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import order_to_ranks
 
 Array = jax.Array
@@ -70,7 +71,7 @@ def hay_kwiksort(
     scale = laplace_scale(budget / num_users, epsilon)
     ranks, queries, exceeded = _hay_kwiksort(key, w, scale, budget, mask)
     facts = {"queries": queries, "exceeded": exceeded, "noise_scale": scale, "max_queries": budget}
-    return Estimate(ranks, Guarantee(epsilon, unit="user"), facts)
+    return Estimate(ranks, Guarantee(Privacy(epsilon, unit="user", adjacency="replace")), facts)
 
 
 @jax.jit

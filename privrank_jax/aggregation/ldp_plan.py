@@ -34,6 +34,7 @@ from privrank_jax._validate import check_choice, check_epsilon, is_traced
 from privrank_jax.aggregation.dp_kwiksort import check_max_queries, check_split
 from privrank_jax.aggregation.query_budget import use_budget
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 
 ENCODINGS = ("sign", "published")
 _HALF = np.uint32(1 << 31)  # of 2^32
@@ -116,7 +117,12 @@ def _guarantee(
         proven = epsilon + extra if published else epsilon
     if published and may_refuse:
         note = (note + " Published as epsilon, but the fallback adds half of it.").strip()
-    return Guarantee(proven, unit="user", adjacency="replace", trust="local", note=note)
+    return Guarantee(
+        Privacy(epsilon, unit="user", adjacency="replace"),
+        Privacy(proven, unit="user", adjacency="replace"),
+        trust="local",
+        note=note,
+    )
 
 
 def response_loss(epsilon_per_query: Any, encoding: str = "sign") -> Any:

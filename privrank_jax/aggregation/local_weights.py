@@ -35,6 +35,7 @@ from privrank_jax.aggregation.weights import MISSING, gaps_last
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import randomized_response
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm, report_vectors
 
 Array = jax.Array
@@ -86,7 +87,7 @@ def local_weights(
     epsilon = jnp.asarray(epsilon, jnp.result_type(float))
     mean = _mean_report(key, ranks, epsilon, mechanism, missing, _BLOCK)
     scale = jnp.sqrt(local_weight_variance(items, users, epsilon, mechanism))
-    guarantee = Guarantee(epsilon, unit="user", trust="local")
+    guarantee = Guarantee(Privacy(epsilon, unit="user", adjacency="replace"), trust="local")
     return Estimate(_mirrored(mean, items), guarantee, {"noise_scale": scale})
 
 

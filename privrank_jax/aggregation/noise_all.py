@@ -28,6 +28,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import is_pure, noise_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import gaussian, laplace
+from privrank_jax.privacy.privacy import Privacy
 
 Array = jax.Array
 
@@ -74,7 +75,11 @@ def noise_all(
     scale = noise_all_scale(items, num_users, epsilon, delta)
     noise = "laplace" if is_pure(delta) else "gaussian"
     value = _noise_pairs(key, w, scale, mask, noise)
-    return Estimate(value, Guarantee(epsilon, delta, unit="user"), {"noise_scale": scale})
+    return Estimate(
+        value,
+        Guarantee(Privacy(epsilon, unit="user", adjacency="replace", delta=delta)),
+        {"noise_scale": scale},
+    )
 
 
 def noise_all_scale(num_items: Any, num_users: Any, epsilon: Any = 1.0, delta: Any = 0.0) -> Any:

@@ -33,6 +33,7 @@ from privrank_jax.aggregation.weights import MISSING
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import randomized_response
+from privrank_jax.privacy.privacy import Privacy
 
 Array = jax.Array
 
@@ -66,7 +67,7 @@ def one_pair_weights(
     ranks, pairs = checked_for_pairs(ranks, missing)
     check_epsilon(epsilon)
     value = _weights(key, ranks, jnp.asarray(epsilon, jnp.result_type(float)), missing)
-    guarantee = Guarantee(epsilon, unit="user", trust="local")
+    guarantee = Guarantee(Privacy(epsilon, unit="user", adjacency="replace"), trust="local")
     return Estimate(value, guarantee, {"users_per_pair": ranks.shape[0] // pairs})
 
 

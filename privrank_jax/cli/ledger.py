@@ -220,17 +220,17 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
 
 def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str, Any]:
     """What the spends promise together if they were fixed ahead of time."""
-    from privrank_jax.privacy import Guarantee, compose
+    from privrank_jax.privacy import Guarantee, Privacy, compose
 
     releases = [
         Guarantee(
-            one.epsilon,
-            one.delta,
-            *one.neighbors.kind,
-            one.trust,
-            one.numerics,
-            public=one.neighbors.public,
-            users=account.neighbors.users,
+            Privacy.proven(
+                one.epsilon,
+                delta=one.delta,
+                **{**vars(one.neighbors), "users": account.neighbors.users},
+            ),
+            trust=one.trust,
+            numerics=one.numerics,
         )
         for one in spends
     ]

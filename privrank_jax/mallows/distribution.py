@@ -45,6 +45,7 @@ import numpy as np
 
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import validate_ranks
 
 Array = jax.Array
@@ -86,9 +87,10 @@ def guarantee(num_items: Any, epsilon: Any, numerics: str = "simulation") -> Gua
         each = as_float(epsilon)
         epsilon, whole = jnp.max(each), jnp.max(0.5 * each * jnp.asarray(num_items))
         note = "the largest of the users' own epsilons; to each user, that user's own applies."
-    common: dict[str, Any] = {"trust": "local", "numerics": numerics, "public": public}
-    user = Guarantee(whole, unit="user", **common)
-    return Guarantee(epsilon, unit="rank", note=note, also=(user,), **common)
+    common: dict[str, Any] = {"adjacency": "replace", "public": public}
+    rank = Privacy.proven(epsilon, unit="rank", **common)
+    user = Privacy.proven(whole, unit="user", **common)
+    return Guarantee(rank, trust="local", numerics=numerics, note=note, also=(user,))
 
 
 def log_prob(ranks: Any, center_ranks: Any, epsilon: Any) -> Array:

@@ -11,8 +11,9 @@ from privrank_jax._validate import check_choice, check_delta, check_epsilon, che
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale
-from privrank_jax.privacy.guarantee import ADJACENCIES, COMPARISON_UNITS, Guarantee
+from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import gaussian, laplace
+from privrank_jax.privacy.privacy import ADJACENCIES, COMPARISON_UNITS, Privacy
 
 Array = jax.Array
 
@@ -104,8 +105,11 @@ def noisy_counts(
     else:
         euclidean = change / 2**0.5 if adjacency != "add-remove" else change
         scale = gaussian_scale(euclidean if sensitivity is None else sensitivity, epsilon, delta)
+    delta = delta if noise == "gaussian" else 0.0
     guarantee = Guarantee(
-        proven, delta if noise == "gaussian" else 0.0, unit=unit, adjacency=adjacency, note=note
+        Privacy(epsilon, unit=unit, adjacency=adjacency, delta=delta),
+        Privacy(proven, unit=unit, adjacency=adjacency, delta=delta),
+        note=note,
     )
     return Estimate(_noisy_totals(key, wins, scale, noise), guarantee, {"noise_scale": scale})
 

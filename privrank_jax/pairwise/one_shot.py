@@ -12,6 +12,7 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.top_k import select_once, selection_task
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import one_shot_scale
 
 Array = jax.Array
@@ -89,5 +90,5 @@ def one_shot_top_k(
     )
     in_order = not is_traced(delta) and not np.any(np.asarray(delta))
     value = select_once(key, task.scores, task.mask, scale, k, "laplace", in_order)
-    guarantee = Guarantee(epsilon, proven_delta, unit=unit, adjacency=adjacency)
+    guarantee = Guarantee(Privacy(epsilon, unit=unit, adjacency=adjacency, delta=proven_delta))
     return Estimate(value, guarantee, {"noise_scale": scale})

@@ -20,8 +20,9 @@ from privrank_jax.privacy.calibration import (
     gaussian_scale,
     laplace_scale,
 )
-from privrank_jax.privacy.guarantee import ADJACENCIES, COMPARISON_UNITS, Guarantee
+from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import gaussian, laplace
+from privrank_jax.privacy.privacy import ADJACENCIES, COMPARISON_UNITS, Privacy
 
 Array = jax.Array
 
@@ -143,13 +144,10 @@ def perturbed_mle(
     )  # fmt: skip
     value, fit = _solve(key, wins, scale, gamma, link, noise)
     totals_suffice = adjacency == "flip" and link.name == "logistic"
-    guarantee = Guarantee(
-        epsilon,
-        delta if noise == "gaussian" else 0.0,
-        unit=unit,
-        adjacency=adjacency,
-        numerics="simulation" if totals_suffice else "idealized",
+    attained = Privacy(
+        epsilon, unit=unit, adjacency=adjacency, delta=delta if noise == "gaussian" else 0.0
     )
+    guarantee = Guarantee(attained, numerics="simulation" if totals_suffice else "idealized")
     return Estimate(value, guarantee, PerturbedFit(scale, gamma, fit))
 
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax._validate import check_choice
-from privrank_jax.privacy.guarantee import ADJACENCIES
+from privrank_jax.privacy.privacy import ADJACENCIES
 
 # Largest graphs that are searched exhaustively: 2^(m-1) cuts, m! orders.
 _EXACT_CUT_ITEMS = 22

@@ -31,6 +31,7 @@ from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import check_reports
+from privrank_jax.privacy.privacy import Privacy
 
 Array = jax.Array
 
@@ -170,9 +171,14 @@ def finish(
     if reports_per_user is not None:
         check_positive("reports_per_user", reports_per_user, infinite=False)
         whole = largest * reports_per_user
-        also = (Guarantee(whole, unit="user", adjacency="flip", trust="local"),)
+        also = (Privacy.proven(whole, unit="user", adjacency="flip"),)
     note = "the largest epsilon of any report; a user who gave several spends their sum."
-    guarantee = Guarantee(largest, adjacency="flip", trust="local", note=note, also=also)
+    guarantee = Guarantee(
+        Privacy.proven(largest, unit="comparison", adjacency="flip"),
+        trust="local",
+        note=note,
+        also=also,
+    )
     return Estimate(estimate.value, guarantee, estimate.diagnostics)
 
 

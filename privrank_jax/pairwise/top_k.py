@@ -19,8 +19,9 @@ import numpy as np
 from privrank_jax._validate import check_choice, check_positive
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.guarantee import ADJACENCIES, COMPARISON_UNITS, Guarantee
+from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import gumbel, laplace
+from privrank_jax.privacy.privacy import ADJACENCIES, COMPARISON_UNITS, Privacy
 from privrank_jax.privacy.selection import peeling_scale, permute_and_flip_scale
 
 Array = jax.Array
@@ -80,7 +81,7 @@ def peeling_top_k(
     task = selection_task(wins, k, unit, adjacency, comparisons_per_user, sensitivity, mask)
     scale = peeling_scale(k, epsilon=epsilon, delta=delta, **task.bounds)
     value = select_once(key, task.scores, task.mask, scale, k, "gumbel", True)
-    guarantee = Guarantee(epsilon, delta, unit=unit, adjacency=adjacency)
+    guarantee = Guarantee(Privacy(epsilon, unit=unit, adjacency=adjacency, delta=delta))
     return Estimate(value, guarantee, {"noise_scale": scale})
 
 
@@ -119,7 +120,7 @@ def permute_and_flip_top_k(
     task = selection_task(wins, k, unit, adjacency, comparisons_per_user, sensitivity, mask)
     scale = permute_and_flip_scale(k, epsilon=epsilon, delta=delta, **task.bounds)
     value = _select_in_rounds(key, task.scores, task.mask, scale, k)
-    guarantee = Guarantee(epsilon, delta, unit=unit, adjacency=adjacency)
+    guarantee = Guarantee(Privacy(epsilon, unit=unit, adjacency=adjacency, delta=delta))
     return Estimate(value, guarantee, {"noise_scale": scale})
 
 

@@ -15,7 +15,7 @@ from privrank_jax.privacy.calibration import (
     gaussian_scale,
     laplace_scale,
 )
-from privrank_jax.privacy.guarantee import ADJACENCIES, UNITS, Guarantee
+from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import (
     debias,
     flip_probability,
@@ -25,6 +25,7 @@ from privrank_jax.privacy.local import (
     report_information,
 )
 from privrank_jax.privacy.personal_accounting import PersonalComposition, compose_personal
+from privrank_jax.privacy.privacy import ADJACENCIES, UNITS, Privacy
 from privrank_jax.privacy.vectors import duchi_vectors, privunit_vectors, report_norm
 from privrank_jax.privacy.zcdp import gaussian_zcdp, pure_zcdp, zcdp_delta, zcdp_epsilon
 
@@ -34,6 +35,7 @@ __all__ = [
     "GaussianRelease",
     "Guarantee",
     "PersonalComposition",
+    "Privacy",
     "calibrate_gaussian",
     "calibrate_objective_perturbation",
     "compose",

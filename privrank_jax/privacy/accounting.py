@@ -34,6 +34,7 @@ from privrank_jax.privacy.gaussian import gaussian_ratio_at, rounded_up
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.host import host_number
 from privrank_jax.privacy.loss_distribution import Budgets, delta_at, epsilon_at
+from privrank_jax.privacy.privacy import Privacy
 
 _TRUSTS = ("central", "local")
 _NUMERICS = ("exact", "idealized", "simulation", "unknown")  # the last of several counts
@@ -217,10 +218,8 @@ class _Gathered:
                     f"delta {float(self.budgets.delta_sum):.6g}, holds for budgets chosen along the way too"
                 )
             note += "."
-        kind = (*self.neighbors.kind, self.trust, self.numerics, note)
-        return Guarantee(
-            epsilon, delta, *kind, public=self.neighbors.public, users=self.neighbors.users
-        )
+        together = Privacy.proven(epsilon, delta=delta, **vars(self.neighbors))
+        return Guarantee(together, trust=self.trust, numerics=self.numerics, note=note)
 
 
 def _gather(
@@ -253,10 +252,9 @@ def _gather(
     return _Gathered(budgets, unbounded, len(releases), neighbors, together, weakest)
 
 
-def _common(promised: tuple[str, str], counted: Sequence[Guarantee]) -> Neighbors:
+def _common(promised: tuple[str, str], counted: Sequence[Privacy]) -> Neighbors:
     """The neighbors that all guarantees are for: what any takes as public is, and all mean the same by a user."""
-    implied = Neighbors(*promised).shared
-    public = {fact for one in counted for fact in one.public} - implied
+    public = {fact for one in counted for fact in one.public}
     users = {one.users for one in counted} if promised[0] != "comparison" else set()
     if len(users) > 1:
         raise ValueError(
@@ -310,9 +308,9 @@ def check_kind(unit: str, adjacency: str, trust: str) -> None:
         )
 
 
-def _best(release: Guarantee, promised: tuple[str, str], number: int) -> Guarantee:
+def _best(release: Guarantee, promised: tuple[str, str], number: int) -> Privacy:
     """That of a release and what it promises as well which costs the least for what is promised."""
-    enough = [one for one in (release, *release.also) if one.neighbors.kind in COVERS[promised]]
+    enough = [one for one in (release.attained, *release.also) if one.kind in COVERS[promised]]
     if not enough:
         raise ValueError(
             f"release {number} protects unit {release.unit}, adjacency {release.adjacency}, which is not enough for "

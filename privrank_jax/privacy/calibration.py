@@ -48,7 +48,7 @@ from privrank_jax._validate import (
     is_traced,
 )
 from privrank_jax.links import Link, normal
-from privrank_jax.privacy.guarantee import ADJACENCIES
+from privrank_jax.privacy.privacy import ADJACENCIES
 
 Array = jax.Array
 

@@ -10,11 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, Neighbors, check_public, listed
-
-COMPARISON_UNITS = ("comparison", "user")  # of mechanisms on comparisons
-UNITS = (*COMPARISON_UNITS, "rank")
-ADJACENCIES = ("flip", "replace", "add-remove")
+from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, Neighbors, listed
+from privrank_jax.privacy.privacy import Privacy
 
 _UNIT_WORDS = {
     "comparison": "one comparison",
@@ -42,88 +39,116 @@ _NUMERICS_WORDS = {
 }
 
 
-_IF_ANY = ("note", "also", "public", "users")  # of JSON
-
-
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Guarantee:
-    """(ε, δ) differential privacy, with everything needed to read the two numbers.
+    """What holds for a private result: the promise that was asked for, and what was attained.
+
+    ``epsilon``, ``delta``, ``unit``, ``adjacency``, ``public``, ``users`` and ``neighbors`` are those attained.
 
     Attributes:
-        epsilon: ε > 0.
-        delta: δ, 0 for pure differential privacy.
-        unit: what is protected: ``"comparison"`` (edge DP), ``"user"`` (individual DP), ``"rank"`` (ranking DP: the
-            rank of one item in the ranking of one user).
-        adjacency: how neighboring data sets differ in one unit: ``"flip"`` (the answers change, the
-            comparison graph is public), ``"replace"``, ``"add-remove"``.
+        promise: what the function was asked to keep.
+        attained: what is proven of the result; the promise itself unless said otherwise. It may be stronger (no δ
+            where the noise is Laplace) or, for calibrations that are reproduced as published, weaker.
         trust: ``"central"`` or ``"local"``.
         numerics: ``"exact"``, ``"simulation"``, ``"idealized"``, or ``"unknown"`` for noise that others drew.
         note: anything that the reader must know beside.
-        also: guarantees of the same result for other units, such as a whole user beside one comparison.
-        public: what neighbors share beyond that: ``"items"`` (the list of items, taken from the data),
-            ``"participation"`` (which users gave an answer at all), ``"questionnaire"`` (which pairs each user was
-            asked), ``"ranked items"`` (which items each user ranked), ``"budgets"`` (each user's or answer's own ε),
-            ``"ties"`` (which answers are ties). Sorted, each once.
-        users: what one user is in the data, such as ``"column 'voter'"`` or ``"each row"``; "" where the guarantee is
-            for users as the caller defines them.
+        also: what the same result attains for other units, such as a whole user beside one comparison.
 
-    Raises:
-        ValueError: a name in ``public`` that is none of these.
+    Facts in ``public``: ``"items"`` (the list of items, taken from the data), ``"participation"`` (which users gave an
+    answer at all), ``"questionnaire"`` (which pairs each user was asked), ``"ranked items"`` (which items each user
+    ranked), ``"budgets"`` (each user's or answer's own ε), ``"ties"`` (which answers are ties).
     """
 
-    epsilon: Any
-    delta: Any = 0.0
-    unit: str = dataclasses.field(default="comparison", metadata={"static": True})
-    adjacency: str = dataclasses.field(default="replace", metadata={"static": True})
+    promise: Privacy
+    attained: Privacy = None  # type: ignore[assignment]
+    _: dataclasses.KW_ONLY
     trust: str = dataclasses.field(default="central", metadata={"static": True})
     numerics: str = dataclasses.field(default="simulation", metadata={"static": True})
     note: str = dataclasses.field(default="", metadata={"static": True})
-    also: tuple[Guarantee, ...] = ()
-    public: tuple[str, ...] = dataclasses.field(default=(), metadata={"static": True})
-    users: str = dataclasses.field(default="", metadata={"static": True})
+    also: tuple[Privacy, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "public", check_public(self.public))
+        if self.attained is None:
+            object.__setattr__(self, "attained", self.promise)
+
+    @property
+    def epsilon(self) -> Any:
+        """ε attained."""
+        return self.attained.epsilon
+
+    @property
+    def delta(self) -> Any:
+        """δ attained, 0 for pure differential privacy."""
+        return self.attained.delta
+
+    @property
+    def unit(self) -> str:
+        """What is protected."""
+        return self.attained.unit
+
+    @property
+    def adjacency(self) -> str:
+        """How neighbors differ in one unit."""
+        return self.attained.adjacency
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What neighbors share beyond that."""
+        return self.attained.public
+
+    @property
+    def users(self) -> str:
+        """What one user is in the data."""
+        return self.attained.users
 
     @property
     def neighbors(self) -> Neighbors:
         """Which pairs of data sets this is for."""
-        return Neighbors(self.unit, self.adjacency, self.public, self.users)
+        return self.attained.neighbors
 
-    def covers(self, promised: Neighbors) -> bool:
+    def covers(self, promised: Privacy | Neighbors) -> bool:
         """Whether ε and δ hold for all neighbors of a promise; one of ``also`` may where this doesn't."""
-        return self.neighbors.covers(promised)
+        return self.attained.covers(promised)
 
     def given(self, *, public: Iterable[str] = (), users: str = "") -> Guarantee:
         """The same where these facts are public as well, and a user is this; ``also`` likewise."""
+        public = tuple(public)
         return dataclasses.replace(
             self,
-            public=(*self.public, *public),
-            users=users or self.users,
+            promise=self.promise.given(public=public, users=users),
+            attained=self.attained.given(public=public, users=users),
             also=tuple(other.given(public=public, users=users) for other in self.also),
         )
 
     def as_dict(self) -> dict[str, Any]:
         """The guarantee as plain Python values (for JSON); needs concrete ε and δ."""
-        values = {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)
-            if field.name not in _IF_ANY or getattr(self, field.name)
-        }
-        for name in ("epsilon", "delta"):
-            array = np.asarray(values[name])
-            values[name] = array.item() if array.ndim == 0 else array.tolist()
-        if self.public:
-            values["public"] = list(self.public)
+        values = self._of(self.attained)
+        if self.note:
+            values["note"] = self.note
         if self.also:
-            values["also"] = [other.as_dict() for other in self.also]
+            values["also"] = [self._of(other) for other in self.also]
+        return values
+
+    def _of(self, attained: Privacy) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for name in ("epsilon", "delta"):
+            array = np.asarray(getattr(attained, name), float)
+            values[name] = array.item() if array.ndim == 0 else array.tolist()
+        values |= {"unit": attained.unit, "adjacency": attained.adjacency}
+        values |= {"trust": self.trust, "numerics": self.numerics}
+        if attained.contributions is not None:
+            values["contributions"] = np.asarray(attained.contributions).tolist()
+        if attained.public:
+            values["public"] = list(attained.public)
+        if attained.users:
+            values["users"] = attained.users
         return values
 
     def in_words(self) -> str:
         """The guarantee as two sentences, and one more for each of ``also``.
 
-        >>> print(Guarantee(1.0, unit="user", adjacency="flip").in_words())
+        >>> print(Guarantee(Privacy(1.0, unit="user", adjacency="flip")).in_words())
         Differentially private with epsilon = 1: the probability of any published result changes by a
         factor of at most 2.72 when one user (all that the user answered) answers differently; who
         compared which items is taken as public. Trust: a trusted curator holds the raw data and
@@ -134,38 +159,46 @@ class Guarantee:
             return "Not private: epsilon is infinite, no noise was added."
         note = f" Note: {self.note}" if self.note else ""
         # A delta bounds sets of results; added to each result of a set on its own it would promise less.
-        approximate = any(float(one.delta) > 0 for one in (self, *self.also))
+        approximate = any(float(one.delta) > 0 for one in (self.attained, *self.also))
         result = "set of published results" if approximate else "published result"
         return (
-            f"Differentially private with {self._level()}: the probability of any {result} "
-            f"{self._change()}. "
+            f"Differentially private with {_level(self.attained)}: the probability of any {result} "
+            f"{_change(self.attained)}. "
             f"Trust: {_TRUST_WORDS[self.trust]}; {_NUMERICS_WORDS[self.numerics]}.{note}"
             + "".join(
-                f" As well, with {other._level()}, it {other._change()}." for other in self.also
+                f" As well, with {_level(other)}, it {_change(other)}." for other in self.also
             )
         )
 
-    def _level(self) -> str:
-        delta = float(self.delta)
-        return f"epsilon = {float(self.epsilon):g}" + (f", delta = {delta:g}" if delta > 0 else "")
 
-    def _change(self) -> str:
-        epsilon, delta = float(self.epsilon), float(self.delta)
-        factor = f"{math.exp(epsilon):.3g}" if epsilon < 100 else f"e^{epsilon:g}"
-        change = _ADJACENCY_WORDS[self.adjacency].format(unit=_UNIT_WORDS[self.unit])
-        change += self._known()
-        if delta > 0:
-            return f"is at most {factor} times what it was, plus {delta:g}, when {change}"
-        return f"changes by a factor of at most {factor} when {change}"
+def _level(attained: Privacy) -> str:
+    delta = float(attained.delta)
+    return f"epsilon = {float(attained.epsilon):g}" + (f", delta = {delta:g}" if delta > 0 else "")
 
-    def _known(self) -> str:
-        """What a user is, and what neighbors share, in words."""
-        words = ""
-        if self.users not in ("", OWN) and self.unit != "comparison":
-            named = "is one user" if self.users == NO_COLUMN else "names the users"
-            words = f"; {self.users} {named}"
-        shared = [_GRAPH] if self.adjacency == "flip" else []
-        shared += [PUBLIC[fact] for fact in self.public]
-        if shared:
-            words += f"; {listed(shared)} {'is' if len(shared) == 1 else 'are'} taken as public"
-        return words
+
+def _change(attained: Privacy) -> str:
+    epsilon, delta = float(attained.epsilon), float(attained.delta)
+    factor = f"{math.exp(epsilon):.3g}" if epsilon < 100 else f"e^{epsilon:g}"
+    unit = _UNIT_WORDS[attained.unit]
+    if attained.contributions is not None:
+        unit = (
+            f"one user (all that the user answered, at most {attained.contributions} comparisons)"
+        )
+    change = _ADJACENCY_WORDS[attained.adjacency].format(unit=unit)
+    change += _known(attained)
+    if delta > 0:
+        return f"is at most {factor} times what it was, plus {delta:g}, when {change}"
+    return f"changes by a factor of at most {factor} when {change}"
+
+
+def _known(attained: Privacy) -> str:
+    """What a user is, and what neighbors share, in words."""
+    words = ""
+    if attained.users not in ("", OWN) and attained.unit != "comparison":
+        named = "is one user" if attained.users == NO_COLUMN else "names the users"
+        words = f"; {attained.users} {named}"
+    shared = [_GRAPH] if attained.adjacency == "flip" else []
+    shared += [PUBLIC[fact] for fact in attained.public]
+    if shared:
+        words += f"; {listed(shared)} {'is' if len(shared) == 1 else 'are'} taken as public"
+    return words

@@ -21,6 +21,7 @@ import numpy as np
 from privrank_jax._validate import check_epsilon, check_nonnegative, is_traced
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import laplace
+from privrank_jax.privacy.privacy import Privacy
 
 Array = jax.Array
 
@@ -182,9 +183,10 @@ def _guarantee(epsilon: Array, reports: Array) -> Guarantee:
     gave = reports > 0
     one = jnp.where(gave, epsilon, 0)
     whole = jnp.where(gave, epsilon * jnp.where(gave, reports, 1).astype(epsilon.dtype), 0)
-    user = Guarantee(jnp.max(whole), unit="user", adjacency="flip", trust="local")
+    comparison = Privacy.proven(jnp.max(one), unit="comparison", adjacency="flip")
+    user = Privacy.proven(jnp.max(whole), unit="user", adjacency="flip")
     note = "the largest of the users' own epsilons; to each user, that user's own applies."
-    return Guarantee(jnp.max(one), adjacency="flip", trust="local", note=note, also=(user,))
+    return Guarantee(comparison, trust="local", note=note, also=(user,))
 
 
 @jax.jit

@@ -15,6 +15,7 @@ from privrank_jax.privacy.accounting import FIXED_AHEAD, check_kind
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.host import host_number
 from privrank_jax.privacy.loss_distribution import Budgets, epsilon_at
+from privrank_jax.privacy.privacy import Privacy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,9 +95,10 @@ def compose_personal(
         f"distributions over {spent.shape[1]} release(s): {FIXED_AHEAD}. The largest plain sum: "
         f"epsilon {basic.max():.6g}."
     )
-    guarantee = Guarantee(
-        float(epsilon.max()), float(wanted), unit, adjacency, trust, "unknown", note
+    attained = Privacy.proven(
+        float(epsilon.max()), unit=unit, adjacency=adjacency, delta=float(wanted)
     )
+    guarantee = Guarantee(attained, trust=trust, numerics="unknown", note=note)
     return PersonalComposition(epsilon, basic, guarantee)
 
 

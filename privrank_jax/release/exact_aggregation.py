@@ -32,6 +32,7 @@ from privrank_jax.aggregation.query_budget import query_budget
 from privrank_jax.aggregation.weights import MISSING, PairCounts, pairwise_weights
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.noisy_totals import (
     discrete_gaussian,
     discrete_laplace,
@@ -185,7 +186,9 @@ def exact_kwiksort(
         value = np.empty(items, np.int32)
         value[order] = np.arange(items)
     guarantee = Guarantee(
-        float(epsilon), float(delta), unit="user", adjacency="replace", numerics="exact", note=note
+        Privacy(float(epsilon), unit="user", adjacency="replace", delta=float(delta)),
+        numerics="exact",
+        note=note,
     )
     facts = {
         "queries": queries,

@@ -30,6 +30,7 @@ import numpy as np
 from privrank_jax.aggregation.exponential import MAX_ITEMS
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.exact_aggregation import checked_rankings, twice_counts
 from privrank_jax.release.intervals import BITS as _BITS
 from privrank_jax.release.intervals import DIGITS as _DIGITS
@@ -73,7 +74,9 @@ def exact_exponential(
     rate = min(Fraction(epsilon) / (2 * items * (items - 1)), Fraction(_STEEPEST))
     value = np.empty(items, np.int32)
     value[_draw(_excess(twice_counts(ranks, missing)), rate)] = np.arange(items)
-    guarantee = Guarantee(epsilon, unit="user", adjacency="replace", numerics="exact", note=note)
+    guarantee = Guarantee(
+        Privacy(epsilon, unit="user", adjacency="replace"), numerics="exact", note=note
+    )
     return Estimate(value, guarantee, {"rate": float(2 * rate)})
 
 

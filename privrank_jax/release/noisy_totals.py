@@ -31,6 +31,7 @@ from privrank_jax._validate import check_choice, check_delta, check_epsilon, che
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import one_shot_scale
 from privrank_jax.release.library import load_opendp
 
@@ -90,14 +91,13 @@ def exact_noisy_totals(
         if noise == "laplace"
         else discrete_gaussian(2 * sensitivity, float(epsilon), float(delta))
     )
-    guarantee = Guarantee(
+    attained = Privacy(
         float(epsilon),
-        float(delta) if noise == "gaussian" else 0.0,
         unit=unit,
         adjacency=adjacency,
-        numerics="exact",
-        note=note,
+        delta=float(delta) if noise == "gaussian" else 0.0,
     )
+    guarantee = Guarantee(attained, numerics="exact", note=note)
     value = np.asarray(mechanism(doubled.tolist()), np.float64) / 2
     return Estimate(value, guarantee, {"noise_scale": scale / 2})
 

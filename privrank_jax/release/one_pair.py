@@ -16,6 +16,7 @@ from privrank_jax.aggregation.ldp_plan import order_lead
 from privrank_jax.aggregation.one_pair import checked_for_pairs, weights_of_answers
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import random_words
 from privrank_jax.release.exact_aggregation import check_budget
 from privrank_jax.release.randomized_response import exact_randomized_response
@@ -53,5 +54,7 @@ def exact_one_pair_weights(ranks: Any, epsilon: float = 1.0, *, missing: str = "
     coins = np.frombuffer(secrets.token_bytes(users), np.uint8) & 1
     answers = exact_randomized_response(np.where(lead == 0, coins, lead > 0), epsilon)
     value = weights_of_answers(answers, asked, items, epsilon)
-    guarantee = Guarantee(float(epsilon), unit="user", trust="local", numerics="exact")
+    guarantee = Guarantee(
+        Privacy(float(epsilon), unit="user", adjacency="replace"), trust="local", numerics="exact"
+    )
     return Estimate(value, guarantee, {"users_per_pair": users // pairs})

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from privrank_jax.privacy import (
     GaussianRelease,
     Guarantee,
+    Privacy,
     calibrate_gaussian,
     compose,
     compose_basic,
@@ -160,7 +161,11 @@ def test_releases_that_tell_nothing_or_everything():
     assert epsilon([(0, 1e-6), (0.5, 0)], 1e-6) == 0.5
     assert compose([(0, 1e-6)] * 2, epsilon=0, **USERS).delta == 2e-6
     assert epsilon([GaussianRelease(math.inf), (0.5, 0)], 0) == 0.5
-    for nothing in ((math.inf, 0), GaussianRelease(0.0), Guarantee(math.inf, **USERS)):
+    for nothing in (
+        (math.inf, 0),
+        GaussianRelease(0.0),
+        Guarantee(Privacy.proven(math.inf, **USERS)),
+    ):
         assert epsilon([(0.5, 0), nothing], 1e-6) == math.inf
         assert compose([nothing], epsilon=3, **USERS).delta == 1
     assert "Not private" in compose([(math.inf, 0)] * 2, delta=0, **USERS).in_words()
@@ -225,7 +230,9 @@ def test_monotone_and_never_above_the_plain_sum(releases, another, delta):
 
 
 def test_guarantees_of_one_kind_keep_it():
-    one = Guarantee(0.5, unit="user", adjacency="flip", trust="local", numerics="exact")
+    one = Guarantee(
+        Privacy.proven(0.5, unit="user", adjacency="flip"), trust="local", numerics="exact"
+    )
     both = compose([one, one], delta=0)
     assert (both.epsilon, both.delta) == (1.0, 0.0)
     assert (both.unit, both.adjacency, both.trust, both.numerics) == (
@@ -235,7 +242,7 @@ def test_guarantees_of_one_kind_keep_it():
         "2 releases together, by privacy loss distributions: their number and budgets must have been fixed ahead of "
         "time. The plain sum: epsilon 1, delta 0, holds for budgets chosen along the way too."
     )
-    central = Guarantee(0.5, unit="user", adjacency="flip", numerics="idealized")
+    central = Guarantee(Privacy.proven(0.5, unit="user", adjacency="flip"), numerics="idealized")
     mixed = compose([one, central, (0.5, 0)], delta=0, unit="user", adjacency="flip", trust="local")
     assert (mixed.trust, mixed.numerics) == ("central", "unknown")
     assert compose([one, central], delta=0).numerics == "idealized"
@@ -243,15 +250,15 @@ def test_guarantees_of_one_kind_keep_it():
 
 
 def test_units_and_adjacencies_are_not_mixed():
-    user = Guarantee(0.5, unit="user", adjacency="replace")
-    comparison = Guarantee(0.2, unit="comparison", adjacency="flip")
+    user = Guarantee(Privacy.proven(0.5, **USERS))
+    comparison = Guarantee(Privacy.proven(0.2, unit="comparison", adjacency="flip"))
     with pytest.raises(ValueError, match="All of them cover unit comparison, adjacency flip: ask"):
         compose([user, comparison], delta=0)
     found = compose([user, comparison], delta=0, unit="comparison", adjacency="flip")
     assert (found.epsilon, found.unit, found.adjacency) == (0.7, "comparison", "flip")
     with pytest.raises(ValueError, match="release 2 protects unit comparison, adjacency flip"):
         compose([user, comparison], delta=0, **USERS)
-    removed = Guarantee(0.5, unit="user", adjacency="add-remove")
+    removed = Guarantee(Privacy.proven(0.5, unit="user", adjacency="add-remove"))
     with pytest.raises(ValueError, match="Compose those of one kind"):
         compose_basic([user, removed])
     with pytest.raises(ValueError, match="no guarantee has unit 'rank' and adjacency 'flip'"):
@@ -315,8 +322,14 @@ def test_calibrated_releases_compose_to_the_budget(count):
         ([(1, -1e-9)], "delta of release 1 must be one number"),
         ([0.5], "release 1 must be a Guarantee, an .* pair or a GaussianRelease, got 0.5"),
         ([(0.5, 0, 0)], "release 1 must be a Guarantee"),
-        (Guarantee(1.0), "give a list of releases"),
-        ([Guarantee(jnp.ones(3), **USERS)], "epsilon of release 1 must be one number"),
+        (
+            Guarantee(Privacy.proven(1.0, unit="comparison", adjacency="replace")),
+            "give a list of releases",
+        ),
+        (
+            [Guarantee(Privacy.proven(jnp.ones(3), **USERS))],
+            "epsilon of release 1 must be one number",
+        ),
     ],
 )
 def test_bad_releases(releases, message):
@@ -366,13 +379,14 @@ def test_without_the_library_the_message_names_the_extra(monkeypatch):
 
 
 def test_what_any_release_takes_as_public_is_public_in_all():
-    plain = Guarantee(0.1, unit="user")
-    known = Guarantee(0.2, unit="user", public=("items",))
+    plain = Guarantee(Privacy.proven(0.1, **USERS))
+    known = Guarantee(Privacy.proven(0.2, public=("items",), **USERS))
     ranked = Guarantee(
-        0.1, unit="rank", also=(Guarantee(0.3, unit="user", public=("ranked items",)),)
+        Privacy.proven(0.1, unit="rank", adjacency="replace"),
+        also=(Privacy.proven(0.3, public=("ranked items",), **USERS),),
     )
     for together in (compose_basic, lambda releases, **kind: compose(releases, delta=1e-6, **kind)):
-        found = together([plain, known, ranked], unit="user", adjacency="replace")
+        found = together([plain, known, ranked], **USERS)
         assert found.public == ("items", "ranked items")
     # Neighbors that differ in answers share the items anyway.
     assert compose_basic([plain, known], unit="user", adjacency="flip").public == ()
@@ -380,12 +394,12 @@ def test_what_any_release_takes_as_public_is_public_in_all():
 
 def test_users_must_be_the_same_in_releases_that_are_composed():
     by_row, by_name = (
-        Guarantee(0.1, unit="user", users=one) for one in ("each row", "column 'id'")
+        Guarantee(Privacy.proven(0.1, users=one, **USERS)) for one in ("each row", "column 'id'")
     )
     assert compose_basic([by_row, by_row]).users == "each row"
     with pytest.raises(ValueError, match="different things by a user: column 'id'; each row"):
         compose_basic([by_row, by_name])
     with pytest.raises(ValueError, match="not said"):
-        compose_basic([by_row, Guarantee(0.1, unit="user")])
+        compose_basic([by_row, Guarantee(Privacy.proven(0.1, **USERS))])
     one = compose_basic([by_row, by_name], unit="comparison", adjacency="flip")
     assert (one.epsilon, one.users) == (0.2, "")

@@ -21,6 +21,7 @@ from privrank_jax.release.ledger import Ledger, LedgerError, amount, content_sha
 if TYPE_CHECKING:
     from privrank_jax.cli.rank.result import Result
     from privrank_jax.privacy.guarantee import Guarantee
+    from privrank_jax.privacy.privacy import Privacy
 
 
 def begin(
@@ -130,7 +131,7 @@ class Spending:
         ledger.check_data(data_sha256(self._source) or "", self._source)
         used = _relevant(guarantee, ledger)
         cost = float(used.epsilon), float(used.delta)
-        if used is guarantee:
+        if used is guarantee.attained:
             cost = max(cost[0], epsilon), max(cost[1], delta)
         self._check_covers(used.neighbors)
         if self._request.simulate:
@@ -144,8 +145,8 @@ class Spending:
                 adjacency=used.adjacency,
                 public=used.public,
                 users=used.users,
-                trust=used.trust,
-                numerics=used.numerics,
+                trust=guarantee.trust,
+                numerics=guarantee.numerics,
                 command=self._command,
                 method=method,
             )
@@ -215,15 +216,15 @@ class Spending:
 _NOT_SPENT = "nothing was spent from {}"
 
 
-def _relevant(guarantee: Guarantee, ledger: Ledger) -> Guarantee:
+def _relevant(guarantee: Guarantee, ledger: Ledger) -> Privacy:
     """Of all that a result promises the least ε that the ledger can add up; if there is none, the first."""
-    promised = (guarantee, *guarantee.also)
+    promised = (guarantee.attained, *guarantee.also)
     covering = [one for one in promised if ledger.covers(one.neighbors)]
     if not covering:  # the one that is refused for the least reason
         covering = [
             one for one in promised if one.neighbors.kind in COVERS[ledger.account.neighbors.kind]
         ]
-    return min(covering, key=lambda one: float(one.epsilon), default=guarantee)
+    return min(covering, key=lambda one: float(one.epsilon), default=guarantee.attained)
 
 
 def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:

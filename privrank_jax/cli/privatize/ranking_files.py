@@ -27,6 +27,7 @@ from privrank_jax.datasets.rank_cells import cells_note
 from privrank_jax.datasets.rankings_file import SYNTHETIC, check_shape, read_ranks
 from privrank_jax.datasets.synthetic_file import check_item_names
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release import exact_mallows
 from privrank_jax.release.entropy import random_words
 
@@ -232,14 +233,13 @@ def _untied(ranks: np.ndarray, entropy: Entropy) -> np.ndarray:
 def guarantee_of(rankings: datasets.SyntheticRankings, numerics: str, note: str = "") -> Guarantee:
     """What synthetic rankings promise: the largest ε for a rank, the largest εk/2 for a user who ranked k items."""
     found = mallows.guarantee(np.maximum(rankings.lengths, 1), rankings.epsilon, numerics)
-    also = tuple(
-        dataclasses.replace(other, epsilon=float(other.epsilon), public=()) for other in found.also
-    )
     public = ("ranked items",) * (not rankings.table.complete)
     public += ("budgets",) * bool(rankings.epsilon.min() != rankings.epsilon.max())
-    return dataclasses.replace(
-        found, epsilon=float(found.epsilon), note=note, also=also, public=()
-    ).given(public=public)
+    rank, user = (
+        Privacy.proven(float(one.epsilon), unit=one.unit, adjacency=one.adjacency, public=public)
+        for one in (found.attained, *found.also)
+    )
+    return Guarantee(rank, trust=found.trust, numerics=found.numerics, note=note, also=(user,))
 
 
 def _note(request: Request) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +19,7 @@ from privrank_jax.cli.rank.result import SEVERAL_GROUPS, Result, best_first
 from privrank_jax.pairwise import DebiasedSums, report_standard_errors, scores_from_sums
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 
 LINKS = ("logistic", "laplace", "normal")
 _SERVED = ("context", "source", "user", "items", "link", "ridge", "level", "top_k", "json")
@@ -152,10 +152,10 @@ _TRUSTED = "the largest epsilon in the file, which is taken at its word; this co
 
 def guarantee_of(table: datasets.ReportTable, numerics: str, note: str) -> Guarantee:
     """What reports promise: for one comparison the largest ε, for one user the largest sum."""
-    common: dict[str, Any] = {"adjacency": "flip", "trust": "local", "numerics": numerics}
     whole = table.largest_epsilon_of_a_user
-    also = () if whole is None else (Guarantee(whole, unit="user", **common),)
-    return Guarantee(table.largest_epsilon, unit="comparison", note=note, also=also, **common)
+    also = () if whole is None else (Privacy.proven(whole, unit="user", adjacency="flip"),)
+    comparison = Privacy.proven(table.largest_epsilon, unit="comparison", adjacency="flip")
+    return Guarantee(comparison, trust="local", numerics=numerics, note=note, also=also)
 
 
 def sums_of_table(table: datasets.ReportTable) -> tuple[DebiasedSums, np.ndarray]:

@@ -66,7 +66,7 @@ def check_finite(result: Result) -> None:
     beyond the range of floating point.
     """
     guarantee = result.guarantee
-    promised = () if guarantee is None else (guarantee, *guarantee.also)
+    promised = () if guarantee is None else (guarantee.attained, *guarantee.also)
     numbers = [one.epsilon for one in promised] + [one.delta for one in promised]
     numbers += [fact for fact in result.diagnostics.values() if isinstance(fact, float)]
     shown = [] if result.scores is None else [result.scores]
