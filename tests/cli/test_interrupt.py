@@ -166,7 +166,9 @@ def test_in_other_programs_ctrl_c_is_theirs(privrank, votes, ledger):
 
 
 def test_before_the_spending_it_says_that_nothing_was_spent(votes, ledger):
-    patch = "from privrank_jax.cli import rank_input\nrank_input.read_input = interrupt"
+    patch = (
+        "from privrank_jax.cli.rank import input as rank_input\nrank_input.read_input = interrupt"
+    )
     process = driven(*released(votes, ledger), patch=patch)
     out, err = process.communicate(timeout=LONG)
     said = "privrank: interrupted; nothing was spent from votes.ledger"

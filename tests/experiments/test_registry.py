@@ -48,7 +48,7 @@ def test_settings_are_replaced_and_unknown_ones_refused():
 
 
 def test_a_name_is_taken_once(monkeypatch):
-    monkeypatch.setattr(registry, "_MODULES", ("cai_edge", "cai_edge"))
+    monkeypatch.setattr(registry, "_MODULES", ("cai.edge", "cai.edge"))
     with pytest.raises(ValueError, match="two experiments are named 'cai-fig1'"):
         experiments.names()
 
