@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
-import inspect
-import pkgutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import privrank_jax
+from tests import house
 
 PACKAGE = Path(privrank_jax.__file__).parent
-FLOORS = {
-    "_limits": 1, "_workarounds": 1, "_neighbors": 1, "_registry": 1, "_validate": 1,
-    "_interrupt": 1, "rankings": 1, "metrics": 1, "links": 1, "comparisons": 1,
-    "privacy": 2, "estimate": 2,
-    "pairwise": 3, "aggregation": 3, "mallows": 3, "personalized": 3,
-    "privacy_audit": 4, "simulate": 4,
-    "datasets": 5, "tables": 5, "release": 5, "experiments": 5, "plotting": 5,
-    "cli": 6, "__main__": 6, "__init__": 6,
-}  # fmt: skip
+# The rules of tests/house.py that all of the package keeps.
+KEPT = [house.upward_imports, house.wrong_order_of_arguments]
 LIGHT = {
     "privrank_jax",
     "privrank_jax.aggregation",
@@ -34,38 +27,9 @@ LIGHT = {
 }
 
 
-def _modules() -> list[str]:
-    found = pkgutil.walk_packages([str(PACKAGE)], "privrank_jax.")
-    return [module.name for module in found if not module.name.endswith("__main__")]
-
-
-def _imports(path: Path) -> set[str]:
-    """First part below the package of every import that runs when the module is imported."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    parts = set()
-    for node in ast.walk(tree):
-        names = []
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module]
-            if node.module == "privrank_jax":
-                names = [f"privrank_jax.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        parts |= {name.split(".")[1] for name in names if name.startswith("privrank_jax.")}
-    return parts
-
-
-def test_imports_only_point_down() -> None:
-    wrong = []
-    for path in PACKAGE.rglob("*.py"):
-        home = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        assert home in FLOORS, f"{home} has no floor; add it to FLOORS"
-        wrong += [
-            f"{path.relative_to(PACKAGE)} imports {part}"
-            for part in _imports(path) - {home}
-            if part in FLOORS and FLOORS[part] > FLOORS[home]
-        ]
-    assert not wrong
+@pytest.mark.parametrize("rule", KEPT, ids=lambda rule: rule.__name__)
+def test_the_rule_is_kept(rule: Callable[[], list[str]]) -> None:
+    assert rule() == []
 
 
 def test_import_is_light_and_leaves_jax_alone() -> None:
@@ -81,18 +45,6 @@ heavy = {{"matplotlib", "duckdb", "opendp", "dp_accounting", "typer", "rich", "p
 assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-c", script], check=True)
-
-
-def test_random_functions_take_the_key_first() -> None:
-    for name in _modules():
-        module = importlib.import_module(name)
-        for function in vars(module).values():
-            if inspect.isfunction(function) and function.__module__ == name:
-                parameters = list(inspect.signature(function).parameters)
-                assert "key" not in parameters[1:] or function.__name__.startswith("_") or (
-                    parameters[0] == "scores" and "key" in inspect.signature(function).parameters
-                    and inspect.signature(function).parameters["key"].default is None
-                ), f"{name}.{function.__name__}: key must come first"  # fmt: skip
 
 
 def test_files_stay_short() -> None:

@@ -1,0 +1,383 @@
+"""The house rules, each a function that lists what breaks it; ``python -m tests.house`` prints all of them.
+
+They read the sources (imports, signatures, docstrings, file sizes) without importing them, so they run in a second.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "privrank_jax"
+TESTS = ROOT / "tests"
+NAME = PACKAGE.name
+MOST_LINES = 420
+
+# What stands on which floor; an import only points down, or along a floor from a package to its own modules.
+FLOORS = {
+    "_limits": 1, "_workarounds": 1, "_neighbors": 1, "_registry": 1, "_validate": 1,
+    "_interrupt": 1, "rankings": 1, "metrics": 1, "links": 1, "comparisons": 1,
+    "privacy": 2, "estimate": 2,
+    "pairwise": 3, "aggregation": 3, "mallows": 3, "personalized": 3,
+    "privacy_audit": 4, "simulate": 4,
+    "datasets": 5, "tables": 5, "release": 5, "experiments": 5, "plotting": 5,
+    "cli": 6, "__main__": 6, "__init__": 6,
+}  # fmt: skip
+FAMILIES = ("pairwise", "aggregation", "mallows", "personalized")
+
+# Words of a promise: ``Privacy`` says them, and nobody else who takes a ``privacy``.
+PROMISE = {
+    "epsilon",
+    "delta",
+    "unit",
+    "adjacency",
+    "contributions",
+    "comparisons_per_user",
+    "public",
+}
+NEVER_DEFAULT = {"privacy", "epsilon", "unit", "adjacency"}
+
+
+class Module:
+    """One file of the package: its dotted name without the package, its tree, and what it imports."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        parts = list(path.relative_to(PACKAGE).with_suffix("").parts)
+        self.is_package = parts[-1] == "__init__"
+        self.name = ".".join(parts[:-1] if self.is_package else parts)
+        self.home = parts[0]
+        self.text = path.read_text(encoding="utf-8")
+        self.tree = ast.parse(self.text)
+
+    def __str__(self) -> str:
+        return str(self.path.relative_to(ROOT))
+
+
+@functools.cache
+def modules() -> dict[str, Module]:
+    """All modules by dotted name, "" for the package itself."""
+    found = [Module(path) for path in sorted(PACKAGE.rglob("*.py"))]
+    return {module.name: module for module in found}
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes below, without what stands under ``if TYPE_CHECKING``."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            for other in child.orelse:
+                yield other
+                yield from _statements(other)
+            continue
+        yield child
+        yield from _statements(child)
+
+
+def imports(module: Module) -> Iterator[tuple[str, str, str]]:
+    """``(imported module, name taken from it or "", local name)`` of imports within the package, at any depth."""
+    for node in _statements(module.tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == NAME:
+            source = (node.module or "").partition(".")[2]
+            for alias in node.names:
+                whole = f"{source}.{alias.name}".strip(".")
+                local = alias.asname or alias.name
+                if whole in modules():
+                    yield whole, "", local
+                else:
+                    yield source, alias.name, local
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == NAME:
+                    yield alias.name.partition(".")[2], "", alias.asname or NAME
+
+
+def upward_imports() -> list[str]:
+    """Imports that point to a higher floor, or to another family of algorithms; what has no floor."""
+    wrong = []
+    for module in modules().values():
+        if module.home not in FLOORS:
+            wrong.append(f"{module}: {module.home} has no floor; add it to FLOORS")
+            continue
+        for target in sorted({target.split(".")[0] for target, _, _ in imports(module)}):
+            if target in {module.home, ""}:
+                continue
+            up = FLOORS.get(target, 0) > FLOORS[module.home]
+            if up or (target in FAMILIES and module.home in FAMILIES):
+                wrong.append(f"{module} imports {target}")
+    return wrong
+
+
+def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Strongly connected components of more than one node, or of one that points to itself (Tarjan)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(graph.get(node, ())):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            at = stack.index(node)
+            circle = stack[at:]
+            del stack[at:]
+            if len(circle) > 1 or node in graph.get(node, ()):
+                found.append(sorted(circle))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def circles_of_files() -> list[str]:
+    """Files that import one another in a circle, also by imports within functions."""
+    graph = {name: {target for target, _, _ in imports(m)} for name, m in modules().items()}
+    return [" <-> ".join(circle) for circle in _circles(graph)]
+
+
+def circles_of_packages() -> list[str]:
+    """The same for the parts of the top level."""
+    graph: dict[str, set[str]] = {}
+    for module in modules().values():
+        targets = {target.split(".")[0] for target, _, _ in imports(module)}
+        graph.setdefault(module.home, set()).update(targets - {module.home, ""})
+    return [" <-> ".join(circle) for circle in _circles(graph)]
+
+
+def private_names() -> list[str]:
+    """Names with an underscore that a file takes from another one."""
+    wrong = []
+    for module in modules().values():
+        locals_ = {}
+        for target, name, local in imports(module):
+            if name.startswith("_") and not name.startswith("__"):
+                wrong.append(f"{module} takes {name} from {target}")
+            if not name and target:
+                locals_[local] = target
+        for node in ast.walk(module.tree):
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr.startswith("_")
+                and not node.attr.startswith("__")
+                and isinstance(node.value, ast.Name)
+                and node.value.id in locals_
+                and f"{locals_[node.value.id]}.{node.attr}" not in modules()
+            ):
+                wrong.append(f"{module} takes {node.attr} from {locals_[node.value.id]}")
+    return sorted(set(wrong))
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def public_functions() -> Iterator[tuple[Module, str, Function]]:
+    """Functions and methods whose names, and those of all around them, have no underscore in front."""
+    for module in modules().values():
+        yield from _public(module, "", module.tree)
+
+
+def _public(module: Module, within: str, node: ast.AST) -> Iterator[tuple[Module, str, Function]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If | ast.Try):
+            yield from _public(module, within, child)
+        elif isinstance(child, Function | ast.ClassDef):
+            if child.name.startswith("_") and child.name not in {"__init__", "__call__"}:
+                continue
+            if isinstance(child, ast.ClassDef):
+                yield from _public(module, f"{within}{child.name}.", child)
+            else:
+                yield module, within + child.name, child
+
+
+def _parameters(function: Function) -> list[tuple[str, bool, bool]]:
+    """``(name, keyword only, has a default)`` without self and cls."""
+    a = function.args
+    positional = [*a.posonlyargs, *a.args]
+    first_default = len(positional) - len(a.defaults)
+    found = [(p.arg, False, k >= first_default) for k, p in enumerate(positional)]
+    found += [(p.arg, True, d is not None) for p, d in zip(a.kwonlyargs, a.kw_defaults)]
+    return [row for row in found if row[0] not in {"self", "cls"}]
+
+
+def wrong_order_of_arguments() -> list[str]:
+    """``key`` comes first, ``privacy`` after key and data, and no part of a promise stands beside ``privacy``."""
+    wrong = []
+    for module, name, function in public_functions():
+        parameters = _parameters(function)
+        names = [parameter for parameter, _, _ in parameters]
+        where = f"{module}:{function.lineno} {name}({', '.join(names)})"
+        breaks_ties = names[:1] == ["scores"] and dict_of(parameters).get("key", (0, 0))[1]
+        if "key" in names and names[0] != "key" and not breaks_ties:
+            wrong.append(f"{where}: key is not first")
+        if "privacy" not in names:
+            continue
+        third = 2 if names[0] == "key" else 1
+        keyword_only = dict_of(parameters)["privacy"][0]
+        if keyword_only or names.index("privacy") > third:
+            wrong.append(f"{where}: privacy does not follow key and data")
+        beside = PROMISE & set(names)
+        if beside:
+            wrong.append(f"{where}: {', '.join(sorted(beside))} beside privacy")
+    return wrong
+
+
+def dict_of(parameters: list[tuple[str, bool, bool]]) -> dict[str, tuple[bool, bool]]:
+    """``{name: (keyword only, has a default)}``."""
+    return {name: (keyword, default) for name, keyword, default in parameters}
+
+
+def default_promises() -> list[str]:
+    """Public signatures, and fields of public classes, that default to a promise."""
+    wrong = []
+    for module, name, function in public_functions():
+        defaults = {p for p, _, default in _parameters(function) if default} & NEVER_DEFAULT
+        if defaults:
+            wrong.append(f"{module}:{function.lineno} {name}: {', '.join(sorted(defaults))}")
+    for module in modules().values():
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                for field in node.body:
+                    if (
+                        isinstance(field, ast.AnnAssign)
+                        and isinstance(field.target, ast.Name)
+                        and field.target.id in NEVER_DEFAULT
+                        and field.value is not None
+                    ):
+                        wrong.append(
+                            f"{module}:{field.lineno} {node.name}.{field.target.id} has a default"
+                        )
+    return wrong
+
+
+def dict_diagnostics() -> list[str]:
+    """Estimates whose diagnostics are a dict."""
+    wrong = []
+    for module in modules().values():
+        dicts = {
+            target.id
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Assign) and _is_dict(node.value)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(module.tree):
+            if not isinstance(node, ast.Call):
+                continue
+            given = [k.value for k in node.keywords if k.arg == "diagnostics"]
+            if ast.unparse(node.func).split(".")[-1] == "Estimate":
+                given += node.args[2:3]
+            for value in given:
+                if _is_dict(value) or (isinstance(value, ast.Name) and value.id in dicts):
+                    wrong.append(f"{module}:{node.lineno} diagnostics are a dict")
+    return wrong
+
+
+def _is_dict(value: ast.AST) -> bool:
+    return isinstance(value, ast.Dict | ast.DictComp) or (
+        isinstance(value, ast.Call) and ast.unparse(value.func) == "dict"
+    )
+
+
+def long_files() -> list[str]:
+    """Files of the package and of the tests beyond ``MOST_LINES``."""
+    paths = [*PACKAGE.rglob("*.py"), *TESTS.rglob("*.py")]
+    sizes = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in sorted(paths)}
+    return [f"{p.relative_to(ROOT)}: {n} lines" for p, n in sizes.items() if n > MOST_LINES]
+
+
+def exported() -> dict[str, set[str]]:
+    """Names that each package or module of the top level exports in ``__all__``; without one, all its public ones."""
+    found: dict[str, set[str]] = {}
+    for module in modules().values():
+        top = module.name and "." not in module.name and not module.name.startswith("_")
+        if not (top or module.is_package):
+            continue
+        for node in module.tree.body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+                found[module.name] = set(ast.literal_eval(node.value))
+    return found
+
+
+def undocumented() -> list[str]:
+    """Exported functions of several arguments whose docstrings have no ``Args:``."""
+    api: set[tuple[str, str]] = set()
+    for package, names in exported().items():
+        sources = {local: (t, n) for t, n, local in imports(modules()[package])}
+        api |= {sources[name] for name in names if name in sources}
+    wrong = []
+    for module, name, function in public_functions():
+        top = not module.is_package and "." not in module.name and not module.name.startswith("_")
+        if "." in name or not (top or (module.name, name) in api):
+            continue
+        text = ast.get_docstring(function) or ""
+        parameters = _parameters(function)
+        if not text or (len(parameters) > 0 and "Args:" not in text):
+            wrong.append(f"{module}:{function.lineno} {name}")
+    return wrong
+
+
+# Modules without a test file of their name, and why.
+NO_TEST_FILE = {
+    "__init__": "held by test_house: what it exports, and that importing it is cheap",
+}
+
+
+def test_file(module: Module) -> Path:
+    """Where the tests of a module stand: the mirrored folder, without leading underscores."""
+    *folders, name = module.name.split(".")
+    return TESTS.joinpath(*(folder.lstrip("_") for folder in folders), f"test_{name.strip('_')}.py")
+
+
+def untested() -> list[str]:
+    """Modules without a test file of their name in the mirrored folder, or with one that has no test."""
+    wrong = []
+    for module in modules().values():
+        if module.is_package or module.name in {"__main__"}:
+            continue
+        path = test_file(module)
+        if not path.exists():
+            wrong.append(f"{module}: no {path.relative_to(ROOT)}")
+        elif "def test_" not in path.read_text(encoding="utf-8"):
+            wrong.append(f"{module}: {path.relative_to(ROOT)} has no test")
+    return wrong
+
+
+RULES = (
+    upward_imports,
+    circles_of_files,
+    circles_of_packages,
+    private_names,
+    wrong_order_of_arguments,
+    default_promises,
+    dict_diagnostics,
+    long_files,
+    undocumented,
+    untested,
+)
+
+
+def main() -> int:
+    """Print what breaks each rule."""
+    total = 0
+    for rule in RULES:
+        found = rule()
+        total += len(found)
+        print(f"{rule.__name__}: {len(found)}")
+        for line in found:
+            print(f"  {line}")
+    return bool(total)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
