@@ -51,7 +51,7 @@ def read_comparisons(
         A table of N comparisons in the order of the file. ``notes`` names the columns not used.
 
     Raises:
-        DataError: what is wrong, where (file, line, column), and how to mend it. No such file, an
+        DataError: what is wrong, where (file, line, column), and how to fix it. No such file, an
             empty one, a column or value missing, a row of the wrong length, bytes that are not
             UTF-8; an item compared with itself, outside ``items``, named twice (apart from case
             and blanks), or named like a column of the file unless ``items`` has it; a column that
@@ -119,7 +119,7 @@ _BOTH = (
 
 
 def check_present(name: str | None, what: str, mend: str = _FILL) -> str:
-    """The name, unless it is blank, marks a missing value or holds NUL: :class:`BadCell`, which says how to mend it."""
+    """The name, unless it is blank, marks a missing value or holds NUL: :class:`BadCell`, which says how to fix it."""
     if name is None or not name.strip():
         raise BadCell(f"the {what} is missing: {mend}")
     if name.strip().casefold() in MISSING:
@@ -204,7 +204,7 @@ def _encode(source: Source, roles: Roles, public: tuple[str, ...] | None) -> Com
 def notes_on(
     positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
 ) -> tuple[str, ...]:
-    """What a loader says of a file: where the items came from, whether it has users, what it passed over."""
+    """What a loader says of a file: where the items came from, whether it has users, what it skipped."""
     notes = []
     if seen_items:
         notes.append("the list of items was taken from the file and is treated as public")
@@ -216,7 +216,7 @@ def notes_on(
 
 
 def public_items(items: Iterable[str]) -> tuple[str, ...]:
-    """The list of items that was given, checked: names that are no blanks, each once, at least two."""
+    """The given list of items, checked: at least two names, none blank, each listed once."""
     if isinstance(items, str):
         raise DataError(f"items must be a list of names, got the single text {items!r}")
     names = tuple(str(item) for item in items)

@@ -72,7 +72,7 @@ def check_file(path: Path, suffixes: Collection[str], what: str, holds: str, adv
         raise DataError(f"{path}: no such file; check the path")
     if not path.is_file() or _STREAM.fullmatch(str(path)):
         raise DataError(
-            f"{path} is no file but a stream (standard input, a pipe or a device), and data are read more than once: "
+            f"{path} is a stream (standard input, a pipe or a device), and data are read more than once: "
             f"write them to a file first, and give {what}"
         )
     suffix = path.suffix.lower()
@@ -176,7 +176,7 @@ def read_lines(path: Path) -> Iterator[str]:
             for line in file:
                 if "\0" in line:
                     raise DataError(
-                        f"{path.name}: NUL bytes, so it is no UTF-8 text (UTF-16? a spreadsheet?): "
+                        f"{path.name}: NUL bytes, so it is not UTF-8 text (UTF-16? a spreadsheet?): "
                         f"save it as {_kind(path)} in UTF-8"
                     )
                 yield line
@@ -205,7 +205,7 @@ def _undecodable(path: Path) -> int:
 
 
 def _csv_rows(name: str, reader: Any) -> Iterator[list[str]]:
-    """Rows as long as the header; wholly empty lines hold nothing and are passed over."""
+    """Rows as long as the header; wholly empty lines are skipped."""
     width = None
     try:
         for row in reader:

@@ -67,7 +67,7 @@ def read_kamishima(path: str | os.PathLike[str]) -> RankingTable:
             )
     if (len(numbers) - 1) * items > MOST_CELLS:
         raise DataError(
-            f"{path.name}: {len(numbers) - 1:,} orders times {items:,} items is more than this reader takes "
+            f"{path.name}: {len(numbers) - 1:,} orders times {items:,} items is more than this reader accepts "
             f"({MOST_CELLS:,})"
         )
     orders = np.array(numbers[1:], np.int64)[:, 2:]
@@ -89,5 +89,7 @@ def _names(path: Path, items: int) -> tuple[str, ...]:
     if len(rows) != items or set(names) != set(range(items)):
         raise DataError(f"{path.name} does not name the items 0 to {items - 1}, each once")
     if "" in names.values() or len({form(name) for name in names.values()}) < items:
-        raise DataError(f"{path.name} has an item without a name, or two of one name: mend it")
+        raise DataError(
+            f"{path.name} has an item without a name, or two with the same name: fix it"
+        )
     return tuple(names[k] for k in range(items))

@@ -1,4 +1,4 @@
-"""Named public data sets, their traps handled in code and said in ``notes``.
+"""Named public data sets; known errors in their files are corrected, and ``notes`` says how.
 
 ``cemspc``: 303 students on 6 management schools (15 pairs, ties). ``immig``: 98 students on 4
 statements (6 pairs, ties). ``cars`` and ``cars2``: 60 workers on 10 and 20 cars (no ties).
@@ -41,7 +41,7 @@ def cemspc(folder: Folder = None, corrected: bool = True) -> ComparisonTable:
 
     Args:
         folder: holds ``cemspc/cemspc.csv``; default ``PRIVRANK_DATA``. There is nothing to fetch.
-        corrected: turn V15 round; False keeps the file's coding, which the 1998 analysis used.
+        corrected: reverse V15 back; False keeps the file's coding, which the 1998 analysis used.
 
     Returns:
         4,454 comparisons; the winner of a tie is the first school of the pair. Users are the rows
@@ -51,7 +51,7 @@ def cemspc(folder: Folder = None, corrected: bool = True) -> ComparisonTable:
     corrigendum (2001), Applied Statistics 50, 247-249; as in the R package prefmod.
     """
     if corrected:
-        note = "V15 (Barcelona-Stockholm) is reversed in the file and was turned round"
+        note = "V15 (Barcelona-Stockholm) is reversed in the file and was corrected"
     else:
         note = "V15 (Barcelona-Stockholm) kept as in the file: reversed, as in the 1998 analysis"
     codes = {"0": 1, "1": 0, "2": -1, "NA": None}
@@ -139,7 +139,7 @@ def load(name: str, folder: Folder = None) -> ComparisonTable:
             public is fetched.
 
     Raises:
-        DataError: unknown name; a file absent, or with another checksum.
+        DataError: unknown name; a file absent, or with a different checksum.
     """
     if name not in _LOADERS:
         near = did_you_mean(str(name), available())

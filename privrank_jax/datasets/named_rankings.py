@@ -1,4 +1,4 @@
-"""Named public sets of rankings, their traps handled in code and said in ``notes``.
+"""Named public sets of rankings; known errors in their files are corrected, and ``notes`` says how.
 
 ``sushi``: 5000 people on 10 kinds. ``apa``: 15,449 ballots of 1980 for 5 candidates; ``apa1998`` to ``apa2009`` the
 elections after. ``aspen``, ``aspen-mayor``: ballots of 2009 for 11 and 5 candidates. ``german``: 2262 people on 4
@@ -194,7 +194,7 @@ def load_rankings(name: str, folder: Folder = None) -> RankingTable:
             public is fetched.
 
     Raises:
-        DataError: unknown name; a file absent, or with another checksum.
+        DataError: unknown name; a file absent, or with a different checksum.
     """
     if name not in _LOADERS:
         near = did_you_mean(str(name), available_rankings())

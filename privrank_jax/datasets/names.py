@@ -1,4 +1,4 @@
-"""When two spellings are one name, and the nearest known name to a misspelt one."""
+"""When two spellings are the same name, and which known name is nearest to a misspelled one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPELT = ("first", "second", "third", "fourth", "fifth")
 
 
 def form(name: str, fold_case: bool = True) -> str:
-    """What all spellings of one name share: apart from blanks, Unicode composition and case.
+    """The form that all spellings of one name share, whatever their blanks, Unicode composition and case.
 
     >>> form(" Paris ") == form("paris"), form("Paris", fold_case=False) == form("paris")
     (True, False)
@@ -27,7 +27,7 @@ def form(name: str, fold_case: bool = True) -> str:
 
 
 def difference(first: str, second: str) -> str:
-    """In which way two spellings of one name differ, and what to do.
+    """How two spellings of one name differ, and what to do about it.
 
     >>> difference("a b", "a  B")
     'differ only by blanks or case. Spell it one way throughout'
@@ -59,7 +59,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def place_of(column: str) -> int | None:
-    """The place that a column is named for, such as "Rank_1" or "2nd choice"; None where it is named for none.
+    """The place that a column is named after, such as "Rank_1" or "2nd choice"; None if there is none.
 
     >>> [place_of(name) for name in ("rank1", "Rank 2", "choice-3", "1st", "second choice", "Rome 1", "rank")]
     [1, 2, 3, 1, 2, None, None]

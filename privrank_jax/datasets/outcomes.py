@@ -1,8 +1,8 @@
-"""Files that name two items and, in a third column, which one is preferred: they are refused, not misread.
+"""Refuse files that name two items and, in a third column, which one is preferred, instead of misreading them.
 
-Such are the battles of chatbots (``model_a, model_b, winner``) and results of games (``home, away, result``). Readers
-of comparisons want the preferred item in one column and the other in the next; with columns named by options the
-outcome would be left out, or its words ranked.
+Examples are chatbot battles (``model_a, model_b, winner``) and game results (``home, away, result``). Readers of
+comparisons expect the preferred item in one column and the other item in another; if options named such columns, the
+outcome would be ignored, or its words would be ranked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def check_outcomes(name: str, header: Sequence[str], winner: str, loser: str) ->
         if _word(column) in _OUTCOMES | {f"winner{_word(one)}" for one in chosen}:
             raise DataError(
                 f"{name}: column {column!r} looks like the outcome of comparing {winner!r} and {loser!r}, and would "
-                f"not be used: {WRITE_ITEMS}. If it is none, remove it or name it otherwise"
+                f"not be used: {WRITE_ITEMS}. If it is not, remove or rename it"
             )
     for outcome, one in (chosen, chosen[::-1]):
         twin = _twin_in(one, unused)

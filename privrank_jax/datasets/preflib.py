@@ -1,6 +1,6 @@
 """PrefLib's files of orders, ``.soc``, ``.soi``, ``.toc`` and ``.toi``: used whole or refused.
 
-s: strict orders, t: with ties; c: every alternative ranked, i: some may be left out. The format since 2022 has a head
+s: strict orders, t: with ties; c: every alternative ranked, i: some may be left out. The format since 2022 has a header
 of lines ``# KEY: value`` (with ``# ALTERNATIVE NAME k: name``), then lines ``count: 1,{2,3},4``. The one before has the
 number of alternatives, a line ``k,name`` for each, a line ``voters,sum of counts,unique orders``, then lines
 ``count,1,{2,3},4``. Alternatives are numbered from 1, the best comes first, those in braces are tied.
@@ -51,7 +51,7 @@ def read_preflib(path: str | os.PathLike[str]) -> RankingTable:
         (``missing="last"``).
 
     Raises:
-        DataError: what is wrong, in which line, and how to mend it: an alternative named twice or twice in an
+        DataError: what is wrong, in which line, and how to fix it: an alternative named twice or twice in an
             order, an unknown one, a count below 1, ties or gaps that the suffix excludes, totals that do not
             match, an empty file, no orders.
     """
@@ -75,7 +75,7 @@ def parse_preflib(text: Iterator[str] | list[str], name: str, suffix: str) -> Ra
     kind = content.data_type or suffix[1:]
     if kind.casefold() != suffix[1:]:
         raise DataError(
-            f"{name} says DATA TYPE {kind[:40]}, but its suffix is {suffix}: rename the file, or mend its head"
+            f"{name} says DATA TYPE {kind[:40]}, but its suffix is {suffix}: rename the file, or fix its header"
         )
     return _table(content, name, suffix)
 
@@ -115,7 +115,7 @@ def _new_format(lines: list[Line], name: str) -> _Content:
         first, colon, rest = line.lstrip("#").partition(":")
         if not line.startswith("#"):
             if not colon:
-                raise DataError(f"{where}: {_cut(line)} is no order: write count: 1,2,3")
+                raise DataError(f"{where}: {_cut(line)} is not an order: write count: 1,2,3")
             content.orders.append((number, first, rest))
             continue
         key = first.strip().upper()
@@ -146,7 +146,7 @@ def _old_format(lines: list[Line], name: str) -> _Content:
             )
     if len(head) < alternatives or not rest:
         raise DataError(
-            f"{name} ends in its head: {alternatives} alternatives were announced; it needs a line k,name for "
+            f"{name} ends within its header: {alternatives} alternatives were announced; it needs a line k,name for "
             "each, a line voters,sum,unique orders, and its orders"
         )
     (number, line), *orders = rest
@@ -163,7 +163,9 @@ def _old_format(lines: list[Line], name: str) -> _Content:
     for number, line in orders:
         count, comma, order = line.partition(",")
         if not comma:
-            raise DataError(f"{name}, line {number}: {_cut(line)} is no order: write count,1,2,3")
+            raise DataError(
+                f"{name}, line {number}: {_cut(line)} is not an order: write count,1,2,3"
+            )
         content.orders.append((number, count, order))
     return content
 
@@ -179,7 +181,7 @@ def _table(content: _Content, name: str, suffix: str) -> RankingTable:
             f"{_cut(', '.join(map(str, sorted(content.names))))}"
         )
     if not content.orders:
-        raise DataError(f"{name} has no orders below its head: there is nothing to rank")
+        raise DataError(f"{name} has no orders below its header: there is nothing to rank")
     rows, counts, seen = [], [], {}
     for number, count, order in content.orders:
         where = f"{name}, line {number}"
@@ -193,7 +195,7 @@ def _table(content: _Content, name: str, suffix: str) -> RankingTable:
     _compare(content, name, "unique orders", len(rows), "are there")
     if sum(counts) * items > MOST_CELLS:
         raise DataError(
-            f"{name}: {sum(counts):,} voters times {items:,} alternatives is more than this reader takes "
+            f"{name}: {sum(counts):,} voters times {items:,} alternatives is more than this reader accepts "
             f"({MOST_CELLS:,})"
         )
     return RankingTable(
@@ -207,7 +209,7 @@ def _order(where: str, order: str, names: dict[int, str], suffix: str) -> tuple[
     """Ranks of all alternatives by one order, -1 where it leaves one out."""
     if not _ORDER.fullmatch(order):
         raise DataError(
-            f"{where}: {_cut(order.strip())} is no order: write numbers of alternatives between commas, best "
+            f"{where}: {_cut(order.strip())} is not an order: write numbers of alternatives between commas, best "
             "first, ties in braces, as in 3,{1,2}"
         )
     ranks, before = [-1] * len(names), 0
@@ -222,10 +224,10 @@ def _order(where: str, order: str, names: dict[int, str], suffix: str) -> tuple[
             k = _number(where, "the number of an alternative", text, least=0)
             if k not in names:
                 raise DataError(
-                    f"{where}: there is no alternative {k}, only 1 to {len(names)}: mend the order or the head"
+                    f"{where}: there is no alternative {k}, only 1 to {len(names)}: fix the order or the header"
                 )
             if ranks[k - 1] >= 0:
-                raise DataError(f"{where}: alternative {k} stands twice in one order: remove one")
+                raise DataError(f"{where}: alternative {k} appears twice in one order: remove one")
             ranks[k - 1] = before
         before += len(members)
     if before < len(names) and suffix.endswith("c"):
@@ -242,7 +244,7 @@ def _compare(content: _Content, name: str, what: str, found: int, are: str) -> N
     if stated != found:
         raise DataError(
             f"{name}, line {line}: {stated} {what} are stated, but {found} {are}: the file is incomplete, or "
-            "its head is wrong"
+            "its header is wrong"
         )
 
 

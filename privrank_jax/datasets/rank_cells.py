@@ -1,7 +1,7 @@
-"""Cells of a file of rankings: ranks, 1 = best, or ratings, the larger the better; and what cannot be ranks.
+"""Cells of a file of rankings: ranks (1 = best) or ratings (larger is better), and cells that cannot be ranks.
 
-Ratings that are read as ranks come out upside down, and ids as an item that everybody ranks. So cells of which nobody
-said what they are must look like ranks:
+Ratings read as ranks would come out upside down, and ids would become an item that everybody ranks. So unless the
+caller says what the cells are, they must look like ranks:
 
 - no rank exceeds the number of items (in a wide file the number of columns that could be items);
 - not more than half of the users who ranked something have cells unlike ranks. Without ties they are like ranks if one
@@ -59,12 +59,12 @@ class RankCodes(dict[Any, int]):
             if not 1 <= value < 2**31:
                 rated = f"; {_AS_RATINGS}" if _NUMBER.fullmatch(text) else ""
                 raise BadCell(
-                    f"{cell!r} is no rank: write a whole number, 1 = best, the same for ties, or nothing where "
+                    f"{cell!r} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where "
                     f"the item was not ranked{rated}"
                 )
             if self.most is not None and value > self.most:
                 raise BadCell(
-                    f"{cell!r} is no rank, 1 = best, of {self.most} items: {_AS_RATINGS}, {_AS_RANKS}"
+                    f"{cell!r} is not a rank, 1 = best, of {self.most} items: {_AS_RATINGS}, {_AS_RANKS}"
                 )
             rank = value - 1
         self[cell] = rank
@@ -89,7 +89,7 @@ class RatingCodes(dict[Any, int]):
             value = float(text) if _NUMBER.fullmatch(text) else np.inf
             if not np.isfinite(value):
                 raise BadCell(
-                    f"{cell!r} is no rating: write a number, the larger the better, or nothing where the item was "
+                    f"{cell!r} is not a rating: write a number, the larger the better, or nothing where the item was "
                     "not rated"
                 )
             code = len(self.ratings)
@@ -176,14 +176,14 @@ def _different(ranks: np.ndarray) -> np.ndarray:
 
 def who_ranked(column: str) -> str:
     """What to do with a column that may be no item, where every row stands for a user."""
-    return f"If it says who ranked, say user={column!r}; if it is no item, list the `items`"
+    return f"If it says who ranked, say user={column!r}; if it is not an item, list the `items`"
 
 
 def check_ranks_of_few(name: str, column: str, largest: int, items: int) -> None:
     """Raise :class:`DataError` where the largest rank of a long file, from 0, is too large for its items."""
     if largest >= items:
         raise DataError(
-            f"{name}, column {column!r}: {largest + 1} is no rank, 1 = best, of {items} items: {_AS_RATINGS}, "
+            f"{name}, column {column!r}: {largest + 1} is not a rank, 1 = best, of {items} items: {_AS_RATINGS}, "
             f"{_AS_RANKS}"
         )
 
@@ -218,8 +218,8 @@ def check_no_numbers_of_rows(
         whole = (_different(others) == number - 1) & (np.max(others, axis=1) == number - 2)
         if len(np.unique(ranks[:, k])) == len(ranks) and np.all(whole):
             raise DataError(
-                f"{name}: column {column!r} seems to number the rows: it is another number in each, and without it "
-                f"each row is a whole ranking. {who_ranked(column)}; {_AS_RANKS}"
+                f"{name}: column {column!r} seems to number the rows: it holds a different number in each, and "
+                f"without it each row is a whole ranking. {who_ranked(column)}; {_AS_RANKS}"
             )
 
 
@@ -248,6 +248,6 @@ def check_no_numbers_of_raters(
         above = all(least < best for other, (*_, best) in columns.items() if other != column)
         if above or scale[largest] - scale[least] == users - 1:
             raise DataError(
-                f"{name}: column {column!r} seems to number the rows: it is another number in each. "
+                f"{name}: column {column!r} seems to number the rows: it holds a different number in each. "
                 f"{who_ranked(column)}"
             )

@@ -23,11 +23,11 @@ class RankingTable:
         item_names: the m names, in the order of a public list, else sorted.
         user_names: the n original user ids, or () when the data name no users; each row is one user anyway.
         name: name of the data set or file.
-        missing: how these data mean an item that was not ranked: ``"last"`` (behind all that were) or
+        missing: how these data treat an item that was not ranked: ``"last"`` (behind all that were) or
             ``"unknown"`` (nothing is known of it), as in :func:`~privrank_jax.aggregation.pairwise_weights`.
         notes: what the loader did, one sentence each; of the form of the data only, so that a private release may show
             them.
-        remarks: the same with what was found in the data, for their holder alone.
+        remarks: the same with what was found in the data, for the data holder only.
         public: facts that this reading takes as public, by their names in a
             :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the rows,
             ``"participation"`` where users who ranked nothing leave no trace.

@@ -66,7 +66,7 @@ def read_rankings(
     Args:
         path: ends in .csv, .tsv, .parquet, .pq (Parquet needs the extra ``tables``), .soc, .soi, .toc, .toi (PrefLib),
             or .order (:func:`~privrank_jax.datasets.kamishima.read_kamishima`).
-        user: column of the user's id. In a wide file None says that each row is another user; a long file needs it.
+        user: column of the user's id. In a wide file None says that each row is a different user; a long file needs it.
         item: column of items of a long file; default ``item``.
         rank: column of ranks of a long file; default ``rank``. A file is long where ``item`` or ``rank`` is
             given, or it has columns of both default names.
@@ -85,7 +85,7 @@ def read_rankings(
             can't be, or don't look like any (:mod:`~privrank_jax.datasets.rank_cells`).
 
     Raises:
-        DataError: what is wrong, where (file, line, column), and how to mend it: a rank that is no whole number
+        DataError: what is wrong, where (file, line, column), and how to fix it: a rank that is no whole number
             from 1 to the number of items, ranks like ratings, no column of users where none was ruled out, one that
             numbers the rows, a user with two rows (wide) or two ranks for one item (long), an item named twice,
             columns that hold places ("Rank_1", ...) instead of items, and all that
@@ -118,7 +118,7 @@ def is_long(name: str, header: Sequence[str], item: str | None, rank: str | None
     """Whether a file has a row for each user and item; :class:`DataError` where it holds comparisons."""
     if {"winner", "loser"} <= set(header):
         raise DataError(
-            f"{name} holds comparisons (columns winner and loser), no rankings: `privrank rank` and "
+            f"{name} holds comparisons (columns winner and loser), not rankings: `privrank rank` and "
             "datasets.read_comparisons take it"
         )
     return item is not None or rank is not None or {"item", "rank"} <= set(header)
@@ -217,12 +217,12 @@ def check_shape(name: str, header: Sequence[str]) -> None:
 
 
 def _check_user(name: str, header: Sequence[str], user: str | None, listed: bool) -> None:
-    """A wide file says who ranked, or somebody says that each row is another user."""
+    """A wide file must name its users, unless the caller says that each row is a different user."""
     if user == "user" and "user" not in header:
         near = did_you_mean(user, [c for c in header if user in c.casefold()])
         raise DataError(
             f"{name}: no column 'user'{near}; the columns are {', '.join(map(repr, header))}. Name the column that "
-            "says who ranked, user='COLUMN', or say user=None: then each row is another user"
+            "says who ranked, user='COLUMN', or say user=None: then each row is a different user"
         )
     if user is None and "user" in header and not listed:
         raise DataError(
@@ -355,7 +355,7 @@ def user_of_rows(name: str, user: str | None) -> str:
     """The column of users of a long file, which needs one."""
     if user is None:
         raise DataError(
-            f"{name}: rows of one item each need a column of users, or nobody knows which belong together"
+            f"{name}: rows of one item each need a column of users, or it is unclear which belong together"
         )
     return user
 
@@ -378,7 +378,7 @@ def _check_size(source: Source, users: int, items: int) -> None:
     check_enough(source.name, users, items)
     if users * items > MOST_CELLS:
         raise DataError(
-            f"{source.name}: {users:,} users times {items:,} items is more than this reader takes "
+            f"{source.name}: {users:,} users times {items:,} items is more than this reader accepts "
             f"({MOST_CELLS:,})"
         )
 
@@ -394,7 +394,7 @@ def check_enough(name: str, users: int, items: int) -> None:
 def notes_on(
     positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
 ) -> tuple[str, ...]:
-    """What a loader says of a file: where the items came from, whether it has users, what it passed over."""
+    """What a loader says of a file: where the items came from, whether it has users, what it skipped."""
     notes = [_PUBLIC] if seen_items else []
     if "user" not in positions:
         notes.append(_ONE_ROW_EACH)

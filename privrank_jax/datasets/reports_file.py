@@ -102,7 +102,7 @@ def _largest_sum(users: np.ndarray, epsilon: np.ndarray) -> float:
     alone = np.bincount(owners)[owners] == 1
     with localcontext() as context:
         context.prec = 100
-        # Most users have one ε in all their reports: few of their sums differ.
+        # Most users have the same ε in all their reports, so few sums differ.
         same = np.unique(np.stack([level, counts])[:, alone], axis=1).T.tolist()
         sums = [amounts[number] * count for number, count in same]
         mixed: dict[int, Decimal] = {}
@@ -133,7 +133,7 @@ def read_reports(
         items: the public list of items. Default: those seen in the file, sorted.
 
     Raises:
-        DataError: what is wrong, where, and how to mend it: as
+        DataError: what is wrong, where, and how to fix it: as
             :func:`~privrank_jax.datasets.read_comparisons`; a report that is neither 0 nor 1, an ε that
             isn't a number from 1e-9 to 1e9.
     """
@@ -295,7 +295,7 @@ def write_columns(path: Path, columns: dict[str, np.ndarray]) -> None:
 
 
 def _beside(path: Path) -> Path:
-    """A name for what is being written, on the same disk; long names are cut, for their length is limited."""
+    """The name of a temporary file on the same disk; long names are cut, because their length is limited."""
     part = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}.part")
     _interrupt.remove_on_interrupt(part)
     return part
@@ -303,7 +303,7 @@ def _beside(path: Path) -> Path:
 
 def _write_text(path: Path, columns: dict[str, np.ndarray], delimiter: str) -> None:
     cells = [column.tolist() for column in columns.values()]
-    # The writer does not see that a carriage return ends a line.
+    # The csv writer does not quote a carriage return, which ends a line.
     words = (word for words in (columns, *cells) for word in words if isinstance(word, str))
     quoting = csv.QUOTE_ALL if any("\r" in word for word in words) else csv.QUOTE_MINIMAL
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -330,7 +330,7 @@ class _Bits(dict[Any, int]):
     def __missing__(self, cell: str | None) -> int:
         code = _BITS.get((cell or "").strip().casefold())
         if code is None:
-            raise BadCell(f"{cell!r} is no report: write 1 (the first item) or 0 (the second)")
+            raise BadCell(f"{cell!r} is not a report: write 1 (the first item) or 0 (the second)")
         self[cell] = code
         return code
 
@@ -343,7 +343,7 @@ class Epsilons(dict[Any, float]):
         value = float(text) if _DECIMAL.fullmatch(text) else math.nan
         if not SMALLEST_EPSILON <= value <= LARGEST_EPSILON:
             raise BadCell(
-                f"{cell!r} is no epsilon that can be used: write a number such as 1, "
+                f"{cell!r} is not a usable epsilon: write a number such as 1, "
                 f"from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}"
             )
         self[cell] = value

@@ -1,4 +1,4 @@
-"""Where the files of the named data sets come from, and the checksum that each must have.
+"""Sources of the named data sets, and the checksum that each file must have.
 
 No data file is part of this package. A file is read from the folder that the caller gives, else
 from the folder ``PRIVRANK_DATA``, else, where its authors publish it in this very form, fetched

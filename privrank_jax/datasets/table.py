@@ -40,7 +40,7 @@ class ComparisonTable:
             else None. It lists what was asked, not what was answered: see ``missing``.
         notes: what the loader did to the data (rows left out, a column turned), one sentence each; of the form of the
             data only, so that a private release may show them.
-        remarks: the same with what was counted in the data, for their holder alone.
+        remarks: the same with what was counted in the data, for the data holder only.
         public: facts that this reading takes as public, by their names in a
             :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the data.
 

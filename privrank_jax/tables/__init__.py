@@ -1,8 +1,8 @@
-"""Raw tables of any size, in an engine: to bounded contributions, win counts and the votes of rankings, by Ibis.
+"""Raw tables of any size in a database engine, by Ibis: bounded contributions, win counts, and pairwise votes.
 
 :func:`scan_comparisons` and :func:`scan_rankings` take a Parquet, CSV or TSV file, which embedded DuckDB reads in
-bounded memory, or a table of any Ibis backend (Spark, ...), where the same expressions run. What is wrong with a table
-is refused as by :mod:`privrank_jax.datasets`. Needs the extra ``tables``.
+bounded memory, or a table of any Ibis backend (Spark, ...), where the same expressions run. Faulty tables are
+refused as in :mod:`privrank_jax.datasets`. Needs the extra ``tables``.
 """
 
 from __future__ import annotations

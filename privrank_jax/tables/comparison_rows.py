@@ -75,7 +75,7 @@ class ComparisonRows:
             ValueError: the data name no users, or the bound isn't positive.
         """
         if not self.has_users:
-            raise ValueError(f"{self.name} does not say who compared: there is nobody to bound.")
+            raise ValueError(f"{self.name} does not say who compared: there are no users to bound.")
         content = ("low", "high", "outcome")
         return bounded_rows(self.rows, max_per_user, salt, user="user", content=content)
 

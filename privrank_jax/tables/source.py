@@ -1,4 +1,4 @@
-"""A raw table and where in it something is wrong; names checked in the engine as the loaders check them."""
+"""A raw table, and the row in which it is wrong; the engine checks names as the loaders do."""
 
 from __future__ import annotations
 

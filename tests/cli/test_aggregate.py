@@ -290,10 +290,10 @@ def test_refused_options(privrank, votes, arguments, message):
     ("lines", "header", "message"),
     [
         ([], "user,a,b", "no rows below its header"),
-        (["u,1,2", "v,1,x"], "user,a,b", "line 3, column 'b': 'x' is no rank"),
+        (["u,1,2", "v,1,x"], "user,a,b", "line 3, column 'b': 'x' is not a rank"),
         (["u,1,2"], "user,a,a", "votes.csv: item named twice, 'a' and 'a'"),
         (["1,2"], "a,b", "Name the column that says who ranked, --user COLUMN, or say --user none"),
-        (["u,5,4,4"] * 2, "user,a,b,c", "'5' is no rank, 1 = best, of 3 items: ratings, where more is better, are "
+        (["u,5,4,4"] * 2, "user,a,b,c", "'5' is not a rank, 1 = best, of 3 items: ratings, where more is better, are "
          "read by --higher-is-better, ranks, whatever they look like, by --ranks"),
         (["u,1,2", "u,2,1"], "user,a,b", "user 'u' has two rows"),
         (["u,a,b"], "user,winner,loser", "`privrank rank`"),

@@ -131,7 +131,7 @@ def test_ratings_come_out_as_the_ranks_that_they_mean(
     assert "the cells are ranks, 1 = best" in expected["diagnostics"]["notes"]
     for file in (stars, as_parquet(stars)):
         said = refused("aggregate", file)
-        assert "no rank, 1 = best, of 3 items" in said
+        assert "not a rank, 1 = best, of 3 items" in said
         assert "ratings, where more is better, are read by --higher-is-better" in said
         assert "whatever they look like, by --ranks" in said
         found = privrank("aggregate", file, *run, "--higher-is-better").json()
@@ -299,8 +299,8 @@ def test_names_that_differ_in_their_encoding(refused, write, as_parquet):
 def test_streams_are_named(refused, tmp_path, command):
     for name in ("pipe", "pipe.csv", "pipe.parquet", "pipe.soc"):
         os.mkfifo(tmp_path / name)
-        assert "is no file but a stream" in refused(command, tmp_path / name)
-    assert "is no file but a stream" in refused(command, "/dev/null")
+        assert "is a stream" in refused(command, tmp_path / name)
+    assert "is a stream" in refused(command, "/dev/null")
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_standard_input_is_no_file(tmp_path, arguments):
             run, stdin=file, capture_output=True, text=True, cwd=tmp_path, check=False
         )
     assert (found.returncode, found.stdout) == (2, "")
-    assert "/dev/stdin is no file but a stream (standard input, a pipe or a device)" in found.stderr
+    assert "/dev/stdin is a stream (standard input, a pipe or a device)" in found.stderr
     assert "write them to a file first" in found.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["votes.csv"]
 

@@ -1,7 +1,7 @@
 """What a release prints depends on the data through its mechanism alone.
 
 The mechanism is replaced by one that ignores the data; then data sets that agree in what the guarantee takes as public
-must lead to the same output, to the last byte, in text and as JSON. Standard error is for the holder of the data.
+must lead to the same output, to the last byte, in text and as JSON. Standard error is for the data holder.
 """
 
 from __future__ import annotations

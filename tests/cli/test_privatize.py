@@ -210,7 +210,7 @@ def test_a_file_that_exists_is_kept(privrank, votes, tmp_path):
         (("--epsilon", 1e-12), "noise alone"),
         (("--epsilon", 1, "--epsilon-column", "user"), "not both"),
         (("--epsilon-column", "budgt"), "no column 'budgt'"),
-        (("--epsilon-column", "user"), "'u0' is no epsilon"),
+        (("--epsilon-column", "user"), "'u0' is not a usable epsilon"),
         (("--epsilon", 1, "--ties", "coins"), "did you mean 'coin'"),
         (("--epsilon", 1, "--seed", 1), "add --simulate"),
         (("--epsilon", 1, "--winner", "winer"), "no column 'winer'"),

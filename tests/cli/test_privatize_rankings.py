@@ -148,18 +148,18 @@ def test_named_sets_and_repeated_rehearsals(private, data_folder, tmp_path):
         (("u,1,2",), "user,a,b", ("--epsilon", 1, "--item", "a", "--tie", "b"), "leave out"),
         (("u,1,7",), "user,a,b", ("--epsilon", 1), "no column 'winner'"),
         (("u,1,7",), "user,a,b", ("--epsilon", 1), "there is a rank 7 of 2 items"),
-        (("u,1,x",), "user,a,b", ("--epsilon", 1), "'x' is no rank"),
+        (("u,1,x",), "user,a,b", ("--epsilon", 1), "'x' is not a rank"),
         (("u,1",), "user,a,b", ("--epsilon", 1), "2 fields where the header has 3"),
         (("u,1,2,1",), "user,a,b,a", ("--epsilon", 1), "2 columns are named 'a'"),
         (("u,,",), "user,a,b", ("--epsilon", 1), "no row has a rank"),
         (("u,1,2", "u,1,2"), "user,a,b", ("--epsilon", 1), "two rows"),
         (("u,1,2",), "user,a,b", ("--epsilon", 1e-12), "noise alone"),
-        (("u,1,2,0",), "user,a,b,e", ("--epsilon-column", "e"), "'0' is no epsilon"),
+        (("u,1,2,0",), "user,a,b,e", ("--epsilon-column", "e"), "'0' is not a usable epsilon"),
         (("1,2",), "a,user", ("--epsilon", 1, "--user", "none"), "would be ranked as an item: leave out --user none"),
         (("1,2",), "a,user", ("--epsilon", 1, "--user", "none", "--items", "a,user"), "an item is named 'user'"),
         (("1,2",), "a,b", ("--epsilon", 1), "who ranked, --user COLUMN, or say --user none: then each row"),
         (("v1,1,2",), "voter,a,b", ("--epsilon", 1), "--user COLUMN names the column that says who"),
-        (("v1,1,2",), "voter,a,b", ("--epsilon", 1, "--user", "none"), "'v1' is no rank"),
+        (("v1,1,2",), "voter,a,b", ("--epsilon", 1, "--user", "none"), "'v1' is not a rank"),
         (("1,1,2", "2,2,1", "3,1,2"), "voter,a,b", ("--epsilon", 1, "--user", "none"), "--user voter; if it is no"),
         (("u,x,y",), "user,rank1,rank2", ("--epsilon", 1), "are places"),
         (("u,5,4,4", "v,4,5,1"), "user,a,b,c", ("--epsilon", 1), "a rank 5 of 3 items (--higher-is-better takes"),
@@ -202,7 +202,7 @@ def test_a_file_without_users_says_what_a_row_is_taken_for(privrank, private, wr
     for source in (path, tmp_path / "synthetic.csv"):
         budget = ("--epsilon", 1) if source == path else ()
         assert (
-            "--user none: then each row is another user"
+            "--user none: then each row is a different user"
             in privrank("aggregate", source, *budget).err
         )
         assert words in privrank("aggregate", source, *budget, "--user", "none").out

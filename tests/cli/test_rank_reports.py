@@ -139,9 +139,9 @@ def test_a_ridge_is_for_reports_only(privrank, votes):
     ("lines", "header", "message"),
     [
         ((), HEADER, "no rows below its header"),
-        (("u1,a,b,2,1",), HEADER, "line 2, column 'report': '2' is no report"),
-        (("u1,a,b,1,0",), HEADER, "line 2, column 'epsilon': '0' is no epsilon"),
-        (("u1,a,b,1,inf",), HEADER, "is no epsilon"),
+        (("u1,a,b,2,1",), HEADER, "line 2, column 'report': '2' is not a report"),
+        (("u1,a,b,1,0",), HEADER, "line 2, column 'epsilon': '0' is not a usable epsilon"),
+        (("u1,a,b,1,inf",), HEADER, "is not a usable epsilon"),
         (("u1,a,a,1,1",), HEADER, "compared with itself"),
         (("u1,a,b,1",), "user,item_1,item_2,report", "no column 'epsilon'"),
         (("u1,a,b,1,1",), "user,item_1,item_3,report,epsilon", "no column 'item_2'"),

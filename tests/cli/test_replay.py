@@ -2,7 +2,7 @@
 
 Every command line that a row of :mod:`privrank_jax.privacy_audit` names is replayed (privacy_audit/replay.py) on the
 edits that its own guarantee speaks of: the losses at its mechanisms add up to what it promises at most, and all that
-it prints and writes afterwards is the same, as text and as JSON. Standard error is for the holder of the data.
+it prints and writes afterwards is the same, as text and as JSON. Standard error is for the data holder.
 
 Then the same with faults in the commands, each of which the replay has to see.
 """

@@ -67,21 +67,21 @@ def test_each_suffix_takes_what_it_holds(tmp_path, suffix):
     [
         ("2: {1,3},2", "2: {1,4},2", "", r"votes.toi, line 11: there is no alternative 4, only 1 to 3"),
         ("2: {1,3},2", "2: {1,0},2", "", "line 11: there is no alternative 0"),
-        ("2: {1,3},2", "2: {1,3},1", "", "line 11: alternative 1 stands twice in one order"),
-        ("2: {1,3},2", "2: {1,1},2", "", "alternative 1 stands twice"),
+        ("2: {1,3},2", "2: {1,3},1", "", "line 11: alternative 1 appears twice in one order"),
+        ("2: {1,3},2", "2: {1,1},2", "", "alternative 1 appears twice"),
         ("2: {1,3},2", "-2: {1,3},2", "", "line 11: the count of an order is -2: it must be at least 1"),
         ("2: {1,3},2", "0: {1,3},2", "", "at least 1"),
         ("2: {1,3},2", "2.5: {1,3},2", "", "'2.5': write a whole number"),
         ("2: {1,3},2", "9999999999999999999999: {1,3},2", "", "write a whole number"),
-        ("2: {1,3},2", "2: {1,3,2", "", r"line 11: '\{1,3,2' is no order"),
-        ("2: {1,3},2", "2: {1,{3}},2", "", "is no order"),
-        ("2: {1,3},2", "2: {},2", "", "is no order"),
-        ("2: {1,3},2", "2: 1 3,2", "", "is no order"),
-        ("2: {1,3},2", "2: 1,,2", "", "is no order"),
-        ("2: {1,3},2", "2: ", "", "is no order"),
-        ("2: {1,3},2", "2: Ann,Bob", "", "is no order"),
-        ("2: {1,3},2", "2: ١,2", "", "is no order"),
-        ("2: {1,3},2", "hello", "", "line 11: 'hello' is no order: write count: 1,2,3"),
+        ("2: {1,3},2", "2: {1,3,2", "", r"line 11: '\{1,3,2' is not an order"),
+        ("2: {1,3},2", "2: {1,{3}},2", "", "is not an order"),
+        ("2: {1,3},2", "2: {},2", "", "is not an order"),
+        ("2: {1,3},2", "2: 1 3,2", "", "is not an order"),
+        ("2: {1,3},2", "2: 1,,2", "", "is not an order"),
+        ("2: {1,3},2", "2: ", "", "is not an order"),
+        ("2: {1,3},2", "2: Ann,Bob", "", "is not an order"),
+        ("2: {1,3},2", "2: ١,2", "", "is not an order"),
+        ("2: {1,3},2", "hello", "", "line 11: 'hello' is not an order: write count: 1,2,3"),
         ("1: 3\n", "1: 3\n1: 3\n", "", "line 13: the order of line 12 again"),
         ("1: 3\n", "1: {3,1},2\n", "", "line 12: the order of line 11 again"),
         ("VOTERS: 6", "VOTERS: 7", "", "line 5: 7 voters are stated, but 6 are counted"),
@@ -122,9 +122,13 @@ def test_new_format_refusals(tmp_path, old, new, name, message):
         ("6,6,3", "6,6", "line 5: '6,6' should be voters,sum of counts,unique orders"),
         ("3,Cy, junior\n", "", "line 4: alternative 6, where the first line announces 3"),
         ("3\n1,Ann", "9\n1,Ann", "line 6: alternative 3 is named twice"),
-        ("2,{1,3},2\n", "7\n", "line 7: '7' is no order: write count,1,2,3"),
+        ("2,{1,3},2\n", "7\n", "line 7: '7' is not an order: write count,1,2,3"),
         ("2,{1,3},2\n", "2,{1,3},5\n", "line 7: there is no alternative 5"),
-        ("6,6,3\n3,2,1,3\n2,{1,3},2\n1,3\n", "", "ends in its head: 3 alternatives were announced"),
+        (
+            "6,6,3\n3,2,1,3\n2,{1,3},2\n1,3\n",
+            "",
+            "ends within its header: 3 alternatives were announced",
+        ),
         ("3\n1,Ann", "three\n1,Ann", "the number of alternatives is 'three'"),
     ],
 )
@@ -135,7 +139,7 @@ def test_old_format_refusals(tmp_path, old, new, message):
 
 def test_too_many_voters_are_refused_before_they_are_counted_out(tmp_path):
     text = "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n99999999999999999: 1,2\n"
-    with pytest.raises(DataError, match="more than this reader takes"):
+    with pytest.raises(DataError, match="more than this reader accepts"):
         read_preflib(written(tmp_path, text, "votes.soc"))
 
 

@@ -151,7 +151,7 @@ def test_no_real_file_of_ranks_is_refused(data_folder, file, user):
         read_rankings(path)
     if user:
         with pytest.raises(
-            DataError, match=r"column 'assessor': 'A1' is no rank.* say user='assessor'"
+            DataError, match=r"column 'assessor': 'A1' is not a rank.* say user='assessor'"
         ):
             read_rankings(path, user=None)
 
@@ -236,22 +236,22 @@ def test_ratings_become_ranks_with_their_ties(tmp_path, shape):
 )
 def test_what_is_no_rating(tmp_path, cell):
     path = table(tmp_path / "votes.csv", [[1, cell], [2, 1]], "ab")
-    with pytest.raises(DataError, match=r"line 2, column 'b': .* is no rating: write a number"):
+    with pytest.raises(DataError, match=r"line 2, column 'b': .* is not a rating: write a number"):
         read_rankings(path, cells="ratings")
 
 
 def test_ranks_beyond_the_number_of_items(tmp_path):
     wide = table(tmp_path / "wide.csv", [[1, 2, 3], [1, 2, 99]], "abc")
     with pytest.raises(
-        DataError, match="line 3, column 'c': '99' is no rank, 1 = best, of 3 items: ratings"
+        DataError, match="line 3, column 'c': '99' is not a rank, 1 = best, of 3 items: ratings"
     ):
         read_rankings(wide)
     with pytest.raises(
-        DataError, match="line 3, column 'c': '99' is no rank, 1 = best, of 3 items"
+        DataError, match="line 3, column 'c': '99' is not a rank, 1 = best, of 3 items"
     ):
         read_rankings(wide, items=["c", "b"])
     long = long_table(tmp_path / "long.csv", [[1, 2, 3], [1, 2, 99]], "abc")
-    with pytest.raises(DataError, match="column 'rank': 99 is no rank, 1 = best, of 3 items"):
+    with pytest.raises(DataError, match="column 'rank': 99 is not a rank, 1 = best, of 3 items"):
         read_rankings(long)
     for path in (wide, long):
         assert read_rankings(path, cells="ranks").ranks.tolist() == [[0, 1, 2]] * 2
@@ -263,9 +263,11 @@ def test_ranks_beyond_the_number_of_items(tmp_path):
 
 def test_the_words_for_zero_and_decimals_name_ratings(tmp_path):
     for cell in ("0", "2.5", "-1"):
-        with pytest.raises(DataError, match=f"'{cell}' is no rank.*ratings, where more is better"):
+        with pytest.raises(
+            DataError, match=f"'{cell}' is not a rank.*ratings, where more is better"
+        ):
             read_rankings(table(tmp_path / "votes.csv", [[cell, 1]], "ab"))
-    with pytest.raises(DataError, match="'best' is no rank") as error:
+    with pytest.raises(DataError, match="'best' is not a rank") as error:
         read_rankings(table(tmp_path / "votes.csv", [["best", 1]], "ab"))
     assert "ratings" not in str(error.value)
 
@@ -317,12 +319,12 @@ ORDERS = [list(p) for p in itertools.permutations([1, 2, 3])]
 @pytest.mark.parametrize(
     ("rows", "cells", "message"),
     [
-        (ids(ORDERS, 1), None, "column 'id': '5' is no rank, 1 = best, of 4 items.*user='id'.*list the `items`"),
+        (ids(ORDERS, 1), None, "column 'id': '5' is not a rank, 1 = best, of 4 items.*user='id'.*list the `items`"),
         (ids(ORDERS[:3], 1), None, "column 'id' seems to number the rows.*user='id'.*`items`.*cells='ranks'"),
-        (ids(ORDERS, 1001), None, "column 'id': '1001' is no rank.*user='id'"),
-        ([["v1", 1, 2, 3]], None, "column 'id': 'v1' is no rank.*user='id'"),
-        ([["v1", 1, 2, 3]], "ranks", "column 'id': 'v1' is no rank.*user='id'"),
-        ([["v1", 1, 2, 3]], "ratings", "column 'id': 'v1' is no rating.*user='id'"),
+        (ids(ORDERS, 1001), None, "column 'id': '1001' is not a rank.*user='id'"),
+        ([["v1", 1, 2, 3]], None, "column 'id': 'v1' is not a rank.*user='id'"),
+        ([["v1", 1, 2, 3]], "ranks", "column 'id': 'v1' is not a rank.*user='id'"),
+        ([["v1", 1, 2, 3]], "ratings", "column 'id': 'v1' is not a rating.*user='id'"),
         (ids(ORDERS * 2, 1), "ratings", "column 'id' seems to number the rows.*user='id'"),
         ([[7 * k + 9, *row] for k, row in enumerate(ORDERS * 2)], "ratings", "column 'id' seems to number the rows"),
     ],

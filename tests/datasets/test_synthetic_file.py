@@ -76,10 +76,10 @@ def test_what_is_no_such_file(rankings, tmp_path):
     found = read_synthetic_rankings(path, items=("c", "b", "a"))
     assert found.table.ranks.tolist() == [[-1, 1, 0], [1, 2, 0]]
     path.write_text("user,item,rank,synthetic_epsilon\nu,a,1,2\nu,b,2,2\n")
-    with pytest.raises(DataError, match="column 'item': 'a' is no rank"):
+    with pytest.raises(DataError, match="column 'item': 'a' is not a rank"):
         read_synthetic_rankings(path)
     path.write_text("user,synthetic_epsilon,a,b\nu,-2,2,1\n")
-    with pytest.raises(DataError, match="'-2' is no epsilon"):
+    with pytest.raises(DataError, match="'-2' is not a usable epsilon"):
         read_synthetic_rankings(path)
     for item in ("user", "synthetic_epsilon"):
         table = RankingTable(np.array([[0, 1]]), ("a", item))

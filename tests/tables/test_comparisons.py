@@ -202,7 +202,7 @@ def test_bounded_counts(tmp_path, backend):
         rows.win_counts(2)
     with pytest.raises(ValueError, match="must be positive"):
         rows.win_counts(0, "salt")
-    with pytest.raises(ValueError, match="nobody to bound"):
+    with pytest.raises(ValueError, match="no users to bound"):
         scan_comparisons(path, user=None, backend=backend).win_counts(2, "salt")
 
 

@@ -20,7 +20,7 @@ HELP = (
     "Release one consensus of many rankings, under differential privacy.\n\n"
     "Prints the consensus and the guarantee in words: nobody learns much about any one user's ranking, all "
     "of it. The noise comes from the entropy of the operating system. Everything on standard output is "
-    "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
+    "covered by the guarantee; remarks for the data holder go to standard error.\n\n"
     "FILE is a table with a column user and one column per item, cells ranks (1 = best, ties equal, blank not ranked; "
     "--higher-is-better: ratings); or a table with columns user, item and rank; or a PrefLib file; or a named data "
     "set. A file of synthetic rankings (privrank privatize) is debiased, and costs nothing more.\n\n"

@@ -33,7 +33,7 @@ class Input:
         votes: ranks ``(n, m)``, or how users order each pair, which is all that a curator looks at.
         complete: whether everybody knows that all users ranked all items: by the kind of file, or the data set.
         users: what one user is, for the guarantee.
-        remarks: for the holder of the data; not covered by the guarantee.
+        remarks: for the data holder; not covered by the guarantee.
         entropy: keys.
     """
 

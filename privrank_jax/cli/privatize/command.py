@@ -249,7 +249,7 @@ def _budgets(request: Request, table: ComparisonTable) -> np.ndarray:
 def randomize(
     table: ComparisonTable, epsilon: np.ndarray, request: Request, entropy: Entropy
 ) -> tuple[ReportTable, str, tuple[str, ...]]:
-    """One report per comparison; how exactly it was drawn; remarks for the holder of the answers."""
+    """One report per comparison; how exactly it was drawn; remarks for the data holder."""
     import numpy as np
 
     from privrank_jax.datasets import ReportTable

@@ -191,7 +191,7 @@ def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
 def randomize_rankings(
     table: datasets.RankingTable, epsilon: np.ndarray, request: Request, entropy: Entropy
 ) -> tuple[datasets.SyntheticRankings, str, tuple[str, ...]]:
-    """One synthetic ranking per user; how exactly it was drawn; remarks for the holder of the answers."""
+    """One synthetic ranking per user; how exactly it was drawn; remarks for the data holder."""
     ranks, remarks = table.ranks, ()
     if table.tied:
         ordered = np.sort(ranks, axis=1)

@@ -62,7 +62,7 @@ class Input:
         per_item: most that one unit can move the total of one item.
         public: what neighbors share beyond the adjacency's own, for the guarantee.
         users: what one user is, likewise.
-        remarks: for the holder of the data; not covered by the guarantee.
+        remarks: for the data holder; not covered by the guarantee.
         entropy: keys.
     """
 
@@ -116,7 +116,7 @@ def read_input(request: Request) -> Input:
 
 
 def private_remarks(table: Any) -> tuple[str, ...]:
-    """What a loader counted, for the holder of the data alone."""
+    """What a loader counted, for the data holder only."""
     alone = "(For you alone: this is not covered by the guarantee.)"
     return tuple(f"{remark} {alone}" for remark in table.remarks)
 

@@ -36,7 +36,7 @@ class Result:
             None where that isn't known.
         told_by: what tells them apart or can't, at the beginning of a sentence.
         notes: remarks that belong to the release.
-        warnings: for the holder of the data.
+        warnings: for the data holder.
     """
 
     title: str
