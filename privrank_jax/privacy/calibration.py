@@ -48,7 +48,7 @@ from privrank_jax._validate import (
     is_traced,
 )
 from privrank_jax.links import Link, normal
-from privrank_jax.privacy.privacy import ADJACENCIES
+from privrank_jax.privacy.privacy import ADJACENCIES, Privacy
 
 Array = jax.Array
 
@@ -67,6 +67,17 @@ def laplace_scale(sensitivity: Any, epsilon: Any) -> Any:
     check_positive("sensitivity", sensitivity, infinite=False)
     check_epsilon(epsilon)
     return sensitivity / epsilon
+
+
+def additive_scale(noise: str, privacy: Privacy, first: Any, second: Any) -> Any:
+    """λ for the ℓ₁ sensitivity ``first`` (``noise="laplace"``), or σ for the ℓ₂ sensitivity ``second`` (Gaussian).
+
+    >>> additive_scale("laplace", Privacy(0.5, unit="user", adjacency="replace"), 2.0, 2**0.5)
+    4.0
+    """
+    if noise == "laplace":
+        return laplace_scale(first, privacy.epsilon)
+    return gaussian_scale(second, privacy.epsilon, privacy.delta)
 
 
 def is_pure(delta: Any) -> bool:

@@ -2,12 +2,78 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import check_choice, is_traced
+from privrank_jax.privacy.privacy import Kind, Privacy, kept
 
 Array = jax.Array
+
+NOISES = ("laplace", "gaussian")
+"""What may be added to numbers: Laplace noise gives pure ε, Gaussian noise (ε, δ)."""
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class NoiseDiagnostics:
+    """The noise that a mechanism added; public.
+
+    Attributes:
+        noise_scale: λ (Laplace), σ (Gaussian), or the scale of the noise that the function documents, in the units of
+            what it was added to.
+    """
+
+    noise_scale: Array | float
+
+
+def kept_by_noise(noise: str, privacy: Privacy, by: str, *kinds: Kind) -> Privacy:
+    """What a mechanism that adds this noise attains: as :func:`~privrank_jax.privacy.privacy.kept`, δ by the noise.
+
+    Args:
+        noise: ``"laplace"``, which attains δ = 0 whatever δ the promise has, or ``"gaussian"``, which needs δ > 0.
+        privacy: what is asked for.
+        by: name of the mechanism.
+        kinds: units and adjacencies that it can protect, the weakest first.
+
+    Raises:
+        TypeError: ``privacy`` is no :class:`Privacy`.
+        ValueError: an unknown noise; Gaussian noise at a known δ = 0; no kind covers the promise.
+
+    >>> promise = Privacy(1.0, unit="user", adjacency="flip", delta=1e-6)
+    >>> kept_by_noise("laplace", promise, "noisy_counts", ("user", "flip")).delta
+    0.0
+    """
+    attained = kept(privacy, by, *kinds)
+    check_choice("noise", noise, NOISES)
+    if noise == "laplace":
+        return dataclasses.replace(attained, delta=0.0)
+    check_approximate(privacy, "noise='gaussian'", "noise='laplace'")
+    return attained
+
+
+def check_approximate(privacy: Privacy, wanted: str, instead: str) -> None:
+    """Raise ``ValueError`` unless δ > 0, or unknown because it is traced.
+
+    Args:
+        privacy: what is asked for.
+        wanted: the argument that needs δ.
+        instead: the one that does without.
+    """
+    if not is_traced(privacy.delta) and not np.all(np.asarray(privacy.delta) > 0):
+        raise ValueError(
+            f"{wanted} needs delta > 0, and this promise has delta = {privacy.delta}: give it one, such as "
+            f"Privacy(..., delta=1e-6), far below 1 over the number of users, or choose {instead}."
+        )
+
+
+def draw(noise: str, key: Array, shape: tuple[int, ...], scale: Any, dtype: Any) -> Array:
+    """Noise of :data:`NOISES` by its name."""
+    return (laplace if noise == "laplace" else gaussian)(key, shape, scale, dtype)
 
 
 def laplace(key: Array, shape: tuple[int, ...], scale: Any, dtype: Any) -> Array:
