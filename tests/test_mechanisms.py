@@ -31,7 +31,7 @@ def _batched(row: Audited):
 
     def value(key, data, epsilon):
         traces.append(epsilon)
-        return row.value(key, data, epsilon)
+        return row.value(key, data, row.at(epsilon))
 
     return jax.jit(jax.vmap(value)), traces
 
@@ -54,7 +54,7 @@ def test_contract(row: Audited, key: jax.Array) -> None:
     keys, data, _ = _inputs(row, key, epsilons)
     together = _values(row, key, epsilons)
     place = BATCH - 1
-    alone = row.release(keys[place], data[place], float(epsilons[place]))
+    alone = row.release(keys[place], data[place], row.at(float(epsilons[place])))
     value = alone.value if isinstance(alone, Estimate) else alone
     np.testing.assert_allclose(together[place], value, rtol=1e-8, atol=1e-8)
     if isinstance(alone, Estimate):
@@ -75,18 +75,14 @@ def test_guarantee_is_that_of_the_row(row: Audited) -> None:
     if promised is None:  # a bare report of one user
         assert row.trust == "local"
         return
-    assert (promised.unit, promised.adjacency, promised.trust) == (
-        row.unit,
-        row.adjacency,
-        row.trust,
-    )
+    assert (*promised.attained.kind, promised.trust) == (*row.promise.kind, row.trust)
 
 
 def _promised(row: Audited) -> Guarantee | None:
     found = []
 
     def release(key, data, epsilon):
-        released = row.release(key, data, epsilon)
+        released = row.release(key, data, row.at(epsilon))
         found.append(released.guarantee if isinstance(released, Estimate) else None)
         return 0
 
@@ -100,7 +96,7 @@ def test_dtype_follows_the_data(row: Audited) -> None:
 
     def dtype(data):
         key = jax.random.key(0)
-        return jax.eval_shape(lambda d: row.value(key, d, 1.0), jnp.asarray(data)).dtype
+        return jax.eval_shape(lambda d: row.value(key, d, row.at(1.0)), jnp.asarray(data)).dtype
 
     data = row.neighbors[0]
     if not np.issubdtype(data.dtype, np.floating):
@@ -137,4 +133,4 @@ def test_error_falls_with_epsilon(row: Audited, key: jax.Array) -> None:
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), "one", True])
 def test_bad_epsilon_is_refused(row: Audited, key: jax.Array, epsilon: object) -> None:
     with pytest.raises(ValueError, match="epsilon must be positive"):
-        row.release(key, jnp.asarray(row.neighbors[0]), epsilon)
+        row.release(key, jnp.asarray(row.neighbors[0]), row.at(epsilon))

@@ -190,8 +190,8 @@ def test_nothing_overlaps_and_no_print_is_small(utility):
 def test_audits_show_claims_bounds_and_what_is_refuted():
     figure = plotting.audit_bounds(
         [
-            {"name": "good", "claimed_epsilon": 1.0, "lower_bound": 0.9, "exact_epsilon": 1.0},
-            {"name": "bad", "claimed_epsilon": 1.0, "lower_bound": 1.8, "exact_epsilon": None},
+            {"name": "good", "epsilon": 1.0, "lower_bound": 0.9, "exact_epsilon": 1.0},
+            {"name": "bad", "epsilon": 1.0, "lower_bound": 1.8, "exact_epsilon": None},
         ],
         guarantee_text="confidence 0.999",
         title="Audits",
@@ -210,7 +210,7 @@ def test_audits_show_claims_bounds_and_what_is_refuted():
     with pytest.raises(ValueError, match="no audits"):
         plotting.audit_bounds([])
     with pytest.raises(ValueError, match="'lower_bound'"):
-        plotting.audit_bounds([{"name": "x", "claimed_epsilon": 1.0}])
+        plotting.audit_bounds([{"name": "x", "epsilon": 1.0}])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from privrank_jax.cli.console import (
     print_table,
     refusing,
 )
+
+if TYPE_CHECKING:
+    from privrank_jax.privacy_audit import Audited, AuditResult
 
 VIOLATED = 1
 _MOST_DRAWS = 10**9  # all of them are held at once
@@ -96,8 +99,7 @@ def _print_list(json: bool) -> None:
 
     rows = [privacy_audit.get(name) for name in privacy_audit.names()]
     if json:
-        facts = ("name", "title", "function", "unit", "adjacency", "trust", "calibration", "sound")
-        print_json({"mechanisms": [{fact: getattr(row, fact) for fact in facts} for row in rows]})
+        print_json({"mechanisms": [_facts(row) for row in rows]})
         return
     print_table(
         "Audited mechanisms",
@@ -106,7 +108,7 @@ def _print_list(json: bool) -> None:
             (
                 row.name,
                 row.title,
-                f"{row.unit}, {row.adjacency}, {row.trust}",
+                f"{row.promise.unit}, {row.promise.adjacency}, {row.trust}",
                 row.calibration if row.sound else "unsound",
             )
             for row in rows
@@ -114,9 +116,15 @@ def _print_list(json: bool) -> None:
     )
 
 
-def _print_result(found: Any, out: Path | None) -> None:
-    row = found.mechanism
-    claim = f"{found.claimed:.4g}" + (f", delta {found.delta:g}" if found.delta else "")
+def _facts(row: Audited) -> dict[str, Any]:
+    of_promise = {fact: getattr(row.promise, fact) for fact in ("unit", "adjacency")}
+    facts = ("name", "title", "function", "trust", "calibration", "sound")
+    return {fact: getattr(row, fact) for fact in facts} | of_promise
+
+
+def _print_result(found: AuditResult, out: Path | None) -> None:
+    row, promise = found.mechanism, found.promise
+    claim = f"{promise.epsilon:.4g}" + (f", delta {promise.delta:g}" if promise.delta else "")
     likelier, other = found.frequencies
     rows = [
         ("claimed epsilon", claim),
@@ -130,13 +138,13 @@ def _print_result(found: Any, out: Path | None) -> None:
         ("verdict", found.verdict),
     ]
     print_table(f"{row.name}: {row.title}", (("audit", "left"), ("", "right")), rows)
-    protects = f"Protects: {row.unit}, adjacency {row.adjacency}, trust {row.trust}."
+    protects = f"Protects: {promise.unit}, adjacency {promise.adjacency}, trust {row.trust}."
     if row.released_by:
         protects += f" Real releases draw it by release.{row.released_by}."
     print_paragraphs(f"Event tested: {found.event}.", f"{protects} See: {row.note}.")
     if found.verdict == "violated":
         print_paragraphs(
-            f"Violated: the claim of {found.claimed:.4g} is refuted, the true epsilon is above "
+            f"Violated: the claim of {promise.epsilon:.4g} is refuted, the true epsilon is above "
             f"{found.lower:.4g} (confidence {found.confidence:g})."
         )
     elif not row.sound:
@@ -149,7 +157,7 @@ def _print_result(found: Any, out: Path | None) -> None:
         print_paragraphs(f"Written: {out}")
 
 
-def _worst_case(found: Any) -> list[tuple[str, str]]:
+def _worst_case(found: AuditResult) -> list[tuple[str, str]]:
     if found.worst is None:
         return []
     return [
@@ -157,16 +165,16 @@ def _worst_case(found: Any) -> list[tuple[str, str]]:
     ]
 
 
-def _draw(found: Any, out: Path) -> None:
+def _draw(found: AuditResult, out: Path) -> None:
     from privrank_jax import plotting
 
     row = found.mechanism
     first, second = found.frequencies
     figure = plotting.event_probabilities(
-        found.candidates,
-        found.claimed,
-        delta=found.delta,
+        found.candidates.tolist(),
+        found.promise.epsilon,
+        delta=found.promise.delta,
         chosen=(second, first) if found.swapped else (first, second),
-        title=f"{row.title}: claimed ε = {found.claimed:.3g}, at least {found.lower:.3g}, {found.verdict}",
+        title=f"{row.title}: claimed ε = {found.promise.epsilon:.3g}, at least {found.lower:.3g}, {found.verdict}",
     )
     plotting.save(figure, out)

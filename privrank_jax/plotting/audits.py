@@ -74,8 +74,8 @@ def audit_bounds(
     more privacy, only of draws that don't show less.
 
     Args:
-        rows: ``AuditResult.as_dict()`` of each audit, or any rows with ``claimed_epsilon``, ``lower_bound`` and,
-            where it is known, ``exact_epsilon`` (None where not), which is drawn as a ring.
+        rows: ``AuditResult.as_dict()`` of each audit, or any rows with ``epsilon`` (claimed), ``lower_bound`` and, where it
+            is known, ``exact_epsilon`` (None where not), which is drawn as a ring.
         label: column with the name of each.
         guarantee_text: what holds for all of them, written below the picture.
         title: title of the figure.
@@ -90,7 +90,7 @@ def audit_bounds(
     if not rows:
         raise ValueError("no audits to draw")
     for row in rows:
-        for column in (label, "claimed_epsilon", "lower_bound"):
+        for column in (label, "epsilon", "lower_bound"):
             if column not in row:
                 raise ValueError(f"no column {column!r} in these rows; they have {list(row)}")
     figure = new_figure(6.4, 1.3 + 0.3 * max(len(rows), 2))
@@ -99,7 +99,7 @@ def audit_bounds(
     kept: dict[str, list[tuple[float, int]]] = {"claim": [], "exact": [], "keeps": [], "breaks": []}
     for height, row in zip(heights, rows, strict=True):
         claimed, lower, exact = (
-            row["claimed_epsilon"], row["lower_bound"], row.get("exact_epsilon"),
+            row["epsilon"], row["lower_bound"], row.get("exact_epsilon"),
         )  # fmt: skip
         axis.hlines(height, 0, lower, color="#BBBBBB", linewidth=1.2)
         kept["claim"].append((claimed, height))

@@ -7,6 +7,7 @@ largest factor at once, so the loss of that event is the largest there is, and i
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -17,9 +18,11 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.losses import perturbed_mle_log_density, top_item_log_probability
-from privrank_jax.privacy_audit.registry import Audited
+from privrank_jax.privacy_audit.registry import Audited, Release
 
 Array = jax.Array
 
@@ -32,11 +35,18 @@ def win_matrix(num_items: int, *rows: tuple[int, int, int]) -> np.ndarray:
     return matrix
 
 
-def on_wins(function: Any, *args: Any, **bound: Any) -> Callable[[Any, Any, Any], Any]:
-    """``(key, matrix, epsilon) -> Estimate`` of a function of win counts."""
+def on_wins(function: Callable[..., Estimate], *args: Any, **options: Any) -> Release:
+    """``(key, matrix, privacy) -> Estimate`` of a function of win counts."""
 
-    def release(key: Array, matrix: Array, epsilon: Array) -> Any:
-        return function(key, WinCounts(matrix), *args, epsilon=epsilon, **bound)
+    def release(key: Array, matrix: Array, privacy: Privacy) -> Estimate:
+        said = {
+            "epsilon": privacy.epsilon,
+            "unit": privacy.unit,
+            "adjacency": privacy.adjacency,
+            "comparisons_per_user": privacy.comparisons_per_unit,
+            "delta": privacy.delta,
+        }
+        return function(key, WinCounts(matrix), *args, **said, **options)
 
     return release
 
@@ -55,7 +65,8 @@ _ONE_USER = (win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0
 # The same, with item 1 far ahead: where "item 0 is on top" has nearly its largest loss.
 _FAR_APART = (win_matrix(2, (0, 1, 3), (1, 0, 5)), win_matrix(2, (1, 0, 8)))
 _L = 3
-_USER: dict[str, Any] = {"unit": "user", "comparisons_per_user": _L}
+COMPARISON = Privacy(1.0, unit="comparison", adjacency="replace")
+USER = Privacy(1.0, unit="user", adjacency="replace", contributions=_L)
 
 _PAIR, _TRIPLE = np.zeros((2, 2)), np.zeros((3, 3))
 _UNEVEN = win_matrix(3, (0, 1, 2), (2, 1, 1))
@@ -65,11 +76,11 @@ _GAPS = tuple(win_matrix(2, (1, 0, ahead)) for ahead in (0, 4, 60, 5000))
 # --- win totals ------------------------------------------------------------------------------------
 
 
-def _totals_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+def _totals_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
     return laws.additive_laplace(data.sum(-1), facts["noise_scale"])
 
 
-def _top_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+def _top_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
     """Of the item on top, after Laplace noise on two totals."""
     gaps = data[:, 0, 1] - data[:, 1, 0]
     scale = facts["noise_scale"]
@@ -101,7 +112,7 @@ _TOP: dict[str, Any] = {
     "reduce": _top,
     "neighbors": _FAR_APART,
     "instances": all_comparisons(*_GAPS, limit=_L),
-    "unit": "user",
+    "promise": USER,
 }
 
 _TOTALS = (
@@ -110,6 +121,7 @@ _TOTALS = (
         title="win totals + Laplace(2/ε), one comparison",
         neighbors=_ONE_ANSWER,
         release=on_wins(pairwise.noisy_counts),
+        promise=COMPARISON,
         reduce=functools.partial(_shift, center=(2, 0)),
         instances=all_comparisons(_TRIPLE, _UNEVEN),
         released_by="exact_noisy_totals",
@@ -124,10 +136,10 @@ _TOTALS = (
         name="noisy-counts-add-remove",
         title="win totals + Laplace(1/ε), one comparison added or removed",
         neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1))),
-        release=on_wins(pairwise.noisy_counts, adjacency="add-remove"),
+        release=on_wins(pairwise.noisy_counts),
         reduce=lambda noisy: noisy[0] - 2,
         instances=all_comparisons(_TRIPLE, _UNEVEN, adjacency="add-remove"),
-        adjacency="add-remove",
+        promise=dataclasses.replace(COMPARISON, adjacency="add-remove"),
         released_by="exact_noisy_totals",
         commands=(
             "rank --unit comparison --adjacency add-remove",
@@ -140,10 +152,10 @@ _TOTALS = (
         name="noisy-counts-users",
         title="win totals + Laplace(2L/ε), one user of L = 3 comparisons",
         neighbors=_ONE_USER,
-        release=on_wins(pairwise.noisy_counts, **_USER),
+        release=on_wins(pairwise.noisy_counts),
         reduce=functools.partial(_shift, center=(4, 2)),
         instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
-        unit="user",
+        promise=USER,
         released_by="exact_noisy_totals",
         commands=(
             "rank --max-per-user 2",
@@ -159,10 +171,10 @@ _TOTALS = (
         name="noisy-counts-users-published",
         title="win totals + Laplace(L/ε) as published for users, L = 3",
         neighbors=_ONE_USER,
-        release=on_wins(pairwise.noisy_counts, calibration="published", **_USER),
+        release=on_wins(pairwise.noisy_counts, calibration="published"),
         reduce=functools.partial(_shift, center=(4, 2)),
         instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
-        unit="user",
+        promise=USER,
         calibration="published",
         sound=False,
         note="Cai, Algorithm 3: replacing a user moves the totals by 2L in ℓ₁, so the loss is 2ε",
@@ -171,14 +183,14 @@ _TOTALS = (
     Audited(
         name="top-item",
         title="the item with most wins + Laplace(2L/ε), one user of L = 3 comparisons",
-        release=on_wins(pairwise.noisy_counts, **_USER),
+        release=on_wins(pairwise.noisy_counts),
         note="pairwise/noisy_counts.py; the loss tends to ε far from a tie",
         **_TOP,
     ),
     Audited(
         name="top-item-published",
         title="the item with most wins + Laplace(L/ε) as published for users, L = 3",
-        release=on_wins(pairwise.noisy_counts, calibration="published", **_USER),
+        release=on_wins(pairwise.noisy_counts, calibration="published"),
         calibration="published",
         sound=False,
         note="Cai, Algorithm 3: even the top item alone loses 2ε far from a tie",
@@ -205,7 +217,7 @@ def _outputs(num_items: int) -> np.ndarray:
 
 
 def _scores_law(
-    data: np.ndarray, _: float, facts: Any, *, link: str = "logistic", noise: str = "laplace"
+    data: np.ndarray, _: Privacy, facts: Any, *, link: str = "logistic", noise: str = "laplace"
 ) -> np.ndarray:
     """Log densities of the exact, uncentered minimizer; the centered one is a function of it."""
     outputs = _outputs(data.shape[-1])
@@ -244,7 +256,7 @@ _FITS = (
         title="perturbed MLE, outcomes flip, Laplace(2/ε)",
         release=on_wins(pairwise.perturbed_mle),
         instances=all_comparisons(_CHAIN, _TRIPLE, adjacency="flip"),
-        adjacency="flip",
+        promise=dataclasses.replace(COMPARISON, adjacency="flip"),
         commands=("rank --method mle --max-per-user 2 --link laplace --accept-idealized",),
         note="privacy/calibration.py; the loss of the gap tends to ε in its tails",
         **_SCORES,
@@ -252,7 +264,8 @@ _FITS = (
     Audited(
         name="perturbed-mle-replace",
         title="perturbed MLE, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
-        release=on_wins(pairwise.perturbed_mle, adjacency="replace"),
+        release=on_wins(pairwise.perturbed_mle),
+        promise=COMPARISON,
         instances=all_comparisons(_CHAIN, _TRIPLE),
         commands=("rank --method mle --unit comparison --adjacency replace --accept-idealized",),
         note="privacy/calibration.py",
@@ -261,11 +274,9 @@ _FITS = (
     Audited(
         name="perturbed-mle-users",
         title="perturbed MLE, a user's L = 2 comparisons are replaced, Laplace(4L/ε), γ ≥ λ",
-        release=on_wins(
-            pairwise.perturbed_mle, adjacency="replace", unit="user", comparisons_per_user=2
-        ),
+        release=on_wins(pairwise.perturbed_mle),
         instances=all_comparisons(_CHAIN, _TRIPLE, limit=2),
-        unit="user",
+        promise=dataclasses.replace(USER, contributions=2),
         commands=(
             "rank --method mle --max-per-user 2 --adjacency replace --accept-idealized",
             "rank --method mle --max-per-user 2 --adjacency replace --delta 1e-6 --accept-idealized",
@@ -276,9 +287,9 @@ _FITS = (
     Audited(
         name="perturbed-mle-laplace-link",
         title="perturbed MLE, Laplace link, a comparison is added or removed",
-        release=on_wins(pairwise.perturbed_mle, adjacency="add-remove", link="laplace"),
+        release=on_wins(pairwise.perturbed_mle, link="laplace"),
         instances=all_comparisons(_CHAIN, _TRIPLE, adjacency="add-remove"),
-        adjacency="add-remove",
+        promise=dataclasses.replace(COMPARISON, adjacency="add-remove"),
         commands=(
             "rank --method mle --max-per-user 2 --adjacency add-remove --link laplace --accept-idealized",
         ),
@@ -288,7 +299,8 @@ _FITS = (
     Audited(
         name="perturbed-mle-published",
         title="perturbed MLE, Laplace(8/ε) as published",
-        release=on_wins(pairwise.perturbed_mle, adjacency="replace", calibration="published"),
+        release=on_wins(pairwise.perturbed_mle, calibration="published"),
+        promise=COMPARISON,
         instances=all_comparisons(_CHAIN, _TRIPLE),
         calibration="published",
         note="Cai, Proposition 2.1: sound, with twice the noise that replacement needs, four times that of flips",

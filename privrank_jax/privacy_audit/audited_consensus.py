@@ -14,6 +14,7 @@ import numpy as np
 from privrank_jax import aggregation
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.noise_all import noise_all_scale
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import laplace
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.registry import Audited
@@ -42,27 +43,31 @@ def number(ranks: Array) -> Array:
 # --- scores, weights, the exponential mechanism ------------------------------------------------------
 
 
-def _borda(key: Array, w: Array, epsilon: Array) -> Any:
-    return aggregation.dp_borda(key, w, num_users=USERS, epsilon=epsilon)
+def borda(key: Array, w: Array, privacy: Privacy) -> Any:
+    """One release of scores."""
+    return aggregation.dp_borda(
+        key, w, num_users=USERS, epsilon=privacy.epsilon, delta=privacy.delta
+    )
 
 
-def _noise_all(key: Array, w: Array, epsilon: Array) -> Any:
-    return aggregation.noise_all(key, w, USERS, epsilon)
+def noised_weights(key: Array, w: Array, privacy: Privacy) -> Any:
+    """One release of all weights."""
+    return aggregation.noise_all(key, w, USERS, privacy.epsilon, privacy.delta)
 
 
-def _exponential(key: Array, w: Array, epsilon: Array) -> Any:
-    return aggregation.exponential_kemeny(key, w, USERS, epsilon)
+def _exponential(key: Array, w: Array, privacy: Privacy) -> Any:
+    return aggregation.exponential_kemeny(key, w, USERS, privacy.epsilon)
 
 
-def _borda_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+def _borda_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
     return laws.additive_laplace(data.sum(-1), facts["noise_scale"])
 
 
-def _pairs_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+def _pairs_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
     return laws.additive_laplace(data[:, *_UPPER], facts["noise_scale"])
 
 
-def _exponential_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+def _exponential_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
     """Odds e^(-β n K) of each order, K the weight against it."""
     costs = [
         sum(data[:, late, early] for early, late in itertools.combinations(np.argsort(ranks), 2))
@@ -74,14 +79,14 @@ def _exponential_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
 # --- sorting ---------------------------------------------------------------------------------------
 
 
-def _transcript(key: Array, w: Array, epsilon: Array, *, calibration: str) -> Any:
+def _transcript(key: Array, w: Array, privacy: Privacy, *, calibration: str) -> Any:
     """A run of dp_kwiksort that publishes its first round and, where it exceeds its budget, the fallback's ranking.
 
     With the key of a run this is that run's own transcript (a test holds them together): the same split of keys, the
     same sort, the same fallback at ε/2, which both calibrations have. The scale is the run's too.
     """
     run = aggregation.dp_kwiksort(
-        key, w, USERS, epsilon, max_queries=QUERIES, calibration=calibration
+        key, w, USERS, privacy.epsilon, max_queries=QUERIES, calibration=calibration
     )
     scale = run.diagnostics["noise_scale"]
     sort_key, fallback_key = jax.random.split(key)
@@ -94,14 +99,14 @@ def _transcript(key: Array, w: Array, epsilon: Array, *, calibration: str) -> An
         return left, jnp.where(first < 0, seen, first).astype(jnp.int32), jnp.bool_(False)
 
     sorting = partition_sort(sort_key, NUM_ITEMS, answer, jnp.int32(-1), QUERIES, None)
-    noisy = aggregation.noise_all(fallback_key, w, USERS, 0.5 * epsilon).value
+    noisy = aggregation.noise_all(fallback_key, w, USERS, 0.5 * privacy.epsilon).value
     fallback = number(aggregation.local_search(noisy))
     seen = 7 * sorting.state + jnp.where(sorting.stopped, fallback, 6)
     return dataclasses.replace(run, value=seen)
 
 
-def _transcript_law(data: np.ndarray, epsilon: float, facts: Any) -> np.ndarray:
-    fallback = float(noise_all_scale(NUM_ITEMS, USERS, 0.5 * epsilon))
+def _transcript_law(data: np.ndarray, privacy: Privacy, facts: Any) -> np.ndarray:
+    fallback = float(noise_all_scale(NUM_ITEMS, USERS, 0.5 * privacy.epsilon))
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
     return laws.kwiksort_with_fallback(data, scale, queries, fallback)
 
@@ -117,23 +122,24 @@ _TRANSCRIPTS = tuple(
 )
 
 
-def _sort(key: Array, w: Array, epsilon: Array) -> Any:
-    return aggregation.dp_kwiksort(key, w, USERS, epsilon)
+def _sort(key: Array, w: Array, privacy: Privacy) -> Any:
+    return aggregation.dp_kwiksort(key, w, USERS, privacy.epsilon)
 
 
-def _sort_law(data: np.ndarray, _: float, facts: Any) -> np.ndarray:
+def _sort_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
     """Of the whole sort: with a budget for all pairs there is no fallback."""
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
     return laws.shuffled_kwiksort(data, scale, queries)
 
 
-def _hay(key: Array, w: Array, epsilon: Array) -> Any:
-    return aggregation.hay_kwiksort(key, w, USERS, epsilon, QUERIES)
+def _hay(key: Array, w: Array, privacy: Privacy) -> Any:
+    return aggregation.hay_kwiksort(key, w, USERS, privacy.epsilon, QUERIES)
 
 
+USER = Privacy(1.0, unit="user", adjacency="replace")
 CENTRAL: dict[str, Any] = {
     "neighbors": (_TIED, _AGREED),
-    "unit": "user",
+    "promise": USER,
     "instances": functools.partial(neighbors.profiles, neighbors.with_gaps(NUM_ITEMS), users=USERS),
 }
 _ORDER: dict[str, Any] = {
@@ -156,7 +162,7 @@ AUDITED = (
         name="dp-borda",
         title="Borda scores + Laplace",
         function="dp_borda",
-        release=_borda,
+        release=borda,
         reduce=lambda scores: jnp.minimum(scores[0] - 1, 1 - scores[2]),
         sees="the least of item 0's rise above its score and item 2's fall below its own",
         law=_borda_law,
@@ -173,7 +179,7 @@ AUDITED = (
         name="noise-all",
         title="all pairwise weights + Laplace",
         function="noise_all",
-        release=_noise_all,
+        release=noised_weights,
         reduce=lambda noisy: jnp.min(noisy[_UPPER]),
         sees="the least noisy weight above the diagonal",
         law=_pairs_law,

@@ -16,6 +16,7 @@ loss is overstated.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -25,8 +26,9 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from privrank_jax import aggregation, pairwise
+from privrank_jax import pairwise
 from privrank_jax.links import get_link
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.audited_comparisons import (
     FEW_WINS,
@@ -34,11 +36,10 @@ from privrank_jax.privacy_audit.audited_comparisons import (
     on_wins,
     win_matrix,
 )
-from privrank_jax.privacy_audit.audited_consensus import CENTRAL, USERS
-from privrank_jax.privacy_audit.registry import Audited
+from privrank_jax.privacy_audit.audited_consensus import CENTRAL, borda, noised_weights
+from privrank_jax.privacy_audit.registry import Audited, Loss
 
 Array = jax.Array
-Loss = Callable[[np.ndarray, np.ndarray, float, Any], np.ndarray]
 
 _DELTA = 0.01
 _L = 3
@@ -50,9 +51,9 @@ _QUANTILES = np.linspace(-6.0, 6.0, 241)
 def _apart(numbers: Callable[[np.ndarray], np.ndarray]) -> Loss:
     """Loss of Gaussian noise on the ``numbers (D, d)`` of stacked data sets."""
 
-    def loss(first: np.ndarray, second: np.ndarray, _: float, facts: Any) -> np.ndarray:
+    def loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Any) -> np.ndarray:
         shifts = np.linalg.norm(numbers(first) - numbers(second), axis=1)
-        return laws.gaussian_epsilon(np.round(shifts, 12), facts["noise_scale"], _DELTA)
+        return laws.gaussian_epsilon(np.round(shifts, 12), facts["noise_scale"], privacy.delta)
 
     return loss
 
@@ -69,18 +70,6 @@ def _gap(values: Array) -> Array:
     return values[0] - values[1]
 
 
-def _noisy_totals(**settings: Any) -> Callable[[Any, Any, Any], Any]:
-    return on_wins(pairwise.noisy_counts, delta=_DELTA, noise="gaussian", **settings)
-
-
-def _borda(key: Array, w: Array, epsilon: Array) -> Any:
-    return aggregation.dp_borda(key, w, num_users=USERS, epsilon=epsilon, delta=_DELTA)
-
-
-def _noise_all(key: Array, w: Array, epsilon: Array) -> Any:
-    return aggregation.noise_all(key, w, USERS, epsilon, _DELTA)
-
-
 def _all_weights(noisy: Array) -> Array:
     """The sum of the weights above the diagonal, along which a reversal moves them."""
     return jnp.sum(noisy[np.triu_indices(noisy.shape[0], 1)])
@@ -88,11 +77,13 @@ def _all_weights(noisy: Array) -> Array:
 
 _PAIR, _TRIPLE = np.zeros((2, 2)), np.zeros((3, 3))
 _UNEVEN = win_matrix(3, (0, 1, 2), (2, 1, 1))
-_USER: dict[str, Any] = {"unit": "user", "comparisons_per_user": _L}
+_COMPARISON = Privacy(1.0, unit="comparison", adjacency="replace", delta=_DELTA)
+_USER = Privacy(1.0, unit="user", adjacency="replace", delta=_DELTA, contributions=_L)
+_RANKING = {**CENTRAL, "promise": Privacy(1.0, unit="user", adjacency="replace", delta=_DELTA)}
 _COUNTS: dict[str, Any] = {
     "function": "noisy_counts",
+    "release": on_wins(pairwise.noisy_counts, noise="gaussian"),
     "loss": _apart(_totals),
-    "delta": _DELTA,
     "released_by": "exact_noisy_totals",
     "note": "Balle and Wang (2018); privacy/calibration.py",
 }
@@ -102,9 +93,9 @@ _NUMBERS = (
         name="noisy-counts-gaussian",
         title="win totals + Gaussian noise at δ = 0.01, one comparison",
         neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
-        release=_noisy_totals(),
         reduce=_gap,
         sees="the gap between the noisy totals",
+        promise=_COMPARISON,
         instances=all_comparisons(_TRIPLE, _UNEVEN),
         commands=("rank --unit comparison --delta 1e-6",),
         **_COUNTS,
@@ -113,11 +104,10 @@ _NUMBERS = (
         name="noisy-counts-gaussian-users",
         title="win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons",
         neighbors=(win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5))),
-        release=_noisy_totals(**_USER),
         reduce=_gap,
         sees="the gap between the noisy totals",
         instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
-        unit="user",
+        promise=_USER,
         commands=(
             "rank --max-per-user 2 --delta 1e-6",
             "rank --method mle --max-per-user 2 --delta 1e-6",
@@ -128,12 +118,10 @@ _NUMBERS = (
         name="noisy-counts-gaussian-add-remove",
         title="win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons added or removed",
         neighbors=(win_matrix(2, (0, 1, 4)), win_matrix(2, (0, 1, 1))),
-        release=_noisy_totals(adjacency="add-remove", **_USER),
         reduce=lambda noisy: noisy[0],
         sees="the noisy total of item 0",
         instances=all_comparisons(_PAIR, limit=_L, adjacency="add-remove"),
-        unit="user",
-        adjacency="add-remove",
+        promise=dataclasses.replace(_USER, adjacency="add-remove"),
         commands=("rank --max-per-user 2 --adjacency add-remove --delta 1e-6",),
         **_COUNTS,
     ),
@@ -141,25 +129,23 @@ _NUMBERS = (
         name="dp-borda-gaussian",
         title="Borda scores + Gaussian noise at δ = 0.01",
         function="dp_borda",
-        release=_borda,
+        release=borda,
         reduce=lambda scores: scores[2] - scores[0],
         sees="the score of item 2 less that of item 0",
         loss=_apart(_totals),
-        delta=_DELTA,
         note="aggregation/borda.py",
-        **CENTRAL,
+        **_RANKING,
     ),
     Audited(
         name="noise-all-gaussian",
         title="all pairwise weights + Gaussian noise at δ = 0.01",
         function="noise_all",
-        release=_noise_all,
+        release=noised_weights,
         reduce=_all_weights,
         sees="the sum of the noisy weights above the diagonal",
         loss=_apart(_pairs),
-        delta=_DELTA,
         note="aggregation/noise_all.py",
-        **CENTRAL,
+        **_RANKING,
     ),
 )
 
@@ -202,7 +188,7 @@ def _cells(falling: np.ndarray) -> np.ndarray:
 
 
 def _scores_loss(
-    first: np.ndarray, second: np.ndarray, _: float, facts: Any, *, link: str
+    first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Any, *, link: str
 ) -> np.ndarray:
     settings: dict[str, Any] = {
         "scale": facts["noise_scale"],
@@ -211,20 +197,17 @@ def _scores_loss(
     }
     told = [gap_distribution(*pair, **settings) for pair in zip(first, second)]
     one, other = (np.stack(rows) for rows in zip(*told))
-    return laws.least_epsilon(one, other, _DELTA)
+    return laws.least_epsilon(one, other, privacy.delta)
 
 
-def _scores(link: str, **settings: Any) -> dict[str, Any]:
+def _scores(link: str, adjacency: str, **options: Any) -> dict[str, Any]:
     return {
         "function": "perturbed_mle",
-        "release": on_wins(
-            pairwise.perturbed_mle, link=link, delta=_DELTA, noise="gaussian", **settings
-        ),
+        "release": on_wins(pairwise.perturbed_mle, link=link, noise="gaussian", **options),
+        "promise": dataclasses.replace(_COMPARISON, adjacency=adjacency),
         "reduce": _gap,
         "sees": "the gap between the scores",
         "loss": functools.partial(_scores_loss, link=link),
-        "delta": _DELTA,
-        "adjacency": settings["adjacency"],
     }
 
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation.ldp_plan import local_plan, respond
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy_audit import neighbors
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES
-from privrank_jax.privacy_audit.audited_reports import flip_share, vector_law
+from privrank_jax.privacy_audit.audited_reports import flip_share, reported, vector_law
 from privrank_jax.privacy_audit.registry import Audited
 
 Array = jax.Array
@@ -44,32 +45,32 @@ def _centered_scores(ranks: np.ndarray) -> np.ndarray:
     return np.sum(np.sign(ranks[:, None, :] - ranks[:, :, None]), axis=-1) / 2
 
 
-def _scores_law(ranks: np.ndarray, epsilon: float, _: Any, *, mechanism: str) -> np.ndarray:
+def _scores_law(ranks: np.ndarray, privacy: Privacy, _: Any, *, mechanism: str) -> np.ndarray:
     radius = float(np.linalg.norm(_centered_scores(_RANKINGS[0][None])))
-    return vector_law(_centered_scores(ranks), epsilon, mechanism, radius, zero_sum=True)
+    return vector_law(_centered_scores(ranks), privacy.epsilon, mechanism, radius, zero_sum=True)
 
 
-def _signs_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
-    return vector_law(_signs(ranks), epsilon, "duchi", math.sqrt(_PAIRS))
+def _signs_law(ranks: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
+    return vector_law(_signs(ranks), privacy.epsilon, "duchi", math.sqrt(_PAIRS))
 
 
-def _answers_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
+def _answers_law(ranks: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
     """All patterns of the three answers, each at ε/3, in binary order."""
     told = np.array(list(itertools.product((-1, 1), repeat=_PAIRS)))
     wrong = np.sum(_signs(ranks)[:, None, :] != told, axis=-1)
-    flip = flip_share(epsilon / _PAIRS)
+    flip = flip_share(privacy.epsilon / _PAIRS)
     return wrong * math.log(flip) + (_PAIRS - wrong) * math.log1p(-flip)
 
 
 # --- reports ---------------------------------------------------------------------------------------
 
 
-def _local_borda(key: Array, ranks: Array, epsilon: Array, *, mechanism: str) -> Any:
-    return aggregation.ldp_borda(key, ranks[None], epsilon, mechanism)
+def _local_borda(key: Array, ranks: Array, privacy: Privacy, *, mechanism: str) -> Any:
+    return aggregation.ldp_borda(key, ranks[None], privacy.epsilon, mechanism)
 
 
-def _local_weights(key: Array, ranks: Array, epsilon: Array, *, mechanism: str) -> Any:
-    return aggregation.local_weights(key, ranks[None], epsilon, mechanism)
+def _local_weights(key: Array, ranks: Array, privacy: Privacy, *, mechanism: str) -> Any:
+    return aggregation.local_weights(key, ranks[None], privacy.epsilon, mechanism)
 
 
 def _first_over_last(scores: Array) -> Array:
@@ -86,7 +87,8 @@ def _pattern(w: Array) -> Array:
 
 
 _PATTERNS = tuple("".join(signs) for signs in itertools.product("-+", repeat=_PAIRS))
-_LOCAL: dict[str, Any] = {"neighbors": _RANKINGS, "unit": "user", "trust": "local"}
+_USER = Privacy(1.0, unit="user", adjacency="replace")
+_LOCAL: dict[str, Any] = {"neighbors": _RANKINGS, "promise": _USER, "trust": "local"}
 
 _REPORTS = (
     *(
@@ -112,7 +114,7 @@ _REPORTS = (
         name="ldp-borda-report",
         title="the report of one user to ldp_borda",
         function="ldp_borda_report",
-        release=aggregation.ldp_borda_report,
+        release=reported(aggregation.ldp_borda_report),
         reduce=_first_over_last,
         sees="the report on item 0 less that on item 2",
         instances=_weak,
@@ -151,7 +153,7 @@ _REPORTS = (
         name="local-weights-report",
         title="the report of one user to local_weights",
         function="local_weights_report",
-        release=aggregation.local_weights_report,
+        release=reported(aggregation.local_weights_report),
         reduce=jnp.sum,
         sees="the sum of the report",
         instances=_weak,
@@ -164,27 +166,27 @@ _REPORTS = (
 # --- one answer per user ------------------------------------------------------------------------------
 
 
-def _one_pair(key: Array, ranks: Array, epsilon: Array) -> Array:
+def _one_pair(key: Array, ranks: Array, privacy: Privacy) -> Array:
     """The pair that chance assigns to a user, and the answer: twice its number, and 1 more for "ahead"."""
     pair_key, report_key = jax.random.split(key)
     pair = jax.random.randint(pair_key, (), 0, _PAIRS)
-    ahead = aggregation.one_pair_report(report_key, ranks, pair, epsilon)
+    ahead = aggregation.one_pair_report(report_key, ranks, pair, privacy.epsilon)
     return 2 * pair + ahead.astype(jnp.int32)
 
 
-def _one_pair_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
-    flip = flip_share(epsilon)
+def _one_pair_law(ranks: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
+    flip = flip_share(privacy.epsilon)
     ahead = np.where(_signs(ranks) == 0, 0.5, np.where(_signs(ranks) > 0, 1 - flip, flip))
     return np.log(np.stack([1 - ahead, ahead], axis=-1).reshape(len(ranks), -1) / _PAIRS)
 
 
-def _answers(key: Array, rankings: Array, epsilon: Array) -> Any:
-    return aggregation.one_pair_weights(key, rankings, epsilon)
+def _answers(key: Array, rankings: Array, privacy: Privacy) -> Any:
+    return aggregation.one_pair_weights(key, rankings, privacy.epsilon)
 
 
-def _three_answers_law(profiles: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
+def _three_answers_law(profiles: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
     """Three users are dealt the three pairs, nobody is told how: the mean over all deals."""
-    one = np.exp(_one_pair_law(profiles.reshape(-1, NUM_ITEMS), epsilon, None)) * _PAIRS
+    one = np.exp(_one_pair_law(profiles.reshape(-1, NUM_ITEMS), privacy, None)) * _PAIRS
     answers = one.reshape(-1, _PAIRS, _PAIRS, 2)  # data set, user, pair, answer
     deals = list(itertools.permutations(range(_PAIRS)))
     columns = []
@@ -233,7 +235,7 @@ _ONE_PAIR = (
         finite=True,
         instances=_three_users,
         law=_three_answers_law,
-        unit="user",
+        promise=_USER,
         trust="local",
         released_by="exact_one_pair_weights",
         commands=(
@@ -248,9 +250,9 @@ _ONE_PAIR = (
 # --- sorting ---------------------------------------------------------------------------------------
 
 
-def _session(key: Array, ranks: Array, epsilon: Array, **terms: str) -> Array:
+def _session(key: Array, ranks: Array, privacy: Privacy, **terms: str) -> Array:
     """What one user sends in a sort that is refused: τ = 1 response, whether 0 comes before 2, and the report."""
-    plan = local_plan(NUM_ITEMS, epsilon, QUERIES, **terms)
+    plan = local_plan(NUM_ITEMS, privacy.epsilon, QUERIES, **terms)
     response_key, report_key = jax.random.split(key)
     lead = jnp.sign(ranks[2] - ranks[0])
     flip = flip_threshold(jnp.asarray(plan.epsilon_per_query, jnp.result_type(float)))
@@ -260,9 +262,9 @@ def _session(key: Array, ranks: Array, epsilon: Array, **terms: str) -> Array:
     return 2 * plus.astype(jnp.int32) + (jnp.sum(report) > 0).astype(jnp.int32)
 
 
-def _session_law(ranks: np.ndarray, epsilon: float, _: Any, **terms: str) -> np.ndarray:
+def _session_law(ranks: np.ndarray, privacy: Privacy, _: Any, **terms: str) -> np.ndarray:
     """The response, by the words of 2^32 that give it, and the report."""
-    plan = local_plan(NUM_ITEMS, epsilon, QUERIES, **terms)
+    plan = local_plan(NUM_ITEMS, privacy.epsilon, QUERIES, **terms)
     flip = flip_share(plan.epsilon_per_query)
     chances = {
         "sign": {1: 1 - flip, 0: 0.5, -1: flip},
@@ -270,7 +272,7 @@ def _session_law(ranks: np.ndarray, epsilon: float, _: Any, **terms: str) -> np.
     }[plan.encoding]
     leads = np.sign(ranks[:, 2] - ranks[:, 0])
     plus = np.array([chances[lead] for lead in leads.tolist()])
-    report = _signs_law(ranks, plan.fallback_epsilon, None)
+    report = vector_law(_signs(ranks), plan.fallback_epsilon, "duchi", math.sqrt(_PAIRS))
     return np.concatenate([np.log(p)[:, None] + report for p in (plus, 1 - plus)], axis=1)
 
 

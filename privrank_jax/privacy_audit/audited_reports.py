@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -9,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import privacy
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy.vectors import privunit_cap
 from privrank_jax.privacy_audit import laws, neighbors
-from privrank_jax.privacy_audit.registry import Audited
+from privrank_jax.privacy_audit.registry import Audited, Release
 
 Array = jax.Array
 
@@ -58,7 +60,19 @@ def _first(report: Array) -> Array:
     return report[0]
 
 
-_LOCAL: dict[str, Any] = {"trust": "local"}
+def reported(function: Callable[..., Array]) -> Release:
+    """Of a randomizer ``(key, data, epsilon)``, which each user runs alone."""
+    return lambda key, data, privacy: function(key, data, privacy.epsilon)
+
+
+_ANSWER: dict[str, Any] = {
+    "promise": Privacy(1.0, unit="comparison", adjacency="flip"),
+    "trust": "local",
+}
+_VECTOR: dict[str, Any] = {
+    "promise": Privacy(1.0, unit="user", adjacency="replace"),
+    "trust": "local",
+}
 
 AUDITED = (
     Audited(
@@ -66,13 +80,12 @@ AUDITED = (
         title="randomized response, one answer",
         function="randomized_response",
         neighbors=_BITS,
-        release=privacy.randomized_response,
+        release=reported(privacy.randomized_response),
         sees="the report",
         outcomes=("0", "1"),
         finite=True,
         instances=_bits,
-        law=lambda bits, epsilon, _: laws.flipped_bits(bits, flip_share(epsilon)),
-        adjacency="flip",
+        law=lambda bits, claim, _: laws.flipped_bits(bits, flip_share(claim.epsilon)),
         released_by="exact_randomized_response",
         commands=(
             "privatize",
@@ -80,49 +93,46 @@ AUDITED = (
             "privatize --drop-user --epsilon-column budget",
         ),
         note="Warner (1965); privacy/local.py",
-        **_LOCAL,
+        **_ANSWER,
     ),
     Audited(
         name="laplace-reports",
         title="an answer plus Laplace(1/ε)",
         function="laplace_reports",
         neighbors=_BITS,
-        release=privacy.laplace_reports,
+        release=reported(privacy.laplace_reports),
         sees="the report",
         instances=_bits,
-        law=lambda bits, epsilon, _: laws.additive_laplace(
-            bits[:, None], privacy.laplace_scale(1.0, epsilon)
+        law=lambda bits, claim, _: laws.additive_laplace(
+            bits[:, None], privacy.laplace_scale(1.0, claim.epsilon)
         ),
-        adjacency="flip",
         note="privacy/local.py",
-        **_LOCAL,
+        **_ANSWER,
     ),
     Audited(
         name="duchi-vectors",
         title="Duchi's ℓ₂ mechanism, 4 dimensions",
         function="duchi_vectors",
         neighbors=(_AXIS, -_AXIS),
-        release=privacy.duchi_vectors,
+        release=reported(privacy.duchi_vectors),
         reduce=_first,
         sees="the first coordinate of the report",
         instances=_vectors,
-        law=lambda vectors, epsilon, _: vector_law(vectors, epsilon, "duchi"),
-        unit="user",
+        law=lambda vectors, claim, _: vector_law(vectors, claim.epsilon, "duchi"),
         note="privacy/vectors.py",
-        **_LOCAL,
+        **_VECTOR,
     ),
     Audited(
         name="privunit-vectors",
         title="PrivUnit with its best cap, 4 dimensions",
         function="privunit_vectors",
         neighbors=(_AXIS, -_AXIS),
-        release=privacy.privunit_vectors,
+        release=reported(privacy.privunit_vectors),
         reduce=_first,
         sees="the first coordinate of the report",
         instances=_vectors,
-        law=lambda vectors, epsilon, _: vector_law(vectors, epsilon, "privunit"),
-        unit="user",
+        law=lambda vectors, claim, _: vector_law(vectors, claim.epsilon, "privunit"),
         note="privacy/vectors.py",
-        **_LOCAL,
+        **_VECTOR,
     ),
 )

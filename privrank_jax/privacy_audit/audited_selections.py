@@ -9,8 +9,10 @@ import jax
 import numpy as np
 
 from privrank_jax import pairwise
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.audited_comparisons import (
+    COMPARISON,
     FEW_WINS,
     all_comparisons,
     on_wins,
@@ -46,12 +48,13 @@ def _list_number(chosen: Array) -> Array:
     return 2 * chosen[0] + chosen[1] - (chosen[1] > chosen[0])
 
 
-def _law(data: np.ndarray, _: float, facts: Any, *, of: Any, k: int) -> np.ndarray:
+def _law(data: np.ndarray, _: Privacy, facts: Any, *, of: Any, k: int) -> np.ndarray:
     return of(data.sum(-1), facts["noise_scale"], k)
 
 
 _ONE: dict[str, Any] = {
     "neighbors": FEW_WINS,
+    "promise": COMPARISON,
     "reduce": _first,
     "sees": "the item",
     "outcomes": _ITEMS,
@@ -60,6 +63,7 @@ _ONE: dict[str, Any] = {
 }
 _TWO: dict[str, Any] = {
     "neighbors": _THREE_ITEMS,
+    "promise": COMPARISON,
     "reduce": _list_number,
     "sees": "the list",
     "outcomes": _LISTS,

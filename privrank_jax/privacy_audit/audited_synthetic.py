@@ -11,8 +11,10 @@ import numpy as np
 
 from privrank_jax import mallows
 from privrank_jax.mallows.laplace import laplace_rank_scale
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, ORDERS, number
+from privrank_jax.privacy_audit.audited_reports import reported
 from privrank_jax.privacy_audit.registry import Audited
 
 Array = jax.Array
@@ -21,30 +23,35 @@ _RANKING, _REVERSAL = np.array([0, 1, 2]), np.array([2, 1, 0])
 _MOVED = np.array([2, 0, 1])  # item 0 goes from the first place to the last
 
 
-def _mallows_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
+def _mallows_law(ranks: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
+    rate = _per_rank(privacy) / (ranks.shape[1] - 1)
     outputs = neighbors.strict_orders(ranks.shape[1])
-    return laws.softmax(-epsilon / (ranks.shape[1] - 1) * laws.kendall_distances(ranks, outputs))
+    return laws.softmax(-rate * laws.kendall_distances(ranks, outputs))
 
 
-def _noisy_ranks_law(ranks: np.ndarray, epsilon: float, _: Any) -> np.ndarray:
-    scale = float(laplace_rank_scale(ranks.shape[1], epsilon))
+def _noisy_ranks_law(ranks: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
+    scale = float(laplace_rank_scale(ranks.shape[1], privacy.epsilon))
     return laws.additive_laplace(ranks.astype(float), scale)
 
 
-def _whole_ranking(epsilon: float) -> float:
-    """εm/2: what is claimed of a synthetic ranking for all ranks of a user at once."""
-    return epsilon * NUM_ITEMS / 2
+def _per_rank(privacy: Privacy) -> Any:
+    """ε for one rank: a synthetic ranking loses m/2 times that for all ranks of a user at once."""
+    return privacy.epsilon if privacy.unit == "rank" else 2 * privacy.epsilon / NUM_ITEMS
+
+
+def _sample(key: Array, ranks: Array, privacy: Privacy) -> Array:
+    return mallows.sample(key, ranks, _per_rank(privacy))
 
 
 _ONE_RANK: dict[str, Any] = {
     "neighbors": (_RANKING, _MOVED),
     "instances": functools.partial(neighbors.moved_ranks, NUM_ITEMS),
-    "unit": "rank",
+    "promise": Privacy(1.0, unit="rank", adjacency="replace"),
     "trust": "local",
 }
 _SYNTHETIC: dict[str, Any] = {
     "function": "sample",
-    "release": mallows.sample,
+    "release": _sample,
     "reduce": number,
     "sees": "the synthetic order",
     "outcomes": ORDERS,
@@ -67,12 +74,11 @@ AUDITED = (
     ),
     Audited(
         name="mallows-sample-users",
-        title="synthetic ranking, the whole ranking of a user",
+        title="synthetic ranking at 2ε/m for each rank, the whole ranking of a user",
         neighbors=(_RANKING, _REVERSAL),
         instances=lambda: neighbors.of_values(*neighbors.strict_orders(NUM_ITEMS)),
-        unit="user",
+        promise=Privacy(1.0, unit="user", adjacency="replace"),
         trust="local",
-        claimed=_whole_ranking,
         released_by="exact_mallows",
         commands=(
             "privatize --drop-user",
@@ -85,7 +91,7 @@ AUDITED = (
         name="laplace-ranks",
         title="ranks + Laplace(2(m-1)/ε)",
         function="laplace_ranks",
-        release=mallows.laplace_ranks,
+        release=reported(mallows.laplace_ranks),
         reduce=lambda noisy: jnp.minimum(-noisy[0], jnp.min(noisy[1:] - jnp.arange(1, NUM_ITEMS))),
         sees="the least of item 0's rise ahead of its place and the others' fall behind theirs",
         law=_noisy_ranks_law,

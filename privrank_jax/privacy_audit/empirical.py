@@ -33,8 +33,9 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from privrank_jax._validate import check_delta, check_level
+from privrank_jax._validate import check_level
 from privrank_jax._workarounds.threefry import fused
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit.enumeration import (
     WorstCase,
     checked_epsilon,
@@ -56,9 +57,7 @@ class AuditResult:
 
     Attributes:
         mechanism: the row of the registry.
-        epsilon: ε that the mechanism was asked for.
-        claimed: ε that is claimed for this unit.
-        delta: δ.
+        promise: what the mechanism was asked to keep, and claims to.
         exact: the exact loss between these neighbors, None where no law is known.
         worst: the largest over all neighbors of small instances, likewise; a row's own neighbors need not be among
             them.
@@ -73,9 +72,7 @@ class AuditResult:
     """
 
     mechanism: Audited
-    epsilon: float
-    claimed: float
-    delta: float
+    promise: Privacy
     exact: float | None
     worst: WorstCase | None
     lower: float
@@ -90,7 +87,7 @@ class AuditResult:
     @property
     def verdict(self) -> str:
         """``"violated"`` if the bound exceeds the claim, else ``"consistent"``."""
-        return "violated" if self.lower > self.claimed else "consistent"
+        return "violated" if self.lower > self.promise.epsilon else "consistent"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain Python values, for JSON; None stands for what is unknown or infinite."""
@@ -99,13 +96,12 @@ class AuditResult:
             "name": row.name,
             "title": row.title,
             "function": row.function,
-            "unit": row.unit,
-            "adjacency": row.adjacency,
+            "unit": self.promise.unit,
+            "adjacency": self.promise.adjacency,
             "trust": row.trust,
             "calibration": row.calibration,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "claimed_epsilon": self.claimed,
+            "epsilon": self.promise.epsilon,
+            "delta": self.promise.delta,
             "exact_epsilon": self.exact,
             "worst_case": None
             if self.worst is None
@@ -134,7 +130,6 @@ def audit(
     epsilon: float | None = None,
     *,
     draws: int = 1_000_000,
-    delta: float | None = None,
     confidence: float = 0.999,
     batch_size: int = 1 << 15,
 ) -> AuditResult:
@@ -146,9 +141,8 @@ def audit(
     Args:
         key: PRNG key.
         mechanism: an :class:`~privrank_jax.privacy_audit.Audited` row, or the name of one.
-        epsilon: ε > 0, finite, to run it at; None for that of the row.
+        epsilon: ε > 0, finite, in place of that of the row's promise.
         draws: under each neighbor, at least 1,000; half of them choose the event.
-        delta: δ of the claim; None for that of the row.
         confidence: of the bound, in (0, 1); how errors add up heads this module.
         batch_size: draws at once.
 
@@ -156,17 +150,17 @@ def audit(
         :class:`AuditResult`.
 
     Raises:
-        ValueError: an unknown name, ε not positive and finite, too few draws, δ or confidence out of range; a
+        ValueError: an unknown name, ε not positive and finite, too few draws, a confidence out of range; a
             statistic that is NaN, or an outcome without a name.
 
     >>> found = audit(jax.random.key(0), "randomized-response", 1.0, draws=20_000)
-    >>> found.verdict, 0.8 < found.lower < found.exact, round(found.exact, 6), found.claimed
+    >>> found.verdict, 0.8 < found.lower < found.exact, round(found.exact, 6), found.promise.epsilon
     ('consistent', True, 1.0, 1.0)
     """
     row = get(mechanism) if isinstance(mechanism, str) else mechanism
     epsilon = checked_epsilon(row, epsilon)
-    delta = row.delta if delta is None else delta
-    _check(draws, delta, confidence, batch_size)
+    delta = float(row.promise.delta)
+    _check(draws, confidence, batch_size)
     drawn = draw(key, row, epsilon, draws=draws, batch_size=batch_size)
     half = draws // 2
     thresholds = None if row.outcomes else _thresholds(drawn[:, :half])
@@ -183,13 +177,11 @@ def audit(
             best = lower, number, swapped
     lower, number, swapped = best  # type: ignore[misc]
     candidates = members @ tested_on.T / (draws - half)
-    known = (row.law or row.loss) and delta == row.delta
+    known = row.law or row.loss
     first, second = (float(x) for x in candidates[number][:: -1 if swapped else 1])
     return AuditResult(
         mechanism=row,
-        epsilon=epsilon,
-        claimed=float(row.claimed(epsilon)),
-        delta=float(delta),
+        promise=row.at(epsilon),
         exact=exact_loss(row, epsilon) if known else None,
         worst=worst_case(row, epsilon) if known and row.instances else None,
         lower=max(lower, 0.0),
@@ -217,18 +209,18 @@ def draw(
     first, second = mechanism.neighbors
     pair = jax.tree.map(lambda one, other: jnp.stack([one, other]), first, second)
     at = jnp.asarray(epsilon, jnp.result_type(float))
-    drawn = _draw(key, pair, at, run=mechanism.run, batches=batches, size=size)
+    drawn = _draw(key, pair, at, mechanism=mechanism, batches=batches, size=size)
     return np.asarray(drawn)[:, :draws]
 
 
-@functools.partial(jax.jit, static_argnames=("run", "batches", "size"))
+@functools.partial(jax.jit, static_argnames=("mechanism", "batches", "size"))
 def _draw(
-    key: jax.Array, pair: Any, epsilon: jax.Array, *, run: Any, batches: int, size: int
+    key: jax.Array, pair: Any, epsilon: jax.Array, *, mechanism: Audited, batches: int, size: int
 ) -> jax.Array:
     def batch(number: jax.Array) -> jax.Array:
         data = jax.tree.map(lambda both: both[number % 2], pair)
         keys = jax.random.split(jax.random.fold_in(fused(key), number), size)
-        return jax.vmap(lambda one: run(one, data, epsilon))(keys)
+        return jax.vmap(lambda one: mechanism.run(one, data, mechanism.at(epsilon)))(keys)
 
     drawn = jax.lax.map(batch, jnp.arange(2 * batches))
     return drawn.reshape(batches, 2, size).swapaxes(0, 1).reshape(2, batches * size)
@@ -321,8 +313,7 @@ def _event_words(row: Audited, member: np.ndarray, thresholds: np.ndarray | None
     return f"{row.sees} is {words}"
 
 
-def _check(draws: Any, delta: Any, confidence: Any, batch_size: Any) -> None:
-    check_delta(delta)
+def _check(draws: Any, confidence: Any, batch_size: Any) -> None:
     check_level(confidence)
     for name, value, least in (("draws", draws, FEWEST_DRAWS), ("batch_size", batch_size, 1)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:

@@ -56,7 +56,7 @@ def worst_case(mechanism: Audited | str, epsilon: float | None = None) -> WorstC
 
     Args:
         mechanism: an :class:`~privrank_jax.privacy_audit.Audited` row, or the name of one.
-        epsilon: ε > 0, finite, to run it at; None for that of the row.
+        epsilon: ε > 0, finite, in place of that of the row's promise.
 
     Returns:
         :class:`WorstCase`. It is at most the claim for a private mechanism, up to rounding of about 1e-12.
@@ -92,14 +92,15 @@ def exact_loss(mechanism: Audited | str, epsilon: float | None = None) -> float:
 def losses(mechanism: Audited, epsilon: float, instances: Instances) -> np.ndarray:
     """The loss of each pair of neighbors, ``(P,)``."""
     first, second = instances.pairs.T
+    privacy = mechanism.at(epsilon)
     with jax.enable_x64(True):
         facts = _facts(mechanism, instances.data[0], epsilon)
         if mechanism.loss is not None:
             data = instances.data
-            return mechanism.loss(data[first], data[second], epsilon, facts)
+            return mechanism.loss(data[first], data[second], privacy, facts)
         if mechanism.law is None:
             raise ValueError(f"{mechanism.name} has neither a law nor a loss.")
-        logs = mechanism.law(instances.data, epsilon, facts)
+        logs = mechanism.law(instances.data, privacy, facts)
     return np.max(np.abs(logs[first] - logs[second]), axis=1)
 
 
@@ -112,7 +113,7 @@ def log_probabilities(mechanism: Audited, epsilon: float, data: np.ndarray) -> n
     if not mechanism.finite or mechanism.law is None:
         raise ValueError(f"{mechanism.name} has no probabilities of outcomes.")
     with jax.enable_x64(True):
-        return mechanism.law(data, epsilon, _facts(mechanism, data[0], epsilon))
+        return mechanism.law(data, mechanism.at(epsilon), _facts(mechanism, data[0], epsilon))
 
 
 def _facts(mechanism: Audited, data: np.ndarray, epsilon: float) -> dict[str, float]:
@@ -124,15 +125,15 @@ def _facts(mechanism: Audited, data: np.ndarray, epsilon: float) -> dict[str, fl
 @functools.partial(jax.jit, static_argnames=("mechanism",))
 def _diagnostics(data: jax.Array, epsilon: jax.Array, *, mechanism: Audited) -> dict[str, Any]:
     """XLA leaves the release itself out, as none of it comes out here."""
-    released = mechanism.release(jax.random.key(0), data, epsilon)
+    released = mechanism.release(jax.random.key(0), data, mechanism.at(epsilon))
     told = released.diagnostics if isinstance(released, Estimate) else {}
     told = told if isinstance(told, dict) else vars(told)
     return {name: told[name] for name in _FACTS if name in told}
 
 
 def checked_epsilon(mechanism: Audited, epsilon: Any) -> float:
-    """``epsilon``, or that of the row for None; ``ValueError`` unless it is one positive, finite number."""
-    epsilon = mechanism.epsilon if epsilon is None else epsilon
+    """``epsilon``, or that of the promise for None; ``ValueError`` unless it is one positive, finite number."""
+    epsilon = mechanism.promise.epsilon if epsilon is None else epsilon
     check_epsilon(epsilon)
     if np.ndim(epsilon) or not np.isfinite(epsilon):
         raise ValueError(f"epsilon must be one finite number to be audited, got {epsilon!r}.")

@@ -8,15 +8,18 @@ that it names to replays on neighboring files.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 
 from privrank_jax import _registry
 from privrank_jax.estimate import Estimate
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit.neighbors import Instances
 
 _MODULES = (
@@ -29,8 +32,12 @@ _MODULES = (
     "audited_synthetic",
 )
 
-Law = Callable[[np.ndarray, float, Any], np.ndarray]
-"""``(data, epsilon, facts) -> (D, K)`` log probabilities, or densities, of outputs under each of D data sets."""
+Release = Callable[[jax.Array, Any, Privacy], Any]
+"""``(key, data, privacy)`` to one release, an :class:`~privrank_jax.estimate.Estimate` or an array."""
+Law = Callable[[np.ndarray, Privacy, Mapping[str, float]], np.ndarray]
+"""``(data, privacy, facts) -> (D, K)`` log probabilities, or densities, of outputs under each of D data sets."""
+Loss = Callable[[np.ndarray, np.ndarray, Privacy, Mapping[str, float]], np.ndarray]
+"""``(first, second, privacy, facts) -> (P,)``, the smallest ε at the promised δ between stacked data sets."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,25 +49,20 @@ class Audited:
         title: the mechanism and its calibration.
         function: the public function behind it.
         neighbors: two arrays of one shape, data sets that differ in one unit and are hard for the mechanism.
-        release: ``(key, data, epsilon)`` to one release, an :class:`~privrank_jax.estimate.Estimate` or an array.
+        release: one release of ``data`` that keeps a promise, see :data:`Release`.
+        promise: what is claimed, and at which ε an audit runs unless told otherwise.
         reduce: the value of a release to the number of an outcome (where ``outcomes`` names them) or to a real
             statistic. A post-processing, which can only lose less than the release.
         sees: the outcome or the statistic in words.
         outcomes: the names of the outcomes, in the order of their numbers; None for a real statistic.
-        unit: of the guarantee, see :class:`~privrank_jax.privacy.Guarantee`.
-        adjacency: likewise.
-        trust: likewise.
+        trust: ``"central"`` or ``"local"``, see :class:`~privrank_jax.privacy.Guarantee`.
         calibration: ``"tight"`` (some neighbors lose at least 0.99 of the claim), ``"sound"`` (none is known that do)
             or ``"published"``.
-        claimed: ε asked for to the ε that is claimed for this unit.
         instances: small data sets with all their neighbors, for the exact loss.
         law: of the release (see :data:`Law`), ``facts`` being what its diagnostics say of the noise. With ``finite``
             it is that of the outcomes, in their order.
-        loss: for claims with δ > 0 in place of ``law``: ``(first, second, epsilon, facts) -> (P,)``, the smallest ε
-            at that δ between stacked data sets.
+        loss: for claims with δ > 0 in place of ``law``, see :data:`Loss`.
         finite: whether the outcomes are all that the release says, with the probabilities of ``law``.
-        epsilon: at which an audit runs unless told otherwise.
-        delta: δ of the claim.
         sound: False where the claim is known to be wrong.
         released_by: the function of :mod:`privrank_jax.release` that draws this for real releases, if one does.
         commands: command lines that release it, without FILE, ``--epsilon`` and ``--out``. Each is replayed on
@@ -72,34 +74,34 @@ class Audited:
     title: str
     function: str
     neighbors: tuple[np.ndarray, np.ndarray]
-    release: Callable[[Any, Any, Any], Any]
+    release: Release
+    promise: Privacy
     sees: str
     instances: Callable[[], Instances] | None = None
     law: Law | None = None
-    loss: Callable[[np.ndarray, np.ndarray, float, Any], np.ndarray] | None = None
+    loss: Loss | None = None
     reduce: Callable[[Any], Any] = lambda value: value
     outcomes: tuple[str, ...] | None = None
     finite: bool = False
-    unit: str = "comparison"
-    adjacency: str = "replace"
     trust: str = "central"
     calibration: str = "tight"
-    claimed: Callable[[float], float] = float
-    epsilon: float = 1.0
-    delta: float = 0.0
     sound: bool = True
     released_by: str = ""
     commands: tuple[str, ...] = ()
     note: str = ""
 
-    def value(self, key: Any, data: Any, epsilon: Any) -> Any:
+    def at(self, epsilon: Any) -> Privacy:
+        """What the row promises, at another ε, which may be traced."""
+        return dataclasses.replace(self.promise, epsilon=epsilon)
+
+    def value(self, key: jax.Array, data: Any, privacy: Privacy) -> Any:
         """What one release publishes."""
-        released = self.release(key, data, epsilon)
+        released = self.release(key, data, privacy)
         return released.value if isinstance(released, Estimate) else released
 
-    def run(self, key: Any, data: Any, epsilon: Any) -> Any:
+    def run(self, key: jax.Array, data: Any, privacy: Privacy) -> Any:
         """One release, reduced."""
-        return self.reduce(self.value(key, data, epsilon))
+        return self.reduce(self.value(key, data, privacy))
 
 
 def names() -> list[str]:
@@ -113,7 +115,7 @@ def get(name: str) -> Audited:
     Raises:
         ValueError: there is none; the message names the nearest.
 
-    >>> get("randomized-response").unit
+    >>> get("randomized-response").promise.unit
     'comparison'
     """
     return _registry.find(_registered(), name, "audited mechanism", names())

@@ -42,7 +42,7 @@ def test_an_unsound_one_is_violated_and_drawn(privrank, tmp_path):
     assert (result.code, result.err) == (1, "")
     found = result.json()
     assert found["verdict"] == "violated"
-    assert found["claimed_epsilon"] == 1
+    assert found["epsilon"] == 1
     assert 1.6 < found["lower_bound"] < found["exact_epsilon"] == 2
     assert (found["draws"], found["confidence"], found["seed"]) == (50_000, 0.999, 0)
     assert found["picture"] == str(picture)

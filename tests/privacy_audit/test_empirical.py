@@ -15,6 +15,7 @@ import pytest
 import scipy.stats
 
 from privrank_jax import aggregation, mallows, pairwise, privacy, privacy_audit, release
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import Audited, audit, clopper_pearson
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES, USERS, number
 from privrank_jax.privacy_audit.empirical import draw
@@ -32,21 +33,23 @@ QUICK = (
 def halved(row):
     """The same mechanism with half of its noise: run at 2ε, claimed at ε."""
     return dataclasses.replace(
-        row, release=lambda key, data, epsilon: row.release(key, data, 2 * epsilon)
+        row,
+        release=lambda key, data, privacy: row.release(key, data, row.at(2 * privacy.epsilon)),
     )
 
 
-def made_up(run, outcomes=("0", "1"), **claim):
+def made_up(run, outcomes=("0", "1"), epsilon=1.0, delta=0.0):
+    """A row of ``(key, bit, epsilon) -> outcome``."""
     data = (np.array(0), np.array(1))
     return Audited(
         name="made-up",
         title="made up",
         function="none",
         neighbors=data,
-        release=run,
+        release=lambda key, data, privacy: run(key, data, privacy.epsilon),
+        promise=Privacy(epsilon, unit="comparison", adjacency="replace", delta=delta),
         sees="the outcome",
         outcomes=outcomes,
-        **claim,
     )
 
 
@@ -80,8 +83,10 @@ def test_clopper_pearson_errs_no_more_often_than_it_says(error):
 
 def test_false_alarms_are_as_rare_as_stated(key):
     """A mechanism exactly at its claim, 100 audits at confidence 0.9, all the chances of selection included."""
-    row = made_up(lambda key, bit, _: jax.random.bernoulli(key, 0.3 + 0.2 * bit).astype(int))
-    row = dataclasses.replace(row, claimed=lambda _: float(np.log(0.5 / 0.3)))
+    row = made_up(
+        lambda key, bit, _: jax.random.bernoulli(key, 0.3 + 0.2 * bit).astype(int),
+        epsilon=float(np.log(0.5 / 0.3)),
+    )
     alarms = sum(
         audit(one, row, draws=1000, confidence=0.9).verdict == "violated"
         for one in jax.random.split(key, 100)
@@ -110,7 +115,7 @@ def test_half_of_the_noise_is_caught(name, key):
 
 def test_another_epsilon(key):
     found = audit(key, "randomized-response", 0.3, draws=200_000)
-    assert (found.epsilon, found.claimed) == (0.3, 0.3)
+    assert found.promise.epsilon == 0.3
     assert found.exact == pytest.approx(0.3, rel=1e-8)
     assert 0.2 < found.lower < 0.3
 
@@ -145,9 +150,9 @@ def test_delta_is_taken_off(key):
     def run(key, bit, _):
         return jnp.where(jax.random.bernoulli(key, 0.05), bit, 2)
 
-    row = made_up(run, ("0", "1", "nothing"), claimed=lambda _: 0.0)
-    assert audit(key, row, draws=50_000, delta=0.05).verdict == "consistent"
-    caught = audit(key, row, draws=50_000, delta=0.04)
+    kept, broken = (made_up(run, ("0", "1", "nothing"), 1e-6, delta) for delta in (0.05, 0.04))
+    assert audit(key, kept, draws=50_000).verdict == "consistent"
+    caught = audit(key, broken, draws=50_000)
     assert caught.verdict == "violated"
     assert caught.lower > 2
     assert caught.as_dict()["estimate"] is None  # infinite: never seen under the other
@@ -198,7 +203,6 @@ def test_draws_are_independent_releases(key):
         ({"draws": 10}, "draws must be an integer of at least 1,000"),
         ({"draws": 1e6}, "draws must be an integer"),
         ({"batch_size": 0}, "batch_size must be"),
-        ({"delta": 1.0}, "delta must be"),
         ({"confidence": 1.0}, "level must lie"),
     ],
 )
@@ -230,7 +234,7 @@ def test_every_private_function_is_audited():
         for name, function in vars(module).items()
         if inspect.isfunction(function)
         and list(inspect.signature(function).parameters)[:1] == ["key"]
-        and "epsilon" in inspect.signature(function).parameters
+        and {"epsilon", "privacy"} & set(inspect.signature(function).parameters)
     }
     assert private == {row.function for row in ROWS}
 
@@ -248,8 +252,7 @@ def test_rows_make_sense():
         "ldp-kwiksort-published",
     }  # fmt: skip
     for row in ROWS:
-        assert row.unit in privacy.UNITS
-        assert row.adjacency in privacy.ADJACENCIES
+        assert row.trust in ("central", "local")
         first, second = (jax.tree.leaves(data) for data in row.neighbors)
         assert [np.shape(x) for x in first] == [np.shape(x) for x in second]
         assert not all(map(np.array_equal, first, second))
@@ -264,7 +267,7 @@ def test_the_transcript_is_that_of_the_sort(key):
         real = aggregation.dp_kwiksort(
             key, row.neighbors[0], USERS, 1.0, max_queries=QUERIES, calibration="published"
         )
-        seen = row.run(key, jnp.asarray(row.neighbors[0]), jnp.asarray(1.0))
+        seen = row.run(key, jnp.asarray(row.neighbors[0]), row.promise)
         return seen, real.diagnostics["exceeded"], number(real.value)
 
     seen, exceeded, ranking = (
@@ -288,5 +291,5 @@ def test_every_row_at_a_million_draws(row, key):
     # The gap of two fitted scores loses what all scores lose in its tails only, which are rarely drawn.
     least = 0.6 if row.function == "perturbed_mle" else 0.75
     assert least * found.exact < found.lower <= found.exact
-    if row.sound and found.exact > 0.6 * found.claimed:
+    if row.sound and found.exact > 0.6 * found.promise.epsilon:
         assert audit(key, halved(row), draws=200_000).verdict == "violated"
