@@ -41,7 +41,7 @@ for name in {sorted(LIGHT)!r}:
     __import__(name)
 assert dict(jax.config.values) == before, "JAX's configuration changed"
 heavy = {{"matplotlib", "duckdb", "opendp", "dp_accounting", "typer", "rich", "pandas", "pooch",
-         "ibis", "pyarrow"}} & set(sys.modules)
+         "ibis", "pyarrow", "beartype"}} & set(sys.modules)
 assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-c", script], check=True)

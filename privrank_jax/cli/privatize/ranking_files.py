@@ -49,7 +49,7 @@ def holds_rankings(request: Request) -> bool:
     if request.cells is not None:
         ranking.append("--ranks" if request.cells == "ranks" else "--higher-is-better")
     path = Path(source)
-    known = None
+    known, wrong, what = None, [], ""
     if source in datasets.available_rankings() or path.suffix.lower() in (*SUFFIXES, KAMISHIMA):
         known, wrong, what = True, comparing, "rankings"
     elif source in datasets.available() or (ranking and comparing):
