@@ -11,6 +11,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+from privrank_jax._arguments import ArgumentError
+
 # (unit, adjacency) that is promised -> those of releases that are at least as strong.
 COVERS = {
     ("comparison", "flip"): {
@@ -120,12 +122,15 @@ def check_public(facts: Iterable[str]) -> tuple[str, ...]:
     ('items', 'ranked items')
     """
     if isinstance(facts, str):
-        raise ValueError(f"public must be a tuple of names, got the single text {facts!r}.")
+        raise ArgumentError(
+            f"public must be a tuple of names, got the single text {facts!r}.", "public"
+        )
     found = tuple(sorted(set(facts)))
     for fact in found:
         if fact not in PUBLIC:
-            raise ValueError(
-                f"public has {fact!r}: the facts that may be public are {', '.join(map(repr, PUBLIC))}."
+            raise ArgumentError(
+                f"public has {fact!r}: the facts that may be public are {', '.join(map(repr, PUBLIC))}.",
+                "public",
             )
     return found
 

@@ -1,4 +1,7 @@
-"""Host-side checks of arguments: they skip traced values, so that public functions stay jittable."""
+"""Host-side checks of arguments: they skip traced values, so that public functions stay jittable.
+
+What they raise is a :class:`~privrank_jax._arguments.ArgumentError`, a ``ValueError`` that knows the argument.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 from jax.core import Tracer
+
+from privrank_jax._arguments import ArgumentError
 
 
 def is_traced(*values: Any) -> bool:
@@ -21,11 +26,11 @@ def check_positive(name: str, value: Any, *, infinite: bool = True) -> None:
         return
     array = np.asarray(value)
     if array.dtype == bool or not np.issubdtype(array.dtype, np.number):
-        raise ValueError(f"{name} must be a positive number, got {value!r}.")
+        raise ArgumentError(f"{name} must be a positive number, got {value!r}.", name)
     if not np.all(array > 0):  # also catches NaN
-        raise ValueError(f"{name} must be positive, got {value!r}.")
+        raise ArgumentError(f"{name} must be positive, got {value!r}.", name)
     if not infinite and not np.all(np.isfinite(array)):
-        raise ValueError(f"{name} must be finite, got {value!r}.")
+        raise ArgumentError(f"{name} must be finite, got {value!r}.", name)
 
 
 def check_nonnegative(name: str, value: Any) -> None:
@@ -34,14 +39,14 @@ def check_nonnegative(name: str, value: Any) -> None:
         return
     array = np.asarray(value)
     if not np.issubdtype(array.dtype, np.number) or not np.all(np.isfinite(array) & (array >= 0)):
-        raise ValueError(f"{name} must be finite and at least 0, got {value!r}.")
+        raise ArgumentError(f"{name} must be finite and at least 0, got {value!r}.", name)
 
 
 def check_users(num_users: Any) -> None:
     """Raise ``ValueError`` unless every entry is a finite number of users, at least 1."""
     check_positive("num_users", num_users, infinite=False)
     if not is_traced(num_users) and not np.all(np.asarray(num_users) >= 1):
-        raise ValueError(f"num_users must be at least 1, got {num_users!r}.")
+        raise ArgumentError(f"num_users must be at least 1, got {num_users!r}.", "num_users")
 
 
 def check_epsilon(epsilon: Any) -> None:
@@ -50,9 +55,10 @@ def check_epsilon(epsilon: Any) -> None:
         return
     array = np.asarray(epsilon)
     if array.dtype == bool or not np.issubdtype(array.dtype, np.number) or not np.all(array > 0):
-        raise ValueError(
+        raise ArgumentError(
             f"epsilon must be positive, got {epsilon!r}. Use a value such as 1.0, "
-            "or the non-private estimator if no privacy is wanted."
+            "or the non-private estimator if no privacy is wanted.",
+            "epsilon",
         )
 
 
@@ -64,7 +70,9 @@ def check_delta(delta: Any, *, positive: bool = False) -> None:
     low = array > 0 if positive else array >= 0
     if not np.all(low & (array < 1)):
         wanted = "between 0 and 1, both excluded" if positive else "at least 0 and below 1"
-        raise ValueError(f"delta must be {wanted}, got {delta!r}. A common choice is 1/n**2.")
+        raise ArgumentError(
+            f"delta must be {wanted}, got {delta!r}. A common choice is 1/n**2.", "delta"
+        )
 
 
 def check_level(level: Any) -> None:
@@ -73,19 +81,23 @@ def check_level(level: Any) -> None:
         return
     array = np.asarray(level)
     if not np.issubdtype(array.dtype, np.number) or not np.all((array > 0) & (array < 1)):
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}; 0.95 is usual.")
+        raise ArgumentError(
+            f"level must lie between 0 and 1, got {level!r}; 0.95 is usual.", "level"
+        )
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``choices``."""
     if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+        raise ArgumentError(
+            f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.", name
+        )
 
 
 def check_square(name: str, matrix: Any) -> None:
     """Raise ``ValueError`` unless the last two axes of ``matrix`` are equal and at least 1."""
     shape = np.shape(matrix)
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise ValueError(f"{name} must be a square (m, m) matrix, got shape {shape}.")
+        raise ArgumentError(f"{name} must be a square (m, m) matrix, got shape {shape}.", name)
     if shape[-1] < 1:
-        raise ValueError(f"{name} has no items; at least one is needed.")
+        raise ArgumentError(f"{name} has no items; at least one is needed.", name)

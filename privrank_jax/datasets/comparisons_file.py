@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from privrank_jax._arguments import ArgumentError
 from privrank_jax.datasets.formats import Roles, Source, open_source
 from privrank_jax.datasets.names import MISSING, did_you_mean, difference, form
 from privrank_jax.datasets.outcomes import WRITE_ITEMS, check_outcomes
-from privrank_jax.datasets.table import ComparisonTable, DataError
+from privrank_jax.datasets.table import ITEMS, ComparisonTable, DataError
 
 _TIES = {
     **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
@@ -63,7 +64,7 @@ def read_comparisons(
     return _encode(open_source(Path(path), roles), roles, public)
 
 
-class BadCell(Exception):
+class BadCell(ArgumentError):
     """What is wrong with a cell; the reader adds where it is."""
 
 
@@ -95,14 +96,16 @@ class NameCodes(dict[Any, int]):
         if self.closed:
             raise BadCell(
                 f"{name!r} is not in the list of items{did_you_mean(present, self)}: correct the file "
-                "or add it to `items`"
+                f"or add it to {ITEMS}",
+                ITEMS,
             )
         if "\0" in present:
             raise BadCell(f"the {self.what} is {name!r}, with a NUL character: remove that")
         if form(present) in self.columns:
             raise BadCell(
                 f"{present!r} is the name of a column: if cells say in which column the preferred item stands, "
-                f"{WRITE_ITEMS}. If it is an item, put it into `items`"
+                f"{WRITE_ITEMS}. If it is an item, put it into {ITEMS}",
+                ITEMS,
             )
         twin = self.spellings.setdefault(form(present, self.fold_case), present)
         if twin != name:
@@ -125,7 +128,8 @@ def check_present(name: str | None, what: str, mend: str = _FILL) -> str:
     if name.strip().casefold() in MISSING:
         raise BadCell(
             f"the {what} is {name!r}, which marks a missing value: {mend}"
-            f"{'; if it is a name, put it into `items`' if what == 'item' else ''}"
+            f"{'; if it is a name, put it into {ITEMS}' if what == 'item' else ''}",
+            ITEMS,
         )
     if "\0" in name:
         raise BadCell(f"the {what} is {name!r}, with a NUL character: remove that")
@@ -179,7 +183,7 @@ def _encode(source: Source, roles: Roles, public: tuple[str, ...] | None) -> Com
                 tied.append(ties[row[at_tie]])
     except BadCell as error:
         where = f"{source.name}, {source.where()}, column {roles[role]!r}"
-        raise DataError(f"{where}: {error}") from None
+        raise DataError(f"{where}: {error}", *error.arguments) from None
     rows = len(winners)
     if not rows:
         raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from privrank_jax._arguments import value_of
 from privrank_jax.datasets.names import did_you_mean
 from privrank_jax.datasets.outcomes import advice_on_outcomes
 from privrank_jax.datasets.table import DataError
 
+_NO_USER = value_of("user", None)
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 _TIE_LOOKALIKES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
@@ -114,7 +116,7 @@ def find_columns(name: str, header: Sequence[str], roles: Roles) -> dict[str, in
             _refuse_lookalikes(name, header, roles)
             continue
         if not found:
-            raise DataError(_unknown_column(name, header, roles, role))
+            raise DataError(_unknown_column(name, header, roles, role), _NO_USER)
         if found[0] in positions.values():
             raise DataError(f"{name}: column {column!r} has two roles: name one column for each")
         positions[role] = found[0]
@@ -129,7 +131,7 @@ def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -
         "column of this file"
     )
     if role == "user" and "winner" in roles:
-        message += ", or user=None if it names no users (then a guarantee per comparison only)"
+        message += f", or {_NO_USER} if it names no users (then a guarantee per comparison only)"
     if len(header) == 1 and any(sign in header[0] for sign in ";\t|,"):
         message += ". Is it separated by another sign? Separate a .csv by commas, a .tsv by tabs"
     if "winner" in roles:
@@ -142,9 +144,12 @@ def _refuse_lookalikes(name: str, header: Sequence[str], roles: Roles) -> None:
     for column in header:
         word = "".join(c for c in column.casefold() if c.isalnum())
         if word in _TIE_LOOKALIKES and column not in roles.values():
+            named, none = value_of("tie", column), value_of("tie", None)
             raise DataError(
-                f"{name}: column {column!r} looks like a mark of ties: give tie={column!r} to use "
-                "it, or tie=None to read every row as a decision"
+                f"{name}: column {column!r} looks like a mark of ties: give {named} to use it, or {none} to read "
+                "every row as a decision",
+                named,
+                none,
             )
 
 

@@ -24,18 +24,20 @@ from typing import Any
 
 import numpy as np
 
+from privrank_jax._arguments import Argument, value_of
 from privrank_jax.datasets.comparisons_file import BadCell
 from privrank_jax.datasets.names import MISSING
 from privrank_jax.datasets.ranking_table import items_before
-from privrank_jax.datasets.table import DataError
+from privrank_jax.datasets.table import ITEMS, DataError
 
 CELLS = ("ranks", "ratings")
 RANKS_SAID = "the cells are ranks, 1 = best"
 RATINGS_SAID = "the cells are ratings, the larger the better; equal ones are ties"
 _WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
-_AS_RATINGS = "ratings, where more is better, are read by cells='ratings'"
-_AS_RANKS = "ranks, whatever they look like, by cells='ranks'"
+CELLS_SAID = value_of("cells", "ratings"), value_of("cells", "ranks")
+_AS_RATINGS = f"ratings, where more is better, are read by {CELLS_SAID[0]}"
+_AS_RANKS = f"ranks, whatever they look like, by {CELLS_SAID[1]}"
 _BLOCK = 2**20  # cells that are looked at together
 _FEW = 10  # ratings that may all differ and follow each other by chance
 
@@ -60,11 +62,13 @@ class RankCodes(dict[Any, int]):
                 rated = f"; {_AS_RATINGS}" if _NUMBER.fullmatch(text) else ""
                 raise BadCell(
                     f"{cell!r} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where "
-                    f"the item was not ranked{rated}"
+                    f"the item was not ranked{rated}",
+                    *CELLS_SAID,
                 )
             if self.most is not None and value > self.most:
                 raise BadCell(
-                    f"{cell!r} is not a rank, 1 = best, of {self.most} items: {_AS_RATINGS}, {_AS_RANKS}"
+                    f"{cell!r} is not a rank, 1 = best, of {self.most} items: {_AS_RATINGS}, {_AS_RANKS}",
+                    *CELLS_SAID,
                 )
             rank = value - 1
         self[cell] = rank
@@ -132,7 +136,8 @@ def check_like_ranks(name: str, unlike: int, users: int) -> None:
     if 2 * unlike > users:
         raise DataError(
             f"{name}: the cells of {unlike:,} of {users:,} users don't look like ranks, 1 = best (numbers repeat and "
-            f"skip as in no ranking with ties, or nothing comes first): {_AS_RATINGS}, {_AS_RANKS}"
+            f"skip as in no ranking with ties, or nothing comes first): {_AS_RATINGS}, {_AS_RANKS}",
+            *CELLS_SAID,
         )
 
 
@@ -176,7 +181,13 @@ def _different(ranks: np.ndarray) -> np.ndarray:
 
 def who_ranked(column: str) -> str:
     """What to do with a column that may be no item, where every row stands for a user."""
-    return f"If it says who ranked, say user={column!r}; if it is not an item, list the `items`"
+    named, items = user_or_items(column)
+    return f"If it says who ranked, say {named}; if it is not an item, list the {items}"
+
+
+def user_or_items(column: str) -> tuple[Argument, Argument]:
+    """The arguments that :func:`who_ranked` names."""
+    return value_of("user", column), ITEMS
 
 
 def check_ranks_of_few(name: str, column: str, largest: int, items: int) -> None:
@@ -184,7 +195,8 @@ def check_ranks_of_few(name: str, column: str, largest: int, items: int) -> None
     if largest >= items:
         raise DataError(
             f"{name}, column {column!r}: {largest + 1} is not a rank, 1 = best, of {items} items: {_AS_RATINGS}, "
-            f"{_AS_RANKS}"
+            f"{_AS_RANKS}",
+            *CELLS_SAID,
         )
 
 
@@ -219,7 +231,9 @@ def check_no_numbers_of_rows(
         if len(np.unique(ranks[:, k])) == len(ranks) and np.all(whole):
             raise DataError(
                 f"{name}: column {column!r} seems to number the rows: it holds a different number in each, and "
-                f"without it each row is a whole ranking. {who_ranked(column)}; {_AS_RANKS}"
+                f"without it each row is a whole ranking. {who_ranked(column)}; {_AS_RANKS}",
+                *user_or_items(column),
+                *CELLS_SAID,
             )
 
 
@@ -249,5 +263,6 @@ def check_no_numbers_of_raters(
         if above or scale[largest] - scale[least] == users - 1:
             raise DataError(
                 f"{name}: column {column!r} seems to number the rows: it holds a different number in each. "
-                f"{who_ranked(column)}"
+                f"{who_ranked(column)}",
+                *user_or_items(column),
             )

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from privrank_jax._arguments import value_of
 from privrank_jax._validate import check_choice
 from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
 from privrank_jax.datasets.formats import (
@@ -39,10 +40,11 @@ from privrank_jax.datasets.rank_cells import (
     check_no_numbers_of_rows,
     check_ranks_of_few,
     unlike_ranks,
+    user_or_items,
     who_ranked,
 )
 from privrank_jax.datasets.ranking_table import MOST_CELLS, RankingTable
-from privrank_jax.datasets.table import DataError
+from privrank_jax.datasets.table import ITEMS, DataError
 
 SYNTHETIC = "synthetic_epsilon"  # column of ε that marks synthetic rankings, never an item
 _PUBLIC = "the list of items was taken from the file and is treated as public"
@@ -99,7 +101,8 @@ def read_rankings(
             raise DataError(f"{path.name} lists its items itself: leave out items, item and rank")
         check_lists_users(path.name, num_users)
         if cells is not None:
-            raise DataError(f"{path.name} holds orders, best first: leave out cells={cells!r}")
+            said = value_of("cells", cells)
+            raise DataError(f"{path.name} holds orders, best first: leave out {said}", said)
         table = (read_kamishima if path.suffix.lower() == KAMISHIMA else read_preflib)(path)
         return dataclasses.replace(table, missing=missing or table.missing)
     if path.suffix.lower() not in (*DELIMITERS, *PARQUET):
@@ -130,7 +133,7 @@ def read_ranks(cells: Iterable[str | None]) -> list[int]:
     try:
         return [ranks[cell] for cell in cells]
     except BadCell as error:
-        raise DataError(str(error)) from None
+        raise DataError(str(error), *error.arguments) from None
 
 
 def wide_rankings(
@@ -164,8 +167,9 @@ def wide_rankings(
             for k, column in zip(at, columns):  # noqa: B007  the column is named in errors
                 found.append(codes[row[k]])
     except BadCell as error:
-        hint = "" if column == user or public else no_item(column, user)
-        raise DataError(_at(source, column, f"{error}{hint}")) from None
+        if column != user and not public:
+            error = not_an_item(error, column, user)
+        raise DataError(_at(source, column, str(error)), *error.arguments) from None
     read = np.frombuffer(found, np.int32).reshape(-1, max(len(columns), 1))
     _check_size(source, *read.shape)
     ranks = codes.ranks(read)
@@ -192,11 +196,13 @@ def could_be_items(header: Sequence[str], user: str | None) -> int:
     return sum(column != user for column in header)
 
 
-def no_item(column: str | None, user: str | None) -> str:
-    """What to do where a cell is no rank because its column is no item."""
+def not_an_item(error: BadCell, column: str | None, user: str | None) -> BadCell:
+    """The error with what to do where a cell is not a rank because its column is not an item."""
     if user is None and column is not None:
-        return f". {who_ranked(column)}"
-    return ". If this column is no item, name the `items`"
+        hint, named = who_ranked(column), user_or_items(column)
+    else:
+        hint, named = f"If this column is not an item, name the {ITEMS}", (ITEMS,)
+    return BadCell(f"{error}. {hint}", *error.arguments, *named)
 
 
 def check_shape(name: str, header: Sequence[str]) -> None:
@@ -207,7 +213,8 @@ def check_shape(name: str, header: Sequence[str]) -> None:
         raise DataError(
             f"{name}: its columns {', '.join(map(repr, places[:3]))}, ... are places, so its cells are items, "
             "best first; this reader wants one column per item with ranks in it, or rows of user, item, rank. If they "
-            "are items all the same, list the `items`"
+            f"are items all the same, list the {ITEMS}",
+            ITEMS,
         )
     if len(header) == 1:
         raise DataError(
@@ -220,13 +227,19 @@ def _check_user(name: str, header: Sequence[str], user: str | None, listed: bool
     """A wide file must name its users, unless the caller says that each row is a different user."""
     if user == "user" and "user" not in header:
         near = did_you_mean(user, [c for c in header if user in c.casefold()])
+        named, none = value_of("user", "COLUMN"), value_of("user", None)
         raise DataError(
             f"{name}: no column 'user'{near}; the columns are {', '.join(map(repr, header))}. Name the column that "
-            "says who ranked, user='COLUMN', or say user=None: then each row is a different user"
+            f"says who ranked, {named}, or say {none}: then each row is a different user",
+            named,
+            none,
         )
     if user is None and "user" in header and not listed:
+        none = value_of("user", None)
         raise DataError(
-            f"{name}: its column 'user' would be ranked as an item: leave out user=None, or list the `items`"
+            f"{name}: its column 'user' would be ranked as an item: leave out {none}, or list the {ITEMS}",
+            none,
+            ITEMS,
         )
 
 
@@ -249,7 +262,8 @@ def item_columns(
     if not all(column.strip() for column in columns):
         raise DataError(
             f"{name}: a column has no name (row numbers that a program wrote?): name or remove it, or list the "
-            "`items`"
+            f"{ITEMS}",
+            ITEMS,
         )
     if len(columns) == 1:
         raise DataError(
@@ -297,7 +311,7 @@ def _long(
             role = "rank"
             ranks.append(known[row[at["rank"]]])
     except BadCell as error:
-        raise DataError(_at(source, roles[role], str(error))) from None
+        raise DataError(_at(source, roles[role], str(error)), *error.arguments) from None
     total = count_users(source.name, len(people), num_users)
     _check_size(source, total, len(names))
     order = tuple(names) if public is not None else tuple(sorted(names))

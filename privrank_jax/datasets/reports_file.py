@@ -166,7 +166,7 @@ def read_reports(
                 users.append(people[row[at["user"]]])
     except BadCell as error:
         where = f"{source.name}, {source.where()}, column {roles[role]!r}"
-        raise DataError(f"{where}: {error}") from None
+        raise DataError(f"{where}: {error}", *error.arguments) from None
     if not reports:
         raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")
     item_names = tuple(names)
@@ -207,7 +207,7 @@ def read_epsilon(path: str | os.PathLike[str], column: str) -> np.ndarray:
             found.append(cells[row[at]])
     except BadCell as error:
         where = f"{source.name}, {source.where()}, column {column!r}"
-        raise DataError(f"{where}: {error}") from None
+        raise DataError(f"{where}: {error}", *error.arguments) from None
     return np.frombuffer(found, np.float64)
 
 

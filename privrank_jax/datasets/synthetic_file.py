@@ -167,5 +167,6 @@ def read_user_epsilon(path: str | os.PathLike[str], column: str, user: str) -> n
                     "one epsilon; write the same in all rows of a user"
                 )
     except BadCell as error:
-        raise DataError(f"{source.name}, {source.where()}, column {role!r}: {error}") from None
+        where = f"{source.name}, {source.where()}, column {role!r}"
+        raise DataError(f"{where}: {error}", *error.arguments) from None
     return np.frombuffer(found, np.float64)

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from privrank_jax._arguments import Argument, ArgumentError
+
 if TYPE_CHECKING:
     from privrank_jax.comparisons import Comparisons
 
 
-class DataError(ValueError):
+ITEMS = Argument("items", quoted=True)  # as messages of loaders name the list of items
+
+
+class DataError(ArgumentError):
     """Data that cannot be used as they stand; the message says where, why, and what to do."""
 
 

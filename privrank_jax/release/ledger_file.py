@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from pathlib import Path
 
+from privrank_jax._arguments import ArgumentError
 from privrank_jax._neighbors import COVERS, Neighbors
 
 WAIT = 30.0  # seconds for other processes to finish their transactions
@@ -68,7 +69,7 @@ EXACT = Context(prec=1200, traps=[Inexact, InvalidOperation, Overflow])
 _DECIMAL = re.compile(r"\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?|\.\d{1,40}", re.ASCII)
 
 
-class LedgerError(ValueError):
+class LedgerError(ArgumentError):
     """A ledger that can't be used, or not for this; the message says why and what to do."""
 
 
@@ -151,8 +152,8 @@ def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> N
 def _neighbors(unit: str, adjacency: str, public: Iterable[str], users: str) -> Neighbors:
     try:
         neighbors = Neighbors(unit, adjacency, tuple(public), users)
-    except ValueError as error:
-        raise LedgerError(str(error)) from None
+    except ArgumentError as error:
+        raise LedgerError(str(error), *error.arguments) from None
     if "ties" in neighbors.public:
         raise LedgerError(
             "a ledger can't take as public which answers are ties: that is part of the answers. Where ties are kept, "

@@ -41,7 +41,7 @@ from privrank_jax.datasets.rankings_file import (
     count_users,
     is_long,
     item_columns,
-    no_item,
+    not_an_item,
     notes_on,
     public_facts,
     ranked_twice,
@@ -207,7 +207,13 @@ def scan_rankings(
                 most > len(names),
             )
         check_enough(raw.name, users, len(names))
-        rows = _ranked(raw, found, codes, places, (lambda c: no_item(c, user)) if hint else None)
+        rows = _ranked(
+            raw,
+            found,
+            codes,
+            places,
+            (lambda error, c: not_an_item(error, c, user)) if hint else None,
+        )
         if cells is None:
             _check_like_ranks(raw, rows, columns, len(names), left_out)
         if "user" not in columns and public is None and cells != "ranks":
@@ -291,7 +297,7 @@ def _ranked(
     cells: Any,
     codes: RankCodes | RatingCodes,
     places: list[str],
-    hint: Callable[[str], str] | None,
+    hint: Callable[[BadCell, str], BadCell] | None,
 ) -> Any:
     """The cells that hold a rank, read once and kept in the engine: row numbers need not come out alike twice.
 
@@ -300,7 +306,7 @@ def _ranked(
         cells: ``user``, ``item``, ``cell``.
         codes: reads the cells.
         places: for each item the column in which its ranks stand.
-        hint: of the column, ends what is said of a cell that holds no rank.
+        hint: adds what to do where the column of a cell that is not a rank may not hold ranks.
     """
     found = cells.select("cell").distinct().to_pyarrow().to_pylist()
     for cell in in_order(row["cell"] for row in found):
@@ -309,7 +315,7 @@ def _ranked(
         except BadCell as error:
             wrong = cells.filter(cells.cell == cell)
             column = places[one_row(wrong.aggregate(item=wrong["item"].min()))["item"]]
-            said = BadCell(f"{error}{hint(column) if hint else ''}")
+            said = hint(error, column) if hint else error
             raise raw.refuse(said, column, is_name(column, cell)) from None
     ranks = codes.ranks(np.array(list(codes.values()), np.int32)).tolist()
     known = {cell: rank for cell, rank in zip(codes, ranks) if rank >= 0}

@@ -87,7 +87,7 @@ class RawTable:
     ) -> DataError:
         """The error with the place of the row where ``wrong``, a function of the table, first holds, or later."""
         row = "" if self.path is None else self._row(wrong, occurrence)
-        return DataError(f"{self.name}{row}, column {column!r}: {error}")
+        return DataError(f"{self.name}{row}, column {column!r}: {error}", *error.arguments)
 
     def _row(self, wrong: Callable[[Any], Any], occurrence: int) -> str:
         """The number of the row, where the file can be read with its rows numbered."""

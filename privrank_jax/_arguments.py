@@ -1,0 +1,69 @@
+"""Errors that say which arguments they speak of, so that the command line can spell these as options.
+
+Nothing here imports JAX or NumPy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+
+@dataclasses.dataclass(frozen=True)
+class Argument:
+    """An argument of a function, as a message names it.
+
+    Attributes:
+        name: of the argument.
+        value: that a message advises, with ``has_value``.
+        has_value: whether there is one.
+        quoted: whether the name stands in backticks, as in the middle of a sentence.
+
+    >>> f"{Argument('epsilon')} must be positive; say {value_of('user', None)}"
+    'epsilon must be positive; say user=None'
+    """
+
+    name: str
+    value: object = None
+    has_value: bool = False
+    quoted: bool = False
+
+    def __str__(self) -> str:
+        if self.has_value:
+            return f"{self.name}={self.value!r}"
+        return f"`{self.name}`" if self.quoted else self.name
+
+
+def value_of(name: str, value: object) -> Argument:
+    """An argument with the value that a message advises."""
+    return Argument(name, value, has_value=True)
+
+
+class ArgumentError(ValueError):
+    """An argument that is refused, or whose other value would help.
+
+    Args:
+        message: in the words of the library.
+        arguments: those that the message names; a text stands for ``Argument(text)``.
+    """
+
+    def __init__(self, message: str, *arguments: Argument | str) -> None:
+        super().__init__(message)
+        self.arguments = tuple(Argument(one) if isinstance(one, str) else one for one in arguments)
+
+    @property
+    def argument(self) -> str:
+        """Name of the first of them, "" if there is none."""
+        return self.arguments[0].name if self.arguments else ""
+
+    def spelled(self, spell: Callable[[Argument], str | None]) -> str:
+        """The message with its arguments spelled by ``spell``, which gives None for those that it doesn't know.
+
+        >>> error = ArgumentError("epsilon must be positive, got -1.", "epsilon")
+        >>> error.spelled(lambda argument: f"--{argument.name}")
+        '--epsilon must be positive, got -1.'
+        """
+        message = str(self)
+        for argument in self.arguments:
+            message = message.replace(str(argument), spell(argument) or str(argument), 1)
+        return message
