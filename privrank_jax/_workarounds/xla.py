@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 
 Array = jax.Array
 
@@ -22,3 +23,17 @@ def materialized(values: Array) -> Array:
         return jax.lax.cond(here, lambda x: x, jnp.zeros_like, values)
 
     return jax.lax.platform_dependent(values, cpu=keep, default=lambda x: x)
+
+
+def fixed(values: ArrayLike) -> Array:
+    """Values that are the same in every replicate of a batch, for a trial: kept from XLA's constant folding.
+
+    XLA evaluates what depends on constants alone as it compiles, with an interpreter that takes seconds for what the
+    program itself does in milliseconds. Behind a barrier the values are no constants.
+    """
+    return jax.lax.optimization_barrier(jnp.asarray(values))
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether this is what JAX raises where a device has no memory left: it has no exception of its own for that."""
+    return "RESOURCE_EXHAUSTED" in str(error)

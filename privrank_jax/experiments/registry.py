@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax import _registry
-from privrank_jax.simulate.engine import Study
 from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.simulate.study import Study
 
 if TYPE_CHECKING:
     import jax
@@ -93,7 +93,7 @@ class Experiment:
     differences: tuple[str, ...] = ()
     replicates: int = 100
     batch_size: int | None = None
-    measure: Callable[[jax.Array, Experiment, int, Run], list[StudyResult]] | None = None
+    measure: Callable[[jax.Array, Experiment, int, Run], StudyResult] | None = None
 
     def configured(self, **changes: Any) -> Experiment:
         """The same experiment on another grid.

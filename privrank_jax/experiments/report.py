@@ -20,8 +20,8 @@ import privrank_jax
 from privrank_jax import simulate
 from privrank_jax.experiments.registry import Claim, Experiment, Verdict, get
 from privrank_jax.simulate.devices import is_first
-from privrank_jax.simulate.engine import Engine
-from privrank_jax.simulate.result import Row, StudyResult, write_csv
+from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.simulate.table_files import write_csv
 
 
 @dataclass(frozen=True)
@@ -141,11 +141,13 @@ def run(
     options: dict[str, Any] = {"progress": progress, "checkpoints": kept, "notice": notice}
     if found.measure is not None:
         run_one = functools.partial(simulate.run, **options)
-        results = found.measure(key, found, replicates, run_one)
+        result = found.measure(key, found, replicates, run_one)
     else:
-        engine = Engine(key, found.batch_size, **options)
-        results = engine.run(found.studies(), replicates)
-    table = _merged(found, results)
+        result = simulate.run(
+            key, found.studies(), replicates, batch_size=found.batch_size, **options
+        )
+    rows = found.tidy(found.config, result.rows)
+    table = StudyResult(found.name, rows, result.diagnostics)
     verdicts = tuple((claim, claim.check(table)) for claim in found.claims)
     paths = {}
     if folder is not None and is_first():
@@ -156,18 +158,13 @@ def run(
     diagnostics = {
         "total_seconds": time.perf_counter() - started,
         **{
-            name: sum(result.diagnostics[name] for result in results)
+            name: result.diagnostics[name]
             for name in ("compile_seconds", "run_seconds", "compilations")
         },
         "failed_fits": round(sum(row["mean"] * row["replicates"] for row in failed)),
         "nonfinite": sum(row["nonfinite"] for row in table.rows),
     }
     return Report(found, table, verdicts, replicates, diagnostics, paths)
-
-
-def _merged(experiment: Experiment, results: list[StudyResult]) -> StudyResult:
-    rows = experiment.tidy(experiment.config, [row for result in results for row in result.rows])
-    return StudyResult(experiment.name, rows, {r.study: r.diagnostics for r in results})
 
 
 def _write(

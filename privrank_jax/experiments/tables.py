@@ -14,8 +14,8 @@ from typing import Any
 
 from privrank_jax.experiments import verdicts
 from privrank_jax.experiments.registry import Claim, Verdict
-from privrank_jax.simulate.engine import Study, grid
 from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.simulate.study import Study, grid
 
 SLACK = verdicts.SLACK
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from privrank_jax._workarounds.threefry import fused
+from privrank_jax._workarounds.xla import fixed
 from privrank_jax.simulate import worlds
+from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.checkpoint import Checkpoints
-from privrank_jax.simulate.engine import Study, grid, run
-from privrank_jax.simulate.result import StudyResult, write_csv, write_parquet
+from privrank_jax.simulate.engine import run
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.study import Study, grid
+from privrank_jax.simulate.table_files import write_csv, write_parquet
 
 __all__ = [
     "Checkpoints",
     "Study",
     "StudyResult",
+    "fixed",
     "fused",
     "grid",
+    "labeled",
     "run",
     "worlds",
     "write_csv",

@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,10 +21,8 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 from privrank_jax.simulate.devices import from_first, is_first
 from privrank_jax.simulate.memory import bodies
 from privrank_jax.simulate.moments import Moments
-from privrank_jax.simulate.result import whole_file
-
-if TYPE_CHECKING:
-    from privrank_jax.simulate.program import Program
+from privrank_jax.simulate.program import Program
+from privrank_jax.simulate.table_files import whole_file
 
 SECONDS = 2.0  # least time between two writes
 SHARE = 0.02  # of the time, at most, goes into writing
@@ -101,7 +99,8 @@ def identity(program: Program) -> str:
     """A hash of everything that decides the results of a program, the same in every run; new where it calls Python."""
     found = hashlib.sha256()
     words = (
-        *(program.name, program.replicates, program.static, list(program.columns), _sources()),
+        *(program.name, program.replicates, program.static, list(program.columns)),
+        *(program.metrics, _sources()),
         *(jax.__version__, jaxlib.__version__, program.devices.kind),
     )
     found.update(f"{words!r}\0".encode())

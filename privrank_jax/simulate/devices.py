@@ -12,7 +12,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 AXIS = "replicates"
 
-Batched = Callable[..., Mapping[str, Any]]  # (key, columns, cells, replicates) -> metrics
+Batched = Callable[..., Any]  # (key, columns, cells, replicates) -> pytree of arrays over the pairs
 
 
 class Devices:
@@ -68,7 +68,7 @@ class Devices:
         if self._mesh is None:
             return jax.jit(program)
 
-        def part(key_data: Any, *rest: Any) -> Mapping[str, Any]:
+        def part(key_data: jax.Array, *rest: Any) -> Any:
             return program(jax.random.wrap_key_data(key_data, impl="threefry2x32"), *rest)
 
         whole, cut = PartitionSpec(), PartitionSpec(AXIS)
@@ -97,14 +97,14 @@ class Devices:
         sharding = NamedSharding(self._mesh, spec)
         return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index])
 
-    def fetch(self, found: Mapping[str, jax.Array], names: Sequence[str]) -> np.ndarray:
+    def fetch(self, metrics: Sequence[jax.Array]) -> np.ndarray:
         """The parts of this process, float64 of shape (metrics, pairs of this process)."""
         if self._mesh is None:
-            columns = jax.device_get([found[name] for name in names])
+            columns = jax.device_get(list(metrics))
             return np.stack([np.asarray(column, float) for column in columns])
         shards = [
-            sorted(found[name].addressable_shards, key=lambda shard: shard.index[0].start or 0)
-            for name in names
+            sorted(metric.addressable_shards, key=lambda shard: shard.index[0].start or 0)
+            for metric in metrics
         ]
         parts = jax.device_get([[shard.data for shard in row] for row in shards])
         return np.stack([np.concatenate(row).astype(float) for row in parts])

@@ -1,9 +1,9 @@
 """The Monte Carlo engine: one batched program for all replicates of all cells of a study.
 
 A *trial* is a pure function ``(key, parameters) -> metrics`` of one replicate. A *study* is a trial
-and a grid of *cells* (parameter values). Cells with the same static values run as one compiled
-program over a flat batch of (cell, replicate) pairs, in as many equal batches as memory asks for,
-each cut in equal parts over all devices.
+and a grid of *cells* (parameter values), see :class:`~privrank_jax.simulate.Study`. Cells with the
+same static values run as one compiled program over a flat batch of (cell, replicate) pairs, in as
+many equal batches as memory asks for, each cut in equal parts over all devices.
 
 Replicate ``r`` uses the key ``fold_in(key, r)`` in every cell: **common random numbers**. Cells see
 the same noise, so a difference between two cells is usually known better than their separate
@@ -15,10 +15,9 @@ for what XLA or LAPACK may reassociate when the batch changes (1e-12 for solved 
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,103 +25,42 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from privrank_jax._workarounds.linalg import one_blas_thread
 from privrank_jax.simulate.checkpoint import Checkpoint, Checkpoints
 from privrank_jax.simulate.devices import Devices, is_first
 from privrank_jax.simulate.moments import Moments
 from privrank_jax.simulate.program import Program
-from privrank_jax.simulate.result import RESERVED, Row, StudyResult
-
-Trial = Callable[[jax.Array, dict[str, Any]], Mapping[str, Any]]
+from privrank_jax.simulate.result import Row, StudyResult, joined
+from privrank_jax.simulate.study import Study
 
 DEFAULT_MEMORY_LIMIT = 1 << 30
 
-
-def grid(**axes: Any) -> tuple[dict[str, Any], ...]:
-    """All combinations of the axes; a scalar (or string) is an axis of one value.
-
-    Concatenate grids with ``+`` for a study that is not one product.
-
-    >>> grid(epsilon=(0.5, 1.0), num_items=300)
-    ({'epsilon': 0.5, 'num_items': 300}, {'epsilon': 1.0, 'num_items': 300})
-    """
-    values = [
-        (axis,) if isinstance(axis, str) or not hasattr(axis, "__iter__") else tuple(axis)
-        for axis in axes.values()
-    ]
-    return tuple(dict(zip(axes, point, strict=True)) for point in itertools.product(*values))
-
-
-@dataclass(frozen=True)
-class Study:
-    """A trial and the cells to run it in.
-
-    Attributes:
-        name: the value of the column ``study``.
-        trial: pure function ``(key, parameters) -> {metric: scalar}``; ``parameters`` holds one
-            cell, static names as the Python values given, all others as traced scalar arrays
-            (floats in JAX's default float type, so float64 where x64 is on).
-        cells: parameter values, the same names in every cell; see :func:`grid`.
-        static: names whose values shape the program (padded size, link, method). Each distinct
-            combination of their values compiles once; everything else is traced.
-
-    Raises:
-        ValueError: no cells, cells with different names, an unknown static name, a name that is a
-            column of the result, or a value that is not a scalar.
-    """
-
-    name: str
-    trial: Trial
-    cells: tuple[dict[str, Any], ...]
-    static: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        cells = tuple(dict(cell) for cell in self.cells)
-        static = (self.static,) if isinstance(self.static, str) else tuple(self.static)
-        if not cells:
-            raise ValueError(
-                f"study {self.name!r} has no cells: give at least one, {{}} if need be"
-            )
-        names = set(cells[0])
-        for cell in cells:
-            if set(cell) != names:
-                raise ValueError(
-                    f"study {self.name!r}: every cell needs the same parameters; "
-                    f"{sorted(set(cell) ^ names)} are in some cells only"
-                )
-        if unknown := sorted(set(static) - names):
-            raise ValueError(
-                f"study {self.name!r}: static {unknown} are not parameters of its cells; "
-                f"these are {sorted(names)}"
-            )
-        if taken := sorted(names & set(RESERVED)):
-            raise ValueError(f"study {self.name!r}: {taken} are columns of the result; rename them")
-        cells = tuple({n: _scalar(n, v, n in static) for n, v in c.items()} for c in cells)
-        object.__setattr__(self, "cells", cells)
-        object.__setattr__(self, "static", static)
-
-
-def fixed(values: Any) -> jax.Array:
-    """Values that are the same in every replicate, for a trial: behind a barrier, else XLA computes with them for
-    seconds as it compiles."""
-    return jax.lax.optimization_barrier(jnp.asarray(values))
+Notice = Callable[[str], None]
 
 
 def run(
     key: jax.Array,
-    study: Study,
+    study: Study | Sequence[Study],
     replicates: int,
     *,
     batch_size: int | None = None,
     memory_limit: int = DEFAULT_MEMORY_LIMIT,
     devices: Sequence[Any] | None = None,
     checkpoints: Checkpoints | str | os.PathLike[str] | None = None,
-    notice: Callable[[str], None] | None = None,
+    notice: Notice | None = None,
     progress: bool = False,
 ) -> StudyResult:
     """Run every cell of a study ``replicates`` times and tabulate the metrics.
+
+    >>> from privrank_jax.simulate import Study, grid
+    >>> def trial(key, parameters):
+    ...     draws = jax.random.normal(key, (5,)) * parameters["scale"]
+    ...     return {"mean": {"error": abs(draws.mean())}, "median": {"error": abs(jnp.median(draws))}}
+    >>> study = Study("center", trial, grid(scale=(1.0, 2.0)), axes=("estimator", "metric"))
+    >>> result = run(jax.random.key(0), study, 100)
+    >>> [(row["scale"], row["estimator"]) for row in result.rows]
+    [(1.0, 'mean'), (1.0, 'median'), (2.0, 'mean'), (2.0, 'median')]
 
     Device memory stays under ``memory_limit`` for any number of replicates: the batch is chosen by
     :func:`~privrank_jax.simulate.memory.peak_bytes` with room to spare, then held against XLA's
@@ -137,7 +75,7 @@ def run(
     Args:
         key: one threefry key, JAX's default. (Other generators draw differently under ``vmap``, so
             the table would depend on the batch size.)
-        study: what to run.
+        study: what to run, or several studies: while the programs of one run, those of the next are compiled.
         replicates: replicates of each cell, below 2³².
         batch_size: at most this many (cell, replicate) pairs at once on each device; by default as
             many as the memory limit allows, up to ``MAX_BATCH`` and, on a CPU, ``CPU_WORKING_SET``
@@ -151,105 +89,74 @@ def run(
         checkpoints: folder for unfinished results, see :class:`~.checkpoint.Checkpoints`. A run
             that was killed goes on from there and gives the table that it would have given. What is
             in it stays when the study is done: the same call again then computes nothing.
-        notice: told, in words, what is worth knowing on the way: where the run resumed, and when
-            memory ran out.
+        notice: called with messages, such as where the run resumed and when memory ran out.
         progress: show a progress bar (rich).
 
     Returns:
         The tidy table and the diagnostics, see :class:`StudyResult`. Rows follow the order of the
-        cells; within a cell metrics are in alphabetical order.
+        cells; within a cell they are sorted by metric, then along the axes.
 
     Raises:
         ValueError: replicates, batch size, memory limit or devices out of range, a key that is not
-            one threefry key, a trial that does not return a dict of real scalars, or one replicate
-            that needs more than the memory limit, or than the device has.
+            one threefry key, no study, a trial that does not return (nested) dicts of real scalars, or
+            one replicate that needs more than the memory limit, or than the device has.
+        TypeError: a parameter shapes the program but is not named in ``static``.
         OSError: a checkpoint can't be written.
     """
-    engine = Engine(key, batch_size, memory_limit, devices, checkpoints, notice, progress)
-    return engine.run([study], replicates)[0]
+    studies = [study] if isinstance(study, Study) else list(study)
+    _check(key, studies, replicates, batch_size, memory_limit)
+    if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
+        checkpoints = Checkpoints(checkpoints)
+    mesh, notice = Devices(devices), notice or _discard
+    # Of several processes all compile the same at the same time, as a compiler of theirs may talk to the others.
+    ahead = ThreadPoolExecutor(1, "privrank-compile") if jax.process_count() == 1 else None
 
+    def prepared(study: Study, indices: list[int]) -> _Job:
+        program = Program(key, study, indices, replicates, mesh, batch_size, memory_limit)
+        return _Job.of(study, indices, program, checkpoints, ahead)
 
-class Engine:
-    """What :func:`run` is asked for besides the studies; several run one after another, each compiled ahead."""
-
-    def __init__(
-        self,
-        key: jax.Array,
-        batch_size: int | None = None,
-        memory_limit: int = DEFAULT_MEMORY_LIMIT,
-        devices: Sequence[Any] | None = None,
-        checkpoints: Checkpoints | str | os.PathLike[str] | None = None,
-        notice: Callable[[str], None] | None = None,
-        progress: bool = False,
-    ):
-        _check(key, batch_size, memory_limit)
-        if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
-            checkpoints = Checkpoints(checkpoints)
-        self._key, self._batch_size, self._memory_limit = key, batch_size, memory_limit
-        self._devices, self._checkpoints = Devices(devices), checkpoints
-        self._notice, self._shown = notice or _nobody, progress and is_first()
-
-    def run(self, studies: Sequence[Study], replicates: int) -> list[StudyResult]:
-        """The result of every study.
-
-        While a program runs, the next ones are compiled by another thread. Of several processes all
-        compile the same at the same time, as a compiler of theirs may talk to the others.
-        """
-        if not 1 <= replicates < 2**32:
-            raise ValueError(f"replicates must be between 1 and 2**32 - 1, got {replicates}")
-        ahead = ThreadPoolExecutor(1, "privrank-compile") if jax.process_count() == 1 else None
-        try:
-            prepared = [
-                [self._job(study, indices, replicates, ahead) for indices in _groups(study)]
-                for study in studies
-            ]
-            pairs = zip(studies, prepared, strict=True)
-            return [self._finish(study, jobs, replicates) for study, jobs in pairs]
-        finally:
-            if ahead is not None:
-                ahead.shutdown(wait=False, cancel_futures=True)
-
-    def _job(
-        self, study: Study, indices: list[int], replicates: int, ahead: Executor | None
-    ) -> _Job:
-        program = Program(
-            *(self._key, study, indices, replicates),
-            *(self._devices, self._batch_size, self._memory_limit),
-        )
-        moments = Moments(program.num_cells, len(program.metrics), replicates)
-        kept = None if self._checkpoints is None else self._checkpoints.open(program, moments)
-        if ahead is not None and moments.position < program.total:
-            program.compile_ahead(ahead)
-        return _Job(indices, program, moments, kept)
-
-    def _finish(self, study: Study, jobs: list[_Job], replicates: int) -> StudyResult:
-        rows: dict[int, list[Row]] = {}
-        reports = []
-        bar = _progress_bar(study.name, len(study.cells) * replicates, self._shown)
-        with bar as advance, one_blas_thread():
-            for job in jobs:
-                program = job.program
-                started = time.perf_counter() - program.compile_seconds
-                job.run(self._notice, advance)
-                seconds = time.perf_counter() - program.compile_seconds - started
-                for position, cell in enumerate(job.indices):
-                    head = {"study": study.name, **study.cells[cell]}
-                    rows[cell] = list(job.moments.rows(position, head, program.metrics))
-                reports.append({**program.report(), "run_seconds": seconds})
-        table = [row for cell in range(len(study.cells)) for row in rows[cell]]
-        return StudyResult(study.name, table, _diagnostics(reports, self._memory_limit))
+    try:
+        jobs = [[prepared(study, indices) for indices in study.groups()] for study in studies]
+        rows, facts = [], []
+        for each, its_jobs in zip(studies, jobs, strict=True):
+            with _progress_bar(each.name, its_jobs, progress and is_first()) as advance:
+                found = _finish(each, its_jobs, notice, advance)
+            rows += found[0]
+            facts += found[1]
+    finally:
+        if ahead is not None:
+            ahead.shutdown(wait=False, cancel_futures=True)
+    name = ", ".join(each.name for each in studies)
+    return StudyResult(name, joined(rows), _diagnostics(facts, memory_limit))
 
 
 @dataclass
 class _Job:
     """A program and what it has found so far."""
 
+    study: Study
     indices: list[int]
     program: Program
     moments: Moments
     kept: Checkpoint | None
 
-    def run(self, notice: Callable[[str], None], advance: Callable[[int], None]) -> None:
+    @classmethod
+    def of(
+        cls,
+        study: Study,
+        indices: list[int],
+        program: Program,
+        checkpoints: Checkpoints | None,
+        ahead: Executor | None,
+    ) -> _Job:
+        """The job of a program, at the point where an earlier run left it; what is missing is compiled ahead."""
+        moments = Moments(program.num_cells, len(program.metrics), program.replicates)
+        kept = None if checkpoints is None else checkpoints.open(program, moments)
+        if ahead is not None and moments.position < program.total:
+            program.compile_ahead(ahead)
+        return cls(study, indices, program, moments, kept)
+
+    def run(self, notice: Notice, advance: Callable[[int], None]) -> None:
         """Run what is missing, batch after batch."""
         program, moments = self.program, self.moments
         if moments.position:
@@ -266,47 +173,62 @@ class _Job:
                 self.kept.save(moments, now=moments.position == program.total)
             advance(values.shape[1])
 
-
-def _nobody(notice: str) -> None:
-    """Who is told when nobody wants to know."""
-
-
-def _groups(study: Study) -> list[list[int]]:
-    """Indices of the cells that share their static values (1, 1.0 and True are not the same)."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for index, cell in enumerate(study.cells):
-        values = tuple((type(cell[name]), cell[name]) for name in study.static)
-        groups.setdefault(values, []).append(index)
-    return list(groups.values())
+    def rows(self) -> dict[int, list[Row]]:
+        """The rows of each cell, by its index in the study."""
+        found = {}
+        for position, cell in enumerate(self.indices):
+            head = {"study": self.study.name, **self.study.cells[cell]}
+            found[cell] = list(self.moments.rows(position, head, self.program.metrics))
+        return found
 
 
-def _diagnostics(reports: list[dict[str, Any]], memory_limit: int) -> dict[str, Any]:
-    measured = [report["compiled_peak_bytes"] for report in reports]
+def _finish(
+    study: Study, jobs: list[_Job], notice: Notice, advance: Callable[[int], None]
+) -> tuple[list[Row], list[dict[str, Any]]]:
+    """Run the jobs of a study: its rows, and the facts of each program."""
+    rows: dict[int, list[Row]] = {}
+    facts = []
+    with one_blas_thread():
+        for job in jobs:
+            program = job.program
+            started = time.perf_counter() - program.compile_seconds
+            job.run(notice, advance)
+            seconds = time.perf_counter() - program.compile_seconds - started
+            rows.update(job.rows())
+            facts.append({"study": study.name, **program.facts(), "run_seconds": seconds})
+    return [row for cell in range(len(study.cells)) for row in rows[cell]], facts
+
+
+def _discard(notice: str) -> None:
+    """Discard notices."""
+
+
+def _diagnostics(facts: list[dict[str, Any]], memory_limit: int) -> dict[str, Any]:
+    measured = [fact["compiled_peak_bytes"] for fact in facts]
     return {
-        "compilations": sum(report["compilations"] for report in reports),
-        "devices": reports[0]["devices"],
-        "batch_sizes": tuple(report["batch_size"] for report in reports),
-        "estimated_peak_bytes": max(report["estimated_peak_bytes"] for report in reports),
+        "compilations": sum(fact["compilations"] for fact in facts),
+        "devices": facts[0]["devices"],
+        "batch_sizes": tuple(fact["batch_size"] for fact in facts),
+        "estimated_peak_bytes": max(fact["estimated_peak_bytes"] for fact in facts),
         "compiled_peak_bytes": None if None in measured else max(measured),
         "memory_limit": memory_limit,
-        "compile_seconds": sum(report["compile_seconds"] for report in reports),
-        "run_seconds": sum(report["run_seconds"] for report in reports),
-        "programs": reports,
+        "compile_seconds": sum(fact["compile_seconds"] for fact in facts),
+        "run_seconds": sum(fact["run_seconds"] for fact in facts),
+        "programs": facts,
     }
 
 
-def _scalar(name: str, value: Any, static: bool) -> Any:
-    """``value`` as the Python scalar that it is."""
-    if isinstance(value, np.generic | np.ndarray | jax.Array) and np.ndim(value) == 0:
-        value = value.item()
-    allowed = bool | int | float | str | None if static else bool | int | float
-    if not isinstance(value, allowed):
-        advice = "" if static or not isinstance(value, str | None) else "; name it in `static`"
-        raise ValueError(f"parameter {name!r} must be a scalar, got {value!r}{advice}")
-    return value
-
-
-def _check(key: jax.Array, batch_size: int | None, memory_limit: int) -> None:
+def _check(
+    key: jax.Array,
+    studies: Sequence[Study],
+    replicates: int,
+    batch_size: int | None,
+    memory_limit: int,
+) -> None:
+    if not studies:
+        raise ValueError("no study to run: give at least one")
+    if not 1 <= replicates < 2**32:
+        raise ValueError(f"replicates must be between 1 and 2**32 - 1, got {replicates}")
     if batch_size is not None and batch_size < 1:
         raise ValueError(f"batch_size must be at least 1 (None chooses it), got {batch_size}")
     if memory_limit < 1:
@@ -317,7 +239,7 @@ def _check(key: jax.Array, batch_size: int | None, memory_limit: int) -> None:
 
 
 @contextmanager
-def _progress_bar(name: str, total: int, shown: bool) -> Iterator[Callable[[int], None]]:
+def _progress_bar(name: str, jobs: Sequence[_Job], shown: bool) -> Iterator[Callable[[int], None]]:
     """The function that advances the bar (rich), or one that does nothing."""
     if not shown:
         yield lambda count: None
@@ -325,5 +247,5 @@ def _progress_bar(name: str, total: int, shown: bool) -> Iterator[Callable[[int]
     from rich.progress import MofNCompleteColumn, Progress
 
     with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as bar:
-        task = bar.add_task(name, total=total)
+        task = bar.add_task(name, total=sum(job.program.total for job in jobs))
         yield lambda count: bar.advance(task, count)

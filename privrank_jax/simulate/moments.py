@@ -59,9 +59,9 @@ class Moments:
             finite[metric] = total
 
     def rows(
-        self, cell: int, head: Mapping[str, Any], metrics: Sequence[str]
+        self, cell: int, head: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]
     ) -> Iterator[dict[str, Any]]:
-        """One tidy row per metric of a cell that is in: ``head``, metric, mean, error and counts."""
+        """One tidy row per metric of a cell that is in: ``head``, the metric's columns, mean, error and counts."""
         for index, metric in enumerate(metrics):
             finite = int(self._finite[cell, index])
             error = math.nan
@@ -69,7 +69,7 @@ class Moments:
                 error = math.sqrt(float(self._squares[cell, index]) / (finite - 1) / finite)
             yield {
                 **head,
-                "metric": metric,
+                **metric,
                 "mean": float(self._mean[cell, index]) if finite else math.nan,
                 "standard_error": error,
                 "replicates": self.replicates,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,11 +13,11 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from privrank_jax._workarounds.threefry import fused
+from privrank_jax._workarounds.xla import out_of_memory
+from privrank_jax.simulate.axes import Label, Outcome, columns, flatten
 from privrank_jax.simulate.devices import Devices, exchange, least
 from privrank_jax.simulate.memory import peak_bytes
-
-if TYPE_CHECKING:
-    from privrank_jax.simulate.engine import Study
+from privrank_jax.simulate.study import Parameters, Study
 
 MAX_BATCH = 16_384  # when memory would allow more: batched loops wait for their slowest replicate
 CPU_WORKING_SET = 1 << 24  # bytes that a default batch aims at on a CPU: larger ones miss the cache
@@ -37,7 +37,7 @@ class Program:
         num_cells: how many cells there are.
         replicates: of each cell.
         total: number of pairs.
-        metrics: names of the metrics, sorted.
+        metrics: of each metric, its columns in the result; sorted.
         closed: one replicate, traced.
         key: of the study.
         devices: that share a batch.
@@ -61,15 +61,17 @@ class Program:
         self.columns = _traced_columns(study, indices)
         self.key, self.devices, self._limit = key, devices, memory_limit
         self.num_cells, self.total = len(indices), len(indices) * replicates
-        program = _batched(study.trial, self.static, fused)
+        program = _batched(study, self.static, fused)
         try:
-            self.closed, shapes = _trace(program, study, key, self.columns)
+            self.closed, shapes = _trace(program, study, indices[0], key, self.columns)
         except (
             NotImplementedError
         ):  # what takes JAX's own generator only: poisson, 2**32 numbers of one key
-            program = _batched(study.trial, self.static, lambda key: key)
-            self.closed, shapes = _trace(program, study, key, self.columns)
-        self.metrics = sorted(shapes)
+            program = _batched(study, self.static, lambda key: key)
+            self.closed, shapes = _trace(program, study, indices[0], key, self.columns)
+        self.metrics: list[dict[str, Label | None]] = [
+            columns(labels, study.axes) for labels in shapes.labels
+        ]
         self._fixed = sum(column.nbytes for column in self.columns.values())
         self._estimate = peak_bytes(self.closed) - self._fixed
         fitting = (memory_limit - self._fixed) // (HEADROOM * max(self._estimate, 1))
@@ -179,7 +181,7 @@ class Program:
         """The part of this process; None if memory ran out."""
         try:
             found = self._call(*self._arguments(start))
-            return self.devices.fetch(found, self.metrics)
+            return self.devices.fetch(found.values)
         except jax.errors.JaxRuntimeError as error:
             if not out_of_memory(error):
                 raise
@@ -191,8 +193,8 @@ class Program:
         pairs = _pairs(start, size, self.total, self.replicates)
         return self.devices.place(self.key, self.columns, *pairs)
 
-    def report(self) -> dict[str, Any]:
-        """Facts for the diagnostics of the study."""
+    def facts(self) -> dict[str, Any]:
+        """What the diagnostics of the study say of this program."""
         return {
             **self.static,
             "cells": self.num_cells,
@@ -207,20 +209,19 @@ class Program:
         }
 
 
-def out_of_memory(error: Exception) -> bool:
-    """Is this what JAX raises where a device has no memory left?"""
-    return "RESOURCE_EXHAUSTED" in str(error)
-
-
 def _batched(
-    trial: Any, static: dict[str, Any], generator: Callable[[jax.Array], jax.Array]
-) -> Callable[..., Any]:
-    def one(key: jax.Array, traced: dict[str, jax.Array], replicate: jax.Array) -> Any:
-        return trial(jax.random.fold_in(key, replicate), {**traced, **static})
+    study: Study, static: Parameters, generator: Callable[[jax.Array], jax.Array]
+) -> Callable[..., Outcome]:
+    def one(key: jax.Array, traced: Parameters, replicate: jax.Array) -> Outcome:
+        found = study.trial(jax.random.fold_in(key, replicate), {**traced, **static})
+        try:
+            return flatten(found, study.axes)
+        except ValueError as error:
+            raise ValueError(f"the trial of {study.name!r} {error}") from None
 
     def program(
         key: jax.Array, columns: dict[str, jax.Array], cell: jax.Array, replicate: jax.Array
-    ) -> Any:
+    ) -> Outcome:
         traced = {name: column[cell] for name, column in columns.items()}
         return jax.vmap(one, in_axes=(None, 0, 0))(generator(key), traced, replicate)
 
@@ -252,34 +253,66 @@ def _pairs(start: int, size: int, total: int, replicates: int) -> tuple[np.ndarr
 
 
 def _trace(
-    program: Callable[..., Any], study: Study, key: jax.Array, columns: dict[str, jax.Array]
-) -> tuple[ClosedJaxpr, dict[str, Any]]:
+    program: Callable[..., Outcome],
+    study: Study,
+    index: int,
+    key: jax.Array,
+    columns: dict[str, jax.Array],
+) -> tuple[ClosedJaxpr, Outcome]:
     """Trace one replicate: its jaxpr for the memory estimate, its metrics checked."""
     try:
         closed, shapes = jax.make_jaxpr(program, return_shape=True)(
             key, columns, *_pairs(0, 1, 1, 1)
         )
-    except (jax.errors.ConcretizationTypeError, TypeError) as error:
-        if "concrete" in str(error) or "racer" in str(error):
-            error.add_note(
-                f"Study {study.name!r}: parameters {sorted(columns)} are traced; name those that "
-                "shape the program in `static`."
-            )
+    except (TypeError, IndexError) as error:  # what JAX raises for a shape, slice, loop or branch
+        if needed := _needed_static(study, index, key, columns):
+            raise TypeError(
+                f"the trial of {study.name!r} needs {' and '.join(map(repr, needed))} as a Python value (for a "
+                f"shape, a slice, a loop or an `if`), but it is traced: name it in `static`, as in "
+                f"Study(..., static={(*study.static, *needed)!r})"
+            ) from error
         raise
-    if not isinstance(shapes, dict) or not shapes:
-        raise ValueError(f"the trial of {study.name!r} must return a dict of metrics with an entry")
-    for metric, leaf in shapes.items():
+    for labels, leaf in zip(shapes.labels, shapes.values, strict=True):
         if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.shape == (1,):
-            number = jnp.issubdtype(leaf.dtype, np.floating) or jnp.issubdtype(
-                leaf.dtype, np.integer
-            )
-            if isinstance(metric, str) and (number or leaf.dtype == bool):
+            kinds = (np.floating, np.integer)
+            if leaf.dtype == bool or any(jnp.issubdtype(leaf.dtype, kind) for kind in kinds):
                 continue
         raise ValueError(
-            f"the trial of {study.name!r} must return real scalars under string names; metric "
-            f"{metric!r} of one replicate is {jax.tree.map(_describe, leaf)}"
+            f"the trial of {study.name!r} must return real scalars; "
+            f"{_spelled(study.axes, labels)} of one replicate is {jax.tree.map(_describe, leaf)}"
         )
     return closed, shapes
+
+
+def _needed_static(
+    study: Study, index: int, key: jax.Array, columns: dict[str, jax.Array]
+) -> list[str]:
+    """Traced parameters whose Python values the trial needs; none if it fails for another reason."""
+    cell = study.cells[index]
+
+    def works(concrete: set[str]) -> bool:
+        traced = {name: column[0] for name, column in columns.items() if name not in concrete}
+        rest = {name: cell[name] for name in cell if name not in traced}
+        try:
+            jax.eval_shape(lambda key, traced: study.trial(key, {**traced, **rest}), key, traced)
+        except Exception:
+            return False
+        return True
+
+    if single := [name for name in columns if works({name})]:
+        return single
+    needed = set(columns)
+    if not works(needed):
+        return []
+    for name in columns:
+        if works(needed - {name}):
+            needed.remove(name)
+    return sorted(needed)
+
+
+def _spelled(axes: tuple[str, ...], labels: tuple[Label | None, ...]) -> str:
+    known = [f"{axis} {label!r}" for axis, label in zip(axes, labels) if label is not None]
+    return ", ".join(known)
 
 
 def _describe(leaf: Any) -> str:

@@ -1,33 +1,48 @@
-"""Tidy tables of a study: selection, CSV and Parquet."""
+"""The result of a study: a tidy table that can be selected from, printed, turned into a DataFrame, and written."""
 
 from __future__ import annotations
 
-import csv
+import math
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from privrank_jax import _interrupt
+from privrank_jax.simulate.axes import METRIC
+from privrank_jax.simulate.table_files import Row, write_csv, write_parquet
 
-_INSERTED = 1024  # rows at a time into a Parquet file
-RESERVED = ("study", "metric", "mean", "standard_error", "replicates", "nonfinite")
+if TYPE_CHECKING:
+    import pandas
 
-Row = dict[str, Any]
+VALUES = ("mean", "standard_error", "replicates", "nonfinite")
+RESERVED = ("study", METRIC, *VALUES)
+
+_SHOWN = 40  # rows of a printed table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StudyResult:
     """The table of a study and how it was computed.
 
+    It prints as an aligned table of the columns that vary; what all rows share stands above it.
+
+    >>> print(StudyResult("example", [
+    ...     {"study": "example", "num_users": 50, "epsilon": epsilon, "estimator": estimator,
+    ...      "metric": "error", "mean": mean, "standard_error": 0.01, "replicates": 100, "nonfinite": 0}
+    ...     for epsilon, estimator, mean in ((0.5, "mle", 0.25), (float("inf"), "mle", 0.125))
+    ... ]))
+    example: 2 rows; num_users = 50, estimator = mle, metric = error, replicates = 100
+      epsilon    mean  standard_error
+          0.5    0.25            0.01
+            ∞   0.125            0.01
+
     Attributes:
-        study: the study's name.
-        rows: one dict per (cell, metric) with the columns ``study``, the cell's parameters,
-            ``metric``, ``mean``, ``standard_error`` (of the mean, from the sample variance with
-            n − 1; NaN for one replicate), ``replicates`` (all that ran) and ``nonfinite``. Mean and
-            standard error are over the ``replicates - nonfinite`` finite values.
+        study: the study's name; of several, all names.
+        rows: one dict per (cell, metric) with the columns ``study``, the cell's parameters, the axes of
+            the metrics (see :class:`~privrank_jax.simulate.Study`), ``metric``, ``mean``,
+            ``standard_error`` (of the mean, from the sample variance with n − 1; NaN for one replicate),
+            ``replicates`` (all that ran) and ``nonfinite``. Mean and standard error are over the
+            ``replicates - nonfinite`` finite values. What a row does not have is None.
         diagnostics: ``compilations``, ``devices``, ``batch_sizes`` (on each device, one per
             program), ``estimated_peak_bytes`` and ``compiled_peak_bytes`` (of a device, largest over
             the programs; the second is XLA's own buffer assignment, None where the backend keeps it
@@ -40,35 +55,62 @@ class StudyResult:
     rows: list[Row]
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
-    def select(self, metric: str | None = None, **cell: Any) -> list[Row]:
-        """Rows of that metric (all metrics if None) whose cell has these parameter values.
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, in order."""
+        return list(dict.fromkeys(name for row in self.rows for name in row))
+
+    def values(self, column: str) -> list[Any]:
+        """The different values of a column, in order of appearance.
+
+        Raises:
+            ValueError: no column has that name.
+        """
+        self._check_columns([column])
+        return list(dict.fromkeys(row.get(column) for row in self.rows))
+
+    def select(self, metric: str | None = None, **columns: Any) -> list[Row]:
+        """Rows of that metric (all metrics if None) with these values in these columns.
+
+        Columns are parameters of the cell (``epsilon=0.5``) and axes of the metrics (``estimator="mle"``).
 
         Raises:
             ValueError: no column or no metric has that name.
         """
-        wanted = dict(cell) if metric is None else {"metric": metric, **cell}
-        columns = list(self.rows[0]) if self.rows else []
-        for name in wanted:
-            if name not in columns:
-                raise ValueError(f"no column {name!r} in this table; its columns are {columns}")
-        metrics = sorted({row["metric"] for row in self.rows})
+        wanted = dict(columns) if metric is None else {METRIC: metric, **columns}
+        self._check_columns(wanted)
+        metrics = sorted({row[METRIC] for row in self.rows})
         if metric is not None and metric not in metrics:
             raise ValueError(f"no metric {metric!r} in this table; its metrics are {metrics}")
-        return [r for r in self.rows if all(r[name] == v for name, v in wanted.items())]
+        return [r for r in self.rows if all(r.get(name) == v for name, v in wanted.items())]
 
-    def row(self, metric: str, **cell: Any) -> Row:
-        """The one row of that metric and cell.
+    def row(self, metric: str, **columns: Any) -> Row:
+        """The one row of that metric with these values in these columns.
 
         Raises:
             ValueError: several rows match, or none.
         """
-        rows = self.select(metric, **cell)
+        rows = self.select(metric, **columns)
         if len(rows) != 1:
             raise ValueError(
-                f"{len(rows)} rows match metric={metric!r} and {cell}; name every parameter that "
-                "varies over the cells, with a value that the study has"
+                f"{len(rows)} rows match metric={metric!r} and {columns}; name every column that "
+                "varies over them, with a value that the study has"
             )
         return rows[0]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a DataFrame, one row each.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError(
+                "a DataFrame needs pandas: pip install pandas, or read `rows`, a list of dicts"
+            ) from error
+        return pandas.DataFrame(self.rows, columns=self.columns)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as CSV; see :func:`write_csv`."""
@@ -78,102 +120,56 @@ class StudyResult:
         """Write the table as Parquet; see :func:`write_parquet`."""
         write_parquet(self.rows, path)
 
+    def __repr__(self) -> str:
+        return str(self)
 
-def write_csv(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
-    """Write tidy rows, of one study or several, as CSV.
+    def __str__(self) -> str:
+        varying, shared = [], []
+        for column in self.columns:
+            values = self.values(column)
+            if len(values) > 1 or column in ("mean", "standard_error"):
+                varying.append(column)
+            elif column != "study" and (column, values) != ("nonfinite", [0]):
+                shared.append(f"{column} = {_written(values[0])}")
+        count = f"{len(self.rows):,} row{'' if len(self.rows) == 1 else 's'}"
+        heading = "; ".join([f"{self.study}: {count}", ", ".join(shared)]).removesuffix("; ")
+        left = len(self.rows) - _SHOWN
+        more = [f"  ... and {left:,} more rows"] if left > 0 else []
+        return "\n".join([heading, *_aligned(self.rows[:_SHOWN], varying), *more])
 
-    Columns are the union over the rows, in order of appearance; a value that a row lacks is empty.
-    Floats are written with all their digits. The file appears whole or not at all.
-
-    Raises:
-        ValueError: ``rows`` is empty.
-    """
-    columns = _columns(rows)
-    with whole_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def write_parquet(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
-    """Write tidy rows as Parquet, with DuckDB (extra ``tables``); otherwise as :func:`write_csv`.
-
-    A column of numbers is BIGINT or DOUBLE, of truth values BOOLEAN, anything else VARCHAR.
-
-    Raises:
-        ValueError: ``rows`` is empty.
-        ImportError: DuckDB is not installed.
-    """
-    columns = _columns(rows)
-    try:
-        import duckdb
-    except ImportError as error:
-        raise ImportError(
-            "writing Parquet needs DuckDB: pip install 'privrank-jax[tables]', or write CSV"
-        ) from error
-    data = [[row.get(name) for row in rows] for name in columns]
-    kinds = [_sql_type(values) for values in data]
-    definition = ", ".join(f"{_quoted(n)} {k}" for n, k in zip(columns, kinds, strict=True))
-    records = list(zip(*map(_as_kind, data, kinds), strict=True))
-    with whole_file(path) as temporary, duckdb.connect() as database:
-        database.execute(f"CREATE TABLE study ({definition})")
-        for start in range(0, len(records), _INSERTED):
-            block = records[start : start + _INSERTED]
-            place = ", ".join([f"({', '.join('?' * len(columns))})"] * len(block))
-            values = [value for record in block for value in record]
-            database.execute(f"INSERT INTO study VALUES {place}", values)
-        target = str(temporary).replace("'", "''")
-        database.execute(f"COPY study TO '{target}' (FORMAT parquet)")
+    def _check_columns(self, names: Sequence[str] | dict[str, Any]) -> None:
+        columns = self.columns
+        for name in names:
+            if name not in columns:
+                raise ValueError(f"no column {name!r} in this table; its columns are {columns}")
 
 
-def _columns(rows: Sequence[Row]) -> list[str]:
+def joined(rows: Sequence[Row]) -> list[Row]:
+    """Rows of several studies with the columns of all, None where a study lacks one; metric and values come last."""
+    columns = dict.fromkeys(name for row in rows for name in row)
+    last = (METRIC, *VALUES)
+    order = [*(column for column in columns if column not in last), *last]
+    return [{column: row.get(column) for column in order} for row in rows]
+
+
+def _aligned(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
+    """Lines of a table: numbers to the right, words to the left."""
     if not rows:
-        raise ValueError("the table is empty: pass at least one row")
-    return list(dict.fromkeys(name for row in rows for name in row))
+        return []
+    lines = [""] * (len(rows) + 1)
+    for column in columns:
+        words = [row.get(column) for row in rows]
+        cells = [column, *map(_written, words)]
+        width = max(map(len, cells))
+        left = any(isinstance(word, str) for word in words)
+        justify: Callable[[str, int], str] = str.ljust if left else str.rjust
+        lines = [f"{line}  {justify(cell, width)}" for line, cell in zip(lines, cells, strict=True)]
+    return [line.rstrip() for line in lines]
 
 
-def _sql_type(values: list[Any]) -> str:
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {bool}:
-        return "BOOLEAN"
-    if kinds == {int}:
-        return "BIGINT"
-    return "DOUBLE" if kinds and kinds <= {int, float} else "VARCHAR"
-
-
-def _as_kind(values: list[Any], kind: str) -> list[Any]:
-    convert = {"DOUBLE": float, "VARCHAR": str}.get(kind, lambda value: value)
-    return [None if value is None else convert(value) for value in values]
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-@contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary neighbor of ``path`` that takes its place on success and vanishes on failure.
-
-    Its content is on the disk before it takes the place.
-    """
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    _interrupt.remove_on_interrupt(temporary)
-    try:
-        yield temporary
-        with temporary.open("r+b") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-        _sync_folder(target.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, where the system can do that."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def _written(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, float):
+        return "∞" if value == math.inf else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import math
 import tracemalloc
 
@@ -239,7 +240,7 @@ def test_studies_are_checked(cells, static, message):
         (lambda key: jnp.ones(3), "must return a dict"),
         (lambda key: {}, "must return a dict"),
         (lambda key: {"a": jax.random.normal(key, (3,))}, r"'a' of one replicate is float64\[3\]"),
-        (lambda key: {"a": {"b": 1.0}}, "real scalars"),
+        (lambda key: {"a": {"b": 1.0}}, r"dicts of 2 levels, .* its axes are \('metric',\)"),
         (lambda key: {"a": jnp.complex64(1)}, "real scalars"),
         (lambda key: {"a": key}, "real scalars"),
     ],
@@ -275,16 +276,73 @@ def test_integers_that_do_not_fit_are_refused():
         run(jax.random.key(0), study, 2)
 
 
-def test_a_traced_shape_says_what_to_do():
-    def trial(key, parameters):
-        return {"value": jax.random.normal(key, (parameters["size"],)).sum()}
+def shaped(parameters):
+    return jnp.zeros(parameters["size"]).sum()
 
-    with pytest.raises(TypeError) as caught:
-        run(jax.random.key(0), Study("s", trial, grid(size=(3,))), 2)
-    assert any("`static`" in note for note in caught.value.__notes__)
-    with pytest.raises(TypeError) as other:
-        run(jax.random.key(0), Study("s", lambda key, parameters: len(5), grid(size=(3,))), 2)
-    assert not any("`static`" in note for note in getattr(other.value, "__notes__", ()))
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        shaped,
+        lambda parameters: jnp.arange(parameters["size"]).sum(),
+        lambda parameters: jnp.ones(9)[: parameters["size"]].sum(),
+        lambda parameters: sum(range(parameters["size"])),
+        lambda parameters: 1.0 if parameters["size"] > 2 else 0.0,
+        lambda parameters: float(np.ones(parameters["size"]).sum()),
+    ],
+)
+def test_a_traced_shape_is_to_be_named_static(use):
+    study = Study(
+        "s", lambda key, cell: {"v": cell["scale"] * use(cell)}, grid(size=(3,), scale=2.0)
+    )
+    with pytest.raises(TypeError, match=r"'s' needs 'size' as a Python value .* `static`") as error:
+        run(jax.random.key(0), study, 2)
+    assert "static=('size',)" in str(error.value)
+    assert error.value.__cause__ is not None
+    assert run(jax.random.key(0), dataclasses.replace(study, static=("size",)), 2).rows
+
+
+def test_all_parameters_that_shape_are_named_and_no_others():
+    def trial(key, cell):
+        return {
+            "v": cell["scale"] * jnp.zeros((cell["rows"], cell["columns"])).sum() + cell["kind"]
+        }
+
+    study = Study("s", trial, grid(rows=2, columns=3, scale=1.0, kind=0), static="kind")
+    with pytest.raises(
+        TypeError, match=r"needs 'columns' and 'rows' .*\('kind', 'columns', 'rows'\)"
+    ):
+        run(jax.random.key(0), study, 2)
+
+
+def test_an_error_of_the_trial_itself_stays_what_it_is():
+    study = Study("s", lambda key, parameters: len(5), grid(size=(3,)))
+    with pytest.raises(TypeError, match=r"object of type 'int' has no len"):
+        run(jax.random.key(0), study, 2)
+
+
+def test_several_studies_make_one_table():
+    def counted(key, cell):
+        return {"mean": {"value": jnp.float64(cell["count"])}, "failed": 0}
+
+    normal = Study("normal", normal_trial, grid(scale=(1.0, 3.0)))
+    other = Study("other", counted, grid(count=(4,)), axes=("estimator", "metric"))
+    key = jax.random.key(2)
+    both, alone = run(key, [normal, other], 20), run(key, normal, 20)
+    assert both.study == "normal, other"
+    assert both.columns == [
+        "study", "scale", "count", "estimator", "metric",
+        "mean", "standard_error", "replicates", "nonfinite",
+    ]  # fmt: skip
+    assert [row["mean"] for row in both.select("value", study="normal")] == [
+        row["mean"] for row in alone.rows
+    ]
+    assert both.row("failed")["estimator"] is None
+    assert both.row("failed")["scale"] is None
+    assert both.diagnostics["compilations"] == 2
+    assert [program["study"] for program in both.diagnostics["programs"]] == ["normal", "other"]
+    with pytest.raises(ValueError, match="no study"):
+        run(key, [], 20)
 
 
 def test_grid_is_the_product():

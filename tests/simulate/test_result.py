@@ -44,7 +44,9 @@ def test_moments_match_the_naive_ones(count):
     moments = Moments(1, 2, count)
     for part in np.array_split(values, 5, axis=1):
         moments.add(part)
-    for series, found in zip(values, moments.rows(0, {"study": "s"}, ["a", "b"]), strict=True):
+    for series, found in zip(
+        values, moments.rows(0, {"study": "s"}, [{"metric": "a"}, {"metric": "b"}]), strict=True
+    ):
         mean, error, nonfinite = reference.mean_and_error(series)
         assert found["mean"] == pytest.approx(mean, rel=1e-14)
         assert found["standard_error"] == pytest.approx(error, rel=1e-10)
@@ -54,7 +56,7 @@ def test_moments_match_the_naive_ones(count):
 def test_moments_without_enough_finite_values_are_nan():
     moments = Moments(1, 2, 2)
     moments.add(np.array([[3.0, np.nan], [np.nan, np.inf]]))
-    one, none = moments.rows(0, {}, ["one", "none"])
+    one, none = moments.rows(0, {}, [{"metric": "one"}, {"metric": "none"}])
     assert (one["mean"], one["nonfinite"], none["nonfinite"]) == (3.0, 1, 2)
     assert all(math.isnan(v) for v in (one["standard_error"], none["mean"]))
 
@@ -134,3 +136,45 @@ def test_empty_tables_and_missing_duckdb_are_explained(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(ImportError, match=r"privrank-jax\[tables\]"):
         RESULT.to_parquet(tmp_path / "a.parquet")
+
+
+def test_a_table_prints_what_varies_and_says_what_does_not():
+    lines = str(RESULT).splitlines()
+    assert lines[0] == "s: 3 rows; private = True, num_items = 30, replicates = 100"
+    assert lines[1].split() == ["epsilon", "link", "metric", "mean", "standard_error"]
+    assert lines[2].split() == ["0.5", "logistic", "error", "0.3", "0.01"]
+    assert lines[3].split() == ["0.5", "logistic", "time", "-", "0.01"]
+    assert lines[4].startswith('        ∞  pro"bit, 2')
+    # Numbers end, and words begin, where those above do.
+    for word in ("mean", "standard_error"):
+        end = lines[1].index(word) + len(word)
+        assert all(len(line) >= end and line[end - 1] != " " for line in lines[1:])
+    assert repr(RESULT) == str(RESULT)
+
+
+def test_a_long_table_prints_its_beginning():
+    text = str(StudyResult("long", [row(num_items=index) for index in range(1000)]))
+    assert "long: 1,000 rows" in text
+    assert text.endswith("... and 960 more rows")
+    assert len(text.splitlines()) == 43
+    assert str(StudyResult("none", [])) == "none: 0 rows"
+
+
+def test_columns_values_and_what_rows_lack():
+    assert RESULT.columns == list(row())
+    assert RESULT.values("epsilon") == [0.5, math.inf]
+    with pytest.raises(ValueError, match="no column 'x'"):
+        RESULT.values("x")
+
+
+def test_data_frames(monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    frame = RESULT.to_pandas()
+    assert list(frame.columns) == RESULT.columns
+    assert frame["num_items"].dtype == np.int64
+    assert frame["epsilon"].dtype == np.float64
+    assert frame.groupby("metric")["mean"].count().to_dict() == {"error": 2, "time": 0}
+    assert isinstance(frame, pandas.DataFrame)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pip install pandas"):
+        RESULT.to_pandas()

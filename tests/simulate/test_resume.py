@@ -107,14 +107,16 @@ def test_moments_go_on_from_any_state():
     values = np.concatenate([values, values[:, ::-1]], axis=1)
     whole = Moments(2, 2, values.shape[1] // 2)
     whole.add(values)
-    rows = [list(whole.rows(cell, {}, ["a", "b"])) for cell in (0, 1)]
+    rows = [list(whole.rows(cell, {}, [{"metric": "a"}, {"metric": "b"}])) for cell in (0, 1)]
     for stop in (1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 100, values.shape[1]):
         first, second = (Moments(2, 2, whole.replicates) for _ in range(2))
         first.add(values[:, :stop])
         second.restore({name: array.copy() for name, array in first.state().items()})
         assert second.position == stop
         second.add(values[:, stop:])
-        assert [list(second.rows(cell, {}, ["a", "b"])) for cell in (0, 1)] == rows
+        assert [
+            list(second.rows(cell, {}, [{"metric": "a"}, {"metric": "b"}])) for cell in (0, 1)
+        ] == rows
 
 
 # --- files -----------------------------------------------------------------------------------------
@@ -291,11 +293,11 @@ def test_the_batch_is_halved_where_memory_runs_out(monkeypatch, expected):
     """Not at once, but when other work has taken the memory."""
     fetch, calls, told = Devices.fetch, [0], []
 
-    def small_only(self, found, names):
+    def small_only(self, metrics):
         calls[0] += 1
-        if calls[0] > 3 and found["root"].shape[0] > 6:
+        if calls[0] > 3 and metrics[0].shape[0] > 6:
             raise exhausted()
-        return fetch(self, found, names)
+        return fetch(self, metrics)
 
     monkeypatch.setattr(Devices, "fetch", small_only)
     result = run(jax.random.key(job.KEY), SURVEY, 100, batch_size=25, notice=told.append)
@@ -328,7 +330,7 @@ def test_compiling_may_run_out_of_memory_too(monkeypatch):
 
 
 def test_one_replicate_without_memory_is_refused(monkeypatch):
-    def never(self, found, names):
+    def never(self, metrics):
         raise exhausted()
 
     monkeypatch.setattr(Devices, "fetch", never)
@@ -338,7 +340,7 @@ def test_one_replicate_without_memory_is_refused(monkeypatch):
 
 
 def test_other_failures_are_not_taken_for_it(monkeypatch):
-    def never(self, found, names):
+    def never(self, metrics):
         raise jax.errors.JaxRuntimeError("INTERNAL: no")
 
     monkeypatch.setattr(Devices, "fetch", never)
@@ -351,10 +353,10 @@ def test_solved_estimates_survive_a_halved_batch(monkeypatch):
     expected = run(jax.random.key(3), NEWTON, 40).rows
     fetch = Devices.fetch
 
-    def small_only(self, found, names):
-        if found["best"].shape[0] > 9:
+    def small_only(self, metrics):
+        if metrics[0].shape[0] > 9:
             raise exhausted()
-        return fetch(self, found, names)
+        return fetch(self, metrics)
 
     monkeypatch.setattr(Devices, "fetch", small_only)
     rows = run(jax.random.key(3), NEWTON, 40).rows

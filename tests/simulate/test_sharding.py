@@ -95,4 +95,6 @@ def test_parts_come_back_in_order():
     )
     cell, replicate = np.arange(6, dtype=np.int32), np.arange(6, dtype=np.uint32)
     arguments = mesh.place(jax.random.key(0), {"x": values}, cell, replicate)
-    np.testing.assert_array_equal(mesh.fetch(program(*arguments), ["a", "b"]), [-values, values])
+    np.testing.assert_array_equal(
+        mesh.fetch([program(*arguments)[name] for name in "ab"]), [-values, values]
+    )

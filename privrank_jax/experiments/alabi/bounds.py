@@ -33,8 +33,8 @@ from privrank_jax.experiments.alabi.central import (
     methods,
 )
 from privrank_jax.experiments.registry import Experiment, Verdict
-from privrank_jax.simulate.engine import Study, grid
 from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
 

@@ -18,7 +18,7 @@ from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, World
 from privrank_jax.experiments.registry import Experiment
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.engine import Study, grid
+from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
 

@@ -12,13 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import aggregation
+from privrank_jax._workarounds.xla import fixed
 from privrank_jax.experiments import tables
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, World
 from privrank_jax.experiments.registry import Experiment
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.engine import Study, fixed, grid
+from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
 

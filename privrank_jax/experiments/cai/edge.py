@@ -22,7 +22,7 @@ from privrank_jax.experiments.cai.common import (
 )
 from privrank_jax.experiments.registry import Experiment
 from privrank_jax.simulate import worlds
-from privrank_jax.simulate.engine import Study, grid
+from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
 

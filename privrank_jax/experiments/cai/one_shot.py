@@ -21,7 +21,7 @@ from privrank_jax.pairwise.one_shot import one_shot_top_k
 from privrank_jax.pairwise.rank_centrality import rank_centrality, transition_matrix
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import worlds
-from privrank_jax.simulate.engine import Study, grid
+from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
 

@@ -38,8 +38,8 @@ from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import default_gamma
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.engine import Study
 from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.simulate.study import Study
 
 Array = jax.Array
 

@@ -14,7 +14,7 @@ from privrank_jax.experiments.cai import pictures as cai_pictures
 from privrank_jax.experiments.cai.common import PAPER, USER_DIFFERENCES, Unit, errors, tidy
 from privrank_jax.experiments.registry import Experiment
 from privrank_jax.simulate import worlds
-from privrank_jax.simulate.engine import Study, grid
+from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
 

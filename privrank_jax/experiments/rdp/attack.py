@@ -12,13 +12,14 @@ import jax
 import jax.numpy as jnp
 
 from privrank_jax import mallows
+from privrank_jax._workarounds.xla import fixed
 from privrank_jax.experiments import tables, verdicts
 from privrank_jax.experiments.rdp import common
 from privrank_jax.experiments.rdp import pictures as rdp_pictures
 from privrank_jax.experiments.registry import Experiment, Verdict
 from privrank_jax.mallows import attack
-from privrank_jax.simulate.engine import Study, fixed, grid
 from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
 

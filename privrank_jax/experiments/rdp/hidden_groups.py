@@ -17,8 +17,8 @@ from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS, PAPER
 from privrank_jax.experiments.rdp.training import ACCURACY, NO_PRIVACY, RAW_LAPLACE, UNBIASED
 from privrank_jax.experiments.registry import Experiment, Verdict
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.engine import Study, grid
 from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import datasets, personalized
+from privrank_jax._workarounds.xla import fixed
 from privrank_jax.experiments import tables, verdicts
 from privrank_jax.experiments.rdp import personalized_pictures as pictures
 from privrank_jax.experiments.rdp import training as common
@@ -28,7 +29,7 @@ from privrank_jax.experiments.rdp.training import (
 from privrank_jax.experiments.registry import Claim, Experiment
 from privrank_jax.personalized import Users, pairwise_accuracy
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.engine import Study, fixed, grid
+from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
 

@@ -14,13 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import mallows
+from privrank_jax._workarounds.xla import fixed
 from privrank_jax.experiments import tables, verdicts
 from privrank_jax.experiments.rdp import common
 from privrank_jax.experiments.rdp import pictures as rdp_pictures
 from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
 from privrank_jax.experiments.registry import Claim, Experiment, Verdict
-from privrank_jax.simulate.engine import Study, fixed, grid
 from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
 

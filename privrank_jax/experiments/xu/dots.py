@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 
 from privrank_jax.experiments import tables, verdicts
 from privrank_jax.experiments.registry import Claim, Experiment, Run, Verdict
-from privrank_jax.simulate.engine import Study, run
+from privrank_jax.simulate.engine import run
 from privrank_jax.simulate.result import Row, StudyResult
 
 X = "x"  # metric that gives the horizontal place of a dot
@@ -68,15 +69,14 @@ class Line:
 
 def per_replicate(
     key: jax.Array, experiment: Experiment, replicates: int, run: Run = run
-) -> list[StudyResult]:
+) -> StudyResult:
     """Run each cell of an experiment once per replicate, as cells of their own with a column ``draw``."""
-    results = []
+    studies = []
     for study in experiment.studies():
         cells = tuple({**cell, "draw": draw} for cell in study.cells for draw in range(replicates))
         trial = functools.partial(_one, trial=study.trial)
-        spread = Study(study.name, trial, cells, study.static)
-        results.append(run(key, spread, 1, batch_size=experiment.batch_size))
-    return results
+        studies.append(dataclasses.replace(study, trial=trial, cells=cells))
+    return run(key, studies, 1, batch_size=experiment.batch_size)
 
 
 def _one(key: jax.Array, cell: dict[str, Any], *, trial: Any) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.pairwise.mixed_effects import mixed_effects
 from privrank_jax.pairwise.selection import select_link
-from privrank_jax.simulate.engine import Study
+from privrank_jax.simulate.study import Study
 from privrank_jax.simulate.worlds import reports
 
 Array = jax.Array

@@ -19,8 +19,8 @@ from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.experiments.xu import times as xu_times
 from privrank_jax.pairwise.debiased_rr import smallest_curvature
 from privrank_jax.privacy.local import report_information
-from privrank_jax.simulate.engine import Study, grid
 from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.study import Study, grid
 from privrank_jax.simulate.worlds import reports
 
 Array = jax.Array

@@ -23,8 +23,8 @@ from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.perturbed_mle import perturbed_mle, scores_from_totals
 from privrank_jax.privacy.local import report_information
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.engine import Study
 from privrank_jax.simulate.result import Row
+from privrank_jax.simulate.study import Study
 from privrank_jax.simulate.worlds import reports
 
 Array = jax.Array

@@ -25,8 +25,8 @@ from privrank_jax.pairwise.debiased_sums import debiased_sums
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.privacy.local import laplace_reports, randomized_response, report_information
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.engine import Study
 from privrank_jax.simulate.result import Row
+from privrank_jax.simulate.study import Study
 
 Array = jax.Array
 

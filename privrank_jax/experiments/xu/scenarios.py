@@ -22,7 +22,7 @@ from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.metrics import kendall_distance, top_k_error
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.engine import Study, grid
+from privrank_jax.simulate.study import Study, grid
 from privrank_jax.simulate.worlds import reports
 
 Array = jax.Array

@@ -17,8 +17,8 @@ from privrank_jax.experiments.registry import Experiment, Run, Verdict
 from privrank_jax.experiments.xu import common
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums, num_items
-from privrank_jax.simulate.engine import Study, grid
 from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.study import Study, grid
 from privrank_jax.simulate.worlds import reports
 
 Array = jax.Array
@@ -57,7 +57,7 @@ def build(config: CostConfig) -> tuple[Study, ...]:
     return ()
 
 
-def measure(key: Array, experiment: Experiment, replicates: int, run: Run) -> list[StudyResult]:
+def measure(key: Array, experiment: Experiment, replicates: int, run: Run) -> StudyResult:
     """Time reports to scores ``replicates`` times in every cell, after one call that compiles.
 
     All cells are timed once before any is timed again, so that other work on the machine hits them alike.
@@ -96,7 +96,7 @@ def measure(key: Array, experiment: Experiment, replicates: int, run: Run) -> li
         "compile_seconds": compiled,
         "run_seconds": float(seconds.sum()),
     }
-    return [StudyResult(config.name, rows, diagnostics)]
+    return StudyResult(config.name, rows, diagnostics)
 
 
 def _problem(key: Array, cell: dict[str, Any], config: CostConfig) -> tuple[Array, Array, Array]:

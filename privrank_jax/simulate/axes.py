@@ -1,0 +1,129 @@
+"""Named axes of metrics: nested dicts of one replicate in, flat values with a label on each axis out."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+METRIC = "metric"
+
+Label = bool | int | float | str
+Labels = tuple[Label | None, ...]  # one per axis, None where a metric does not have that axis
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["values"], meta_fields=["labels"])
+@dataclass(frozen=True)
+class Outcome:
+    """The metrics of one replicate, or of a batch of replicates.
+
+    Attributes:
+        values: one scalar (or one array over the batch) per metric.
+        labels: of each value, its label on every axis.
+    """
+
+    values: tuple[Any, ...]
+    labels: tuple[Labels, ...]
+
+
+def labeled(values: Any, *labels: Sequence[Label]) -> dict[Label, Any]:
+    """The entries of an array under their labels: nested dicts, one level for each leading axis.
+
+    >>> labeled([[1.0, 2.0], [3.0, 4.0]], ("mle", "counts"), (0.5, 1.0))
+    {'mle': {0.5: 1.0, 1.0: 2.0}, 'counts': {0.5: 3.0, 1.0: 4.0}}
+
+    Args:
+        values: array whose leading axes have as many entries as there are labels.
+        labels: the labels along each of these axes.
+
+    Raises:
+        ValueError: an axis has another number of entries than labels.
+    """
+    first, *rest = labels
+    return {
+        label: labeled(entry, *rest) if rest else entry
+        for label, entry in zip(first, values, strict=True)
+    }
+
+
+def check_axes(axes: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
+    """The names of the axes as a tuple.
+
+    Raises:
+        ValueError: ``"metric"`` is not among them, a name is there twice or is one of the ``taken`` columns.
+    """
+    names = (axes,) if isinstance(axes, str) else tuple(axes)
+    if METRIC not in names or len(set(names)) != len(names):
+        raise ValueError(f"axes must be different names, {METRIC!r} among them; got {names}")
+    if both := sorted(set(names) & set(taken)):
+        raise ValueError(f"axes {both} are parameters, or columns of the result; rename them")
+    return names
+
+
+def flatten(found: Any, axes: tuple[str, ...]) -> Outcome:
+    """The metrics that a trial returned, sorted by metric, then by their labels along the axes.
+
+    Each key on the way to a value is its label on one axis, in the order of ``axes``. A value that stands higher up
+    lacks the axes below; if the axis ``metric`` is one of these, its last key is its metric.
+
+    Raises:
+        ValueError: no dict, an empty one, more levels than axes, a key that is no label, or two values of one place.
+    """
+    if not isinstance(found, Mapping) or not found:
+        raise ValueError("must return a dict of metrics with an entry")
+    placed: dict[Labels, Any] = {}
+    for keys, value in _leaves(found, ()):
+        place = _place(keys, axes)
+        if place in placed:
+            raise ValueError(f"returns two values for {dict(zip(axes, place))}")
+        placed[place] = value
+    metric = axes.index(METRIC)
+    order = sorted(placed, key=lambda place: [_rank(place[metric]), *map(_rank, place)])
+    return Outcome(tuple(placed[place] for place in order), tuple(order))
+
+
+def columns(labels: Labels, axes: tuple[str, ...]) -> dict[str, Label | None]:
+    """The columns of a metric's row: every other axis, then the metric.
+
+    >>> columns(("l2_error", "mle"), ("metric", "estimator"))
+    {'estimator': 'mle', 'metric': 'l2_error'}
+    """
+    found = dict(zip(axes, labels, strict=True))
+    metric = found.pop(METRIC)
+    return {**found, METRIC: metric}
+
+
+def _leaves(node: Any, keys: tuple[Label, ...]) -> Iterator[tuple[tuple[Label, ...], Any]]:
+    if not isinstance(node, Mapping):
+        yield keys, node
+        return
+    for key, below in node.items():
+        label = key.item() if isinstance(key, np.generic) else key
+        if not isinstance(label, Label):
+            raise ValueError(f"must have names, numbers or truth values as keys; got {key!r}")
+        yield from _leaves(below, (*keys, label))
+
+
+def _place(keys: tuple[Label, ...], axes: tuple[str, ...]) -> Labels:
+    if len(keys) > len(axes):
+        raise ValueError(
+            f"returns dicts of {len(keys)} levels, with keys such as {keys}, but its axes are {axes}: "
+            "name every level in `axes`"
+        )
+    named = dict(zip(axes, keys))
+    if METRIC not in named:
+        named = {**dict(zip(axes, keys[:-1])), METRIC: keys[-1]}
+    if not isinstance(named[METRIC], str):
+        raise ValueError(f"must name its metrics by strings; got {named[METRIC]!r}")
+    return tuple(named.get(axis) for axis in axes)
+
+
+def _rank(label: Label | None) -> tuple[int, Any]:
+    """Sorts labels of any kind: none, numbers, names."""
+    if label is None:
+        return 0, 0
+    return (2, label) if isinstance(label, str) else (1, label)

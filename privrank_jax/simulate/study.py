@@ -1,0 +1,119 @@
+"""What a study is: a trial, the cells to run it in, and the axes of its metrics."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from privrank_jax.simulate.axes import METRIC, check_axes
+from privrank_jax.simulate.result import RESERVED
+
+# Static values as given, all others traced, so anything may be in it.
+Parameters = dict[str, Any]
+Trial = Callable[[jax.Array, Parameters], Mapping[Any, Any]]  # nested, of labels and scalars
+Value = bool | int | float | str | None
+
+
+def grid(**axes: Value | Iterable[Value]) -> tuple[Parameters, ...]:
+    """All combinations of the axes; a scalar (or string) is an axis of one value.
+
+    Concatenate grids with ``+`` for a study that is not one product.
+
+    >>> grid(epsilon=(0.5, 1.0), num_items=300)
+    ({'epsilon': 0.5, 'num_items': 300}, {'epsilon': 1.0, 'num_items': 300})
+    """
+    values = [
+        tuple(axis) if isinstance(axis, Iterable) and not isinstance(axis, str) else (axis,)
+        for axis in axes.values()
+    ]
+    return tuple(dict(zip(axes, point, strict=True)) for point in itertools.product(*values))
+
+
+@dataclass(frozen=True)
+class Study:
+    """A trial and the cells to run it in.
+
+    >>> def trial(key, parameters):
+    ...     estimates = {"mean": 0.1, "median": 0.2}
+    ...     return {
+    ...         name: {"error": abs(estimate), "squared_error": estimate**2}
+    ...         for name, estimate in estimates.items()
+    ...     }
+    >>> study = Study("averages", trial, grid(num_users=(10, 20)), axes=("estimator", "metric"))
+
+    Attributes:
+        name: the value of the column ``study``.
+        trial: pure function ``(key, parameters) -> {metric: scalar}``, or nested dicts of scalars with a
+            level for each of the ``axes``; ``parameters`` holds one cell, static names as the Python
+            values given, all others as traced scalar arrays (floats in JAX's default float type, so
+            float64 where x64 is on).
+        cells: parameter values, the same names in every cell; see :func:`grid`.
+        static: names whose values shape the program (padded size, link, method). Each distinct
+            combination of their values compiles once; everything else is traced.
+        axes: what the keys of the trial's dicts are, from the outermost in: the columns of the result
+            that tell one metric of a cell from another, ``"metric"`` among them. Keys are names or
+            numbers, and stay what they are in the result. A value that stands higher up, such as
+            ``{"mle": {"error": 0.1}, "failed": 0}``, has None in the columns below; its last key
+            is its metric.
+
+    Raises:
+        ValueError: no cells, cells with different names, an unknown static name, a name that is a
+            column of the result, a value that is not a scalar, or axes without ``"metric"``.
+    """
+
+    name: str
+    trial: Trial
+    cells: tuple[Parameters, ...]
+    static: tuple[str, ...] = ()
+    axes: tuple[str, ...] = (METRIC,)
+
+    def __post_init__(self) -> None:
+        cells = tuple(dict(cell) for cell in self.cells)
+        static = (self.static,) if isinstance(self.static, str) else tuple(self.static)
+        if not cells:
+            raise ValueError(
+                f"study {self.name!r} has no cells: give at least one, {{}} if need be"
+            )
+        names = set(cells[0])
+        for cell in cells:
+            if set(cell) != names:
+                raise ValueError(
+                    f"study {self.name!r}: every cell needs the same parameters; "
+                    f"{sorted(set(cell) ^ names)} are in some cells only"
+                )
+        if unknown := sorted(set(static) - names):
+            raise ValueError(
+                f"study {self.name!r}: static {unknown} are not parameters of its cells; "
+                f"these are {sorted(names)}"
+            )
+        if taken := sorted(names & set(RESERVED)):
+            raise ValueError(f"study {self.name!r}: {taken} are columns of the result; rename them")
+        cells = tuple({n: _scalar(n, v, n in static) for n, v in c.items()} for c in cells)
+        object.__setattr__(self, "cells", cells)
+        object.__setattr__(self, "static", static)
+        taken = [*names, *(column for column in RESERVED if column != METRIC)]
+        object.__setattr__(self, "axes", check_axes(self.axes, taken))
+
+    def groups(self) -> list[list[int]]:
+        """Indices of the cells that share their static values (1, 1.0 and True are not the same)."""
+        groups: dict[tuple[object, ...], list[int]] = {}
+        for index, cell in enumerate(self.cells):
+            values = tuple((type(cell[name]), cell[name]) for name in self.static)
+            groups.setdefault(values, []).append(index)
+        return list(groups.values())
+
+
+def _scalar(name: str, value: Any, static: bool) -> Value:
+    """``value`` as the Python scalar that it is."""
+    if isinstance(value, np.generic | np.ndarray | jax.Array) and np.ndim(value) == 0:
+        value = value.item()
+    allowed = bool | int | float | str | None if static else bool | int | float
+    if not isinstance(value, allowed):
+        advice = "" if static or not isinstance(value, str | None) else "; name it in `static`"
+        raise ValueError(f"parameter {name!r} must be a scalar, got {value!r}{advice}")
+    return value

@@ -1,0 +1,116 @@
+"""Tables as files, whole or absent: CSV, and Parquet by DuckDB."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from privrank_jax import _interrupt
+
+_INSERTED = 1024  # rows at a time into a Parquet file
+
+Row = dict[str, Any]
+
+
+def write_csv(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
+    """Write tidy rows, of one study or several, as CSV.
+
+    Columns are the union over the rows, in order of appearance; a value that a row lacks is empty.
+    Floats are written with all their digits. The file appears whole or not at all.
+
+    Raises:
+        ValueError: ``rows`` is empty.
+    """
+    columns = _columns(rows)
+    with whole_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write_parquet(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
+    """Write tidy rows as Parquet, with DuckDB (extra ``tables``); otherwise as :func:`write_csv`.
+
+    A column of numbers is BIGINT or DOUBLE, of truth values BOOLEAN, anything else VARCHAR.
+
+    Raises:
+        ValueError: ``rows`` is empty.
+        ImportError: DuckDB is not installed.
+    """
+    columns = _columns(rows)
+    try:
+        import duckdb
+    except ImportError as error:
+        raise ImportError(
+            "writing Parquet needs DuckDB: pip install 'privrank-jax[tables]', or write CSV"
+        ) from error
+    data = [[row.get(name) for row in rows] for name in columns]
+    kinds = [_sql_type(values) for values in data]
+    definition = ", ".join(f"{_quoted(n)} {k}" for n, k in zip(columns, kinds, strict=True))
+    records = list(zip(*map(_as_kind, data, kinds), strict=True))
+    with whole_file(path) as temporary, duckdb.connect() as database:
+        database.execute(f"CREATE TABLE study ({definition})")
+        for start in range(0, len(records), _INSERTED):
+            block = records[start : start + _INSERTED]
+            place = ", ".join([f"({', '.join('?' * len(columns))})"] * len(block))
+            values = [value for record in block for value in record]
+            database.execute(f"INSERT INTO study VALUES {place}", values)
+        target = str(temporary).replace("'", "''")
+        database.execute(f"COPY study TO '{target}' (FORMAT parquet)")
+
+
+def _columns(rows: Sequence[Row]) -> list[str]:
+    if not rows:
+        raise ValueError("the table is empty: pass at least one row")
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _sql_type(values: list[Any]) -> str:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return "BOOLEAN"
+    if kinds == {int}:
+        return "BIGINT"
+    return "DOUBLE" if kinds and kinds <= {int, float} else "VARCHAR"
+
+
+def _as_kind(values: list[Any], kind: str) -> list[Any]:
+    convert = {"DOUBLE": float, "VARCHAR": str}.get(kind, lambda value: value)
+    return [None if value is None else convert(value) for value in values]
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary neighbor of ``path`` that takes its place on success and vanishes on failure.
+
+    Its content is on the disk before it takes the place.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    _interrupt.remove_on_interrupt(temporary)
+    try:
+        yield temporary
+        with temporary.open("r+b") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+        _sync_folder(target.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk, where the system can do that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
