@@ -74,8 +74,8 @@ def audit_bounds(
     more privacy, only of draws that don't show less.
 
     Args:
-        rows: ``AuditResult.as_dict()`` of each audit, or any rows with ``epsilon`` (claimed), ``lower_bound`` and, where it
-            is known, ``exact_epsilon`` (None where not), which is drawn as a ring.
+        rows: ``AuditResult.as_dict()`` of each audit, or any rows with ``epsilon`` (claimed), ``lower_bound`` and,
+            where it is known, ``exact_epsilon`` (None where not), which is drawn as a ring.
         label: column with the name of each.
         guarantee_text: what holds for all of them, written below the picture.
         title: title of the figure.

@@ -1,0 +1,201 @@
+"""The promise that a private function is asked to keep, as one value.
+
+Nothing here imports JAX or NumPy, so that a budget ledger opens at once; :mod:`privrank_jax.privacy.privacy` makes
+:class:`Privacy` a pytree.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from privrank_jax._neighbors import Neighbors, check_kind, check_public
+
+Kind = tuple[str, str]
+"""Unit and adjacency."""
+
+LEAVES = ("epsilon", "delta", "contributions")
+STATIC = ("unit", "adjacency", "public", "users")
+
+
+@dataclasses.dataclass(frozen=True)
+class Privacy:
+    """(ε, δ) differential privacy for one kind of neighbors: what every private function takes third.
+
+    A pytree. ε, δ and ``contributions`` are its leaves, so a sweep over them is one :func:`jax.vmap` (see
+    :meth:`axes`); everything else is static. Arguments are checked once, where it is made; traced values are not.
+
+    Attributes:
+        epsilon: ε > 0, one number, or an array for a sweep; may be traced. ∞ stands for no noise at all.
+        unit: what is protected: ``"comparison"`` (edge DP), ``"user"`` (all of a user: individual DP) or ``"rank"``
+            (ranking DP: the rank of one item in the ranking of one user).
+        adjacency: how neighbors differ in one unit: ``"flip"`` (the answers change, who compared what is public),
+            ``"replace"`` or ``"add-remove"``.
+        delta: δ in [0, 1), may be traced; used by mechanisms that need one, such as Gaussian noise.
+        contributions: L >= 1, the most comparisons of one user, for ``unit="user"`` on comparisons; may be traced. It
+            must hold in the data: see :func:`~privrank_jax.comparisons.bound_contributions`.
+        public: what neighbors share beyond the adjacency: names such as ``"items"`` or ``"questionnaire"``, explained
+            at :class:`~privrank_jax.privacy.Guarantee`. Sorted, each once, without what the adjacency implies.
+        users: what one user is in the data, such as ``"column 'voter'"``; "" where that is the caller's to say.
+
+    Raises:
+        ValueError: ε <= 0 or NaN, δ out of range, an unknown unit, adjacency or public fact, a pair of unit and
+            adjacency that means nothing, L < 1, or L for another unit than users.
+
+    >>> promise = Privacy(1.0, unit="user", adjacency="replace", contributions=10)
+    >>> promise.covers(Privacy(5.0, unit="user", adjacency="flip", contributions=3))
+    True
+    """
+
+    epsilon: Any
+    _: dataclasses.KW_ONLY
+    unit: str
+    adjacency: str
+    delta: Any = 0.0
+    contributions: Any = None
+    public: tuple[str, ...] = ()
+    users: str = ""
+
+    def __post_init__(self) -> None:
+        _check_numbers(self.epsilon, self.delta)
+        self._check_kind()
+
+    def _check_kind(self) -> None:
+        """Everything but ε and δ; facts that the adjacency implies are left out."""
+        check_kind(self.unit, self.adjacency)
+        if self.contributions is not None:
+            if self.unit != "user":
+                raise ValueError(
+                    f"contributions bound what one user gives; unit={self.unit!r} has none: leave them out."
+                )
+            _check_contributions(self.contributions)
+        object.__setattr__(self, "public", check_public(self.public))
+        object.__setattr__(self, "public", self.neighbors.public)
+
+    @classmethod
+    def proven(cls, epsilon: Any, **fields: Any) -> Privacy:
+        """What is proven of results that exist: also ε = 0 (nothing was released), δ = 1 or arrays of both."""
+        made = unflattened(
+            {"delta": 0.0, "contributions": None, "public": (), "users": "", **fields}, epsilon
+        )
+        made._check_kind()
+        return made
+
+    @property
+    def neighbors(self) -> Neighbors:
+        """Which pairs of data sets this is for, whatever the number of contributions."""
+        return Neighbors(self.unit, self.adjacency, self.public, self.users)
+
+    @property
+    def kind(self) -> Kind:
+        """Unit and adjacency."""
+        return self.unit, self.adjacency
+
+    def for_any_user(self) -> Privacy:
+        """The same for users of any number of comparisons, where the release itself keeps L of each."""
+        return self._with(contributions=None)
+
+    @property
+    def comparisons_per_unit(self) -> Any:
+        """How many comparisons one unit holds at most: 1, or L of a user.
+
+        Raises:
+            ValueError: users without ``contributions``; unit ``"rank"``.
+        """
+        if self.unit == "comparison":
+            return 1
+        if self.unit == "rank":
+            raise ValueError(
+                "unit='rank' is for rankings; comparisons have unit='comparison' or unit='user'."
+            )
+        if self.contributions is None:
+            raise ValueError(
+                "unit='user' needs contributions=L, the most comparisons that one user gave; "
+                "comparisons.bound_contributions keeps that many of each."
+            )
+        return self.contributions
+
+    def covers(self, promised: Privacy | Neighbors) -> bool:
+        """Whether this is for all the neighbors of ``promised`` (whatever ε and δ are)."""
+        return not self.lacks(promised)
+
+    def lacks(self, promised: Privacy | Neighbors) -> str:
+        """Why this is not for all the neighbors of ``promised``, in words; "" if it is."""
+        if isinstance(promised, Neighbors):
+            return self.neighbors.lacks(promised)
+        most = self.contributions
+        if self.unit == "user" and most is not None and promised.unit == "user":
+            if promised.contributions is None:
+                return f"it is for users of at most {most} comparisons"
+            if promised.contributions > most:
+                return (
+                    f"it is for users of at most {most} comparisons, not {promised.contributions}"
+                )
+        return self.neighbors.lacks(promised.neighbors)
+
+    def given(self, *, public: Iterable[str] = (), users: str = "") -> Privacy:
+        """The same where these facts are public as well, and a user is this."""
+        return self._with(public=(*self.public, *public), users=users or self.users)
+
+    def _with(self, **changed: Any) -> Privacy:
+        """The same numbers, which may be proven ones, with other facts."""
+        return Privacy.proven(**{**vars(self), **changed})
+
+    def axes(self, **swept: int | None) -> Privacy:
+        """``in_axes`` of :func:`jax.vmap` for a sweep: along which axis ``epsilon``, ``delta``, ``contributions`` vary.
+
+        >>> import jax
+        >>> sweep = Privacy(jax.numpy.array([0.5, 1.0]), unit="user", adjacency="replace")
+        >>> jax.vmap(lambda privacy: 2 * privacy.epsilon, in_axes=(sweep.axes(epsilon=0),))(sweep).tolist()
+        [1.0, 2.0]
+        """
+        if unknown := set(swept) - set(LEAVES):
+            raise ValueError(f"{sorted(unknown)} can't be swept: {', '.join(LEAVES)} can.")
+        fields = {name: getattr(self, name) for name in STATIC}
+        return unflattened(
+            {**fields, "delta": None, "contributions": None, **swept}, swept.get("epsilon")
+        )
+
+
+def unflattened(fields: dict[str, Any], epsilon: Any) -> Privacy:
+    """A promise of these fields, none of them checked."""
+    made = object.__new__(Privacy)
+    for name, value in {**fields, "epsilon": epsilon}.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+_PLAIN = (int, float, Decimal, Fraction)
+
+
+def _check_numbers(epsilon: Any, delta: Any) -> None:
+    """``ValueError`` unless ε > 0 and 0 <= δ < 1; traced values pass."""
+    plain = type(epsilon) in _PLAIN and type(delta) in _PLAIN
+    if plain and float(epsilon) > 0 and 0 <= float(delta) < 1:
+        return
+    from privrank_jax._validate import check_delta, check_epsilon  # loads JAX
+
+    exact = (Decimal, Fraction)
+    check_epsilon(float(epsilon) if isinstance(epsilon, exact) else epsilon)
+    check_delta(float(delta) if isinstance(delta, exact) else delta)
+
+
+def _check_contributions(most: Any) -> None:
+    """``ValueError`` unless L is positive and finite; traced values pass."""
+    if type(most) is int and most > 0:
+        return
+    from privrank_jax._validate import check_positive  # loads JAX
+
+    check_positive("contributions", most, infinite=False)
+
+
+def in_words(kinds: Iterable[Kind]) -> str:
+    """Units and adjacencies in words.
+
+    >>> in_words([("user", "replace"), ("user", "flip")])
+    "unit 'user', adjacency 'replace'; unit 'user', adjacency 'flip'"
+    """
+    return "; ".join(f"unit {unit!r}, adjacency {adjacency!r}" for unit, adjacency in kinds)
