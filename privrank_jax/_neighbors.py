@@ -11,12 +11,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-<<<<<<< HEAD
 from privrank_jax._arguments import ArgumentError
-=======
+
 UNITS = ("comparison", "user", "rank")
 ADJACENCIES = ("flip", "replace", "add-remove")
->>>>>>> 148c2d3 (Keep the promise importable without JAX, for ledgers to store it)
 
 # (unit, adjacency) that is promised -> those of releases that are at least as strong.
 COVERS = {
@@ -121,13 +119,15 @@ def check_kind(unit: str, adjacency: str) -> None:
     """Raise ``ValueError`` unless some guarantee has this unit and adjacency."""
     for name, value, choices in (("unit", unit, UNITS), ("adjacency", adjacency, ADJACENCIES)):
         if value not in choices:
-            raise ValueError(
-                f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}."
+            raise ArgumentError(
+                f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.", name
             )
     if (unit, adjacency) not in COVERS:
         known = "; ".join(f"unit {one!r}, adjacency {other!r}" for one, other in COVERS)
-        raise ValueError(
-            f"unit {unit!r} with adjacency {adjacency!r} means nothing; choose one of {known}."
+        raise ArgumentError(
+            f"unit {unit!r} with adjacency {adjacency!r} means nothing; choose one of {known}.",
+            "unit",
+            "adjacency",
         )
 
 
