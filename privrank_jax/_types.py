@@ -4,6 +4,8 @@ A shape names its axes: within one call, ``items`` is one number wherever it sta
 arguments, which may be lists, NumPy or JAX arrays; the others are JAX arrays, as functions return them. Functions take
 one problem, so shapes have no batch axes: under :func:`jax.vmap` a function sees the axes of one problem. Type checkers
 see the array type alone; a runtime checker (``tests/test_types.py``) holds the shapes too.
+
+The shape of one named axis starts with a space, ``Float[Array, "items"]``, else linters look for a variable ``items``.
 """
 
 from __future__ import annotations

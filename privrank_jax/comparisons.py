@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, DTypeLike, Float, Int, Integer, Real
 
+from privrank_jax._counting import FlagsLike, WeightsLike, check_comparisons, count_on_host
+from privrank_jax._types import Count, Key, MaskLike, RowsLike
 from privrank_jax._validate import check_positive, check_square, is_traced
 
-Array = jax.Array
 
-
-def default_float() -> Any:
+def default_float() -> np.dtype:
     """JAX's default float type: float64 where x64 is enabled, else float32."""
     return jnp.result_type(float)
 
@@ -30,20 +31,20 @@ class WinCounts:
         mask: ``(m,)`` bool, False for items that only pad the problem; ``None`` = all are real.
     """
 
-    matrix: Array
-    mask: Array | None = None
+    matrix: Float[Array, "*batch items items"]
+    mask: Bool[Array, "*batch items"] | None = None
 
     @classmethod
     def from_comparisons(
         cls,
-        winners: Any,
-        losers: Any,
+        winners: RowsLike,
+        losers: RowsLike,
         *,
         num_items: int,
-        weights: Any = None,
-        tied: Any = None,
-        mask: Any = None,
-        dtype: Any = None,
+        weights: WeightsLike | None = None,
+        tied: FlagsLike | None = None,
+        mask: MaskLike | None = None,
+        dtype: DTypeLike | None = None,
     ) -> WinCounts:
         """Count comparisons given as index arrays.
 
@@ -68,10 +69,10 @@ class WinCounts:
         on_host = not is_traced(winners, losers, weights, tied) and not _on_accelerator(
             winners, losers
         )
-        _check_comparisons(winners, losers, num_items, weights, tied, ranges=not on_host)
+        check_comparisons(winners, losers, num_items, weights, tied, ranges=not on_host)
         mask = None if mask is None else jnp.asarray(mask)
         if on_host:
-            counts = _count_on_host(winners, losers, num_items, weights, tied)
+            counts = count_on_host(winners, losers, num_items, weights, tied)
             return cls(jnp.asarray(counts.astype(dtype)), mask)
         first, second = jnp.asarray(winners), jnp.asarray(losers)
         weight = jnp.ones(first.shape, dtype) if weights is None else jnp.asarray(weights, dtype)
@@ -84,7 +85,11 @@ class WinCounts:
         return cls(counts, mask)
 
     @classmethod
-    def from_matrix(cls, matrix: Any, mask: Any = None) -> WinCounts:
+    def from_matrix(
+        cls,
+        matrix: Real[ArrayLike, "*batch items items"] | Sequence[Sequence[float]],
+        mask: MaskLike | None = None,
+    ) -> WinCounts:
         """Wrap an ``(m, m)`` matrix of win counts; integers become JAX's default float.
 
         Raises:
@@ -113,22 +118,22 @@ class WinCounts:
         return self.matrix.shape[-1]
 
     @property
-    def item_mask(self) -> Array:
+    def item_mask(self) -> Bool[Array, "*batch items"]:
         """``(m,)`` bool, True for real items."""
         return jnp.ones(self.num_items, bool) if self.mask is None else self.mask
 
     @property
-    def totals(self) -> Array:
+    def totals(self) -> Float[Array, "*batch items"]:
         """``(m,)`` wins of each item, N_i."""
         return self.matrix.sum(-1)
 
     @property
-    def comparisons(self) -> Array:
+    def comparisons(self) -> Float[Array, "*batch items items"]:
         """``(m, m)`` symmetric number of comparisons of each pair, M_ij."""
         return self.matrix + jnp.swapaxes(self.matrix, -1, -2)
 
     @property
-    def degrees(self) -> Array:
+    def degrees(self) -> Float[Array, "*batch items"]:
         """``(m,)`` comparisons that each item took part in, Σ_j M_ij."""
         return self.matrix.sum(-1) + self.matrix.sum(-2)
 
@@ -158,15 +163,20 @@ class WinEdges:
         num_items: m, static.
     """
 
-    first: Array
-    second: Array
-    first_wins: Array
-    second_wins: Array
+    first: Int[Array, "*batch edges"]
+    second: Int[Array, "*batch edges"]
+    first_wins: Float[Array, "*batch edges"]
+    second_wins: Float[Array, "*batch edges"]
     num_items: int = dataclasses.field(metadata={"static": True})
 
     @classmethod
     def from_comparisons(
-        cls, winners: Any, losers: Any, *, num_items: int, dtype: Any = None
+        cls,
+        winners: RowsLike,
+        losers: RowsLike,
+        *,
+        num_items: int,
+        dtype: DTypeLike | None = None,
     ) -> WinEdges:
         """Count comparisons pair by pair, on the host: ``(N,)`` winners and losers.
 
@@ -177,7 +187,7 @@ class WinEdges:
         >>> edges.first.tolist(), edges.first_wins.tolist()
         ([0, 0], [1.0, 1.0])
         """
-        _check_comparisons(winners, losers, num_items, None, None)
+        check_comparisons(winners, losers, num_items, None, None)
         wins, losses = np.asarray(winners, np.int64), np.asarray(losers, np.int64)
         if np.any(wins == losses):
             row = int(np.flatnonzero(wins == losses)[0])
@@ -196,13 +206,13 @@ class WinEdges:
         )
 
     @property
-    def totals(self) -> Array:
+    def totals(self) -> Float[Array, "items"]:
         """``(m,)`` wins of each item, N_i."""
         zero = jnp.zeros(self.num_items, self.first_wins.dtype)
         return zero.at[self.first].add(self.first_wins).at[self.second].add(self.second_wins)
 
     @property
-    def degrees(self) -> Array:
+    def degrees(self) -> Float[Array, "items"]:
         """``(m,)`` comparisons that each item took part in."""
         both = self.first_wins + self.second_wins
         return (
@@ -245,17 +255,17 @@ class Comparisons:
         num_items: m, static.
     """
 
-    users: Array
-    winners: Array
-    losers: Array
-    tied: Array
-    mask: Array
+    users: Int[Array, "*batch rows"]
+    winners: Int[Array, "*batch rows"]
+    losers: Int[Array, "*batch rows"]
+    tied: Bool[Array, "*batch rows"]
+    mask: Bool[Array, "*batch rows"]
     num_items: int = dataclasses.field(metadata={"static": True})
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.num_items} items; users and answers not shown>"
 
-    def win_counts(self, dtype: Any = None) -> WinCounts:
+    def win_counts(self, dtype: DTypeLike | None = None) -> WinCounts:
         """Dense win counts of the rows whose mask is True."""
         dtype = default_float() if dtype is None else dtype
         return WinCounts.from_comparisons(
@@ -267,13 +277,15 @@ class Comparisons:
             dtype=dtype,
         )
 
-    def bounded(self, key: Array, max_per_user: Any) -> Comparisons:
+    def bounded(self, key: Key, max_per_user: Count) -> Comparisons:
         """The same comparisons, at most ``max_per_user`` of each user (see :func:`bound_contributions`)."""
         kept = bound_contributions(key, self.users, max_per_user, mask=self.mask)
         return dataclasses.replace(self, mask=kept)
 
 
-def bound_contributions(key: Array, users: Any, max_per_user: Any, mask: Any = None) -> Array:
+def bound_contributions(
+    key: Key, users: RowsLike, max_per_user: Count, mask: FlagsLike | None = None
+) -> Bool[Array, "rows"]:
     """Choose at most ``max_per_user`` rows of each user, by a keyed hash and not by content.
 
     Each row gets the pseudo-random number of (key, user, ordinal of the row within its user); the
@@ -301,16 +313,20 @@ def bound_contributions(key: Array, users: Any, max_per_user: Any, mask: Any = N
 
 
 @jax.jit
-def _bound_contributions(key: Array, users: Array, limit: Any, mask: Array) -> Array:
+def _bound_contributions(
+    key: Key, users: Int[Array, "rows"], limit: Count, mask: Bool[Array, "rows"]
+) -> Bool[Array, "rows"]:
     ordinal = _place_within(users, jnp.zeros(users.shape, jnp.uint32), mask)
 
-    def draw(user: Array, place: Array) -> Array:
+    def draw(user: Int[Array, ""], place: Int[Array, ""]) -> Array:
         return jax.random.bits(jax.random.fold_in(jax.random.fold_in(key, user), place))
 
     return mask & (_place_within(users, jax.vmap(draw)(users, ordinal), mask) < limit)
 
 
-def _place_within(users: Array, priority: Array, mask: Array) -> Array:
+def _place_within(
+    users: Int[Array, "rows"], priority: Integer[Array, "rows"], mask: Bool[Array, "rows"]
+) -> Int[Array, "rows"]:
     """Place of each row among the unmasked rows of its user, in order of priority, then of position."""
     order = jnp.lexsort((priority, users, ~mask))
     sorted_users, sorted_mask = users[order], mask[order]
@@ -325,84 +341,8 @@ def _place_within(users: Array, priority: Array, mask: Array) -> Array:
     return jnp.zeros(users.shape, jnp.int32).at[order].set((position - first).astype(jnp.int32))
 
 
-def _on_accelerator(*arrays: Any) -> bool:
+def _on_accelerator(*arrays: object) -> bool:
     return any(
         isinstance(array, jax.Array) and any(d.platform != "cpu" for d in array.devices())
         for array in arrays
     )
-
-
-_BLOCK = 2**16  # rows counted at once
-
-
-def _count_on_host(
-    winners: Any, losers: Any, num_items: int, weights: Any, tied: Any
-) -> np.ndarray[Any, Any]:
-    """``np.bincount``, which beats a scatter on a CPU by far, in blocks that stay in cache."""
-    first, second = np.asarray(winners), np.asarray(losers)
-    weight = None if weights is None else np.asarray(weights)
-    draws = None if tied is None else np.asarray(tied)
-    counts = np.zeros((num_items, num_items))
-    block = max(_BLOCK, num_items**2)
-    for start in range(0, len(first), block):
-        rows = slice(start, start + block)
-        counts += _count_block(
-            first[rows],
-            second[rows],
-            None if weight is None else weight[rows],
-            None if draws is None else draws[rows],
-            num_items,
-        )
-    if np.any(np.diagonal(counts)):
-        counted = True if weight is None else weight != 0
-        row = int(np.flatnonzero((first == second) & counted)[0])
-        raise ValueError(f"row {row} compares item {first[row]} with itself; drop such rows.")
-    return counts
-
-
-def _count_block(
-    first: Any, second: Any, weight: Any, tied: Any, num_items: int
-) -> np.ndarray[Any, Any]:
-    _check_range("winners", first, num_items)
-    _check_range("losers", second, num_items)
-    cells = np.multiply(first, num_items, dtype=np.intp)
-    cells += second
-    shape, size = (num_items, num_items), num_items**2
-    if tied is None:
-        return np.bincount(cells, weight, size).reshape(shape)
-    whole = np.ones(cells.shape) if weight is None else np.asarray(weight, np.float64)
-    half = np.where(tied, 0.5 * whole, 0.0)
-    counts = np.bincount(cells, whole - half, size).reshape(shape)
-    return counts + np.bincount(cells, half, size).reshape(shape).T
-
-
-def _check_range(name: str, items: np.ndarray[Any, Any], num_items: int) -> None:
-    # Negative indices are huge when read as unsigned: one pass finds both ends.
-    if np.ascontiguousarray(items).view(f"u{items.itemsize}").max() >= num_items:
-        raise ValueError(
-            f"{name} must lie in 0..{num_items - 1}, found {items.min()}..{items.max()}; "
-            "items are counted from 0."
-        )
-
-
-def _check_comparisons(
-    winners: Any, losers: Any, num_items: int, weights: Any, tied: Any, ranges: bool = True
-) -> None:
-    """Shapes, types and, unless left to the counting, ranges, as far as the values are concrete."""
-    if not isinstance(num_items, int | np.integer) or num_items < 1:
-        raise ValueError(f"num_items must be an integer of at least 1, got {num_items!r}.")
-    shapes = {np.shape(a) for a in (winners, losers, weights, tied) if a is not None}
-    if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
-        raise ValueError(f"winners, losers, weights and tied need one shape (N,), got {shapes}.")
-    if is_traced(winners, losers, weights) or shapes == {(0,)}:
-        return
-    for name, given in (("winners", winners), ("losers", losers)):
-        items = np.asarray(given)
-        if not np.issubdtype(items.dtype, np.integer):
-            raise ValueError(f"{name} must hold integer item indices, got dtype {items.dtype}.")
-        if ranges:
-            _check_range(name, items, num_items)
-    if weights is not None:
-        weight = np.asarray(weights)
-        if not np.all(np.isfinite(weight)) or np.any(weight < 0):
-            raise ValueError("weights must be finite and at least 0.")
