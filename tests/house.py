@@ -19,14 +19,38 @@ MOST_LINES = 420
 
 # What stands on which floor; an import only points down, or along a floor from a package to its own modules.
 FLOORS = {
-    "_arguments": 1, "_limits": 1, "_workarounds": 1, "_neighbors": 1, "_promise": 1, "_registry": 1, "_validate": 1,
-    "_interrupt": 1, "_types": 1, "_counting": 1, "rankings": 1, "metrics": 1, "links": 1, "comparisons": 1,
-    "privacy": 2, "estimate": 2,
-    "pairwise": 3, "aggregation": 3, "mallows": 3, "personalized": 3,
-    "privacy_audit": 4, "simulate": 4,
-    "datasets": 5, "tables": 5, "release": 5, "experiments": 5, "plotting": 5,
-    "cli": 6, "__main__": 6, "__init__": 6,
-}  # fmt: skip
+    "_arguments": 1,
+    "_cells": 1,
+    "_counting": 1,
+    "_interrupt": 1,
+    "_limits": 1,
+    "_neighbors": 1,
+    "_promise": 1,
+    "_registry": 1,
+    "_types": 1,
+    "_validate": 1,
+    "_workarounds": 1,
+    "comparisons": 1,
+    "links": 1,
+    "metrics": 1,
+    "rankings": 1,
+    "estimate": 2,
+    "privacy": 2,
+    "aggregation": 3,
+    "mallows": 3,
+    "pairwise": 3,
+    "personalized": 3,
+    "privacy_audit": 4,
+    "simulate": 4,
+    "datasets": 5,
+    "experiments": 5,
+    "plotting": 5,
+    "release": 5,
+    "tables": 5,
+    "__init__": 6,
+    "__main__": 6,
+    "cli": 6,
+}
 FAMILIES = ("pairwise", "aggregation", "mallows", "personalized")
 
 # Words of a promise: ``Privacy`` says them, and nobody else who takes a ``privacy``.

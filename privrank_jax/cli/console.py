@@ -76,7 +76,7 @@ def warn(message: str) -> None:
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a value that is none of ``choices``."""
     if value not in choices:
-        from privrank_jax.datasets.names import did_you_mean
+        from privrank_jax._cells.names import did_you_mean
 
         listed = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
         raise Refusal(

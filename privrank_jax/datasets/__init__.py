@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from privrank_jax._cells.errors import DataError
 from privrank_jax.datasets.comparisons_file import read_comparisons
 from privrank_jax.datasets.named import available, cars, cars2, cemspc, immig, load
 from privrank_jax.datasets.named_rankings import available_rankings, load_rankings
@@ -22,7 +23,7 @@ from privrank_jax.datasets.synthetic_file import (
     read_user_epsilon,
     write_synthetic_rankings,
 )
-from privrank_jax.datasets.table import ComparisonTable, DataError
+from privrank_jax.datasets.table import ComparisonTable
 
 __all__ = [
     "ComparisonTable",

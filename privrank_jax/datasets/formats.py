@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from privrank_jax._arguments import value_of
-from privrank_jax.datasets.names import did_you_mean
-from privrank_jax.datasets.outcomes import advice_on_outcomes
-from privrank_jax.datasets.table import DataError
-
-_NO_USER = value_of("user", None)
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
-PARQUET = (".parquet", ".pq")
-_TIE_LOOKALIKES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
-
-_STREAM = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
-
-Roles = Mapping[str, str | None]  # role (user, winner, loser, tie) -> its column; None: no such
+from privrank_jax._cells.columns import (
+    DELIMITERS,
+    PARQUET,
+    Roles,
+    check_file,
+    find_columns,
+    ignored_columns,
+)
+from privrank_jax._cells.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -58,38 +53,6 @@ def open_source(path: Path, roles: Roles, row: str = "comparison") -> Source:
     return _csv(path, DELIMITERS[suffix], roles, row)
 
 
-def check_file(path: Path, suffixes: Collection[str], what: str, holds: str, advice: str) -> str:
-    """The suffix, in lower case, of a file with one of ``suffixes`` that exists and isn't empty.
-
-    Raises:
-        DataError: in terms of ``what`` to give, what such a file ``holds``, and ``advice`` on suffixes.
-    """
-    try:
-        folder, there = path.is_dir(), path.exists()
-    except OSError as error:
-        raise DataError(f"{path}: no such file ({error.strerror}); check the path") from error
-    if folder:
-        raise DataError(f"{path} is a folder: give {what}")
-    if not there:
-        raise DataError(f"{path}: no such file; check the path")
-    if not path.is_file() or _STREAM.fullmatch(str(path)):
-        raise DataError(
-            f"{path} is a stream (standard input, a pipe or a device), and data are read more than once: "
-            f"write them to a file first, and give {what}"
-        )
-    suffix = path.suffix.lower()
-    if suffix not in suffixes:
-        raise DataError(f"{path.name}: unknown kind of file ({suffix or 'no suffix'}); {advice}")
-    try:
-        with path.open("rb") as file:
-            empty = not file.read(1)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    if empty:
-        raise DataError(f"{path.name} is empty: it needs {holds}")
-    return suffix
-
-
 def read_header(path: Path) -> list[str]:
     """Names of a file's columns; none if it can't be read, which :func:`open_source` explains."""
     try:
@@ -101,61 +64,6 @@ def read_header(path: Path) -> list[str]:
         return next((row for row in rows if row), [])
     except (ValueError, KeyError, OSError, csv.Error):
         return []
-
-
-def find_columns(name: str, header: Sequence[str], roles: Roles) -> dict[str, int]:
-    """Position of each role's column; a tie column of the default name may be absent."""
-    positions: dict[str, int] = {}
-    for role, column in roles.items():
-        if column is None:
-            continue
-        found = [k for k, other in enumerate(header) if other == column]
-        if len(found) > 1:
-            raise DataError(f"{name}: {len(found)} columns are named {column!r}: rename one")
-        if not found and role == "tie" and column == "tie":
-            _refuse_lookalikes(name, header, roles)
-            continue
-        if not found:
-            raise DataError(_unknown_column(name, header, roles, role), _NO_USER)
-        if found[0] in positions.values():
-            raise DataError(f"{name}: column {column!r} has two roles: name one column for each")
-        positions[role] = found[0]
-    return positions
-
-
-def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -> str:
-    column, others = roles[role], {other for key, other in roles.items() if key != role}
-    near = did_you_mean(str(column), (one for one in header if one not in others))
-    message = (
-        f"{name}: no column {column!r}{near}; the columns are {', '.join(map(repr, header))}. Name the {role} "
-        "column of this file"
-    )
-    if role == "user" and "winner" in roles:
-        message += f", or {_NO_USER} if it names no users (then a guarantee per comparison only)"
-    if len(header) == 1 and any(sign in header[0] for sign in ";\t|,"):
-        message += ". Is it separated by another sign? Separate a .csv by commas, a .tsv by tabs"
-    if "winner" in roles:
-        message += advice_on_outcomes(header)
-    return message
-
-
-def _refuse_lookalikes(name: str, header: Sequence[str], roles: Roles) -> None:
-    """A column of ties under another name must not be read as decisions."""
-    for column in header:
-        word = "".join(c for c in column.casefold() if c.isalnum())
-        if word in _TIE_LOOKALIKES and column not in roles.values():
-            named, none = value_of("tie", column), value_of("tie", None)
-            raise DataError(
-                f"{name}: column {column!r} looks like a mark of ties: give {named} to use it, or {none} to read "
-                "every row as a decision",
-                named,
-                none,
-            )
-
-
-def ignored_columns(header: Sequence[str], positions: Mapping[str, int]) -> list[str]:
-    """The columns without a role."""
-    return [column for k, column in enumerate(header) if k not in positions.values()]
 
 
 def _csv(path: Path, delimiter: str, roles: Roles, row: str) -> Source:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from privrank_jax.datasets.names import did_you_mean
+from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.names import did_you_mean
 from privrank_jax.datasets.source import read
-from privrank_jax.datasets.table import ComparisonTable, DataError
+from privrank_jax.datasets.table import ComparisonTable
 
 Folder = str | os.PathLike[str] | None
 

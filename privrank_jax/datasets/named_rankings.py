@@ -14,13 +14,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.names import did_you_mean
 from privrank_jax.datasets.kamishima import SET_A
 from privrank_jax.datasets.named import Folder
-from privrank_jax.datasets.names import did_you_mean
 from privrank_jax.datasets.preflib import parse_preflib
 from privrank_jax.datasets.ranking_table import RankingTable, ranks_from_orders
 from privrank_jax.datasets.source import read
-from privrank_jax.datasets.table import DataError
 
 APA_YEARS = tuple(range(1998, 2010))
 _GOALS = (

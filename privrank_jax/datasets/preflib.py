@@ -16,10 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from privrank_jax.datasets.formats import check_file, read_lines
-from privrank_jax.datasets.names import form
+from privrank_jax._cells.columns import check_file
+from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.names import form
+from privrank_jax.datasets.formats import read_lines
 from privrank_jax.datasets.ranking_table import MOST_CELLS, RankingTable
-from privrank_jax.datasets.table import DataError
 
 SUFFIXES = {
     ".soc": "complete orders without ties",

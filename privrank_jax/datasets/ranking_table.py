@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrank_jax.datasets.table import DataError, public_repr
+from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.places import places
+from privrank_jax._cells.public import public_repr
 
 MOST_CELLS = 2**28  # users times items: a GiB of ranks
 
@@ -67,7 +69,7 @@ class RankingTable:
             raise DataError(f"{len(ranks)} rows of ranks, {len(self.user_names)} user names")
         if self.missing not in ("last", "unknown"):
             raise DataError(f"missing must be 'last' or 'unknown', got {self.missing!r}")
-        ranks = items_before(ranks)
+        ranks = places(ranks).before
         ranks.setflags(write=False)
         object.__setattr__(self, "ranks", ranks)
 
@@ -91,27 +93,8 @@ class RankingTable:
     @property
     def tied(self) -> bool:
         """Whether some user gave two items the same rank."""
-        ordered = np.sort(self.ranks, axis=1)
-        return bool(np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)))
-
-
-def items_before(ranks: np.ndarray) -> np.ndarray:
-    """How many items of its row are ranked strictly before each item, int32; negative ranks to -1.
-
-    >>> items_before(np.array([[30, 10, 10, -5]])).tolist()
-    [[2, 0, 0, -1]]
-    """
-    known = ranks >= 0
-    keys = np.where(known, ranks, np.iinfo(ranks.dtype).max)
-    order = np.argsort(keys, axis=1, kind="stable")
-    ordered = np.take_along_axis(keys, order, axis=1)
-    place = np.broadcast_to(np.arange(ranks.shape[1], dtype=np.int32), ranks.shape)
-    fresh = np.ones(ranks.shape, bool)
-    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    first = np.maximum.accumulate(np.where(fresh, place, 0), axis=1)
-    before = np.empty(ranks.shape, np.int32)
-    np.put_along_axis(before, order, first, axis=1)
-    return np.where(known, before, np.int32(-1))
+        known = np.sum(self.ranks >= 0, axis=1)
+        return bool(np.any(places(self.ranks).different < known))
 
 
 def ranks_from_orders(orders: np.ndarray, num_items: int) -> np.ndarray:

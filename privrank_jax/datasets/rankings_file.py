@@ -3,7 +3,7 @@
 Three shapes are read. *Wide*: one row per user, one column per item, cells are ranks, 1 = best, blank = not ranked.
 *Long*: columns ``user``, ``item`` and ``rank``, one row per user and item. *PrefLib*: see
 :mod:`privrank_jax.datasets.preflib`. Equal ranks of one user are ties. What is no rank, and how ratings are read, is in
-:mod:`privrank_jax.datasets.rank_cells`.
+:mod:`privrank_jax._cells.ranks`.
 """
 
 from __future__ import annotations
@@ -11,27 +11,31 @@ from __future__ import annotations
 import dataclasses
 import os
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from privrank_jax._arguments import value_of
-from privrank_jax._validate import check_choice
-from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
-from privrank_jax.datasets.formats import (
-    DELIMITERS,
-    PARQUET,
-    Source,
-    check_file,
-    open_source,
-    read_header,
+from privrank_jax._cells.codes import NameCodes, public_items
+from privrank_jax._cells.columns import DELIMITERS, PARQUET, check_file
+from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.public import notes_on_rankings, public_facts
+from privrank_jax._cells.rankings import (
+    SYNTHETIC,
+    check_enough,
+    check_lists_users,
+    could_be_items,
+    count_users,
+    is_long,
+    item_columns,
+    not_an_item,
+    ranked_nothing,
+    ranked_twice,
+    two_rows,
+    user_of_rows,
 )
-from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
-from privrank_jax.datasets.kamishima import read_kamishima
-from privrank_jax.datasets.names import did_you_mean, place_of
-from privrank_jax.datasets.preflib import SUFFIXES, read_preflib
-from privrank_jax.datasets.rank_cells import (
+from privrank_jax._cells.ranks import (
     CELLS,
     RankCodes,
     cell_codes,
@@ -40,15 +44,13 @@ from privrank_jax.datasets.rank_cells import (
     check_no_numbers_of_rows,
     check_ranks_of_few,
     unlike_ranks,
-    user_or_items,
-    who_ranked,
 )
+from privrank_jax._validate import check_choice
+from privrank_jax.datasets.formats import Source, open_source, read_header
+from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
+from privrank_jax.datasets.kamishima import read_kamishima
+from privrank_jax.datasets.preflib import SUFFIXES, read_preflib
 from privrank_jax.datasets.ranking_table import MOST_CELLS, RankingTable
-from privrank_jax.datasets.table import ITEMS, DataError
-
-SYNTHETIC = "synthetic_epsilon"  # column of ε that marks synthetic rankings, never an item
-_PUBLIC = "the list of items was taken from the file and is treated as public"
-_ONE_ROW_EACH = "the file names no users: each row is taken for all that one user ranked"
 
 
 def read_rankings(
@@ -84,7 +86,7 @@ def read_rankings(
             everybody.
         cells: ``"ratings"``: numbers, the larger the better, equal ones ties; they are turned into ranks of each
             user. ``"ranks"``: ranks, 1 = best, whatever they look like. Default: ranks, which are refused where they
-            can't be, or don't look like any (:mod:`~privrank_jax.datasets.rank_cells`).
+            can't be, or don't look like any (:mod:`~privrank_jax._cells.ranks`).
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it: a rank that is no whole number
@@ -115,16 +117,6 @@ def read_rankings(
     check_lists_users(path.name, num_users)
     columns = [column for column in header if column not in {SYNTHETIC, *ignore}]
     return wide_rankings(path, columns, user, public, missing, cells)[0]
-
-
-def is_long(name: str, header: Sequence[str], item: str | None, rank: str | None) -> bool:
-    """Whether a file has a row for each user and item; :class:`DataError` where it holds comparisons."""
-    if {"winner", "loser"} <= set(header):
-        raise DataError(
-            f"{name} holds comparisons (columns winner and loser), not rankings: `privrank rank` and "
-            "datasets.read_comparisons take it"
-        )
-    return item is not None or rank is not None or {"item", "rank"} <= set(header)
 
 
 def read_ranks(cells: Iterable[str | None]) -> list[int]:
@@ -185,95 +177,10 @@ def wide_rankings(
         missing=missing,
         notes=(
             cells_note(cells),
-            *notes_on(source.positions, source.ignored, seen_items=public is None),
+            *notes_on_rankings(source.positions, source.ignored, seen_items=public is None),
         ),
     )
     return table, ranks
-
-
-def could_be_items(header: Sequence[str], user: str | None) -> int:
-    """How many columns of a wide file could hold ranks: no rank is larger."""
-    return sum(column != user for column in header)
-
-
-def not_an_item(error: BadCell, column: str | None, user: str | None) -> BadCell:
-    """The error with what to do where a cell is not a rank because its column is not an item."""
-    if user is None and column is not None:
-        hint, named = who_ranked(column), user_or_items(column)
-    else:
-        hint, named = f"If this column is not an item, name the {ITEMS}", (ITEMS,)
-    return BadCell(f"{error}. {hint}", *error.arguments, *named)
-
-
-def check_shape(name: str, header: Sequence[str]) -> None:
-    """Raise :class:`DataError` where the columns of a file are places, or one that nothing separates."""
-    found = {column: place_of(column) for column in header}
-    places = [column for column, place in found.items() if place is not None]
-    if {1, 2} <= set(found.values()) or {0, 1} <= set(found.values()):
-        raise DataError(
-            f"{name}: its columns {', '.join(map(repr, places[:3]))}, ... are places, so its cells are items, "
-            "best first; this reader wants one column per item with ranks in it, or rows of user, item, rank. If they "
-            f"are items all the same, list the {ITEMS}",
-            ITEMS,
-        )
-    if len(header) == 1:
-        raise DataError(
-            f"{name}: the only column is {header[0]!r}; a file of rankings has one column per item with ranks in it, "
-            "or columns user, item and rank. Separate a .csv by commas, a .tsv by tabs"
-        )
-
-
-def _check_user(name: str, header: Sequence[str], user: str | None, listed: bool) -> None:
-    """A wide file must name its users, unless the caller says that each row is a different user."""
-    if user == "user" and "user" not in header:
-        near = did_you_mean(user, [c for c in header if user in c.casefold()])
-        named, none = value_of("user", "COLUMN"), value_of("user", None)
-        raise DataError(
-            f"{name}: no column 'user'{near}; the columns are {', '.join(map(repr, header))}. Name the column that "
-            f"says who ranked, {named}, or say {none}: then each row is a different user",
-            named,
-            none,
-        )
-    if user is None and "user" in header and not listed:
-        none = value_of("user", None)
-        raise DataError(
-            f"{name}: its column 'user' would be ranked as an item: leave out {none}, or list the {ITEMS}",
-            none,
-            ITEMS,
-        )
-
-
-def item_columns(
-    name: str, header: Sequence[str], user: str | None, public: tuple[str, ...] | None
-) -> tuple[str, ...]:
-    """The columns of a wide file that hold the ranks of an item; :class:`DataError` where there are none."""
-    if public is None:
-        check_shape(name, header)
-    _check_user(name, header, user, listed=public is not None)
-    if public is not None:
-        for column in public:
-            if column not in header:
-                raise DataError(
-                    f"{name}: no column for the item {column!r}{did_you_mean(column, header)}; the columns are "
-                    f"{', '.join(map(repr, header))}"
-                )
-        return public
-    columns = tuple(column for column in header if column != user)
-    if not all(column.strip() for column in columns):
-        raise DataError(
-            f"{name}: a column has no name (row numbers that a program wrote?): name or remove it, or list the "
-            f"{ITEMS}",
-            ITEMS,
-        )
-    if len(columns) == 1:
-        raise DataError(
-            f"{name}: there is one item, {columns[0]!r}, and a ranking needs at least two; a file of rankings has one "
-            "column per item with ranks in it, or columns user, item and rank"
-        )
-    try:
-        return public_items(columns)
-    except DataError as error:
-        raise DataError(f"{name}: {str(error).removeprefix('items: ')}") from None
 
 
 def _long(
@@ -331,57 +238,10 @@ def _long(
         missing=missing,
         notes=(
             cells_note(cells),
-            *notes_on(source.positions, source.ignored, seen_items=public is None),
+            *notes_on_rankings(source.positions, source.ignored, seen_items=public is None),
         ),
         public=public_facts(seen_items=public is None, seen_users=num_users is None),
     )
-
-
-def ranked_nothing(item: str | None, rank: str | None) -> bool:
-    """Whether a row of a long file says of its user only that there is one: neither item nor rank."""
-    return not (item or "").strip() and not (rank or "").strip()
-
-
-def count_users(name: str, seen: int, stated: int | None) -> int:
-    """n; :class:`DataError` where more users were seen than were stated."""
-    if stated is not None and seen > stated:
-        raise DataError(
-            f"{name} has rows of more users than the {stated:,} that were stated: give the number of all users who "
-            "were asked, those included who ranked nothing"
-        )
-    return seen if stated is None else stated
-
-
-def check_lists_users(name: str, stated: int | None) -> None:
-    """:class:`DataError` where the number of users is stated of a file that has a row for each."""
-    if stated is not None:
-        raise DataError(
-            f"{name} has a row for every user, also for those who ranked nothing: leave out the number of users"
-        )
-
-
-def public_facts(*, seen_items: bool, seen_users: bool) -> tuple[str, ...]:
-    """What reading a long file takes as public."""
-    return ("items",) * seen_items + ("participation",) * seen_users
-
-
-def user_of_rows(name: str, user: str | None) -> str:
-    """The column of users of a long file, which needs one."""
-    if user is None:
-        raise DataError(
-            f"{name}: rows of one item each need a column of users, or it is unclear which belong together"
-        )
-    return user
-
-
-def two_rows(user: str | None) -> BadCell:
-    """What is wrong with two rows of a wide file."""
-    return BadCell(f"user {user!r} has two rows: keep one ranking per user")
-
-
-def ranked_twice(user: str | None, item: str | None) -> BadCell:
-    """What is wrong with two rows of a long file."""
-    return BadCell(f"user {user!r} ranks {item!r} twice: keep one row")
 
 
 def _at(source: Source, column: str | None, message: str) -> str:
@@ -395,23 +255,3 @@ def _check_size(source: Source, users: int, items: int) -> None:
             f"{source.name}: {users:,} users times {items:,} items is more than this reader accepts "
             f"({MOST_CELLS:,})"
         )
-
-
-def check_enough(name: str, users: int, items: int) -> None:
-    """Raise :class:`DataError` where there is nothing to rank."""
-    if not users:
-        raise DataError(f"{name} has no rows below its header: there is nothing to rank")
-    if items < 2:
-        raise DataError(f"{name}: a ranking needs at least two items, found {items}")
-
-
-def notes_on(
-    positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
-) -> tuple[str, ...]:
-    """What a loader says of a file: where the items came from, whether it has users, what it skipped."""
-    notes = [_PUBLIC] if seen_items else []
-    if "user" not in positions:
-        notes.append(_ONE_ROW_EACH)
-    if ignored:
-        notes.append("columns not used: " + ", ".join(ignored))
-    return tuple(notes)

@@ -23,10 +23,12 @@ from typing import Any
 import numpy as np
 
 from privrank_jax import _interrupt
+from privrank_jax._cells.codes import NameCodes, public_items
+from privrank_jax._cells.columns import DELIMITERS, PARQUET, Roles
+from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.public import public_repr
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
-from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
-from privrank_jax.datasets.formats import DELIMITERS, PARQUET, Roles, open_source, read_header
-from privrank_jax.datasets.table import DataError, public_repr
+from privrank_jax.datasets.formats import open_source, read_header
 
 COLUMNS = ("user", "item_1", "item_2", "report", "epsilon")
 _DECIMAL = re.compile(r"\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

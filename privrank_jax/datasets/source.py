@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from privrank_jax.datasets.table import DataError
+from privrank_jax._cells.errors import DataError
 
 _CARS = (
     "https://raw.githubusercontent.com/Xokker/ceteris-paribus/"

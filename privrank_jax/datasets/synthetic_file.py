@@ -16,17 +16,19 @@ from pathlib import Path
 
 import numpy as np
 
-from privrank_jax.datasets.comparisons_file import BadCell, NameCodes, public_items
-from privrank_jax.datasets.formats import PARQUET, open_source, read_header
+from privrank_jax._cells.codes import NameCodes, public_items
+from privrank_jax._cells.columns import PARQUET
+from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.rankings import SYNTHETIC
+from privrank_jax.datasets.formats import open_source, read_header
 from privrank_jax.datasets.ranking_table import RankingTable
-from privrank_jax.datasets.rankings_file import SYNTHETIC, wide_rankings
+from privrank_jax.datasets.rankings_file import wide_rankings
 from privrank_jax.datasets.reports_file import (
     Epsilons,
     check_destination,
     read_epsilon,
     write_columns,
 )
-from privrank_jax.datasets.table import DataError
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privrank_jax._arguments import Argument, ArgumentError
+from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.public import public_repr
 
 if TYPE_CHECKING:
     from privrank_jax.comparisons import Comparisons
-
-
-ITEMS = Argument("items", quoted=True)  # as messages of loaders name the list of items
-
-
-class DataError(ArgumentError):
-    """Data that cannot be used as they stand; the message says where, why, and what to do."""
-
-
-def public_repr(self: Any) -> str:
-    """``__repr__`` of a table of users, as in a log or a notebook: nothing that depends on who answered what."""
-    return f"<{type(self).__name__} {self.name!r}, {self.num_items} items; users and answers not shown>"
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,7 +71,7 @@ def check_approximate(privacy: Privacy, wanted: str, instead: str) -> None:
         )
 
 
-def draw(noise: str, key: Array, shape: tuple[int, ...], scale: Any, dtype: Any) -> Array:
+def draw(key: Array, noise: str, shape: tuple[int, ...], scale: Any, dtype: Any) -> Array:
     """Noise of :data:`NOISES` by its name."""
     return (laplace if noise == "laplace" else gaussian)(key, shape, scale, dtype)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from privrank_jax import _interrupt
-from privrank_jax.datasets.table import DataError
+from privrank_jax._cells.errors import DataError
 
 MEMORY = "1GB"  # that DuckDB may take; what does not fit goes to a folder for temporary files, private to this user
 _THREADS = 8  # each wants an eighth of that memory

@@ -9,15 +9,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from privrank_jax._cells.codes import TieCodes, public_items
+from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.outcomes import check_outcomes
+from privrank_jax._cells.public import notes_on_comparisons, public_repr
 from privrank_jax.comparisons import WinCounts, default_float
-from privrank_jax.datasets.comparisons_file import (
-    BadCell,
-    TieCodes,
-    notes_on,
-    public_items,
-)
-from privrank_jax.datasets.outcomes import check_outcomes
-from privrank_jax.datasets.table import DataError, public_repr
 from privrank_jax.tables.backend import explained, one_row
 from privrank_jax.tables.bounding import bounded_rows
 from privrank_jax.tables.source import RawTable, check_users, coded, in_order, is_name, item_names
@@ -168,7 +164,7 @@ def scan_comparisons(
         num_rows=facts["rows"],
         ties=facts["ties"] or 0,
         name=raw.name,
-        notes=notes_on(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
+        notes=notes_on_comparisons(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
         public=("items",) if public is None else (),
         _raw=raw,
     )

@@ -19,10 +19,23 @@ from typing import Any
 
 import numpy as np
 
-from privrank_jax._validate import check_choice
-from privrank_jax.aggregation.weights import MISSING, PairCounts
-from privrank_jax.datasets.comparisons_file import BadCell, public_items
-from privrank_jax.datasets.rank_cells import (
+from privrank_jax._cells.codes import public_items
+from privrank_jax._cells.errors import BadCell
+from privrank_jax._cells.public import notes_on_rankings, public_facts, public_repr
+from privrank_jax._cells.rankings import (
+    SYNTHETIC,
+    check_enough,
+    check_lists_users,
+    could_be_items,
+    count_users,
+    is_long,
+    item_columns,
+    not_an_item,
+    ranked_twice,
+    two_rows,
+    user_of_rows,
+)
+from privrank_jax._cells.ranks import (
     CELLS,
     RankCodes,
     RatingCodes,
@@ -33,22 +46,8 @@ from privrank_jax.datasets.rank_cells import (
     check_no_numbers_of_rows,
     check_ranks_of_few,
 )
-from privrank_jax.datasets.rankings_file import (
-    SYNTHETIC,
-    check_enough,
-    check_lists_users,
-    could_be_items,
-    count_users,
-    is_long,
-    item_columns,
-    not_an_item,
-    notes_on,
-    public_facts,
-    ranked_twice,
-    two_rows,
-    user_of_rows,
-)
-from privrank_jax.datasets.table import public_repr
+from privrank_jax._validate import check_choice
+from privrank_jax.aggregation.weights import MISSING, PairCounts
 from privrank_jax.tables.backend import explained, held, one_row
 from privrank_jax.tables.source import (
     RawTable,
@@ -231,7 +230,7 @@ def scan_rankings(
         missing=missing,
         notes=(
             cells_note(cells),
-            *notes_on(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
+            *notes_on_rankings(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
         ),
         public=facts,
         _raw=raw,
@@ -325,7 +324,7 @@ def _ranked(
 def _check_like_ranks(
     raw: RawTable, rows: Any, columns: dict[str, str], items: int, left_out: bool
 ) -> None:
-    """The rule of :mod:`privrank_jax.datasets.rank_cells` on ``user``, ``item``, ``rank``, from 0."""
+    """The rule of :mod:`privrank_jax._cells.ranks` on ``user``, ``item``, ``rank``, from 0."""
     largest = one_row(rows.aggregate(rank=rows["rank"].max()))["rank"]
     if largest is None:
         return

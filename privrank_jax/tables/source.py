@@ -8,13 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from privrank_jax.datasets.comparisons_file import (
-    BadCell,
-    NameCodes,
-    check_present,
-    named_twice,
-)
-from privrank_jax.datasets.formats import (
+from privrank_jax._cells.codes import NameCodes, check_present, named_twice
+from privrank_jax._cells.columns import (
     DELIMITERS,
     PARQUET,
     Roles,
@@ -22,8 +17,8 @@ from privrank_jax.datasets.formats import (
     find_columns,
     ignored_columns,
 )
-from privrank_jax.datasets.names import MISSING, form
-from privrank_jax.datasets.table import DataError
+from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.names import MISSING, form
 from privrank_jax.tables.backend import one_row, open_table, stream, text
 
 

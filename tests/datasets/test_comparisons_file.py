@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,15 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from privrank_jax.datasets import ComparisonTable, DataError, read_comparisons
+from tests.datasets.votes import GOOD, HEAD, written
 from tests.parquet import parquet
-
-GOOD = "user,winner,loser,tie\nann,Oslo,Paris,0\nbob,Paris,Rome,1\nann,Oslo,Rome,\n"
-
-
-def written(tmp_path: Path, content: str | bytes, name: str = "votes.csv") -> Path:
-    path = tmp_path / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 def named_rows(table: ComparisonTable) -> list[tuple[str, str, str, bool]]:
@@ -74,16 +65,6 @@ def test_columns_by_other_names_in_any_order(tmp_path):
     assert any("columns not used: note" in note for note in table.notes)
 
 
-@pytest.mark.parametrize(
-    ("cell", "tied"),
-    [("1", True), ("true", True), ("Yes", True), (" TRUE ", True), ("0", False), ("", False),
-     ("no", False), ("False", False), (" ", False)],
-)  # fmt: skip
-def test_tie_words(tmp_path, cell, tied):
-    table = read_comparisons(written(tmp_path, f"user,winner,loser,tie\na,x,y,{cell}\n"))
-    assert table.tied.tolist() == [tied]
-
-
 def test_tie_none_reads_decisions(tmp_path):
     table = read_comparisons(written(tmp_path, GOOD), tie=None)
     assert table.ties == 0
@@ -125,7 +106,6 @@ def test_user_ids_keep_their_case(tmp_path):
     assert table.user_names == ("qZ", "Qz")
 
 
-HEAD = "user,winner,loser,tie\n"
 REFUSALS = {
     "empty": ("", r"votes\.csv is empty: it needs a header row"),
     "only a byte order mark": ("\ufeff", "is empty"),
@@ -179,62 +159,6 @@ def test_refusals(tmp_path, case):
         read_comparisons(written(tmp_path, content))
 
 
-def test_line_numbers_count_lines_of_the_file_not_rows(tmp_path):
-    text = HEAD + 'a,"x\nX",y,0\n\na,y,y,0\n'
-    with pytest.raises(DataError, match="line 5, column 'loser'"):
-        read_comparisons(written(tmp_path, text))
-
-
-def test_paths_that_are_no_readable_file(tmp_path):
-    with pytest.raises(DataError, match="no such file"):
-        read_comparisons(tmp_path / "nothing.csv")
-    with pytest.raises(DataError, match="is a folder"):
-        read_comparisons(tmp_path)
-    with pytest.raises(DataError, match=r"unknown kind of file \(\.xlsx\); give a \.csv"):
-        read_comparisons(written(tmp_path, GOOD, "votes.xlsx"))
-    with pytest.raises(DataError, match="no suffix"):
-        read_comparisons(written(tmp_path, GOOD, "votes"))
-
-
-def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
-    path = written(tmp_path, GOOD)
-
-    def denied(*args, **kwargs):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", denied)
-    with pytest.raises(DataError, match="cannot be read: Permission denied"):
-        read_comparisons(path)
-
-
-@pytest.mark.parametrize(
-    ("items", "message"),
-    [
-        (["Oslo", "Paris"], r"line 3, column 'loser': 'Rome' is not in the list of items"),
-        (["Oslo", "Paris", "rome"], r"did you mean 'rome'\?"),
-        (["Oslo", "Paris", "Rome", "Paris"], "named twice, 'Paris' and 'Paris'"),
-        (["Oslo", "Paris", "Rome", "oslo "], "named twice, 'Oslo' and 'oslo '"),
-        (["Oslo"], "at least two items"),
-        ([], "at least two items"),
-        (["Oslo", " "], "blank name"),
-        ("Oslo", "must be a list of names"),
-    ],
-)
-def test_refused_item_lists(tmp_path, items, message):
-    with pytest.raises(DataError, match=message):
-        read_comparisons(written(tmp_path, GOOD), items=items)
-
-
-def test_one_column_cannot_have_two_roles(tmp_path):
-    with pytest.raises(DataError, match="column 'winner' has two roles"):
-        read_comparisons(written(tmp_path, GOOD), loser="winner")
-
-
-def test_a_tie_column_asked_for_by_name_must_exist(tmp_path):
-    with pytest.raises(DataError, match="no column 'even'"):
-        read_comparisons(written(tmp_path, GOOD), tie="even")
-
-
 def test_parquet_reads_like_csv(tmp_path):
     path = parquet(tmp_path, f"SELECT * FROM '{written(tmp_path, GOOD)}'", "odd [1]*.parquet")
     table = read_comparisons(path)
@@ -250,14 +174,6 @@ def test_parquet_numbers_and_booleans(tmp_path):
     assert table.winners.tolist() == [0, 1, 2]
     assert table.losers.tolist() == [1, 2, 0]
     assert table.tied.tolist() == [True, False, False]
-
-
-def test_parquet_many_rows_keep_their_order(tmp_path):
-    select = 'SELECT i AS "user", i % 97 AS winner, i % 97 + 1 AS loser FROM range(200000) t(i)'
-    table = read_comparisons(parquet(tmp_path, select))
-    assert table.user_names == tuple(map(str, range(200_000)))
-    winners = np.array(table.item_names)[table.winners].astype(int)
-    np.testing.assert_array_equal(winners, np.arange(200_000) % 97)
 
 
 @pytest.mark.parametrize(
@@ -278,23 +194,6 @@ def test_parquet_many_rows_keep_their_order(tmp_path):
 def test_parquet_refusals(tmp_path, columns, message):
     with pytest.raises(DataError, match=message):
         read_comparisons(parquet(tmp_path, f"SELECT {columns}"))
-
-
-def test_text_that_only_claims_to_be_parquet(tmp_path):
-    with pytest.raises(DataError, match="no Parquet file that DuckDB can read"):
-        read_comparisons(written(tmp_path, GOOD * 10, "votes.parquet"))
-
-
-def test_parquet_cut_short(tmp_path):
-    whole = parquet(tmp_path, "SELECT 1 AS \"user\", 'x' AS winner, 'y' AS loser").read_bytes()
-    with pytest.raises(DataError, match="no Parquet file that DuckDB can read"):
-        read_comparisons(written(tmp_path, whole[: len(whole) // 2], "half.parquet"))
-
-
-def test_without_duckdb_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(DataError, match=r'pip install "privrank-jax\[tables\]"'):
-        read_comparisons(written(tmp_path, "PAR1", "votes.parquet"))
 
 
 CELLS = st.sampled_from(

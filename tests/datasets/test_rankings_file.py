@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import duckdb
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from privrank_jax.datasets import DataError, RankingTable, read_rankings
-from privrank_jax.datasets.rank_cells import RANKS_SAID
-from privrank_jax.datasets.ranking_table import items_before, ranks_from_orders
+from privrank_jax._cells.ranks import RANKS_SAID
+from privrank_jax.datasets import DataError, read_rankings
+from tests.datasets.files import written
 
 WIDE = "user,Oslo,Paris,Rome\nann,1,2,3\nbob,2,2,1\ncy,,1,\n"
 LONG = "user,item,rank\nann,Paris,2\nann,Oslo,1\nann,Rome,3\nbob,Rome,1\nbob,Oslo,2\nbob,Paris,2\ncy,Paris,1\n"
 RANKS = [[0, 1, 2], [1, 1, 0], [-1, 0, -1]]
-
-
-def written(tmp_path: Path, content: str | bytes, name: str = "votes.csv") -> Path:
-    path = tmp_path / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 def assert_expected(table):
@@ -175,89 +166,6 @@ def test_preflib_by_its_suffix(tmp_path):
     assert read_rankings(path, missing="unknown").missing == "unknown"
     with pytest.raises(DataError, match="lists its items itself"):
         read_rankings(path, items=["a", "b"])
-
-
-def test_the_order_files_of_sushi(tmp_path):
-    text = "10 1\n0 10 5 0 3 4 6 9 8 1 7 2\n0 10 0 9 6 3 7 2 8 1 5 4\n"
-    table = read_rankings(written(tmp_path, text, "sushi3a.order"))
-    # Ids of set A: 5 is salmon roe, 6 egg; the first row begins with salmon roe and shrimp.
-    assert table.item_names[5:7] == ("salmon roe", "egg")
-    assert table.ranks[0].tolist() == [1, 7, 9, 2, 3, 0, 4, 8, 6, 5]
-    assert (table.missing, table.complete) == ("last", True)
-
-
-def test_set_b_takes_its_names_from_the_file_beside(tmp_path):
-    path = written(tmp_path, "12 1\n0 2 11 3\n0 2 0 1\n", "sushi3b.order")
-    table = read_rankings(path)
-    assert table.item_names[11] == "item 11"
-    assert (table.missing, table.ranks[0, 11], table.ranks[0, 3]) == ("unknown", 0, 1)
-    rows = [f"{k}\tfish {k}\t1" for k in range(12)]
-    written(tmp_path, "\n".join(["id\tname\tstyle", *rows]), "sushi3.idata")
-    assert read_rankings(path).item_names[11] == "fish 11"
-    written(tmp_path, "\n".join(rows[:-1]), "sushi3.idata")
-    with pytest.raises(DataError, match="does not name the items 0 to 11"):
-        read_rankings(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("10 1\n0 10 0 1 2 3 4 5 6 7 8 8\n", "line 2: item ids must be distinct"),
-        ("10 1\n0 10 0 1 2 3 4 5 6 7 8 10\n", "from 0 to 9"),
-        ("10 1\n0 9 0 1 2 3 4 5 6 7 8 9\n", "line 2: 12 numbers"),
-        ("10 1\n0 2 0 1\n0 3 0 1 2\n", "line 3: 5 numbers"),
-        ("0 10 0 1 2\n", "the first line must hold the number of items"),
-        ("10 1\n", "no orders"),
-        ("10 1\nshrimp first\n", "line 2: whole numbers"),
-        ("\n", "the first line"),
-    ],
-)
-def test_order_file_refusals(tmp_path, text, message):
-    with pytest.raises(DataError, match=message):
-        read_rankings(written(tmp_path, text, "sushi3a.order"))
-
-
-def test_the_table_renumbers_and_cannot_be_written_to():
-    table = RankingTable([[7, 7, 3, -2]], item_names="abcd")
-    assert table.ranks.tolist() == [[1, 1, 0, -1]]
-    assert table.tied
-    with pytest.raises(ValueError, match="read-only"):
-        table.ranks[0, 0] = 2
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"ranks": [[0.0, 1.0]]}, "whole numbers of shape"),
-        ({"ranks": [0, 1]}, "whole numbers of shape"),
-        ({"ranks": np.zeros((0, 2), int)}, "whole numbers of shape"),
-        ({"item_names": ("a", "b", "c")}, "2 columns of ranks, 3 item names"),
-        ({"item_names": ("a", "a")}, "named twice"),
-        ({"user_names": ("u", "v")}, "1 rows of ranks, 2 user names"),
-        ({"missing": "first"}, "missing must be"),
-        ({"ranks": [[0]], "item_names": ("a",)}, "at least two items"),
-    ],
-)
-def test_table_refusals(change, message):
-    with pytest.raises(DataError, match=message):
-        RankingTable(**{"ranks": [[0, 1]], "item_names": ("a", "b"), **change})
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.lists(st.lists(st.integers(-1, 5), min_size=4, max_size=4), min_size=1, max_size=4))
-def test_items_before_counts(rows):
-    expected = [
-        [sum(0 <= other < rank for other in row) if rank >= 0 else -1 for rank in row]
-        for row in rows
-    ]
-    assert items_before(np.array(rows)).tolist() == expected
-
-
-def test_orders_with_an_item_twice_or_beyond():
-    with pytest.raises(DataError, match="row 2 of the orders names an item twice"):
-        ranks_from_orders(np.array([[0, 1], [1, 1]]), 3)
-    with pytest.raises(DataError, match="row 1 of the orders names an item beyond the 3"):
-        ranks_from_orders(np.array([[0, 3], [1, 2]]), 3)
 
 
 CELLS = st.sampled_from(

@@ -17,15 +17,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from privrank_jax import datasets
+from privrank_jax._cells.names import form
 from privrank_jax.datasets import DataError
 from privrank_jax.datasets.formats import read_header
 from privrank_jax.datasets.kamishima import read_kamishima
-from privrank_jax.datasets.names import form
 from privrank_jax.datasets.ranking_table import RankingTable
 from privrank_jax.datasets.source import FILES
 from tests.fuzz import strategies
 from tests.fuzz.strategies import fuzz
-from tests.reference import rank_cells as reference
+from tests.reference import cells as reference
 
 QUICK, THOROUGH = 20, 1_000  # files of each kind
 ITEMS = st.none() | st.lists(st.sampled_from(strategies.CELLS[-40:]), max_size=4)

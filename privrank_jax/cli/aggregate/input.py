@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privrank_jax import datasets
+from privrank_jax._cells.columns import PARQUET
+from privrank_jax._cells.names import did_you_mean
 from privrank_jax.cli.aggregate.command import Request
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.spending import users_of
 from privrank_jax.cli.rank.input import Entropy, item_list, named_column, private_remarks
-from privrank_jax.datasets.formats import PARQUET
-from privrank_jax.datasets.names import did_you_mean
 
 if TYPE_CHECKING:
     from privrank_jax.tables import RankingRows

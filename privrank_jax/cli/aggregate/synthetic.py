@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from privrank_jax import aggregation, datasets, mallows
+from privrank_jax._cells.rankings import SYNTHETIC
 from privrank_jax.cli.aggregate.command import Request
 from privrank_jax.cli.aggregate.input import MAX_ITEMS
 from privrank_jax.cli.console import Refusal, warn
@@ -18,7 +19,6 @@ from privrank_jax.cli.privatize.ranking_files import guarantee_of
 from privrank_jax.cli.rank.input import item_list, named_column
 from privrank_jax.cli.rank.output import print_result
 from privrank_jax.cli.rank.result import Result, best_first
-from privrank_jax.datasets.rankings_file import SYNTHETIC
 
 METHODS = ("auto", "borda", "none")
 _SERVED = ("context", "source", "method", "missing", "xi", "items", "user", "json")

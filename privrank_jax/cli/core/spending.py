@@ -269,7 +269,7 @@ def users_of(source: str, column: str | None) -> str:
     >>> users_of("votes.csv", None), users_of("votes.csv", "none"), users_of("votes.soc", None)
     ("column 'user'", 'each row', 'as the data define them')
     """
-    from privrank_jax.datasets.formats import DELIMITERS, PARQUET
+    from privrank_jax._cells.columns import DELIMITERS, PARQUET
 
     if Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET):
         return OWN

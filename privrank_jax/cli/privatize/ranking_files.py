@@ -16,15 +16,17 @@ import jax
 import numpy as np
 
 from privrank_jax import datasets, mallows
+from privrank_jax._cells.columns import DELIMITERS, PARQUET
+from privrank_jax._cells.rankings import SYNTHETIC, check_shape
+from privrank_jax._cells.ranks import cells_note
 from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, warn
 from privrank_jax.cli.core.spending import begin, users_of
 from privrank_jax.cli.rank.command import check_size
 from privrank_jax.cli.rank.input import Entropy, named_column
-from privrank_jax.datasets.formats import DELIMITERS, PARQUET, open_source, read_header
+from privrank_jax.datasets.formats import open_source, read_header
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.preflib import SUFFIXES
-from privrank_jax.datasets.rank_cells import cells_note
-from privrank_jax.datasets.rankings_file import SYNTHETIC, check_shape, read_ranks
+from privrank_jax.datasets.rankings_file import read_ranks
 from privrank_jax.datasets.synthetic_file import check_item_names
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy

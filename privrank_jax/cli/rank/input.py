@@ -11,12 +11,13 @@ import jax
 import numpy as np
 
 from privrank_jax import datasets
+from privrank_jax._cells.columns import PARQUET
+from privrank_jax._cells.names import did_you_mean
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.spending import users_of
 from privrank_jax.cli.rank.command import Request
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.datasets.formats import PARQUET, read_lines
-from privrank_jax.datasets.names import did_you_mean
+from privrank_jax.datasets.formats import read_lines
 from privrank_jax.pairwise import questionnaire_sensitivity, totals_sensitivity
 from privrank_jax.release import exact_bound
 

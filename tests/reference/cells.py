@@ -1,4 +1,4 @@
-"""Pure Python twins of :mod:`privrank_jax.datasets.rank_cells`, by the words of its head."""
+"""Pure Python twins of :mod:`privrank_jax._cells.ranks`, by the words of its head."""
 
 from __future__ import annotations
 

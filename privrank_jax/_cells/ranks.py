@@ -25,10 +25,9 @@ from typing import Any
 import numpy as np
 
 from privrank_jax._arguments import Argument, value_of
-from privrank_jax.datasets.comparisons_file import BadCell
-from privrank_jax.datasets.names import MISSING
-from privrank_jax.datasets.ranking_table import items_before
-from privrank_jax.datasets.table import ITEMS, DataError
+from privrank_jax._cells.errors import ITEMS, BadCell, DataError
+from privrank_jax._cells.names import MISSING
+from privrank_jax._cells.places import places
 
 CELLS = ("ranks", "ratings")
 RANKS_SAID = "the cells are ranks, 1 = best"
@@ -161,22 +160,14 @@ def unlike_ranks(ranks: np.ndarray, left_out: bool) -> tuple[int, int]:
 def _like_ranks(ranks: np.ndarray, left_out: bool) -> np.ndarray:
     """Whether each row is like ranks, (n,) bool; every row has a rank."""
     blank = ranks < 0
-    number, different, last = np.sum(~blank, axis=1), _different(ranks), np.max(ranks, axis=1)
+    before, up_to, different = places(ranks)
+    number, last = np.sum(~blank, axis=1), np.max(ranks, axis=1)
     first = np.min(np.where(blank, last[:, None], ranks), axis=1)
-    after = items_before(np.where(blank, -1, last[:, None] - ranks))
-    by_those_before = np.all(blank | (ranks == items_before(ranks)), axis=1)
-    by_those_up_to = np.all(blank | (ranks == number[:, None] - 1 - after), axis=1)
+    by_those_before = np.all(ranks == before, axis=1, where=~blank)
+    by_those_up_to = np.all(ranks == up_to - 1, axis=1, where=~blank)
     counted = (last == different - 1) & (2 * different > number)
     tied = by_those_before | by_those_up_to | counted
     return np.where(different == number, (first == 0) | left_out, tied)
-
-
-def _different(ranks: np.ndarray) -> np.ndarray:
-    """How many different ranks each row holds, (n,) int."""
-    ordered = np.sort(ranks, axis=1)
-    fresh = np.ones(ranks.shape, bool)
-    fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    return np.sum(fresh & (ordered >= 0), axis=1)
 
 
 def who_ranked(column: str) -> str:
@@ -217,7 +208,7 @@ def check_no_numbers_of_rows(
     if isinstance(codes, RatingCodes):
         worst = np.max(ranks, axis=0)
         best = np.min(np.where(ranks < 0, worst + 1, ranks), axis=0)
-        found = zip(np.sum(ranks >= 0, axis=0), _different(ranks.T), worst, best, strict=True)
+        found = zip(np.sum(ranks >= 0, axis=0), places(ranks.T).different, worst, best, strict=True)
         check_no_numbers_of_raters(name, dict(zip(columns, found)), codes, len(ranks))
         return
     if not 3 <= len(ranks) <= len(columns):
@@ -227,7 +218,7 @@ def check_no_numbers_of_rows(
     over = np.sum(np.maximum(ranks, 0), axis=1) - (number - 1) * (number - 2) // 2
     for k in np.flatnonzero(np.all(ranks == over[:, None], axis=0)).tolist():
         column, others = columns[k], np.delete(ranks, k, axis=1)
-        whole = (_different(others) == number - 1) & (np.max(others, axis=1) == number - 2)
+        whole = (places(others).different == number - 1) & (np.max(others, axis=1) == number - 2)
         if len(np.unique(ranks[:, k])) == len(ranks) and np.all(whole):
             raise DataError(
                 f"{name}: column {column!r} seems to number the rows: it holds a different number in each, and "

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from privrank_jax.datasets.names import did_you_mean, form
+from privrank_jax._cells.names import did_you_mean, form
 
 
 @pytest.mark.parametrize("other", ["paris", " Paris", "PARIS\t", "\u00a0Paris"])

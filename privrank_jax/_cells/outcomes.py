@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from privrank_jax.datasets.table import DataError
+from privrank_jax._cells.errors import DataError
 
 WRITE_ITEMS = (
     "write the preferred item into a column `winner` and the other into a column `loser`, and of a tie both items and "

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import collections
-import sys
 
 import ibis
 import numpy as np
 import pytest
 
 from privrank_jax.datasets import DataError, read_comparisons
-from privrank_jax.tables import bounded_rows, scan_comparisons
+from privrank_jax.tables import scan_comparisons
 from tests.parquet import parquet
+from tests.tables.rows import VOTES, kept
 
 
 def random_votes(seed: int, users: str, ties: str) -> str:
@@ -73,7 +73,6 @@ def test_a_file_of_text_and_a_table_of_an_engine(tmp_path, backend):
         scan_comparisons(frame, **{**columns, "loser": "l2"})
 
 
-VOTES = "SELECT * FROM (VALUES ('u', 'a', 'b', '0'), ('v', 'b', 'a', '1'), {}) t(\"user\", winner, loser, tie)"
 REFUSED = (
     "(NULL, 'a', 'b', '0')", "('  ', 'a', 'b', '0')", "('u', NULL, 'b', '0')", "('u', 'a', '', '0')",
     "('NaN', 'a', 'b', '0')", "('u', 'a', 'n/a', '0')", "('u', 'a', 'a', '0')", "('u', 'a', 'b', 'maybe')",
@@ -113,82 +112,6 @@ def test_other_refusals(tmp_path, backend, select, options, message):
         scan_comparisons(parquet(tmp_path, select), backend=backend, **options)
 
 
-def test_no_file_and_no_parquet(tmp_path, backend):
-    with pytest.raises(DataError, match="no such file"):
-        scan_comparisons(tmp_path / "no.parquet")
-    text = tmp_path / "votes.parquet"
-    text.write_text("user,winner,loser")
-    with pytest.raises(DataError, match="no Parquet file that DuckDB can read"):
-        scan_comparisons(text, backend=backend)
-
-
-def kept(expression) -> collections.Counter:
-    """The rows of a bounded table, as a multiset."""
-    return collections.Counter(tuple(row.values()) for row in expression.to_pyarrow().to_pylist())
-
-
-def bounded(rows, limit, salt="pepper") -> collections.Counter:
-    table = ibis.memtable(rows, columns=["user", "low", "high", "outcome"])
-    content = ("low", "high", "outcome")
-    return kept(bounded_rows(table, limit, salt, user="user", content=content))
-
-
-def random_rows(seed: int, users: int = 5, rows: int = 60) -> list[tuple[str, int, int, int]]:
-    """Users with between none and some twenty rows, duplicates among them."""
-    rng = np.random.default_rng(seed)
-    low = rng.integers(3, size=rows)
-    high = low + rng.integers(1, 3, size=rows)
-    who = np.minimum(rng.integers(users, size=rows), rng.integers(users, size=rows))
-    outcome = rng.integers(3, size=rows)
-    return [(f"u{u}", *map(int, r)) for u, *r in zip(who, low, high, outcome)]
-
-
-def test_at_most_the_bound_of_each_user_and_of_others_all():
-    rows = random_rows(0)
-    number = collections.Counter(user for user, *_ in rows)
-    for limit in (1, 7, 100):
-        stay = bounded(rows, limit)
-        assert stay <= collections.Counter(rows)
-        users = collections.Counter(user for user, *_ in stay.elements())
-        assert users == {user: min(limit, count) for user, count in number.items()}
-
-
-def test_the_choice_depends_on_the_rows_and_the_salt_alone():
-    rows = random_rows(1)
-    stay = bounded(rows, 4)
-    assert bounded(rows[::-1], 4) == stay
-    assert bounded(rows, 4, "salt") != stay
-
-
-def test_who_won_does_not_matter_for_which_pairs_stay():
-    rows = random_rows(2)
-    turned = [(*row[:3], 2 - row[3]) if k % 3 else (*row[:3], 1) for k, row in enumerate(rows)]
-    pairs = [
-        collections.Counter(row[:3] for row in bounded(version, 4).elements())
-        for version in (rows, turned)
-    ]
-    assert pairs[0] == pairs[1]
-
-
-def test_other_users_rows_stay_whatever_one_user_does():
-    rows = random_rows(3)
-    others = [row for row in rows if row[0] != "u0"]
-    stay = [
-        collections.Counter({row: n for row, n in bounded(version, 3).items() if row[0] != "u0"})
-        for version in (rows, others, [*others, *(("u0", 0, 1, 2),) * 50])
-    ]
-    assert stay[0] == stay[1] == stay[2]
-
-
-def test_every_row_is_as_likely_to_stay_as_any_other():
-    # Each of 3,000 users gave the same six rows; five standard deviations of a binomial count are 137.
-    content = [(0, 1, 0), (0, 1, 2), (0, 2, 1), (1, 2, 0), (1, 2, 0), (1, 2, 2)]
-    rows = [(f"u{k}", *row) for k in range(3000) for row in content]
-    found = collections.Counter(row[1:] for row in bounded(rows, 3).elements())
-    for row, number in collections.Counter(content).items():
-        assert abs(found[row] - 1500 * number) < 137 * number
-
-
 def test_bounded_counts(tmp_path, backend):
     path = parquet(tmp_path, random_votes(5, "'u{}'", "'1'|'0'"))
     rows = scan_comparisons(path, backend=backend)
@@ -204,19 +127,3 @@ def test_bounded_counts(tmp_path, backend):
         rows.win_counts(0, "salt")
     with pytest.raises(ValueError, match="no users to bound"):
         scan_comparisons(path, user=None, backend=backend).win_counts(2, "salt")
-
-
-def test_a_file_that_changed_is_not_counted(tmp_path):
-    path = parquet(tmp_path, VOTES.format("('w', 'a', 'b', '0')"))
-    rows = scan_comparisons(path)
-    parquet(tmp_path, VOTES.format("('w', 'a', 'b', '0'), ('w', 'a', 'b', '0')"))
-    with pytest.raises(DataError, match="changed while it was read"):
-        rows.win_counts()
-
-
-def test_without_ibis_the_extra_is_named(tmp_path, monkeypatch):
-    path = tmp_path / "votes.parquet"
-    path.write_text("PAR1")
-    monkeypatch.setitem(sys.modules, "ibis", None)
-    with pytest.raises(DataError, match=r'pip install "privrank-jax\[tables\]"'):
-        scan_comparisons(path)

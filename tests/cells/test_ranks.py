@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privrank_jax.datasets import DataError, available_rankings, load_rankings, read_rankings
-from privrank_jax.datasets.rank_cells import (
+from privrank_jax._cells.ranks import (
     RANKS_SAID,
     RATINGS_SAID,
     RankCodes,
@@ -20,9 +19,10 @@ from privrank_jax.datasets.rank_cells import (
     check_no_numbers_of_rows,
     unlike_ranks,
 )
+from privrank_jax.datasets import DataError, available_rankings, load_rankings, read_rankings
 from privrank_jax.tables import scan_rankings
 from tests.parquet import parquet
-from tests.reference import rank_cells as reference
+from tests.reference import cells as reference
 
 BLANK = (None, "", "NA")
 STARS = (
@@ -91,7 +91,7 @@ def test_examples_of_the_rule(row, like):
 def test_long_tables_are_judged_in_blocks(monkeypatch):
     rows = [[1, 2, 3], [5, 5, 4], [None, None, None], [2, 2, 3]] * 5
     whole = unlike_ranks(from_zero(rows), left_out=False)
-    monkeypatch.setattr("privrank_jax.datasets.rank_cells._BLOCK", 7)
+    monkeypatch.setattr("privrank_jax._cells.ranks._BLOCK", 7)
     assert unlike_ranks(from_zero(rows), left_out=False) == whole == (5, 15)
 
 

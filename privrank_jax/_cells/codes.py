@@ -1,0 +1,116 @@
+"""Cells to codes: names of users and items, and marks of ties; each spelling is checked once, when it first appears."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from privrank_jax._cells.errors import ITEMS, BadCell, DataError
+from privrank_jax._cells.names import MISSING, did_you_mean, difference, form
+from privrank_jax._cells.outcomes import WRITE_ITEMS
+
+_TIES = {
+    **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
+    **dict.fromkeys(("", "0", "0.0", "false", "no"), 0),
+}
+_FILL = "fill it in or remove the row"
+_BOTH = (
+    "name both items of a comparison. A tie has both of them and a 1 in a column `tie`; only a row without an answer "
+    "may be left out"
+)
+
+
+class NameCodes(dict[Any, int]):
+    """Names to codes by first appearance; a name is checked once, when it first appears.
+
+    Args:
+        what: is named, for messages.
+        fold_case: whether spellings that differ by case are one name.
+        public: all names there can be.
+        columns: of a file of comparisons; without ``public`` no item has the name of one.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        fold_case: bool,
+        public: tuple[str, ...] | None = None,
+        columns: Iterable[str] | None = None,
+    ) -> None:
+        super().__init__({name: code for code, name in enumerate(public or ())})
+        self.what, self.fold_case, self.closed = what, fold_case, public is not None
+        self.spellings: dict[str, str] = {}
+        self.compared = columns is not None
+        self.columns = {form(column) for column in columns or ()}
+
+    def __missing__(self, name: str | None) -> int:
+        present = check_present(name, self.what, _BOTH if self.compared else _FILL)
+        if self.closed:
+            raise BadCell(
+                f"{name!r} is not in the list of items{did_you_mean(present, self)}: correct the file "
+                f"or add it to {ITEMS}",
+                ITEMS,
+            )
+        if "\0" in present:
+            raise BadCell(f"the {self.what} is {name!r}, with a NUL character: remove that")
+        if form(present) in self.columns:
+            raise BadCell(
+                f"{present!r} is the name of a column: if cells say in which column the preferred item stands, "
+                f"{WRITE_ITEMS}. If it is an item, put it into {ITEMS}",
+                ITEMS,
+            )
+        twin = self.spellings.setdefault(form(present, self.fold_case), present)
+        if twin != name:
+            raise named_twice(self.what, twin, present)
+        self[name] = code = len(self)
+        return code
+
+
+def check_present(name: str | None, what: str, mend: str = _FILL) -> str:
+    """The name, unless it is blank, marks a missing value or holds NUL: :class:`BadCell`, which says how to fix it."""
+    if name is None or not name.strip():
+        raise BadCell(f"the {what} is missing: {mend}")
+    if name.strip().casefold() in MISSING:
+        message = f"the {what} is {name!r}, which marks a missing value: {mend}"
+        if what != "item":
+            raise BadCell(message)
+        raise BadCell(f"{message}; if it is a name, put it into {ITEMS}", ITEMS)
+    if "\0" in name:
+        raise BadCell(f"the {what} is {name!r}, with a NUL character: remove that")
+    return name
+
+
+def named_twice(what: str, first: str, second: str) -> BadCell:
+    """What is wrong with two spellings of one name."""
+    return BadCell(f"{what} named twice: {first!r} and {second!r} {difference(first, second)}")
+
+
+class TieCodes(dict[Any, int]):
+    """Cells of the tie column to 0 or 1."""
+
+    def __missing__(self, cell: str | None) -> int:
+        code = _TIES.get((cell or "").strip().casefold())
+        if code is None:
+            raise BadCell(f"{cell!r} does not say whether it is a tie: write 1 or 0 (yes, no)")
+        self[cell] = code
+        return code
+
+
+def public_items(items: Iterable[str]) -> tuple[str, ...]:
+    """The given list of items, checked: at least two names, none blank, each listed once."""
+    if isinstance(items, str):
+        raise DataError(f"items must be a list of names, got the single text {items!r}")
+    names = tuple(str(item) for item in items)
+    if len(names) < 2:
+        raise DataError(f"items must name at least two items to rank, got {list(names)}")
+    spellings: dict[str, str] = {}
+    for name in names:
+        if not name.strip():
+            raise DataError("items holds a blank name: remove it")
+        if "\0" in name:
+            raise DataError(f"items: {name!r} has a NUL character: remove that")
+        if form(name) in spellings:
+            twin = spellings[form(name)]
+            raise DataError(f"items: item named twice, {twin!r} and {name!r}: keep one of them")
+        spellings[form(name)] = name
+    return names

@@ -1,0 +1,44 @@
+"""What a reader says of a table: facts that are public, and nothing that depends on who answered what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_SEEN_ITEMS = "the list of items was taken from the file and is treated as public"
+_NO_USERS = "the file names no users: only a guarantee per comparison is possible"
+_ONE_ROW_EACH = "the file names no users: each row is taken for all that one user ranked"
+
+
+def public_repr(self: Any) -> str:
+    """``__repr__`` of a table of users, as in a log or a notebook: nothing that depends on who answered what."""
+    return f"<{type(self).__name__} {self.name!r}, {self.num_items} items; users and answers not shown>"
+
+
+def notes_on_comparisons(
+    positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
+) -> tuple[str, ...]:
+    """What a loader says of a file of comparisons: where items came from, whether it has users, what it skipped."""
+    notes = [_SEEN_ITEMS] if seen_items else []
+    if "user" not in positions:
+        notes.append(_NO_USERS)
+    if ignored:
+        notes.append("columns not used: " + ", ".join(ignored))
+    return tuple(notes)
+
+
+def public_facts(*, seen_items: bool, seen_users: bool) -> tuple[str, ...]:
+    """What reading a long file takes as public."""
+    return ("items",) * seen_items + ("participation",) * seen_users
+
+
+def notes_on_rankings(
+    positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
+) -> tuple[str, ...]:
+    """The same for a file of rankings."""
+    notes = [_SEEN_ITEMS] if seen_items else []
+    if "user" not in positions:
+        notes.append(_ONE_ROW_EACH)
+    if ignored:
+        notes.append("columns not used: " + ", ".join(ignored))
+    return tuple(notes)

@@ -1,0 +1,158 @@
+"""Tables of rankings, wide or long: which columns hold what, and what refuses them as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from privrank_jax._arguments import value_of
+from privrank_jax._cells.codes import public_items
+from privrank_jax._cells.errors import ITEMS, BadCell, DataError
+from privrank_jax._cells.names import did_you_mean, place_of
+from privrank_jax._cells.ranks import user_or_items, who_ranked
+
+SYNTHETIC = "synthetic_epsilon"  # column of ε that marks synthetic rankings, never an item
+
+
+def is_long(name: str, header: Sequence[str], item: str | None, rank: str | None) -> bool:
+    """Whether a file has a row for each user and item; :class:`DataError` where it holds comparisons."""
+    if {"winner", "loser"} <= set(header):
+        raise DataError(
+            f"{name} holds comparisons (columns winner and loser), not rankings: `privrank rank` and "
+            "datasets.read_comparisons take it"
+        )
+    return item is not None or rank is not None or {"item", "rank"} <= set(header)
+
+
+def could_be_items(header: Sequence[str], user: str | None) -> int:
+    """How many columns of a wide file could hold ranks: no rank is larger."""
+    return sum(column != user for column in header)
+
+
+def not_an_item(error: BadCell, column: str | None, user: str | None) -> BadCell:
+    """The error with what to do where a cell is not a rank because its column is not an item."""
+    if user is None and column is not None:
+        hint, named = who_ranked(column), user_or_items(column)
+    else:
+        hint, named = f"If this column is not an item, name the {ITEMS}", (ITEMS,)
+    return BadCell(f"{error}. {hint}", *error.arguments, *named)
+
+
+def check_shape(name: str, header: Sequence[str]) -> None:
+    """Raise :class:`DataError` where the columns of a file are places, or one that nothing separates."""
+    found = {column: place_of(column) for column in header}
+    places = [column for column, place in found.items() if place is not None]
+    if {1, 2} <= set(found.values()) or {0, 1} <= set(found.values()):
+        raise DataError(
+            f"{name}: its columns {', '.join(map(repr, places[:3]))}, ... are places, so its cells are items, "
+            "best first; this reader wants one column per item with ranks in it, or rows of user, item, rank. If they "
+            f"are items all the same, list the {ITEMS}",
+            ITEMS,
+        )
+    if len(header) == 1:
+        raise DataError(
+            f"{name}: the only column is {header[0]!r}; a file of rankings has one column per item with ranks in it, "
+            "or columns user, item and rank. Separate a .csv by commas, a .tsv by tabs"
+        )
+
+
+def _check_user(name: str, header: Sequence[str], user: str | None, listed: bool) -> None:
+    """A wide file must name its users, unless the caller says that each row is a different user."""
+    if user == "user" and "user" not in header:
+        near = did_you_mean(user, [c for c in header if user in c.casefold()])
+        named, none = value_of("user", "COLUMN"), value_of("user", None)
+        raise DataError(
+            f"{name}: no column 'user'{near}; the columns are {', '.join(map(repr, header))}. Name the column that "
+            f"says who ranked, {named}, or say {none}: then each row is a different user",
+            named,
+            none,
+        )
+    if user is None and "user" in header and not listed:
+        none = value_of("user", None)
+        raise DataError(
+            f"{name}: its column 'user' would be ranked as an item: leave out {none}, or list the {ITEMS}",
+            none,
+            ITEMS,
+        )
+
+
+def item_columns(
+    name: str, header: Sequence[str], user: str | None, public: tuple[str, ...] | None
+) -> tuple[str, ...]:
+    """The columns of a wide file that hold the ranks of an item; :class:`DataError` where there are none."""
+    if public is None:
+        check_shape(name, header)
+    _check_user(name, header, user, listed=public is not None)
+    if public is not None:
+        for column in public:
+            if column not in header:
+                raise DataError(
+                    f"{name}: no column for the item {column!r}{did_you_mean(column, header)}; the columns are "
+                    f"{', '.join(map(repr, header))}"
+                )
+        return public
+    columns = tuple(column for column in header if column != user)
+    if not all(column.strip() for column in columns):
+        raise DataError(
+            f"{name}: a column has no name (row numbers that a program wrote?): name or remove it, or list the "
+            f"{ITEMS}",
+            ITEMS,
+        )
+    if len(columns) == 1:
+        raise DataError(
+            f"{name}: there is one item, {columns[0]!r}, and a ranking needs at least two; a file of rankings has one "
+            "column per item with ranks in it, or columns user, item and rank"
+        )
+    try:
+        return public_items(columns)
+    except DataError as error:
+        raise DataError(f"{name}: {str(error).removeprefix('items: ')}") from None
+
+
+def ranked_nothing(item: str | None, rank: str | None) -> bool:
+    """Whether a row of a long file says of its user only that there is one: neither item nor rank."""
+    return not (item or "").strip() and not (rank or "").strip()
+
+
+def count_users(name: str, seen: int, stated: int | None) -> int:
+    """n; :class:`DataError` where more users were seen than were stated."""
+    if stated is not None and seen > stated:
+        raise DataError(
+            f"{name} has rows of more users than the {stated:,} that were stated: give the number of all users who "
+            "were asked, those included who ranked nothing"
+        )
+    return seen if stated is None else stated
+
+
+def check_lists_users(name: str, stated: int | None) -> None:
+    """:class:`DataError` where the number of users is stated of a file that has a row for each."""
+    if stated is not None:
+        raise DataError(
+            f"{name} has a row for every user, also for those who ranked nothing: leave out the number of users"
+        )
+
+
+def user_of_rows(name: str, user: str | None) -> str:
+    """The column of users of a long file, which needs one."""
+    if user is None:
+        raise DataError(
+            f"{name}: rows of one item each need a column of users, or it is unclear which belong together"
+        )
+    return user
+
+
+def two_rows(user: str | None) -> BadCell:
+    """What is wrong with two rows of a wide file."""
+    return BadCell(f"user {user!r} has two rows: keep one ranking per user")
+
+
+def ranked_twice(user: str | None, item: str | None) -> BadCell:
+    """What is wrong with two rows of a long file."""
+    return BadCell(f"user {user!r} ranks {item!r} twice: keep one row")
+
+
+def check_enough(name: str, users: int, items: int) -> None:
+    """Raise :class:`DataError` where there is nothing to rank."""
+    if not users:
+        raise DataError(f"{name} has no rows below its header: there is nothing to rank")
+    if items < 2:
+        raise DataError(f"{name}: a ranking needs at least two items, found {items}")
