@@ -83,7 +83,9 @@ def test_a_row_of_neither_item_nor_rank_says_that_there_is_a_user():
 
 def test_advice_on_a_column_that_is_not_an_item_depends_on_whether_users_are_named():
     error = BadCell("'x' is not a rank")
-    assert str(not_an_item(error, "age", None)).startswith("'x' is not a rank. If it says who ranked")
+    assert str(not_an_item(error, "age", None)).startswith(
+        "'x' is not a rank. If it says who ranked"
+    )
     assert "user='age'" in str(not_an_item(error, "age", None))
     assert "user=" not in str(not_an_item(error, "age", "who"))
     assert not_an_item(error, "age", "who").argument == "items"

@@ -14,31 +14,17 @@ from privrank_jax.personalized import (
     Linear,
     TwoTowers,
     Users,
-    logistic_risk,
     pair_weights,
     pairwise_accuracy,
     pairwise_risk,
     train,
-    wins_from_ranks,
 )
 from privrank_jax.rankings import ranks_from_scores
+from tests.personalized.worlds import KEY, WORLD, world
 from tests.reference import personalized as reference
 
-KEY = jax.random.key(11)
 SMALL = TwoTowers(width=3, layers=1)
 OPTIMIZER = optax.adam(0.1)
-
-
-def world(key, users=12, items=4):
-    """Users who rank items by the product of their first features: personal, and learnable."""
-    user_key, item_key = jax.random.split(key)
-    x = jax.random.uniform(user_key, (users, 2), minval=-1)
-    y = jax.random.normal(item_key, (items, 2))
-    ranks = jax.vmap(lambda user: ranks_from_scores(user[0] * y[:, 0]))(x)
-    return x, y, ranks, jax.vmap(wins_from_ranks)(ranks)
-
-
-WORLD = jax.jit(world)
 
 
 def small_train(key, x, y, wins, mask=None, max_rounds=6):
@@ -56,36 +42,6 @@ def small_train(key, x, y, wins, mask=None, max_rounds=6):
         patience=3,
         max_rounds=max_rounds,
     )
-
-
-def test_scores_are_those_of_slow_twins():
-    scorer = TwoTowers(width=3, layers=3)
-    x, y, _, _ = WORLD(KEY)
-    params = scorer.init(KEY, 2, 2)
-    assert [layer["weight"].shape for layer in params["user"]] == [(2, 3), (3, 3), (3, 3)]
-    flat = jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(params)])
-    assert len(np.unique(flat)) == 66  # two towers of 9 + 12 + 12, no two alike
-    assert abs(flat).max() <= 2**-0.5
-    found = scorer.score(params, x[0], y)
-    np.testing.assert_allclose(found, reference.two_tower_scores(params, x[0], y), rtol=1e-9)
-    line = {"user": jnp.array([1.0, 2.0]), "item": jnp.array([-1.0, 0.5])}
-    np.testing.assert_allclose(
-        Linear().score(line, x[0], y), x[0, 0] + 2 * x[0, 1] - y[:, 0] + 0.5 * y[:, 1], rtol=1e-12
-    )
-    with pytest.raises(ValueError, match="at least 1"):
-        TwoTowers(width=0)
-
-
-def test_a_linear_scorer_never_learns_of_users():
-    x, y, _, wins = WORLD(KEY)
-    params = {"user": jnp.array([1.0, 2.0]), "item": jnp.array([-1.0, 0.5])}
-
-    def risk(params):
-        return logistic_risk(Linear().score(params, x[0], y), wins[0])
-
-    slope = jax.jit(jax.grad(risk))(params)
-    np.testing.assert_allclose(slope["user"], 0, atol=1e-12)
-    assert abs(slope["item"]).max() > 0.01
 
 
 def test_vmapped_replicates_are_the_single_ones_and_mask_hides_users():

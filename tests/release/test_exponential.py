@@ -16,16 +16,9 @@ from privrank_jax.aggregation import pairwise_weights
 from privrank_jax.aggregation.exponential import exponential_log_probability
 from privrank_jax.release import exact_exponential, exponential
 from privrank_jax.release.exact_aggregation import twice_counts
+from tests.release.rankings import EVERY, RANKS, costs_and_rate
 
 ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
-RANKS = np.array([[0, 1, 2, 3], [1, 0, 2, 3], [0, 2, -1, 1], [0, 0, 1, 2], [3, 1, 2, 0]])
-EVERY = list(itertools.permutations(range(4)))
-
-
-def costs_and_rate(epsilon, missing="last"):
-    items = RANKS.shape[1]
-    costs = exponential._excess(twice_counts(RANKS, missing))
-    return costs, Fraction(epsilon) / (2 * items * (items - 1))
 
 
 def law_of(odds, items):
@@ -51,31 +44,6 @@ def test_the_law_is_that_of_the_fast_twin(missing):
         twin = np.exp(np.asarray(exponential_log_probability(ranks, w, len(RANKS), epsilon)))
     np.testing.assert_allclose(law_of(odds, 4), twin, rtol=1e-12)
     assert twin.max() > 2 * twin.min()
-
-
-@pytest.mark.parametrize("digits", [3, 12, 36])
-def test_enclosures_hold_the_truth_and_narrow_with_the_digits(digits):
-    costs, rate = costs_and_rate(7.0)
-    exact = exponential.Odds(costs, rate, 80)
-    rough = exponential.Odds(costs, rate, digits)
-    for size in range(1, 5):
-        for members in map(list, itertools.combinations(range(4), size)):
-            for (low, high), (finer_low, finer_high) in zip(
-                rough.of_last(members), exact.of_last(members)
-            ):
-                assert 0 < low <= finer_low <= finer_high <= high
-                assert (low < high) == (size > 1)
-                assert high - low < 200 * low * Decimal(10) ** -digits
-
-
-def test_the_weight_of_all_orders_is_their_sum():
-    costs, rate = costs_and_rate(7.0)
-    odds = exponential.Odds(costs, rate, 40).of_last([0, 1, 2, 3])
-    terms = [
-        math.exp(-float(rate) * sum(costs[j][i] for i, j in itertools.combinations(order, 2)))
-        for order in EVERY
-    ]
-    assert float(sum(low for low, _ in odds)) == pytest.approx(sum(terms), rel=1e-12)
 
 
 def test_a_choice_is_made_where_the_bits_leave_no_doubt_and_only_there():

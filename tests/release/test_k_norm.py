@@ -15,20 +15,8 @@ from privrank_jax.release import k_norm
 from privrank_jax.release.k_norm import Tile, cube_noise, draw_radius, zonotope_noise
 from privrank_jax.release.spanning_trees import Forest, Graph
 from tests.reference import geometry as naive
+from tests.release.graphs import ALARM, GRAPHS
 
-ALARM = 1e-9  # false-alarm rate of each test of the law: the draws are fresh
-
-COMPLETE = {m: list(itertools.combinations(range(m), 2)) for m in (2, 3, 4)}
-GRAPHS = {
-    "K2": (COMPLETE[2], 2),
-    "K3": (COMPLETE[3], 3),
-    "K4": (COMPLETE[4], 4),
-    "cycle": ([(0, 1), (1, 2), (2, 3), (0, 3)], 4),
-    "asked again": ([(0, 1), (0, 1), (1, 2), (0, 2)], 3),
-    "path": ([(0, 1), (1, 2)], 3),
-    "two components": ([(0, 1), (2, 3), (3, 4), (2, 4)], 5),
-    "an item alone": ([(0, 1), (0, 2), (1, 2)], 4),
-}
 POINTS = {("K3", 1): 19, ("K3", 2): 61, ("K3", 3): 127, ("K4", 1): 201, ("K2", 4): 9}
 
 
@@ -61,35 +49,6 @@ def test_each_lattice_point_comes_from_exactly_one_tile(name, radius):
     assert set(seen.values()) == {1}
     if (name, radius) in POINTS:
         assert len(points) == POINTS[name, radius]
-
-
-@pytest.mark.parametrize("name", ["K4", "cycle", "asked again", "two components"])
-def test_forests_are_uniform(name):
-    pairs, items = GRAPHS[name]
-    graph = Graph(pairs, items)
-    edges = [tuple(edge) for edge in graph.edges.tolist()]
-    found = Counter(tuple(sorted(graph.draw_forest().edge.tolist())) for _ in range(2500))
-    expected = naive.spanning_forests(edges, items)
-    assert set(found) <= set(expected)
-    counts = [found[forest] for forest in expected]
-    assert stats.chisquare(counts).pvalue > ALARM
-    assert (
-        stats.chisquare(np.append(counts[1:], counts[0] + 400)).pvalue < 1e-3
-    )  # it can see a tenth
-
-
-def test_the_tree_of_all_pairs_is_uniform_by_enumeration():
-    """Every order and every choice of numbers, once each: 16 trees of four items, equally often."""
-    trees = Counter()
-    for order in itertools.permutations(range(4)):
-        for numbers in itertools.product(range(4), repeat=3):
-            edges = [
-                tuple(sorted((order[place], order[min(number, place - 1)])))
-                for place, number in zip((1, 2, 3), numbers)
-            ]
-            trees[tuple(sorted(edges))] += 1
-    assert len(trees) == 16
-    assert set(trees.values()) == {24 * 64 // 16}
 
 
 @pytest.mark.parametrize(
@@ -127,19 +86,6 @@ def p_value(drawn, law):
     assert not np.any(found[~keep])
     statistic = np.sum((found[keep] - wanted[keep]) ** 2 / wanted[keep])
     return float(stats.chi2.sf(statistic, max(keep.sum() - 1, 1)))
-
-
-def test_blocks_bound_the_weights():
-    for dimension, epsilon in ((1, 0.5), (2, 9.0), (9, 1.0), (45, 0.01)):
-        law = k_norm._Radius(dimension, Fraction(epsilon) / 2)
-        weights = naive.radius_law(dimension, epsilon / 2, 6 * law.mode + 4000)
-        weights = weights / weights[law.mode]
-        right = weights[law.mode :]
-        blocks = np.arange(right.size) // law._right
-        assert np.all(right <= 2.0**-blocks * (1 + 1e-12))
-        left = weights[: law.mode][::-1]
-        blocks = np.arange(left.size) // max(law._left, 1)
-        assert np.all(left <= 2.0**-blocks * (1 + 1e-12))
 
 
 @pytest.mark.parametrize("name", ["K3", "asked again", "two components"])

@@ -34,9 +34,9 @@ from privrank_jax.release import (
 )
 from privrank_jax.release import noisy_totals as exact
 from privrank_jax.release.randomized_response import keep_probability
+from tests.release.laws import RATE
 from tests.release.test_exact import gaussian_pmf, laplace_pmf
 
-RATE = 1e-9
 LESS = 0.95  # of the noise that is due
 PMF = {"laplace": laplace_pmf, "gaussian": gaussian_pmf}
 
@@ -273,29 +273,6 @@ def test_answers_of_one_user_each_have_their_rate():
     assert yes == pytest.approx(round(yes), abs=1e-4)
     assert_coin(round(yes), users, chance, LESS * chance)
     assert found[1, 0] == pytest.approx(1 - found[0, 1])
-
-
-def test_ties_are_answered_by_fair_coins():
-    users = 100_000
-    found = exact_one_pair_weights(np.zeros((users, 2), int), 40.0).value[0, 1]
-    assert stats.binomtest(round(found * users), users, 0.5).pvalue > RATE
-
-
-def test_who_is_asked_for_which_pair_is_left_to_chance():
-    """Half of the users, one for each pair, rank the other way round; the pairs that they are asked for may be any."""
-    items = 40
-    pairs = items * (items - 1) // 2
-    ranks = np.where(
-        np.arange(pairs)[:, None] < pairs // 2, np.arange(items), np.arange(items)[::-1]
-    )
-    for order in (np.arange(pairs), np.arange(pairs).reshape(2, -1).T.ravel()):
-        value = exact_one_pair_weights(ranks[order], 40.0).value[np.triu_indices(items, 1)]
-        assert int(np.round(value).sum()) == pairs // 2
-        for half in (np.arange(pairs) < pairs // 2, np.arange(pairs) % 2 == 0):
-            law = stats.hypergeom(pairs, pairs // 2, pairs // 2)
-            found = int(np.round(value[half]).sum())
-            assert min(law.cdf(found), law.sf(found - 1)) > RATE / 2
-            assert law.sf(pairs // 2 - 1) < RATE  # without a shuffle
 
 
 # --- rankings ------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import pytest
 from matplotlib.collections import QuadMesh
 
 from privrank_jax import plotting
-from privrank_jax.plotting.frame import plain
 
 EPSILONS, USERS = (0.1, 1.0, 10.0), (100, 1000)
 
@@ -185,37 +184,3 @@ def test_nothing_overlaps_and_no_print_is_small(utility):
         labels = [label for axis in picture.axes for label in axis.get_xticklabels()]
         assert min(label.get_fontsize() for label in [*labels, words]) >= 8
         assert words.get_window_extent().xmin >= 0
-
-
-def test_audits_show_claims_bounds_and_what_is_refuted():
-    figure = plotting.audit_bounds(
-        [
-            {"name": "good", "epsilon": 1.0, "lower_bound": 0.9, "exact_epsilon": 1.0},
-            {"name": "bad", "epsilon": 1.0, "lower_bound": 1.8, "exact_epsilon": None},
-        ],
-        guarantee_text="confidence 0.999",
-        title="Audits",
-    )
-    (axis,) = figure.axes
-    assert [tick.get_text() for tick in axis.get_yticklabels()] == ["good", "bad"]
-    points = {line.get_label(): line.get_xydata().tolist() for line in axis.get_lines()}
-    assert points == {
-        "claimed ε": [[1.0, 1.0], [1.0, 0.0]],
-        "exact, these neighbors": [[1.0, 1.0]],
-        "lower bound, consistent": [[0.9, 1.0]],
-        "lower bound, claim refuted": [[1.8, 0.0]],
-    }
-    assert axis.get_xlabel() == "ε"
-    assert axis.get_xlim()[0] == 0
-    with pytest.raises(ValueError, match="no audits"):
-        plotting.audit_bounds([])
-    with pytest.raises(ValueError, match="'lower_bound'"):
-        plotting.audit_bounds([{"name": "x", "epsilon": 1.0}])
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (0.02, "0.02"), (1.0, "1"), (20_000.0, "20,000"), (1e6, "10⁶"), (3e-5, "3e-05")],
-)
-def test_numbers_on_axes_are_written_plainly(value, text):
-    assert plain(value) == text

@@ -1,0 +1,50 @@
+"""Files of pictures, and what all pictures share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from privrank_jax import plotting
+from privrank_jax.plotting.frame import plain
+
+
+def test_save_writes_what_the_suffix_says(curves, tmp_path):
+    plotting.save(curves, tmp_path / "a.png")
+    plotting.save(curves, tmp_path / "a.pdf")
+    assert (tmp_path / "a.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (tmp_path / "a.pdf").read_bytes()[:5] == b"%PDF-"
+    with pytest.raises(ValueError, match=r"use \.png"):
+        plotting.save(curves, tmp_path / "a.xyz")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_missing_matplotlib_is_explained(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"privrank-jax\[plot\]"):
+        plotting.ranking_intervals(["a"], [1.0], [0.0], [2.0])
+
+
+def test_import_needs_no_matplotlib_and_drawing_no_pyplot():
+    code = (
+        "import sys, privrank_jax.plotting as p; assert 'matplotlib' not in sys.modules;"
+        "p.ranking_intervals(['a'], [1.0], [0.0], [2.0]);"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_picture_that_cannot_be_written_is_refused_early():
+    plotting.check_picture("a.png")
+    with pytest.raises(ValueError, match=r"use \.png"):
+        plotting.check_picture("a.exe")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.02, "0.02"), (1.0, "1"), (20_000.0, "20,000"), (1e6, "10⁶"), (3e-5, "3e-05")],
+)
+def test_numbers_on_axes_are_written_plainly(value, text):
+    assert plain(value) == text

@@ -1,0 +1,31 @@
+"""A ranking with its intervals."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from privrank_jax import plotting
+
+
+def test_ranking_has_the_best_on_top_and_the_guarantee_below():
+    figure = plotting.ranking_intervals(
+        ["low", "high", "middle"],
+        [-1.0, 1.0, 0.0],
+        [-1.5, 0.5, math.nan],
+        [-0.5, 1.5, math.nan],
+        "ε = 1 for each user",
+        title="Private ranking",
+    )
+    (axis,) = figure.axes
+    assert [t.get_text() for t in axis.get_yticklabels()] == ["3. low", "2. middle", "1. high"]
+    assert axis.get_xlabel() == "score (log-odds)"
+    assert axis.get_title() == "Private ranking"
+    assert [text.get_text() for text in figure.texts] == ["ε = 1 for each user"]
+    assert len(axis.get_lines()) == 3
+    assert len(axis.collections) == 2  # no interval where its ends are NaN
+    with pytest.raises(ValueError, match="one entry per item"):
+        plotting.ranking_intervals(["a"], [1.0, 2.0], [0.0], [3.0])
+    with pytest.raises(ValueError, match="does not hold"):
+        plotting.ranking_intervals(["a"], [1.0], [2.0], [3.0])

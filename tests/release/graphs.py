@@ -1,0 +1,18 @@
+"""Small graphs."""
+
+from __future__ import annotations
+
+import itertools
+
+ALARM = 1e-9  # false-alarm rate of each test of the law: the draws are fresh
+COMPLETE = {m: list(itertools.combinations(range(m), 2)) for m in (2, 3, 4)}
+GRAPHS = {
+    "K2": (COMPLETE[2], 2),
+    "K3": (COMPLETE[3], 3),
+    "K4": (COMPLETE[4], 4),
+    "cycle": ([(0, 1), (1, 2), (2, 3), (0, 3)], 4),
+    "asked again": ([(0, 1), (0, 1), (1, 2), (0, 2)], 3),
+    "path": ([(0, 1), (1, 2)], 3),
+    "two components": ([(0, 1), (2, 3), (3, 4), (2, 4)], 5),
+    "an item alone": ([(0, 1), (0, 2), (1, 2)], 4),
+}

@@ -1,0 +1,5 @@
+"""Laws against samples."""
+
+from __future__ import annotations
+
+RATE = 1e-9

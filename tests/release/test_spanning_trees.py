@@ -1,0 +1,58 @@
+"""Spanning trees: uniform, and the blocks of a graph."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.release import k_norm
+from privrank_jax.release.spanning_trees import Graph
+from tests.reference import geometry as naive
+from tests.release.graphs import ALARM, GRAPHS
+
+
+@pytest.mark.parametrize("name", ["K4", "cycle", "asked again", "two components"])
+def test_forests_are_uniform(name):
+    pairs, items = GRAPHS[name]
+    graph = Graph(pairs, items)
+    edges = [tuple(edge) for edge in graph.edges.tolist()]
+    found = Counter(tuple(sorted(graph.draw_forest().edge.tolist())) for _ in range(2500))
+    expected = naive.spanning_forests(edges, items)
+    assert set(found) <= set(expected)
+    counts = [found[forest] for forest in expected]
+    assert stats.chisquare(counts).pvalue > ALARM
+    assert (
+        stats.chisquare(np.append(counts[1:], counts[0] + 400)).pvalue < 1e-3
+    )  # it can see a tenth
+
+
+def test_the_tree_of_all_pairs_is_uniform_by_enumeration():
+    """Every order and every choice of numbers, once each: 16 trees of four items, equally often."""
+    trees = Counter()
+    for order in itertools.permutations(range(4)):
+        for numbers in itertools.product(range(4), repeat=3):
+            edges = [
+                tuple(sorted((order[place], order[min(number, place - 1)])))
+                for place, number in zip((1, 2, 3), numbers)
+            ]
+            trees[tuple(sorted(edges))] += 1
+    assert len(trees) == 16
+    assert set(trees.values()) == {24 * 64 // 16}
+
+
+def test_blocks_bound_the_weights():
+    for dimension, epsilon in ((1, 0.5), (2, 9.0), (9, 1.0), (45, 0.01)):
+        law = k_norm._Radius(dimension, Fraction(epsilon) / 2)
+        weights = naive.radius_law(dimension, epsilon / 2, 6 * law.mode + 4000)
+        weights = weights / weights[law.mode]
+        right = weights[law.mode :]
+        blocks = np.arange(right.size) // law._right
+        assert np.all(right <= 2.0**-blocks * (1 + 1e-12))
+        left = weights[: law.mode][::-1]
+        blocks = np.arange(left.size) // max(law._left, 1)
+        assert np.all(left <= 2.0**-blocks * (1 + 1e-12))
