@@ -8,8 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -152,11 +150,6 @@ def test_during_imports(tmp_path, arguments, module):
     out, err = process.communicate(timeout=LONG)
     assert (process.returncode, out, err) == (130, "", "ready\nprivrank: interrupted\n")
     assert not list(tmp_path.iterdir())
-
-
-def test_the_console_script_starts_as_the_module_does():
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
-    assert project["project"]["scripts"] == {"privrank": "privrank_jax.__main__:main"}
 
 
 def test_in_other_programs_ctrl_c_is_theirs(privrank, votes, ledger):
