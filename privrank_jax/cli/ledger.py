@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ import typer
 
 from privrank_jax import _interrupt
 from privrank_jax._neighbors import NO_COLUMN, OWN, Neighbors
+from privrank_jax._promise import Privacy
 from privrank_jax.cli import options
 from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, refusing
 from privrank_jax.release.ledger import (
@@ -19,6 +21,7 @@ from privrank_jax.release.ledger import (
     amount,
     create,
     in_words,
+    numbers,
     plain,
 )
 
@@ -113,21 +116,16 @@ def ledger(
 def _make(file: Path, data: str, budget: str, delta: str, neighbors: Neighbors) -> None:
     from privrank_jax.cli.core.spending import data_sha256
 
+    promise = Privacy(
+        amount(budget, "--budget"),
+        delta=amount(delta, "--budget-delta", zero=True),
+        **vars(neighbors),
+    )
     sha256 = data_sha256(data)
     if sha256 is None:
         raise Refusal(f"--data {data} is neither a file nor a named data set.")
     with _interrupt.whole(f"{file} may be unfinished", f"{file} was made"):
-        create(
-            file,
-            data=Path(data).name,
-            sha256=sha256,
-            epsilon=budget,
-            delta=delta,
-            unit=neighbors.unit,
-            adjacency=neighbors.adjacency,
-            public=neighbors.public,
-            users=neighbors.users,
-        )
+        create(file, promise, data=Path(data).name, sha256=sha256)
 
 
 def _neighbors(
@@ -161,24 +159,24 @@ def _neighbors(
 
 def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
     account, spends, left, spent = found.account, found.spends(), found.left(), found.spent()
+    budget = numbers(account.budget)
     together = None if delta is None else _together(account, spends, delta)
     if as_json:
         print_json(
             {
                 "ledger": str(found.path),
                 "data": account.data,
-                **_facts(account.neighbors),
+                **_facts(account.budget),
                 "created": account.created,
-                "budget": {"epsilon": float(account.epsilon), "delta": float(account.delta)},
-                "spent": {"epsilon": float(spent[0]), "delta": float(spent[1])},
-                "left": {"epsilon": float(left[0]), "delta": float(left[1])},
+                "budget": _pair(budget),
+                "spent": _pair(spent),
+                "left": _pair(left),
                 **({} if together is None else {"together": together}),
                 "releases": [
                     {
-                        **{name: fact for name, fact in vars(one).items() if name != "neighbors"},
-                        **_facts(one.neighbors),
-                        "epsilon": float(one.epsilon),
-                        "delta": float(one.delta),
+                        **{name: fact for name, fact in vars(one).items() if name != "privacy"},
+                        **_facts(one.privacy),
+                        **_pair(numbers(one.privacy)),
                     }
                     for one in spends
                 ],
@@ -191,19 +189,19 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
             one.time[:19].replace("T", " "),
             one.command,
             one.method,
-            plain(one.epsilon),
-            plain(one.delta),
-            _briefly(one.neighbors),
+            *map(plain, numbers(one.privacy)),
+            _briefly(one.privacy),
             one.trust,
             one.state,
         )
         for one in spends
     ]
-    title = f"{found.path.name}: releases from {account.data}, {account.neighbors.in_words()}"
+    title = (
+        f"{found.path.name}: releases from {account.data}, {account.budget.neighbors.in_words()}"
+    )
     print_table(title, _HEADINGS, rows)
-    budget = in_words(account.epsilon, account.delta)
     print_paragraphs(
-        f"Left: {in_words(*left, account.delta)} of {budget}. Spent: {in_words(*spent, account.delta)}."
+        f"Left: {in_words(*left, budget[1])} of {in_words(*budget)}. Spent: {in_words(*spent, budget[1])}."
     )
     if together is not None:
         print_paragraphs(
@@ -220,33 +218,33 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
 
 def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str, Any]:
     """What the spends promise together if they were fixed ahead of time."""
-    from privrank_jax.privacy import Guarantee, Privacy, compose
+    from privrank_jax.privacy import Guarantee, compose
 
     releases = [
         Guarantee(
-            Privacy.proven(
-                one.epsilon,
-                delta=one.delta,
-                **{**vars(one.neighbors), "users": account.neighbors.users},
-            ),
+            dataclasses.replace(one.privacy, users=account.budget.users),
             trust=one.trust,
             numerics=one.numerics,
         )
         for one in spends
     ]
-    unit, adjacency = account.neighbors.kind
+    unit, adjacency = account.budget.kind
     found = compose(releases, delta=delta, unit=unit, adjacency=adjacency)
     return {"epsilon": found.epsilon, "delta": found.delta, "holds": _HOLDS}
 
 
-def _facts(neighbors: Neighbors) -> dict[str, Any]:
-    return {**vars(neighbors), "public": list(neighbors.public)}
+def _facts(privacy: Privacy) -> dict[str, Any]:
+    return {**vars(privacy.neighbors), "public": list(privacy.public)}
 
 
-def _briefly(neighbors: Neighbors) -> str:
+def _pair(of: tuple[Decimal, Decimal]) -> dict[str, float]:
+    return {"epsilon": float(of[0]), "delta": float(of[1])}
+
+
+def _briefly(privacy: Privacy) -> str:
     """Unit, adjacency and what is public, for a table."""
-    more = f"; public: {', '.join(neighbors.public)}" if neighbors.public else ""
-    return f"{neighbors.unit}, {neighbors.adjacency}{more}"
+    more = f"; public: {', '.join(privacy.public)}" if privacy.public else ""
+    return f"{privacy.unit}, {privacy.adjacency}{more}"
 
 
 _HOLDS = (

@@ -7,10 +7,11 @@ that stops before the sums exceed the budget keeps that (basic composition as a 
 2016). It holds for releases of a trusted curator and of local randomizers alike. Tighter accounting for releases that
 are fixed ahead of time is in :mod:`privrank_jax.privacy.accounting`; it enforces nothing here.
 
-A release counts at its own ε if its guarantee is at least as strong as what the ledger promises
-(:class:`privrank_jax._neighbors.Neighbors`): replacing a unit includes changing its answers, and all of a user includes
-one comparison, who gave it being kept, or one rank; it may take no more as public than the ledger does, and must mean
-the same by a user. Every other release is refused rather than converted.
+A release counts at its own ε if its promise covers that of the ledger
+(:meth:`~privrank_jax.privacy.Privacy.covers`): replacing a unit includes changing its answers, and all of a user
+includes one comparison, who gave it being kept, or one rank; it may take no more as public than the ledger does, must
+hold for users of as many comparisons, and must mean the same by a user. Every other release is refused rather than
+converted.
 
 **Data** are known by their content, of which the file holds a keyed hash; the key is in the file too, which is made
 readable by its owner alone. Neither is ever printed.
@@ -35,15 +36,16 @@ import dataclasses
 import hmac
 import os
 import sqlite3
-from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from privrank_jax._neighbors import COVERS, Neighbors
+from privrank_jax._neighbors import Neighbors
+from privrank_jax._promise import Privacy
 from privrank_jax.release.ledger_file import (
     APPLICATION,
     EXACT,
+    PROMISE,
     RESTORE,
     VERSION,
     WAIT,
@@ -59,26 +61,24 @@ from privrank_jax.release.ledger_file import (
     from_cells,
     in_words,
     now,
+    numbers,
     plain,
-    stored,
 )
 
 __all__ = [
-    "COVERS",
     "Account",
     "BudgetExhausted",
     "Ledger",
     "LedgerError",
+    "Privacy",
     "Spend",
     "amount",
     "content_sha256",
     "create",
     "in_words",
+    "numbers",
     "plain",
 ]
-
-
-_NEIGHBORS = "unit, adjacency, public, users"  # columns of both tables
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,16 +88,12 @@ class Account:
     Attributes:
         data: name of the data, for people.
         created: UTC, ISO 8601.
-        neighbors: which pairs of data sets it is for.
-        epsilon: ε of all releases through the ledger together.
-        delta: δ, likewise.
+        budget: what all releases through the ledger together promise; ε and δ are decimals.
     """
 
     data: str
     created: str
-    neighbors: Neighbors
-    epsilon: Decimal
-    delta: Decimal
+    budget: Privacy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,11 +106,9 @@ class Spend:
         command: what released, such as ``"rank"``.
         method: by which method.
         trust, numerics: of its guarantee.
-        neighbors: likewise.
         state: ``"printed"``, or ``"spent"`` for a result that may not have been shown: its process was killed or
             failed. Both count.
-        epsilon: ε of the release.
-        delta: δ of the release.
+        privacy: what the release promises; ε and δ are decimals.
     """
 
     number: int
@@ -124,9 +118,7 @@ class Spend:
     trust: str
     numerics: str
     state: str
-    neighbors: Neighbors
-    epsilon: Decimal
-    delta: Decimal
+    privacy: Privacy
 
 
 class Ledger:
@@ -141,11 +133,11 @@ class Ledger:
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "votes.ledger"
-    >>> create(path, data="votes.csv", sha256="0" * 64, epsilon="0.3")
+    >>> create(path, Privacy(0.3, unit="user", adjacency="replace"), data="votes.csv", sha256="0" * 64)
     >>> with Ledger(path) as ledger:
     ...     for _ in range(3):
-    ...         ledger.mark_printed(ledger.spend(0.1, unit="user", adjacency="replace"))
-    ...     ledger.spend(1e-9, unit="user", adjacency="replace")
+    ...         ledger.mark_printed(ledger.spend(Privacy(0.1, unit="user", adjacency="replace")))
+    ...     ledger.spend(Privacy(1e-9, unit="user", adjacency="replace"))
     Traceback (most recent call last):
     ...
     privrank_jax...BudgetExhausted: ...votes.ledger has epsilon 0 left of epsilon
@@ -188,37 +180,26 @@ class Ledger:
         columns = "number, time, command, method, trust, numerics, state"
         with clearly(self.path):
             rows = self._connection.execute(
-                f"SELECT {columns}, {_NEIGHBORS}, epsilon, delta FROM spends ORDER BY number"
+                f"SELECT {columns}, {PROMISE} FROM spends ORDER BY number"
             ).fetchall()
-            return [
-                Spend(
-                    *self._words(words[:-4], 1),
-                    neighbors=self._neighbors(words[-4:]),
-                    epsilon=stored(epsilon),
-                    delta=stored(delta),
-                )
-                for *words, epsilon, delta in rows
-            ]
+            return [Spend(*self._words(row[:7], 1), privacy=self._promise(row[7:])) for row in rows]
 
     def spent(self) -> tuple[Decimal, Decimal]:
         """Sums of ε and of δ, exact."""
         epsilon = delta = Decimal(0)
         with clearly(self.path):
             for one, other in self._connection.execute("SELECT epsilon, delta FROM spends"):
-                epsilon = EXACT.add(epsilon, stored(one))
-                delta = EXACT.add(delta, stored(other))
+                epsilon = EXACT.add(epsilon, amount(one, "epsilon", zero=True))
+                delta = EXACT.add(delta, amount(other, "delta", zero=True))
         return epsilon, delta
 
     def left(self) -> tuple[Decimal, Decimal]:
         """What may still be spent of ε and of δ, exact."""
-        epsilon, delta = self.spent()
-        found = (
-            EXACT.subtract(self.account.epsilon, epsilon),
-            EXACT.subtract(self.account.delta, delta),
-        )
-        if min(found) < 0:
+        pairs = zip(numbers(self.account.budget), self.spent())
+        epsilon, delta = (EXACT.subtract(budget, spent) for budget, spent in pairs)
+        if min(epsilon, delta) < 0:
             raise LedgerError(f"{self.path} is damaged: more was spent than its budget.")
-        return found
+        return epsilon, delta
 
     def check_data(self, sha256: str, name: str) -> None:
         """Refuse other data than those of the ledger."""
@@ -229,50 +210,46 @@ class Ledger:
                 "a ledger of its own. Data that changed need a new one, and who stayed in them spends from both."
             )
 
-    def check(
-        self, epsilon: float | str | Decimal, delta: float | str | Decimal = 0
-    ) -> tuple[Decimal, Decimal]:
-        """Refuse what the budget doesn't allow now; spends nothing.
+    def covers(self, promised: Privacy | Neighbors) -> bool:
+        """Whether the ledger counts such a promise, whatever its ε and δ."""
+        return not self._lacks(promised)
 
-        Returns:
-            ε and δ as decimals.
+    def check_covers(self, promised: Privacy | Neighbors) -> None:
+        """Refuse a promise that is weaker than the ledger's."""
+        why = self._lacks(promised)
+        if why:
+            raise LedgerError(
+                f"{self.path} keeps a budget for {self.account.budget.neighbors.in_words()}. This release is not "
+                f"enough to be counted there: {why}."
+            )
+
+    def _lacks(self, promised: Privacy | Neighbors) -> str:
+        budget = self.account.budget
+        if isinstance(promised, Neighbors):
+            return promised.lacks(budget.neighbors)
+        return promised.lacks(budget)
+
+    def check(self, privacy: Privacy) -> None:
+        """Refuse what the ledger doesn't allow now; spends nothing.
 
         Raises:
             BudgetExhausted: with what is left and what was asked for.
+            LedgerError: the promise is weaker than the ledger's.
         """
-        asked = amount(epsilon, "epsilon"), amount(delta, "delta", zero=True)
-        left = self.left()
+        self.check_covers(privacy)
+        asked, left = numbers(privacy), self.left()
         if asked[0] > left[0] or asked[1] > left[1]:
-            account = self.account
+            epsilon, delta = numbers(self.account.budget)
             raise BudgetExhausted(
-                f"{self.path} has {in_words(*left, account.delta, asked[1])} left of "
-                f"{in_words(account.epsilon, account.delta, asked[1])}, and this release asks for "
-                f"{in_words(*asked, account.delta)}: nothing was spent and nothing is released. {_advice(left, asked)}"
-            )
-        return asked
-
-    def covers(self, neighbors: Neighbors) -> bool:
-        """Whether a guarantee for ``neighbors`` is at least as strong as the ledger's."""
-        return neighbors.covers(self.account.neighbors)
-
-    def check_covers(self, neighbors: Neighbors) -> None:
-        """Refuse a guarantee that is weaker than the ledger's."""
-        why = neighbors.lacks(self.account.neighbors)
-        if why:
-            raise LedgerError(
-                f"{self.path} keeps a budget for {self.account.neighbors.in_words()}. This release is not enough to be "
-                f"counted there: {why}."
+                f"{self.path} has {in_words(*left, delta, asked[1])} left of {in_words(epsilon, delta, asked[1])}, and "
+                f"this release asks for {in_words(*asked, delta)}: nothing was spent and nothing is released. "
+                f"{_advice(left, asked)}"
             )
 
     def spend(
         self,
-        epsilon: float | str | Decimal,
-        delta: float | str | Decimal = 0,
+        privacy: Privacy,
         *,
-        unit: str,
-        adjacency: str,
-        public: Iterable[str] = (),
-        users: str = "",
         trust: str = "central",
         numerics: str = "unknown",
         command: str = "",
@@ -281,9 +258,9 @@ class Ledger:
         """Spend ε and δ, on the disk when this returns; call it before anything of the result is shown.
 
         Args:
-            epsilon: ε > 0 of the release; a float stands for its shortest decimal.
-            delta: δ ≥ 0 of the release.
-            unit, adjacency, public, users, trust, numerics: of its guarantee.
+            privacy: what the release promises, ``guarantee.attained`` or one of ``guarantee.also``; a float stands
+                for its shortest decimal.
+            trust, numerics: of its guarantee.
             command, method: what released, for people.
 
         Returns:
@@ -291,19 +268,17 @@ class Ledger:
 
         Raises:
             BudgetExhausted: less is left. Nothing was spent.
-            LedgerError: the guarantee is weaker than what the ledger promises, or the file can't be written.
+            LedgerError: the promise is weaker than the ledger's, or the file can't be written.
         """
-        neighbors = Neighbors(unit, adjacency, tuple(public), users)
-        self.check_covers(neighbors)
+        self.check_covers(privacy)
         with clearly(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                asked = self.check(epsilon, delta)
-                values = (now(), command, method, str(asked[0]), str(asked[1]))
+                self.check(privacy)
                 row = self._connection.execute(
-                    f"INSERT INTO spends (time, command, method, epsilon, delta, {_NEIGHBORS}, trust, numerics, state) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'spent')",
-                    (*values, *cells(neighbors), trust, numerics),
+                    f"INSERT INTO spends (time, command, method, {PROMISE}, trust, numerics, state) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'spent')",
+                    (now(), command, method, *cells(privacy), trust, numerics),
                 )
                 self._connection.execute("COMMIT")
             except BaseException:
@@ -350,24 +325,19 @@ class Ledger:
             raise LedgerError(f"{self.path} is damaged ({found}): {RESTORE}")
 
     def _account(self) -> Account:
-        columns = f"data, created, key, fingerprint, {_NEIGHBORS}, epsilon, delta"
+        columns = f"data, created, key, fingerprint, {PROMISE}"
         row = self._connection.execute(f"SELECT {columns} FROM ledger").fetchone()
         if row is None:
             raise LedgerError(f"{self.path} is damaged: it has no budget.")
-        *words, epsilon, delta = row
-        data, created, *self._identity = self._words(words[:4])
-        neighbors = self._neighbors(words[4:])
-        return Account(data, created, neighbors, epsilon=stored(epsilon), delta=stored(delta))
+        data, created, *self._identity = self._words(row[:4])
+        return Account(data, created, self._promise(row[4:]))
 
-    def _neighbors(self, words: list[Any]) -> Neighbors:
-        texts = self._words(words)
+    def _promise(self, row: list[Any]) -> Privacy:
+        texts = self._words(row)
         try:
-            found = from_cells(*texts)
+            return from_cells(*texts)
         except ValueError as error:
             raise LedgerError(f"{self.path} is damaged ({error}) {RESTORE}") from None
-        if found.kind not in COVERS:
-            raise LedgerError(f"{self.path} is damaged: it protects no known unit.")
-        return found
 
     def _words(self, row: list[Any], numbers: int = 0) -> list[Any]:
         """A row of which all but the first ``numbers`` cells must be text; SQLite alone would take anything."""

@@ -10,18 +10,19 @@ import os
 import re
 import secrets
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from pathlib import Path
+from typing import SupportsFloat
 
 from privrank_jax._arguments import ArgumentError
-from privrank_jax._neighbors import COVERS, Neighbors
+from privrank_jax._promise import Privacy
 
 WAIT = 30.0  # seconds for other processes to finish their transactions
 
 APPLICATION = 0x50526C67
-VERSION = 2
+VERSION = 3
 SCHEMA = """
 CREATE TABLE ledger (
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -32,6 +33,7 @@ CREATE TABLE ledger (
     delta TEXT NOT NULL,
     unit TEXT NOT NULL,
     adjacency TEXT NOT NULL,
+    contributions TEXT NOT NULL,
     public TEXT NOT NULL,
     users TEXT NOT NULL,
     created TEXT NOT NULL
@@ -45,6 +47,7 @@ CREATE TABLE spends (
     delta TEXT NOT NULL,
     unit TEXT NOT NULL,
     adjacency TEXT NOT NULL,
+    contributions TEXT NOT NULL,
     public TEXT NOT NULL,
     users TEXT NOT NULL,
     trust TEXT NOT NULL,
@@ -58,7 +61,8 @@ CREATE TRIGGER ledger_as_it_is BEFORE UPDATE ON ledger
 CREATE TRIGGER spends_stay BEFORE DELETE ON spends
     BEGIN SELECT RAISE(ABORT, 'a spend is never deleted'); END;
 CREATE TRIGGER spends_as_they_are
-    BEFORE UPDATE OF number, time, command, method, epsilon, delta, unit, adjacency, public, users, trust, numerics
+    BEFORE UPDATE OF number, time, command, method, epsilon, delta, unit, adjacency, contributions, public, users,
+        trust, numerics
     ON spends
     BEGIN SELECT RAISE(ABORT, 'a spend is never altered'); END;
 CREATE TRIGGER printed_stays BEFORE UPDATE OF state ON spends WHEN NEW.state <> 'printed'
@@ -77,46 +81,32 @@ class BudgetExhausted(LedgerError):
     """A spend that would exceed the budget. Nothing was spent."""
 
 
-def create(
-    path: str | os.PathLike[str],
-    *,
-    data: str,
-    sha256: str,
-    epsilon: float | str | Decimal,
-    delta: float | str | Decimal = 0,
-    unit: str = "user",
-    adjacency: str = "replace",
-    public: Iterable[str] = (),
-    users: str = "",
-) -> None:
+def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: str) -> None:
     """Make the ledger of a data set, with nothing spent. Cut short, it leaves no file or one that is refused.
 
     Args:
         path: the file, which must not exist.
+        budget: what all releases together promise. Its ε and δ are stored as decimals, see :func:`amount`; releases
+            that take more as public, or mean something else by a user, are refused. Not ``public=("ties",)``: which
+            answers are ties are answers.
         data: name of the data, for people.
         sha256: identifies the data, 64 hexadecimal digits; see :func:`content_sha256`. Stored under a key of the
             ledger's own, which nothing prints: from a bare hash, who knows all rows but one finds that by trying.
-        epsilon: ε > 0 of all releases together.
-        delta: δ of all releases together, 0 ≤ δ < 1.
-        unit: ``"user"``, ``"comparison"`` or ``"rank"``.
-        adjacency: ``"replace"``, ``"flip"`` or ``"add-remove"``, as the unit allows.
-        public: what neighbors share beyond that, see :class:`~privrank_jax.privacy.Guarantee`: releases that take more
-            as public are refused. Not ``"ties"``: which answers are ties are answers.
-        users: what one user is; releases that mean something else by it are refused.
 
     Raises:
-        LedgerError: an argument out of range, the file exists or can't be made.
+        LedgerError: ε or δ is no decimal, the file exists or can't be made.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "votes.ledger"
+    >>> create(path, Privacy(3, unit="user", adjacency="replace"), data="votes.csv", sha256="0" * 64)
     """
     path = Path(path)
-    budget = amount(epsilon, "--budget"), amount(delta, "--budget-delta", zero=True)
-    if budget[1] >= 1:
-        raise LedgerError(f"--budget-delta must be below 1, got {plain(budget[1])}.")
-    if (unit, adjacency) not in COVERS:
-        known = "; ".join(f"{one}, {other}" for one, other in COVERS)
+    if "ties" in budget.public:
         raise LedgerError(
-            f"no guarantee has unit {unit!r} and adjacency {adjacency!r}: choose of {known}."
+            "a ledger can't take as public which answers are ties: that is part of the answers. Where ties are kept, "
+            "or decided by coins, they are protected."
         )
-    neighbors = _neighbors(unit, adjacency, public, users)
+    promised = cells(budget)
     if not re.fullmatch("[0-9a-f]{64}", sha256):
         raise LedgerError("sha256 must be 64 lower-case hexadecimal digits.")
     data = data.encode("utf-8", "backslashreplace").decode("utf-8")  # names of files may be no text
@@ -131,8 +121,7 @@ def create(
     # A file that can't be filled stays behind, empty: to remove it could meet with another process.
     with clearly(path), contextlib.closing(connect(path, WAIT)) as connection:
         key = secrets.token_hex(32)
-        identity = (data, key, fingerprint(key, sha256), *map(str, budget))
-        _fill(connection, path, (*identity, *cells(neighbors), now()))
+        _fill(connection, path, (data, key, fingerprint(key, sha256), *promised, now()))
 
 
 def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> None:
@@ -149,30 +138,41 @@ def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> N
     )
 
 
-def _neighbors(unit: str, adjacency: str, public: Iterable[str], users: str) -> Neighbors:
-    try:
-        neighbors = Neighbors(unit, adjacency, tuple(public), users)
-    except ArgumentError as error:
-        raise LedgerError(str(error), *error.arguments) from None
-    if "ties" in neighbors.public:
-        raise LedgerError(
-            "a ledger can't take as public which answers are ties: that is part of the answers. Where ties are kept, "
-            "or decided by coins, they are protected."
-        )
-    return neighbors
-
-
 _BETWEEN = "; "  # facts in one cell; no name of one has it
+PROMISE = "epsilon, delta, unit, adjacency, contributions, public, users"
+"""Columns of both tables that hold a promise."""
 
 
-def cells(neighbors: Neighbors) -> tuple[str, str, str, str]:
-    """Neighbors as cells of a row: unit, adjacency, public, users."""
-    return *neighbors.kind, _BETWEEN.join(neighbors.public), neighbors.users
+def cells(privacy: Privacy) -> tuple[str, ...]:
+    """A promise as cells of a row, in the order of :data:`PROMISE`."""
+    most = privacy.contributions
+    return (
+        *map(str, numbers(privacy)),
+        *privacy.kind,
+        "" if most is None else str(int(most)),
+        _BETWEEN.join(privacy.public),
+        privacy.users,
+    )
 
 
-def from_cells(unit: str, adjacency: str, public: str, users: str) -> Neighbors:
-    """Neighbors from cells of a row; ``ValueError`` for a fact that is none."""
-    return Neighbors(unit, adjacency, tuple(public.split(_BETWEEN)) if public else (), users)
+def from_cells(
+    epsilon: str, delta: str, unit: str, adjacency: str, contributions: str, public: str, users: str
+) -> Privacy:
+    """A promise from cells of a row; ``ValueError`` for what is none."""
+    return Privacy(
+        amount(epsilon, "epsilon"),
+        delta=amount(delta, "delta", zero=True),
+        unit=unit,
+        adjacency=adjacency,
+        contributions=int(contributions) if contributions else None,
+        public=tuple(public.split(_BETWEEN)) if public else (),
+        users=users,
+    )
+
+
+def numbers(privacy: Privacy) -> tuple[Decimal, Decimal]:
+    """ε and δ of a promise as exact decimals."""
+    return amount(privacy.epsilon, "epsilon"), amount(privacy.delta, "delta", zero=True)
 
 
 def fingerprint(key: str, sha256: str) -> str:
@@ -186,18 +186,19 @@ def content_sha256(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def amount(given: float | str | Decimal, name: str, *, zero: bool = False) -> Decimal:
+def amount(given: SupportsFloat | str, name: str, *, zero: bool = False) -> Decimal:
     """A budget as an exact decimal.
 
     Args:
-        given: a float stands for the shortest decimal that denotes it.
+        given: a float, also one of NumPy or JAX, stands for the shortest decimal that denotes it as a double.
         name: for the message.
         zero: whether 0 will do.
 
     >>> amount(0.1, "epsilon"), amount("2.50", "epsilon")
     (Decimal('0.1'), Decimal('2.50'))
     """
-    text = repr(float(given)) if isinstance(given, float) else str(given).strip()
+    exact = isinstance(given, (str, int, Decimal))
+    text = str(given).strip() if exact else repr(float(given))
     number = Decimal(text) if _DECIMAL.fullmatch(text) else Decimal("nan")
     in_range = 0 < float(number) < math.inf  # as a double, which bounds the digits of sums
     if not in_range and not (zero and number == 0):
@@ -223,11 +224,6 @@ def in_words(epsilon: Decimal, delta: Decimal, *others: Decimal) -> str:
     """ε, and δ where it or one of ``others`` is in play."""
     words = f"epsilon {plain(epsilon)}"
     return f"{words}, delta {plain(delta)}" if any((delta, *others)) else words
-
-
-def stored(text: str) -> Decimal:
-    """A decimal as a ledger stores it."""
-    return amount(text, "a ledger's number", zero=True)
 
 
 def now() -> str:

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from privrank_jax.privacy import compose
-from privrank_jax.release.ledger import Ledger, content_sha256
+from privrank_jax.release.ledger import Ledger, Privacy, content_sha256
 
 
 @pytest.fixture
@@ -49,12 +49,12 @@ def test_a_consensus_spends_until_the_budget_is_exhausted(privrank, budget, rank
     assert (third.code, third.out) == (2, "")
     assert "epsilon 0 left of epsilon 0.3" in third.err
     assert "asks for epsilon 0.1" in third.err
-    assert [(one.epsilon, one.state) for one in spends(path)] == [
+    assert [(one.privacy.epsilon, one.state) for one in spends(path)] == [
         (Decimal("0.1"), "printed"),
         (Decimal("0.2"), "printed"),
     ]
     one = spends(path)[0]
-    assert (one.command, one.method, one.neighbors.in_words()) == (
+    assert (one.command, one.method, one.privacy.neighbors.in_words()) == (
         "aggregate", "borda", "unit user (column 'user'), adjacency replace"
     )  # fmt: skip
     assert (one.trust, one.numerics) == ("central", "exact")
@@ -70,10 +70,10 @@ def test_a_ranking_spends(privrank, budget, votes):
     refused = privrank(*run, "--delta", "1e-7")
     assert (refused.code, refused.out) == (2, "")
     assert "epsilon 0.1, delta 0 left of epsilon 1, delta 1e-6" in refused.err
-    assert [(one.method, one.neighbors.adjacency) for one in spends(path)] == [
+    assert [(one.method, one.privacy.adjacency) for one in spends(path)] == [
         ("counts", "replace"), ("one-shot", "flip"), ("counts", "replace")
     ]  # fmt: skip
-    assert [str(one.epsilon) for one in spends(path)] == ["0.3"] * 3
+    assert [str(one.privacy.epsilon) for one in spends(path)] == ["0.3"] * 3
 
 
 def test_weaker_guarantees_are_refused_before_the_work(privrank, budget, votes, monkeypatch):
@@ -200,7 +200,7 @@ def test_files_for_others_spend_too(privrank, budget, write, rankings, tmp_path)
     assert (refused.code, refused.out) == (2, "")
     assert not (tmp_path / "third.csv").exists()
     # Three items: epsilon 1 of a rank is epsilon 1.5 of a user.
-    assert [(str(one.epsilon), one.neighbors.unit, one.state) for one in spends(path)] == [
+    assert [(str(one.privacy.epsilon), one.privacy.unit, one.state) for one in spends(path)] == [
         ("1.5", "user", "printed")
     ] * 2
     free = privrank("aggregate", tmp_path / "synthetic.csv", "--ledger", path)
@@ -211,7 +211,7 @@ def test_files_for_others_spend_too(privrank, budget, write, rankings, tmp_path)
     path = budget(votes, "0.5", "--unit", "comparison", "--adjacency", "flip", name="pairs.ledger")
     run = ("privatize", votes, "--epsilon", "0.5", "--ledger", path, "--out", tmp_path / "r.csv")
     assert privrank(*run).code == 0
-    assert [(str(one.epsilon), one.trust, one.method) for one in spends(path)] == [
+    assert [(str(one.privacy.epsilon), one.trust, one.method) for one in spends(path)] == [
         ("0.5", "local", "randomized response")
     ]
     refused = privrank(*run, "--force")
@@ -247,7 +247,7 @@ def test_making_and_showing(privrank, budget, rankings, tmp_path):
         ((), "there is no ledger"),
         (("--data", tmp_path / "no.csv", "--budget", 1), "neither a file nor a named data set"),
         (("--data", rankings, "--budget", "lots"), "--budget must be a positive number"),
-        (("--data", rankings, "--budget", 1, "--adjacency", "x"), "no guarantee has unit 'user'"),
+        (("--data", rankings, "--budget", 1, "--adjacency", "x"), "adjacency must be one of 'flip'"),
     ):
         refused = privrank("ledger", tmp_path / "new", *options)
         assert (refused.code, refused.out) == (2, "")
@@ -266,10 +266,10 @@ def test_what_the_releases_come_to_together(privrank, budget, rankings, monkeypa
     with Ledger(path) as ledger:
         for number in range(30):
             kind = ("flip", "local") if number % 2 else ("replace", "central")
-            ledger.spend(0.1, unit="user", adjacency=kind[0], trust=kind[1], users="column 'user'")
-        ledger.spend(
-            0.5, "1e-7", unit="user", adjacency="flip", numerics="of old", users="column 'user'"
-        )
+            release = Privacy(0.1, unit="user", adjacency=kind[0], users="column 'user'")
+            ledger.spend(release, trust=kind[1])
+        last = Privacy(0.5, delta=1e-7, unit="user", adjacency="flip", users="column 'user'")
+        ledger.spend(last, numerics="of old")
     together = privrank("ledger", path, "--delta", "1e-6", "--json").json()["together"]
     alone = compose([(0.1, 0)] * 30 + [(0.5, 1e-7)], delta=1e-6, unit="user", adjacency="flip")
     assert together["epsilon"] == alone.epsilon < 0.9 * 3.5
@@ -304,7 +304,7 @@ def test_named_data_are_known_by_their_files(privrank, budget, data_folder):
         ledger.check_data(content_sha256(data_folder / "sushi/sushi_rankings.csv"), "sushi")
     two = budget("cars", 1, name="cars.ledger")
     with Ledger(two) as ledger:
-        assert ledger.account.neighbors.in_words() == (
+        assert ledger.account.budget.neighbors.in_words() == (
             "unit user (as the data define them), adjacency replace; public: which pairs each user was asked"
         )
     refused = privrank("rank", "cars2", "--epsilon", 1, "--ledger", two)

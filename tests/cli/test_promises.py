@@ -69,7 +69,7 @@ def test_a_ledger_that_says_what_is_public_counts_it(privrank, write, tmp_path, 
     run = (*run, "--drop-user")
     result = privrank(*run, "--public", "ranked-items")
     assert result.code == 0, result.err
-    assert [one.neighbors.public for one in spends(path)] == [("ranked items",)]
+    assert [one.privacy.public for one in spends(path)] == [("ranked items",)]
     assert "public: which items each user ranked" in privrank("ledger", path).out
     refused(privrank(*run, "--public", "votes", "--force"), "--public 'votes' is unknown")
 
@@ -130,7 +130,7 @@ def test_what_a_user_is_can_not_change_from_release_to_release(privrank, write, 
     by_row = ledger(votes, "--user", "row", name="rows.ledger")
     assert privrank(*run, "--ledger", by_row, "--user", "row").code == 0
     refused(privrank(*run, "--ledger", by_row, "--max-per-user", 1), "its users are column 'user'")
-    assert [one.neighbors.users for one in spends(by_row)] == ["column 'row'"]
+    assert [one.privacy.users for one in spends(by_row)] == ["column 'row'"]
 
 
 def test_each_row_a_user_is_said_in_advance(privrank, write, ledger, tmp_path):
@@ -177,7 +177,7 @@ def test_a_questionnaire_is_public(privrank, data_folder, ledger):
     refused(privrank(*run, ledger("immig", "--public", "none")), "which pairs each user was asked")
     path = ledger("immig", name="told.ledger")
     assert privrank(*run, path).code == 0
-    assert spends(path)[0].neighbors.public == ("questionnaire",)
+    assert spends(path)[0].privacy.public == ("questionnaire",)
 
 
 def test_who_ranked_nothing_has_no_row_in_a_long_file(privrank, long_votes, ledger):

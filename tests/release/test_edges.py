@@ -26,7 +26,7 @@ from privrank_jax.release import (
 )
 from privrank_jax.release import noisy_totals as exact
 from privrank_jax.release.exact_aggregation import twice_counts
-from privrank_jax.release.ledger import BudgetExhausted, Ledger, create
+from privrank_jax.release.ledger import BudgetExhausted, Ledger, Privacy, create
 from privrank_jax.release.ledger_file import LedgerError, clearly, plain
 from privrank_jax.release.library import load_opendp
 from privrank_jax.release.noisy_totals import discrete_gaussian, discrete_laplace
@@ -159,10 +159,14 @@ def test_gaussian_noise_is_the_least_that_is_proven_for_a_little_more_than_the_s
         assert proven(scale * (1 - 1.1e-6), above) > epsilon
 
 
+def promise(epsilon):
+    return Privacy(Decimal(epsilon), unit="user", adjacency="replace")
+
+
 @pytest.fixture
 def ledger(tmp_path):
     path = tmp_path / "votes.ledger"
-    create(path, data="votes.csv", sha256="ab" * 32, epsilon="0.5")
+    create(path, promise("0.5"), data="votes.csv", sha256="ab" * 32)
     with Ledger(path) as found:
         yield found
 
@@ -173,17 +177,13 @@ def test_a_ledger_takes_its_own_data_and_no_other(ledger):
         ledger.check_data("ba" * 32, "votes.csv")
 
 
-def test_what_is_asked_for_has_no_delta_unless_it_is_said(ledger):
-    assert ledger.check("0.5") == (Decimal("0.5"), 0)
-
-
 def test_advice_tells_less_from_nothing(ledger):
-    ledger.spend("0.2", unit="user", adjacency="replace")
+    ledger.spend(promise("0.2"))
     with pytest.raises(BudgetExhausted, match="Ask for less"):
-        ledger.check("0.4")
-    ledger.spend("0.3", unit="user", adjacency="replace")
+        ledger.check(promise("0.4"))
+    ledger.spend(promise("0.3"))
     with pytest.raises(BudgetExhausted, match="The budget is exhausted"):
-        ledger.check("0.1")
+        ledger.check(promise("0.1"))
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,9 @@ def test_advice_tells_less_from_nothing(ledger):
 )
 def test_the_first_text_of_a_row_must_be_text_too(tmp_path, table, column, trigger):
     path = tmp_path / "votes.ledger"
-    create(path, data="votes.csv", sha256="ab" * 32, epsilon="0.5")
+    create(path, promise("0.5"), data="votes.csv", sha256="ab" * 32)
     with Ledger(path) as ledger:
-        ledger.spend("0.1", unit="user", adjacency="replace")
+        ledger.spend(promise("0.1"))
         assert len(ledger.spends()) == 1
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"DROP TRIGGER {trigger}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import select
@@ -15,8 +16,11 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
+from privrank_jax import Privacy
 from privrank_jax._neighbors import COVERS, PUBLIC, Neighbors
 from privrank_jax.release.ledger import (
     BudgetExhausted,
@@ -30,13 +34,19 @@ from privrank_jax.release.ledger import (
 USERS = {"unit": "user", "adjacency": "replace"}
 
 
+def promise(epsilon, delta=0, **kind):
+    """Of one user who is replaced, unless said otherwise; texts stand for decimals."""
+    epsilon, delta = (Decimal(one) if isinstance(one, str) else one for one in (epsilon, delta))
+    return Privacy(epsilon, delta=delta, **{**USERS, **kind})
+
+
 @pytest.fixture
 def made(tmp_path):
     """Make a ledger with some budget; its path."""
 
     def make(epsilon, delta=0, name="votes.ledger", **protects):
         path = tmp_path / name
-        create(path, data="votes.csv", sha256="ab" * 32, epsilon=epsilon, delta=delta, **protects)
+        create(path, promise(epsilon, delta, **protects), data="votes.csv", sha256="ab" * 32)
         return path
 
     return make
@@ -51,26 +61,24 @@ def test_decimals_add_up_exactly(made):
     path = made(1)
     with Ledger(path) as ledger:
         for _ in range(10):
-            ledger.spend(
-                0.1, **USERS
-            )  # as floats ten of them are 0.9999999999999999, exactly more than 1
+            ledger.spend(promise(0.1))  # ten such doubles are exactly more than 1
         assert ledger.left() == (0, 0)
         with pytest.raises(
             BudgetExhausted, match=r"epsilon 0 left of epsilon 1, .* epsilon 5e-324"
         ):
-            ledger.spend(5e-324, **USERS)
+            ledger.spend(promise(5e-324))
     with Ledger(made("0.30", name="other")) as ledger:
-        ledger.spend(0.2, **USERS)
-        ledger.spend("1e-300", **USERS)
+        ledger.spend(promise(0.2))
+        ledger.spend(promise("1e-300"))
         with pytest.raises(BudgetExhausted, match="Ask for less"):
-            ledger.spend("0.1", **USERS)  # 1e-300 too much
-        assert sum(one.epsilon == Decimal("1e-300") for one in ledger.spends()) == 1
+            ledger.spend(promise("0.1"))  # 1e-300 too much
+        assert sum(one.privacy.epsilon == Decimal("1e-300") for one in ledger.spends()) == 1
 
 
 def test_huge_beside_tiny(made):
     with Ledger(made("1e308", "0.5")) as ledger:
-        ledger.spend(1.5e307, 5e-324, **USERS)
-        ledger.spend(5e-324, 0.1, **USERS)
+        ledger.spend(promise(1.5e307, 5e-324))
+        ledger.spend(promise(5e-324, 0.1))
         epsilon, delta = ledger.left()
         assert Fraction(epsilon) == Fraction("8.5e307") - Fraction("5e-324")
         assert Fraction(delta) == Fraction("0.4") - Fraction("5e-324")
@@ -83,23 +91,35 @@ def test_huge_beside_tiny(made):
 def test_amounts_out_of_range(made, bad):
     with pytest.raises(LedgerError, match="positive number"):
         amount(bad, "epsilon")
+
+
+@pytest.mark.parametrize("bad", [0, 0.0, -1.0, float("nan"), float("inf"), Decimal("1e-400")])
+def test_promises_out_of_range(made, bad):
     path = made(1)
     with Ledger(path) as ledger, pytest.raises(LedgerError, match="positive number"):
-        ledger.spend(bad, **USERS)
+        ledger.spend(Privacy.proven(bad, **USERS))
     assert spent(path) == 0
+
+
+def test_numbers_of_arrays_are_taken_in_full(made):
+    """As doubles: what NumPy and JAX print of them has fewer digits."""
+    with Ledger(made(2)) as ledger:
+        for epsilon in (np.float64(1 / 3), jnp.asarray(1 / 3), np.asarray(1 / 3), np.float32(0.1)):
+            ledger.spend(promise(epsilon))
+            assert ledger.spends()[-1].privacy.epsilon == Decimal(repr(float(epsilon)))
 
 
 def test_delta_has_a_budget_of_its_own(made):
     with Ledger(made(3)) as pure:
         with pytest.raises(BudgetExhausted, match=r"delta 0 left of .* Leave --delta out"):
-            pure.spend(1, 1e-9, **USERS)
+            pure.spend(promise(1, 1e-9))
         assert pure.spent() == (0, 0)
     with Ledger(made(3, "2e-9", name="other")) as ledger:
-        ledger.spend(1, 1e-9, **USERS)
-        ledger.spend(1, 1e-9, **USERS)
+        ledger.spend(promise(1, 1e-9))
+        ledger.spend(promise(1, 1e-9))
         with pytest.raises(BudgetExhausted, match="epsilon 1, delta 0 left"):
-            ledger.spend(0.5, 1e-12, **USERS)
-        ledger.spend(1, **USERS)
+            ledger.spend(promise(0.5, 1e-12))
+        ledger.spend(promise(1))
         assert ledger.left() == (0, 0)
 
 
@@ -107,10 +127,10 @@ def test_history(made):
     path = made("2.5")
     with Ledger(path) as ledger:
         number = ledger.spend(
-            1, **USERS, trust="local", numerics="exact", command="rank", method="m"
+            promise(1), trust="local", numerics="exact", command="rank", method="m"
         )
         ledger.mark_printed(number)
-        ledger.spend(1, **USERS)
+        ledger.spend(promise(1))
         with pytest.raises(LedgerError, match="no spend number 7"):
             ledger.mark_printed(7)
     with Ledger(path) as ledger:
@@ -119,7 +139,8 @@ def test_history(made):
         assert (first.trust, first.numerics, first.command) == ("local", "exact", "rank")
         assert first.time.endswith("+00:00")
         assert ledger.account.data == "votes.csv"
-        assert (ledger.account.epsilon, ledger.account.neighbors.unit) == (Decimal("2.5"), "user")
+        assert ledger.account.budget == promise("2.5", "0")
+        assert first.privacy == promise("1", "0")
         assert ledger.left()[0] == Decimal("0.5")
 
 
@@ -127,14 +148,16 @@ def test_history(made):
 def test_only_guarantees_as_strong_as_the_promise_count(made, promised):
     path = made(1, unit=promised[0], adjacency=promised[1])
     for unit, adjacency in COVERS:
+        release = promise(0.01, unit=unit, adjacency=adjacency)
         with Ledger(path) as ledger:
-            if ledger.covers(Neighbors(unit, adjacency)):
-                ledger.spend(0.01, unit=unit, adjacency=adjacency)
+            assert ledger.covers(Neighbors(unit, adjacency)) == ledger.covers(release)
+            if ledger.covers(release):
+                ledger.spend(release)
             else:
                 with pytest.raises(LedgerError, match="not enough to be counted"):
-                    ledger.spend(0.01, unit=unit, adjacency=adjacency)
+                    ledger.spend(release)
     with Ledger(path) as ledger:
-        counted = {one.neighbors.kind for one in ledger.spends()}
+        counted = {one.privacy.kind for one in ledger.spends()}
     assert promised in counted
     # A guarantee for less never counts for more.
     assert not (promised[0] == "user" and any(unit != "user" for unit, _ in counted))
@@ -145,39 +168,52 @@ def test_only_guarantees_as_strong_as_the_promise_count(made, promised):
 def test_what_a_release_takes_as_public_must_be_public_in_the_ledger(made, fact):
     with Ledger(made(1)) as strict:
         with pytest.raises(LedgerError, match=f"it takes as public {PUBLIC[fact]}"):
-            strict.spend(0.1, **USERS, public=(fact,))
+            strict.spend(promise(0.1, public=(fact,)))
         assert strict.spent() == (0, 0)
     with Ledger(made(1, public=(fact, "items"), name="open")) as ledger:
-        ledger.spend(0.1, **USERS, public=(fact,))
-        ledger.spend(0.1, **USERS)  # what takes less as public is stronger
-        assert [one.neighbors.public for one in ledger.spends()] == [(fact,), ()]
+        ledger.spend(promise(0.1, public=(fact,)))
+        ledger.spend(promise(0.1))  # what takes less as public is stronger
+        assert [one.privacy.public for one in ledger.spends()] == [(fact,), ()]
 
 
 def test_neighbors_that_differ_in_answers_share_who_said_what(made):
     """Under flip the pairs of each user are public, so items, questionnaire and participation are; ties are answers."""
     flips = {"unit": "user", "adjacency": "flip"}
     with Ledger(made(1, **flips)) as ledger:
-        ledger.spend(0.1, **USERS, public=("items", "participation", "questionnaire", "budgets"))
-        ledger.spend(0.1, **flips, public=("questionnaire",))
+        ledger.spend(promise(0.1, public=("items", "participation", "questionnaire", "budgets")))
+        ledger.spend(promise(0.1, **flips, public=("questionnaire",)))
         for public in (("ties",), ("ranked items",)):
             with pytest.raises(LedgerError, match="takes as public which"):
-                ledger.spend(0.1, **flips, public=public)
+                ledger.spend(promise(0.1, **flips, public=public))
     with pytest.raises(LedgerError, match="which answers are ties"):
         made(1, public=("ties",), name="ties", **flips)
-    with pytest.raises(LedgerError, match="'votes'"):
-        made(1, public=("votes",), name="votes", **flips)
 
 
 def test_a_user_is_the_same_in_all_releases(made):
-    by_column = {**USERS, "users": "column 'voter'"}
-    with Ledger(made(1, **by_column)) as ledger:
+    by_column = promise(0.1, users="column 'voter'")
+    with Ledger(made(1, users="column 'voter'")) as ledger:
         for users in ("each row", "column 'zip'", ""):
             with pytest.raises(LedgerError, match="its users are"):
-                ledger.spend(0.1, **USERS, users=users)
-        ledger.spend(0.1, **by_column)
-        assert [one.neighbors.users for one in ledger.spends()] == ["column 'voter'"]
+                ledger.spend(promise(0.1, users=users))
+        ledger.spend(by_column)
+        assert [one.privacy.users for one in ledger.spends()] == ["column 'voter'"]
     with Ledger(made(1, unit="comparison", adjacency="flip", name="comparisons")) as ledger:
-        ledger.spend(0.1, **by_column)  # a comparison belongs to one user, whoever that is
+        ledger.spend(by_column)  # a comparison belongs to one user, whoever that is
+
+
+def test_users_of_few_comparisons_are_not_all_users(made):
+    few, many = (promise(0.1, contributions=count) for count in (3, 10))
+    with Ledger(made(1)) as ledger:
+        with pytest.raises(LedgerError, match="it is for users of at most 3 comparisons"):
+            ledger.spend(few)
+        ledger.spend(few.for_any_user())
+    with Ledger(made(1, contributions=5, name="five")) as ledger:
+        assert ledger.account.budget.contributions == 5
+        with pytest.raises(LedgerError, match="at most 3 comparisons, not 5"):
+            ledger.spend(few)
+        ledger.spend(many)
+        ledger.spend(promise(0.1))
+        assert [one.privacy.contributions for one in ledger.spends()] == [10, None]
 
 
 def test_the_file_tells_nothing_of_the_data_and_only_to_its_owner(made):
@@ -191,7 +227,7 @@ def test_the_file_tells_nothing_of_the_data_and_only_to_its_owner(made):
     assert stored[0][1] != stored[1][1]
     assert path.stat().st_mode & 0o777 == 0o600
     with Ledger(path) as ledger:
-        ledger.spend(0.1, **USERS)
+        ledger.spend(promise(0.1))
         for beside in path.parent.glob(f"{path.name}*"):
             assert beside.stat().st_mode & 0o077 == 0
         ledger.check_data(content, "votes.csv")
@@ -204,7 +240,7 @@ def test_the_file_tells_nothing_of_the_data_and_only_to_its_owner(made):
 def test_rows_can_be_neither_altered_nor_deleted(made):
     path = made(1)
     with Ledger(path) as ledger:
-        ledger.mark_printed(ledger.spend(0.5, **USERS))
+        ledger.mark_printed(ledger.spend(promise(0.5)))
     connection = sqlite3.connect(path)
     for statement in (
         "DELETE FROM spends",
@@ -214,8 +250,10 @@ def test_rows_can_be_neither_altered_nor_deleted(made):
         "DELETE FROM ledger",
         "UPDATE spends SET public = 'items'",
         "UPDATE spends SET users = 'each row'",
+        "UPDATE spends SET contributions = '9'",
         "UPDATE ledger SET users = 'each row'",
-        "INSERT INTO ledger SELECT 2, data, key, fingerprint, epsilon, delta, unit, adjacency, public, users, created "
+        "INSERT INTO ledger SELECT 2, data, key, fingerprint, epsilon, delta, unit, adjacency, contributions, "
+        "public, users, created "
         "FROM ledger",
     ):
         with pytest.raises(sqlite3.IntegrityError):
@@ -230,26 +268,20 @@ def test_making(made, tmp_path):
     with pytest.raises(LedgerError, match="exists, and a ledger is never replaced"):
         made(2)
     with Ledger(path) as ledger:
-        assert ledger.account.epsilon == 1
-    for arguments, message in (
-        ({"epsilon": 0}, "--budget must be a positive number"),
-        ({"delta": 1}, "--budget-delta must be below 1"),
-        ({"delta": "-0.1"}, "--budget-delta must be at least 0"),
-        ({"unit": "vote"}, "choose of user, replace|choose of comparison, flip"),
-        ({"unit": "rank", "adjacency": "flip"}, "no guarantee has unit 'rank'"),
-        ({"sha256": "xyz"}, "hexadecimal"),
+        assert ledger.account.budget.epsilon == 1
+    for budget, sha256, message in (
+        (Privacy.proven(0.0, **USERS), "0" * 64, "epsilon must be a positive number"),
+        (promise(math.inf), "0" * 64, "epsilon must be a positive number"),
+        (promise(1), "xyz", "hexadecimal"),
     ):
         with pytest.raises(LedgerError, match=message):
-            create(
-                tmp_path / "new",
-                **{"data": "it's", "sha256": "0" * 64, "epsilon": 1, **arguments},
-            )
+            create(tmp_path / "new", budget, data="it's", sha256=sha256)
         assert not (tmp_path / "new").exists()
-    create(tmp_path / "it's ?#%25.ledger", data="it's", sha256="0" * 64, epsilon=1)
+    create(tmp_path / "it's ?#%25.ledger", promise(1), data="it's", sha256="0" * 64)
     with Ledger(tmp_path / "it's ?#%25.ledger") as ledger:
         assert ledger.account.data == "it's"
     with pytest.raises(LedgerError, match="can't be made"):
-        create(tmp_path / "no" / "such", data="", sha256="0" * 64, epsilon=1)
+        create(tmp_path / "no" / "such", promise(1), data="", sha256="0" * 64)
 
 
 def test_files_that_are_no_ledgers(made, tmp_path):
@@ -275,17 +307,18 @@ def test_files_that_are_no_ledgers(made, tmp_path):
     assert path.read_bytes() == before
     newer = made(1)
     connection = sqlite3.connect(newer)
-    connection.execute("PRAGMA user_version = 3")
+    for version in (2, 4):
+        connection.execute(f"PRAGMA user_version = {version}")
+        with pytest.raises(LedgerError, match=f"version {version}, and this privrank reads"):
+            Ledger(newer)
     connection.close()
-    with pytest.raises(LedgerError, match="version 3"):
-        Ledger(newer)
 
 
 def test_damaged_ledgers(made):
     path = made(100)
     with Ledger(path) as ledger:
         for _ in range(60):
-            ledger.spend(1, **USERS)
+            ledger.spend(promise(1))
     whole = path.read_bytes()
     assert len(whole) >= 12_288
     for damage in (
@@ -301,11 +334,11 @@ def test_damaged_ledgers(made):
     assert spent(path) == 60
     connection = sqlite3.connect(path)
     connection.execute("INSERT INTO spends SELECT 99, time, command, method, '50', delta, unit, adjacency, "
-                       "public, users, trust, numerics, state FROM spends WHERE number = 1")  # fmt: skip
+                       "contributions, public, users, trust, numerics, state FROM spends WHERE number = 1")  # fmt: skip
     connection.commit()
     connection.close()
     with Ledger(path) as ledger, pytest.raises(LedgerError, match="more was spent"):
-        ledger.spend(1, **USERS)
+        ledger.spend(promise(1))
 
 
 def test_a_cell_that_names_no_fact(made):
@@ -325,10 +358,10 @@ def test_a_busy_ledger(made):
     other.execute("BEGIN IMMEDIATE")
     with Ledger(path, wait=0.05) as ledger:
         with pytest.raises(LedgerError, match="in use by another process"):
-            ledger.spend(0.5, **USERS)
+            ledger.spend(promise(0.5))
         assert ledger.spent() == (0, 0)  # readers don't wait
         other.execute("ROLLBACK")
-        ledger.spend(0.5, **USERS)
+        ledger.spend(promise(0.5))
         assert ledger.spent() == (Decimal("0.5"), 0)
     other.close()
 
@@ -337,14 +370,15 @@ def test_a_busy_ledger(made):
 def test_a_ledger_that_cannot_be_written(file, folder):
     code = (
         "import os, sys\n"
-        "from privrank_jax.release.ledger import Ledger, LedgerError\n"
+        "from privrank_jax.release.ledger import Ledger, LedgerError, Privacy\n"
         "os.geteuid() or os.setuid(65534)\n"  # root may write anywhere
-        "try: Ledger(sys.argv[1]).spend(0.5, unit='user', adjacency='replace')\n"
+        "half = Privacy(0.5, unit='user', adjacency='replace')\n"
+        "try: Ledger(sys.argv[1]).spend(half)\n"
         "except LedgerError as error: print(error)\n"
     )
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "votes.ledger"
-        create(path, data="votes.csv", sha256="0" * 64, epsilon=1)
+        create(path, promise(1), data="votes.csv", sha256="0" * 64)
         path.chmod(file)
         path.parent.chmod(folder)
         done = subprocess.run(
@@ -367,14 +401,16 @@ def test_content(tmp_path):
 # Real processes. A spender prints one byte per result, after it was spent; it needs no JAX, so it starts at once.
 SPENDER = """
 import os, sys
-from privrank_jax.release.ledger import BudgetExhausted, Ledger
+from decimal import Decimal
+from privrank_jax.release.ledger import BudgetExhausted, Ledger, Privacy
+release = Privacy(Decimal(sys.argv[2]), unit="user", adjacency="replace")
 os.write(1, b"r")
 sys.stdin.read(1)
 while True:
     try:
         with Ledger(sys.argv[1]) as ledger:
             for _ in range(int(sys.argv[3])):
-                number = ledger.spend(sys.argv[2], unit="user", adjacency="replace")
+                number = ledger.spend(release)
                 os.write(1, b"p")
                 ledger.mark_printed(number)
     except BudgetExhausted:
@@ -435,7 +471,7 @@ def kill_at_random(path, epsilon, rounds, seed):
             amid += process.returncode == -signal.SIGKILL
         with Ledger(path) as ledger:  # checks the integrity of the file
             now, spends = ledger.spent()[0], ledger.spends()
-            budget = ledger.account.epsilon
+            budget = ledger.account.budget.epsilon
         assert before <= now <= budget
         assert now == len(spends) * Decimal(epsilon)
         assert sum(one.state == "printed" for one in spends) <= shown <= len(spends)
@@ -462,10 +498,11 @@ def test_two_hundred_kills_free_no_budget(made):
 
 MAKER = """
 import os, sys
-from privrank_jax.release.ledger import create
+from privrank_jax.release.ledger import Privacy, create
+budget = Privacy(1, unit="user", adjacency="replace")
 os.write(1, b"r")
 sys.stdin.read(1)
-create(sys.argv[1], data="votes.csv", sha256="0" * 64, epsilon=1)
+create(sys.argv[1], budget, data="votes.csv", sha256="0" * 64)
 """
 
 

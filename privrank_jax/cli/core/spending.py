@@ -14,14 +14,14 @@ import typer
 
 from privrank_jax import _interrupt
 from privrank_jax._neighbors import COVERS, NO_COLUMN, OWN, Neighbors, of_column
+from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, at_end, printable, warn
 from privrank_jax.cli.core.numerics import check_numerics
-from privrank_jax.release.ledger import Ledger, LedgerError, amount, content_sha256, in_words
+from privrank_jax.release.ledger import Ledger, LedgerError, content_sha256, in_words, numbers
 
 if TYPE_CHECKING:
     from privrank_jax.cli.rank.result import Result
     from privrank_jax.privacy.guarantee import Guarantee
-    from privrank_jax.privacy.privacy import Privacy
 
 
 def begin(
@@ -82,21 +82,26 @@ class Spending:
         if self._ledger is None:
             return
         if unit is not None and adjacency is not None:
-            self._check_covers(Neighbors(unit, adjacency, (), self._ledger.account.neighbors.users))
+            # What is public, and what a user is, only the data say.
+            users = self._ledger.account.budget.users
+            self._check_covers(Neighbors(unit, adjacency, (), users))
             if epsilon is not None:
-                self._ledger.check(epsilon, delta)
+                self._ledger.check(
+                    Privacy(epsilon, delta=delta, unit=unit, adjacency=adjacency, users=users)
+                )
         known = data_sha256(self._source)
         if known is not None:  # else reading it says what is wrong
             self._ledger.check_data(known, self._source)
 
-    def _check_covers(self, found: Neighbors) -> None:
+    def _check_covers(self, found: Privacy | Neighbors) -> None:
         """Refuse a guarantee that is weaker than the ledger's, and say which options would do."""
         assert self._ledger is not None
         try:
             self._ledger.check_covers(found)
         except LedgerError as error:
-            wanted = self._ledger.account.neighbors
-            raise LedgerError(f"{error} {_advice(self._command, found, wanted)}") from None
+            neighbors = found if isinstance(found, Neighbors) else found.neighbors
+            wanted = self._ledger.account.budget.neighbors
+            raise LedgerError(f"{error} {_advice(self._command, neighbors, wanted)}") from None
 
     def spend(
         self,
@@ -130,35 +135,31 @@ class Spending:
         # The file was read between two looks at its content.
         ledger.check_data(data_sha256(self._source) or "", self._source)
         used = _relevant(guarantee, ledger)
-        cost = float(used.epsilon), float(used.delta)
         if used is guarantee.attained:
-            cost = max(cost[0], epsilon), max(cost[1], delta)
-        self._check_covers(used.neighbors)
+            most = max(float(used.epsilon), epsilon), max(float(used.delta), delta)
+            used = dataclasses.replace(used, epsilon=most[0], delta=most[1])
+        self._check_covers(used)
         if self._request.simulate:
-            ledger.check(*cost)
+            ledger.check(used)
             warn("a rehearsal spends nothing; the budget would have sufficed for the release.")
             return None
-        with self._told(*cost):
+        with self._told(used):
             self._number = ledger.spend(
-                *cost,
-                unit=used.unit,
-                adjacency=used.adjacency,
-                public=used.public,
-                users=used.users,
+                used,
                 trust=guarantee.trust,
                 numerics=guarantee.numerics,
                 command=self._command,
                 method=method,
             )
-        account = ledger.account
-        left = in_words(*ledger.left(), account.delta)
-        of = in_words(account.epsilon, account.delta)
+        epsilon_budget, delta_budget = numbers(ledger.account.budget)
+        left = in_words(*ledger.left(), delta_budget)
+        of = in_words(epsilon_budget, delta_budget)
         return f"budget: {left} is left of {of} ({ledger.path.name})"
 
     @contextlib.contextmanager
-    def _told(self, epsilon: float, delta: float) -> Iterator[None]:
+    def _told(self, paid: Privacy) -> Iterator[None]:
         """From here until the result was shown, an interrupt waits, or says what became of the budget."""
-        price = in_words(amount(epsilon, "epsilon"), amount(delta, "delta", zero=True))
+        price = in_words(*numbers(paid))
         _interrupt.hold(
             f"{price} may have been spent: `privrank ledger {self._name}` shows whether it was"
         )
@@ -219,10 +220,10 @@ _NOT_SPENT = "nothing was spent from {}"
 def _relevant(guarantee: Guarantee, ledger: Ledger) -> Privacy:
     """Of all that a result promises the least ε that the ledger can add up; if there is none, the first."""
     promised = (guarantee.attained, *guarantee.also)
-    covering = [one for one in promised if ledger.covers(one.neighbors)]
+    covering = [one for one in promised if ledger.covers(one)]
     if not covering:  # the one that is refused for the least reason
         covering = [
-            one for one in promised if one.neighbors.kind in COVERS[ledger.account.neighbors.kind]
+            one for one in promised if one.neighbors.kind in COVERS[ledger.account.budget.kind]
         ]
     return min(covering, key=lambda one: float(one.epsilon), default=guarantee.attained)
 
