@@ -55,7 +55,7 @@ def _count_block(
     weight: np.ndarray | None,
     tied: np.ndarray | None,
     num_items: int,
-) -> Float[np.ndarray, "items items"]:
+) -> Real[np.ndarray, "items items"]:
     _check_range("winners", first, num_items)
     _check_range("losers", second, num_items)
     cells = np.multiply(first, num_items, dtype=np.intp)
@@ -86,7 +86,7 @@ def check_comparisons(
     tied: FlagsLike | None,
     ranges: bool = True,
 ) -> None:
-    """Raise ``ValueError`` for wrong shapes, types and, with ``ranges``, items out of range, where values are concrete."""
+    """Raise ``ValueError`` for wrong shapes, types and, with ``ranges``, items out of range; traced values pass."""
     if not isinstance(num_items, int | np.integer) or num_items < 1:
         raise ValueError(f"num_items must be an integer of at least 1, got {num_items!r}.")
     shapes = {np.shape(a) for a in (winners, losers, weights, tied) if a is not None}

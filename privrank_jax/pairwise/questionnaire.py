@@ -100,7 +100,7 @@ def questionnaire_sensitivity(
     return math.sqrt(float(np.sum(np.square(steps))))
 
 
-def _weights(pairs: Any, num_items: int) -> np.ndarray[Any, Any]:
+def _weights(pairs: Any, num_items: int) -> np.ndarray:
     edges = np.asarray(pairs, dtype=np.int64)
     if edges.size == 0:
         raise ValueError("the questionnaire is empty; it needs at least one pair of items.")
@@ -115,14 +115,14 @@ def _weights(pairs: Any, num_items: int) -> np.ndarray[Any, Any]:
     return weight + weight.T
 
 
-def _components(weight: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+def _components(weight: np.ndarray) -> list[np.ndarray]:
     from scipy.sparse.csgraph import connected_components
 
     count, labels = connected_components(weight > 0, directed=False)
     return [np.flatnonzero(labels == label) for label in range(count)]
 
 
-def _component_cut(weight: np.ndarray[Any, Any]) -> tuple[int, bool]:
+def _component_cut(weight: np.ndarray) -> tuple[int, bool]:
     size = len(weight)
     edges = int(weight.sum()) // 2
     if size == 1:
@@ -137,7 +137,7 @@ def _component_cut(weight: np.ndarray[Any, Any]) -> tuple[int, bool]:
     return min(edges, math.floor(spectral * (1 + 1e-9) + 1e-9)), False
 
 
-def _enumerate_cuts(weight: np.ndarray[Any, Any]) -> int:
+def _enumerate_cuts(weight: np.ndarray) -> int:
     """Largest cut over the 2^(m-1) sides of items 1..m-1 (item 0 stays), built item by item."""
     cuts = np.zeros(1, np.int64)
     # Column of each item j: Σ_i weight[i, j] over the items i placed on side 1 so far.
@@ -152,7 +152,7 @@ def _enumerate_cuts(weight: np.ndarray[Any, Any]) -> int:
     return int(cuts.max())
 
 
-def _flip_euclidean(weight: np.ndarray[Any, Any]) -> float:
+def _flip_euclidean(weight: np.ndarray) -> float:
     """Largest ‖out-degree - in-degree‖₂ over orientations, or the bound by the degrees."""
     size = len(weight)
     repeats = weight[0, 1] if size > 1 else 0
@@ -171,14 +171,14 @@ def _flip_euclidean(weight: np.ndarray[Any, Any]) -> float:
     return math.sqrt(largest)
 
 
-def _flip_euclidean_bound(weight: np.ndarray[Any, Any]) -> float:
+def _flip_euclidean_bound(weight: np.ndarray) -> float:
     degrees = weight.sum(1)
     laplacian = (np.diag(degrees) - weight).astype(float)
     top = float(np.linalg.eigvalsh(laplacian)[-1]) * (1 + 1e-9)
     return math.sqrt(min(float(np.square(degrees).sum()), top * float(weight.sum()) / 2))
 
 
-def _greedy_moves(degrees: np.ndarray[Any, Any], budget: int) -> np.ndarray[Any, Any]:
+def _greedy_moves(degrees: np.ndarray, budget: int) -> np.ndarray:
     """Largest ℓ₂ norm under |v_i| <= degree_i and ‖v‖₁ <= budget: fill the largest degrees first."""
     steps = np.zeros(len(degrees))
     for place, degree in enumerate(sorted(degrees.tolist(), reverse=True)):

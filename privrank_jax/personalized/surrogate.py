@@ -39,23 +39,23 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Real
 
+from privrank_jax._types import PairMatrix, PairMatrixLike, RanksLike, Scores, ScoresLike
 from privrank_jax._validate import check_choice, is_traced
 
-Array = jax.Array
 
-
-def logistic(difference: Any) -> Array:
+def logistic(difference: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     """log(1 + e^-x), elementwise."""
     return jax.nn.softplus(-jnp.asarray(difference))
 
 
-def exponential(difference: Any) -> Array:
+def exponential(difference: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     """e^-x, elementwise; ∞ in float32 below x = -88."""
     return jnp.exp(-jnp.asarray(difference))
 
 
-def psi(difference: Any) -> Array:
+def psi(difference: Real[ArrayLike, "*shape"]) -> Real[Array, "*shape"]:
     """min(1, max(1 - x, 0)), elementwise; flat outside 0 < x < 1."""
     return jnp.clip(1 - jnp.asarray(difference), 0, 1)
 
@@ -65,7 +65,9 @@ LOSSES: Mapping[str, Callable[[Any], Array]] = MappingProxyType(
 )
 
 
-def pairwise_risk(scores: Any, weights: Any, loss: str = "logistic") -> Array:
+def pairwise_risk(
+    scores: ScoresLike, weights: PairMatrixLike, loss: str = "logistic"
+) -> Float[Array, ""]:
     """Σ over i ≠ j of w_ij v(s_i - s_j), over m(m-1): the risk of one user.
 
     Args:
@@ -96,7 +98,7 @@ def pairwise_risk(scores: Any, weights: Any, loss: str = "logistic") -> Array:
     return _mean_over_pairs(weights * LOSSES[loss](scores[:, None] - scores), size)
 
 
-def logistic_risk(scores: Any, wins: Any) -> Array:
+def logistic_risk(scores: ScoresLike, wins: ScoresLike) -> Float[Array, ""]:
     """The logistic :func:`pairwise_risk` from row sums alone: for weights with w_ij + w_ji = 1.
 
     Args:
@@ -123,7 +125,7 @@ def logistic_risk(scores: Any, wins: Any) -> Array:
 
 
 @jax.custom_jvp
-def _spread(scores: Array) -> Array:
+def _spread(scores: Scores) -> Float[Array, ""]:
     """Σ over i < j of log(2 cosh((s_i - s_j)/2))."""
     gap = jnp.abs(scores[:, None] - scores)
     twice = jnp.sum(0.5 * gap + jnp.log1p(jnp.exp(-gap)))  # and log 2 for every item with itself
@@ -137,7 +139,7 @@ def _spread_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, A
     return _spread(scores), jnp.sum(slope * change)
 
 
-def pair_weights(ranks: Any) -> Array:
+def pair_weights(ranks: ScoresLike) -> PairMatrix:
     """w_ij = 1 where i stands before j, else 0; no weight on pairs with an item that is not ranked.
 
     Args:
@@ -158,7 +160,7 @@ def pair_weights(ranks: Any) -> Array:
     return jnp.where(both, ahead, 0)
 
 
-def debiased_pair_weights(signs: Any) -> Array:
+def debiased_pair_weights(signs: PairMatrixLike) -> PairMatrix:
     """(1 + d_ij)/2 off the diagonal: weights from unbiased estimates d_ij of sign(φ_j - φ_i).
 
     Args:
@@ -172,7 +174,7 @@ def debiased_pair_weights(signs: Any) -> Array:
     return jnp.where(off, 0.5 * (1 + jnp.where(off, signs, 0)), 0)
 
 
-def wins_from_ranks(ranks: Any) -> Array:
+def wins_from_ranks(ranks: ScoresLike) -> Scores:
     """W_i = m - 1 - φ_i: how many items i beats.
 
     Args:
@@ -190,7 +192,7 @@ def wins_from_ranks(ranks: Any) -> Array:
     return ranks.shape[0] - 1 - ranks.astype(jnp.result_type(ranks, float))
 
 
-def pairwise_accuracy(scores: Any, ranks: Any) -> Array:
+def pairwise_accuracy(scores: ScoresLike, ranks: RanksLike) -> Float[Array, ""]:
     """Share of the user's pairs that the scores put in order; a tie of scores is an error.
 
     The paper's metric (11) divides by m(m-1), so that a perfect scorer reaches 1/2; here it reaches 1.
@@ -208,7 +210,7 @@ def pairwise_accuracy(scores: Any, ranks: Any) -> Array:
     return jnp.sum(right).astype(scores.dtype) / jnp.sum(ahead)
 
 
-def _as_scores(scores: Any) -> Array:
+def _as_scores(scores: ScoresLike) -> Scores:
     scores = jnp.asarray(scores)
     if scores.ndim != 1 or scores.shape[0] < 1:
         raise ValueError(
@@ -217,6 +219,6 @@ def _as_scores(scores: Any) -> Array:
     return scores.astype(jnp.result_type(scores, float))
 
 
-def _mean_over_pairs(values: Array, size: int) -> Array:
+def _mean_over_pairs(values: PairMatrix, size: int) -> Float[Array, ""]:
     off = ~jnp.eye(size, dtype=bool)
     return jnp.sum(jnp.where(off, values, 0)) / max(size * (size - 1), 1)

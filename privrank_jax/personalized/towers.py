@@ -11,23 +11,32 @@ ranking. Personal rankings need an interaction of x_u and y_i, as the dot produc
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, DTypeLike, Float, PyTree
 
-Array = jax.Array
+from privrank_jax._types import Key, Scores
+
+Tower = list[dict[str, Array]]
 
 
+@runtime_checkable
 class Scorer(Protocol):
     """What :func:`~privrank_jax.personalized.train` can train."""
 
-    def init(self, key: Array, user_size: int, item_size: int, dtype: Any = None) -> Any:
+    def init(
+        self, key: Key, user_size: int, item_size: int, dtype: DTypeLike | None = None
+    ) -> PyTree:
         """Parameters to start from, for features of these lengths."""
         ...
 
-    def score(self, params: Any, user: Array, items: Array) -> Array:
+    def score(
+        self, params: PyTree, user: Float[Array, "p"], items: Float[Array, "items q"]
+    ) -> Scores:
         """Scores ``(m,)``, high = best, of ``items`` ``(m, q)`` for one user ``(p,)``."""
         ...
 
@@ -36,12 +45,16 @@ class Scorer(Protocol):
 class Linear:
     """αᵀx_u + βᵀy_i; starts at 0. With one-hot items β holds a free score for every item."""
 
-    def init(self, key: Array, user_size: int, item_size: int, dtype: Any = None) -> Any:
+    def init(
+        self, key: Key, user_size: int, item_size: int, dtype: DTypeLike | None = None
+    ) -> dict[str, Array]:
         """``{"user": α, "item": β}``, zeros; the key is not used."""
         del key
         return {"user": jnp.zeros(user_size, dtype), "item": jnp.zeros(item_size, dtype)}
 
-    def score(self, params: Any, user: Array, items: Array) -> Array:
+    def score(
+        self, params: Mapping[str, Array], user: Float[Array, "p"], items: Float[Array, "items q"]
+    ) -> Scores:
         """Scores ``(m,)`` of ``items`` ``(m, q)`` for one user ``(p,)``."""
         return user @ params["user"] + items @ params["item"]
 
@@ -67,7 +80,9 @@ class TwoTowers:
         if self.width < 1 or self.layers < 1:
             raise ValueError(f"width and layers must be at least 1, got {self}.")
 
-    def init(self, key: Array, user_size: int, item_size: int, dtype: Any = None) -> Any:
+    def init(
+        self, key: Key, user_size: int, item_size: int, dtype: DTypeLike | None = None
+    ) -> dict[str, Tower]:
         """``{"user": tower, "item": tower}``, a tower a list of ``{"weight": (inputs, width), "bias": (width,)}``."""
         user_key, item_key = jax.random.split(key)
         return {
@@ -75,11 +90,13 @@ class TwoTowers:
             "item": self._tower(item_key, item_size, dtype),
         }
 
-    def score(self, params: Any, user: Array, items: Array) -> Array:
+    def score(
+        self, params: Mapping[str, Tower], user: Float[Array, "p"], items: Float[Array, "items q"]
+    ) -> Scores:
         """Scores ``(m,)`` of ``items`` ``(m, q)`` for one user ``(p,)``."""
         return _represent(params["item"], items) @ _represent(params["user"], user)
 
-    def _tower(self, key: Array, inputs: int, dtype: Any) -> list[dict[str, Array]]:
+    def _tower(self, key: Key, inputs: int, dtype: DTypeLike | None) -> Tower:
         dtype = jnp.result_type(float) if dtype is None else dtype
         sizes = [inputs, *(self.width for _ in range(self.layers))]
         shapes = [(size + 1, self.width) for size in sizes[:-1]]  # the last row is the bias
@@ -93,7 +110,7 @@ class TwoTowers:
         return tower
 
 
-def _represent(tower: list[dict[str, Array]], features: Array) -> Array:
+def _represent(tower: Tower, features: Float[Array, "*rows inputs"]) -> Float[Array, "*rows width"]:
     for layer in tower[:-1]:
         features = jax.nn.relu(features @ layer["weight"] + layer["bias"])
     return features @ tower[-1]["weight"] + tower[-1]["bias"]

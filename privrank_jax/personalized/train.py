@@ -15,12 +15,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, PyTree, Real
 
+from privrank_jax._types import Count, Key
 from privrank_jax._validate import is_traced
 from privrank_jax.personalized.surrogate import logistic_risk
 from privrank_jax.personalized.towers import Scorer
 
-Array = jax.Array
 Risk = Callable[[Array, Any], Array]
 
 ADAM = optax.adam(0.01)
@@ -37,9 +38,9 @@ class Users(NamedTuple):
         mask: ``(n,)`` bool, users that count; None: all of them.
     """
 
-    features: Array
-    targets: Any
-    mask: Any = None
+    features: Real[Array, "*batch users p"]
+    targets: PyTree
+    mask: Bool[Array, "*batch users"] | None = None
 
 
 class Trained(NamedTuple):
@@ -52,16 +53,16 @@ class Trained(NamedTuple):
         rounds: rounds run, int32; ``max_rounds`` if the risk was still falling.
     """
 
-    params: Any
-    risk: Array
-    best_round: Array
-    rounds: Array
+    params: PyTree
+    risk: Float[Array, "*batch"]
+    best_round: Int[Array, "*batch"]
+    rounds: Int[Array, "*batch"]
 
 
 def train(
-    key: Array,
+    key: Key,
     scorer: Scorer,
-    items: Any,
+    items: Real[Array, "items q"] | np.ndarray,
     training: Users,
     validation: Users,
     *,
@@ -69,9 +70,9 @@ def train(
     optimizer: optax.GradientTransformation = ADAM,
     batch_size: int | None = 32,
     steps: int = 10,
-    patience: Any = 10,
-    max_rounds: Any = 100,
-    start: Any = None,
+    patience: Count = 10,
+    max_rounds: Count = 100,
+    start: PyTree = None,
 ) -> Trained:
     """Minimize the mean risk of the training users, stopping early by that of the held-out users.
 
@@ -104,9 +105,9 @@ def train(
     for name, number in (("steps", steps), ("batch_size", 1 if batch_size is None else batch_size)):
         if number < 1:
             raise ValueError(f"{name} must be at least 1, got {number}.")
-    training = _checked("training", training)
-    validation = _checked("validation", validation)
-    sizes = training.features.shape[1], validation.features.shape[1]
+    learned = _checked("training", training)
+    held_out = _checked("validation", validation)
+    sizes = learned.features.shape[1], held_out.features.shape[1]
     if sizes[0] != sizes[1]:
         raise ValueError(f"training has {sizes[0]} features of a user, validation {sizes[1]}.")
     if items.ndim != 2:
@@ -114,8 +115,8 @@ def train(
     return _train(
         key,
         items,
-        training,
-        validation,
+        learned,
+        held_out,
         jnp.asarray(patience),
         jnp.asarray(max_rounds),
         start,
@@ -127,7 +128,7 @@ def train(
     )
 
 
-def _checked(name: str, users: Users) -> Users:
+def _checked(name: str, users: Users) -> _Counted:
     features = jnp.asarray(users.features)
     if features.ndim != 2 or features.shape[0] < 1:
         raise ValueError(f"the features of {name} must have shape (n, p), got {features.shape}.")
@@ -142,7 +143,7 @@ def _checked(name: str, users: Users) -> Users:
         raise ValueError(f"{name} has no user.")
     mask = jnp.asarray(mask, bool)
 
-    def real(leaf: Any) -> Array:  # what masked users hold could be NaN
+    def real(leaf: ArrayLike) -> Array:  # what masked users hold could be NaN
         leaf = jnp.asarray(leaf)
         leaf = jnp.where(mask.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0)
         if not is_traced(leaf) and np.any(np.isnan(leaf)):
@@ -152,27 +153,35 @@ def _checked(name: str, users: Users) -> Users:
             )
         return leaf
 
-    return Users(real(features), jax.tree.map(real, users.targets), mask)
+    return _Counted(real(features), jax.tree.map(real, users.targets), mask)
+
+
+class _Counted(NamedTuple):
+    """Users with a mask."""
+
+    features: Float[Array, "users p"]
+    targets: PyTree
+    mask: Bool[Array, "users"]
 
 
 class _State(NamedTuple):
-    params: Any
-    memory: Any
-    best: Any
-    best_risk: Array
-    best_round: Array
-    rounds: Array
+    params: PyTree
+    memory: optax.OptState
+    best: PyTree
+    best_risk: Float[Array, ""]
+    best_round: Int[Array, ""]
+    rounds: Int[Array, ""]
 
 
 @functools.partial(jax.jit, static_argnames=("scorer", "risk", "optimizer", "batch_size", "steps"))
 def _train(
-    key: Array,
-    items: Array,
-    training: Users,
-    validation: Users,
-    patience: Array,
-    max_rounds: Array,
-    start: Any,
+    key: Key,
+    items: Float[Array, "items q"],
+    training: _Counted,
+    validation: _Counted,
+    patience: Int[Array, ""],
+    max_rounds: Int[Array, ""],
+    start: PyTree,
     *,
     scorer: Scorer,
     risk: Risk,
@@ -185,8 +194,8 @@ def _train(
         sizes = (training.features.shape[1], items.shape[1])
         start = scorer.init(start_key, *sizes, items.dtype)
 
-    def mean_risk(params: Any, users: Users) -> Array:
-        def one(features: Array, target: Any) -> Array:
+    def mean_risk(params: PyTree, users: _Counted) -> Float[Array, ""]:
+        def one(features: Float[Array, "p"], target: PyTree) -> Float[Array, ""]:
             return risk(scorer.score(params, features, items), target)
 
         each = jax.vmap(one)(users.features, users.targets)
@@ -195,7 +204,9 @@ def _train(
     def one_round(state: _State) -> _State:
         order = _shuffled(jax.random.fold_in(batch_key, state.rounds), training.mask)
 
-        def step(number: Array, carry: tuple[Any, Any]) -> tuple[Any, Any]:
+        def step(
+            number: Int[Array, ""], carry: tuple[PyTree, optax.OptState]
+        ) -> tuple[PyTree, optax.OptState]:
             params, memory = carry
             users = training if batch_size is None else _batch(training, order, number, batch_size)
             slope = jax.grad(mean_risk)(params, users)
@@ -216,7 +227,7 @@ def _train(
             rounds,
         )
 
-    def goes_on(state: _State) -> Array:
+    def goes_on(state: _State) -> Bool[Array, ""]:
         return (state.rounds < max_rounds) & (state.rounds - state.best_round < patience)
 
     zero = jnp.int32(0)
@@ -225,14 +236,16 @@ def _train(
     return Trained(last.best, last.best_risk, last.best_round, last.rounds)
 
 
-def _shuffled(key: Array, mask: Array) -> Array:
+def _shuffled(key: Key, mask: Bool[Array, "users"]) -> Int[Array, "users"]:
     """Indices of all users in random order, those that don't count last."""
     return jnp.argsort(jnp.where(mask, jax.random.uniform(key, mask.shape), 2.0))
 
 
-def _batch(users: Users, order: Array, number: Array, size: int) -> Users:
+def _batch(
+    users: _Counted, order: Int[Array, "users"], number: Int[Array, ""], size: int
+) -> _Counted:
     """The next ``size`` users of that order, from the front again once all have been used."""
     real = jnp.maximum(jnp.sum(users.mask), 1)
     chosen = order[(number * size + jnp.arange(size)) % real]
     features, targets = jax.tree.map(lambda leaf: leaf[chosen], (users.features, users.targets))
-    return Users(features, targets, jnp.ones(size, bool))
+    return _Counted(features, targets, jnp.ones(size, bool))

@@ -8,20 +8,35 @@ size has no influence on what is drawn for the real items, users and pairs.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import overload
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import DTypeLike, Int, Num, Real
 
+from privrank_jax._types import (
+    Count,
+    Key,
+    Mask,
+    PairMatrix,
+    PairMatrixLike,
+    Scalar,
+    Scores,
+    ScoresLike,
+)
 from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.threefry import below
 from privrank_jax.comparisons import Comparisons, WinCounts
 from privrank_jax.links import Link, get_link
 
 
-def cai_top_k(num_items: Any) -> Any:
+@overload
+def cai_top_k(num_items: int | np.integer) -> int: ...
+@overload
+def cai_top_k(num_items: Num[Array, ""]) -> Int[Array, ""]: ...
+def cai_top_k(num_items: Count) -> int | Int[Array, ""]:
     """Size of the true top set in Cai's simulations: k = round(m / 4), halves to even.
 
     Args:
@@ -40,8 +55,8 @@ def cai_top_k(num_items: Any) -> Any:
 
 
 def cai_scores(
-    key: Array, num_items: Any, max_items: int | None = None, dtype: Any = None
-) -> tuple[Array, Array]:
+    key: Key, num_items: Count, max_items: int | None = None, dtype: DTypeLike | None = None
+) -> tuple[Scores, Mask]:
     """True scores of Cai, section 4.1: a top set of equals, and the rest below it.
 
     The first k = :func:`cai_top_k` items have e^θ = 1, the others e^θ ~ Unif(0.2, 0.7), and θ is
@@ -65,7 +80,7 @@ def cai_scores(
 
 
 @partial(jax.jit, static_argnums=(2, 3))
-def _cai_scores(key: Array, num_items: Any, max_items: int, dtype: Any) -> tuple[Array, Array]:
+def _cai_scores(key: Key, num_items: Count, max_items: int, dtype: np.dtype) -> tuple[Scores, Mask]:
     item = jnp.arange(max_items)
     mask = item < num_items
     strength = jax.random.uniform(key, (max_items,), dtype, 0.2, 0.7)
@@ -76,11 +91,11 @@ def _cai_scores(key: Array, num_items: Any, max_items: int, dtype: Any) -> tuple
 
 
 def tournament(
-    key: Array,
-    scores: Array,
-    probability: Any = 1.0,
+    key: Key,
+    scores: ScoresLike,
+    probability: Scalar | PairMatrixLike = 1.0,
     link: str | Link = "logistic",
-    mask: Array | None = None,
+    mask: Mask | None = None,
 ) -> WinCounts:
     """Compare each pair once with the given probability, else not at all.
 
@@ -114,7 +129,7 @@ def tournament(
 
 @partial(jax.jit, static_argnums=3)
 def _tournament(
-    key: Array, scores: Array, probability: Any, link: Link, mask: Array | None
+    key: Key, scores: Scores, probability: Scalar | PairMatrixLike, link: Link, mask: Mask | None
 ) -> WinCounts:
     low, high = _pairs(scores.shape[0])
     probability = jnp.asarray(probability, scores.dtype)
@@ -127,11 +142,11 @@ def _tournament(
 
 
 def repeated_comparisons(
-    key: Array,
-    scores: Array,
-    per_pair: Any,
+    key: Key,
+    scores: ScoresLike,
+    per_pair: Count,
     link: str | Link = "logistic",
-    mask: Array | None = None,
+    mask: Mask | None = None,
 ) -> WinCounts:
     """Compare each pair ``per_pair`` times: W[i, j] ~ Binomial(per_pair, F(θ_i − θ_j)).
 
@@ -156,7 +171,7 @@ def repeated_comparisons(
 
 @partial(jax.jit, static_argnums=3)
 def _repeated_comparisons(
-    key: Array, scores: Array, per_pair: Any, link: Link, mask: Array | None
+    key: Key, scores: Scores, per_pair: Count, link: Link, mask: Mask | None
 ) -> WinCounts:
     size = scores.shape[0]
     low, high = _pairs(size)
@@ -170,12 +185,12 @@ def _repeated_comparisons(
 
 
 def user_comparisons(
-    key: Array,
-    scores: Array,
-    num_users: Any,
+    key: Key,
+    scores: ScoresLike,
+    num_users: Count,
     comparisons_per_user: int = 1,
     link: str | Link = "logistic",
-    mask: Array | None = None,
+    mask: Mask | None = None,
     max_users: int | None = None,
 ) -> WinCounts:
     """Win counts of :func:`user_comparison_records`, in the dtype of the scores."""
@@ -187,12 +202,12 @@ def user_comparisons(
 
 
 def user_comparison_records(
-    key: Array,
-    scores: Array,
-    num_users: Any,
+    key: Key,
+    scores: ScoresLike,
+    num_users: Count,
     comparisons_per_user: int = 1,
     link: str | Link = "logistic",
-    mask: Array | None = None,
+    mask: Mask | None = None,
     max_users: int | None = None,
 ) -> Comparisons:
     """Every user draws L pairs of real items and answers each by F (Cai, section 3).
@@ -229,12 +244,12 @@ def user_comparison_records(
 
 @partial(jax.jit, static_argnums=(3, 4, 6))
 def _user_comparison_records(
-    key: Array,
-    scores: Array,
-    num_users: Any,
+    key: Key,
+    scores: Scores,
+    num_users: Count,
     per_user: int,
     link: Link,
-    mask: Array | None,
+    mask: Mask | None,
     max_users: int,
 ) -> Comparisons:
     size, rows = scores.shape[0], max_users * per_user
@@ -272,7 +287,9 @@ def _orientation(size: int) -> np.ndarray:
     return np.sign(index[None, :] - index[:, None]).astype(np.int8)
 
 
-def _unpack(packed: Array, size: int, sign: np.ndarray | None) -> Array:
+def _unpack(
+    packed: Real[Array, "pairs"], size: int, sign: np.ndarray | None
+) -> Real[Array, "items items"]:
     """Spread one value per pair to both of its places, times ``sign`` if given."""
     index = jnp.arange(size)
     high = jnp.maximum(index[:, None], index[None, :])
@@ -282,13 +299,13 @@ def _unpack(packed: Array, size: int, sign: np.ndarray | None) -> Array:
     return both if sign is None else both * sign
 
 
-def _masked(matrix: Array, mask: Array | None) -> WinCounts:
+def _masked(matrix: PairMatrix, mask: Mask | None) -> WinCounts:
     if mask is None:
         return WinCounts(matrix, None)
     return WinCounts(jnp.where(mask[:, None] & mask[None, :], matrix, 0), mask)
 
 
-def _checked_scores(scores: Any) -> Array:
+def _checked_scores(scores: ScoresLike) -> Scores:
     scores = jnp.asarray(scores)
     if not jnp.issubdtype(scores.dtype, jnp.floating):
         scores = scores.astype(jnp.result_type(float))
@@ -297,7 +314,7 @@ def _checked_scores(scores: Any) -> Array:
     return scores
 
 
-def _padded(name: str, actual: Any, limit_name: str, limit: int | None) -> int:
+def _padded(name: str, actual: Count, limit_name: str, limit: int | None) -> int:
     """The static padded size, ``actual`` itself if no limit is given."""
     if is_traced(actual):
         if limit is None:

@@ -7,13 +7,14 @@ users are the same however many follow.
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Int
 
+from privrank_jax._types import Count, Key, Scalar
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.mallows.distribution import TINY
 from privrank_jax.mallows.sampling import LARGE, insert, insertion_codes, insertion_mass
@@ -22,7 +23,9 @@ from privrank_jax.simulate.worlds.comparisons import _padded
 BLOCK = 1024  # users at a time
 
 
-def mallows_rankings(key: Array, num_users: int, num_items: int, spread: Any) -> Array:
+def mallows_rankings(
+    key: Key, num_users: int, num_items: int, spread: Scalar
+) -> Int[Array, "users items"]:
     """Rankings of users around the center 0, 1, ..., m-1: P(π) ∝ e^(-θ d(π, center)), d Kendall's distance.
 
     Item t is inserted V_t places before the end of items 0..t-1, P(V_t = v) ∝ e^(-θ v) on 0..t: Kendall's distance is
@@ -50,17 +53,17 @@ def mallows_rankings(key: Array, num_users: int, num_items: int, spread: Any) ->
 
 
 @functools.partial(jax.jit, static_argnames=("users", "items"))
-def _rankings(key: Array, users: int, items: int, spread: Any) -> Array:
+def _rankings(key: Key, users: int, items: int, spread: Scalar) -> Int[Array, "users items"]:
     blocks = jnp.arange(-(-users // BLOCK))
     drawn = jax.lax.map(lambda block: _block(key, block, items, items, spread), blocks)
     return jnp.moveaxis(drawn, 1, 2).reshape(-1, items)[:users]
 
 
 def mallows_weights(
-    key: Array,
-    num_users: Any,
-    num_items: Any,
-    spread: Any,
+    key: Key,
+    num_users: Count,
+    num_items: Count,
+    spread: Scalar,
     *,
     max_users: int | None = None,
     max_items: int | None = None,
@@ -89,14 +92,16 @@ def mallows_weights(
 
 @functools.partial(jax.jit, static_argnames=("max_users", "max_items"))
 def _weights(
-    key: Array, users: Any, items: Any, spread: Any, max_users: int, max_items: int
+    key: Key, users: Count, items: Count, spread: Scalar, max_users: int, max_items: int
 ) -> tuple[Array, Array]:
-    def add(total: Array, block: Array) -> tuple[Array, None]:
+    def add(
+        total: Int[Array, "items items"], block: Int[Array, ""]
+    ) -> tuple[Int[Array, "items items"], None]:
         ranks = _block(key, block, max_items, items, spread)
         counts = block * BLOCK + jnp.arange(BLOCK) < users
         ranks = jnp.where(counts, ranks, 0)  # ties with all: nobody is ahead
 
-        def row(item: Array) -> Array:
+        def row(item: Int[Array, ""]) -> Int[Array, "items"]:
             return jnp.sum(ranks[item] < ranks, axis=1, dtype=jnp.int32)
 
         return total + jax.lax.map(row, jnp.arange(max_items)), None
@@ -108,7 +113,9 @@ def _weights(
     return jnp.where(mask[:, None] & mask[None, :], w, 0), mask
 
 
-def _block(key: Array, block: Array, padded: int, items: Any, spread: Any) -> Array:
+def _block(
+    key: Key, block: Int[Array, ""], padded: int, items: Count, spread: Scalar
+) -> Int[Array, "items users"]:
     """Ranks of one block of users, item by item: ``(padded, BLOCK)`` int16."""
     uniform = jax.random.uniform(jax.random.fold_in(key, block), (padded, BLOCK), jnp.float32)
     places = np.arange(padded, dtype=np.int32)[:, None]
@@ -117,7 +124,7 @@ def _block(key: Array, block: Array, padded: int, items: Any, spread: Any) -> Ar
     return insert(insertion_codes(uniform, places, mass, items, theta).astype(jnp.int16))
 
 
-def _check(users: int, items: int, spread: Any) -> None:
+def _check(users: int, items: int, spread: Scalar) -> None:
     check_nonnegative("spread", spread)
     for name, size in (("num_users", users), ("num_items", items)):
         if not isinstance(size, int | np.integer) or size < 1:

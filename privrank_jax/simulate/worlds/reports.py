@@ -8,25 +8,30 @@ scores, links and ε: ``vmap`` over those with one key, and all variants share o
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import ArrayLike, Bool, DTypeLike, Float, Int, Real
 
+from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, num_items, total
 from privrank_jax.simulate.worlds.comparisons import _padded
 
+_EpsilonsLike: TypeAlias = Real[ArrayLike, "users"] | Sequence[float]
+
 BLOCK = 64  # users at a time
 
 
 def uniform_scores(
-    key: Array, num_items: Any, max_items: int | None = None, dtype: Any = None
-) -> tuple[Array, Array]:
+    key: Key, num_items: Count, max_items: int | None = None, dtype: DTypeLike | None = None
+) -> tuple[Scores, Mask]:
     """True scores θ_i ~ Unif(-1, 1), then centered.
 
     Args:
@@ -50,7 +55,7 @@ def uniform_scores(
     return jnp.where(mask, theta - theta.sum() / jnp.asarray(num_items, dtype), 0), mask
 
 
-def pair_chances(scores: Any, link: str | Link = "logistic") -> Array:
+def pair_chances(scores: ScoresLike, link: str | Link = "logistic") -> Float[Array, "pairs"]:
     """F(θ_i - θ_j) of the pairs i < j, ``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)``.
 
     >>> pair_chances([0.0, 0.0, 0.0]).tolist()
@@ -62,12 +67,12 @@ def pair_chances(scores: Any, link: str | Link = "logistic") -> Array:
 
 
 def draw_report_sums(
-    key: Array,
-    chances: Any,
-    epsilon: Any,
-    num_users: Any = None,
-    probability: Any = 1.0,
-    mask: Any = None,
+    key: Key,
+    chances: Real[ArrayLike, "pairs"],
+    epsilon: _EpsilonsLike,
+    num_users: Count | None = None,
+    probability: Scalar = 1.0,
+    mask: MaskLike | None = None,
 ) -> DebiasedSums:
     """The adaptive, debiased sums of users who randomize their answers at their own ε.
 
@@ -112,12 +117,12 @@ class MechanismSums(NamedTuple):
 
 
 def mechanism_sums(
-    key: Array,
-    chances: Any,
-    epsilon: Any,
-    num_users: Any = None,
-    probability: Any = 1.0,
-    mask: Any = None,
+    key: Key,
+    chances: Real[ArrayLike, "pairs"],
+    epsilon: _EpsilonsLike,
+    num_users: Count | None = None,
+    probability: Scalar = 1.0,
+    mask: MaskLike | None = None,
 ) -> MechanismSums:
     """As :func:`draw_report_sums`, for several mechanisms on the same answers.
 
@@ -146,9 +151,14 @@ def mechanism_sums(
 
 @jax.jit
 def _report_sums(
-    key: Array, chances: Array, epsilon: Array, num_users: Any, probability: Any, mask: Any
+    key: Key,
+    chances: Float[Array, "pairs"],
+    epsilon: Float[Array, "users"],
+    num_users: Count,
+    probability: Scalar,
+    mask: MaskLike | None,
 ) -> DebiasedSums:
-    def add(totals: Any, block: Any) -> Any:
+    def add(totals: tuple[Array, ...], block: tuple[Array, ...]) -> tuple[tuple[Array, ...], None]:
         index, tanh, counts = block
         uniform = jax.random.uniform(
             jax.random.fold_in(key, index), (BLOCK, len(chances)), tanh.dtype
@@ -169,9 +179,14 @@ def _report_sums(
 
 @jax.jit
 def _mechanism_sums(
-    key: Array, chances: Array, epsilon: Array, num_users: Any, probability: Any, mask: Any
+    key: Key,
+    chances: Float[Array, "pairs"],
+    epsilon: Float[Array, "users"],
+    num_users: Count,
+    probability: Scalar,
+    mask: MaskLike | None,
 ) -> MechanismSums:
-    def add(totals: Any, block: Any) -> Any:
+    def add(totals: tuple[Array, ...], block: tuple[Array, ...]) -> tuple[tuple[Array, ...], None]:
         index, tanh, counts = block
         dtype, shape = tanh.dtype, (BLOCK, len(chances))
         uniform = jax.random.uniform(jax.random.fold_in(key, index), shape, dtype)
@@ -213,7 +228,9 @@ def _mechanism_sums(
     )
 
 
-def _blocks(epsilon: Array, num_users: Any) -> tuple[Array, Array, Array]:
+def _blocks(
+    epsilon: Float[Array, "users"], num_users: Count
+) -> tuple[Int[Array, "blocks"], Float[Array, "blocks size"], Bool[Array, "blocks size"]]:
     """Users in blocks: index of the block, tanh(ε/2) and whether a user counts, ``(B, BLOCK)``."""
     count = -(-epsilon.shape[0] // BLOCK)
     tanh = jnp.pad(jnp.tanh(0.5 * epsilon), (0, count * BLOCK - epsilon.shape[0]))
@@ -223,13 +240,19 @@ def _blocks(epsilon: Array, num_users: Any) -> tuple[Array, Array, Array]:
     return jnp.arange(count), tanh.reshape(shape), counts.reshape(shape)
 
 
-def _checked(chances: Any, epsilon: Any, probability: Any, mask: Any) -> tuple[Array, Array]:
+def _checked(
+    chances: Real[ArrayLike, "pairs"],
+    epsilon: _EpsilonsLike,
+    probability: Scalar,
+    mask: MaskLike | None,
+) -> tuple[Float[Array, "pairs"], Float[Array, "users"]]:
     check_epsilon(epsilon)
     chances = jnp.asarray(chances)
     items = num_items(chances.shape[0]) if chances.ndim == 1 else 0
-    if items < 2 or (mask is not None and np.shape(mask) != (items,)):
+    masked = (items,) if mask is None else np.shape(mask)
+    if items < 2 or masked != (items,):
         raise ValueError(
-            f"chances must hold m(m-1)/2 pairs and mask m items, got {chances.shape} and {np.shape(mask)}"
+            f"chances must hold m(m-1)/2 pairs and mask m items, got {chances.shape} and {masked}"
         )
     if np.ndim(epsilon) != 1:
         raise ValueError(f"epsilon must be one number per user, got shape {np.shape(epsilon)}")
