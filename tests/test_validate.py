@@ -1,0 +1,93 @@
+"""Checks of arguments: what they refuse and name, what they pass, and that they pass all that is traced."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import _validate as validate
+from privrank_jax._arguments import ArgumentError
+
+NUMBERS = [1, 0.5, np.float32(2), np.array([1.0, 3.0]), jnp.ones(2)]
+NO_NUMBERS = [0.0, -1.0, np.nan, np.array([1.0, 0.0])]
+
+
+@pytest.mark.parametrize("value", [*NUMBERS, np.inf])
+def test_positive_numbers_pass(value):
+    validate.check_positive("scale", value)
+    validate.check_epsilon(value)
+
+
+@pytest.mark.parametrize("value", [*NO_NUMBERS, True, "1", None])
+def test_what_is_not_positive_is_refused_by_name(value):
+    with pytest.raises(ArgumentError, match="scale must be") as error:
+        validate.check_positive("scale", value)
+    assert error.value.argument == "scale"
+    with pytest.raises(ArgumentError, match="epsilon must be positive") as error:
+        validate.check_epsilon(value)
+    assert error.value.argument == "epsilon"
+
+
+def test_infinity_is_positive_unless_it_is_ruled_out():
+    with pytest.raises(ArgumentError, match="scale must be finite"):
+        validate.check_positive("scale", np.inf, infinite=False)
+    with pytest.raises(ArgumentError, match="num_users must be finite"):
+        validate.check_users(np.inf)
+
+
+@pytest.mark.parametrize("value", [-1, np.inf, np.nan, "0"])
+def test_what_is_negative_or_infinite_is_refused(value):
+    validate.check_nonnegative("gamma", 0)
+    with pytest.raises(ArgumentError, match="gamma must be finite and at least 0"):
+        validate.check_nonnegative("gamma", value)
+
+
+def test_there_is_at_least_one_user():
+    validate.check_users(1)
+    with pytest.raises(ArgumentError, match=r"at least 1, got 0\.5"):
+        validate.check_users(0.5)
+
+
+@pytest.mark.parametrize(("delta", "positive"), [(-1e-9, False), (1.0, False), (0.0, True)])
+def test_delta_is_a_probability_below_one(delta, positive):
+    validate.check_delta(0.0)
+    validate.check_delta(1e-9, positive=True)
+    with pytest.raises(ArgumentError, match="delta must be"):
+        validate.check_delta(delta, positive=positive)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, np.nan, np.array([0.5, 1.5])])
+def test_levels_lie_between_0_and_1(level):
+    validate.check_level(np.array([0.5, 0.95]))
+    with pytest.raises(ArgumentError, match="level must lie between 0 and 1"):
+        validate.check_level(level)
+
+
+def test_choices_and_squares():
+    validate.check_choice("link", "logistic", ("logistic", "normal"))
+    with pytest.raises(ArgumentError, match="link must be one of 'logistic', 'normal', got 'x'"):
+        validate.check_choice("link", "x", ("logistic", "normal"))
+    validate.check_square("wins", np.zeros((5, 3, 3)))
+    for shape in ((3,), (3, 4), ()):
+        with pytest.raises(ArgumentError, match=r"wins must be a square \(m, m\) matrix"):
+            validate.check_square("wins", np.zeros(shape))
+    with pytest.raises(ArgumentError, match="wins has no items"):
+        validate.check_square("wins", np.zeros((0, 0)))
+
+
+def test_traced_values_pass_every_check():
+    @jax.jit
+    def run(value):
+        assert validate.is_traced({"deep": [value]})
+        validate.check_positive("x", value)
+        validate.check_nonnegative("x", value)
+        validate.check_users(value)
+        validate.check_epsilon(value)
+        validate.check_delta(value)
+        validate.check_level(value)
+        return value
+
+    assert float(run(-1.0)) == -1.0
+    assert not validate.is_traced(jnp.ones(2), 3)
