@@ -247,7 +247,10 @@ def test_making_and_showing(privrank, budget, rankings, tmp_path):
         ((), "there is no ledger"),
         (("--data", tmp_path / "no.csv", "--budget", 1), "neither a file nor a named data set"),
         (("--data", rankings, "--budget", "lots"), "--budget must be a positive number"),
-        (("--data", rankings, "--budget", 1, "--adjacency", "x"), "adjacency must be one of 'flip'"),
+        (
+            ("--data", rankings, "--budget", 1, "--adjacency", "x"),
+            "adjacency must be one of 'flip'",
+        ),
     ):
         refused = privrank("ledger", tmp_path / "new", *options)
         assert (refused.code, refused.out) == (2, "")

@@ -12,7 +12,7 @@ import pytest
 import scipy.special
 
 from privrank_jax.pairwise.loss import clipped_preference_loss, label_smoothing, preference_loss
-from tests.reference import extensions as twin
+from tests.reference import loss as twin
 
 DIFFERENCES = np.array([-1e4, -60.0, -7.5, -1.0, -1e-3, 0.0, 1e-6, 0.3, 2.0, 15.0, 80.0, 3e3])
 LOSS = jax.jit(preference_loss)

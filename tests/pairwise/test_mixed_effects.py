@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise.mixed_effects import mixed_effects
-from tests.reference import extensions as twin
+from tests.reference import mixed_effects as twin
 
 
 def world(seed, items, users, share=1.0):

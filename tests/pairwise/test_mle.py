@@ -13,7 +13,7 @@ from privrank_jax.links import logistic
 from privrank_jax.pairwise import mle
 from privrank_jax.pairwise.minimize import CONVERGED, NOT_FINITE, OUT_OF_STEPS, STALLED
 from privrank_jax.pairwise.mle import _mle_dense, _mle_sparse
-from tests.reference import fits as reference_fits
+from tests.reference import mle as reference_fits
 
 LINKS = ("logistic", "normal", "laplace")
 SIZE = 6  # of every problem but a few: one program per link and form serves them all

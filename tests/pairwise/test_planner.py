@@ -22,7 +22,7 @@ from privrank_jax.pairwise.planner import (
     users_needed,
 )
 from privrank_jax.privacy import randomized_response
-from tests.reference import extensions as twin
+from tests.reference import planner as twin
 
 SCORES = np.array([1.2, 0.5, 0.1, -0.6, -1.2])
 BUDGETS = np.array([0.3, 0.9, 1.0, 2.5, 6.0])

@@ -11,7 +11,7 @@ from privrank_jax.pairwise.transitivity import (
     intransitivity_shares,
     wins_by_user,
 )
-from tests.reference import extensions as twin
+from tests.reference import transitivity as twin
 
 
 def tournaments(seed, users, items, share=1.0, repeats=1):

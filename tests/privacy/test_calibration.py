@@ -19,7 +19,7 @@ from privrank_jax.privacy.calibration import (
     noise_scale,
 )
 from tests import reference
-from tests.reference import perturbation as reference_perturbation
+from tests.reference import calibration as reference_perturbation
 
 GRID = [
     (epsilon, delta)

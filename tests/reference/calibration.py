@@ -1,4 +1,4 @@
-"""The Gaussian noise of objective perturbation, from the steps of its theorem instead of its closed form.
+"""Naive twins of calibration: Gaussian noise, and that of objective perturbation from the steps of its theorem.
 
 Suprema come from a grid, the determinant from a matrix, the mean of the positive part from quadrature, the tail and the
 scale from root searches. Nothing is taken from :mod:`privrank_jax.privacy.calibration`.
@@ -11,18 +11,40 @@ import math
 import numpy as np
 import scipy.integrate
 import scipy.optimize
+import scipy.special
 import scipy.stats
 
-from tests import reference
+from tests.reference.links import link as link_functions
 
 _GAPS = np.linspace(
     -30.0, 30.0, 2401
 )  # 0 is among them, where the scores of the Laplace link add up to 2
 
 
+def gaussian_delta(scale, sensitivity, epsilon):
+    """δ at ε of the Gaussian mechanism (Balle and Wang 2018, Theorem 8)."""
+    ratio = sensitivity / scale
+    first = scipy.special.ndtr(ratio / 2 - epsilon / ratio)
+    return first - math.exp(epsilon + scipy.special.log_ndtr(-ratio / 2 - epsilon / ratio))
+
+
+def gaussian_scale(sensitivity, epsilon, delta):
+    """Root in log σ of the above, by Brent's method."""
+    root = scipy.optimize.brentq(
+        lambda log_scale: (
+            math.log(max(gaussian_delta(math.exp(log_scale), 1.0, epsilon), 1e-300))
+            - math.log(delta)
+        ),
+        -8.0,
+        12.0,
+        xtol=1e-14,
+    )
+    return sensitivity * math.exp(root)
+
+
 def _suprema(link):
     """sup s(x) + s(-x), sup s and sup of the curvature."""
-    at = [reference.link(link, float(x)) for x in _GAPS]
+    at = [link_functions(link, float(x)) for x in _GAPS]
     score = np.array([values[2] for values in at])
     return (score + score[::-1]).max(), score.max(), max(values[3] for values in at)
 
