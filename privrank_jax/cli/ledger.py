@@ -228,8 +228,7 @@ def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str
         )
         for one in spends
     ]
-    unit, adjacency = account.budget.kind
-    found = compose(releases, delta=delta, unit=unit, adjacency=adjacency)
+    found = compose(releases, delta=delta, neighbors=account.budget)
     return {"epsilon": found.epsilon, "delta": found.delta, "holds": _HOLDS}
 
 

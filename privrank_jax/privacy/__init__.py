@@ -3,9 +3,9 @@
 Accounting needs the extra ``release``; its library loads when it is first used.
 """
 
+from privrank_jax._neighbors import Neighbors
 from privrank_jax.privacy.accounting import (
     GaussianRelease,
-    calibrate_gaussian,
     compose,
     compose_basic,
 )
@@ -15,6 +15,7 @@ from privrank_jax.privacy.calibration import (
     gaussian_scale,
     laplace_scale,
 )
+from privrank_jax.privacy.gaussian import calibrate_gaussian
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import (
     debias,
@@ -34,6 +35,7 @@ __all__ = [
     "UNITS",
     "GaussianRelease",
     "Guarantee",
+    "Neighbors",
     "PersonalComposition",
     "Privacy",
     "calibrate_gaussian",

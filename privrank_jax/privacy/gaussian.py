@@ -10,10 +10,14 @@ lies above it, and every step of Newton's method lands where δ(ε) is at most w
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from privrank_jax.privacy.host import load_mpmath
+import numpy as np
+
+from privrank_jax._validate import check_delta, check_epsilon, check_positive
+from privrank_jax.privacy.host import HostNumber, host_number, load_mpmath
 
 _DIGITS = 40  # of a result, beside those that cancel
 _CLOSE = 1e-12  # relative distance at which a search ends
@@ -89,6 +93,41 @@ def gaussian_ratio_at(epsilon: Fraction, delta: Fraction) -> float:
     return _until(enough, high)
 
 
+def calibrate_gaussian(
+    epsilon: HostNumber, delta: HostNumber, sensitivity: HostNumber = 1.0, *, releases: int = 1
+) -> float:
+    """σ of each of several Gaussian releases that are together (ε, δ)-DP, on the host, never rounded down.
+
+    k mechanisms with Δ₂/σ each are one with √k Δ₂/σ, so σ grows as √k, where it would grow as k by the plain sum.
+    For one release, :func:`~privrank_jax.privacy.gaussian_scale` computes the same inside ``jit`` and ``vmap``.
+
+    Args:
+        epsilon: ε > 0 of all releases together; ∞ gives 0.
+        delta: δ in (0, 1), likewise.
+        sensitivity: Δ₂ > 0 of each release.
+        releases: k >= 1, fixed ahead of time.
+
+    Raises:
+        ImportError: without dp-accounting.
+        ValueError: arguments out of range.
+
+    Source: Balle and Wang (2018).
+
+    >>> round(calibrate_gaussian(1.0, 1e-5), 4), round(calibrate_gaussian(1.0, 1e-5, releases=100), 3)
+    (3.7306, 37.306)
+    """
+    total = host_number("epsilon", epsilon)
+    check_epsilon(float(total))
+    check_delta(float(host_number("delta", delta)), positive=True)
+    check_positive("sensitivity", float(host_number("sensitivity", sensitivity)), infinite=False)
+    if isinstance(releases, bool) or not isinstance(releases, (int, np.integer)) or releases < 1:
+        raise ValueError(f"releases must be a whole number, at least 1, got {releases!r}.")
+    if math.isinf(total):
+        return 0.0
+    ratio = gaussian_ratio_at(Fraction(total), Fraction(host_number("delta", delta)))
+    return rounded_up(float(sensitivity) * math.sqrt(releases) * ratio)
+
+
 def _delta(context: Any, ratio: Any, epsilon: Any) -> tuple[Any, Any]:
     """δ(ε), a little above its value to so many digits, and the negative of its slope there."""
     root = context.sqrt(2)
@@ -109,7 +148,7 @@ def _number(context: Any, value: Fraction) -> Any:
     return context.mpf(value.numerator) / value.denominator
 
 
-def _until(enough: Any, value: float) -> float:
+def _until(enough: Callable[[float], bool], value: float) -> float:
     """The value, or one a little above it, that is enough; checked, and then rounded up once more."""
     step = 2.0**-52
     while not enough(value):

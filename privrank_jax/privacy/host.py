@@ -6,11 +6,15 @@ import contextlib
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
+import jax
 import numpy as np
 
 from privrank_jax._validate import is_traced
+
+HostNumber: TypeAlias = float | int | Decimal | Fraction | np.number | np.ndarray | jax.Array
+"""One concrete number; an array has shape ()."""
 
 
 def load_dp_accounting() -> Any:
@@ -35,7 +39,7 @@ def load_mpmath() -> Any:
     return mpmath
 
 
-def host_number(name: str, value: Any) -> Fraction | float:
+def host_number(name: str, value: HostNumber) -> Fraction | float:
     """A number >= 0 as an exact fraction, or infinity as a float; a float stands for the shortest decimal of its type.
 
     Args:
@@ -48,7 +52,8 @@ def host_number(name: str, value: Any) -> Fraction | float:
     >>> host_number("epsilon", 0.1), host_number("epsilon", np.float32(0.1)), host_number("epsilon", Decimal(2))
     (Fraction(1, 10), Fraction(1, 10), Fraction(2, 1))
     """
-    number, written = math.nan, ""
+    number = math.nan
+    written: Any = ""
     if type(value) in (int, float, Decimal, Fraction):
         with contextlib.suppress(OverflowError):
             number = float(value)

@@ -9,11 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from jaxtyping import ArrayLike, Float
 
-from privrank_jax._validate import check_delta, is_traced
-from privrank_jax.privacy.accounting import FIXED_AHEAD, check_kind
+from privrank_jax._neighbors import Neighbors
+from privrank_jax._validate import check_choice, check_delta, is_traced
+from privrank_jax.privacy.accounting import FIXED_AHEAD, TRUSTS, target
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.host import host_number
+from privrank_jax.privacy.host import HostNumber, host_number
 from privrank_jax.privacy.loss_distribution import Budgets, epsilon_at
 from privrank_jax.privacy.privacy import Privacy
 
@@ -33,19 +35,18 @@ class PersonalComposition:
         guarantee: the plain guarantee, with the largest ε_l.
     """
 
-    epsilon: np.ndarray
-    basic: np.ndarray
+    epsilon: Float[np.ndarray, "users"]
+    basic: Float[np.ndarray, "users"]
     guarantee: Guarantee
 
 
 def compose_personal(
-    epsilons: Any,
+    epsilons: ArrayLike,
     *,
-    delta: Any,
-    unit: str,
-    adjacency: str,
-    reports: Any = 1,
-    mask: Any = None,
+    delta: HostNumber,
+    neighbors: Neighbors | Privacy,
+    reports: ArrayLike = 1,
+    mask: ArrayLike | None = None,
     trust: str = "local",
 ) -> PersonalComposition:
     """ε of each user over several releases, each with personal ε: for each user as :func:`compose` of its own.
@@ -57,8 +58,9 @@ def compose_personal(
         epsilons: ``(users, releases)``, ε >= 0 that each user's report is randomized at, each pure (δ = 0); 0
             where the user took no part. ``(users,)`` for one release.
         delta: δ in [0, 1), one for all users.
-        unit, adjacency: what each ε is for, and the result. A user who gives S reports on one comparison each at ε
-            spends ε S times as a user: give S in ``reports``, and ``unit="user"``.
+        neighbors: what each ε is for, and the result (of a promise its ε and δ don't matter). A user who gives S
+            reports on one comparison each at ε spends ε S times as a user: give S in ``reports``, and neighbors of
+            unit ``"user"``.
         reports: whole numbers >= 0 that broadcast to ``epsilons``: how many reports at that ε.
         mask: bool, likewise; False where the user took no part, whatever stands in ``epsilons``.
         trust: ``"local"`` or ``"central"``.
@@ -70,11 +72,13 @@ def compose_personal(
     Source: Jorgensen, Yu and Cormode (2015); composition as in :mod:`~privrank_jax.privacy.accounting`, under the
     same condition: who takes part at which ε is fixed ahead of time.
 
-    >>> users = compose_personal([[1.0, 2.0], [2.0, 1.0], [0.0, 1.0]], delta=0, unit="user", adjacency="flip")
+    >>> flips = Neighbors("user", "flip")
+    >>> users = compose_personal([[1.0, 2.0], [2.0, 1.0], [0.0, 1.0]], delta=0, neighbors=flips)
     >>> users.epsilon.tolist(), users.guarantee.epsilon
     ([3.0, 3.0, 1.0], 3.0)
     """
-    check_kind(unit, adjacency, trust)
+    promised = target(neighbors)
+    check_choice("trust", trust, TRUSTS)
     wanted = host_number("delta", delta)
     check_delta(float(wanted))
     spent, counts = _spent(epsilons, reports, mask)
@@ -95,14 +99,15 @@ def compose_personal(
         f"distributions over {spent.shape[1]} release(s): {FIXED_AHEAD}. The largest plain sum: "
         f"epsilon {basic.max():.6g}."
     )
-    attained = Privacy.proven(
-        float(epsilon.max()), unit=unit, adjacency=adjacency, delta=float(wanted)
-    )
+    numbers = {"epsilon": float(epsilon.max()), "delta": float(wanted)}
+    attained = Privacy.proven(**{**vars(promised), **numbers})
     guarantee = Guarantee(attained, trust=trust, numerics="unknown", note=note)
     return PersonalComposition(epsilon, basic, guarantee)
 
 
-def _spent(epsilons: Any, reports: Any, mask: Any) -> tuple[np.ndarray, np.ndarray]:
+def _spent(
+    epsilons: ArrayLike, reports: ArrayLike, mask: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray]:
     """ε and number of reports, ``(users, releases)``, 0 in both where a user took no part."""
     if is_traced(epsilons, reports, mask):
         raise ValueError("epsilons are traced: accounting runs on the host, outside jit and vmap.")

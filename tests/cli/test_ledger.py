@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from privrank_jax.privacy import compose
+from privrank_jax.privacy import Neighbors, compose
 from privrank_jax.release.ledger import Ledger, Privacy, content_sha256
 
 
@@ -274,7 +274,8 @@ def test_what_the_releases_come_to_together(privrank, budget, rankings, monkeypa
         last = Privacy(0.5, delta=1e-7, unit="user", adjacency="flip", users="column 'user'")
         ledger.spend(last, numerics="of old")
     together = privrank("ledger", path, "--delta", "1e-6", "--json").json()["together"]
-    alone = compose([(0.1, 0)] * 30 + [(0.5, 1e-7)], delta=1e-6, unit="user", adjacency="flip")
+    flips = Neighbors("user", "flip")
+    alone = compose([(0.1, 0)] * 30 + [(0.5, 1e-7)], delta=1e-6, neighbors=flips)
     assert together["epsilon"] == alone.epsilon < 0.9 * 3.5
     assert together["holds"].startswith("That holds only if the number of releases and their")
     assert "together" not in privrank("ledger", path, "--json").json()

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from privrank_jax.privacy import (
     GaussianRelease,
     Guarantee,
+    Neighbors,
     Privacy,
     calibrate_gaussian,
     compose,
@@ -27,7 +28,8 @@ from privrank_jax.privacy import (
 from tests import reference
 from tests.reference import accounting as naive
 
-USERS = {"unit": "user", "adjacency": "replace"}
+KIND = {"unit": "user", "adjacency": "replace"}
+USERS = {"neighbors": Neighbors(**KIND)}
 
 
 def epsilon(releases, delta, **kind):
@@ -115,7 +117,7 @@ def test_gaussian_releases_are_one_with_summed_precisions():
         assert_bounds(epsilon(releases, delta), exact, 1e-7)
         for adjacency in ("replace", "add-remove", "flip"):  # a shift by Δ, never by 2Δ
             one = epsilon(
-                [GaussianRelease(1.0, shift)], delta, unit="comparison", adjacency=adjacency
+                [GaussianRelease(1.0, shift)], delta, neighbors=Neighbors("comparison", adjacency)
             )
             assert one == pytest.approx(exact, rel=1e-7)
     at = compose(releases, epsilon=2.0, **USERS)
@@ -164,7 +166,7 @@ def test_releases_that_tell_nothing_or_everything():
     for nothing in (
         (math.inf, 0),
         GaussianRelease(0.0),
-        Guarantee(Privacy.proven(math.inf, **USERS)),
+        Guarantee(Privacy.proven(math.inf, **KIND)),
     ):
         assert epsilon([(0.5, 0), nothing], 1e-6) == math.inf
         assert compose([nothing], epsilon=3, **USERS).delta == 1
@@ -243,36 +245,55 @@ def test_guarantees_of_one_kind_keep_it():
         "time. The plain sum: epsilon 1, delta 0, holds for budgets chosen along the way too."
     )
     central = Guarantee(Privacy.proven(0.5, unit="user", adjacency="flip"), numerics="idealized")
-    mixed = compose([one, central, (0.5, 0)], delta=0, unit="user", adjacency="flip", trust="local")
+    mixed = compose(
+        [one, central, (0.5, 0)], delta=0, neighbors=Neighbors("user", "flip"), trust="local"
+    )
     assert (mixed.trust, mixed.numerics) == ("central", "unknown")
     assert compose([one, central], delta=0).numerics == "idealized"
     assert compose([one], delta=0).note == ""
 
 
 def test_units_and_adjacencies_are_not_mixed():
-    user = Guarantee(Privacy.proven(0.5, **USERS))
+    user = Guarantee(Privacy.proven(0.5, **KIND))
     comparison = Guarantee(Privacy.proven(0.2, unit="comparison", adjacency="flip"))
     with pytest.raises(ValueError, match="All of them cover unit comparison, adjacency flip: ask"):
         compose([user, comparison], delta=0)
-    found = compose([user, comparison], delta=0, unit="comparison", adjacency="flip")
+    found = compose([user, comparison], delta=0, neighbors=Neighbors("comparison", "flip"))
     assert (found.epsilon, found.unit, found.adjacency) == (0.7, "comparison", "flip")
-    with pytest.raises(ValueError, match="release 2 protects unit comparison, adjacency flip"):
+    with pytest.raises(
+        ValueError, match=r"release 2 is not enough for unit user, .* comparison, adjacency flip"
+    ):
         compose([user, comparison], delta=0, **USERS)
+    with pytest.raises(TypeError, match="privacy must be a Privacy"):
+        compose([user], delta=0, neighbors="user")
     removed = Guarantee(Privacy.proven(0.5, unit="user", adjacency="add-remove"))
     with pytest.raises(ValueError, match="Compose those of one kind"):
         compose_basic([user, removed])
-    with pytest.raises(ValueError, match="no guarantee has unit 'rank' and adjacency 'flip'"):
-        compose([user], delta=0, unit="rank", adjacency="flip")
-    with pytest.raises(ValueError, match="say by unit= and adjacency="):
-        compose([user, (0.5, 0)], delta=0)
-    with pytest.raises(ValueError, match="say by unit= and adjacency="):
-        compose([user], delta=0, unit="comparison")
+    with pytest.raises(ValueError, match="unit 'rank' with adjacency 'flip' means nothing"):
+        compose([user], delta=0, neighbors=Neighbors("rank", "flip"))
+    for releases in ([user, (0.5, 0)], []):
+        with pytest.raises(ValueError, match="say by neighbors="):
+            compose(releases, delta=0)
+
+
+def test_promises_compose_as_they_are():
+    """A promise counts at its own ε; the result is for users of no more comparisons than each of them."""
+    few, many = (Privacy(0.5, contributions=count, **KIND) for count in (3, 10))
+    both = compose_basic([few, many])
+    assert (both.epsilon, both.attained.contributions, both.trust) == (1.0, 3, "central")
+    assert compose([few, many], delta=0, neighbors=few).attained.contributions == 3
+    for neighbors in (many, *USERS.values()):
+        with pytest.raises(ValueError, match="it is for users of at most 3 comparisons"):
+            compose([few, many], delta=0, neighbors=neighbors)
+    assert compose_basic([few, Privacy(0.25, **KIND)]).attained.contributions == 3
+    with pytest.raises(ValueError, match="give a list of releases"):
+        compose_basic(few)
 
 
 def test_a_guarantee_for_another_unit_beside_counts_where_it_covers():
     reports = report_guarantee(jnp.array([1.0, 2.0]), jnp.array([10, 3]))
     assert compose([reports] * 2, delta=0).epsilon == 4.0
-    assert compose([reports] * 2, delta=0, unit="user", adjacency="flip").epsilon == 20.0
+    assert compose([reports] * 2, delta=0, neighbors=Neighbors("user", "flip")).epsilon == 20.0
 
 
 def test_the_plain_sum():
@@ -320,14 +341,17 @@ def test_calibrated_releases_compose_to_the_budget(count):
         ([(np.array([1.0, 2.0]), 0)], "epsilon of release 1 must be one number"),
         ([(1, 1)], "delta of release 1 must be below 1, got 1"),
         ([(1, -1e-9)], "delta of release 1 must be one number"),
-        ([0.5], "release 1 must be a Guarantee, an .* pair or a GaussianRelease, got 0.5"),
+        (
+            [0.5],
+            "release 1 must be a Guarantee, a Privacy, an .* pair or a GaussianRelease, got 0.5",
+        ),
         ([(0.5, 0, 0)], "release 1 must be a Guarantee"),
         (
             Guarantee(Privacy.proven(1.0, unit="comparison", adjacency="replace")),
             "give a list of releases",
         ),
         (
-            [Guarantee(Privacy.proven(jnp.ones(3), **USERS))],
+            [Guarantee(Privacy.proven(jnp.ones(3), **KIND))],
             "epsilon of release 1 must be one number",
         ),
     ],
@@ -379,27 +403,31 @@ def test_without_the_library_the_message_names_the_extra(monkeypatch):
 
 
 def test_what_any_release_takes_as_public_is_public_in_all():
-    plain = Guarantee(Privacy.proven(0.1, **USERS))
-    known = Guarantee(Privacy.proven(0.2, public=("items",), **USERS))
+    plain = Guarantee(Privacy.proven(0.1, **KIND))
+    known = Guarantee(Privacy.proven(0.2, public=("items",), **KIND))
     ranked = Guarantee(
         Privacy.proven(0.1, unit="rank", adjacency="replace"),
-        also=(Privacy.proven(0.3, public=("ranked items",), **USERS),),
+        also=(Privacy.proven(0.3, public=("ranked items",), **KIND),),
     )
     for together in (compose_basic, lambda releases, **kind: compose(releases, delta=1e-6, **kind)):
-        found = together([plain, known, ranked], **USERS)
-        assert found.public == ("items", "ranked items")
+        assert together([plain, known]).public == ("items",)
+        facts = ("items", "ranked items")
+        found = together([plain, known, ranked], neighbors=Neighbors(**KIND, public=facts))
+        assert found.public == facts
+        with pytest.raises(ValueError, match=r"release 2 is not enough .* the list of items"):
+            together([plain, known], **USERS)
     # Neighbors that differ in answers share the items anyway.
-    assert compose_basic([plain, known], unit="user", adjacency="flip").public == ()
+    assert compose_basic([plain, known], neighbors=Neighbors("user", "flip")).public == ()
 
 
 def test_users_must_be_the_same_in_releases_that_are_composed():
     by_row, by_name = (
-        Guarantee(Privacy.proven(0.1, users=one, **USERS)) for one in ("each row", "column 'id'")
+        Guarantee(Privacy.proven(0.1, users=one, **KIND)) for one in ("each row", "column 'id'")
     )
     assert compose_basic([by_row, by_row]).users == "each row"
     with pytest.raises(ValueError, match="different things by a user: column 'id'; each row"):
         compose_basic([by_row, by_name])
     with pytest.raises(ValueError, match="not said"):
-        compose_basic([by_row, Guarantee(Privacy.proven(0.1, **USERS))])
-    one = compose_basic([by_row, by_name], unit="comparison", adjacency="flip")
+        compose_basic([by_row, Guarantee(Privacy.proven(0.1, **KIND))])
+    one = compose_basic([by_row, by_name], neighbors=Neighbors("comparison", "flip"))
     assert (one.epsilon, one.users) == (0.2, "")

@@ -12,6 +12,7 @@ import pytest
 
 from privrank_jax.privacy import (
     GaussianRelease,
+    Neighbors,
     calibrate_gaussian,
     compose,
     zcdp_delta,
@@ -20,7 +21,7 @@ from privrank_jax.privacy import (
 from privrank_jax.privacy.gaussian import gaussian_delta_at, gaussian_epsilon_at, rounded_up
 from tests.reference import accounting as naive
 
-USERS = {"unit": "user", "adjacency": "replace"}
+USERS = {"neighbors": Neighbors("user", "replace")}
 ABOVE = Fraction(1, 10**6)
 
 

@@ -9,9 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.privacy import compose, compose_personal, personal_accounting, report_guarantee
+from privrank_jax.privacy import (
+    Neighbors,
+    compose,
+    compose_personal,
+    personal_accounting,
+    report_guarantee,
+)
 
-FLIPS = {"unit": "user", "adjacency": "flip"}
+FLIPS = {"neighbors": Neighbors("user", "flip")}
 
 
 def test_each_user_as_if_alone():
@@ -79,7 +85,7 @@ def test_agrees_with_what_reports_are_promised():
 @pytest.mark.parametrize(
     ("epsilons", "settings", "message"),
     [
-        ([[1.0]], {"unit": "rank"}, "no guarantee has unit 'rank' and adjacency 'flip'"),
+        ([[1.0]], {"neighbors": Neighbors("rank", "flip")}, "means nothing"),
         ([[1.0]], {"trust": "none"}, "trust must be one of"),
         ([[1.0]], {"delta": 1}, "delta must be at least 0 and below 1"),
         ([[-1.0]], {}, "at least 0, and no NaN"),
