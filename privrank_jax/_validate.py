@@ -6,21 +6,21 @@ What they raise is a :class:`~privrank_jax._arguments.ArgumentError`, a ``ValueE
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import ArrayLike
 
 from privrank_jax._arguments import ArgumentError
 
 
-def is_traced(*values: Any) -> bool:
+def is_traced(*values: object) -> bool:
     """Whether any leaf of ``values`` is a JAX tracer, whose content can't be inspected."""
     return any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(values))
 
 
-def check_positive(name: str, value: Any, *, infinite: bool = True) -> None:
+def check_positive(name: str, value: object, *, infinite: bool = True) -> None:
     """Raise ``ValueError`` unless every entry of ``value`` is > 0 (and finite unless ``infinite``)."""
     if is_traced(value):
         return
@@ -33,7 +33,7 @@ def check_positive(name: str, value: Any, *, infinite: bool = True) -> None:
         raise ArgumentError(f"{name} must be finite, got {value!r}.", name)
 
 
-def check_nonnegative(name: str, value: Any) -> None:
+def check_nonnegative(name: str, value: object) -> None:
     """Raise ``ValueError`` unless every entry of ``value`` is a finite number >= 0."""
     if is_traced(value):
         return
@@ -42,14 +42,14 @@ def check_nonnegative(name: str, value: Any) -> None:
         raise ArgumentError(f"{name} must be finite and at least 0, got {value!r}.", name)
 
 
-def check_users(num_users: Any) -> None:
+def check_users(num_users: object) -> None:
     """Raise ``ValueError`` unless every entry is a finite number of users, at least 1."""
     check_positive("num_users", num_users, infinite=False)
     if not is_traced(num_users) and not np.all(np.asarray(num_users) >= 1):
         raise ArgumentError(f"num_users must be at least 1, got {num_users!r}.", "num_users")
 
 
-def check_epsilon(epsilon: Any) -> None:
+def check_epsilon(epsilon: object) -> None:
     """Raise ``ValueError`` unless ε > 0; ε = ∞ means no noise."""
     if is_traced(epsilon):
         return
@@ -62,7 +62,7 @@ def check_epsilon(epsilon: Any) -> None:
         )
 
 
-def check_delta(delta: Any, *, positive: bool = False) -> None:
+def check_delta(delta: object, *, positive: bool = False) -> None:
     """Raise ``ValueError`` unless 0 <= δ < 1 (0 < δ < 1 with ``positive``)."""
     if is_traced(delta):
         return
@@ -75,7 +75,7 @@ def check_delta(delta: Any, *, positive: bool = False) -> None:
         )
 
 
-def check_level(level: Any) -> None:
+def check_level(level: object) -> None:
     """Raise ``ValueError`` unless every entry of a confidence ``level`` lies in (0, 1)."""
     if is_traced(level):
         return
@@ -86,7 +86,7 @@ def check_level(level: Any) -> None:
         )
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``choices``."""
     if value not in choices:
         raise ArgumentError(
@@ -94,7 +94,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
         )
 
 
-def check_square(name: str, matrix: Any) -> None:
+def check_square(name: str, matrix: ArrayLike | Sequence[Sequence[float]]) -> None:
     """Raise ``ValueError`` unless the last two axes of ``matrix`` are equal and at least 1."""
     shape = np.shape(matrix)
     if len(shape) < 2 or shape[-1] != shape[-2]:

@@ -19,13 +19,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
+from jaxtyping import Array, ArrayLike, Bool, Float, Real, Shaped
 
-Elementwise = Callable[[ArrayLike], jax.Array]
+Elementwise = Callable[[ArrayLike], Array]
+Derivative = Callable[[Array], Array]
 
 _LOG_2 = math.log(2.0)
 _SQRT_HALF = math.sqrt(0.5)
@@ -102,12 +102,12 @@ def get_link(link: str | Link) -> Link:
     raise ValueError(f"unknown link {link!r}: use one of {names}, or pass a Link")
 
 
-def _as_float(x: ArrayLike) -> jax.Array:
+def _as_float(x: Shaped[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     x = jnp.asarray(x)
     return x.astype(jnp.result_type(x, float))
 
 
-def _with_derivative(function: Any, derivative: Any) -> Any:
+def _with_derivative(function: Derivative, derivative: Derivative) -> Derivative:
     """``function`` whose JVP is ``derivative``, compiled into whatever calls it."""
     wrapped = jax.custom_jvp(function)
     wrapped.defjvps(lambda tangent, _value, x: derivative(x) * tangent)
@@ -117,7 +117,7 @@ def _with_derivative(function: Any, derivative: Any) -> Any:
 # --- logistic ------------------------------------------------------------------------------------
 
 
-def _logistic_curvature_value(x):
+def _logistic_curvature_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return jax.nn.sigmoid(x) * jax.nn.sigmoid(-x)
 
 
@@ -131,19 +131,19 @@ _logistic_log_cdf_core = _with_derivative(lambda x: -jax.nn.softplus(-x), _logis
 _logistic_cdf_core = _with_derivative(jax.nn.sigmoid, _logistic_curvature_core)
 
 
-def _logistic_cdf(x: ArrayLike) -> jax.Array:
+def _logistic_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _logistic_cdf_core(_as_float(x))
 
 
-def _logistic_log_cdf(x: ArrayLike) -> jax.Array:
+def _logistic_log_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _logistic_log_cdf_core(_as_float(x))
 
 
-def _logistic_score(x: ArrayLike) -> jax.Array:
+def _logistic_score(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _logistic_score_core(_as_float(x))
 
 
-def _logistic_curvature(x: ArrayLike) -> jax.Array:
+def _logistic_curvature(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _logistic_curvature_core(_as_float(x))
 
 
@@ -153,15 +153,19 @@ def _logistic_curvature(x: ArrayLike) -> jax.Array:
 # curvature h(h + x) = hD and its derivative hD(K − 2D) need no difference of large numbers.
 
 
-def _density(x):
+def _density(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return jnp.exp(-0.5 * x * x) * _INV_SQRT_2PI
 
 
-def _tail_start(x):
+def _tail_start(x: Float[Array, "*shape"]) -> tuple[float, int]:
     return _TAIL_FLOAT64 if x.dtype == jnp.float64 else _TAIL_FLOAT32
 
 
-def _mills(x):
+def _mills(
+    x: Float[Array, "*shape"],
+) -> tuple[
+    Bool[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"]
+]:
     """Return ``(tail, h, D, K)``: h the score, D = h + x, K meaningful where ``tail`` holds."""
     start, terms = _tail_start(x)
     tail = x < -start
@@ -175,7 +179,7 @@ def _mills(x):
     return tail, jnp.where(tail, t + excess, score), jnp.where(tail, excess, score + near), k
 
 
-def _normal_curvature_slope(x):
+def _normal_curvature_slope(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     tail, score, excess, k = _mills(x)
     near_excess = jnp.where(tail, 0.0, excess)
     near_score = jnp.where(tail, 0.0, score)
@@ -184,12 +188,12 @@ def _normal_curvature_slope(x):
     return jnp.where(tail, score * excess * (k - 2.0 * excess), near)
 
 
-def _normal_curvature_value(x):
+def _normal_curvature_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     _, score, excess, _ = _mills(x)
     return score * excess
 
 
-def _normal_log_cdf_value(x):
+def _normal_log_cdf_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     tail, score, _, _ = _mills(x)
     near = jnp.where(tail, 0.0, x)
     # Q(|x|) is the smaller tail: log(1 − Q) for x > 0 must not round 1 − Q first.
@@ -205,19 +209,19 @@ _normal_log_cdf_core = _with_derivative(_normal_log_cdf_value, _normal_score_cor
 _normal_cdf_core = _with_derivative(lambda x: 0.5 * jax.lax.erfc(-x * _SQRT_HALF), _density)
 
 
-def _normal_cdf(x: ArrayLike) -> jax.Array:
+def _normal_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _normal_cdf_core(_as_float(x))
 
 
-def _normal_log_cdf(x: ArrayLike) -> jax.Array:
+def _normal_log_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _normal_log_cdf_core(_as_float(x))
 
 
-def _normal_score(x: ArrayLike) -> jax.Array:
+def _normal_score(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _normal_score_core(_as_float(x))
 
 
-def _normal_curvature(x: ArrayLike) -> jax.Array:
+def _normal_curvature(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _normal_curvature_core(_as_float(x))
 
 
@@ -226,30 +230,30 @@ def _normal_curvature(x: ArrayLike) -> jax.Array:
 # taken there, so that a Newton step from θ = 0 sees the larger of the two.
 
 
-def _laplace_half(x):
+def _laplace_half(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """``F(−|x|)``, which is also the density."""
     return 0.5 * jnp.exp(-jnp.abs(x))
 
 
-def _laplace_score_value(x):
+def _laplace_score_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     half = _laplace_half(x)
     return jnp.where(x < 0, 1.0, half / (1.0 - half))
 
 
-def _laplace_curvature_value(x):
+def _laplace_curvature_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     score = _laplace_score_value(x)
     return jnp.where(x < 0, 0.0, score * (1.0 + score))
 
 
-def _laplace_curvature_slope(x):
+def _laplace_curvature_slope(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return -(1.0 + 2.0 * _laplace_score_value(x)) * _laplace_curvature_value(x)
 
 
-def _laplace_log_cdf_value(x):
+def _laplace_log_cdf_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return jnp.where(x < 0, x - _LOG_2, jnp.log1p(-_laplace_half(x)))
 
 
-def _laplace_cdf_value(x):
+def _laplace_cdf_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     half = _laplace_half(x)
     return jnp.where(x < 0, half, 1.0 - half)
 
@@ -260,19 +264,19 @@ _laplace_log_cdf_core = _with_derivative(_laplace_log_cdf_value, _laplace_score_
 _laplace_cdf_core = _with_derivative(_laplace_cdf_value, _laplace_half)
 
 
-def _laplace_cdf(x: ArrayLike) -> jax.Array:
+def _laplace_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _laplace_cdf_core(_as_float(x))
 
 
-def _laplace_log_cdf(x: ArrayLike) -> jax.Array:
+def _laplace_log_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _laplace_log_cdf_core(_as_float(x))
 
 
-def _laplace_score(x: ArrayLike) -> jax.Array:
+def _laplace_score(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _laplace_score_core(_as_float(x))
 
 
-def _laplace_curvature(x: ArrayLike) -> jax.Array:
+def _laplace_curvature(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
     return _laplace_curvature_core(_as_float(x))
 
 

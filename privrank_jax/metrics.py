@@ -16,7 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jax.typing import ArrayLike
+from jaxtyping import Array, Float, Int, Real
+
+from privrank_jax._types import Count, Mask, MaskLike, Ranks, RanksLike, ScoresLike
 
 # The largest distance, about m²/2, must fit an int32: the widest integer without x64.
 _MAX_ITEMS_INT32 = 65_535
@@ -24,8 +26,8 @@ _MAX_UNROLLED = 100
 
 
 def kendall_distance(
-    a: ArrayLike, b: ArrayLike, normalized: bool = False, mask: ArrayLike | None = None
-) -> jax.Array:
+    a: RanksLike, b: RanksLike, normalized: bool = False, mask: MaskLike | None = None
+) -> Real[Array, ""]:
     """Kendall's tau distance: the number of item pairs that the two rankings order differently.
 
     A pair tied in either ranking is not discordant. Time O(m²).
@@ -54,7 +56,7 @@ def kendall_distance(
 
 
 @functools.partial(jax.jit, static_argnames="normalized")
-def _kendall_tau(a, b, mask, normalized):
+def _kendall_tau(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real[Array, ""]:
     a = jnp.where(mask, a, np.iinfo(np.int32).max)  # nothing is behind an item that does not count
     if a.shape[0] <= _MAX_UNROLLED:
         # One vector operation for each item: in a batch, XLA makes of it one pass over the rankings, with narrow sums.
@@ -70,8 +72,8 @@ def _kendall_tau(a, b, mask, normalized):
 
 
 def spearman_footrule(
-    a: ArrayLike, b: ArrayLike, normalized: bool = False, mask: ArrayLike | None = None
-) -> jax.Array:
+    a: RanksLike, b: RanksLike, normalized: bool = False, mask: MaskLike | None = None
+) -> Real[Array, ""]:
     """Spearman's footrule: Σ |a_i − b_i|.
 
     Args:
@@ -96,12 +98,14 @@ def spearman_footrule(
 
 
 @functools.partial(jax.jit, static_argnames="normalized")
-def _spearman_footrule(a, b, mask, normalized):
+def _spearman_footrule(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real[Array, ""]:
     count = mask.sum(dtype=jnp.result_type(float))
     return _total(jnp.where(mask, abs(a - b), 0), jnp.floor(0.5 * count * count), normalized)
 
 
-def mean_rank_difference(a: ArrayLike, b: ArrayLike, mask: ArrayLike | None = None) -> jax.Array:
+def mean_rank_difference(
+    a: RanksLike, b: RanksLike, mask: MaskLike | None = None
+) -> Float[Array, ""]:
     """Mean absolute difference in rank per item, the measure of Cai et al.'s Figure 8.
 
     Args:
@@ -123,13 +127,13 @@ def mean_rank_difference(a: ArrayLike, b: ArrayLike, mask: ArrayLike | None = No
 
 
 @jax.jit
-def _mean_rank_difference(a, b, mask):
+def _mean_rank_difference(a: Ranks, b: Ranks, mask: Mask) -> Float[Array, ""]:
     return _total(jnp.where(mask, abs(a - b), 0), mask.sum(), normalized=True)
 
 
 def top_k_error(
-    a: ArrayLike, b: ArrayLike, k: int | ArrayLike, mask: ArrayLike | None = None
-) -> jax.Array:
+    a: RanksLike, b: RanksLike, k: Count, mask: MaskLike | None = None
+) -> Float[Array, ""]:
     """Share of the top k that the two rankings do not have in common: 1 − |overlap| / k.
 
     ``k`` may be traced, so a sweep over k compiles once. A k above the number of items asks for all
@@ -164,7 +168,7 @@ def top_k_error(
 
 
 @jax.jit
-def _top_k_error(a, b, mask, k):
+def _top_k_error(a: Ranks, b: Ranks, mask: Mask, k: Count) -> Float[Array, ""]:
     size = jnp.minimum(k, mask.sum())
     overlap = jnp.sum((a < k) & (b < k) & mask)
     # Not 1 - overlap / size, which fused programs round to a little below 0.
@@ -174,11 +178,11 @@ def _top_k_error(a, b, mask, k):
 
 
 def relative_error(
-    estimate: ArrayLike,
-    truth: ArrayLike,
+    estimate: ScoresLike,
+    truth: ScoresLike,
     order: int | float = 2,
-    mask: ArrayLike | None = None,
-) -> jax.Array:
+    mask: MaskLike | None = None,
+) -> Float[Array, ""]:
     """Relative error ‖estimate − truth‖ / ‖truth‖ in the ℓ₂ or ℓ∞ norm.
 
     With ‖truth‖ = 0 (always so for one item, whose centered score is 0) it is 0 for an exact
@@ -212,7 +216,9 @@ def relative_error(
 
 
 @functools.partial(jax.jit, static_argnames="order")
-def _relative_error(estimate, truth, mask, order):
+def _relative_error(
+    estimate: Real[Array, "items"], truth: Real[Array, "items"], mask: Mask, order: int | float
+) -> Float[Array, ""]:
     dtype = jnp.result_type(estimate, truth, float)
     zero = jnp.zeros((), dtype)
     error = _norm(jnp.where(mask, estimate.astype(dtype) - truth.astype(dtype), zero), order)
@@ -222,7 +228,7 @@ def _relative_error(estimate, truth, mask, order):
     return jnp.where(positive, error / jnp.where(positive, size, 1), degenerate)
 
 
-def _norm(x: jax.Array, order: int | float) -> jax.Array:
+def _norm(x: Float[Array, "items"], order: int | float) -> Float[Array, ""]:
     # At x = 0 the gradient is to be 0: take it from the constant branch, and keep the other, which
     # is differentiated too, away from the root's pole.
     if order == math.inf:
@@ -233,7 +239,9 @@ def _norm(x: jax.Array, order: int | float) -> jax.Array:
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1)), 0)
 
 
-def _total(terms: jax.Array, largest: jax.Array, normalized: bool) -> jax.Array:
+def _total(
+    terms: Int[Array, "items"], largest: Real[Array, ""], normalized: bool
+) -> Real[Array, ""]:
     """Sum int32 terms exactly, or as a share of ``largest`` (0 where that is 0)."""
     if normalized:
         dtype = jnp.result_type(float)
@@ -245,7 +253,7 @@ def _total(terms: jax.Array, largest: jax.Array, normalized: bool) -> jax.Array:
     return jnp.sum(terms, dtype=jnp.int32)
 
 
-def _check_pair(a, b, mask) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _check_pair(a: RanksLike, b: RanksLike, mask: MaskLike | None) -> tuple[Ranks, Ranks, Mask]:
     a, b = jnp.asarray(a), jnp.asarray(b)
     mask = _check_shapes(a, b, mask)
     for ranks in (a, b):
@@ -257,7 +265,7 @@ def _check_pair(a, b, mask) -> tuple[jax.Array, jax.Array, jax.Array]:
     return a.astype(jnp.int32), b.astype(jnp.int32), mask
 
 
-def _check_shapes(a: jax.Array, b: jax.Array, mask) -> jax.Array:
+def _check_shapes(a: Real[Array, "items"], b: Real[Array, "items"], mask: MaskLike | None) -> Mask:
     """Check two vectors of one length; return the mask, all True if None."""
     if a.ndim != 1 or a.shape != b.shape:
         raise ValueError(

@@ -7,19 +7,22 @@ batches come from ``jax.vmap``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jax.typing import ArrayLike
+from jaxtyping import Array, ArrayLike, Int, Integer, Shaped
 
+from privrank_jax._types import Key, Mask, MaskLike, Order, OrderLike, Ranks, RanksLike
 from privrank_jax._workarounds.xla import materialized
 
 # Up to so many items counting who is ahead takes a tenth of the time of sorting, or less.
 _COUNTED = 32
 
 
-def order_to_ranks(order: ArrayLike) -> jax.Array:
+def order_to_ranks(order: OrderLike) -> Ranks:
     """Turn an order (items from best to worst) into ranks.
 
     Args:
@@ -39,7 +42,7 @@ def order_to_ranks(order: ArrayLike) -> jax.Array:
     return _invert(order, "order")
 
 
-def ranks_to_order(ranks: ArrayLike) -> jax.Array:
+def ranks_to_order(ranks: RanksLike) -> Order:
     """Turn ranks into an order (items from best to worst).
 
     Args:
@@ -60,8 +63,10 @@ def ranks_to_order(ranks: ArrayLike) -> jax.Array:
 
 
 def ranks_from_scores(
-    scores: ArrayLike, mask: ArrayLike | None = None, key: jax.Array | None = None
-) -> jax.Array:
+    scores: Shaped[ArrayLike, "items"] | Sequence[float],
+    mask: MaskLike | None = None,
+    key: Key | None = None,
+) -> Ranks:
     """Rank items by score, the highest first.
 
     Equal scores (0.0 and −0.0 are equal) are ranked by item index, or in uniformly random order
@@ -101,7 +106,7 @@ def ranks_from_scores(
 
 
 @jax.jit
-def _ranks_from_scores(scores, mask, key):
+def _ranks_from_scores(scores: Shaped[Array, "items"], mask: Mask, key: Key | None) -> Ranks:
     if scores.dtype == bool:
         scores = scores.astype(jnp.int8)
     size = scores.shape[0]
@@ -123,7 +128,9 @@ def _ranks_from_scores(scores, mask, key):
     return jnp.sum(ahead, axis=0, dtype=jnp.int32)
 
 
-def validate_ranks(ranks: ArrayLike) -> np.ndarray | jax.Array:
+def validate_ranks(
+    ranks: Integer[ArrayLike, "*batch items"] | Sequence[int] | Sequence[Sequence[int]],
+) -> Integer[np.ndarray, "*batch items"] | Int[Array, "*batch items"]:
     """Check on the host that data from outside are rankings; call it before any jitted function.
 
     Args:
@@ -168,7 +175,7 @@ def validate_ranks(ranks: ArrayLike) -> np.ndarray | jax.Array:
     return array.astype(np.int32)
 
 
-def _fault(row: np.ndarray) -> str:
+def _fault(row: Integer[np.ndarray, "items"]) -> str:
     """Say what keeps one row of integers from being a permutation of 0..m-1."""
     num_items = len(row)
     if np.array_equal(np.sort(row), np.arange(1, num_items + 1)):
@@ -205,14 +212,14 @@ def _check_values(array: np.ndarray) -> None:
         )
 
 
-def _check_integers(array: jax.Array, name: str) -> None:
+def _check_integers(array: Array, name: str) -> None:
     if not jnp.issubdtype(array.dtype, jnp.integer):
         raise ValueError(
             f"{name} must be integers, got {array.dtype}: rank scores with ranks_from_scores first"
         )
 
 
-def _invert(permutation: ArrayLike, name: str) -> jax.Array:
+def _invert(permutation: OrderLike, name: str) -> Int[Array, "items"]:
     permutation = jnp.asarray(permutation)
     if permutation.ndim != 1:
         raise ValueError(
@@ -223,6 +230,6 @@ def _invert(permutation: ArrayLike, name: str) -> jax.Array:
 
 
 @jax.jit
-def _invert_core(permutation):
+def _invert_core(permutation: Integer[Array, "items"]) -> Int[Array, "items"]:
     positions = jnp.arange(permutation.shape[0], dtype=jnp.int32)
     return jnp.zeros_like(positions).at[permutation].set(positions)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 _SEEN_ITEMS = "the list of items was taken from the file and is treated as public"
 _NO_USERS = "the file names no users: only a guarantee per comparison is possible"
 _ONE_ROW_EACH = "the file names no users: each row is taken for all that one user ranked"
 
 
-def public_repr(self: Any) -> str:
+@runtime_checkable
+class _Table(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def num_items(self) -> int: ...
+
+
+def public_repr(self: _Table) -> str:
     """``__repr__`` of a table of users, as in a log or a notebook: nothing that depends on who answered what."""
     return f"<{type(self).__name__} {self.name!r}, {self.num_items} items; users and answers not shown>"
 

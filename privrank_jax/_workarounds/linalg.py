@@ -12,13 +12,11 @@ and 0.12.0.1 none of 8.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import jax
 import jax.numpy as jnp
-
-Array = jax.Array
+from jaxtyping import Array, Float, PyTree
 
 # jaxlib's threshold is 2e5 operations: m³/3 for a Cholesky factor, m²k for k right sides.
 _INLINE_FLOPS = 199_999
@@ -38,7 +36,9 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-def solve_positive_definite(matrix: Array, right: Array) -> Array:
+def solve_positive_definite(
+    matrix: Float[Array, "items items"], right: Float[Array, "items *columns"]
+) -> Float[Array, "items *columns"]:
     """Solve ``matrix @ x = right`` by Cholesky, differentiable in both, on one problem.
 
     Args:
@@ -56,7 +56,9 @@ def solve_positive_definite(matrix: Array, right: Array) -> Array:
 
 
 @jax.custom_batching.custom_vmap
-def _solve(matrix: Array, right: Array) -> Array:
+def _solve(
+    matrix: Float[Array, "*batch items items"], right: Float[Array, "*batch items columns"]
+) -> Float[Array, "*batch items columns"]:
     """Any leading axes: ``(..., m, m)`` and ``(..., m, k)``."""
     if matrix.ndim == 2:
         return _factor_and_solve(matrix, right)
@@ -66,7 +68,9 @@ def _solve(matrix: Array, right: Array) -> Array:
     if len(matrices) <= piece:
         return _factor_and_solve(matrices, rights).reshape(right.shape)
 
-    def in_pieces(matrices: Array, rights: Array) -> Array:
+    def in_pieces(
+        matrices: Float[Array, "batch items items"], rights: Float[Array, "batch items columns"]
+    ) -> Float[Array, "batch items columns"]:
         return jax.lax.map(
             lambda pair: _factor_and_solve(*pair), (matrices, rights), batch_size=piece
         )
@@ -77,8 +81,11 @@ def _solve(matrix: Array, right: Array) -> Array:
 
 @_solve.def_vmap
 def _solve_batch(
-    axis_size: int, in_batched: Any, matrix: Array, right: Array
-) -> tuple[Array, bool]:
+    axis_size: int,
+    in_batched: Sequence[bool],
+    matrix: Float[Array, "*batch items items"],
+    right: Float[Array, "*more items columns"],
+) -> tuple[Float[Array, "*out items columns"], bool]:
     if not in_batched[0]:
         matrix = jnp.broadcast_to(matrix, (axis_size, *matrix.shape))
     if not in_batched[1]:
@@ -86,21 +93,25 @@ def _solve_batch(
     return _solve(matrix, right), True
 
 
-def _factor_and_solve(matrix: Array, right: Array) -> Array:
+def _factor_and_solve(
+    matrix: Float[Array, "*batch items items"], right: Float[Array, "*batch items columns"]
+) -> Float[Array, "*batch items columns"]:
     factor = jax.lax.linalg.cholesky(matrix, symmetrize_input=False)
     return jax.scipy.linalg.cho_solve((factor, True), right)
 
 
-def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:
+def one_by_one(function: Callable[..., PyTree]) -> Callable[..., PyTree]:
     """``function`` of arrays, which calls LAPACK on large matrices: on a CPU a batch, also a nested one, goes one by
     one; elsewhere it is batched."""
 
     @jax.custom_batching.custom_vmap
-    def run(*arguments: Array) -> Any:
+    def run(*arguments: Array) -> PyTree:
         return function(*arguments)
 
     @run.def_vmap
-    def batch(axis_size: int, in_batched: Any, *arguments: Array) -> tuple[Any, Any]:
+    def batch(
+        axis_size: int, in_batched: Sequence[bool], *arguments: Array
+    ) -> tuple[PyTree, PyTree]:
         whole = [
             x if batched else jnp.broadcast_to(x, (axis_size, *x.shape))
             for x, batched in zip(arguments, in_batched, strict=True)
@@ -118,6 +129,6 @@ def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:
 _eigenvalues = one_by_one(jnp.linalg.eigvalsh)
 
 
-def eigenvalues(matrix: Array) -> Array:
+def eigenvalues(matrix: Float[Array, "items items"]) -> Float[Array, "items"]:
     """Eigenvalues of a symmetric ``(m, m)`` matrix, ascending, ``(m,)``; not differentiable."""
     return _eigenvalues(jax.lax.stop_gradient(matrix))

@@ -9,27 +9,33 @@ from compiling them again there.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.extend
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int, Integer, Shaped, UInt32
 
-Array = jax.Array
+from privrank_jax._types import Count
+
+_Block: TypeAlias = UInt32[Array, "..."] | UInt32[np.ndarray, "..."] | np.uint32
+"""One half of a block's number."""
 
 _TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 _UNSIGNED = {8: jnp.uint8, 16: jnp.uint16, 32: jnp.uint32, 64: jnp.uint64}
 
 
-def threefry(key_high: Array, key_low: Array, high: Any, low: Any) -> tuple[Array, Array]:
+def threefry(
+    key_high: UInt32[Array, "*keys"], key_low: UInt32[Array, "*keys"], high: _Block, low: _Block
+) -> tuple[UInt32[Array, "..."], UInt32[Array, "..."]]:
     """Two words of 32 random bits: Threefry-2x32 of the block (high, low), in 20 rounds; all uint32, they broadcast.
 
     Source: Salmon, Moraes, Dror and Shaw (2011), Parallel random numbers: as easy as 1, 2, 3.
     """
     keys = (key_high, key_low, key_high ^ key_low ^ _PARITY)
-    x, y = high + keys[0], low + keys[1]
+    x, y = keys[0] + high, keys[1] + low
     for group in range(5):
         for turn in _TURNS[group % 2]:
             x = x + y
@@ -39,7 +45,7 @@ def threefry(key_high: Array, key_low: Array, high: Any, low: Any) -> tuple[Arra
     return x, y
 
 
-def fused(key: Array) -> Array:
+def fused(key: Shaped[Array, "*keys"]) -> Shaped[Array, "*keys"]:
     """The same key for the generator of this module: ``jax.random`` draws the same numbers from it, faster on a CPU.
 
     :func:`~privrank_jax.simulate.run` does this for its trials; for a batch of your own do it before you split the key.
@@ -60,7 +66,9 @@ def fused(key: Array) -> Array:
     return jax.random.wrap_key_data(jax.random.key_data(key), impl=_FUSED)
 
 
-def below(words: Array, count: Any) -> Array:
+def below(
+    words: UInt32[Array, "*shape"], count: Count | Int[Array, "*counts"]
+) -> Int[Array, "*shape"]:
     """Uniform integers 0..count - 1 from uint32 ``words``: ⌊word · count / 2³²⌋, int32, for 0 <= count < 2³¹.
 
     A number is off its chance by less than 2⁻³². ``jax.random.randint`` is closer, by two words and three divisions;
@@ -76,7 +84,9 @@ def below(words: Array, count: Any) -> Array:
     return top.astype(jnp.int32)
 
 
-def _blocks(key: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
+def _blocks(
+    key: UInt32[Array, "2"], shape: tuple[int, ...]
+) -> tuple[UInt32[Array, "*shape"], UInt32[Array, "*shape"]]:
     """Both words of the blocks 0, 1, 2, ... in row order."""
     if math.prod(shape) > 2**32:
         raise NotImplementedError(f"at most 2**32 random numbers from one key, got shape {shape}")
@@ -84,21 +94,21 @@ def _blocks(key: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
     return threefry(key[0], key[1], jnp.uint32(0), count)
 
 
-def _seed(seed: Array) -> Array:
+def _seed(seed: Integer[Array, ""]) -> UInt32[Array, "2"]:
     return jax.extend.random.threefry_prng_impl.seed(seed)
 
 
-def _split(key: Array, shape: tuple[int, ...]) -> Array:
+def _split(key: UInt32[Array, "2"], shape: tuple[int, ...]) -> UInt32[Array, "*shape 2"]:
     return jax.lax.optimization_barrier(jnp.stack(_blocks(key, shape), axis=-1))
 
 
-def _fold_in(key: Array, data: Any) -> Array:
+def _fold_in(key: UInt32[Array, "2"], data: Count) -> UInt32[Array, "2"]:
     return jax.lax.optimization_barrier(
         jnp.stack(threefry(key[0], key[1], jnp.uint32(0), jnp.asarray(data, jnp.uint32)))
     )
 
 
-def _random_bits(key: Array, width: int, shape: tuple[int, ...]) -> Array:
+def _random_bits(key: UInt32[Array, "2"], width: int, shape: tuple[int, ...]) -> Array:
     high, low = _blocks(key, shape)
     kind = _UNSIGNED[width]
     if width == 64:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
+from jaxtyping import Array, Shaped
 
-Array = jax.Array
 
-
-def materialized(values: Array) -> Array:
+def materialized(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
     """The same values, kept in memory: what follows reads them, and does not compute them again for each use.
 
     XLA fuses element-wise operations into whatever reads them. On a CPU it does so even where each value is read
@@ -17,7 +16,7 @@ def materialized(values: Array) -> Array:
     is done.
     """
 
-    def keep(values: Array) -> Array:
+    def keep(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
         # A branch that XLA can't choose as it compiles.
         here = jax.lax.optimization_barrier(jnp.bool_(True))
         return jax.lax.cond(here, lambda x: x, jnp.zeros_like, values)
