@@ -6,15 +6,20 @@ from privrank_jax.mallows.attack import (
     most_likely_center,
     published_attack_bound,
 )
-from privrank_jax.mallows.debias import debiased_borda, debiased_pairs, debiased_wins
+from privrank_jax.mallows.debias import (
+    DebiasedDiagnostics,
+    debiased_borda,
+    debiased_pairs,
+    debiased_wins,
+)
 from privrank_jax.mallows.distribution import (
     expected_concordance,
-    guarantee,
     insertion_mean,
     insertion_variance,
     log_normalizer,
     log_prob,
     pair_order_probability,
+    synthetic_guarantee,
 )
 from privrank_jax.mallows.kernel import debiasing_kernel, debiasing_variance
 from privrank_jax.mallows.laplace import laplace_ranks
@@ -22,6 +27,7 @@ from privrank_jax.mallows.sampling import sample
 from privrank_jax.mallows.unbiased_ranks import unbiased_ranks
 
 __all__ = [
+    "DebiasedDiagnostics",
     "attack_error_bound",
     "center_log_likelihood",
     "debiased_borda",
@@ -30,7 +36,6 @@ __all__ = [
     "debiasing_kernel",
     "debiasing_variance",
     "expected_concordance",
-    "guarantee",
     "insertion_mean",
     "insertion_variance",
     "laplace_ranks",
@@ -40,5 +45,6 @@ __all__ = [
     "pair_order_probability",
     "published_attack_bound",
     "sample",
+    "synthetic_guarantee",
     "unbiased_ranks",
 ]

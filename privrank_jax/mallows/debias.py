@@ -15,28 +15,54 @@ preferences. ``"equal"`` estimates the plain share always.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from typing import Any
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int
 
+from privrank_jax._types import Numbers, PairMatrix, RankingsLike, Scores
 from privrank_jax._validate import check_choice, check_epsilon, is_traced
 from privrank_jax.estimate import Estimate
-from privrank_jax.mallows.distribution import MISSING, as_float, guarantee, signed_ranks
+from privrank_jax.mallows.distribution import MISSING, as_float, signed_ranks, synthetic_guarantee
 from privrank_jax.mallows.kernel import as_levels, kernel_of, mean_square, refuse_lost, rounding
 from privrank_jax.mallows.unbiased_ranks import unbiased_ranks_of
 from privrank_jax.rankings import validate_ranks
 
-Array = jax.Array
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class DebiasedDiagnostics:
+    """How much is known of a debiased estimate.
+
+    Attributes:
+        standard_errors: of each entry, from the spread over users: 0 on the diagonal of pairs, infinite where fewer
+            than two users say something, or one outweighs the rest.
+        total: of pairs ``(m, m)``: Σ of the weights of those who ranked both, on a scale where a pair's own weights
+            sum to the number of equally weighted users that would do as well; of Borda scores that number.
+        variance: of what each user says: of the user's k, averaged over pairs, or of the corrected ranks, averaged
+            over the items ranked.
+        rounding: how far the floating point may move a mean of k, of the 1 that it should be, at most; 0 for Borda
+            scores, which have no kernel.
+    """
+
+    standard_errors: Float[Array, "*entries"]
+    total: Float[Array, "*entries"]
+    variance: Float[Array, "users"]
+    rounding: Float[Array, ""] | float = 0.0
+
 
 WEIGHTS = ("variance", "equal")
 MISSING_RULES = ("last", "unknown")
 _BLOCK = 1 << 20  # entries (user, i, j) at a time
 
 
-def debiased_wins(synthetic_ranks: Any, epsilon: Any, *, weights: str = "variance") -> Array:
+def debiased_wins(
+    synthetic_ranks: RankingsLike, epsilon: Numbers, *, weights: str = "variance"
+) -> PairMatrix:
     """Unbiased w of the users' own rankings, for any consensus: the value of :func:`debiased_pairs`.
 
     >>> debiased_wins([[0, 1], [0, 1], [1, 0]], jnp.log(3.0)).round(3).tolist()
@@ -45,7 +71,9 @@ def debiased_wins(synthetic_ranks: Any, epsilon: Any, *, weights: str = "varianc
     return debiased_pairs(synthetic_ranks, epsilon, weights=weights).value
 
 
-def debiased_pairs(synthetic_ranks: Any, epsilon: Any, *, weights: str = "variance") -> Estimate:
+def debiased_pairs(
+    synthetic_ranks: RankingsLike, epsilon: Numbers, *, weights: str = "variance"
+) -> Estimate:
     """The share of users who rank i before j, from synthetic rankings, with standard errors.
 
     Feeds every consensus of :mod:`privrank_jax.aggregation` (``kemeny`` asks for ``w - w.min()``, which has the same
@@ -60,14 +88,7 @@ def debiased_pairs(synthetic_ranks: Any, epsilon: Any, *, weights: str = "varian
 
     Returns:
         Estimate of w ``(m, m)``, w_ij + w_ji = 1, diagonal 0, entries outside [0, 1] where noise is large, 1/2 for a
-        pair that nobody ranked; the guarantee of the rankings; and as diagnostics
-
-        * ``standard_errors`` ``(m, m)``, from the spread over users (0 on the diagonal, infinite where fewer than two
-          users ranked the pair, or one outweighs the rest);
-        * ``total`` ``(m, m)``: Σ of the weights of those who ranked both, on a scale where a pair's own weights sum to
-          the number of equally weighted users that would do as well;
-        * ``variance`` ``(n,)``: of each user's k, averaged over pairs;
-        * ``rounding``: how far the floating point may move a mean of k, of the 1 that it should be, at most.
+        pair that nobody ranked; the guarantee of the rankings; :class:`DebiasedDiagnostics`.
 
     Raises:
         ValueError: ε <= 0 or NaN; shapes that don't fit; ranks that are no ranking of the items that are ranked; an ε
@@ -79,12 +100,17 @@ def debiased_pairs(synthetic_ranks: Any, epsilon: Any, *, weights: str = "varian
     kernels = _kernels(levels, sizes, ranks.shape[1])
     refuse_lost(kernels, levels, sizes)
     value, diagnostics = _pairs(ranks, kernels, sizes, which, weights == "equal")
-    diagnostics["rounding"] = jnp.max(jax.vmap(rounding)(kernels, sizes))
-    return Estimate(value, guarantee(jnp.maximum(counts, 1), epsilon), diagnostics)
+    largest = jnp.max(jax.vmap(rounding)(kernels, sizes))
+    diagnostics = dataclasses.replace(diagnostics, rounding=largest)
+    return Estimate(value, synthetic_guarantee(jnp.maximum(counts, 1), epsilon), diagnostics)
 
 
 def debiased_borda(
-    synthetic_ranks: Any, epsilon: Any, *, weights: str = "variance", missing: str = "last"
+    synthetic_ranks: RankingsLike,
+    epsilon: Numbers,
+    *,
+    weights: str = "variance",
+    missing: str = "last",
 ) -> Estimate:
     """Unbiased Borda scores of the users' own rankings: how many items the average user ranks behind each.
 
@@ -97,10 +123,7 @@ def debiased_borda(
 
     Returns:
         Estimate of the scores ``(m,)``, as :func:`~privrank_jax.aggregation.borda_scores` of the users' own weights,
-        and outside [0, m-1] where noise is large; the guarantee of the rankings; and as diagnostics
-        ``standard_errors`` ``(m,)``, from the spread over users (infinite for a single user, or one that outweighs the
-        rest), ``total``, the number of equally weighted users that would do as well, and ``variance`` ``(n,)`` of each
-        user's corrected ranks, averaged over the items ranked.
+        and outside [0, m-1] where noise is large; the guarantee of the rankings; :class:`DebiasedDiagnostics`.
 
     Raises:
         ValueError: as :func:`debiased_pairs`, but for small ε.
@@ -112,11 +135,13 @@ def debiased_borda(
     ranks, epsilon = _checked(synthetic_ranks, epsilon, weights)
     value, diagnostics = _borda(ranks, epsilon, missing == "last", weights == "equal")
     counts = jnp.maximum(jnp.sum(ranks >= 0, axis=1), 1)
-    return Estimate(value, guarantee(counts, epsilon), diagnostics)
+    return Estimate(value, synthetic_guarantee(counts, epsilon), diagnostics)
 
 
 @functools.partial(jax.jit, static_argnames=("last", "equal"))
-def _borda(ranks: Array, epsilon: Array, last: bool, equal: bool) -> tuple[Array, dict[str, Array]]:
+def _borda(
+    ranks: Array, epsilon: Array, last: bool, equal: bool
+) -> tuple[Scores, DebiasedDiagnostics]:
     items = ranks.shape[1]
     known = ranks >= 0
     count = jnp.sum(known, axis=1, keepdims=True)
@@ -136,11 +161,8 @@ def _borda(ranks: Array, epsilon: Array, last: bool, equal: bool) -> tuple[Array
     like = jnp.square(total) / jnp.maximum(jnp.sum(jnp.square(weight)), 1e-30)
     moved = jnp.where(known, own, 0)
     spread = jnp.sum(jnp.square(moved) - jnp.square(jnp.maximum(ranks, 0)), axis=1)
-    return mean, {
-        "standard_errors": _errors(squares, like, safe),
-        "total": like,
-        "variance": jnp.maximum(spread, 0) / jnp.maximum(count[:, 0], 1),
-    }
+    variance = jnp.maximum(spread, 0) / jnp.maximum(count[:, 0], 1)
+    return mean, DebiasedDiagnostics(_errors(squares, like, safe), like, variance)
 
 
 @functools.partial(jax.jit, static_argnames=("items",))
@@ -152,7 +174,7 @@ def _kernels(epsilon: Array, counts: Array, items: int) -> Array:
 @functools.partial(jax.jit, static_argnames=("equal",))
 def _pairs(
     ranks: Array, kernels: Array, sizes: Array, which: Array, equal: bool
-) -> tuple[Array, dict[str, Array]]:
+) -> tuple[PairMatrix, DebiasedDiagnostics]:
     items = ranks.shape[1]
     square = jax.vmap(mean_square)(kernels, sizes)  # 0 for a user of one item, who says nothing
     weight = jnp.where(square > 0, 1 / jnp.where(square > 0, square, 1), 0)
@@ -176,11 +198,8 @@ def _pairs(
     squares = jnp.maximum(spread - 2 * mean * cross + mean**2 * twice, 0)
     like = jnp.where(twice > 0, jnp.square(total) / jnp.where(twice > 0, twice, 1), 0)
     errors = 0.5 * _errors(squares, like, safe)
-    return value, {
-        "standard_errors": jnp.where(off, errors, 0),
-        "total": like,
-        "variance": jnp.maximum(square - 1, 0)[which],
-    }
+    variance = jnp.maximum(square - 1, 0)[which]
+    return value, DebiasedDiagnostics(jnp.where(off, errors, 0), like, variance)
 
 
 def _errors(squares: Array, like: Array, total: Array) -> Array:
@@ -194,7 +213,9 @@ def _errors(squares: Array, like: Array, total: Array) -> Array:
     return jnp.where(some, jnp.sqrt(squares * like / jnp.where(some, beyond, 1)) / total, jnp.inf)
 
 
-def _summed(user: Any, ranks: Array, which: Array) -> Array:
+def _summed(
+    user: Callable[[tuple[Array, Array]], Array], ranks: Int[Array, "users items"], which: Array
+) -> Float[Array, "5 items items"]:
     """Σ over users of ``user((ranks, level))``, a block of users at a time."""
     users, items = ranks.shape
     block = max(1, min(users, _BLOCK // (5 * items * items)))
@@ -205,7 +226,9 @@ def _summed(user: Any, ranks: Array, which: Array) -> Array:
     return jnp.sum(jax.lax.map(lambda one: jnp.sum(jax.vmap(user)(one), axis=0), blocks), axis=0)
 
 
-def _checked(ranks: Any, epsilon: Any, weights: str) -> tuple[Array, Array]:
+def _checked(
+    ranks: RankingsLike, epsilon: Numbers, weights: str
+) -> tuple[Int[Array, "users items"], Float[Array, "users"]]:
     """Synthetic ranks ``(n, m)`` and ε ``(n,)``; ``ValueError`` for anything else."""
     check_choice("weights", weights, WEIGHTS)
     check_epsilon(epsilon)
@@ -217,8 +240,8 @@ def _checked(ranks: Any, epsilon: Any, weights: str) -> tuple[Array, Array]:
     return ranks, jnp.broadcast_to(as_float(epsilon), ranks.shape[:1])
 
 
-def _checked_users(ranks: Any) -> Array:
-    array = ranks if is_traced(ranks) else np.asarray(ranks)
+def _checked_users(ranks: RankingsLike) -> Int[Array, "users items"]:
+    array = jnp.asarray(ranks) if is_traced(ranks) else np.asarray(ranks)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(
             f"synthetic_ranks must have shape (users, items), at least one of each, got {array.shape}."

@@ -55,7 +55,7 @@ _TERMS = 22  # of the series for b < 1: the next is below 1e-21 of the sum
 TINY = 1e-30  # θ at or below it is as good as 0: the results differ from those at 0 by less than rounding
 
 
-def guarantee(num_items: Any, epsilon: Any, numerics: str = "simulation") -> Guarantee:
+def synthetic_guarantee(num_items: Any, epsilon: Any, numerics: str = "simulation") -> Guarantee:
     """What publishing a draw of :func:`~privrank_jax.mallows.sample` promises: the theorem at the head of this module.
 
     Args:
@@ -71,7 +71,7 @@ def guarantee(num_items: Any, epsilon: Any, numerics: str = "simulation") -> Gua
     Raises:
         ValueError: ε <= 0 or NaN, m < 1.
 
-    >>> promised = guarantee(10, 2.0)
+    >>> promised = synthetic_guarantee(10, 2.0)
     >>> promised.epsilon, promised.also[0].epsilon
     (2.0, 10.0)
     """

@@ -34,8 +34,8 @@ def sample(key: Array, center_ranks: Any, epsilon: Any) -> Array:
     of the ranking moves to any other place (unit the rank of one item, adjacency replace), and this is attained. For
     the whole ranking of a user it is εm/2-local DP, attained too: a user who needs ε for the ranking has to ask for
     2ε/m here. Both are proved at the head of :mod:`privrank_jax.mallows.distribution`;
-    :func:`~privrank_jax.mallows.guarantee` states them. m counts the items that this user ranked; which they are is
-    public.
+    :func:`~privrank_jax.mallows.synthetic_guarantee` states them. m counts the items that this user ranked; which they
+    are is public.
 
     **Numerics.** For simulation. One uniform variable of 24 bits (53 where ε is double precision) is drawn for each
     item and mapped by the inverse distribution function: the probability of each displacement is right to about 1e-6

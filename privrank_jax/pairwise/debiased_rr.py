@@ -37,7 +37,7 @@ from privrank_jax.pairwise.debiased_sums import (
 )
 from privrank_jax.pairwise.likelihood import center, pair_curvature, signed_objective
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
-from privrank_jax.privacy.local import report_guarantee, report_information, report_values
+from privrank_jax.privacy.local import local_guarantee, report_information, report_values
 
 Array = jax.Array
 
@@ -276,4 +276,4 @@ def _counts(reports: Array, observed: Array, epsilon: Array, mask: Any) -> Estim
 
 
 def _guarantee(kept: Array, epsilon: Array) -> Any:
-    return report_guarantee(epsilon, kept.sum(1))
+    return local_guarantee(epsilon, kept.sum(1))

@@ -21,8 +21,8 @@ from privrank_jax.privacy.local import (
     debias,
     flip_probability,
     laplace_reports,
+    local_guarantee,
     randomized_response,
-    report_guarantee,
     report_information,
 )
 from privrank_jax.privacy.personal_accounting import PersonalComposition, compose_personal
@@ -51,10 +51,10 @@ __all__ = [
     "gaussian_zcdp",
     "laplace_reports",
     "laplace_scale",
+    "local_guarantee",
     "privunit_vectors",
     "pure_zcdp",
     "randomized_response",
-    "report_guarantee",
     "report_information",
     "report_norm",
     "zcdp_delta",

@@ -69,7 +69,7 @@ def randomized_response(key: Array, bits: Any, epsilon: Any) -> Array:
     """Report each bit, or its opposite with probability 1/(e^ε + 1).
 
     **Guarantee.** ε-local DP for each bit (adjacency ``flip``, unit one comparison); a user who gives S
-    reports at ε spends Sε as a user. Theorem at the head of this module; :func:`report_guarantee` states it
+    reports at ε spends Sε as a user. Theorem at the head of this module; :func:`local_guarantee` states it
     for a data set. One 32-bit word is drawn per report: the flip probability is a multiple of 2^-32,
     rounded so that the loss of a report never exceeds ε; beyond ε = 22 bits are flipped more often than
     asked for (once in 2^32), except at ε = ∞.
@@ -151,7 +151,7 @@ def debias(reports: Any, epsilon: Any) -> Array:
     return jnp.where(jnp.isnan(report_values(reports, epsilon.dtype)), jnp.nan, found)
 
 
-def report_guarantee(epsilon: Any, reports_per_user: Any = 1) -> Guarantee:
+def local_guarantee(epsilon: Any, reports_per_user: Any = 1) -> Guarantee:
     """What users who randomize at their own ε are promised, for one comparison and for one user.
 
     Args:
@@ -168,7 +168,7 @@ def report_guarantee(epsilon: Any, reports_per_user: Any = 1) -> Guarantee:
 
     Source: Xu, Sun and Cheng, supplement S.2.
 
-    >>> guarantee = report_guarantee([1.0, 2.0], [10, 3])
+    >>> guarantee = local_guarantee([1.0, 2.0], [10, 3])
     >>> float(guarantee.epsilon), float(guarantee.also[0].epsilon)
     (2.0, 10.0)
     """

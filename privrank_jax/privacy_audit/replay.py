@@ -97,7 +97,7 @@ class Recording:
 
 
 @dataclass(frozen=True)
-class Report:
+class Findings:
     """What two runs on neighbors tell.
 
     Attributes:
@@ -119,7 +119,7 @@ class Report:
         return (above, *self.faults)
 
 
-def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = None) -> Report:
+def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = None) -> Findings:
     """Record the program on D, replay it on D', compare.
 
     Args:
@@ -144,7 +144,7 @@ def replay(
     return _run(run, doors, recording, coins)
 
 
-def compare(first: Recording, second: Recording) -> Report:
+def compare(first: Recording, second: Recording) -> Findings:
     """A recording and its replay."""
     pairs = list(zip(first.crossings, second.crossings))
     losses = [(a.door.function.partition(":")[2], _lost(a, b)) for a, b in pairs]
@@ -160,7 +160,7 @@ def compare(first: Recording, second: Recording) -> Report:
         for name in names
         if first.seen.get(name) != second.seen.get(name)
     ]
-    return Report(float(sum(loss for _, loss in losses)), tuple(losses), tuple(faults))
+    return Findings(float(sum(loss for _, loss in losses)), tuple(losses), tuple(faults))
 
 
 def _lost(first: Crossing, second: Crossing) -> float:

@@ -98,7 +98,7 @@ def promises(run):
     }
 
 
-def reports(folder, command, edit, kind, *more, shapes=((), ("--json",)), coins=None):
+def findings(folder, command, edit, kind, *more, shapes=((), ("--json",)), coins=None):
     """Replays of an edit: as text and as JSON."""
     folders = [folder / side for side in ("first", "second")]
     (source,) = {
@@ -131,11 +131,11 @@ def leaks(folder, command, unit, adjacency, edit, kind, *more):
     ]
     if not claims:
         return "not promised"
-    found = reports(folder, command, edit, kind, *more)
-    return "; ".join(words for report in found for words in report.violations(min(claims)))
+    found = findings(folder, command, edit, kind, *more)
+    return "; ".join(words for each in found for words in each.violations(min(claims)))
 
 
-def survey_report(folder, monkeypatch, edit, *options):
+def survey_findings(folder, monkeypatch, edit, *options):
     """Replay of ``rank cemspc`` on surveys of that form."""
     monkeypatch.setattr(named, "read", lambda file, _: Path(file).read_text())
     folders = [folder / side for side in ("first", "second")]
@@ -166,9 +166,9 @@ def hold(folder, command, kind, *, everything=True, coins=None):
             more = ("--items", "e,d,c,b,a") if "items" in edit.changed else ()
             if edit.changed - {"items"} & public:
                 continue
-            for report in reports(folder, command, edit, kind, *more, shapes=shown, coins=coins):
-                found = report.violations(claimed)
+            for each in findings(folder, command, edit, kind, *more, shapes=shown, coins=coins):
+                found = each.violations(claimed)
                 assert not found, f"{unit} {adjacency}, {edit.name}: {'; '.join(found)}"
-                share = max(largest.get((unit, adjacency), 0.0), report.measured / claimed)
+                share = max(largest.get((unit, adjacency), 0.0), each.measured / claimed)
                 largest[unit, adjacency] = share
     return largest

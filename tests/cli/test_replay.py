@@ -124,9 +124,9 @@ def test_a_common_questionnaire(adjacency, name, options, share, monkeypatch, tm
     """Noise for users who are asked the same pairs; some move the totals by all that it is bought for."""
     (edit,) = (x for x in neighboring.survey_edits(adjacency) if x.name == name)
     options = (*options, "--adjacency", adjacency)
-    report = replaying.survey_report(tmp_path, monkeypatch, edit, *options)
-    assert report.violations(1.0) == ()
-    assert report.measured == pytest.approx(share)
+    found = replaying.survey_findings(tmp_path, monkeypatch, edit, *options)
+    assert found.violations(1.0) == ()
+    assert found.measured == pytest.approx(share)
 
 
 # --- faults ----------------------------------------------------------------------------------------
@@ -139,8 +139,8 @@ def found_by_replay(folder, command, name, adjacency="replace", kind="csv"):
     """Violations of ε = 1 on the edit of that name, in one text."""
     edits = command.edits("user", adjacency, kind)
     (edit,) = (edit for edit in edits if edit.name == name)
-    (report,) = replaying.reports(folder, command, edit, kind, shapes=[("--json",)])
-    return "; ".join(report.violations(1.0))
+    (found,) = replaying.findings(folder, command, edit, kind, shapes=[("--json",)])
+    return "; ".join(found.violations(1.0))
 
 
 def changed_counts(monkeypatch, change):

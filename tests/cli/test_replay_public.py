@@ -72,8 +72,8 @@ def test_dropped_ties(unit, name, tmp_path):
 def test_what_a_loader_counted(adjacency, name, shape, monkeypatch, tmp_path):
     (edit,) = named(neighboring.survey_edits(adjacency), name)
     options = ("--adjacency", adjacency, *shape)
-    report = replaying.survey_report(tmp_path, monkeypatch, edit, *options)
-    assert report.violations(1.0) == ()
+    found = replaying.survey_findings(tmp_path, monkeypatch, edit, *options)
+    assert found.violations(1.0) == ()
 
 
 # --- who has no row --------------------------------------------------------------------------------

@@ -90,10 +90,10 @@ def test_agrees_with_the_twin_with_personal_budgets_and_missing_items(weights: s
     np.testing.assert_allclose(found.value, np.where(np.eye(4), 0, expected), atol=1e-12)
     np.testing.assert_allclose(traced, found.value, atol=1e-12)
     np.testing.assert_allclose(
-        found.diagnostics["variance"], [max(s - 1, 0) for s in squares], rtol=1e-9
+        found.diagnostics.variance, [max(s - 1, 0) for s in squares], rtol=1e-9
     )
     largest = max(size**2 * np.abs(kernel).max() for kernel, size in zip(kernels, sizes))
-    assert found.diagnostics["rounding"] == pytest.approx(np.finfo(float).eps * largest)
+    assert found.diagnostics.rounding == pytest.approx(np.finfo(float).eps * largest)
     assert found.guarantee is not None
     assert float(found.guarantee.epsilon) == 6.0
     assert float(found.guarantee.also[0].epsilon) == 12.0
@@ -108,12 +108,12 @@ def test_total_is_a_number_of_equal_users_and_errors_are_those_of_the_mean() -> 
     synthetic = jax.vmap(mallows.sample, in_axes=(0, 0, None))(keys, ranks, 4.0)
     found = mallows.debiased_pairs(synthetic, 4.0)
     off = ~np.eye(5, dtype=bool)
-    np.testing.assert_allclose(np.asarray(found.diagnostics["total"])[off], users, rtol=1e-4)
+    np.testing.assert_allclose(np.asarray(found.diagnostics.total)[off], users, rtol=1e-4)
     kernel = np.asarray(mallows.debiasing_kernel(5, 4.0))
     said = 0.5 * (1 + kernel[np.asarray(synthetic)[:, :, None], np.asarray(synthetic)[:, None, :]])
     spread = said.std(axis=0, ddof=1) / math.sqrt(users)
     np.testing.assert_allclose(
-        np.asarray(found.diagnostics["standard_errors"])[off], spread[off], rtol=1e-3
+        np.asarray(found.diagnostics.standard_errors)[off], spread[off], rtol=1e-3
     )
 
 
@@ -130,9 +130,7 @@ def test_coverage_and_precision_of_variance_weights() -> None:
         found = [
             mallows.debiased_pairs(synthetic, epsilon, weights=w) for w in ("variance", "equal")
         ]
-        return tuple(
-            x for f in found for x in (f.value[0, 2], f.diagnostics["standard_errors"][0, 2])
-        )
+        return tuple(x for f in found for x in (f.value[0, 2], f.diagnostics.standard_errors[0, 2]))
 
     mean, error, plain, _ = (np.asarray(x) for x in run(jax.random.split(jax.random.key(1), runs)))
     assert abs(mean.mean() - 0.0) < 4.5 * mean.std() / math.sqrt(
@@ -149,7 +147,7 @@ def test_feeds_every_estimator() -> None:
     keys = jax.random.split(jax.random.key(2), users)
     synthetic = jax.vmap(mallows.sample, in_axes=(0, None, None))(keys, center, 4.0)
     found = mallows.debiased_pairs(synthetic, 4.0)
-    w, total = found.value, found.diagnostics["total"]
+    w, total = found.value, found.diagnostics.total
     with pytest.raises(ValueError, match="same best rankings"):
         aggregation.kemeny(w)  # noise has taken some below 0
     assert aggregation.kemeny(w - w.min()).ranks.tolist() == center.tolist()
@@ -197,20 +195,20 @@ def test_borda_errors_weights_and_total() -> None:
     assert len(np.unique(weight.round(9))) == 2  # they know of a user's budget, not of the answers
     np.testing.assert_allclose(found.value, np.average(own, axis=0, weights=weight), rtol=1e-9)
     like = weight.sum() ** 2 / (weight**2).sum()
-    assert found.diagnostics["total"] == pytest.approx(like)
+    assert found.diagnostics.total == pytest.approx(like)
     # The few who weigh most pull the mean to themselves: n/(n-1) with n = like, not the number of all users.
     squares = (weight**2) @ (own - np.asarray(found.value)) ** 2 * like / (like - 1)
     np.testing.assert_allclose(
-        found.diagnostics["standard_errors"], np.sqrt(squares) / weight.sum(), rtol=1e-6
+        found.diagnostics.standard_errors, np.sqrt(squares) / weight.sum(), rtol=1e-6
     )
     alone = mallows.debiased_borda(synthetic[150:], 6.0)
     spread = own[150:].std(axis=0, ddof=1) / math.sqrt(150)
-    np.testing.assert_allclose(alone.diagnostics["standard_errors"], spread, rtol=1e-9)
+    np.testing.assert_allclose(alone.diagnostics.standard_errors, spread, rtol=1e-9)
     variance = np.mean(own[150] ** 2) - np.mean(np.arange(5) ** 2)
-    np.testing.assert_allclose(alone.diagnostics["variance"], variance, rtol=1e-9)
-    assert np.all(np.isinf(mallows.debiased_borda([[0, 1]], 1.0).diagnostics["standard_errors"]))
+    np.testing.assert_allclose(alone.diagnostics.variance, variance, rtol=1e-9)
+    assert np.all(np.isinf(mallows.debiased_borda([[0, 1]], 1.0).diagnostics.standard_errors))
     outweighed = mallows.debiased_borda(synthetic, epsilon.at[0].set(900.0).at[1:].set(1e-9))
-    assert np.all(np.isinf(outweighed.diagnostics["standard_errors"]))
+    assert np.all(np.isinf(outweighed.diagnostics.standard_errors))
     with pytest.raises(ValueError, match="missing"):
         mallows.debiased_borda([[0, 1]], 1.0, missing="first")
 
@@ -228,7 +226,7 @@ def test_users_who_ranked_nothing_and_ranks_without_a_sign() -> None:
     )
     np.testing.assert_array_equal(unsigned.value, found.value)
     tiny = mallows.debiased_borda(crowd, jnp.float32(1e-12))
-    assert tiny.diagnostics["total"] == pytest.approx(3)  # weights of 1e-24 don't underflow
+    assert tiny.diagnostics.total == pytest.approx(3)  # weights of 1e-24 don't underflow
 
 
 def test_bad_input() -> None:

@@ -72,7 +72,7 @@ def test_privacy_loss_is_exactly_what_is_promised(items, epsilon):
         for other in naive.neighbors(ranks)
     )
     far = max(np.abs(log_p - log_p[place]).max() for place in range(len(rankings)))
-    promised = mallows.guarantee(items, epsilon)
+    promised = mallows.synthetic_guarantee(items, epsilon)
     assert abs(near - promised.epsilon) < 1e-6
     assert abs(far - promised.also[0].epsilon) < 1e-6
 
@@ -92,15 +92,15 @@ def test_privacy_loss_of_more_items_from_one_center(items):
 
 
 def test_guarantee_says_both_and_takes_users():
-    promised = mallows.guarantee(10, 2.0, numerics="exact")
-    assert mallows.guarantee([3, 10], 2.0).also[0].epsilon == 10
+    promised = mallows.synthetic_guarantee(10, 2.0, numerics="exact")
+    assert mallows.synthetic_guarantee([3, 10], 2.0).also[0].epsilon == 10
     assert (promised.unit, promised.adjacency, promised.trust) == ("rank", "replace", "local")
     assert (promised.epsilon, promised.also[0].epsilon) == (2.0, 10.0)
     assert promised.numerics == "exact"
     assert (promised.also[0].unit, promised.trust) == ("user", "local")
     assert "the rank of one item is replaced" in promised.in_words()
     assert "epsilon = 10, it changes" in promised.in_words()
-    crowd = jax.jit(mallows.guarantee)(jnp.array([3, 10]), jnp.array([4.0, 2.0]))
+    crowd = jax.jit(mallows.synthetic_guarantee)(jnp.array([3, 10]), jnp.array([4.0, 2.0]))
     assert (float(crowd.epsilon), float(crowd.also[0].epsilon)) == (4.0, 10.0)
     assert "largest" in crowd.note
 
@@ -175,8 +175,8 @@ def test_a_sweep_compiles_once():
         (lambda: mallows.insertion_mean(2, 3, -1.0), "epsilon must be positive"),
         (lambda: mallows.pair_order_probability(3, 3, 1.0), "gap"),
         (lambda: mallows.pair_order_probability(0.5, 3, 1.0), "gap"),
-        (lambda: mallows.guarantee(0, 1.0), "num_items"),
-        (lambda: mallows.guarantee(3, float("nan")), "epsilon must be positive"),
+        (lambda: mallows.synthetic_guarantee(0, 1.0), "num_items"),
+        (lambda: mallows.synthetic_guarantee(3, float("nan")), "epsilon must be positive"),
     ],
 )
 def test_bad_arguments_are_refused(call, says):

@@ -23,7 +23,7 @@ from privrank_jax.privacy import (
     compose,
     compose_basic,
     gaussian_scale,
-    report_guarantee,
+    local_guarantee,
 )
 from tests import reference
 from tests.reference import accounting as naive
@@ -291,7 +291,7 @@ def test_promises_compose_as_they_are():
 
 
 def test_a_guarantee_for_another_unit_beside_counts_where_it_covers():
-    reports = report_guarantee(jnp.array([1.0, 2.0]), jnp.array([10, 3]))
+    reports = local_guarantee(jnp.array([1.0, 2.0]), jnp.array([10, 3]))
     assert compose([reports] * 2, delta=0).epsilon == 4.0
     assert compose([reports] * 2, delta=0, neighbors=Neighbors("user", "flip")).epsilon == 20.0
 

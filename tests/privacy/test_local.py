@@ -60,7 +60,7 @@ def test_exact_loss_of_one_report_and_of_a_user(epsilon):
     for reports in (1, 3):
         loss = reference_local.largest_loss(flip, reports)
         assert loss == pytest.approx(reports * epsilon, rel=1e-12)
-        stated = privacy.report_guarantee([epsilon], [reports])
+        stated = privacy.local_guarantee([epsilon], [reports])
         assert loss <= float(stated.also[0].epsilon) * (1 + 1e-12)
         assert reference_local.largest_loss(0.99 * flip, reports) > reports * epsilon * (1 + 1e-3)
 
@@ -170,7 +170,7 @@ def test_vmap_is_the_loop_and_a_sweep_compiles_once(function, key):
 
 
 def test_guarantee_shows_comparison_and_user():
-    guarantee = privacy.report_guarantee(np.array([1.0, 0.5, 9.0]), np.array([2, 10, 0]))
+    guarantee = privacy.local_guarantee(np.array([1.0, 0.5, 9.0]), np.array([2, 10, 0]))
     assert (guarantee.trust, guarantee.unit, guarantee.adjacency) == ("local", "comparison", "flip")
     words = guarantee.in_words()
     assert "epsilon = 1:" in words
@@ -180,9 +180,9 @@ def test_guarantee_shows_comparison_and_user():
     assert plain["epsilon"] == 1.0
     assert [other["unit"] for other in plain["also"]] == ["user"]
     assert plain["also"][0]["epsilon"] == 5.0
-    infinite = privacy.report_guarantee(np.array([np.inf, 1.0]), np.array([0, 3]))
+    infinite = privacy.local_guarantee(np.array([np.inf, 1.0]), np.array([0, 3]))
     assert float(infinite.also[0].epsilon) == 3.0
-    batch = jax.vmap(privacy.report_guarantee)(jnp.ones((2, 3)), jnp.array([[1, 2, 3], [0, 0, 4]]))
+    batch = jax.vmap(privacy.local_guarantee)(jnp.ones((2, 3)), jnp.array([[1, 2, 3], [0, 0, 4]]))
     np.testing.assert_array_equal(batch.also[0].epsilon, [3.0, 4.0])
 
 
@@ -194,7 +194,7 @@ def test_bad_epsilon_is_refused(epsilon, key):
         lambda: privacy.randomized_response(key, [True], epsilon),
         lambda: privacy.laplace_reports(key, [True], epsilon),
         lambda: privacy.debias([True], epsilon),
-        lambda: privacy.report_guarantee(epsilon),
+        lambda: privacy.local_guarantee(epsilon),
     ):
         with pytest.raises(ValueError, match="epsilon must be positive"):
             call()
@@ -243,4 +243,4 @@ def test_epsilon_of_the_wrong_shape_is_refused(key):
         with pytest.raises(ValueError, match="one per user"):
             privacy.randomized_response(key, np.ones((3, 4), bool), wrong)
     with pytest.raises(ValueError, match="reports_per_user"):
-        privacy.report_guarantee([1.0], [-1])
+        privacy.local_guarantee([1.0], [-1])

@@ -13,8 +13,8 @@ from privrank_jax.privacy import (
     Neighbors,
     compose,
     compose_personal,
+    local_guarantee,
     personal_accounting,
-    report_guarantee,
 )
 
 FLIPS = {"neighbors": Neighbors("user", "flip")}
@@ -73,9 +73,9 @@ def test_many_users_with_few_budgets_cost_few_compositions(monkeypatch):
 
 
 def test_agrees_with_what_reports_are_promised():
-    """One release: the plain sum is that of report_guarantee, and the grouping of reports far below it."""
+    """One release: the plain sum is that of local_guarantee, and the grouping of reports far below it."""
     epsilon, reports = np.array([1.0, 2.0]), np.array([45, 10])
-    user = report_guarantee(epsilon, reports).also[0]
+    user = local_guarantee(epsilon, reports).also[0]
     found = compose_personal(epsilon, delta=1e-6, reports=reports, **FLIPS)
     assert found.basic.max() == float(user.epsilon) == 45
     assert 42.9 < found.epsilon[0] < 43

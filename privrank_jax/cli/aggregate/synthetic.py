@@ -74,7 +74,7 @@ def _check(request: Request, given: Sequence[str]) -> None:
 def _borda(rankings: datasets.SyntheticRankings, request: Request) -> Result:
     table = rankings.table
     found = mallows.debiased_borda(table.ranks, rankings.epsilon, missing=table.missing)
-    scores, errors = (np.asarray(x) for x in (found.value, found.diagnostics["standard_errors"]))
+    scores, errors = (np.asarray(x) for x in (found.value, found.diagnostics.standard_errors))
     intervals, words = {}, ""
     if np.all(np.isfinite(errors)):
         reach = NormalDist().inv_cdf(0.5 + 0.5 * _LEVEL) * errors
@@ -114,7 +114,7 @@ def _best(rankings: datasets.SyntheticRankings, request: Request) -> Result:
     if table.missing == "last":
         w = _missing_last(w, table.ranks)
     best = aggregation.kemeny(w - min(0.0, w.min()), request.xi)
-    errors = np.asarray(found.diagnostics["standard_errors"])[np.triu_indices(len(w), 1)]
+    errors = np.asarray(found.diagnostics.standard_errors)[np.triu_indices(len(w), 1)]
     unsure = float(np.median(errors[np.isfinite(errors)])) if np.isfinite(errors).any() else None
     spread = "unknown" if unsure is None else f"{unsure:.2g} in the middle"
     words = (
@@ -142,7 +142,7 @@ def _best(rankings: datasets.SyntheticRankings, request: Request) -> Result:
             found,
             certificate=certificate,
             pair_standard_error=unsure,
-            rounding=float(found.diagnostics["rounding"]),
+            rounding=float(found.diagnostics.rounding),
         ),
         notes=(words, *_notes(rankings)),
         warnings=warnings,
@@ -181,7 +181,7 @@ def _facts(
     rankings: datasets.SyntheticRankings, method: str, found: Any, **more: Any
 ) -> dict[str, Any]:
     table, epsilon = rankings.table, rankings.epsilon
-    total = found.diagnostics["total"]
+    total = found.diagnostics.total
     return {
         "method": method,
         "data": table.name,

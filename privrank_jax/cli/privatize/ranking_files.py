@@ -234,7 +234,7 @@ def _untied(ranks: np.ndarray, entropy: Entropy) -> np.ndarray:
 
 def guarantee_of(rankings: datasets.SyntheticRankings, numerics: str, note: str = "") -> Guarantee:
     """What synthetic rankings promise: the largest ε for a rank, the largest εk/2 for a user who ranked k items."""
-    found = mallows.guarantee(np.maximum(rankings.lengths, 1), rankings.epsilon, numerics)
+    found = mallows.synthetic_guarantee(np.maximum(rankings.lengths, 1), rankings.epsilon, numerics)
     public = ("ranked items",) * (not rankings.table.complete)
     public += ("budgets",) * bool(rankings.epsilon.min() != rankings.epsilon.max())
     rank, user = (
