@@ -12,6 +12,8 @@ from types import SimpleNamespace
 import jax
 import pytest
 
+from privrank_jax._workarounds.memory_maps import make_room
+
 # Both are read when first used. LAPACK's threads and XLA's wait for each other on few cores; and several workers
 # share a GPU, so none takes all of its memory.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -35,27 +37,11 @@ jax.config.update(
     ),
 )
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
-# A compiled program keeps some fifteen memory maps, and Linux lets a process have 65,530 (vm.max_map_count): with more,
-# XLA's compiler ends the process. The suite compiles enough programs for that in a single worker.
-MOST_MAPS = 20_000
-
-
-def memory_maps() -> int:
-    """How many this process has; 0 on systems that do not tell, which are not known to limit them."""
-    try:
-        return Path("/proc/self/maps").read_bytes().count(b"\n")
-    except OSError:
-        return 0
-
-
-def make_room(most: int = MOST_MAPS) -> None:
-    """Drop all compiled programs where there are more maps than that."""
-    if memory_maps() > most:
-        jax.clear_caches()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def room_for_programs() -> Iterator[None]:
+    """Memory maps for the programs of the next file."""
     yield
     make_room()
 

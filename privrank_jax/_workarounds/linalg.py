@@ -5,14 +5,15 @@ parts are done. A program that runs two such batches at once on two cores (two N
 waits for itself for ever, and so do two devices with one batch each. Batches below 200,000 floating-point operations
 run in place, so here a batch is fed in pieces below that, or one by one, which costs little.
 
-With JAX 0.10.2, 5 of 5 programs hung that have two batches of 600 or 2,000 matrices on each of two devices; with 0.11.2
-and 0.12.0.1 none of 8.
+Upstream: none known for LAPACK; in https://github.com/PyAutoLabs/PyAutoFit/issues/1530 XLA's FFT waits for that pool
+likewise. To reproduce: a program with two batches of 600 or 2,000 matrices on each of two devices, which hung in 5 of 5
+processes with JAX 0.10.2 and in none of 8 with 0.11.2 and 0.12.0.1 (``tests/simulate/test_sharding.py`` runs one).
+Remove when: the lowest JAX that the package allows is 0.11, and that test passes without.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -20,20 +21,6 @@ from jaxtyping import Array, Float, PyTree
 
 # jaxlib's threshold is 2e5 operations: m³/3 for a Cholesky factor, m²k for k right sides.
 _INLINE_FLOPS = 199_999
-
-
-@contextlib.contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Keep LAPACK, within the context, to the thread that calls it.
-
-    XLA already runs a batch on all cores. LAPACK's own threads come on top, and spin while they wait: with other
-    work on two cores, a Cholesky factor of 400 items took 80 times as long.
-    """
-    import scipy.linalg  # noqa: F401  (loads the LAPACK that jaxlib calls)
-    import threadpoolctl
-
-    with threadpoolctl.threadpool_limits(1, "blas"):
-        yield
 
 
 def solve_positive_definite(

@@ -4,6 +4,10 @@ On a CPU, JAX computes Threefry in a loop that writes its state to memory every 
 what uses the numbers, and compiles sooner: on the machine of the README's table a word takes 2 to 3 ns, not 11 to 26.
 On other devices JAX writes it out too. Barriers keep XLA from computing keys and words again for each user of them, and
 from compiling them again there.
+
+Upstream: https://github.com/jax-ml/jax/pull/37872 writes JAX's loop out on a CPU too; it is not in JAX 0.10.
+Remove when: the lowest JAX that the package allows has it, and ``tests/benchmarks/bench_mallows.py`` is not slower.
+:func:`below` stays: it is no workaround but another way to draw integers, with fewer words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""What XLA has to be told to make a fast program of ours."""
+"""What XLA has to be told to make a fast program of ours, or to tell us.
+
+``materialized``. Upstream: none known; https://github.com/openxla/xla/issues/20440 has another barrier that XLA's CPU
+compiler does not keep. To reproduce: ``tests/workarounds/test_xla.py`` counts what the compiled program computes again.
+Remove when: that test passes with ``jax.lax.optimization_barrier`` in its place.
+
+``fixed``. Upstream: https://github.com/openxla/xla/issues/1652, https://github.com/jax-ml/jax/issues/14655.
+Remove when: XLA bounds the time that it spends on folding constants.
+
+``out_of_memory``. Upstream: none known. Remove when: JAX raises an exception of its own where memory runs out.
+"""
 
 from __future__ import annotations
 

@@ -39,6 +39,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._validate import check_choice, check_epsilon, check_positive
+from privrank_jax._workarounds.log1p import log_one_minus_square
 from privrank_jax.privacy.local import flip_threshold
 
 Array = jax.Array
@@ -258,13 +259,7 @@ def _log_first(dimension: int, height: Array) -> Array:
     """log M."""
     # (d-1) Beta(1/2, (d-1)/2) = 2√π Γ((d+1)/2)/Γ(d/2): twice the inverse of the half sphere's mean.
     constant = math.log(_half_sphere_mean(dimension) / 2)
-    return constant + 0.5 * (dimension - 1) * _log_sine_squared(height)
-
-
-def _log_sine_squared(height: Array) -> Array:
-    """log(1 - γ²). XLA's log1p loses digits where its series ends, at 0.41, and 1 - γ² its own near γ = 0."""
-    near = jnp.log1p(-jnp.square(height))
-    return jnp.where(height < 0.5, near, jnp.log((1 - height) * (1 + height)))
+    return constant + 0.5 * (dimension - 1) * log_one_minus_square(height)
 
 
 def _angle(height: Array) -> Array:
@@ -342,7 +337,7 @@ def _draw_angles(key: Array, dimension: int, cap: Cap, shape: tuple[int, ...]) -
     grid = jnp.arange(_PANELS + 1, dtype=height.dtype) / _PANELS
     edges = jnp.concatenate([inside * (grid - 1), outside * grid[1:]])
     # On the far side the density is largest at the equator, by far larger than at the edge; so scale it there.
-    peak = (dimension - 2) * 0.5 * _log_sine_squared(height)
+    peak = (dimension - 2) * 0.5 * log_one_minus_square(height)
     shift = jnp.where(jnp.arange(2 * _PANELS) < _PANELS, 0.0, peak).astype(height.dtype)
     mass = _integrals(dimension, height, edges[:-1], edges[1:], shift)
     side_key, panel_key, place_key = jax.random.split(key, 3)

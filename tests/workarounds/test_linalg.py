@@ -6,9 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import threadpoolctl
 
-from privrank_jax._workarounds.linalg import one_blas_thread, solve_positive_definite
+from privrank_jax._workarounds.linalg import solve_positive_definite
 
 
 def _systems(shape, size, columns=None):
@@ -68,16 +67,3 @@ def test_no_lapack_call_is_large_enough_to_wait_for_the_thread_pool():
         matrix, right = _systems((500,), 12)
         assert largest_batch(jnp.linalg.cholesky, matrix) == 500
         assert largest_batch(solve_positive_definite, matrix, right) * 12**3 / 3 < 200_000
-
-
-def test_one_blas_thread_holds_for_the_lapack_that_jax_calls():
-    def threads():
-        found = threadpoolctl.threadpool_info()
-        return [pool["num_threads"] for pool in found if "scipy" in pool["prefix"]]
-
-    with threadpoolctl.threadpool_limits(2, "blas"):
-        with one_blas_thread():
-            inside = threads()
-        assert inside
-        assert set(inside) == {1}
-        assert set(threads()) == {2}

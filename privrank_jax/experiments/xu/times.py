@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._workarounds.linalg import one_blas_thread
+from privrank_jax._workarounds.threads import one_blas_thread
 from privrank_jax.experiments import tables
 from privrank_jax.experiments.registry import Experiment, Run, Verdict
 from privrank_jax.experiments.xu import common
