@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import scipy.linalg  # noqa: F401  (loads its LAPACK before the limits)
 import threadpoolctl
 
 from privrank_jax._workarounds.threads import one_blas_thread
