@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from privrank_jax.cli.console import (
     printable,
     refusing,
 )
+
+if TYPE_CHECKING:
+    from privrank_jax.experiments import ExperimentResult
 
 _MOST_REPLICATES = 10**9
 _GOES_ON = "the same command goes on from what is kept"
@@ -92,7 +95,7 @@ def reproduce(
     check_folder(out)
     _interrupt.say(_GOES_ON)
     try:
-        report = experiments.run(
+        result = experiments.run(
             jax.random.key(seed),
             found,
             replicates=replicates,
@@ -108,9 +111,9 @@ def reproduce(
         return
     _interrupt.say(f"the results are in {printable(str(out))}")
     if json:
-        print_json({**report.as_dict(), "seed": seed})
+        print_json({**result.as_dict(), "seed": seed})
     else:
-        _print_report(report)
+        _print_result(result)
 
 
 def _notice(text: str) -> None:
@@ -132,25 +135,25 @@ def _print_list(json: bool) -> None:
     )
 
 
-def _print_report(report: Any) -> None:
-    study = report.experiment
-    header, body = report.outline()
+def _print_result(result: ExperimentResult) -> None:
+    study = result.experiment
+    header, body = result.outline()
     print_table(
-        f"{study.name}: {study.title} ({report.replicates:,} replicates)",
+        f"{study.name}: {study.title} ({result.replicates:,} replicates)",
         [(name, "left") for name in header],
         body,
     )
     print_table(
         f"Claims ({study.paper})",
         (("verdict", "left"), ("claim", "left"), ("evidence", "left")),
-        [(verdict.word, claim.text, verdict.evidence) for claim, verdict in report.verdicts],
+        [(verdict.word, claim.text, verdict.evidence) for claim, verdict in result.verdicts],
     )
     if study.differences:
         print_paragraphs("How this differs from the printed study:")
         print_paragraphs(*(f"- {text}" for text in study.differences), "")
-    facts = report.diagnostics
+    facts = result.diagnostics
     print_paragraphs(
-        "Written: " + ", ".join(str(path) for path in report.paths.values()),
+        "Written: " + ", ".join(str(path) for path in result.paths.values()),
         f"{facts['total_seconds']:.0f} s in all; compiled {facts['compilations']} program(s) in "
         f"{facts['compile_seconds']:.1f} s, ran {facts['run_seconds']:.1f} s.",
     )

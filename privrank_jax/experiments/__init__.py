@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from privrank_jax.experiments.registry import Claim, Experiment, Verdict, get, names
-from privrank_jax.experiments.report import Report, run
+from privrank_jax.experiments.claims import Claim, Verdict
+from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.registry import get, names
+from privrank_jax.experiments.runner import ExperimentResult, run
 
-__all__ = ["Claim", "Experiment", "Report", "Verdict", "get", "names", "run"]
+__all__ = ["Claim", "Experiment", "ExperimentResult", "Verdict", "get", "names", "run"]

@@ -1,4 +1,4 @@
-"""Tidy tables to figures: error curves with bands, maps, rankings with intervals, audits (extra ``plot``).
+"""Tables to figures: error curves, studies, maps, rankings with intervals, audits (extra ``plot``).
 
 Figures are built without pyplot and without its global state. Colors are Okabe and Ito's palette
 (maps of numbers: cividis), and every group also has its own marker and line style, so that a picture
@@ -10,6 +10,7 @@ from privrank_jax.plotting.curves import error_curves
 from privrank_jax.plotting.frame import LINES, MARKERS, PALETTE, check_picture, save
 from privrank_jax.plotting.intervals import ranking_intervals
 from privrank_jax.plotting.maps import method_map, utility_map
+from privrank_jax.plotting.study_curves import study_curves
 
 __all__ = [
     "LINES",
@@ -22,5 +23,6 @@ __all__ = [
     "method_map",
     "ranking_intervals",
     "save",
+    "study_curves",
     "utility_map",
 ]

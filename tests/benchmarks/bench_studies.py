@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from privrank_jax.experiments import registry
+from privrank_jax import experiments
 from tests.benchmarks.harness import print_table
 
 
@@ -69,7 +69,7 @@ def main() -> None:
         "per second",
     )
     found = []
-    for name in sys.argv[1:] or registry.names():
+    for name in sys.argv[1:] or experiments.names():
         found.append(measure(name))
         print(*found[-1], sep="  ", file=sys.stderr, flush=True)
     print_table("studies, cold, each in a process of its own", columns, found)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 
 import pytest
 
-from privrank_jax.experiments import registry
+from privrank_jax import experiments
 
 NAME = "cai-fig5"
 
@@ -15,8 +14,10 @@ NAME = "cai-fig5"
 @pytest.fixture
 def small(monkeypatch):
     """The study on a small grid."""
-    study = registry.get(NAME).configured(items=(4, 8), users=(60,), epsilons=(1.0, float("inf")))
-    monkeypatch.setattr(registry, "_registered", lambda: {NAME: dataclasses.replace(study)})
+    study = experiments.get(NAME).configured(
+        items=(4, 8), users=(60,), epsilons=(1.0, float("inf"))
+    )
+    monkeypatch.setattr(experiments, "get", lambda name: study)
 
 
 def test_list(privrank):
@@ -35,7 +36,7 @@ def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("privrank_jax.experiments.report._write", interrupt)
+        patched.setattr("privrank_jax.experiments.runner._write", interrupt)
         result = privrank(*arguments)
     assert (result.code, result.out) == (130, "")
     assert result.err.startswith("privrank: interrupted; the same command goes on")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from privrank_jax.pairwise import noisy_counts, perturbed_mle
+from privrank_jax.simulate.axes import flatten
 
 
 def by_mle(key, wins, unit, epsilon, calibration, **options):
@@ -19,3 +20,9 @@ def by_counts(key, wins, unit, epsilon, calibration):
         key, wins, epsilon, unit.name, calibration.adjacency, unit.per_user, calibration.calibration
     )
     return 2 * wins.totals - found.value
+
+
+def placed(found, axes):
+    """What a trial returned, by the labels of each value along its axes."""
+    outcome = flatten(found, axes)
+    return dict(zip(outcome.labels, outcome.values, strict=True))

@@ -17,6 +17,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments.cai import edge as cai_edge
 from privrank_jax.experiments.cai import one_shot as cai_one_shot
 from privrank_jax.experiments.cai.common import (
+    AXES,
     CALIBRATIONS,
     Unit,
     noise_settings,
@@ -27,8 +28,8 @@ from privrank_jax.pairwise import mle, one_shot_top_k, perturbed_mle, rank_centr
 from privrank_jax.pairwise.rank_centrality import transition_matrix
 from privrank_jax.simulate import worlds
 from tests import reference
-from tests.experiments.conftest import REPORT_KEY
-from tests.experiments.estimates import by_counts, by_mle
+from tests.experiments.conftest import RUN_KEY
+from tests.experiments.estimates import by_counts, by_mle, placed
 
 KEY = jax.random.key(20251105)
 LEVELS = (1.0, 2.5, math.inf)
@@ -51,26 +52,24 @@ def naive_errors(keys, wins, theta, top, unit):
             scores = by_mle(noise_key, wins, unit, epsilon, calibration).value
             totals = by_counts(noise_key, wins, unit, epsilon, calibration)
             gap = np.asarray(scores)[real] - truth
-            tail = f"{calibration.name}|{epsilon!r}"
-            found[f"log_linf_error|mle|{tail}"] = math.log(max(abs(gap)) / max(abs(truth)))
-            found[f"log_l2_error|mle|{tail}"] = math.log(
+            tail = (calibration.name, epsilon)
+            found["log_linf_error", "mle", *tail] = math.log(max(abs(gap)) / max(abs(truth)))
+            found["log_l2_error", "mle", *tail] = math.log(
                 math.sqrt(sum(gap**2)) / math.sqrt(sum(truth**2))
             )
-            found[f"top_k_error|mle|{tail}"] = missed(scores)
-            found[f"top_k_error|counts|{tail}"] = missed(totals)
-            found[f"top_k_error|mle minus counts|{tail}"] = missed(scores) - missed(totals)
-        for name in (
-            "log_linf_error|mle",
-            "log_l2_error|mle",
-            "top_k_error|mle",
-            "top_k_error|counts",
+            found["top_k_error", "mle", *tail] = missed(scores)
+            found["top_k_error", "counts", *tail] = missed(totals)
+            found["top_k_error", "mle minus counts", *tail] = missed(scores) - missed(totals)
+        for metric, name in (
+            ("log_linf_error", "mle"),
+            ("log_l2_error", "mle"),
+            ("top_k_error", "mle"),
+            ("top_k_error", "counts"),
         ):
-            one, near, none = (
-                found[f"{name}|{calibration.name}|{epsilon!r}"] for epsilon in LEVELS
-            )
-            bend = f"{name}: gain up to 2.5 minus gain beyond|{calibration.name}|2.5"
-            found[bend] = (one - near) - (near - none)
-    return {**found, "failed_fits": 0}
+            one, near, none = (found[metric, name, calibration.name, epsilon] for epsilon in LEVELS)
+            bend = f"{name}: gain up to 2.5 minus gain beyond"
+            found[metric, bend, calibration.name, 2.5] = (one - near) - (near - none)
+    return {**found, ("failed_fits", None, None, None): 0}
 
 
 def same_tables(ours, naive):
@@ -89,7 +88,7 @@ def edge_trial():
 
 
 def test_edge_trial_is_the_public_estimators_one_by_one(edge_trial):
-    ours = edge_trial(KEY, 0.7)
+    ours = placed(edge_trial(KEY, 0.7), AXES)
     data_key, noise_key, tie_key = jax.random.split(KEY, 3)
     world_key, game_key = jax.random.split(data_key)
     theta, mask = worlds.cai_scores(world_key, 5, 6, "float32")
@@ -102,7 +101,7 @@ def test_without_missing_pairs_and_at_equal_noise_both_methods_are_one(edge_tria
     """The identity of the specification: at p = 1 the private MLE ranks by the noisy totals that it is given."""
     found = [edge_trial(key, 1.0) for key in jax.random.split(KEY, 30)]
     gaps = {
-        c.name: [float(one[f"top_k_error|mle minus counts|{c.name}|{1.0!r}"]) for one in found]
+        c.name: [float(one["top_k_error"]["mle minus counts"][c.name][1.0]) for one in found]
         for c in CALIBRATIONS
     }
     assert not any(gaps["tight flip"])
@@ -114,7 +113,7 @@ def test_ties_of_counts_without_privacy_are_broken_at_random(edge_trial):
     """By the coins of the replicate: by index they would always fall for the truth."""
     by_coin, by_index = [], []
     for key in jax.random.split(KEY, 30):
-        ours = float(edge_trial(key, 1.0)["top_k_error|counts|published|inf"])
+        ours = float(edge_trial(key, 1.0)["top_k_error"]["counts"]["published"][math.inf])
         data_key, _, tie_key = jax.random.split(key, 3)
         world_key, game_key = jax.random.split(data_key)
         theta, mask = worlds.cai_scores(world_key, 5, 6, "float32")
@@ -129,20 +128,19 @@ def test_ties_of_counts_without_privacy_are_broken_at_random(edge_trial):
 # --- individual DP -------------------------------------------------------------------------------
 
 
-def test_user_study_is_the_public_estimators_one_by_one(users_report):
+def test_user_study_is_the_public_estimators_one_by_one(users_result):
     """A cell that is padded in items and users, replicate by replicate."""
     naive = []
-    for replicate in range(users_report.replicates):
-        key = jax.random.fold_in(REPORT_KEY, replicate)
+    for replicate in range(users_result.replicates):
+        key = jax.random.fold_in(RUN_KEY, replicate)
         world_key, data_key, noise_key, tie_key = jax.random.split(key, 4)
         theta, mask = worlds.cai_scores(world_key, 5, 6, "float32")
         wins = worlds.user_comparisons(data_key, theta, 20, 5, mask=mask, max_users=30)
         assert float(wins.matrix.sum()) == 5 * 20
         naive.append(naive_errors((noise_key, tie_key), wins, theta, 1, USER))
     ours = {}
-    for row in users_report.table.select(num_items=5, num_users=20):
-        named = (row["metric"], row["estimator"], row["calibration"], repr(row["epsilon"]))
-        ours["|".join(named) if row["estimator"] else row["metric"]] = row["mean"]
+    for row in users_result.table.select(num_items=5, num_users=20):
+        ours[tuple(row[axis] for axis in AXES)] = row["mean"]
     same_tables(ours, {name: np.mean([one[name] for one in naive]) for name in naive[0]})
 
 
@@ -243,7 +241,7 @@ def one_shot_data(key):
 @pytest.fixture(scope="module")
 def one_shot(one_shot_trial):
     wins, noise_key, tie_key = one_shot_data(KEY)
-    return one_shot_trial(KEY), wins, (noise_key, tie_key)
+    return one_shot_trial(KEY)["top_k_error"], wins, (noise_key, tie_key)
 
 
 def naive_spectral_sensitivity(wins):
@@ -270,11 +268,10 @@ def test_one_shot_trial_is_the_public_mechanism_one_by_one(one_shot):
         for epsilon in levels:
             chosen = one_shot_top_k(noise_key, scores, TOP, epsilon, **options).value.tolist()
             missed = 1 - len({0, 1} & set(chosen)) / TOP
-            tail = f"{calibration}|{epsilon!r}"
-            assert abs(ours[f"top_k_error|{name}|{tail}"] - missed) < 1e-6, (name, tail)
+            assert abs(ours[name][calibration][epsilon] - missed) < 1e-6, (name, calibration)
             for other in ("mle", "counts"):
-                gap = missed - ours[f"top_k_error|{other}|{tail}"]
-                assert abs(ours[f"top_k_error|{name} minus {other}|{tail}"] - gap) < 1e-6
+                gap = missed - ours[other][calibration][epsilon]
+                assert abs(ours[f"{name} minus {other}"][calibration][epsilon] - gap) < 1e-6
 
 
 def test_one_shot_trial_keeps_the_errors_of_the_edge_study_and_shows_rank_centrality(one_shot):
@@ -283,21 +280,24 @@ def test_one_shot_trial_keeps_the_errors_of_the_edge_study_and_shows_rank_centra
         totals = by_counts(noise_key, wins, COMPARISON, 0.15, calibration)
         ranks = rankings.ranks_from_scores(totals, wins.mask, tie_key)
         missed = reference.top_k_error(np.asarray(ranks), np.arange(ITEMS), TOP)
-        assert abs(ours[f"top_k_error|counts|{calibration.name}|{0.15!r}"] - missed) < 1e-6
+        assert abs(ours["counts"][calibration.name][0.15] - missed) < 1e-6
     ranks = rankings.ranks_from_scores(rank_centrality(wins).value, None, tie_key)
     missed = reference.top_k_error(np.asarray(ranks), np.arange(ITEMS), TOP)
-    assert abs(ours["top_k_error|rank centrality|published|inf"] - missed) < 1e-6
-    assert not [name for name in ours if name.startswith("log")]
+    assert abs(ours["rank centrality"]["published"][math.inf] - missed) < 1e-6
+
+
+def test_one_shot_trial_returns_errors_of_the_top_k_alone(one_shot_trial):
+    assert set(one_shot_trial(KEY)) == {"top_k_error", "failed_fits"}
 
 
 def test_one_shot_errors_on_many_tournaments(one_shot_trial):
     for key in jax.random.split(KEY, 12):
-        ours = one_shot_trial(key)
+        ours = one_shot_trial(key)["top_k_error"]
         wins, noise_key, _ = one_shot_data(key)
         for epsilon in LOW:
             chosen = one_shot_top_k(noise_key, wins, TOP, epsilon).value.tolist()
             missed = 1 - len({0, 1} & set(chosen)) / TOP
-            assert abs(ours[f"top_k_error|one-shot pure|tight replace|{epsilon!r}"] - missed) < 1e-6
+            assert abs(ours["one-shot pure"]["tight replace"][epsilon] - missed) < 1e-6
 
 
 def test_one_shot_runs_at_the_published_delta(monkeypatch):

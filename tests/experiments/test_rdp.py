@@ -48,14 +48,14 @@ def test_grids_are_those_of_the_paper():
 @pytest.mark.parametrize("name", [*NAMES[:3], pytest.param(NAMES[3], marks=pytest.mark.slow)])
 def test_small_runs_end_with_table_picture_and_verdicts(name, tmp_path):
     replicates = 1 if name == "rdp-fig4" else 400
-    report = experiments.run(KEY, name, replicates, folder=tmp_path, **SMALL[name])
-    assert report.paths["picture"].stat().st_size > 10_000
-    assert report.diagnostics["nonfinite"] == 0
-    header, body = report.outline()
+    result = experiments.run(KEY, name, replicates, folder=tmp_path, **SMALL[name])
+    assert result.paths["picture"].stat().st_size > 10_000
+    assert result.diagnostics["nonfinite"] == 0
+    header, body = result.outline()
     assert len(body) == dict(zip(NAMES, (2, 1, 2, 4)))[name]
     assert header
-    words = {claim.text: verdict.holds for claim, verdict in report.verdicts}
-    rows = report.table.rows
+    words = {claim.text: verdict.holds for claim, verdict in result.verdicts}
+    rows = result.table.rows
     if name == "rdp-fig2":
         assert words["sampled means are those of the closed forms"] is True
         assert words["the gain grows with m, counted in pairs"] is None
@@ -74,16 +74,16 @@ def test_small_runs_end_with_table_picture_and_verdicts(name, tmp_path):
     if name == "rdp-fig5":
         # Two rankings of three items: the error over all pairs of them, by enumeration.
         exact = attack_error((0, 1, 2), 2.0, 2)
-        (found,) = report.table.select("wrong", epsilon=2.0, num_rankings=2)
+        (found,) = result.table.select("wrong", epsilon=2.0, num_rankings=2)
         assert abs(found["mean"] - exact) < 5 * math.sqrt(exact * (1 - exact) / replicates)
-        (quiet,) = report.table.select("wrong", epsilon=40.0, num_rankings=20)
+        (quiet,) = result.table.select("wrong", epsilon=40.0, num_rankings=20)
         assert quiet["mean"] == 0
     if name == "rdp-fig6":
         # ε is (m-1)/√N, and log N times that: the lower bound beside has the same.
         for row in rows:
             assert "epsilon" not in row
         (slow,), (fast,) = (
-            report.table.select("lower_bound", scheme=scheme, num_rankings=60)
+            result.table.select("lower_bound", scheme=scheme, num_rankings=60)
             for scheme in (rdp_attack.SLOW, rdp_attack.FAST)
         )
         tail = stats.binom.cdf(29, 59, 1 / (1 + math.exp(-1 / math.sqrt(60))))

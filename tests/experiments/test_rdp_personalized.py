@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import datasets, experiments
+from privrank_jax.experiments import claims
 from privrank_jax.experiments.rdp import hidden_groups as rdp_hidden_groups
 from privrank_jax.experiments.rdp import personalized as rdp_personalized
 from privrank_jax.experiments.rdp import training as rdp_training
@@ -59,18 +60,18 @@ def test_grids_are_those_of_the_paper():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_small_runs_end_with_table_picture_and_verdicts(name, tmp_path, data_folder):
-    report = experiments.run(KEY, name, 4, folder=tmp_path, **SMALL[name])
-    assert report.paths["picture"].stat().st_size > 10_000
-    assert report.diagnostics["nonfinite"] == 0
-    assert report.diagnostics["compilations"] == (2 if name == "rdp-hidden-groups" else 1)
-    header, body = report.outline()
+    result = experiments.run(KEY, name, 4, folder=tmp_path, **SMALL[name])
+    assert result.paths["picture"].stat().st_size > 10_000
+    assert result.diagnostics["nonfinite"] == 0
+    assert result.diagnostics["compilations"] == (2 if name == "rdp-hidden-groups" else 1)
+    header, body = result.outline()
     assert header
     assert len(body) >= 5
-    assert all(verdict.holds is None for _, verdict in report.verdicts)  # 4 replicates
+    assert all(verdict.holds is None for _, verdict in result.verdicts)  # 4 replicates
     place = ("num_items", "num_users", "epsilon", "metric")
     means = {
         (*(row.get(column) for column in place), row["estimator"]): row["mean"]
-        for row in report.table.rows
+        for row in result.table.rows
     }
     for (*where, name), mean in means.items():
         one, minus, other = name.partition(" minus ")
@@ -146,8 +147,8 @@ def row(mean, error=0.001, **more):
 def test_ahead_wants_every_cell(means, holds):
     other = [row(-1.0, metric="other"), row(-1.0, estimator="b minus a")]
     table = StudyResult("t", [row(mean) for mean in means] + other)
-    assert rdp_training.ahead(table, metric=ACCURACY, difference="a minus b").holds is holds
-    assert rdp_training.ahead(table, metric=ACCURACY, difference="none").holds is None
+    assert claims.ahead("x", "a minus b", metric=ACCURACY).check(table).holds is holds
+    assert claims.ahead("x", "none", metric=ACCURACY).check(table).holds is None
 
 
 @pytest.mark.parametrize(("lost", "holds"), [(0.05, False), (0.001, True), (-0.03, True)])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import math
+import subprocess
+import sys
 
 import pytest
 
 from privrank_jax import experiments
 from privrank_jax.experiments import registry
-from privrank_jax.experiments.registry import Verdict
+from privrank_jax.experiments.claims import Verdict
 
 FIGURES = [f"cai-fig{number}" for number in range(1, 9)]
 
@@ -47,10 +50,32 @@ def test_settings_are_replaced_and_unknown_ones_refused():
         experiment.studies(size=3)
 
 
-def test_a_name_is_taken_once(monkeypatch):
-    monkeypatch.setattr(registry, "_MODULES", ("cai.edge", "cai.edge"))
-    with pytest.raises(ValueError, match="two experiments are named 'cai-fig1'"):
-        experiments.names()
+def test_modules_hold_what_the_registry_says():
+    held = []
+    for module, expected in registry.MODULES.items():
+        found = importlib.import_module(f"privrank_jax.experiments.{module}").EXPERIMENTS
+        assert tuple(one.name for one in found) == expected
+        held += expected
+    assert sorted(held) == experiments.names()
+    assert len(set(held)) == len(held)
+
+
+def test_asking_for_one_study_imports_its_paper_alone():
+    script = """
+import sys
+from privrank_jax import experiments
+experiments.names()
+papers = ("alabi", "cai", "rdp", "xu")
+inside = [f"privrank_jax.experiments.{paper}" for paper in papers]
+assert not [name for name in sys.modules if name.startswith(tuple(inside))]
+experiments.get("cai-fig1")
+held = {name for name in sys.modules if name.startswith(tuple(inside))}
+others = [name for name in held if not name.startswith("privrank_jax.experiments.cai")]
+assert not others, others
+assert not {f"privrank_jax.experiments.cai.{name}" for name in ("one_shot", "users", "real")} & held
+assert "matplotlib" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_verdict_in_words():

@@ -13,7 +13,7 @@ import scipy.stats
 
 from privrank_jax import experiments, rankings
 from privrank_jax.datasets import ComparisonTable, load
-from privrank_jax.experiments import tables
+from privrank_jax.experiments import claims, printed
 from privrank_jax.experiments.xu import dots as xu_dots
 from privrank_jax.experiments.xu import extensions as xu_extensions
 from privrank_jax.experiments.xu import figures as xu_figures
@@ -27,6 +27,7 @@ from privrank_jax.simulate import Study
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.worlds import reports
 from tests import reference
+from tests.experiments.estimates import placed
 
 KEY = jax.random.key(20261122)
 NAMES = [f"xu-table{n}" for n in range(2, 12)] + [f"xu-fig{n}" for n in (3, 5, 10, 14)]
@@ -119,7 +120,7 @@ def test_scenario_one_is_the_public_estimator_on_the_reports_of_each_user():
     theta, _ = reports.uniform_scores(world_key, 4, 4, "float32")
     epsilon = jax.random.uniform(epsilon_key, (40,), "float32", 1, 5)
     drawn = uniforms(report_key, 40, 6)
-    naive = {"failed_fits": 0}
+    naive = {(None, None, None, "failed_fits"): 0}
     for link, spelled in (("BTL", "logistic"), ("TM", "normal")):
         chance = np.asarray(reports.pair_chances(theta, spelled))
         says = 0.5 + np.tanh(np.asarray(epsilon) / 2)[:, None] * (chance - 0.5)
@@ -128,7 +129,8 @@ def test_scenario_one_is_the_public_estimator_on_the_reports_of_each_user():
                 (drawn < 0.5 * says)[:users], (drawn < 0.5)[:users], epsilon[:users], spelled
             )
             for metric, value in errors(estimate.value, theta).items():
-                naive[f"{metric}|link={link}|num_users={users}|estimator=ADRR"] = value
+                naive[link, users, "ADRR", metric] = value
+    ours = placed(ours, ("link", "num_users", "estimator", "metric"))
     assert set(ours) == set(naive)
     same(ours, naive)
 
@@ -159,7 +161,7 @@ def test_scenario_five_is_the_public_methods_on_the_same_answers():
         ),
     }  # fmt: skip
     naive = {
-        f"{metric}|link=BTL|estimator={method}": value
+        ("BTL", method, metric): value
         for method, estimate in found.items()
         for metric, value in errors(estimate.value, theta).items()
     }
@@ -168,10 +170,10 @@ def test_scenario_five_is_the_public_methods_on_the_same_answers():
     for method, value in (("ADRR", found["ADRR"].value), ("Count", counts)):
         ranks = np.asarray(rankings.ranks_from_scores(value, None, keys[6]))
         wrong = reference.kendall_distance(ranks, np.asarray(truth)) / 6
-        naive[f"full_ranking_error|link=BTL|estimator={method}"] = wrong
-    gap = naive["l2_error|link=BTL|estimator=Laplace"] - naive["l2_error|link=BTL|estimator=ADRR"]
-    naive["l2_error|link=BTL|estimator=Laplace minus ADRR"] = gap
-    same(ours, naive, atol=2e-3)
+        naive["BTL", method, "full_ranking_error"] = wrong
+    gap = naive["BTL", "Laplace", "l2_error"] - naive["BTL", "ADRR", "l2_error"]
+    naive["BTL", "Laplace minus ADRR", "l2_error"] = gap
+    same(placed(ours, ("link", "estimator", "metric")), naive, atol=2e-3)
 
 
 @pytest.mark.slow
@@ -189,10 +191,10 @@ def test_mixed_effects_are_not_moved_by_padding():
     )
     estimate = mixed_effects(answers[:20, second < 4].astype(np.float32)).value
     naive = {
-        "l2_error|estimator=two-step": errors(estimate.scores, theta[:4])["l2_error"],
-        "sigma_error|estimator=two-step": abs(float(estimate.sigma) - 1),
+        ("two-step", "l2_error"): errors(estimate.scores, theta[:4])["l2_error"],
+        ("two-step", "sigma_error"): abs(float(estimate.sigma) - 1),
     }
-    same(ours, naive, atol=1e-3)
+    same(placed(ours, ("estimator", "metric")), naive, atol=1e-3)
 
 
 def test_schemes_agree_at_the_anchor_and_have_their_orders_elsewhere():
@@ -251,12 +253,12 @@ def rows_of(means, error=0.01, printed=0.1, printed_error=0.0, replicates=200, *
 
 
 def judged(rows, claim, least=True):
-    rows = [{**row, "verdict": tables._verdict(row, least)} for row in rows]
+    rows = [{**row, "verdict": printed.verdict(row, least)} for row in rows]
     return claim.check(StudyResult("s", rows))
 
 
 def test_a_cell_holds_up_to_three_standard_errors_of_both():
-    claim = tables.beside_printed("x")
+    claim = printed.beside_printed("x")
     assert judged(rows_of([0.05, 0.129]), claim).holds is True
     failing = judged(rows_of([0.05, 0.131]), claim)
     assert failing.holds is False
@@ -265,16 +267,16 @@ def test_a_cell_holds_up_to_three_standard_errors_of_both():
     assert judged(rows_of([0.131], printed_error=0.01), claim).holds is True
     assert judged(rows_of([0.131], replicates=10), claim).holds is None
     assert judged(rows_of([0.131], error=math.nan), claim).holds is None
-    most = tables.beside_printed("x", least=False)
+    most = printed.beside_printed("x", least=False)
     assert [judged(rows_of([m]), most, False).holds for m in (0.2, 0.05)] == [True, False]
 
 
 def test_paired_differences_and_trends_are_judged():
-    claim = tables.paired("x", "B minus A", ("l2_error",), link="BTL")
+    claim = claims.paired("x", "B minus A", metric="l2_error", link="BTL")
     for mean, verdict in ((0.04, True), (0.02, None), (-0.04, False)):
         rows = rows_of([mean], estimator="B minus A", link="BTL")
         assert claim.check(StudyResult("s", rows)).holds is verdict
-    falling = tables.trend("x", "num_users", -1, ("l2_error",))
+    falling = claims.trend("x", "num_users", -1, metric="l2_error")
     rows = [r for users in (1, 2) for r in rows_of([1 / users], num_users=users, printed=users)]
     assert falling.check(StudyResult("s", rows)).holds is True
 
@@ -295,17 +297,17 @@ def test_lines_are_those_of_scipy():
 
 def toy_trial(key, cell):
     noise = jax.random.normal(key)
-    metric = tables.name("l2_error", link="BTL", estimator="ADRR")
-    return {"x": noise, metric: cell["slope"] * noise}
+    return {"x": noise, "BTL": {"ADRR": {"l2_error": cell["slope"] * noise}}}
 
 
 def test_every_replicate_has_its_row_and_its_place():
     experiment = dataclasses.replace(
         experiments.get("xu-fig5"),
-        build=lambda config: (Study("toy", toy_trial, ({"slope": 2.0},)),),
+        build=lambda config: (
+            Study("toy", toy_trial, ({"slope": 2.0},), axes=("link", "estimator", "metric")),
+        ),
     )
-    (result,) = xu_dots.per_replicate(KEY, experiment, 40)
-    rows = xu_dots.tidy(None, result.rows)
+    rows = experiment.table(xu_dots.per_replicate(KEY, experiment, 40)).rows
     assert len({row["x"] for row in rows}) == len(rows) == 40
     np.testing.assert_allclose([r["mean"] for r in rows], [2 * r["x"] for r in rows], rtol=1e-6)
     verdict = xu_dots.linear("x", ("l2_error",), 0.9).check(StudyResult("toy", rows[:39]))
@@ -343,28 +345,20 @@ def test_exponents_of_cost_are_told_from_what_a_call_costs():
 
 @pytest.mark.slow
 def test_cost_is_measured_in_every_cell(tmp_path):
-    report = experiments.run(KEY, "xu-fig10", 2, folder=tmp_path, items=(3, 4), users=(5, 100))
-    seconds = [row["mean"] for row in report.table.rows if row["metric"] == "seconds"]
+    result = experiments.run(KEY, "xu-fig10", 2, folder=tmp_path, items=(3, 4), users=(5, 100))
+    seconds = [row["mean"] for row in result.table.rows if row["metric"] == "seconds"]
     assert len(seconds) == 4
     assert min(seconds) > 0
-    assert report.paths["picture"].stat().st_size > 10_000
+    assert result.paths["picture"].stat().st_size > 10_000
 
 
 def test_a_small_run_stands_beside_the_printed_table(tmp_path):
-    report = experiments.run(KEY, "xu-table5", 3, folder=tmp_path, items=(10,), users=(100,))
-    assert report.diagnostics["compilations"] == 1
-    row = report.table.row("l2_error", link="TM")
+    result = experiments.run(KEY, "xu-table5", 3, folder=tmp_path, items=(10,), users=(100,))
+    assert result.diagnostics["compilations"] == 1
+    row = result.table.row("l2_error", link="TM")
     assert (row["printed"], row["verdict"]) == (0.0779, "holds")
     np.testing.assert_allclose(row["printed_standard_error"], 0.0203 / math.sqrt(200))
-    assert {verdict.holds for _, verdict in report.verdicts} == {None}  # three replicates
-    header, body = report.outline()
+    assert {verdict.holds for _, verdict in result.verdicts} == {None}  # three replicates
+    header, body = result.outline()
     assert len(body) == 4
     assert header[:2] == ["metric", "link"]
-
-
-def test_numbers_of_a_name_are_numbers():
-    row = {"study": "s", "metric": "m|gap=0.05|num_users=3|link=TM", "mean": 1.0,
-           "standard_error": 0.1, "replicates": 2, "nonfinite": 0}  # fmt: skip
-    (found,) = tables.tidy(None, [row])
-    assert (found["gap"], found["num_users"], found["link"]) == (0.05, 3, "TM")
-    assert found["estimator"] == ""

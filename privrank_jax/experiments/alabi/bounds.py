@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from privrank_jax.aggregation.hard_instances import (
     hidden_cost_bounds,
     hidden_signs,
 )
-from privrank_jax.experiments import tables, verdicts
+from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.central import (
@@ -32,14 +32,18 @@ from privrank_jax.experiments.alabi.central import (
     CentralConfig,
     methods,
 )
-from privrank_jax.experiments.registry import Experiment, Verdict
-from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.experiments.claims import Verdict
+from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.simulate.axes import labeled
+from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Study, grid
+from privrank_jax.simulate.table_files import Row
 
 Array = jax.Array
 
 COST = "cost_over_m2"
 TARGET = 0.01  # of m², the additive error of Theorem 13
+_RACE_AXES = ("metric", "estimator", "num_users")
 UNANIMOUS, SIGNS = "unanimous", "hidden signs"
 BELOW_15, ABOVE_16, ABOVE_PRINTED = "below_15", "above_16", "above_16_printed"
 
@@ -65,7 +69,7 @@ class BoundsConfig:
     crowd: int = 7
 
 
-def unanimous_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -> dict[str, Array]:
+def unanimous_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -> dict[str, Any]:
     """All users hold one random ranking, the data of the proof of Theorem 13: OPT = 0, K over m² at every n."""
     items = cell["num_items"]
     order_key, noise_key = jax.random.split(key)
@@ -74,7 +78,7 @@ def unanimous_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -
     usable = methods(CentralConfig(""), items)
     keys = dict(zip(PURE, jax.random.split(noise_key, len(PURE)), strict=True))
 
-    def at(users: Array) -> dict[str, Array]:
+    def at(users: Array) -> dict[str, Any]:
         world = common.World(w, users, jnp.ones(items, bool), truth)
         epsilon = jnp.asarray(config.epsilon)
         found = {n: usable[n](keys[n], world, epsilon) for n in PURE if n in usable}
@@ -84,14 +88,10 @@ def unanimous_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -
         }
 
     costs = jax.vmap(at)(jnp.asarray(config.users, w.dtype))
-    return {
-        tables.name(COST, estimator=name, num_users=users): values[place]
-        for name, values in costs.items()
-        for place, users in enumerate(config.users)
-    }
+    return {COST: {name: labeled(values, config.users) for name, values in costs.items()}}
 
 
-def signs_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -> dict[str, Array]:
+def signs_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -> dict[str, Any]:
     """Random signs, a random ranking: by how much each observation fails, at worst 0 if it holds."""
     half, middle = cell["num_signs"], cell["num_middle"]
     sign_key, own_key, rank_key = jax.random.split(key, 3)
@@ -106,14 +106,12 @@ def signs_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -> di
     _, printed = hidden_cost_bounds(own, mean, middle, published=True)
     slack = 1e-4  # of float32 sums
     short = least - aggregation.kemeny_score(any_ranks, w) > slack
-    return {
-        tables.name(metric, estimator="observation"): wrong.astype(float)
-        for metric, wrong in (
-            (BELOW_15, short),
-            (ABOVE_16, cost - most > slack),
-            (ABOVE_PRINTED, cost - printed > slack),
-        )
+    failed = {
+        BELOW_15: short,
+        ABOVE_16: cost - most > slack,
+        ABOVE_PRINTED: cost - printed > slack,
     }
+    return {"observation": {metric: wrong.astype(float) for metric, wrong in failed.items()}}
 
 
 def _signs(key: Array, shape: tuple[int, ...]) -> Array:
@@ -126,22 +124,22 @@ def build(config: BoundsConfig) -> tuple[Study, ...]:
     shapes = tuple({"num_signs": d, "num_middle": t} for d, t in config.shapes)
     tried = functools.partial(signs_trial, config=config)
     return (
-        Study(UNANIMOUS, race, grid(num_items=config.items), static=("num_items",)),
-        Study(SIGNS, tried, shapes, static=("num_signs", "num_middle")),
+        Study(UNANIMOUS, race, grid(num_items=config.items), ("num_items",), _RACE_AXES),
+        Study(SIGNS, tried, shapes, ("num_signs", "num_middle"), common.AXES),
     )
 
 
-def tidy(config: BoundsConfig, rows: Sequence[Row]) -> list[Row]:
+def beside_bounds(config: BoundsConfig, rows: list[Row]) -> list[Row]:
     """Rows with ε, Theorem 13's number of users and the cost that each algorithm's own theorem allows."""
-    result = tables.tidy(config, rows)
-    for row in result:
-        row["epsilon"] = config.epsilon
-        row["least_users"] = row["allowed"] = math.nan
+    result = []
+    for row in rows:
+        least = allowed = math.nan
         if row["study"] == UNANIMOUS:
-            row["least_users"] = users_needed_by_any(int(row["num_items"]), config.epsilon)
+            least = users_needed_by_any(row["num_items"], config.epsilon)
             if bound := _BOUNDS.get(row["estimator"]):
-                found = bound(int(row["num_items"]), float(row["num_users"]), config.epsilon)
-                row["allowed"] = float(found.additive) / row["num_items"] ** 2
+                found = bound(row["num_items"], float(row["num_users"]), config.epsilon)
+                allowed = float(found.additive) / row["num_items"] ** 2
+        result.append({**row, "epsilon": config.epsilon, "least_users": least, "allowed": allowed})
     return result
 
 
@@ -173,7 +171,7 @@ def bound_holds(table: StudyResult) -> Verdict:
     rows = [row for row in _race(table) if row["num_users"] < row["least_users"]]
     if not rows:
         return Verdict(None, "no cell has so few users")
-    wrong = [r for r in rows if r["mean"] + verdicts.SLACK * r["standard_error"] < TARGET]
+    wrong = [r for r in rows if r["mean"] + claims.SLACK * r["standard_error"] < TARGET]
     least = min(rows, key=lambda row: row["mean"])
     evidence = (
         f"{len(rows)} cells below it; least mean cost {least['mean']:.4f} m² ({least['estimator']}, m = "
@@ -187,7 +185,7 @@ def promises_kept(table: StudyResult) -> Verdict:
     rows = [row for row in _race(table) if math.isfinite(row["allowed"])]
     if not rows:
         return Verdict(None, "no algorithm with a theorem ran")
-    wrong = [r for r in rows if r["mean"] - verdicts.SLACK * r["standard_error"] > r["allowed"]]
+    wrong = [r for r in rows if r["mean"] - claims.SLACK * r["standard_error"] > r["allowed"]]
     used = {}
     for row in rows:
         share = row["mean"] / row["allowed"]
@@ -257,25 +255,25 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, section 5: Theorem 13, Observations 15 and 16",
         config=BoundsConfig("alabi-lower-bounds"),
         build=build,
-        tidy=tidy,
+        annotate=beside_bounds,
         claims=(
-            verdicts.claim(
+            claims.claim(
                 f"Theorem 13: with fewer users no ε-DP algorithm comes within {TARGET:g} m²",
                 bound_holds,
             ),
-            verdicts.claim("every algorithm stays within its own upper bound", promises_kept),
-            verdicts.claim(
+            claims.claim("every algorithm stays within its own upper bound", promises_kept),
+            claims.claim(
                 "Borda meets the lower bound up to a constant: users needed grow as m",
                 grows,
                 estimator=BORDA,
                 expected=1.0,
             ),
-            verdicts.claim(
+            claims.claim(
                 "noise-all needs users that grow as m²", grows, estimator=ALL, expected=2.0
             ),
-            verdicts.claim("Observation 15 holds (with t + 1)", never, metric=BELOW_15),
-            verdicts.claim("Observation 16 holds as amended", never, metric=ABOVE_16),
-            verdicts.claim("Observation 16 holds as printed", never, metric=ABOVE_PRINTED),
+            claims.claim("Observation 15 holds (with t + 1)", never, metric=BELOW_15),
+            claims.claim("Observation 16 holds as amended", never, metric=ABOVE_16),
+            claims.claim("Observation 16 holds as printed", never, metric=ABOVE_PRINTED),
         ),
         draw=functools.partial(
             alabi_pictures.race,

@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import aggregation
-from privrank_jax.experiments import tables
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, World
-from privrank_jax.experiments.registry import Experiment
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.rankings import ranks_from_scores
+from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
@@ -33,6 +33,7 @@ PAIRS = (
     *((other, BORDA_GAUSS) for other in GAUSSIAN if other != BORDA_GAUSS),
     *((KWIK, ALL), (ALL, KWIK), (BORDA, ALL)),
 )
+AXES = (*common.AXES, "epsilon")
 _EXPONENTIAL_ITEMS = 10
 _LOOKS = {
     **{name: (color, 0) for color, name in enumerate(PURE)},
@@ -114,14 +115,14 @@ def methods(config: CentralConfig, padded: int) -> Mapping[str, Callable[..., Ar
     return found
 
 
-def mallows_trial(key: Array, cell: dict[str, Any], *, config: CentralConfig) -> dict[str, Array]:
+def mallows_trial(key: Array, cell: dict[str, Any], *, config: CentralConfig) -> dict[str, Any]:
     """One Mallows crowd, all methods, all ε."""
     world_key, noise_key = jax.random.split(key)
     world = common.mallows_world(world_key, cell, config.strength)
     return _judged(noise_key, world, config)
 
 
-def worst_trial(key: Array, cell: dict[str, Any], *, config: CentralConfig) -> dict[str, Array]:
+def worst_trial(key: Array, cell: dict[str, Any], *, config: CentralConfig) -> dict[str, Any]:
     """The hard instance of the lower bounds: d pairs, each far apart, on whose order users disagree."""
     world_key, noise_key = jax.random.split(key)
     world = common.worst_world(
@@ -132,21 +133,20 @@ def worst_trial(key: Array, cell: dict[str, Any], *, config: CentralConfig) -> d
 
 def data_trial(
     key: Array, cell: dict[str, Any], *, data: str, ranks: np.ndarray, config: CentralConfig
-) -> dict[str, Array]:
+) -> dict[str, Any]:
     """Some users of a data set, drawn anew in every replicate."""
     world_key, noise_key = jax.random.split(key)
     world = common.data_world(world_key, jnp.asarray(ranks), cell["num_users"])
     return _judged(noise_key, world, config)
 
 
-def _judged(key: Array, world: World, config: CentralConfig) -> dict[str, Array]:
+def _judged(key: Array, world: World, config: CentralConfig) -> dict[str, Any]:
     usable = methods(config, world.w.shape[0])
     levels = jnp.asarray(config.epsilons, world.w.dtype)
     found = jax.vmap(lambda level: common.errors(key, world, usable, level, PAIRS))(levels)
     return {
-        f"{name}|epsilon={epsilon:g}": values[place]
-        for name, values in found.items()
-        for place, epsilon in enumerate(config.epsilons)
+        name: {metric: labeled(values, config.epsilons) for metric, values in errors.items()}
+        for name, errors in found.items()
     }
 
 
@@ -165,17 +165,17 @@ def build(config: CentralConfig) -> tuple[Study, ...]:
         for users in config.users
     ]
     run = functools.partial(mallows_trial, config=config)
-    studies = [Study(common.MALLOWS, run, tuple(cells), static=("max_items", "max_users"))]
+    studies = [Study(common.MALLOWS, run, tuple(cells), ("max_items", "max_users"), AXES)]
     run = functools.partial(worst_trial, config=config)
     worst = grid(num_items=2 * config.flips + config.buffer, num_users=config.users, max_users=most)
-    studies.append(Study(common.WORST, run, worst, static=("num_items", "max_users")))
+    studies.append(Study(common.WORST, run, worst, ("num_items", "max_users"), AXES))
     for name in config.data:
         ranks = common.data_ranks(name)
         if ranks is not None:
             users = [number for number in config.users if number < len(ranks)] + [len(ranks)]
             cells = grid(num_items=ranks.shape[1], num_users=users)
             run = functools.partial(data_trial, data=name, ranks=ranks, config=config)
-            studies.append(Study(name, run, cells, static=("num_items",)))
+            studies.append(Study(name, run, cells, ("num_items",), AXES))
     return tuple(studies)
 
 
@@ -189,7 +189,6 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Tables 1 and 2 (no experiments of its own)",
         config=CentralConfig("alabi-central"),
         build=build,
-        tidy=tables.tidy,
         claims=(
             *(
                 common.cheaper(

@@ -5,7 +5,7 @@ The paper of Alabi and others has no experiments; these studies are ours.
 
 from __future__ import annotations
 
-import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from privrank_jax import aggregation, datasets
 from privrank_jax.aggregation.hard_instances import hard_ranking
-from privrank_jax.experiments import tables, verdicts
-from privrank_jax.experiments.registry import Claim, Verdict
+from privrank_jax.experiments import claims
+from privrank_jax.experiments.claims import Claim, Verdict, minus
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.result import StudyResult
@@ -27,6 +27,7 @@ Array = jax.Array
 PAPER = "Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models"
 EXCESS, KENDALL = "excess_cost", "kendall_error"
 METRICS = (EXCESS, KENDALL)
+AXES = ("estimator", "metric")
 BORDA, PLAIN = "Borda", "Borda, no privacy"
 MALLOWS, WORST = "Mallows", "worst case"
 DATA = ("sushi", "apa")
@@ -106,8 +107,8 @@ def errors(
     methods: Mapping[str, Callable[..., Array]],
     epsilon: Any,
     pairs: Sequence[tuple[str, str]],
-) -> dict[str, Array]:
-    """Both errors of every method, and paired differences between methods, as named metrics.
+) -> dict[str, dict[str, Array]]:
+    """Both errors of every method, and paired differences between methods, along ``AXES``.
 
     Args:
         key: PRNG key.
@@ -137,43 +138,35 @@ def errors(
         name: {metric: every[metric][place] for metric in METRICS}
         for place, name in enumerate(found)
     }
-    judged |= {
-        f"{one} minus {other}": {m: judged[one][m] - judged[other][m] for m in METRICS}
+    return judged | {
+        minus(one, other): {m: judged[one][m] - judged[other][m] for m in METRICS}
         for one, other in pairs
         if one in methods and other in methods
-    }
-    return {
-        tables.name(metric, estimator=name): values[metric]
-        for name, values in judged.items()
-        for metric in METRICS
     }
 
 
 def cheaper(text: str, better: str, worse: str, **wanted: Any) -> Claim:
     """Claim: ``better`` never costs more than ``worse``, and somewhere less."""
-    difference = f"{worse} minus {better}"
-    return verdicts.claim(text, never_costlier, difference=difference, wanted=wanted)
+    return claims.claim(text, never_costlier, better=better, worse=worse, wanted=wanted)
 
 
-def never_costlier(table: StudyResult, *, difference: str, wanted: Mapping[str, Any]) -> Verdict:
+def never_costlier(
+    table: StudyResult, *, better: str, worse: str, wanted: Mapping[str, Any]
+) -> Verdict:
     """Is the paired difference of excess costs positive somewhere and negative nowhere?
 
     A cell counts for one side if the difference is beyond ``SLACK`` standard errors and beyond ``NEGLIGIBLE``.
     """
+    wanted = {"metric": EXCESS, "estimator": minus(worse, better), **wanted}
     rows = [
-        row
-        for row in table.rows
-        if (row["metric"], row["estimator"]) == (EXCESS, difference)
-        and tables.matches(row, wanted)
-        and row["standard_error"] == row["standard_error"]
+        row for row in claims.selected(table.rows, wanted) if not math.isnan(row["standard_error"])
     ]
     if not rows:
         return Verdict(None, "no such cells, or one replicate only")
-    worse, _, better = difference.partition(" minus ")
     clear = [
         row
         for row in rows
-        if abs(row["mean"]) > max(NEGLIGIBLE, verdicts.SLACK * row["standard_error"])
+        if abs(row["mean"]) > max(NEGLIGIBLE, claims.SLACK * row["standard_error"])
     ]
     lost = [row for row in clear if row["mean"] < 0]
     ends = [pick(rows, key=lambda row: row["mean"]) for pick in (max, min)]
@@ -184,22 +177,14 @@ def never_costlier(table: StudyResult, *, difference: str, wanted: Mapping[str, 
     )
     evidence = (
         f"{better} costs less than {worse} in {len(clear) - len(lost)} and more in {len(lost)} of {len(rows)} cells "
-        f"(by more than {verdicts.SLACK:g} SE and {NEGLIGIBLE:g}); the largest and the smallest difference: {spelled}"
+        f"(by more than {claims.SLACK:g} SE and {NEGLIGIBLE:g}); the largest and the smallest difference: {spelled}"
     )
     return Verdict(False if lost else (True if clear else None), evidence)
 
 
 def falls(text: str, x: str, estimators: Sequence[str], **wanted: Any) -> Claim:
     """Claim: the excess cost of every one of these estimators falls with x."""
-    return verdicts.claim(
-        text,
-        verdicts.trend,
-        x=x,
-        sign=-1,
-        curves=tuple((EXCESS, estimator) for estimator in estimators),
-        calibration=None,
-        where=functools.partial(tables.matches, wanted=wanted),
-    )
+    return claims.trend(text, x, -1, metric=EXCESS, estimator=tuple(estimators), **wanted)
 
 
 def worst_ranks(key: Array, users: int, flips: int, buffer: int, lean: float) -> Array:

@@ -13,11 +13,10 @@ import numpy as np
 
 from privrank_jax import aggregation
 from privrank_jax._workarounds.xla import fixed
-from privrank_jax.experiments import tables
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, World
-from privrank_jax.experiments.registry import Experiment
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.study import Study, grid
 
@@ -96,14 +95,14 @@ def methods(ranks: Array) -> Mapping[str, Callable[..., Array]]:
     }
 
 
-def mallows_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dict[str, Array]:
+def mallows_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dict[str, Any]:
     """One Mallows crowd at one ε."""
     world_key, noise_key = jax.random.split(key)
     ranks, truth = common.crowd(world_key, cell["num_users"], cell["num_items"], config.strength)
     return _judged(noise_key, ranks, truth, cell["epsilon"])
 
 
-def worst_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dict[str, Array]:
+def worst_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dict[str, Any]:
     """The hard instance at one ε."""
     world_key, noise_key = jax.random.split(key)
     ranks = common.worst_ranks(
@@ -112,12 +111,12 @@ def worst_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dic
     return _judged(noise_key, ranks, None, cell["epsilon"])
 
 
-def data_trial(key: Array, cell: dict[str, Any], *, ranks: np.ndarray) -> dict[str, Array]:
+def data_trial(key: Array, cell: dict[str, Any], *, ranks: np.ndarray) -> dict[str, Any]:
     """All users of a data set at one ε."""
     return _judged(key, fixed(ranks), None, cell["epsilon"])
 
 
-def _judged(key: Array, ranks: Array, truth: Array | None, epsilon: Any) -> dict[str, Array]:
+def _judged(key: Array, ranks: Array, truth: Array | None, epsilon: Any) -> dict[str, Any]:
     users, items = ranks.shape
     world = World(aggregation.pairwise_weights(ranks), users, jnp.ones(items, bool), truth)
     return common.errors(key, world, methods(ranks), epsilon, PAIRS)
@@ -132,19 +131,19 @@ def build(config: LocalConfig) -> tuple[Study, ...]:
     ]
     sizes = ("num_items", "num_users")
     run = functools.partial(mallows_trial, config=config)
-    studies = [Study(MALLOWS, run, tuple(cells), static=sizes)]
+    studies = [Study(MALLOWS, run, tuple(cells), sizes, common.AXES)]
     if config.flips:
         run = functools.partial(worst_trial, config=config)
         items = 2 * config.flips + config.buffer
         worst = grid(num_items=items, num_users=config.worst_users, epsilon=config.epsilons)
-        studies.append(Study(common.WORST, run, worst, static=sizes))
+        studies.append(Study(common.WORST, run, worst, sizes, common.AXES))
     for name in config.data:
         ranks = common.data_ranks(name)
         if ranks is not None:
             users, items = ranks.shape
             cells = grid(num_items=items, num_users=users, epsilon=config.epsilons)
             run = functools.partial(data_trial, ranks=ranks)
-            studies.append(Study(name, run, cells, static=sizes))
+            studies.append(Study(name, run, cells, sizes, common.AXES))
     return tuple(studies)
 
 
@@ -157,7 +156,6 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Table 3 (no experiments of its own)",
         config=LocalConfig("alabi-local"),
         build=build,
-        tidy=tables.tidy,
         claims=(
             *(
                 common.cheaper(f"Borda never costs more than {other}", BORDA, other)

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax.experiments.alabi.common import BORDA, EXCESS, MALLOWS, NEGLIGIBLE
-from privrank_jax.experiments.cai.pictures import draw_curve, dress, legend, new_figure
-from privrank_jax.experiments.verdicts import SLACK
+from privrank_jax.experiments.claims import SLACK, minus
 from privrank_jax.plotting import PALETTE
-from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.plotting.frame import new_figure
+from privrank_jax.plotting.panels import draw_curve, dress, legend
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.table_files import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +124,7 @@ def _sign(at: Mapping[str, Row], winner: str, pure: Sequence[str]) -> str:
     """How many times less than Borda (Borda: than the next best) the winner costs; "=" if that isn't clear."""
     rest = [name for name in pure if name in at and name != winner]
     second = min(rest, key=lambda name: at[name]["mean"]) if winner == BORDA else BORDA
-    gap = at[f"{second if winner == BORDA else winner} minus {BORDA}"]
+    gap = at[minus(second if winner == BORDA else winner, BORDA)]
     if abs(gap["mean"]) <= max(NEGLIGIBLE, SLACK * gap["standard_error"]):
         return "="
     ratio = at[second]["mean"] / max(at[winner]["mean"], 1e-12)

@@ -1,4 +1,4 @@
-"""What the studies of Cai, Chakraborty and Wang share: calibrations, errors of one data set, tidy rows.
+"""What the studies of Cai, Chakraborty and Wang share: calibrations, and the errors of one data set.
 
 Names: the paper's n items are ``num_items`` here, its m users ``num_users``. Three calibrations stand side by side:
 
@@ -22,13 +22,14 @@ import jax
 import jax.numpy as jnp
 
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.experiments.claims import minus
 from privrank_jax.links import get_link
 from privrank_jax.metrics import relative_error, top_k_error
 from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import default_gamma, perturbed_mle
 from privrank_jax.privacy.calibration import calibrate_objective_perturbation
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.result import Row
+from privrank_jax.simulate.axes import Label, labeled
 
 Array = jax.Array
 
@@ -56,7 +57,10 @@ CALIBRATIONS = (
 )
 LINF, L2, TOP = "log_linf_error", "log_l2_error", "top_k_error"
 RANKS = "mean_rank_difference"
-MLE, COUNTS, DIFFERENCE = "mle", "counts", "mle minus counts"
+FAILED = "failed_fits"
+MLE, COUNTS = "mle", "counts"
+DIFFERENCE = minus(MLE, COUNTS)
+AXES = ("metric", "estimator", "calibration", "epsilon")
 # Of an estimator: [e(1) - e(2.5)] - [e(2.5) - e(∞)], what 2.5 gains over 1 less what no privacy gains over 2.5.
 NEAR, FAR, BEND = 2.5, 1.0, "{}: gain up to 2.5 minus gain beyond"
 
@@ -191,7 +195,7 @@ def errors(
     top: Any,
     unit: Unit,
     epsilons: tuple[float, ...],
-) -> dict[str, Array]:
+) -> dict[str, Any]:
     """Every metric of the paper's Figures 1 to 7 on one data set, for all calibrations and ε.
 
     Args:
@@ -204,7 +208,8 @@ def errors(
         epsilons: E levels; ∞ adds no noise.
 
     Returns:
-        Scalars under ``metric|estimator|calibration|epsilon`` (see :func:`tidy`).
+        Scalars along ``AXES``: ``{metric: {estimator: {calibration: {epsilon: value}}}}``, and the count of fits that
+        failed.
     """
     noise_key, tie_key = keys
     mask = wins.item_mask
@@ -222,56 +227,25 @@ def errors(
     by_mle, by_counts = jax.vmap(missed)(flat).reshape(2, *scores.shape[:2])
     log_linf, log_l2 = jnp.moveaxis(jax.vmap(jax.vmap(distances))(scores), -1, 0)
     tables = {
-        (LINF, MLE): log_linf,
-        (L2, MLE): log_l2,
-        (TOP, MLE): by_mle,
-        (TOP, COUNTS): by_counts,
-        (TOP, DIFFERENCE): by_mle - by_counts,
+        LINF: {MLE: log_linf},
+        L2: {MLE: log_l2},
+        TOP: {MLE: by_mle, COUNTS: by_counts, DIFFERENCE: by_mle - by_counts},
     }
-    bends = {}
+    found: dict[str, Any] = {
+        metric: {name: by_setting(table, epsilons) for name, table in of_metric.items()}
+        for metric, of_metric in tables.items()
+    }
     if {FAR, NEAR, math.inf} <= set(epsilons):
         far, near, none = (epsilons.index(level) for level in (FAR, NEAR, math.inf))
-        bends = {
-            f"{metric}|{BEND.format(estimator)}|{calibration.name}|{NEAR!r}": (
-                table[row, far] - 2 * table[row, near] + table[row, none]
-            )
-            for (metric, estimator), table in tables.items()
-            for row, calibration in enumerate(CALIBRATIONS)
-            if estimator != DIFFERENCE
-        }
-    named = {
-        f"{metric}|{estimator}|{calibration.name}|{epsilon!r}": table[row, column]
-        for (metric, estimator), table in tables.items()
-        for row, calibration in enumerate(CALIBRATIONS)
-        for column, epsilon in enumerate(epsilons)
-    }
-    return {**named, **bends, "failed_fits": failed}
+        for metric, of_metric in tables.items():
+            for name, table in of_metric.items():
+                if name == DIFFERENCE:
+                    continue
+                bend = table[:, far] - 2 * table[:, near] + table[:, none]
+                found[metric][BEND.format(name)] = by_setting(bend[:, None], (NEAR,))
+    return {**found, FAILED: failed}
 
 
-def tidy(config: Any, rows: Sequence[Row]) -> list[Row]:
-    """Split ``metric|estimator|calibration|epsilon`` into columns; padded sizes are left out."""
-    del config
-    result = []
-    for row in rows:
-        parts = row["metric"].split("|")
-        metric, estimator, calibration, epsilon = (
-            parts if len(parts) == 4 else (*parts, "", "", "nan")
-        )
-        head = {
-            name: value
-            for name, value in row.items()
-            if name not in ("metric", "mean", "standard_error", "replicates", "nonfinite")
-            and not name.startswith("max_")
-        }
-        tail = {name: row[name] for name in ("mean", "standard_error", "replicates", "nonfinite")}
-        result.append(
-            {
-                **head,
-                "estimator": estimator,
-                "calibration": calibration,
-                "epsilon": float(epsilon),
-                "metric": metric,
-                **tail,
-            }
-        )
-    return result
+def by_setting(table: Array, epsilons: Sequence[float]) -> dict[Label, Any]:
+    """A table ``(C, E)`` of all calibrations and these ε as ``{calibration: {epsilon: value}}``."""
+    return labeled(table, [calibration.name for calibration in CALIBRATIONS], epsilons)

@@ -11,16 +11,16 @@ from typing import Any
 import jax
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.experiments import verdicts
+from privrank_jax.experiments.cai import claims as cai_claims
 from privrank_jax.experiments.cai import pictures as cai_pictures
 from privrank_jax.experiments.cai.common import (
+    AXES,
     EDGE_DIFFERENCES,
     PAPER,
     Unit,
     errors,
-    tidy,
 )
-from privrank_jax.experiments.registry import Experiment
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate import worlds
 from privrank_jax.simulate.study import Study, grid
 
@@ -62,7 +62,7 @@ def tournament(key: Array, cell: dict[str, Any], dtype: str) -> tuple[WinCounts,
 
 def trial(
     key: Array, cell: dict[str, Any], *, epsilons: tuple[float, ...], dtype: str
-) -> dict[str, Array]:
+) -> dict[str, Any]:
     """One replicate: the errors of all calibrations and ε on one tournament."""
     data_key, noise_key, tie_key = jax.random.split(key, 3)
     wins, theta, top = tournament(data_key, cell, dtype)
@@ -95,7 +95,7 @@ def build(config: EdgeConfig) -> tuple[Study, ...]:
             max_items=padded[items],
         )
     )
-    return (Study(config.name, run, cells, static=("max_items",)),)
+    return (Study(config.name, run, cells, static=("max_items",), axes=AXES),)
 
 
 _MORE_PROBABILITIES = tuple(round(0.1 + 0.075 * step, 3) for step in range(13))
@@ -109,11 +109,10 @@ EXPERIMENTS = (
             "cai-fig1", tuple(range(100, 701, 75)), (1.0,), (0.5, 1.0, 2.5, math.inf)
         ),
         build=build,
-        tidy=tidy,
         claims=(
-            *verdicts.trends("decrease as the number of items grows", "num_items", -1),
-            *verdicts.counts_against_mle(),
-            *verdicts.closeness(),
+            *cai_claims.trends("decrease as the number of items grows", "num_items", -1),
+            *cai_claims.counts_against_mle(),
+            *cai_claims.closeness(),
         ),
         draw=functools.partial(cai_pictures.errors_by_epsilon, x="num_items", x_label="items n"),
         outline=("num_items", "epsilon"),
@@ -126,11 +125,10 @@ EXPERIMENTS = (
         paper=f"{PAPER}, Experiment 2 and Figure 2",
         config=EdgeConfig("cai-fig2", (300,), _MORE_PROBABILITIES, (0.5, 1.0, 2.5, math.inf)),
         build=build,
-        tidy=tidy,
         claims=(
-            *verdicts.trends("decrease as p grows", "probability", -1),
-            *verdicts.counts_against_mle(),
-            *verdicts.closeness(),
+            *cai_claims.trends("decrease as p grows", "probability", -1),
+            *cai_claims.counts_against_mle(),
+            *cai_claims.closeness(),
         ),
         draw=functools.partial(
             cai_pictures.errors_by_epsilon, x="probability", x_label="chance p of a comparison"
@@ -150,11 +148,10 @@ EXPERIMENTS = (
             (1 / 5, 1 / 4, 1 / 3, 1 / 2, 1.0, 3 / 2, 2.0, 5 / 2, 5.0, math.inf),
         ),
         build=build,
-        tidy=tidy,
         claims=(
-            *verdicts.trends("decrease as ε grows", "epsilon", -1),
-            *verdicts.counts_against_mle(),
-            *verdicts.closeness(),
+            *cai_claims.trends("decrease as ε grows", "epsilon", -1),
+            *cai_claims.counts_against_mle(),
+            *cai_claims.closeness(),
         ),
         draw=functools.partial(
             cai_pictures.errors_against_epsilon, curve="probability", curve_label="p"

@@ -12,15 +12,17 @@ import jax
 import jax.numpy as jnp
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.experiments import verdicts
+from privrank_jax.experiments import claims
 from privrank_jax.experiments.cai import pictures as cai_pictures
-from privrank_jax.experiments.cai.common import COUNTS, MLE, PAPER, TOP, Unit, errors, tidy
+from privrank_jax.experiments.cai.common import AXES, COUNTS, FAILED, MLE, PAPER, TOP, Unit, errors
 from privrank_jax.experiments.cai.edge import BATCH, EDGE_DIFFERENCES, tournament
-from privrank_jax.experiments.registry import Claim, Experiment
+from privrank_jax.experiments.claims import Claim, minus
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.pairwise.one_shot import one_shot_top_k
 from privrank_jax.pairwise.rank_centrality import rank_centrality, transition_matrix
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import worlds
+from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
@@ -51,7 +53,7 @@ class OneShotConfig:
 
 def trial(
     key: Array, cell: dict[str, Any], *, epsilons: tuple[float, ...], dtype: str
-) -> dict[str, Array]:
+) -> dict[str, Any]:
     """One replicate: top-k errors of all methods on one tournament, and how they differ."""
     data_key, noise_key, tie_key = jax.random.split(key, 3)
     items = cell["num_items"]
@@ -59,7 +61,7 @@ def trial(
     wins, theta, _ = tournament(data_key, size, dtype)
     top = int(worlds.cai_top_k(items))
     found = errors((noise_key, tie_key), wins, theta, top, Unit(), epsilons)
-    found = {name: value for name, value in found.items() if not name.startswith("log")}
+    missed = found[TOP]
     centrality = rank_centrality(wins).value
     approximate = {"calibration": "published", "delta": 1.0 / items**2}
     spectral = {**approximate, "sensitivity": spectral_sensitivity(wins)}
@@ -69,17 +71,16 @@ def trial(
         (SPECTRAL, centrality, spectral),
         (PURE, wins, {"calibration": "tight"}),
     ):
-        missed = one_shot_errors(noise_key, scores, top, epsilons, options)
         name = _NAMES[options["calibration"]]
-        for level, value in zip(epsilons, missed, strict=True):
-            found[f"{TOP}|{estimator}|{name}|{level!r}"] = value
-            for ours in (MLE, COUNTS):
-                other = found[f"{TOP}|{ours}|{name}|{level!r}"]
-                found[f"{TOP}|{estimator} minus {ours}|{name}|{level!r}"] = value - other
+        by_level = labeled(one_shot_errors(noise_key, scores, top, epsilons, options), epsilons)
+        missed.setdefault(estimator, {})[name] = by_level
+        for ours in (MLE, COUNTS):
+            gaps = {level: value - missed[ours][name][level] for level, value in by_level.items()}
+            missed.setdefault(minus(estimator, ours), {})[name] = gaps
     if math.inf in epsilons:
         ranks = ranks_from_scores(centrality, wins.item_mask, tie_key)
-        found[f"{TOP}|{CENTRALITY}|published|{math.inf!r}"] = 1 - jnp.mean(ranks[:top] < top)
-    return found
+        missed[CENTRALITY] = {"published": {math.inf: 1 - jnp.mean(ranks[:top] < top)}}
+    return {TOP: missed, FAILED: found[FAILED]}
 
 
 def one_shot_errors(
@@ -121,23 +122,20 @@ def build(config: OneShotConfig) -> tuple[Study, ...]:
     against_items = functools.partial(trial, epsilons=config.levels, dtype=config.dtype)
     against_epsilon = functools.partial(trial, epsilons=config.epsilons, dtype=config.dtype)
     return (
-        Study("items", against_items, grid(num_items=config.items), static=("num_items",)),
-        Study(
-            "epsilon", against_epsilon, grid(num_items=config.fixed_items), static=("num_items",)
-        ),
+        Study("items", against_items, grid(num_items=config.items), ("num_items",), AXES),
+        Study("epsilon", against_epsilon, grid(num_items=config.fixed_items), ("num_items",), AXES),
     )
 
 
-def _beaten(one_shot: str, ours: str, calibration: str, how: str) -> Claim:
+def _outperformed(one_shot: str, ours: str, calibration: str, how: str) -> Claim:
     who = {COUNTS: "counts", MLE: "the MLE"}[ours]
     verb = "outperform" if ours == COUNTS else "outperforms"
-    return verdicts.claim(
+    return claims.better(
         f"{who} {verb} the one-shot mechanism ({how})",
-        verdicts.beaten,
-        calibration=calibration,
+        minus(one_shot, ours),
         private=True,
-        difference=f"{one_shot} minus {ours}",
-        what=f"{one_shot} minus {ours}",
+        metric=TOP,
+        calibration=calibration,
     )
 
 
@@ -148,10 +146,9 @@ EXPERIMENTS = (
         paper=f"{PAPER}, Experiment 4 and Figure 4",
         config=OneShotConfig(),
         build=build,
-        tidy=tidy,
         claims=(
             *(
-                _beaten(one_shot, ours, calibration, how)
+                _outperformed(one_shot, ours, calibration, how)
                 for one_shot, calibration, how in (
                     (SPECTRAL, "published", "as the paper runs it, on rank centrality"),
                     (APPROXIMATE, "published", "on win totals, published (ε, δ) noise"),

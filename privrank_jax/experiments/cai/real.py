@@ -15,12 +15,14 @@ import numpy as np
 from privrank_jax import datasets
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.datasets import ComparisonTable
-from privrank_jax.experiments import verdicts
+from privrank_jax.experiments import claims
 from privrank_jax.experiments.cai import pictures as cai_pictures
 from privrank_jax.experiments.cai.common import (
+    AXES,
     CALIBRATIONS,
     COUNTS,
     DIFFERENCE,
+    FAILED,
     MLE,
     PAPER,
     RANKS,
@@ -29,17 +31,19 @@ from privrank_jax.experiments.cai.common import (
     private_estimates,
     private_scores,
     reflected,
-    tidy,
 )
-from privrank_jax.experiments.registry import Claim, Experiment
+from privrank_jax.experiments.claims import Claim, Verdict
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import mean_rank_difference
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import default_gamma
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.simulate.axes import labeled
+from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Study
+from privrank_jax.simulate.table_files import Row
 
 Array = jax.Array
 
@@ -110,7 +114,7 @@ def survey(table: ComparisonTable, ties: str, max_items: int, dtype: str) -> Sur
 
 def trial(
     key: Array, cell: dict[str, Any], *, surveys: Survey, epsilons: tuple[float, ...]
-) -> dict[str, Array]:
+) -> dict[str, Any]:
     """One replicate: mean rank differences between private and non-private rankings of the same method."""
     noise_key, tie_key = jax.random.split(key)
     found = jax.tree.map(lambda leaf: leaf[cell["survey"]], surveys)
@@ -138,16 +142,13 @@ def trial(
     over_levels = jax.vmap(moved, in_axes=(0, None))
     differences = jax.vmap(over_levels)(jnp.stack(list(values.values())), reference)
     tables = dict(zip(values, differences, strict=True))
-    for estimator, name in values:
+    moves: dict[str, dict[str, Any]] = {MLE: {}, COUNTS: {}, DIFFERENCE: {}}
+    for (estimator, name), row in tables.items():
+        moves[estimator][name] = labeled(row, epsilons)
         if estimator == MLE:
-            tables[DIFFERENCE, name] = tables[MLE, name] - tables[COUNTS, name]
-    named = {
-        f"{RANKS}|{estimator}|{name}|{epsilon!r}": row[column]
-        for (estimator, name), row in tables.items()
-        for column, epsilon in enumerate(epsilons)
-    }
+            moves[DIFFERENCE][name] = labeled(row - tables[COUNTS, name], epsilons)
     failed += jnp.sum(codes >= 2) + (plain.diagnostics.code >= 2)
-    return {**named, "failed_fits": failed}
+    return {RANKS: moves, FAILED: failed}
 
 
 def _asked_scores(
@@ -184,17 +185,18 @@ def build(config: SurveyConfig) -> tuple[Study, ...]:
         {"survey": index, "num_items": tables[name].num_items, "num_users": tables[name].num_users}
         for index, (name, _) in enumerate(_kinds(config))
     )
-    return (Study("cai-fig8", run, cells),)
+    return (Study("cai-fig8", run, cells, axes=AXES),)
 
 
-def named_rows(config: SurveyConfig, rows: Sequence[Row]) -> list[Row]:
-    """Tidy rows with the names of survey and way with ties.
+def named_rows(config: SurveyConfig, rows: list[Row]) -> list[Row]:
+    """Rows with the names of survey and way with ties.
 
     Where ties are dropped a changed answer changes how often a pair was compared, so what takes the
     comparison graph as public is left out.
     """
     result = []
-    for row in tidy(config, rows):
+    for row in rows:
+        row = dict(row)
         data, ties = _kinds(config)[row.pop("survey")]
         if ties == "half" or row["calibration"] not in ("tight flip", ASKED_FLIP):
             result.append({"study": row.pop("study"), "data": data, "ties": ties, **row})
@@ -214,62 +216,59 @@ def random_difference(num_items: int) -> float:
     return (num_items**2 - 1) / (3 * num_items)
 
 
-def _half(row: Row) -> bool:
-    return row["ties"] == "half"
-
-
-def near(table: StudyResult, *, calibration: str, share: float = 0.25) -> verdicts.Verdict:
+def near(table: StudyResult, *, calibration: str, share: float = 0.25) -> Verdict:
     """Is the mean rank difference at the largest ε below ``share`` of that of a random ranking?
 
-    Holds if all lie below, does not hold if one lies above, by more than the slack of the verdicts.
+    Holds if all lie below, does not hold if one lies above, by more than the slack of the claims.
     """
     rows = [
         row
         for row in table.rows
-        if _half(row) and row["calibration"] == calibration and row["estimator"] in (MLE, COUNTS)
+        if row["ties"] == "half"
+        and row["calibration"] == calibration
+        and row["estimator"] in (MLE, COUNTS)
     ]
     if not rows:
-        return verdicts.Verdict(None, "no such cells")
+        return Verdict(None, "no such cells")
     most = max(row["epsilon"] for row in rows)
     rows = [row for row in rows if row["epsilon"] == most]
     allowed = np.array([share * random_difference(row["num_items"]) for row in rows])
     means = np.array([row["mean"] for row in rows])
-    slack = verdicts.SLACK * np.array([row["standard_error"] for row in rows])
+    slack = claims.SLACK * np.array([row["standard_error"] for row in rows])
     figures = "; ".join(
         f"{row['data']} {row['estimator']} {row['mean']:.3f} ± {row['standard_error']:.3f} ({part:.0%})"
         for row, part in zip(rows, share * means / allowed, strict=True)
     )
     evidence = f"at ε = {most:g}, in ranks (share of a random ranking's): {figures}"
     if np.all(means + slack < allowed):
-        return verdicts.Verdict(True, evidence)
-    return verdicts.Verdict(False if np.any(means - slack > allowed) else None, evidence)
+        return Verdict(True, evidence)
+    return Verdict(False if np.any(means - slack > allowed) else None, evidence)
 
 
 _ALL = (*(c.name for c in CALIBRATIONS), ASKED_FLIP, ASKED_REPLACE)
 
 
 def _claims() -> tuple[Claim, ...]:
-    both = ((RANKS, MLE), (RANKS, COUNTS))
     falling = [
-        verdicts.claim(
+        claims.trend(
             f"the rank difference falls as ε grows ({name})",
-            verdicts.trend,
-            x="epsilon",
-            sign=-1,
-            curves=both,
+            "epsilon",
+            -1,
+            metric=RANKS,
+            estimator=(MLE, COUNTS),
             calibration=name,
-            where=_half,
+            ties="half",
         )
         for name in _ALL
     ]
     counting = [
-        verdicts.claim(
+        claims.better(
             f"counts move less than the MLE ({name}{noise})",
-            verdicts.beaten,
-            calibration=name,
+            DIFFERENCE,
             private=True,
             metric=RANKS,
-            where=_half,
+            calibration=name,
+            ties="half",
         )
         for name, noise in (
             ("published", ": MLE 8L/ε, counts L/ε"),
@@ -279,7 +278,7 @@ def _claims() -> tuple[Claim, ...]:
         )
     ]
     closing = [
-        verdicts.claim(
+        claims.claim(
             f"private ranks come close to the non-private ones ({name}; within a quarter of a random ranking's)",
             near,
             calibration=name,
@@ -296,7 +295,7 @@ EXPERIMENTS = (
         paper=f"{PAPER}, section 4.3 and Figure 8",
         config=SurveyConfig(),
         build=build,
-        tidy=named_rows,
+        annotate=named_rows,
         claims=_claims(),
         draw=cai_pictures.surveys,
         replicates=1000,

@@ -9,10 +9,10 @@ from typing import Any
 
 import jax
 
-from privrank_jax.experiments import verdicts
+from privrank_jax.experiments.cai import claims as cai_claims
 from privrank_jax.experiments.cai import pictures as cai_pictures
-from privrank_jax.experiments.cai.common import PAPER, USER_DIFFERENCES, Unit, errors, tidy
-from privrank_jax.experiments.registry import Experiment
+from privrank_jax.experiments.cai.common import AXES, PAPER, USER_DIFFERENCES, Unit, errors
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate import worlds
 from privrank_jax.simulate.study import Study, grid
 
@@ -42,7 +42,7 @@ class UserConfig:
 
 def trial(
     key: Array, cell: dict[str, Any], *, epsilons: tuple[float, ...], per_user: int, dtype: str
-) -> dict[str, Array]:
+) -> dict[str, Any]:
     """One replicate: the errors of all calibrations and ε on one set of users."""
     world_key, data_key, noise_key, tie_key = jax.random.split(key, 4)
     items = cell["num_items"]
@@ -65,7 +65,7 @@ def build(config: UserConfig) -> tuple[Study, ...]:
         max_items=max(config.items),
         max_users=max(config.users),
     )
-    return (Study(config.name, run, cells, static=("max_items", "max_users")),)
+    return (Study(config.name, run, cells, static=("max_items", "max_users"), axes=AXES),)
 
 
 _LEVELS = (0.5, 1.0, 2.5, math.inf)
@@ -77,11 +77,10 @@ EXPERIMENTS = (
         paper=f"{PAPER}, Experiment 5 and Figure 5",
         config=UserConfig("cai-fig5", (12, 16, 20, 24, 28, 32), (1000,), _LEVELS),
         build=build,
-        tidy=tidy,
         claims=(
-            *verdicts.trends("increase as the number of items grows", "num_items", 1),
-            *verdicts.counts_against_mle("L/ε", "4L/ε", "2L/ε"),
-            *verdicts.closeness(),
+            *cai_claims.trends("increase as the number of items grows", "num_items", 1),
+            *cai_claims.counts_against_mle("L/ε", "4L/ε", "2L/ε"),
+            *cai_claims.closeness(),
         ),
         draw=functools.partial(cai_pictures.errors_by_epsilon, x="num_items", x_label="items n"),
         replicates=1000,
@@ -94,11 +93,10 @@ EXPERIMENTS = (
         paper=f"{PAPER}, Experiment 6 and Figure 6",
         config=UserConfig("cai-fig6", (16,), (250, 500, 750, 1000, 1500, 2000), _LEVELS),
         build=build,
-        tidy=tidy,
         claims=(
-            *verdicts.trends("decrease as the number of users grows", "num_users", -1),
-            *verdicts.counts_against_mle("L/ε", "4L/ε", "2L/ε"),
-            *verdicts.closeness(),
+            *cai_claims.trends("decrease as the number of users grows", "num_users", -1),
+            *cai_claims.counts_against_mle("L/ε", "4L/ε", "2L/ε"),
+            *cai_claims.closeness(),
         ),
         draw=functools.partial(cai_pictures.errors_by_epsilon, x="num_users", x_label="users m"),
         replicates=1000,
@@ -119,11 +117,10 @@ EXPERIMENTS = (
             (0.5, 1.0, 1.5, 2.0, 2.5, 5.0, math.inf),
         ),
         build=build,
-        tidy=tidy,
         claims=(
-            *verdicts.trends("decrease as ε grows", "epsilon", -1),
-            *verdicts.counts_against_mle("L/ε", "4L/ε", "2L/ε"),
-            *verdicts.closeness(),
+            *cai_claims.trends("decrease as ε grows", "epsilon", -1),
+            *cai_claims.counts_against_mle("L/ε", "4L/ε", "2L/ε"),
+            *cai_claims.closeness(),
         ),
         draw=functools.partial(
             cai_pictures.errors_against_epsilon, curve="num_users", curve_label="users m"

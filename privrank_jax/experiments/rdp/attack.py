@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +12,16 @@ import jax.numpy as jnp
 
 from privrank_jax import mallows
 from privrank_jax._workarounds.xla import fixed
-from privrank_jax.experiments import tables, verdicts
+from privrank_jax.experiments import claims
+from privrank_jax.experiments.claims import Verdict
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.rdp import common
 from privrank_jax.experiments.rdp import pictures as rdp_pictures
-from privrank_jax.experiments.registry import Experiment, Verdict
 from privrank_jax.mallows import attack
-from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.simulate.axes import labeled
+from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Study, grid
+from privrank_jax.simulate.table_files import Row
 
 Array = jax.Array
 
@@ -64,23 +66,20 @@ class AdaptiveConfig:
     schemes: tuple[str, ...] = (SLOW, FAST)
 
 
-def attack_trial(key: Array, cell: dict[str, Any], *, config: AttackConfig) -> dict[str, Array]:
+def attack_trial(key: Array, cell: dict[str, Any], *, config: AttackConfig) -> dict[str, Any]:
     """As many synthetic rankings as any N needs; the attack on the first N of them, for every N."""
     sizes = jnp.asarray(config.rankings)
     wrong = _attacked(key, cell["num_items"], cell["epsilon"], sizes, max(config.rankings))
-    return {
-        tables.name(WRONG, estimator=GUESS, num_rankings=rankings): wrong[place]
-        for place, rankings in enumerate(config.rankings)
-    }
+    return {WRONG: {GUESS: labeled(wrong, config.rankings)}}
 
 
-def adaptive_trial(key: Array, cell: dict[str, Any], *, config: AdaptiveConfig) -> dict[str, Array]:
+def adaptive_trial(key: Array, cell: dict[str, Any], *, config: AdaptiveConfig) -> dict[str, Any]:
     """The attack on N synthetic rankings at the ε that the scheme has for N."""
     rankings, items = cell["num_rankings"], cell["num_items"]
     factor = jnp.log(rankings) if cell["scheme"] == FAST else 1.0
     epsilon = (items - 1) * factor / jnp.sqrt(rankings)
     wrong = _attacked(key, items, epsilon, rankings[None], max(config.rankings))
-    return {tables.name(WRONG, estimator=GUESS): wrong[0]}
+    return {WRONG: {GUESS: wrong[0]}}
 
 
 def _attacked(key: Array, items: int, epsilon: Any, sizes: Array, most: int) -> Array:
@@ -100,20 +99,22 @@ def build(config: AttackConfig) -> tuple[Study, ...]:
     """One study, a program per m."""
     trial = functools.partial(attack_trial, config=config)
     cells = grid(num_items=config.items, epsilon=config.epsilons)
-    return (Study(config.name, trial, cells, static=("num_items",)),)
+    axes = (*common.AXES, "num_rankings")
+    return (Study(config.name, trial, cells, static=("num_items",), axes=axes),)
 
 
 def build_adaptive(config: AdaptiveConfig) -> tuple[Study, ...]:
     """One study, a program per m and scheme."""
     trial = functools.partial(adaptive_trial, config=config)
     cells = grid(num_items=config.items, scheme=config.schemes, num_rankings=config.rankings)
-    return (Study(config.name, trial, cells, static=("num_items", "scheme")),)
+    return (Study(config.name, trial, cells, ("num_items", "scheme"), common.AXES),)
 
 
-def tidy(config: Any, rows: Sequence[Row]) -> list[Row]:
+def with_bounds(config: Any, rows: list[Row]) -> list[Row]:
     """Rows of the attack, and after each the lower bound of its error as a row of its own."""
+    del config
     result = []
-    for row in tables.tidy(config, rows):
+    for row in rows:
         items, rankings = int(row["num_items"]), int(row["num_rankings"])
         epsilon = row.get("epsilon")
         if epsilon is None:
@@ -155,17 +156,12 @@ def rises(table: StudyResult) -> Verdict:
     rows = [row for row in table.rows if row["metric"] == WRONG]
     seen = [
         row
-        for some in common.groups(rows, "epsilon", "num_rankings").values()
+        for some in claims.groups(rows, "epsilon", "num_rankings").values()
         if max(row["mean"] for row in some) > _SEEN
         for row in some
     ]
-    return verdicts.trend(
-        StudyResult(table.study, seen),
-        x="num_items",
-        sign=1,
-        curves=[(WRONG, GUESS)],
-        calibration=None,
-    )
+    wanted = {"metric": WRONG, "estimator": GUESS}
+    return claims.judge_trend(StudyResult(table.study, seen), x="num_items", sign=1, wanted=wanted)
 
 
 def stays_away(table: StudyResult) -> Verdict:
@@ -175,7 +171,7 @@ def stays_away(table: StudyResult) -> Verdict:
         return Verdict(None, "the scheme did not run")
     tail = 0.5 * math.erfc(0.5 / math.sqrt(2))
     lines, holds = [], True
-    for (items,), some in common.groups(rows, "num_items").items():
+    for (items,), some in claims.groups(rows, "num_items").items():
         limit = 1 - (1 - tail) ** (items // 2)
         least = min(some, key=lambda row: row["mean"])
         last = max(some, key=lambda row: row["num_rankings"])
@@ -190,7 +186,7 @@ def stays_away(table: StudyResult) -> Verdict:
 def goes_to_zero(table: StudyResult) -> Verdict:
     """At ε = (m-1) log N/√N, does the error fall, to below a tenth of what it is at the least N?"""
     rows = [row for row in table.rows if row["metric"] == WRONG and row.get("scheme") == FAST]
-    curves = common.groups(rows, "num_items")
+    curves = claims.groups(rows, "num_items")
     if not curves or any(len(some) < 2 for some in curves.values()):
         return Verdict(None, "the scheme did not run at two N")
     lines, holds = [], True
@@ -207,7 +203,7 @@ def goes_to_zero(table: StudyResult) -> Verdict:
 
 # --- registered ----------------------------------------------------------------------------------
 
-_BOUND = verdicts.claim("no error is below our lower bound", above_bound)
+_BOUND = claims.claim("no error is below our lower bound", above_bound)
 _TIES = (
     "rankings that are equally likely are drawn at random; the paper does not say what breaks ties",
     "dashed: our form of the bound of Theorem 2, without constants; the printed one has a constant of unknown value",
@@ -220,13 +216,13 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, section 6.2 and Figure 5",
         config=AttackConfig("rdp-fig5"),
         build=build,
-        tidy=tidy,
+        annotate=with_bounds,
         claims=(
-            tables.trend(
-                "the error falls with the number N of rankings", "num_rankings", -1, (WRONG,)
+            claims.trend(
+                "the error falls with the number N of rankings", "num_rankings", -1, metric=WRONG
             ),
-            tables.trend("the error falls with ε", "epsilon", -1, (WRONG,)),
-            verdicts.claim(
+            claims.trend("the error falls with ε", "epsilon", -1, metric=WRONG),
+            claims.claim(
                 f"the error rises with the number m of items, where it exceeds {_SEEN:g}", rises
             ),
             _BOUND,
@@ -242,10 +238,10 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, section 6.2 and Figure 6",
         config=AdaptiveConfig("rdp-fig6"),
         build=build_adaptive,
-        tidy=tidy,
+        annotate=with_bounds,
         claims=(
-            verdicts.claim(f"at ε = {SLOW} the error stays away from 0", stays_away),
-            verdicts.claim(f"at ε = {FAST} the error goes to 0", goes_to_zero),
+            claims.claim(f"at ε = {SLOW} the error stays away from 0", stays_away),
+            claims.claim(f"at ε = {FAST} the error goes to 0", goes_to_zero),
             _BOUND,
         ),
         draw=rdp_pictures.attack_adaptive,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
-from privrank_jax.experiments.registry import Verdict
-from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.experiments.claims import Verdict
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.table_files import Row
 
 PAPER = "Xu, Sun and Cheng, Ranking Differential Privacy"
 MALLOWS, LAPLACE = "Mallows", "Laplace"
+AXES = ("metric", "estimator")
 
 Z = 4.5  # standard errors: a false alarm has probability 7e-6
 
@@ -79,11 +81,3 @@ def matches_exact(
         f"{worst['num_items']}, ε = {worst['epsilon']:.3g})"
     )
     return Verdict(not off, evidence)
-
-
-def groups(rows: Sequence[Row], *columns: str) -> dict[tuple, list[Row]]:
-    """Rows by the values of these columns."""
-    found: dict[tuple, list[Row]] = {}
-    for row in rows:
-        found.setdefault(tuple(row[column] for column in columns), []).append(row)
-    return found

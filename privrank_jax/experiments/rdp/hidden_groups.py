@@ -10,12 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax.experiments import tables, verdicts
-from privrank_jax.experiments.rdp import personalized_pictures as pictures
+from privrank_jax.experiments import claims
+from privrank_jax.experiments.claims import Verdict, minus
+from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.rdp import pictures
 from privrank_jax.experiments.rdp import training as common
-from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS, PAPER
+from privrank_jax.experiments.rdp.common import AXES, LAPLACE, MALLOWS, PAPER
 from privrank_jax.experiments.rdp.training import ACCURACY, NO_PRIVACY, RAW_LAPLACE, UNBIASED
-from privrank_jax.experiments.registry import Experiment, Verdict
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Study, grid
@@ -90,7 +91,7 @@ def _places(config: GroupConfig) -> tuple[np.ndarray, np.ndarray]:
     return first, np.where(parts == 0, config.num_items, first)
 
 
-def group_trial(key: Array, cell: dict[str, Any], *, config: GroupConfig) -> dict[str, Array]:
+def group_trial(key: Array, cell: dict[str, Any], *, config: GroupConfig) -> dict[str, Any]:
     """One replicate: how many of the population's pairs each method's item scores put in order."""
     world_key, noise_key = jax.random.split(key)
     ranks = group_ranks(world_key, cell["num_users"], config)
@@ -103,30 +104,30 @@ def group_trial(key: Array, cell: dict[str, Any], *, config: GroupConfig) -> dic
     wins = common.wins_by_method(noise_key, ranks, cell["epsilon"], _GROUP_METHODS)
     scores = common.item_scores_by_method(wins)
     found = {name: accuracy(values) for name, values in scores.items()}
-    return common.with_differences(ACCURACY, found, _GROUP_PAIRS)
+    return {ACCURACY: common.with_differences(found, _GROUP_PAIRS)}
 
 
 def build_groups(config: GroupConfig) -> tuple[Study, ...]:
     """One study, a program per n."""
     run = functools.partial(group_trial, config=config)
     cells = grid(num_users=config.users, epsilon=config.epsilons)
-    return (Study(config.name, run, cells, static=("num_users",)),)
+    return (Study(config.name, run, cells, ("num_users",), AXES),)
 
 
 def consistent(table: StudyResult, *, estimator: str) -> Verdict:
     """Does the accuracy reach that without privacy, within ``SLACK`` SE of the paired difference, at the largest n?"""
-    rows = [row for row in table.rows if row["estimator"] == f"{NO_PRIVACY} minus {estimator}"]
+    rows = [row for row in table.rows if row["estimator"] == minus(NO_PRIVACY, estimator)]
     if not rows:
         return Verdict(None, "no such cells")
     most = max(row["num_users"] for row in rows)
     at = [row for row in rows if row["num_users"] == most]
     lost = [
-        row for row in at if row["mean"] > max(NEGLIGIBLE, verdicts.SLACK * row["standard_error"])
+        row for row in at if row["mean"] > max(NEGLIGIBLE, claims.SLACK * row["standard_error"])
     ]
     spelled = "; ".join(
         f"{row['mean']:.4f} ± {row['standard_error']:.4f} at ε = {row['epsilon']:g}" for row in at
     )
-    unclear = any(verdicts.SLACK * row["standard_error"] > NEGLIGIBLE for row in at)
+    unclear = any(claims.SLACK * row["standard_error"] > NEGLIGIBLE for row in at)
     evidence = f"accuracy lost against no privacy, n = {most:,}: {spelled}"
     return Verdict(False if lost else (None if unclear else True), evidence)
 
@@ -138,14 +139,13 @@ EXPERIMENTS = (
         paper=f"{PAPER}, section 5.2; the study is ours",
         config=GroupConfig("rdp-hidden-groups"),
         build=build_groups,
-        tidy=tables.tidy,
         claims=(
-            verdicts.claim(
+            claims.claim(
                 "with users enough, scores trained on synthetic ranks as they are order items as true ranks do",
                 consistent,
                 estimator=MALLOWS,
             ),
-            verdicts.claim(
+            claims.claim(
                 "with users enough, scores trained on unbiased ranks order items as true ranks do",
                 consistent,
                 estimator=UNBIASED,

@@ -12,10 +12,12 @@ import numpy as np
 
 from privrank_jax import datasets, personalized
 from privrank_jax._workarounds.xla import fixed
-from privrank_jax.experiments import tables, verdicts
-from privrank_jax.experiments.rdp import personalized_pictures as pictures
+from privrank_jax.experiments import claims
+from privrank_jax.experiments.claims import Claim, minus
+from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.rdp import pictures
 from privrank_jax.experiments.rdp import training as common
-from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS, PAPER
+from privrank_jax.experiments.rdp.common import AXES, LAPLACE, MALLOWS, PAPER
 from privrank_jax.experiments.rdp.training import (
     ACCURACY,
     LINEAR,
@@ -26,7 +28,6 @@ from privrank_jax.experiments.rdp.training import (
     UNBIASED,
     UTILITY,
 )
-from privrank_jax.experiments.registry import Claim, Experiment
 from privrank_jax.personalized import Users, pairwise_accuracy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.study import Study, grid
@@ -80,7 +81,7 @@ _NETWORK_PAIRS = (
 )
 
 
-def network_trial(key: Array, cell: dict[str, Any], *, config: NetworkConfig) -> dict[str, Array]:
+def network_trial(key: Array, cell: dict[str, Any], *, config: NetworkConfig) -> dict[str, Any]:
     """One replicate: a world, its users' rankings privatized, all methods trained and judged on new users."""
     world_key, user_key, new_key, item_key, noise_key, train_key = jax.random.split(key, 6)
     size, most = cell["num_items"], cell["max_users"]
@@ -123,7 +124,7 @@ def network_trial(key: Array, cell: dict[str, Any], *, config: NetworkConfig) ->
         scorer = LINEAR_SCORER if LINEAR in names else NETWORK_SCORER
         found = jax.vmap(functools.partial(accuracy, scorer))(jnp.stack([wins[n] for n in names]))
         judged.update(zip(names, found, strict=True))
-    return common.with_differences(ACCURACY, judged, _NETWORK_PAIRS)
+    return {ACCURACY: common.with_differences(judged, _NETWORK_PAIRS)}
 
 
 def build_networks(config: NetworkConfig) -> tuple[Study, ...]:
@@ -135,7 +136,7 @@ def build_networks(config: NetworkConfig) -> tuple[Study, ...]:
         epsilon=config.epsilons,
         max_users=max(config.users),
     )
-    return (Study(config.name, run, cells, static=("num_items", "max_users")),)
+    return (Study(config.name, run, cells, ("num_items", "max_users"), AXES),)
 
 
 # --- rdp-fig8: sushi -----------------------------------------------------------------------------
@@ -177,7 +178,7 @@ def sushi_ranks(config: SushiConfig) -> np.ndarray:
 
 def sushi_trial(
     key: Array, cell: dict[str, Any], *, config: SushiConfig, ranks: np.ndarray
-) -> dict[str, Array]:
+) -> dict[str, Any]:
     """One replicate: a split, privatized rankings, item scores, judged on the test users' own rankings."""
     split_key, noise_key = jax.random.split(key)
     own = fixed(ranks.astype(np.int32))[jax.random.permutation(split_key, len(ranks))]
@@ -191,29 +192,22 @@ def sushi_trial(
     found = {name: accuracy(values) for name, values in scores.items()}
     utility = {name: value / found[NO_PRIVACY] for name, value in found.items()}
     return {
-        **common.with_differences(ACCURACY, found, _SUSHI_PAIRS),
-        **common.with_differences(UTILITY, utility, _SUSHI_PAIRS),
+        ACCURACY: common.with_differences(found, _SUSHI_PAIRS),
+        UTILITY: common.with_differences(utility, _SUSHI_PAIRS),
     }
 
 
 def build_sushi(config: SushiConfig) -> tuple[Study, ...]:
     """One study, one program."""
     run = functools.partial(sushi_trial, config=config, ranks=sushi_ranks(config))
-    return (Study(config.name, run, grid(epsilon=config.epsilons)),)
+    return (Study(config.name, run, grid(epsilon=config.epsilons), axes=AXES),)
 
 
 # --- registered ----------------------------------------------------------------------------------
 
 
 def _rises(text: str, x: str, sign: int = 1) -> Claim:
-    return verdicts.claim(
-        text,
-        verdicts.trend,
-        x=x,
-        sign=sign,
-        curves=((ACCURACY, MALLOWS), (ACCURACY, LAPLACE)),
-        calibration=None,
-    )
+    return claims.trend(text, x, sign, metric=ACCURACY, estimator=(MALLOWS, LAPLACE))
 
 
 EXPERIMENTS = (
@@ -223,13 +217,11 @@ EXPERIMENTS = (
         paper=f"{PAPER}, section 6.3 and Figure 7",
         config=NetworkConfig("rdp-fig7"),
         build=build_networks,
-        tidy=tables.tidy,
         claims=(
-            verdicts.claim(
+            claims.ahead(
                 "Mallows is more accurate than Laplace noise in every cell",
-                common.ahead,
+                minus(MALLOWS, LAPLACE),
                 metric=ACCURACY,
-                difference=f"{MALLOWS} minus {LAPLACE}",
             ),
             _rises("accuracy grows with ε", "epsilon"),
             _rises("accuracy grows with n", "num_users"),
@@ -260,21 +252,18 @@ EXPERIMENTS = (
         paper=f"{PAPER}, section 6.4 and Figure 8",
         config=SushiConfig("rdp-fig8"),
         build=build_sushi,
-        tidy=tables.tidy,
         claims=(
-            verdicts.claim(
+            claims.ahead(
                 "Mallows is at least as useful as Laplace noise at every ε",
-                common.ahead,
+                minus(MALLOWS, LAPLACE),
                 metric=UTILITY,
-                difference=f"{MALLOWS} minus {LAPLACE}",
             ),
-            verdicts.claim(
+            claims.trend(
                 "relative utility grows with ε",
-                verdicts.trend,
-                x="epsilon",
-                sign=1,
-                curves=((UTILITY, MALLOWS), (UTILITY, LAPLACE)),
-                calibration=None,
+                "epsilon",
+                1,
+                metric=UTILITY,
+                estimator=(MALLOWS, LAPLACE),
             ),
         ),
         draw=pictures.sushi,

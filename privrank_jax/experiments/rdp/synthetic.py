@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,18 +14,20 @@ import numpy as np
 
 from privrank_jax import mallows
 from privrank_jax._workarounds.xla import fixed
-from privrank_jax.experiments import tables, verdicts
+from privrank_jax.experiments import claims
+from privrank_jax.experiments.claims import Claim, Verdict, minus
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.rdp import common
 from privrank_jax.experiments.rdp import pictures as rdp_pictures
 from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
-from privrank_jax.experiments.registry import Claim, Experiment, Verdict
-from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Study, grid
+from privrank_jax.simulate.table_files import Row
 
 Array = jax.Array
 
 KEPT, EPSILON_HAT = "concordant_pairs", "estimated_epsilon"
-GAIN = f"{MALLOWS} minus {LAPLACE}"
+GAIN = minus(MALLOWS, LAPLACE)
 _CHUNK = 1 << 15  # rankings drawn at once
 _NULLS = 4000  # estimates from exact probabilities, for the band
 _OUTSIDE = 1e-3  # of them lie outside the band
@@ -50,7 +51,7 @@ class ConcordanceConfig:
     epsilons: tuple[float, ...] = (0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 25.0, 30.0)
 
 
-def concordance_trial(key: Array, cell: dict[str, Any]) -> dict[str, Array]:
+def concordance_trial(key: Array, cell: dict[str, Any]) -> dict[str, Any]:
     """The ranking in index order, randomized both ways: how many pairs stay in order."""
     own, other = jax.random.split(key)
     center = fixed(jnp.arange(cell["num_items"]))
@@ -59,7 +60,7 @@ def concordance_trial(key: Array, cell: dict[str, Any]) -> dict[str, Array]:
         LAPLACE: _in_order(mallows.laplace_ranks(other, center, cell["epsilon"])),
     }
     kept[GAIN] = kept[MALLOWS] - kept[LAPLACE]
-    return {tables.name(KEPT, estimator=name): value for name, value in kept.items()}
+    return {KEPT: kept}
 
 
 def _in_order(ranks: Array) -> Array:
@@ -70,12 +71,13 @@ def _in_order(ranks: Array) -> Array:
 def build_concordance(config: ConcordanceConfig) -> tuple[Study, ...]:
     """One study, a program per m."""
     cells = grid(num_items=config.items, epsilon=config.epsilons)
-    return (Study(config.name, concordance_trial, cells, static=("num_items",)),)
+    return (Study(config.name, concordance_trial, cells, ("num_items",), common.AXES),)
 
 
-def tidy_concordance(config: ConcordanceConfig, rows: Sequence[Row]) -> list[Row]:
+def with_expectations(config: ConcordanceConfig, rows: list[Row]) -> list[Row]:
     """Rows with the exact expectation."""
-    result = tables.tidy(config, rows)
+    del config
+    result = [dict(row) for row in rows]
     for row in result:
         items, epsilon = int(row["num_items"]), float(row["epsilon"])
         exact = {
@@ -93,12 +95,12 @@ def keeps_more(table: StudyResult) -> Verdict:
     if not rows:
         return Verdict(None, "no cells")
     least = min(rows, key=lambda row: row["exact"])
-    seen = sum(row["mean"] > verdicts.SLACK * row["standard_error"] for row in rows)
-    against = sum(row["mean"] < -verdicts.SLACK * row["standard_error"] for row in rows)
+    seen = sum(row["mean"] > claims.SLACK * row["standard_error"] for row in rows)
+    against = sum(row["mean"] < -claims.SLACK * row["standard_error"] for row in rows)
     evidence = (
         f"exact gains are positive in {sum(row['exact'] > 0 for row in rows)} of {len(rows)} cells, least "
         f"{least['exact']:.2g} pairs (m = {least['num_items']}, ε = {least['epsilon']:g}); sampled gains exceed 0 by "
-        f"more than {verdicts.SLACK:g} SE in {seen}, are below it by as much in {against}"
+        f"more than {claims.SLACK:g} SE in {seen}, are below it by as much in {against}"
     )
     return Verdict(all(row["exact"] > 0 for row in rows) and not against, evidence)
 
@@ -108,7 +110,7 @@ def gain_grows(table: StudyResult, *, share: bool) -> Verdict:
     rows = [row for row in table.rows if row["estimator"] == GAIN]
     curves = {
         epsilon: [row["exact"] / (_pairs(row) if share else 1) for row in sorted(some, key=_items)]
-        for (epsilon,), some in common.groups(rows, "epsilon").items()
+        for (epsilon,), some in claims.groups(rows, "epsilon").items()
     }
     if not curves or any(len(curve) < 2 for curve in curves.values()):
         return Verdict(None, "fewer than two m")
@@ -149,7 +151,7 @@ class CountingConfig:
     draws: int = 10_000_000
 
 
-def counting_trial(key: Array, cell: dict[str, Any], *, config: CountingConfig) -> dict[str, Array]:
+def counting_trial(key: Array, cell: dict[str, Any], *, config: CountingConfig) -> dict[str, Any]:
     """N rankings of each input, counted: the largest log-ratio of counts over neighbors and rankings."""
     centers = jnp.asarray(common.neighbors(cell["num_items"]))
     keys = jax.random.split(key, len(centers))
@@ -158,7 +160,7 @@ def counting_trial(key: Array, cell: dict[str, Any], *, config: CountingConfig) 
         return count_rankings(each[0], each[1], cell["epsilon"], config.draws)
 
     counts = jax.lax.map(counted, (keys, centers))
-    return {tables.name(EPSILON_HAT, estimator=MALLOWS): largest_ratio(counts)}
+    return {EPSILON_HAT: {MALLOWS: largest_ratio(counts)}}
 
 
 def count_rankings(key: Array, center: Array, epsilon: Array, draws: int) -> Array:
@@ -190,12 +192,12 @@ def build_counting(config: CountingConfig) -> tuple[Study, ...]:
     """One study, a program per m."""
     trial = functools.partial(counting_trial, config=config)
     cells = grid(num_items=config.items, epsilon=config.epsilons)
-    return (Study(config.name, trial, cells, static=("num_items",)),)
+    return (Study(config.name, trial, cells, ("num_items",), common.AXES),)
 
 
-def tidy_counting(config: CountingConfig, rows: Sequence[Row]) -> list[Row]:
+def with_band(config: CountingConfig, rows: list[Row]) -> list[Row]:
     """Rows with the exact ε, the estimate to be expected, and the band in which estimates fall by chance."""
-    result = tables.tidy(config, rows)
+    result = [dict(row) for row in rows]
     for row in result:
         items, epsilon = int(row["num_items"]), float(row["epsilon"])
         law = common.mallows_law(items, epsilon)
@@ -281,16 +283,16 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Figure 2 and Lemma 4",
         config=ConcordanceConfig("rdp-fig2"),
         build=build_concordance,
-        tidy=tidy_concordance,
+        annotate=with_expectations,
         claims=(
-            verdicts.claim(
+            claims.claim(
                 "sampled means are those of the closed forms",
                 common.matches_exact,
                 where=lambda row: True,
             ),
-            verdicts.claim("Lemma 4: Mallows keeps more pairs than Laplace noise", keeps_more),
-            verdicts.claim("the gain grows with m, counted in pairs", gain_grows, share=False),
-            verdicts.claim("the gain grows with m, as a share of pairs", gain_grows, share=True),
+            claims.claim("Lemma 4: Mallows keeps more pairs than Laplace noise", keeps_more),
+            claims.claim("the gain grows with m, counted in pairs", gain_grows, share=False),
+            claims.claim("the gain grows with m, as a share of pairs", gain_grows, share=True),
         ),
         draw=rdp_pictures.concordance,
         replicates=20_000,
@@ -306,7 +308,7 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, section 6.1 and Figure 4",
         config=_COUNTS,
         build=build_counting,
-        tidy=tidy_counting,
+        annotate=with_band,
         claims=(
             Claim("Lemma 1: the exact loss is ε", exact_loss),
             Claim("estimates match ε within what chance allows", within_band),

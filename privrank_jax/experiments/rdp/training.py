@@ -11,12 +11,10 @@ import jax.numpy as jnp
 import optax
 
 from privrank_jax import mallows, personalized
-from privrank_jax.experiments import tables, verdicts
+from privrank_jax.experiments.claims import minus
 from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
-from privrank_jax.experiments.registry import Verdict
 from privrank_jax.personalized import Users, wins_from_ranks
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.result import StudyResult
 
 Array = jax.Array
 
@@ -79,34 +77,12 @@ def item_scores_by_method(wins: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def with_differences(
-    metric: str, values: Mapping[str, Array], pairs: tuple[tuple[str, str], ...]
+    values: Mapping[str, Array], pairs: tuple[tuple[str, str], ...]
 ) -> dict[str, Array]:
-    """Named metrics of every method, and the first less the second of every pair."""
-    found = {tables.name(metric, estimator=name): value for name, value in values.items()}
-    for one, other in pairs:
-        if one in values and other in values:
-            name = tables.name(metric, estimator=f"{one} minus {other}")
-            found[name] = values[one] - values[other]
-    return found
-
-
-def ahead(table: StudyResult, *, metric: str, difference: str) -> Verdict:
-    """Is the paired difference positive in every cell, beyond ``SLACK`` standard errors?"""
-    rows = [
-        row
-        for row in table.rows
-        if (row["metric"], row["estimator"]) == (metric, difference)
-        and row["standard_error"] == row["standard_error"]
-    ]
-    if not rows:
-        return Verdict(None, "no such cells, or one replicate only")
-    slack = [verdicts.SLACK * row["standard_error"] for row in rows]
-    won = sum(row["mean"] > wide for row, wide in zip(rows, slack, strict=True))
-    lost = sum(row["mean"] < -wide for row, wide in zip(rows, slack, strict=True))
-    ends = [pick(rows, key=lambda row: row["mean"]) for pick in (min, max)]
-    spelled = " to ".join(f"{row['mean']:+.4f} ± {row['standard_error']:.4f}" for row in ends)
-    evidence = (
-        f"{difference}: positive in {won} and negative in {lost} of {len(rows)} cells (by more than "
-        f"{verdicts.SLACK:g} SE); {spelled}"
-    )
-    return Verdict(False if lost else (True if won == len(rows) else None), evidence)
+    """A metric of every method, and the first less the second of every pair."""
+    gaps = {
+        minus(one, other): values[one] - values[other]
+        for one, other in pairs
+        if one in values and other in values
+    }
+    return {**values, **gaps}

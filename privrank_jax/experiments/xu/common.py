@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from privrank_jax.experiments import tables
+from privrank_jax.experiments.claims import minus
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
+from privrank_jax.simulate.study import Study, grid
 
 Array = jax.Array
+AXES = ("link", "estimator", "metric")
 
 PAPER = "Xu, Sun and Cheng, Rate-optimal rank aggregation with private pairwise rankings"
 LINKS = {"BTL": "logistic", "TM": "normal"}
@@ -51,13 +54,21 @@ def score_errors(value: Array, theta: Array, mask: Any = None) -> dict[str, Arra
     return {L2: jnp.sqrt(jnp.sum(gap * gap) / count), LINF: jnp.max(jnp.abs(gap))}
 
 
-def with_differences(errors: Mapping[str, Mapping[str, Array]], link: str) -> dict[str, Array]:
-    """Errors by method and metric as named metrics, and each other method's minus ADRR's, paired."""
-    found = {}
-    for method, table in errors.items():
-        for metric, value in table.items():
-            found[tables.name(metric, link=link, estimator=method)] = value
-            if method != ADRR and metric in errors[ADRR]:
-                gap = value - errors[ADRR][metric]
-                found[tables.name(metric, link=link, estimator=f"{method} minus {ADRR}")] = gap
-    return found
+def with_differences(errors: Mapping[str, Mapping[str, Array]]) -> dict[str, dict[str, Array]]:
+    """Errors by method and metric, and each other method's minus ADRR's, paired."""
+    ours = errors[ADRR]
+    gaps = {
+        minus(method, ADRR): {m: value - ours[m] for m, value in table.items() if m in ours}
+        for method, table in errors.items()
+        if method != ADRR
+    }
+    return {**{method: dict(table) for method, table in errors.items()}, **gaps}
+
+
+def padded(
+    config: Any, trial: Callable[..., Any], axes: tuple[str, ...], **columns: Sequence[int]
+) -> tuple[Study, ...]:
+    """One study, one compilation: a cell per combination, each column ``num_x`` padded to its largest, ``max_x``."""
+    most = {column.replace("num_", "max_"): max(values) for column, values in columns.items()}
+    run = functools.partial(trial, config=config)
+    return (Study(config.name, run, grid(**columns, **most), static=tuple(most), axes=axes),)

@@ -12,10 +12,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from privrank_jax.experiments import tables, verdicts
-from privrank_jax.experiments.registry import Claim, Experiment, Run, Verdict
+from privrank_jax.experiments import claims
+from privrank_jax.experiments.claims import Claim, Verdict
+from privrank_jax.experiments.experiment import Experiment, Run
 from privrank_jax.simulate.engine import run
-from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.table_files import Row
 
 X = "x"  # metric that gives the horizontal place of a dot
 
@@ -84,11 +86,11 @@ def _one(key: jax.Array, cell: dict[str, Any], *, trial: Any) -> Mapping[str, An
     return trial(jax.random.fold_in(key, cell["draw"]), rest)
 
 
-def tidy(config: Any, rows: Sequence[Row]) -> list[Row]:
-    """As :func:`~.tables.tidy`; the metric ``x`` of a draw becomes a column of its other rows."""
-    parted = tables.tidy(config, rows)
-    places = {(row["study"], row["draw"]): row["mean"] for row in parted if row["metric"] == X}
-    return [_placed(row, places) for row in parted if row["metric"] != X]
+def placed(config: Any, rows: list[Row]) -> list[Row]:
+    """Rows in which the metric ``x`` of a draw is a column of its other metrics."""
+    del config
+    places = {(row["study"], row["draw"]): row["mean"] for row in rows if row["metric"] == X}
+    return [_placed(row, places) for row in rows if row["metric"] != X]
 
 
 def _placed(row: Row, places: Mapping[tuple[str, Any], float]) -> Row:
@@ -120,8 +122,8 @@ def _linear(table: StudyResult, *, metrics: Sequence[str], least: float) -> Verd
         f"{line.intercept:+.4f}"
         for (link, metric), line in lines.items()
     )
-    if min(line.count for line in lines.values()) < verdicts.ENOUGH:
-        return Verdict(None, f"fewer than {verdicts.ENOUGH} replicates. {evidence}")
+    if min(line.count for line in lines.values()) < claims.ENOUGH:
+        return Verdict(None, f"fewer than {claims.ENOUGH} replicates. {evidence}")
     if all(low > least for low, _ in ends.values()):
         return Verdict(True, evidence)
     return Verdict(False if any(high < least for _, high in ends.values()) else None, evidence)

@@ -10,20 +10,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax.experiments import tables
-from privrank_jax.experiments.registry import Experiment
+from privrank_jax.experiments import claims, printed
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.pairwise.mixed_effects import mixed_effects
 from privrank_jax.pairwise.selection import select_link
+from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Study
 from privrank_jax.simulate.worlds import reports
 
 Array = jax.Array
 
 SIGMA, CORRECT = "sigma_error", "correct"
-CORRECTED = "two-step, σ̂ corrected"
+EITHER = "either"  # the mean over both links
+TWO_STEP, CORRECTED = "two-step", "two-step, σ̂ corrected"
 
 
 # --- Table 3: mixed effects ----------------------------------------------------------------------
@@ -50,7 +52,7 @@ class MixedConfig:
     dtype: str = "float32"
 
 
-def mixed_trial(key: Array, cell: dict[str, Any], *, config: MixedConfig) -> dict[str, Array]:
+def mixed_trial(key: Array, cell: dict[str, Any], *, config: MixedConfig) -> dict[Any, Any]:
     """One replicate at one (m, L): errors of θ̂ and σ̂."""
     world_key, user_key, answer_key = jax.random.split(key, 3)
     items, users = cell["num_items"], cell["num_users"]
@@ -68,18 +70,21 @@ def mixed_trial(key: Array, cell: dict[str, Any], *, config: MixedConfig) -> dic
     found = estimate.value
     scores = jnp.where(mask, found.scores, 0)
     scores = jnp.where(mask, scores - scores.sum() / items, 0)
-    column = {"estimator": "two-step"}
+    errors = {
+        common.L2: common.score_errors(scores, theta, mask)[common.L2],
+        SIGMA: jnp.abs(found.sigma - config.sigma),
+    }
     return {
-        tables.name(common.L2, **column): common.score_errors(scores, theta, mask)[common.L2],
-        tables.name(SIGMA, **column): jnp.abs(found.sigma - config.sigma),
-        tables.name(SIGMA, estimator=CORRECTED): jnp.abs(found.sigma_corrected - config.sigma),
+        TWO_STEP: errors,
+        CORRECTED: {SIGMA: jnp.abs(found.sigma_corrected - config.sigma)},
         common.FAILED: estimate.diagnostics.code >= 2,
     }
 
 
 def build_mixed(config: MixedConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    return tables.padded(config, mixed_trial, num_items=config.items, num_users=config.users)
+    sizes = {"num_items": config.items, "num_users": config.users}
+    return common.padded(config, mixed_trial, ("estimator", "metric"), **sizes)
 
 
 # --- Table 4: link selection ---------------------------------------------------------------------
@@ -110,9 +115,7 @@ class SelectionConfig:
     dtype: str = "float32"
 
 
-def selection_trial(
-    key: Array, cell: dict[str, Any], *, config: SelectionConfig
-) -> dict[str, Array]:
+def selection_trial(key: Array, cell: dict[str, Any], *, config: SelectionConfig) -> dict[Any, Any]:
     """One replicate at one m, under either link: was it selected?"""
     world_key, epsilon_key, report_key = jax.random.split(key, 3)
     theta, mask = reports.uniform_scores(
@@ -136,18 +139,15 @@ def selection_trial(
         jnp.stack(chances), jnp.asarray(config.users)
     )
     right = (best == jnp.arange(len(links))[:, None]).astype(config.dtype)
-    found = {}
-    for column, users in enumerate(config.users):
-        place = {"num_users": users, "estimator": common.ADRR}
-        for row, link in enumerate(common.LINKS):
-            found[tables.name(CORRECT, link=link, **place)] = right[row, column]
-        found[tables.name(CORRECT, link="either", **place)] = jnp.mean(right[:, column])
-    return {**found, common.FAILED: jnp.sum(failed)}
+    shares = jnp.concatenate([right, jnp.mean(right, axis=0, keepdims=True)])
+    places = ((*common.LINKS, EITHER), config.users, (common.ADRR,))
+    return {CORRECT: labeled(shares[..., None], *places), common.FAILED: jnp.sum(failed)}
 
 
 def build_selection(config: SelectionConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    return tables.padded(config, selection_trial, num_items=config.items)
+    axes = ("metric", "link", "num_users", "estimator")
+    return common.padded(config, selection_trial, axes, num_items=config.items)
 
 
 # --- registered ----------------------------------------------------------------------------------
@@ -163,32 +163,32 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, supplement S.1.2 and Table 3",
         config=MixedConfig("xu-table3"),
         build=build_mixed,
-        tidy=functools.partial(
-            tables.tidy,
+        annotate=functools.partial(
+            printed.beside,
             printed=xu_printed.TABLE_3,
-            where=functools.partial(tables.matches, wanted={"estimator": "two-step"}),
+            where={"estimator": TWO_STEP},
         ),
         claims=(
-            *tables.beside_blocks(
+            *printed.beside_blocks(
                 common.NOT_WORSE,
                 [("error of θ̂", {"metric": common.L2}), ("error of σ̂", {"metric": SIGMA})],
             ),
-            tables.trend(
+            claims.trend(
                 "both errors fall as the number of users grows",
                 "num_users",
                 -1,
-                (common.L2, SIGMA),
-                estimator="two-step",
+                metric=(common.L2, SIGMA),
+                estimator=TWO_STEP,
             ),
-            tables.trend(
+            claims.trend(
                 "both errors fall as the number of items grows",
                 "num_items",
                 -1,
-                (common.L2, SIGMA),
-                estimator="two-step",
+                metric=(common.L2, SIGMA),
+                estimator=TWO_STEP,
             ),
         ),
-        draw=functools.partial(_CURVES, estimators=("two-step", CORRECTED)),
+        draw=functools.partial(_CURVES, estimators=(TWO_STEP, CORRECTED)),
         replicates=xu_printed.REPLICATES,
         outline=("num_users", "num_items"),
         differences=(
@@ -206,29 +206,29 @@ EXPERIMENTS = (
         config=SelectionConfig("xu-table4"),
         build=build_selection,
         # The mean over both links, as the paper draws one of them.
-        tidy=functools.partial(
-            tables.tidy,
+        annotate=functools.partial(
+            printed.beside,
             printed=xu_printed.TABLE_4,
             least=False,
-            where=functools.partial(tables.matches, wanted={"link": "either"}),
+            where={"link": EITHER},
         ),
         claims=(
-            tables.beside_printed(
+            printed.beside_printed(
                 "at or above the printed share within 3 standard errors", least=False
             ),
-            tables.trend(
+            claims.trend(
                 "the share grows with the number of users",
                 "num_users",
                 1,
-                (CORRECT,),
-                link="either",
+                metric=CORRECT,
+                link=EITHER,
             ),
-            tables.trend(
+            claims.trend(
                 "the share grows with the number of items",
                 "num_items",
                 1,
-                (CORRECT,),
-                link="either",
+                metric=CORRECT,
+                link=EITHER,
             ),
         ),
         draw=functools.partial(_CURVES, columns=("link",), estimators=(common.ADRR,)),

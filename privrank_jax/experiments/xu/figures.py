@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax.experiments import tables, verdicts
-from privrank_jax.experiments.registry import Claim, Experiment, Verdict
+from privrank_jax.experiments import claims
+from privrank_jax.experiments.claims import Claim, Verdict
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import dots as xu_dots
 from privrank_jax.experiments.xu import pictures as xu_pictures
@@ -57,9 +58,7 @@ class CurvatureConfig:
     dtype: str = "float32"
 
 
-def curvature_trial(
-    key: Array, cell: dict[str, Any], *, config: CurvatureConfig
-) -> dict[str, Array]:
+def curvature_trial(key: Array, cell: dict[str, Any], *, config: CurvatureConfig) -> dict[Any, Any]:
     """One replicate: the smallest non-zero eigenvalue of the published Hessian at the true θ."""
     items, padded = cell["num_items"], cell["max_items"]
     index = jnp.arange(padded)
@@ -72,7 +71,7 @@ def curvature_trial(
     )
     total = jnp.sum(report_information(epsilon))
     value = smallest_curvature(theta, sums, config.link) / total
-    return {tables.name(EIGENVALUE, link="TM", estimator=common.ADRR): value}
+    return {"TM": {common.ADRR: {EIGENVALUE: value}}}
 
 
 def build_curvature(config: CurvatureConfig) -> tuple[Study, ...]:
@@ -82,7 +81,7 @@ def build_curvature(config: CurvatureConfig) -> tuple[Study, ...]:
     by_items = grid(num_items=config.items, probability=config.probability, max_items=most)
     by_chance = grid(num_items=config.fixed_items, probability=config.probabilities, max_items=most)
     return tuple(
-        Study(f"xu-fig3 {column}", run, cells, static=("max_items",))
+        Study(f"xu-fig3 {column}", run, cells, ("max_items",), common.AXES)
         for column, cells in (("num_items", by_items), ("probability", by_chance))
     )
 
@@ -104,7 +103,7 @@ def straight(table: StudyResult, *, column: str) -> Verdict:
         f"slope {line.slope:.4f}, intercept {line.intercept:+.4f}, explains {line.correlation**2:.4f} of the variance "
         f"of the means. {column}: mean eigenvalue, share not positive: {negative}"
     )
-    if min(map(len, groups)) < verdicts.ENOUGH:
+    if min(map(len, groups)) < claims.ENOUGH:
         return Verdict(None, evidence)
     return Verdict(line.slope > 0 and line.correlation**2 > 0.99, evidence)
 
@@ -139,28 +138,28 @@ class PrivacyConfig:
     dtype: str = "float32"
 
 
-def privacy_trial(key: Array, cell: dict[str, Any], *, config: PrivacyConfig) -> dict[str, Array]:
+def privacy_trial(key: Array, cell: dict[str, Any], *, config: PrivacyConfig) -> dict[Any, Any]:
     """One replicate: 1/√B(ε), and the errors under both links."""
     del cell
     world_key, base_key, epsilon_key, report_key = jax.random.split(key, 4)
     theta, _ = reports.uniform_scores(world_key, config.items, None, config.dtype)
     base = jax.random.uniform(base_key, (), config.dtype, config.low, config.high)
     epsilon = base + config.width * jax.random.uniform(epsilon_key, (config.users,), config.dtype)
-    found: dict[str, Array] = {xu_dots.X: jnp.mean(report_information(epsilon)) ** -0.5}
+    found: dict[str, Any] = {xu_dots.X: jnp.mean(report_information(epsilon)) ** -0.5}
     failed: Any = 0
     for link, spelled in common.LINKS.items():
         chances = reports.pair_chances(theta, spelled)
         sums = reports.draw_report_sums(report_key, chances, epsilon, None, config.probability)
         values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.ridge)
         failed += codes
-        for metric, value in common.score_errors(values[0], theta).items():
-            found[tables.name(metric, link=link, estimator=common.ADRR)] = value
+        found[link] = {common.ADRR: common.score_errors(values[0], theta)}
     return {**found, common.FAILED: failed}
 
 
 def build_privacy(config: PrivacyConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    return (Study(config.name, functools.partial(privacy_trial, config=config), ({},)),)
+    run = functools.partial(privacy_trial, config=config)
+    return (Study(config.name, run, ({},), axes=common.AXES),)
 
 
 # --- registered ----------------------------------------------------------------------------------
@@ -172,7 +171,6 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Figure 3",
         config=CurvatureConfig(),
         build=build_curvature,
-        tidy=tables.tidy,
         claims=(
             Claim(
                 "the eigenvalue grows linearly with the number of items",
@@ -202,7 +200,7 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Figure 5",
         config=PrivacyConfig("xu-fig5"),
         build=build_privacy,
-        tidy=xu_dots.tidy,
+        annotate=xu_dots.placed,
         claims=(
             xu_dots.linear(
                 "errors grow linearly with 1/√B(ε), with correlations above 0.9", _ERRORS, 0.9
@@ -226,7 +224,6 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, supplement S.3 and Figure 10",
         config=xu_times.CostConfig("xu-fig10"),
         build=xu_times.build,
-        tidy=tables.tidy,
         claims=(
             Claim(
                 "the cost is linear in the number of users",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +12,9 @@ import jax.numpy as jnp
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.experiments import tables
-from privrank_jax.experiments.registry import Claim, Experiment
+from privrank_jax.experiments import claims, printed
+from privrank_jax.experiments.claims import Claim, minus
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
@@ -23,8 +23,8 @@ from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.perturbed_mle import perturbed_mle, scores_from_totals
 from privrank_jax.privacy.local import report_information
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.result import Row
 from privrank_jax.simulate.study import Study
+from privrank_jax.simulate.table_files import Row
 from privrank_jax.simulate.worlds import reports
 
 Array = jax.Array
@@ -59,7 +59,7 @@ class MethodConfig:
     dtype: str = "float32"
 
 
-def method_trial(key: Array, cell: dict[str, Any], *, config: MethodConfig) -> dict[str, Array]:
+def method_trial(key: Array, cell: dict[str, Any], *, config: MethodConfig) -> dict[Any, Any]:
     """One replicate with its own m and L: errors of all methods on the same answers, and paired differences."""
     keys = jax.random.split(key, 7)
     padded, most = config.items[1], config.users[1]
@@ -78,7 +78,8 @@ def method_trial(key: Array, cell: dict[str, Any], *, config: MethodConfig) -> d
         ranks = ranks_from_scores(value, mask, keys[6])
         return kendall_distance(ranks, truth, normalized=True, mask=mask)
 
-    found, failed = {}, jnp.zeros((), int)
+    found: dict[str, Any] = {}
+    failed = jnp.zeros((), int)
     for link, spelled in common.LINKS.items():
         chance = reports.pair_chances(theta, spelled)
         sums = reports.mechanism_sums(keys[4], chance, epsilon, users, config.probability, mask)
@@ -99,7 +100,7 @@ def method_trial(key: Array, cell: dict[str, Any], *, config: MethodConfig) -> d
         }
         errors[common.ADRR][common.RANKING] = ranking_error(scores[common.ADRR])
         errors[common.COUNT] = {common.RANKING: ranking_error(sums.plain.wins.sum(-1))}
-        found.update(common.with_differences(errors, link))
+        found[link] = common.with_differences(errors)
     return {**found, common.FAILED: failed}
 
 
@@ -124,26 +125,25 @@ def _published_perturbation(key: Array, wins: WinCounts, epsilon: Array) -> Esti
 def build_methods(config: MethodConfig) -> tuple[Study, ...]:
     """One study, one compilation: m and L are drawn, padded and masked; θ drawn, or evenly spaced."""
     run = functools.partial(method_trial, config=config)
-    return (Study(config.name, run, ({"even": False}, {"even": True})),)
+    return (Study(config.name, run, ({"even": False}, {"even": True}), axes=common.AXES),)
 
 
-def tidy_methods(config: MethodConfig, rows: Sequence[Row]) -> list[Row]:
+def beside_tables(config: MethodConfig, rows: list[Row]) -> list[Row]:
     """Rows beside Tables 10 and 11; ``scores`` says how θ came about."""
     result = []
-    for row in tables.tidy(config, rows, printed=xu_printed.TABLES_10_11):
+    for row in printed.beside(config, rows, printed=xu_printed.TABLES_10_11):
         even = row.pop("even")
         result.append({"study": row.pop("study"), "scores": "even" if even else "drawn", **row})
     return result
 
 
-def _met(what: str, **wanted: str) -> Claim:
+def _met(what: str, **wanted: Any) -> Claim:
     metric = f" {wanted['metric']}" if wanted["metric"] in _ERRORS else ""
-    where = functools.partial(tables.matches, wanted=wanted)
-    return tables.beside_printed(f"{common.NOT_WORSE}: {what}{metric}", where=where)
+    return printed.beside_printed(f"{common.NOT_WORSE}: {what}{metric}", **wanted)
 
 
 def _better(text: str, method: str) -> Claim:
-    return tables.paired(text, f"{method} minus {common.ADRR}", _ERRORS, scores="drawn")
+    return claims.paired(text, minus(method, common.ADRR), metric=_ERRORS, scores="drawn")
 
 
 _BETTER = "ADRR has smaller errors than"
@@ -153,7 +153,7 @@ _TABLE_10 = Experiment(
     paper=f"{common.PAPER}, Tables 10 and 11, Figures 8, 9 and 13",
     config=MethodConfig("xu-table10"),
     build=build_methods,
-    tidy=tidy_methods,
+    annotate=beside_tables,
     claims=(
         *(
             _met(f"{method}, estimation errors", estimator=method, metric=metric, scores="drawn")
@@ -169,10 +169,10 @@ _TABLE_10 = Experiment(
         _better(f"{_BETTER} objective perturbation at min ε (BTL), noise as published", NOISY),
         _better(f"{_BETTER} objective perturbation at min ε (BTL), tight noise", NOISY_TIGHT),
         *(
-            tables.paired(
+            claims.paired(
                 f"ADRR ranks better than counts (θ {scores})",
-                f"{common.COUNT} minus {common.ADRR}",
-                (common.RANKING,),
+                minus(common.COUNT, common.ADRR),
+                metric=common.RANKING,
                 scores=scores,
             )
             for scores in ("drawn", "even")

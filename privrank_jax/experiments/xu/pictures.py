@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privrank_jax.experiments.cai.pictures import draw_curve, dress, legend, new_figure, written
+from privrank_jax.experiments.claims import is_difference
 from privrank_jax.plotting import PALETTE
-from privrank_jax.simulate.result import Row, StudyResult
+from privrank_jax.plotting.frame import new_figure
+from privrank_jax.plotting.panels import dress
+from privrank_jax.plotting.study_curves import study_curves
+from privrank_jax.simulate.result import StudyResult
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 LABELS = {
@@ -32,47 +34,34 @@ def curves(
     x: str,
     x_label: str,
     curve: str,
-    columns: Sequence[str],
+    columns: tuple[str, ...],
     estimators: Sequence[str],
-    titles: Mapping[str, str] | None = None,
 ) -> Figure:
     """Ours with bands, the printed means as black crosses: a row per metric, a column per value of ``columns``."""
     rows = [row for row in table.rows if row["estimator"] in estimators]
-    metrics = list(dict.fromkeys(row["metric"] for row in rows if row["metric"] in LABELS))
-    panels = sorted({tuple(row[c] for c in columns) for row in rows})
-    values = sorted({row[curve] for row in rows})
+    metrics = {row["metric"] for row in rows}
+    panels = len({tuple(row[column] for column in columns) for row in rows})
+    shown = {metric: label for metric, label in LABELS.items() if metric in metrics}
     narrowest = 5.5 if len(estimators) == 1 else 8.8  # for the legend
-    figure = new_figure(max(3.0 * len(panels), narrowest), 2.7 * len(metrics) + 0.7)
-    axes = figure.subplots(len(metrics), len(panels), sharex=True, sharey="row", squeeze=False)
-    for line, metric in enumerate(metrics):
-        for column, panel in enumerate(panels):
-            axis = axes[line, column]
-            inside = [
-                r for r in rows if r["metric"] == metric and tuple(r[c] for c in columns) == panel
-            ]
-            for index, value in enumerate(values):
-                for style, estimator in enumerate(estimators):
-                    chosen = [
-                        r for r in inside if r[curve] == value and r["estimator"] == estimator
-                    ]
-                    draw_curve(axis, chosen, x, index, style)
-            _printed(axis, inside, x)
-            dress(axis, x, rows, False)
-            if line == 0 and columns:
-                axis.set_title(", ".join(_said(c, v) for c, v in zip(columns, panel)), fontsize=10)
-            if line == len(metrics) - 1:
-                axis.set_xlabel(x_label)
-        axes[line, 0].set_ylabel(LABELS[metric])
-        axes[line, 0].set_ylim(bottom=0)  # last: it ends the scaling of the shared axis
-    names = [written(curve, value) for value in values]
-    shown = [(titles or {}).get(e, e) for e in estimators]
-    legend(figure, f"x: printed; color: {_spelled(curve)}", names, "line", shown)
-    return figure
+    return study_curves(
+        rows,
+        x,
+        shown,
+        curve=curve,
+        style="estimator",
+        panel=columns,
+        x_label=x_label,
+        curve_label=_spelled(curve),
+        names={name: name for name in estimators},
+        crosses="printed",
+        from_zero=True,
+        size=(max(3.0 * panels, narrowest), 2.7 * len(shown) + 0.7) if columns else None,
+    )
 
 
 def methods(table: StudyResult, panels: Sequence[tuple[str, Mapping[str, Any], str]]) -> Figure:
     """Ours and the printed mean of each method: a row per link, a column per panel (metric, columns, subtitle)."""
-    rows = [row for row in table.rows if row["estimator"] and "minus" not in row["estimator"]]
+    rows = [row for row in table.rows if row["estimator"] and not is_difference(row)]
     links = [link for link in dict.fromkeys(row["link"] for row in rows) if link != "-"]
     figure = new_figure(3.6 * len(panels), 2.6 * len(links) + 0.4)
     axes = figure.subplots(len(links), len(panels), squeeze=False)
@@ -181,19 +170,8 @@ def times(table: StudyResult) -> Figure:
     return figure
 
 
-def _printed(axis: Axes, rows: Sequence[Row], x: str) -> None:
-    known = [r for r in rows if math.isfinite(r["printed"])]
-    axis.plot(
-        [r[x] for r in known], [r["printed"] for r in known], "x", color="black", markersize=5
-    )
-
-
-def _said(column: str, value: Any) -> str:
-    return str(value) if column == "link" else f"{_spelled(column)} {written(column, value)}"
-
-
 def _spelled(column: str) -> str:
-    spelled = {"num_items": "items m", "num_users": "users L", "gap": "Δ ="}
+    spelled = {"num_items": "items m", "num_users": "users L"}
     return spelled.get(column, column)
 
 

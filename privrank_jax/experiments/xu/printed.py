@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from privrank_jax.experiments.tables import Printed
+from privrank_jax.experiments.printed import Printed
 
 REPLICATES = 200
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 from privrank_jax import datasets
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.datasets import ComparisonTable
-from privrank_jax.experiments import tables
-from privrank_jax.experiments.registry import Experiment
+from privrank_jax.experiments import claims, printed
+from privrank_jax.experiments.claims import minus
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import dots as xu_dots
 from privrank_jax.experiments.xu import pictures as xu_pictures
@@ -25,8 +26,8 @@ from privrank_jax.pairwise.debiased_sums import debiased_sums
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.privacy.local import laplace_reports, randomized_response, report_information
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.result import Row
 from privrank_jax.simulate.study import Study
+from privrank_jax.simulate.table_files import Row
 
 Array = jax.Array
 
@@ -117,7 +118,7 @@ def load(config: CarsConfig) -> Answers:
 
 def trial(
     key: Array, cell: dict[str, Any], *, survey: Answers, config: CarsConfig
-) -> dict[str, Array]:
+) -> dict[Any, Any]:
     """One replicate: full ranking errors of all methods on one draw of ε, and paired differences."""
     del cell
     level_key, flip_key, noise_key, tie_key = jax.random.split(key, 4)
@@ -135,7 +136,7 @@ def trial(
         ranks = ranks_from_scores(values, key=tie_key)
         return kendall_distance(ranks, survey.ranks, normalized=True)
 
-    found: dict[str, Array] = {}
+    found: dict[str, Any] = {}
     failed: Any = 0
     counts = error(plain.wins.sum(-1))
     for link in common.LINKS:
@@ -144,26 +145,25 @@ def trial(
         named = zip((common.ADRR, common.LAPLACE, common.CLASSIC), values, strict=True)
         errors = {method: {common.RANKING: error(value)} for method, value in named}
         errors[common.COUNT] = {common.RANKING: counts}
-        found.update(common.with_differences(errors, link))
+        found[link] = common.with_differences(errors)
     return {**found, common.FAILED: failed}
 
 
 def error_trial(
     key: Array, cell: dict[str, Any], *, survey: Answers, config: CarsConfig
-) -> dict[str, Array]:
+) -> dict[Any, Any]:
     """One replicate: 1/√B(ε), and the distance of ADRR from the fit without privacy."""
     del cell
     level_key, flip_key = jax.random.split(key)
     epsilon = _levels(level_key, survey, config)
     reports = randomized_response(flip_key, survey.answers, epsilon)
     sums = debiased_sums(reports, survey.observed, epsilon)
-    found: dict[str, Array] = {xu_dots.X: jnp.mean(report_information(epsilon)) ** -0.5}
+    found: dict[str, Any] = {xu_dots.X: jnp.mean(report_information(epsilon)) ** -0.5}
     failed: Any = 0
     for row, link in enumerate(common.LINKS):
         values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.ridge)
         failed += codes
-        for metric, value in common.score_errors(values[0], survey.scores[row]).items():
-            found[tables.name(metric, link=link, estimator=common.ADRR)] = value
+        found[link] = {common.ADRR: common.score_errors(values[0], survey.scores[row])}
     return {**found, common.FAILED: failed}
 
 
@@ -176,28 +176,25 @@ def _levels(key: Array, survey: Answers, config: CarsConfig) -> Array:
 
 def build(config: CarsConfig) -> tuple[Study, ...]:
     """Table 2: one study, one compilation."""
-    return (
-        Study(config.name, functools.partial(trial, survey=load(config), config=config), ({},)),
-    )
+    run = functools.partial(trial, survey=load(config), config=config)
+    return (Study(config.name, run, ({},), axes=common.AXES),)
 
 
 def build_errors(config: CarsConfig) -> tuple[Study, ...]:
     """Figure 14: likewise."""
     run = functools.partial(error_trial, survey=load(config), config=config)
-    return (Study(config.name, run, ({},)),)
+    return (Study(config.name, run, ({},), axes=common.AXES),)
 
 
-def tidy(config: CarsConfig, rows: Sequence[Row]) -> list[Row]:
+def with_statistics(config: CarsConfig, rows: list[Row]) -> list[Row]:
     """Rows beside Table 2, with the paired t statistics of differences, ours and printed (BTL)."""
+    theirs = {minus(method, common.ADRR): t for method, t in xu_printed.TABLE_2_T.items()}
     result = []
-    for row in tables.tidy(config, rows, printed=xu_printed.TABLE_2):
-        method, _, other = row["estimator"].partition(" minus ")
-        error = row["standard_error"]
-        statistic = row["mean"] / error if other and error > 0 else float("nan")
-        theirs = xu_printed.TABLE_2_T.get(method) if other and row["link"] == "BTL" else None
-        row["t_statistic"] = statistic
-        row["printed_t_statistic"] = float("nan") if theirs is None else theirs
-        result.append(row)
+    for row in printed.beside(config, rows, printed=xu_printed.TABLE_2):
+        tested = claims.is_difference(row) and row["standard_error"] > 0
+        statistic = row["mean"] / row["standard_error"] if tested else math.nan
+        known = theirs.get(row["estimator"], math.nan) if row["link"] == "BTL" else math.nan
+        result.append({**row, "t_statistic": statistic, "printed_t_statistic": known})
     return result
 
 
@@ -213,20 +210,17 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Table 2",
         config=CarsConfig("xu-table2"),
         build=build,
-        tidy=tidy,
+        annotate=with_statistics,
         claims=(
             *(
-                tables.beside_printed(
-                    f"{common.NOT_WORSE}: {method}",
-                    where=functools.partial(tables.matches, wanted={"estimator": method}),
-                )
+                printed.beside_printed(f"{common.NOT_WORSE}: {method}", estimator=method)
                 for method in (common.ADRR, common.COUNT, common.CLASSIC, common.LAPLACE)
             ),
             *(
-                tables.paired(
+                claims.paired(
                     f"ADRR ranks better than {method}",
-                    f"{method} minus {common.ADRR}",
-                    (common.RANKING,),
+                    minus(method, common.ADRR),
+                    metric=common.RANKING,
                 )
                 for method in (common.COUNT, common.CLASSIC, common.LAPLACE)
             ),
@@ -250,7 +244,7 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Figure 14",
         config=CarsConfig("xu-fig14"),
         build=build_errors,
-        tidy=xu_dots.tidy,
+        annotate=xu_dots.placed,
         claims=(
             xu_dots.linear(
                 "estimation errors grow linearly with 1/√B(ε)", (common.L2, common.LINF)

@@ -15,8 +15,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from privrank_jax.experiments import tables
-from privrank_jax.experiments.registry import Experiment
+from privrank_jax.experiments import claims, printed
+from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
@@ -87,7 +87,7 @@ class SchemeConfig:
 # --- Scenarios I and IV --------------------------------------------------------------------------
 
 
-def trial(key: Array, cell: dict[str, Any], *, config: ScenarioConfig) -> dict[str, Array]:
+def trial(key: Array, cell: dict[str, Any], *, config: ScenarioConfig) -> dict[Any, Any]:
     """One replicate at one m: errors for both links, all L and, in Scenario IV, all gaps."""
     world_key, epsilon_key, report_key = jax.random.split(key, 3)
     items, padded = cell["num_items"], cell["max_items"]
@@ -112,20 +112,23 @@ def trial(key: Array, cell: dict[str, Any], *, config: ScenarioConfig) -> dict[s
         return jax.vmap(draw)(users)
 
     stacked = jax.vmap(sums)(chances)
-    found: dict[str, Array] = {}
+    found: dict[str, Any] = {}
     failed: Any = 0
+    judge = _ranking_errors if config.gaps else common.score_errors
     for position, (link, gap) in enumerate(
         (link, gap) for link in common.LINKS for gap in config.gaps or (None,)
     ):
         values, codes = common.fits(_at(stacked, position), link, config.ridge)
         failed += codes
         theta = thetas[position % len(thetas)]
-        extra = {} if gap is None else {"gap": gap}
-        for row, number in enumerate(config.users):
-            place = {"link": link, **extra, "num_users": number, "estimator": common.ADRR}
-            errors = _ranking_errors if config.gaps else common.score_errors
-            for metric, value in errors(values[row], theta, mask).items():
-                found[tables.name(metric, **place)] = value
+        by_users = {
+            number: {common.ADRR: judge(values[row], theta, mask)}
+            for row, number in enumerate(config.users)
+        }
+        if gap is None:
+            found[link] = by_users
+        else:
+            found.setdefault(link, {})[gap] = by_users
     return {**found, common.FAILED: failed}
 
 
@@ -155,7 +158,8 @@ def _at(tree: Any, index: Any) -> Any:
 
 def build(config: ScenarioConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    return tables.padded(config, trial, num_items=config.items)
+    axes = ("link", *(("gap",) if config.gaps else ()), "num_users", "estimator", "metric")
+    return common.padded(config, trial, axes, num_items=config.items)
 
 
 # --- Scenario III --------------------------------------------------------------------------------
@@ -172,7 +176,7 @@ def scheme_epsilon(config: SchemeConfig, power: Any, items: Any, users: Any) -> 
     return config.anchor * jnp.sqrt(start / size) * (jnp.log(size) / math.log(start)) ** power
 
 
-def scheme_trial(key: Array, cell: dict[str, Any], *, config: SchemeConfig) -> dict[str, Array]:
+def scheme_trial(key: Array, cell: dict[str, Any], *, config: SchemeConfig) -> dict[Any, Any]:
     """One replicate at one m: errors for both links, all schemes and all L."""
     world_key, report_key = jax.random.split(key)
     items, padded = cell["num_items"], cell["max_items"]
@@ -186,7 +190,7 @@ def scheme_trial(key: Array, cell: dict[str, Any], *, config: SchemeConfig) -> d
         each = jnp.broadcast_to(epsilon, (max(config.users),))
         return reports.draw_report_sums(report_key, chance, each, number, config.probability, mask)
 
-    found: dict[str, Array] = {}
+    found: dict[str, Any] = {}
     failed: Any = 0
     for link, spelled in common.LINKS.items():
         chance = reports.pair_chances(theta, spelled)
@@ -194,15 +198,15 @@ def scheme_trial(key: Array, cell: dict[str, Any], *, config: SchemeConfig) -> d
         values, codes = common.fits(stacked, link, config.ridge)
         failed += codes
         for row, (scheme, number) in enumerate(settings):
-            place = {"link": link, "scheme": scheme, "num_users": number, "estimator": common.ADRR}
-            for metric, value in common.score_errors(values[row], theta, mask).items():
-                found[tables.name(metric, **place)] = value
+            errors = common.score_errors(values[row], theta, mask)
+            found.setdefault(link, {}).setdefault(scheme, {})[number] = {common.ADRR: errors}
     return {**found, common.FAILED: failed}
 
 
 def build_schemes(config: SchemeConfig) -> tuple[Study, ...]:
     """One study, one compilation."""
-    return tables.padded(config, scheme_trial, num_items=config.items)
+    axes = ("link", "scheme", "num_users", "estimator", "metric")
+    return common.padded(config, scheme_trial, axes, num_items=config.items)
 
 
 # --- registered ----------------------------------------------------------------------------------
@@ -235,11 +239,11 @@ _TABLE_5 = Experiment(
     paper=f"{common.PAPER}, Table 5 and Figure 4",
     config=ScenarioConfig("xu-table5"),
     build=build,
-    tidy=functools.partial(tables.tidy, printed=xu_printed.TABLE_5),
+    annotate=functools.partial(printed.beside, printed=xu_printed.TABLE_5),
     claims=(
-        *tables.beside_blocks(common.NOT_WORSE, _blocks(_ERRORS)),
-        tables.trend("errors fall as the number of users grows", "num_users", -1, _ERRORS),
-        tables.trend("errors fall as the number of items grows", "num_items", -1, _ERRORS),
+        *printed.beside_blocks(common.NOT_WORSE, _blocks(_ERRORS)),
+        claims.trend("errors fall as the number of users grows", "num_users", -1, metric=_ERRORS),
+        claims.trend("errors fall as the number of items grows", "num_items", -1, metric=_ERRORS),
     ),
     draw=_picture(),
     replicates=xu_printed.REPLICATES,
@@ -252,14 +256,22 @@ _TABLE_6 = Experiment(
     paper=f"{common.PAPER}, Tables 6 and 7, Figures 6 and 11",
     config=SchemeConfig("xu-table6"),
     build=build_schemes,
-    tidy=functools.partial(tables.tidy, printed=xu_printed.TABLES_6_7),
+    annotate=functools.partial(printed.beside, printed=xu_printed.TABLES_6_7),
     claims=(
-        *tables.beside_blocks(common.NOT_WORSE, _blocks(_ERRORS, scheme=tuple(SCHEMES))),
-        tables.trend(
-            "Scheme 1: errors fall as the number of users grows", "num_users", -1, _ERRORS, scheme=1
+        *printed.beside_blocks(common.NOT_WORSE, _blocks(_ERRORS, scheme=tuple(SCHEMES))),
+        claims.trend(
+            "Scheme 1: errors fall as the number of users grows",
+            "num_users",
+            -1,
+            metric=_ERRORS,
+            scheme=1,
         ),
-        tables.trend(
-            "Scheme 3: errors rise as the number of items grows", "num_items", 1, _ERRORS, scheme=3
+        claims.trend(
+            "Scheme 3: errors rise as the number of items grows",
+            "num_items",
+            1,
+            metric=_ERRORS,
+            scheme=3,
         ),
     ),
     draw=_picture(columns=("link", "scheme")),
@@ -280,11 +292,13 @@ _TABLE_8 = Experiment(
     paper=f"{common.PAPER}, Tables 8 and 9, Figures 7 and 12",
     config=ScenarioConfig("xu-table8", users=(100, 200, 300), gaps=(0.05, 0.1, 0.15)),
     build=build,
-    tidy=functools.partial(tables.tidy, printed=xu_printed.TABLES_8_9),
+    annotate=functools.partial(printed.beside, printed=xu_printed.TABLES_8_9),
     claims=(
-        *tables.beside_blocks(common.NOT_WORSE, _blocks(_RANKS)),
-        tables.trend("ranking errors fall as the gap grows", "gap", -1, _RANKS),
-        tables.trend("ranking errors fall as the number of users grows", "num_users", -1, _RANKS),
+        *printed.beside_blocks(common.NOT_WORSE, _blocks(_RANKS)),
+        claims.trend("ranking errors fall as the gap grows", "gap", -1, metric=_RANKS),
+        claims.trend(
+            "ranking errors fall as the number of users grows", "num_users", -1, metric=_RANKS
+        ),
     ),
     draw=_picture(columns=("link", "gap")),
     replicates=xu_printed.REPLICATES,

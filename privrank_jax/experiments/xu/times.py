@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._workarounds.threads import one_blas_thread
-from privrank_jax.experiments import tables
-from privrank_jax.experiments.registry import Experiment, Run, Verdict
+from privrank_jax.experiments.claims import Verdict
+from privrank_jax.experiments.experiment import Experiment, Run
 from privrank_jax.experiments.xu import common
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums, num_items
@@ -87,10 +87,8 @@ def measure(key: Array, experiment: Experiment, replicates: int, run: Run) -> St
             (LEAST_DATA, parts[:, 0].min(), math.nan),
             (LEAST_FIT, parts[:, 1].min(), math.nan),
         ):
-            name = tables.name(metric, estimator=common.ADRR)
-            rows.append(
-                {**head, "metric": name, "mean": float(mean), "standard_error": spread, **tail}
-            )
+            found = {"metric": metric, "mean": float(mean), "standard_error": spread}
+            rows.append({**head, "estimator": common.ADRR, **found, **tail})
     diagnostics = {
         "compilations": len(config.items) * (len(config.users) + 1),
         "compile_seconds": compiled,

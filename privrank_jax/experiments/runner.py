@@ -18,19 +18,24 @@ import jax
 
 import privrank_jax
 from privrank_jax import simulate
-from privrank_jax.experiments.registry import Claim, Experiment, Verdict, get
+from privrank_jax.experiments.claims import Claim, Verdict, is_difference
+from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.registry import get
 from privrank_jax.simulate.devices import is_first
-from privrank_jax.simulate.result import Row, StudyResult
-from privrank_jax.simulate.table_files import write_csv
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.table_files import Row, write_csv
+
+# What tells the lines of an outline apart.
+_HEADS = ("study", "metric", "link", "scheme", "gap", "estimator", "calibration", "ties")
 
 
 @dataclass(frozen=True)
-class Report:
+class ExperimentResult:
     """What a run of an experiment found.
 
     Attributes:
         experiment: as it ran.
-        table: tidy rows (one per cell, estimator, calibration, ε and metric) with the diagnostics of the engine.
+        table: one row per cell and metric, with a column for each axis, and the diagnostics of the engine.
         verdicts: claims with their verdicts.
         replicates: of each cell.
         diagnostics: ``total_seconds`` (picture and files included), ``compile_seconds``, ``run_seconds``,
@@ -70,23 +75,12 @@ class Report:
         """
         x, curve = self.experiment.outline
         rows = [
-            row for row in self.table.rows if row["estimator"] and "minus" not in row["estimator"]
+            row
+            for row in self.table.rows
+            if not is_difference(row) and None not in (row["estimator"], row.get(x), row.get(curve))
         ]
         columns = sorted({row[curve] for row in rows})
-        fixed = [
-            name
-            for name in (
-                "study",
-                "metric",
-                "link",
-                "scheme",
-                "gap",
-                "estimator",
-                "calibration",
-                "ties",
-            )
-            if len({row.get(name) for row in rows}) > 1
-        ]
+        fixed = [name for name in _HEADS if len({row.get(name) for row in rows}) > 1]
         lines: dict[tuple[Any, ...], dict[Any, list[Row]]] = {}
         for row in rows:
             line = lines.setdefault(tuple(row.get(name) for name in fixed), {})
@@ -108,7 +102,7 @@ def run(
     fresh: bool = False,
     notice: Callable[[str], None] | None = None,
     **changes: Any,
-) -> Report:
+) -> ExperimentResult:
     """Run an experiment and judge its claims.
 
     With a folder, results so far are kept in ``NAME.unfinished`` in it until all is written: the
@@ -122,11 +116,11 @@ def run(
         folder: where table, claims and picture go, made if absent; None writes nothing, and keeps nothing.
         progress: show a progress bar.
         fresh: start over, whatever an earlier run has left.
-        notice: told, in words, where the run resumed, and when memory ran out.
+        notice: called with messages: where the run resumed, and when memory ran out.
         changes: config fields to replace, for a smaller or another grid.
 
     Returns:
-        The :class:`Report`.
+        The :class:`ExperimentResult`.
 
     Raises:
         ValueError: unknown experiment or setting; data that are not there (with what to do).
@@ -146,8 +140,7 @@ def run(
         result = simulate.run(
             key, found.studies(), replicates, batch_size=found.batch_size, **options
         )
-    rows = found.tidy(found.config, result.rows)
-    table = StudyResult(found.name, rows, result.diagnostics)
+    table = found.table(result)
     verdicts = tuple((claim, claim.check(table)) for claim in found.claims)
     paths = {}
     if folder is not None and is_first():
@@ -164,7 +157,7 @@ def run(
         "failed_fits": round(sum(row["mean"] * row["replicates"] for row in failed)),
         "nonfinite": sum(row["nonfinite"] for row in table.rows),
     }
-    return Report(found, table, verdicts, replicates, diagnostics, paths)
+    return ExperimentResult(found, table, verdicts, replicates, diagnostics, paths)
 
 
 def _write(

@@ -1,4 +1,4 @@
-"""Reports: what a run returns, writes and draws."""
+"""Runs of experiments: what they return, write and draw."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ import pytest
 
 from privrank_jax import experiments
 from privrank_jax.datasets import ComparisonTable
-from privrank_jax.experiments.cai import pictures as cai_pictures
-from privrank_jax.experiments.report import _finite
-from privrank_jax.simulate.result import StudyResult
-from tests.experiments.conftest import REPORT_GRID, REPORT_KEY
+from privrank_jax.experiments.runner import _finite
+from privrank_jax.plotting import frame, panels
+from privrank_jax.simulate.axes import columns, flatten
+from privrank_jax.simulate.result import StudyResult, joined
+from tests.experiments.conftest import RUN_GRID, RUN_KEY
 
 SMALL = {
     "cai-fig1": {"items": (8, 12)},
@@ -34,12 +35,12 @@ SMALL = {
 # --- a run ---------------------------------------------------------------------------------------
 
 
-def test_users_are_one_program_and_every_cell_has_its_rows(users_report):
-    assert users_report.diagnostics["compilations"] == 1
-    assert users_report.diagnostics["failed_fits"] == users_report.diagnostics["nonfinite"] == 0
-    total = users_report.diagnostics["total_seconds"]
-    assert total >= users_report.diagnostics["run_seconds"] > 0
-    rows = users_report.table.rows
+def test_users_are_one_program_and_every_cell_has_its_rows(users_result):
+    assert users_result.diagnostics["compilations"] == 1
+    assert users_result.diagnostics["failed_fits"] == users_result.diagnostics["nonfinite"] == 0
+    total = users_result.diagnostics["total_seconds"]
+    assert total >= users_result.diagnostics["run_seconds"] > 0
+    rows = users_result.table.rows
     cells = {(row["num_items"], row["num_users"]) for row in rows}
     assert cells == {(items, users) for items in (5, 6) for users in (20, 30)}
     # For three calibrations five metrics at three ε and four bends; and the count of fits that failed.
@@ -51,15 +52,11 @@ def test_users_are_one_program_and_every_cell_has_its_rows(users_report):
     ]  # fmt: skip
 
 
-def test_the_same_key_gives_the_same_table_and_another_key_another(users_report):
-    again = experiments.run(REPORT_KEY, "cai-fig6", 3, **REPORT_GRID)
-    other = experiments.run(jax.random.key(1), "cai-fig6", 3, **REPORT_GRID)
-    rows = list(zip(users_report.table.rows, again.table.rows, other.table.rows, strict=True))
-    for ours, same, _ in rows:
-        assert {**ours, "epsilon": 0} == {
-            **same,
-            "epsilon": 0,
-        }  # NaN, where there is none, is not itself
+def test_the_same_key_gives_the_same_table_and_another_key_another(users_result):
+    again = experiments.run(RUN_KEY, "cai-fig6", 3, **RUN_GRID)
+    other = experiments.run(jax.random.key(1), "cai-fig6", 3, **RUN_GRID)
+    rows = list(zip(users_result.table.rows, again.table.rows, other.table.rows, strict=True))
+    assert all(ours == same for ours, same, _ in rows)
     assert any(ours["mean"] != different["mean"] for ours, _, different in rows)
     assert again.paths == {}
 
@@ -67,9 +64,9 @@ def test_the_same_key_gives_the_same_table_and_another_key_another(users_report)
 def test_an_experiment_may_stand_for_its_name():
     experiment = dataclasses.replace(experiments.get("cai-fig6"), name="mine", claims=())
     with pytest.raises(ValueError, match="mine has no setting"):
-        experiments.run(REPORT_KEY, experiment, 2, nothing=1)
+        experiments.run(RUN_KEY, experiment, 2, nothing=1)
     with pytest.raises(ValueError, match="no experiment named"):
-        experiments.run(REPORT_KEY, "cai-fig9", 2)
+        experiments.run(RUN_KEY, "cai-fig9", 2)
 
 
 # --- files ---------------------------------------------------------------------------------------
@@ -80,27 +77,27 @@ def read(path):
         return list(csv.DictReader(file))
 
 
-def test_the_table_is_written_with_all_digits(users_report):
-    rows, written = users_report.table.rows, read(users_report.paths["csv"])
+def test_the_table_is_written_with_all_digits(users_result):
+    rows, written = users_result.table.rows, read(users_result.paths["csv"])
     assert list(written[0]) == list(rows[0])
     for row, line in zip(rows, written, strict=True):
         assert float(line["mean"]) == row["mean"]
         assert float(line["standard_error"]) == row["standard_error"]
         assert line["metric"] == row["metric"]
-    assert {line["epsilon"] for line in written} == {"1.0", "2.5", "inf", "nan"}
+    assert {line["epsilon"] for line in written} == {"1.0", "2.5", "inf", ""}
 
 
-def test_the_parquet_file_is_the_same_table(users_report):
+def test_the_parquet_file_is_the_same_table(users_result):
     duckdb = pytest.importorskip("duckdb")
-    path = users_report.paths["parquet"]
+    path = users_result.paths["parquet"]
     found = duckdb.sql(f"SELECT mean, metric FROM '{path}'").fetchall()
-    assert found == [(row["mean"], row["metric"]) for row in users_report.table.rows]
+    assert found == [(row["mean"], row["metric"]) for row in users_result.table.rows]
 
 
-def test_claims_are_written_with_their_verdicts(users_report):
-    written = read(users_report.paths["claims"])
-    assert len(written) == len(users_report.verdicts) == len(experiments.get("cai-fig6").claims)
-    for (claim, verdict), line in zip(users_report.verdicts, written, strict=True):
+def test_claims_are_written_with_their_verdicts(users_result):
+    written = read(users_result.paths["claims"])
+    assert len(written) == len(users_result.verdicts) == len(experiments.get("cai-fig6").claims)
+    for (claim, verdict), line in zip(users_result.verdicts, written, strict=True):
         assert line == {"claim": claim.text, "verdict": verdict.word, "evidence": verdict.evidence}
         assert verdict.holds is None  # three replicates are too few
         assert verdict.evidence.startswith("replicates: 3, but a verdict needs 30")
@@ -110,32 +107,32 @@ def no_constants(name):
     raise AssertionError(f"{name} is no JSON")
 
 
-def test_settings_are_written_as_strict_json(users_report):
-    text = users_report.paths["config"].read_text(encoding="utf-8")
+def test_settings_are_written_as_strict_json(users_result):
+    text = users_result.paths["config"].read_text(encoding="utf-8")
     found = json.loads(text, parse_constant=no_constants)
     assert found["experiment"] == "cai-fig6"
     assert found["config"]["epsilons"] == [1.0, 2.5, "inf"]
     assert found["config"]["users"] == [20, 30]
     assert found["replicates"] == 3
     key = jax.random.wrap_key_data(np.array(found["key"], np.uint32))
-    assert key == REPORT_KEY
+    assert key == RUN_KEY
     assert _finite({"a": (1, -math.inf, [math.inf])}) == {"a": [1, "-inf", ["inf"]]}
 
 
-def test_as_dict_is_json(users_report):
-    document = json.loads(json.dumps(users_report.as_dict(), allow_nan=False))
+def test_as_dict_is_json(users_result):
+    document = json.loads(json.dumps(users_result.as_dict(), allow_nan=False))
     assert document["experiment"] == "cai-fig6"
     assert document["replicates"] == 3
-    assert len(document["verdicts"]) == len(users_report.verdicts)
+    assert len(document["verdicts"]) == len(users_result.verdicts)
     assert set(document["verdicts"][0]) == {"claim", "verdict", "evidence"}
-    assert document["differences"] == list(users_report.experiment.differences)
+    assert document["differences"] == list(users_result.experiment.differences)
     assert set(document["paths"]) >= {"csv", "claims", "config"}
     assert document["diagnostics"]["compilations"] == 1
 
 
-def test_the_picture_is_written_and_shows_something(users_report):
+def test_the_picture_is_written_and_shows_something(users_result):
     image = pytest.importorskip("matplotlib.image")
-    pixels = image.imread(users_report.paths["picture"])[..., :3]
+    pixels = image.imread(users_result.paths["picture"])[..., :3]
     height, width, _ = pixels.shape
     assert min(height, width) > 1000
     assert 0.02 < np.mean(np.any(pixels < 0.95, axis=-1)) < 0.5
@@ -166,7 +163,7 @@ def survey_data(monkeypatch):
 
 
 def made_up(name, mean):
-    """A report's table of a study on a small grid: the metrics of its trial, with means from ``mean``."""
+    """The table of an experiment on a small grid: the metrics of its trials, with means from ``mean``."""
     experiment = experiments.get(name).configured(**SMALL[name])
     rows = []
     for study in experiment.studies():
@@ -177,24 +174,25 @@ def made_up(name, mean):
             def trial(key, traced, study=study, static=static):
                 return study.trial(key, {**traced, **static})
 
-            for metric in jax.eval_shape(trial, REPORT_KEY, traced):
-                head = {"study": study.name, **cell, "metric": metric}
+            for labels in flatten(jax.eval_shape(trial, RUN_KEY, traced), study.axes).labels:
+                row = {"study": study.name, **cell, **columns(labels, study.axes)}
                 tail = {"standard_error": 1e-5, "replicates": 100, "nonfinite": 0}
-                rows.append({**head, "mean": mean(metric, cell), **tail})
-    table = StudyResult(name, experiment.tidy(experiment.config, rows))
-    return experiment, table
+                rows.append({**row, "mean": mean(row), **tail})
+    return experiment, experiment.table(StudyResult(name, joined(rows)))
 
 
-def hardness(metric, cell):
+def hardness(row):
     """Errors that grow with fewer items, users, pairs and with less privacy budget; MLE and one-shot the worse."""
-    if metric == "failed_fits":
+    if row["metric"] == "failed_fits":
         return 0.0
-    what, estimator, calibration, epsilon = metric.split("|")
+    what, estimator, calibration, epsilon = (
+        row[axis] for axis in ("metric", "estimator", "calibration", "epsilon")
+    )
     if "minus" in estimator:
         return 0.1
-    size = sum(1 / cell.get(name, 1.0) for name in ("num_items", "num_users", "probability"))
+    size = sum(1 / row.get(name, 1.0) for name in ("num_items", "num_users", "probability"))
     scale = {"counts": 1.0, "mle": 2.0}.get(estimator, 3.0) + len(calibration) / 30
-    return 0.015 * scale * (size + 1 / min(float(epsilon), 20.0) ** 1.5) * (2 - ("log" in what))
+    return 0.015 * scale * (size + 1 / min(epsilon, 20.0) ** 1.5) * (2 - ("log" in what))
 
 
 @pytest.mark.parametrize("name", list(SMALL))
@@ -210,7 +208,7 @@ def test_every_claim_finds_its_cells_and_every_picture_its_curves(name, survey_d
     assert all("increase" in text for text in wrong)
 
     figure = experiment.draw(table)
-    if len(figure.axes) < 9:  # the others are drawn as the report's picture is
+    if len(figure.axes) < 9:  # the others are drawn as that of a run is
         figure.draw_without_rendering()
     drawn = [axis for axis in figure.axes if axis.axison]
     assert len(drawn) == {"cai-fig4": 4, "cai-fig8": 6}.get(name, 9)
@@ -223,7 +221,7 @@ def test_every_claim_finds_its_cells_and_every_picture_its_curves(name, survey_d
     labels = [text.get_text() for text in legend.get_texts()]
     assert len(labels) == len(set(labels)) > 3
 
-    header, body = experiments.Report(experiment, table, (), 100, {}, {}).outline()
+    header, body = experiments.ExperimentResult(experiment, table, (), 100, {}, {}).outline()
     assert all(len(line) == len(header) for line in body)
     assert all(any(line[-2:]) for line in body)
     assert len(body) == len({tuple(line[: len(header) - 2]) for line in body})
@@ -238,12 +236,12 @@ def test_an_outline_shows_the_ends_of_every_curve():
         }
         for items in (30, 10, 20)
         for epsilon in (1.0, math.inf)
-        for estimator, extra in (("mle", 0.0), ("counts", 0.5), ("mle minus counts", 7.0), ("", 9.0))
+        for estimator, extra in (("mle", 0.0), ("counts", 0.5), ("mle minus counts", 7.0), (None, 9.0))
         if (epsilon, estimator, items) not in ((1.0, "counts", 20), (1.0, "counts", 30))
     ]  # fmt: skip
     experiment = experiments.get("cai-fig1")
-    report = experiments.Report(experiment, StudyResult("s", rows), (), 1, {}, {})
-    header, body = report.outline()
+    result = experiments.ExperimentResult(experiment, StudyResult("s", rows), (), 1, {}, {})
+    header, body = result.outline()
     assert header == ["estimator", "epsilon 1", "epsilon inf"]
     cells = {line[0]: [re.findall(r"[\d.]+", cell) for cell in line[1:]] for line in body}
     assert cells == {
@@ -253,13 +251,13 @@ def test_an_outline_shows_the_ends_of_every_curve():
 
 
 def test_curves_have_bands_of_two_standard_errors_and_infinity_stands_apart():
-    figure = cai_pictures.new_figure(3, 3)
+    figure = frame.new_figure(3, 3)
     axis = figure.subplots()
     rows = [
         {"epsilon": epsilon, "mean": mean, "standard_error": 0.5}
         for epsilon, mean in ((math.inf, 1.0), (4.0, 2.0), (1.0, 3.0))
     ]
-    cai_pictures.draw_curve(axis, rows, "epsilon", 0, 0)
+    panels.draw_curve(axis, rows, "epsilon", 0, 0)
     line, marker = axis.get_lines()[0], axis.get_lines()[1]
     assert list(line.get_xdata()) == [1.0, 4.0]
     assert list(line.get_ydata()) == [3.0, 2.0]
@@ -269,6 +267,6 @@ def test_curves_have_bands_of_two_standard_errors_and_infinity_stands_apart():
     band = np.asarray(axis.collections[0].get_paths()[0].vertices)
     at_four = band[band[:, 0] == 4.0][:, 1]
     np.testing.assert_allclose([at_four.min(), at_four.max()], [1.0, 3.0])
-    cai_pictures.dress(axis, "epsilon", rows, True)
+    panels.dress(axis, "epsilon", rows, True)
     labels = [tick.get_text() for tick in axis.get_xticklabels()]
     assert labels == ["1", "4", "no\nprivacy"]

@@ -6,18 +6,20 @@ import math
 
 import pytest
 
-from privrank_jax.experiments import verdicts
+from privrank_jax.experiments import claims
+from privrank_jax.experiments.cai import claims as cai_claims
 from privrank_jax.experiments.cai.real import near, random_difference
-from privrank_jax.experiments.registry import Verdict
+from privrank_jax.experiments.claims import Verdict
 from privrank_jax.simulate.result import StudyResult
 
-ALL = (
+CURVES = (
     ("log_linf_error", "mle"),
     ("log_l2_error", "mle"),
     ("top_k_error", "mle"),
     ("top_k_error", "counts"),
 )
-ONE = ALL[:1]
+ALL = {**cai_claims.ERRORS, "calibration": "published"}
+ONE = {"metric": ("log_linf_error",), "estimator": ("mle",), "calibration": "published"}
 
 
 def row(mean, error=0.1, metric="log_linf_error", estimator="mle", **cell):
@@ -35,12 +37,10 @@ def table(*rows):
 # --- trends --------------------------------------------------------------------------------------
 
 
-def trend(means, sign=-1, error=0.1, x="num_items", at=None, curves=ONE, **options):
+def trend(means, sign=-1, error=0.1, x="num_items", at=None):
     at = range(1, len(means) + 1) if at is None else at
     rows = [row(mean, error, **{x: place}) for place, mean in zip(at, means)]
-    return verdicts.trend(
-        table(*rows), x=x, sign=sign, curves=curves, calibration="published", **options
-    )
+    return claims.judge_trend(table(*rows), x=x, sign=sign, wanted=ONE)
 
 
 def test_a_curve_that_falls_does_not_rise():
@@ -77,7 +77,7 @@ def slopes(*falls):
     return table(
         *(
             row(2.0 - place * fall, metric=metric, estimator=estimator, num_items=place)
-            for (metric, estimator), fall in zip(ALL, falls)
+            for (metric, estimator), fall in zip(CURVES, falls)
             for place in (0, 1)
         )
     )
@@ -94,9 +94,7 @@ def slopes(*falls):
     ],
 )
 def test_three_quarters_of_the_curves_must_comply_and_none_refute(falls, holds):
-    found = verdicts.trend(
-        slopes(*falls), x="num_items", sign=-1, curves=ALL, calibration="published"
-    )
+    found = claims.judge_trend(slopes(*falls), x="num_items", sign=-1, wanted=ALL)
     assert found.holds is holds
     assert found.evidence.startswith(f"{falls.count(1)} of 4 curves fall")
     if falls[-1] == 0:
@@ -118,12 +116,14 @@ def test_only_the_named_curves_calibration_and_cells_count():
     ]
     noise += [row(place, num_items=place, ties="dropped") for place in (1, 2)]
     good = [row(3.0 - place, num_items=place, ties="half") for place in (1, 2)]
-    found = verdicts.trend(
-        table(*noise, *good), x="num_items", sign=-1, curves=ONE, calibration="published",
-        where=lambda r: r.get("ties") == "half",
-    )  # fmt: skip
-    assert found.holds is True
-    assert found.evidence.startswith("1 of 1 curves")
+    everything = table(*noise, *good)
+    for claim in (
+        claims.trend("falls", "num_items", -1, **ONE, ties="half"),
+        claims.trend("falls", "num_items", -1, **ONE, where=lambda r: r.get("ties") == "half"),
+    ):
+        found = claim.check(everything)
+        assert found.holds is True
+        assert found.evidence.startswith("1 of 1 curves")
 
 
 def test_what_can_not_be_told():
@@ -142,8 +142,9 @@ def difference(mean, error=0.01, epsilon=1.0, **cell):
     return row(mean, error, "top_k_error", "mle minus counts", epsilon=epsilon, **cell)
 
 
-def beaten(*rows, private=True, **options):
-    return verdicts.beaten(table(*rows), calibration="published", private=private, **options)
+def beaten(*rows, private=True, difference="mle minus counts"):
+    wanted = {"metric": "top_k_error", "calibration": "published"}
+    return claims.better("x", difference, private=private, **wanted).check(table(*rows))
 
 
 def test_the_second_must_win_in_half_of_the_cells_and_lose_in_none():
@@ -183,10 +184,8 @@ def test_private_cells_and_those_without_privacy_are_told_apart():
 
 
 def test_evidence_names_the_extreme_cells():
-    found = beaten(
-        difference(0.1, num_items=20), difference(0.2, num_items=30), what="one minus two"
-    )
-    assert found.evidence.startswith("one minus two in 2 cells: better in 2, worse in 0")
+    found = beaten(difference(0.1, num_items=20), difference(0.2, num_items=30))
+    assert found.evidence.startswith("mle minus counts in 2 cells: better in 2, worse in 0")
     assert "mean difference +0.1500" in found.evidence
     assert "largest +0.2000 ± 0.0100 at num_items = 30, ε = 1" in found.evidence
     assert "smallest +0.1000 ± 0.0100 at num_items = 20" in found.evidence
@@ -210,7 +209,7 @@ def levels(far, near_, best, error=0.1, **cell):
 
 def closer(*curves):
     rows = [r for i, curve in enumerate(curves) for r in levels(*curve, num_items=i)]
-    return verdicts.closer(table(*rows), curves=ONE, calibration="published")
+    return cai_claims.closer(table(*rows), wanted=ONE)
 
 
 def test_closer_to_no_privacy_by_more_than_the_slack():
@@ -227,7 +226,7 @@ def test_the_paired_standard_error_is_taken_where_the_errors_fall():
         name = "mle: gain up to 2.5 minus gain beyond"
         bend = row(0.0, paired, estimator=name, epsilon=2.5, **cell)
         rows = [*levels(far, near_, best), bend]
-        return verdicts.closer(table(*rows), curves=ONE, calibration="published").holds
+        return cai_claims.closer(table(*rows), wanted=ONE).holds
 
     assert ask(1.5, 1.0, 0.9, paired=0.13) is True  # 0.4 = 3.08 SE; pooled it is 1.6 SE
     assert ask(1.5, 1.0, 0.9, paired=0.14) is None
@@ -253,7 +252,7 @@ def test_all_three_levels_are_needed():
     rows = levels(3.0, 1.0, 0.9)
     for left_out in rows:
         some = table(*(r for r in rows if r is not left_out))
-        found = verdicts.closer(some, curves=ONE, calibration="published")
+        found = cai_claims.closer(some, wanted=ONE)
         assert found.holds is None
         assert "no cell has ε = 1, 2.5 and ∞" in found.evidence
 
@@ -290,7 +289,7 @@ def test_near_holds_if_all_lie_below_a_quarter_of_a_random_ranking():
 
 
 def test_a_claim_needs_thirty_replicates():
-    claim = verdicts.claim("so it is", lambda found, answer: Verdict(answer, "seen"), answer=True)
+    claim = claims.claim("so it is", lambda found, answer: Verdict(answer, "seen"), answer=True)
     rows = [row(1.0), row(2.0)]
     assert claim.text == "so it is"
     assert claim.check(table(*rows)) == Verdict(True, "seen")
@@ -303,9 +302,9 @@ def test_a_claim_needs_thirty_replicates():
 
 
 def test_sets_of_claims_cover_every_calibration():
-    texts = [claim.text for claim in verdicts.trends("grow", "num_items", 1)]
+    texts = [claim.text for claim in cai_claims.trends("grow", "num_items", 1)]
     assert texts == [f"all errors grow ({c})" for c in ("published", "tight replace", "tight flip")]
-    texts = " ".join(claim.text for claim in verdicts.counts_against_mle("L/ε", "4L/ε", "2L/ε"))
+    texts = " ".join(claim.text for claim in cai_claims.counts_against_mle("L/ε", "4L/ε", "2L/ε"))
     for noise in ("MLE 8L/ε, counts L/ε", "MLE 4L/ε, counts 2L/ε", "both 2L/ε"):
         assert noise in texts
-    assert len(verdicts.closeness()) == 3
+    assert len(cai_claims.closeness()) == 3

@@ -1,0 +1,84 @@
+"""What an experiment is: one study of a paper, with its grid, its claims and its picture."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from privrank_jax.experiments.claims import Claim
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.study import Study
+from privrank_jax.simulate.table_files import Row
+
+if TYPE_CHECKING:
+    import jax
+    from matplotlib.figure import Figure
+
+Run = Callable[..., StudyResult]
+Annotate = Callable[[Any, list[Row]], list[Row]]
+
+PADDING = (
+    "max_items",
+    "max_users",
+)  # sizes of arrays, which change no result: no columns of a table
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One study of a paper.
+
+    Attributes:
+        name: what ``privrank reproduce`` calls it.
+        title: what it studies.
+        paper: where it stands.
+        config: frozen dataclass of the grid: items, ε, users and so on.
+        build: config to studies; see :meth:`studies`.
+        claims: judged in this order.
+        draw: the table to a picture.
+        outline: which column is on the horizontal axis, and which names a curve; for short tables.
+        annotate: config and rows of the engine to the rows of the table, with further columns, such as printed or
+            exact values; None adds none.
+        differences: where and why our curves differ from the printed ones.
+        replicates: how many a run has unless told otherwise.
+        batch_size: (cell, replicate) pairs at once on each device, see :func:`privrank_jax.simulate.run`.
+        measure: how key, experiment, replicates and a function like :func:`privrank_jax.simulate.run` become a result,
+            for studies that are no means over replicates (times; a row per replicate); None runs the studies.
+    """
+
+    name: str
+    title: str
+    paper: str
+    config: Any
+    build: Callable[[Any], tuple[Study, ...]]
+    claims: tuple[Claim, ...]
+    draw: Callable[[StudyResult], Figure]
+    outline: tuple[str, str]
+    annotate: Annotate | None = None
+    differences: tuple[str, ...] = ()
+    replicates: int = 100
+    batch_size: int | None = None
+    measure: Callable[[jax.Array, Experiment, int, Run], StudyResult] | None = None
+
+    def configured(self, **changes: Any) -> Experiment:
+        """The same experiment on another grid.
+
+        Raises:
+            ValueError: a field that its config does not have.
+        """
+        fields = [field.name for field in dataclasses.fields(self.config)]
+        if unknown := sorted(set(changes) - set(fields)):
+            raise ValueError(f"{self.name} has no setting {unknown}; it has {fields}")
+        return dataclasses.replace(self, config=dataclasses.replace(self.config, **changes))
+
+    def studies(self, **changes: Any) -> tuple[Study, ...]:
+        """Its studies, ready for :func:`privrank_jax.simulate.run`; ``changes`` replace config fields."""
+        return self.build(self.configured(**changes).config)
+
+    def table(self, result: StudyResult) -> StudyResult:
+        """The table that the claims and the picture look at, of what its studies found."""
+        rows = [{c: v for c, v in row.items() if c not in PADDING} for row in result.rows]
+        if self.annotate is not None:
+            rows = self.annotate(self.config, rows)
+        return StudyResult(self.name, rows, result.diagnostics)

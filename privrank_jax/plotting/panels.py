@@ -1,0 +1,123 @@
+"""Parts of pictures with many panels: curves with bands, ticks at the values, one legend for colors and line styles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from privrank_jax.plotting.frame import BAND, PALETTE, Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
+_LINES = ("-", (0, (4, 2)), (0, (1, 1.5)))
+
+
+def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) -> None:
+    """One curve with its band of ± 2 standard errors; ∞ on the horizontal axis stands apart, as a marker."""
+    rows = sorted(rows, key=lambda row: row[x])
+    inner = [row for row in rows if math.isfinite(row[x])]
+    look = _look(color, style)
+    if inner:
+        at = [row[x] for row in inner]
+        axis.plot(at, [row["mean"] for row in inner], **look)
+        low = [row["mean"] - BAND * row["standard_error"] for row in inner]
+        high = [row["mean"] + BAND * row["standard_error"] for row in inner]
+        axis.fill_between(at, low, high, color=look["color"], alpha=0.2, linewidth=0)
+    for row in rows:
+        if not math.isfinite(row[x]):
+            place = _infinity(rows, x)
+            error = BAND * row["standard_error"]
+            axis.errorbar(place, row["mean"], error, capsize=2, **{**look, "linestyle": "none"})
+
+
+def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool) -> None:
+    """Grid, spines, and ticks at the values of x, "no privacy" among them."""
+    axis.grid(color="#DDDDDD", linewidth=0.6)
+    axis.set_axisbelow(True)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.tick_params(labelsize=8.5)
+    if log_x:
+        axis.set_xscale("log")
+        values = sorted({row[x] for row in rows if row[x] == row[x]})
+        finite = _thinned([value for value in values if math.isfinite(value)])
+        places, labels = list(finite), [f"{value:.2g}" for value in finite]
+        if math.inf in values:
+            places.append(_infinity(rows, x))
+            labels.append("no\nprivacy")
+        axis.set_xticks(places, labels)
+        axis.set_xticks([], minor=True)
+
+
+def legend(
+    figure: Figure,
+    label: str,
+    colors: Sequence[str],
+    style_label: str,
+    styles: Sequence[str],
+    style_of_each: Sequence[int] = (),
+) -> None:
+    """One legend below the picture: colors with their markers, then line styles in black.
+
+    With ``style_of_each`` every color has a line style of its own.
+    """
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], linestyle="none", label=label)] if label else []
+    for index, name in enumerate(colors):
+        style = style_of_each[index] if style_of_each else 0
+        handles.append(Line2D([], [], label=name, **_look(index, style)))
+    if len(styles) > 1:
+        handles.append(Line2D([], [], linestyle="none", label=f"   {style_label}:"))
+        for style, name in enumerate(styles):
+            look = {**_look(0, style), "color": "black"}
+            look["markerfacecolor"] = "black" if style == 0 else "white"
+            handles.append(Line2D([], [], label=name, **look))
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=3 if style_of_each else len(handles),
+        frameon=False,
+        fontsize=9,
+        handlelength=3.0,
+        columnspacing=1.2,
+        title=f"bands: ± {BAND:g} standard errors",
+        title_fontsize=8,
+    )
+
+
+def _look(color: int, style: int) -> dict[str, Any]:
+    """How a curve is drawn: its place among the colors, and among the line styles."""
+    paint = PALETTE[color % len(PALETTE)]
+    return {
+        "color": paint,
+        "linestyle": _LINES[style % len(_LINES)],
+        "marker": _MARKERS[color % len(_MARKERS)],
+        "markersize": 4,
+        "linewidth": 1.4,
+        "markerfacecolor": paint if style == 0 else "white",
+    }
+
+
+def level_name(column: str, value: Any) -> str:
+    """A value in the legend."""
+    if column == "epsilon":
+        return "no privacy" if value == math.inf else f"{value:.2g}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _infinity(rows: Sequence[Row], x: str) -> float:
+    """Where ∞ stands on a logarithmic axis: past the largest finite value."""
+    return 2.2 * max((row[x] for row in rows if math.isfinite(row[x])), default=1.0)
+
+
+def _thinned(values: list[float], ratio: float = 1.45) -> list[float]:
+    """Ticks that don't touch: the largest value, and those a factor apart from the next one kept."""
+    kept: list[float] = []
+    for value in reversed(values):
+        if not kept or kept[-1] / value >= ratio:
+            kept.append(value)
+    return kept[::-1]

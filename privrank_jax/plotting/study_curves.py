@@ -1,0 +1,221 @@
+"""All curves of a study at once: a panel per metric, or a row of panels per metric."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from privrank_jax.plotting.frame import (
+    Row,
+    caption,
+    heading,
+    new_figure,
+    panel_grid,
+    spelled,
+    written,
+)
+from privrank_jax.plotting.panels import draw_curve, dress, legend, level_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from privrank_jax.simulate.result import StudyResult
+
+_WIDTH, _HEIGHT = 3.2, 2.7  # inches of a panel
+_NARROWEST = 5.5  # for the legend
+
+
+def study_curves(
+    result: StudyResult | Sequence[Row],
+    x: str,
+    metrics: str | Sequence[str] | Mapping[str, str] | None = None,
+    *,
+    curve: str = "estimator",
+    style: str | None = None,
+    panel: str | Sequence[str] = (),
+    x_label: str | None = None,
+    curve_label: str | None = None,
+    names: Mapping[Any, str] | None = None,
+    log_x: bool = False,
+    from_zero: bool = False,
+    crosses: str | None = None,
+    guarantee_text: str = "",
+    title: str | None = None,
+    columns: int = 3,
+    size: tuple[float, float] | None = None,
+) -> Figure:
+    """Every metric of a study against a parameter, with bands of ± 2 standard errors.
+
+    Each metric has a panel of its own; with ``panel`` it has a row of them, one for each value of that column. Three
+    estimators and four metrics make four panels with three curves each:
+
+    >>> import jax, jax.numpy as jnp
+    >>> from privrank_jax.simulate import Study, grid, run
+    >>> def trial(key, parameters):
+    ...     draws = parameters["scale"] * jax.random.normal(key, (9,))
+    ...     middle = (draws.max() + draws.min()) / 2
+    ...     found = {"mean": draws.mean(), "median": jnp.median(draws), "mid-range": middle}
+    ...     return {
+    ...         name: {"error": abs(v), "square": v**2, "bias": v, "misses": abs(v) > 1}
+    ...         for name, v in found.items()
+    ...     }
+    >>> study = Study("center", trial, grid(scale=(0.5, 1.0, 2.0)), axes=("estimator", "metric"))
+    >>> result = run(jax.random.key(0), study, 100)
+    >>> figure = study_curves(result, "scale")
+    >>> [(axis.get_ylabel(), len(axis.get_lines())) for axis in figure.axes if axis.axison]
+    [('bias', 3), ('error', 3), ('misses', 3), ('square', 3)]
+
+    Args:
+        result: a :class:`~privrank_jax.simulate.StudyResult`, or rows of it.
+        x: column on the horizontal axis; on a logarithmic one ∞ stands apart, at the right.
+        metrics: which metrics, in this order, or a mapping from metric to the label of its vertical axis; None: all
+            that have curves.
+        curve: column with one curve, of its own color and marker, per value. Rows without a value in it, such as
+            metrics that all estimators share, are left out; so it is with ``style`` and ``panel``.
+        style: column with one line style per value.
+        panel: column (or columns) with one panel per value for each metric.
+        x_label: what x is, with its unit (default: its name).
+        curve_label: what the curves are (default: the name of the column).
+        names: how values of ``curve``, ``style`` and ``panel`` are written, and their order.
+        log_x: logarithmic horizontal axis.
+        from_zero: vertical axes start at 0.
+        crosses: column with further values, such as those of a paper, drawn as black crosses where finite.
+        guarantee_text: what is private and how, written below the picture.
+        title: title of the figure.
+        columns: most panels side by side, where there is one for each metric.
+        size: inches of the figure.
+
+    Returns:
+        A figure; see :func:`save`.
+
+    Raises:
+        ValueError: no rows, an unknown column or metric, or two rows for one point of a curve: then name the column
+            that tells them apart, or select one value of it.
+        ImportError: matplotlib is not installed.
+    """
+    if isinstance(panel, str):
+        panel = (panel,)
+    told_apart = [column for column in (curve, style, *panel) if column is not None]
+    rows = _rows(result, x, told_apart, crosses, log_x)
+    labels = _labels(metrics, rows)
+    rows = [row for row in rows if row["metric"] in labels]
+    names = names or {}
+    places = list(itertools.product(*(_values(rows, column, names) for column in panel)))
+    places = [p for p in places if any(_at(row, panel) == p for row in rows)]
+    colors = _values(rows, curve, names)
+    styles = [None] if style is None else _values(rows, style, names)
+    figure, axes = _axes(len(labels), len(places), bool(panel), columns, size)
+    for axis, (metric, place) in zip(axes, itertools.product(labels, places), strict=True):
+        inside = [r for r in rows if r["metric"] == metric and _at(r, panel) == place]
+        for (index, color), (look, line) in itertools.product(enumerate(colors), enumerate(styles)):
+            wanted = (color,) if style is None else (color, line)
+            chosen = [r for r in inside if _at(r, told_apart[: len(wanted)]) == wanted]
+            draw_curve(axis, chosen, x, index, look)
+        if crosses is not None:
+            _draw_crosses(axis, inside, x, crosses)
+        dress(axis, x, rows, log_x)
+        first, last = metric == next(iter(labels)), metric == list(labels)[-1]
+        if panel and first:
+            said = (_said(column, value, names) for column, value in zip(panel, place))
+            axis.set_title(", ".join(said), fontsize=10)
+        if not panel or last:
+            axis.set_xlabel(x_label or spelled(x))
+        if not panel or place == places[0]:
+            axis.set_ylabel(labels[metric])
+            if from_zero:
+                axis.set_ylim(bottom=0)  # last: it ends the scaling of the shared axis
+    note = "" if crosses is None else f"x: {spelled(crosses)}; "
+    shown = [names.get(color, level_name(curve, color)) for color in colors]
+    lines = [] if style is None else [str(names.get(line, line)) for line in styles]
+    legend(figure, f"{note}color: {curve_label or spelled(curve)}", shown, "line", lines)
+    heading(figure, title)
+    caption(figure, guarantee_text)
+    return figure
+
+
+def _rows(
+    result: StudyResult | Sequence[Row],
+    x: str,
+    told_apart: Sequence[str],
+    crosses: str | None,
+    log_x: bool,
+) -> list[Row]:
+    """The rows that belong to curves, checked."""
+    rows = list(result) if isinstance(result, Sequence) else list(result.rows)
+    known = list(dict.fromkeys(column for row in rows for column in row))
+    for column in (x, *told_apart, *([crosses] if crosses else [])):
+        if column not in known:
+            raise ValueError(f"no column {column!r} in this table; its columns are {known}")
+    rows = [row for row in rows if all(row.get(column) is not None for column in told_apart)]
+    if not rows:
+        raise ValueError(f"no rows to draw: none has a value in all of {list(told_apart)}")
+    seen = set()
+    for row in rows:
+        at = row[x]
+        if not isinstance(at, Real) or not (math.isfinite(at) or (log_x and at == math.inf)):
+            raise ValueError(f"{x} = {at!r} has no place on this axis; draw it as a curve or panel")
+        point = (row["metric"], at, *_at(row, told_apart))
+        if point in seen:
+            named = dict(zip(("metric", x, *told_apart), point))
+            raise ValueError(
+                f"two rows for {named}: name the column that tells them apart in `curve`, `style` or `panel`, or "
+                "select one value of it"
+            )
+        seen.add(point)
+    return rows
+
+
+def _labels(
+    metrics: str | Sequence[str] | Mapping[str, str] | None, rows: Sequence[Row]
+) -> dict[str, str]:
+    """Labels of the vertical axes by metric."""
+    found = list(dict.fromkeys(row["metric"] for row in rows))
+    if metrics is None:
+        metrics = found
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    labels = dict(metrics) if isinstance(metrics, Mapping) else {m: spelled(m) for m in metrics}
+    if unknown := [metric for metric in labels if metric not in found]:
+        raise ValueError(f"no metric {unknown} in these rows; their metrics are {found}")
+    return labels
+
+
+def _values(rows: Sequence[Row], column: str, names: Mapping[Any, str]) -> list[Any]:
+    """Values of a column: those that are named in that order, then numbers by size, words as they come."""
+    found = list(dict.fromkeys(row[column] for row in rows))
+    if all(isinstance(value, Real) for value in found):
+        found.sort()
+    return [v for v in names if v in found] + [v for v in found if v not in names]
+
+
+def _at(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(row[column] for column in columns)
+
+
+def _axes(
+    metrics: int, places: int, paneled: bool, columns: int, size: tuple[float, float] | None
+) -> tuple[Figure, list[Axes]]:
+    if not paneled:
+        wide = min(columns, metrics)
+        high = math.ceil(metrics / wide)
+        figure = new_figure(*size or (max(_WIDTH * wide, _NARROWEST), _HEIGHT * high + 0.6))
+        return figure, panel_grid(figure, metrics, columns)
+    figure = new_figure(*size or (max(_WIDTH * places, _NARROWEST), _HEIGHT * metrics + 0.6))
+    axes = figure.subplots(metrics, places, sharey="row", sharex=True, squeeze=False)
+    return figure, list(axes.flat)
+
+
+def _draw_crosses(axis: Axes, rows: Sequence[Row], x: str, column: str) -> None:
+    known = [row for row in rows if row.get(column) is not None and math.isfinite(row[column])]
+    at, values = [row[x] for row in known], [row[column] for row in known]
+    axis.plot(at, values, "x", color="black", markersize=5)
+
+
+def _said(column: str, value: Any, names: Mapping[Any, str]) -> str:
+    if value in names:
+        return names[value]
+    return value if isinstance(value, str) else f"{spelled(column)} = {written(value)}"
