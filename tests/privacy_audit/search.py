@@ -13,8 +13,14 @@ import jax
 import numpy as np
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.privacy_audit import perturbed_mle_log_density
+from privrank_jax.privacy_audit import (
+    perturbed_mle_log_density,
+)
 from privrank_jax.privacy_audit.neighbors import unit_contents
+
+ADJACENCIES = ("flip", "replace", "add-remove")
+# What rounding may add to a loss of ε.
+ROUNDING = 1 + 1e-9
 
 
 @functools.partial(jax.jit, static_argnames=("link",))
@@ -94,3 +100,11 @@ def worst_loss(*, link, adjacency, comparisons, noise_scale, gamma, seed=0, outp
         move = step * rng.standard_normal(parents.shape) * (rng.random(parents.shape) < 0.7)
         thetas = np.clip(parents + move, -50, 50)
     return worst
+
+
+def counts(size, *rows):
+    """``(m, m)`` wins from ``(winner, loser, times)``."""
+    matrix = np.zeros((size, size))
+    for winner, loser, times in rows:
+        matrix[winner, loser] += times
+    return WinCounts.from_matrix(matrix)

@@ -6,7 +6,6 @@ At confidence 0.999 a sound row is called violated once in 1,000 keys; the keys 
 from __future__ import annotations
 
 import dataclasses
-import inspect
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax import aggregation, mallows, pairwise, privacy, privacy_audit, release
+from privrank_jax import aggregation, privacy, privacy_audit
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import Audited, audit, clopper_pearson
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES, USERS, number
@@ -225,37 +224,6 @@ def test_statistics_that_mean_nothing_are_refused(run, outcomes, message, key):
 
 
 # --- the registry ----------------------------------------------------------------------------------
-
-
-def test_every_private_function_is_audited():
-    private = {
-        name
-        for module in (pairwise, privacy, mallows, aggregation)
-        for name, function in vars(module).items()
-        if inspect.isfunction(function)
-        and list(inspect.signature(function).parameters)[:1] == ["key"]
-        and {"epsilon", "privacy"} & set(inspect.signature(function).parameters)
-    }
-    assert private == {row.function for row in ROWS}
-
-
-def test_every_exact_release_has_a_row():
-    exact = {name for name in release.__all__ if name.startswith("exact_")}
-    public = {"exact_bound", "exact_samplers_available"}  # what they return depends on no answer
-    assert {row.released_by for row in ROWS} - {""} == exact - public
-    assert all(row.sound for row in ROWS if row.released_by)
-
-
-def test_rows_make_sense():
-    assert {row.name for row in ROWS if not row.sound} == {
-        "noisy-counts-users-published", "top-item-published", "dp-kwiksort-published",
-        "ldp-kwiksort-published",
-    }  # fmt: skip
-    for row in ROWS:
-        assert row.trust in ("central", "local")
-        first, second = (jax.tree.leaves(data) for data in row.neighbors)
-        assert [np.shape(x) for x in first] == [np.shape(x) for x in second]
-        assert not all(map(np.array_equal, first, second))
 
 
 @pytest.mark.slow

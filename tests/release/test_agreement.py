@@ -27,7 +27,7 @@ from privrank_jax.release import (
     exact_top_k,
 )
 from privrank_jax.release import noisy_totals as exact
-from tests.release.test_exact import gaussian_pmf, laplace_pmf
+from tests.release.laws import gaussian_pmf, laplace_pmf
 
 GAUSSIAN_IN_THE_SLOW_TIER = [0.0, pytest.param(1e-5, marks=pytest.mark.slow)]
 ALARM = 1e-6  # false-alarm rate of each comparison; exact draws can't be seeded

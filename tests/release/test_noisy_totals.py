@@ -12,19 +12,10 @@ from scipy import stats
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.release import exact_noisy_totals, exact_samplers_available
 from privrank_jax.release.noisy_totals import discrete_gaussian, discrete_laplace
+from tests.release.laws import gaussian_pmf, laplace_pmf
 
 DRAWS = 20_000
 ALARM = 1e-4  # false-alarm rate of each test below on fresh noise; the noise can't be seeded
-
-
-def laplace_pmf(x, scale):
-    alpha = math.exp(-1 / scale)
-    return (1 - alpha) / (1 + alpha) * alpha ** np.abs(x)
-
-
-def gaussian_pmf(x, scale):
-    grid = np.arange(-60 * math.ceil(scale), 60 * math.ceil(scale) + 1)
-    return np.exp(-(x**2) / (2 * scale**2)) / np.exp(-(grid**2) / (2 * scale**2)).sum()
 
 
 def chi_squared(draws, pmf, scale):

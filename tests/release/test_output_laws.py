@@ -34,8 +34,7 @@ from privrank_jax.release import (
 )
 from privrank_jax.release import noisy_totals as exact
 from privrank_jax.release.randomized_response import keep_probability
-from tests.release.laws import RATE
-from tests.release.test_exact import gaussian_pmf, laplace_pmf
+from tests.release.laws import RATE, gaussian_pmf, laplace_pmf
 
 LESS = 0.95  # of the noise that is due
 PMF = {"laplace": laplace_pmf, "gaussian": gaussian_pmf}

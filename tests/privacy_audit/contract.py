@@ -1,6 +1,7 @@
-"""What every private function must do, over the registry of :mod:`privrank_jax.privacy_audit`: one row buys it all.
+"""What every private function must do: one row of the registry buys it all.
 
-Exact losses are held in tests/privacy_audit/test_enumeration.py, audits by draws in test_empirical.py beside it.
+``test_audited_*.py`` import these tests, and ``conftest.py`` runs them on the rows of the module that the file is named
+for. Exact losses are held in ``test_enumeration.py``, audits by draws in ``test_empirical.py``.
 """
 
 from __future__ import annotations
@@ -12,13 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import privacy_audit
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Guarantee
 from privrank_jax.privacy_audit import Audited
 
-ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
-every_mechanism = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 # Pivots or pairs that chance draws are told, or a rest is shuffled: no noise does not mean no chance.
 BY_CHANCE = ("dp-kwiksort", "dp-kwiksort-published", "hay-kwiksort", "one-pair-report")
 BATCH = 64  # half of them on each of the two neighbors
@@ -47,7 +45,6 @@ def _values(row, key, epsilons):
     return np.asarray(_batched(row)[0](*_inputs(row, key, epsilons)))
 
 
-@every_mechanism
 def test_contract(row: Audited, key: jax.Array) -> None:
     """vmap is the loop, jit the eager run; the same key the same value, another key another; one compilation."""
     epsilons = np.geomspace(0.1, 5.0, BATCH)
@@ -68,7 +65,6 @@ def test_contract(row: Audited, key: jax.Array) -> None:
     assert len(_batched(row)[1]) == 1, "a sweep over keys, data and ε compiles once"
 
 
-@every_mechanism
 def test_guarantee_is_that_of_the_row(row: Audited) -> None:
     """Unit, adjacency, trust, δ and ε as registered; checked without running anything."""
     promised = _promised(row)
@@ -90,7 +86,6 @@ def _promised(row: Audited) -> Guarantee | None:
     return found[0]
 
 
-@every_mechanism
 def test_dtype_follows_the_data(row: Audited) -> None:
     """float32 counts or weights give float32 values, float64 ones float64; orders are integers of 32 bits."""
 
@@ -109,9 +104,7 @@ def test_dtype_follows_the_data(row: Audited) -> None:
         assert single == double == jnp.int32
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in ROWS if row.name not in BY_CHANCE], ids=lambda row: row.name
-)
+@pytest.mark.but_rows(*BY_CHANCE)
 def test_error_falls_with_epsilon(row: Audited, key: jax.Array) -> None:
     """How far values are from those without noise, where these don't depend on chance (ties broken at random do)."""
 
@@ -129,7 +122,6 @@ def test_error_falls_with_epsilon(row: Audited, key: jax.Array) -> None:
     assert errors[3] < 1e-8
 
 
-@every_mechanism
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), "one", True])
 def test_bad_epsilon_is_refused(row: Audited, key: jax.Array, epsilon: object) -> None:
     with pytest.raises(ValueError, match="epsilon must be positive"):

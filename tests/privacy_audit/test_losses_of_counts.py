@@ -11,6 +11,7 @@ import pytest
 import scipy.integrate
 import scipy.stats
 
+from privrank_jax import pairwise, privacy_audit
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import noisy_counts
 from privrank_jax.privacy_audit import (
@@ -18,8 +19,7 @@ from privrank_jax.privacy_audit import (
     top_item_log_probability,
     top_item_loss,
 )
-from tests.privacy_audit.search import unit_contents
-from tests.privacy_audit.test_exact import ADJACENCIES, ROUNDING, counts
+from tests.privacy_audit.search import ADJACENCIES, ROUNDING, counts, unit_contents
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
@@ -88,3 +88,13 @@ def test_top_item_under_add_remove_is_sound_at_the_published_scale():
     gaps = np.linspace(-4000.0, 4000.0, 8001)
     worst = float(top_item_loss(gaps, gaps - 6, 6 / 0.5).max())
     assert 0.99 * 0.5 <= worst <= 0.5 * ROUNDING
+
+
+def test_noisy_totals_loss_agrees_with_the_closed_form():
+    row = privacy_audit.get("noisy-counts-users")
+    one, other = (WinCounts(data) for data in row.neighbors)
+    scale = pairwise.noisy_counts(
+        jax.random.key(0), one, 0.7, unit="user", comparisons_per_user=3
+    ).diagnostics["noise_scale"]
+    closed = privacy_audit.noisy_totals_loss(one, other, noise_scale=scale)
+    assert privacy_audit.exact_loss(row, 0.7) == pytest.approx(float(closed), rel=1e-12)

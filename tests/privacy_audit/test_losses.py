@@ -17,20 +17,9 @@ from privrank_jax.privacy_audit import (
     perturbed_mle_privacy_loss,
 )
 from tests import reference
-from tests.privacy_audit.search import worst_loss
+from tests.privacy_audit.search import ADJACENCIES, ROUNDING, counts, worst_loss
 
-ADJACENCIES = ("flip", "replace", "add-remove")
 LINKS = ("logistic", "laplace")
-# What rounding may add to a loss of ε.
-ROUNDING = 1 + 1e-9
-
-
-def counts(size, *rows):
-    """``(m, m)`` wins from ``(winner, loser, times)``."""
-    matrix = np.zeros((size, size))
-    for winner, loser, times in rows:
-        matrix[winner, loser] += times
-    return WinCounts.from_matrix(matrix)
 
 
 def calibrated(link, adjacency, comparisons, epsilon, gamma=None, calibration="tight"):

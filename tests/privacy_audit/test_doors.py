@@ -1,0 +1,125 @@
+"""The losses at the doors of the package, against naive enumeration."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from privrank_jax.privacy_audit import doors, replay
+from privrank_jax.privacy_audit.replay import Door
+from privrank_jax.release import exponential
+
+ORDERS = [np.array(one) for one in itertools.permutations(range(4))]
+
+
+def test_rows_without_places_keep_their_values():
+    """A row that moved takes its value along; the others keep theirs, and only the odd ones are compared."""
+    door = Door(
+        function="privrank_jax.release.mallows:exact_mallows",
+        data="ranks",
+        loss=lambda a, b, _: float(np.any(a != b, axis=1).sum()),
+        rows=True,
+    )
+    mallows = importlib.import_module("privrank_jax.release.mallows")
+    first = np.array([[0, 1, 2], [2, 1, 0], [1, 0, 2]])
+
+    def run(ranks):
+        return {"rows": sorted(map(tuple, mallows.exact_mallows(ranks, 0.5).tolist()))}
+
+    second = np.array([[1, 0, 2], [0, 2, 1], [0, 1, 2]])
+    found = replay.audit(lambda: run(first), lambda: run(second), [door])
+    assert found.measured == 1.0
+    assert found.faults == ()
+
+
+def test_doors_are_functions_with_that_parameter():
+    for door in doors.SHUFFLED:
+        module, _, name = door.function.partition(":")
+        function = getattr(importlib.import_module(module), name)
+        assert door.builds or door.data in inspect.signature(function).parameters
+        assert function.__module__ == module
+
+
+def loss_of(name):
+    return next(door.loss for door in doors.SHUFFLED if door.function.endswith(f":{name}"))
+
+
+def largest(first, second):
+    """The loss of two laws over the same outcomes, each given as unnormalized log-probabilities."""
+    laws = [np.array(one) - np.log(np.exp(one).sum()) for one in (first, second)]
+    return np.abs(laws[0] - laws[1]).max()
+
+
+def test_mallows():
+    """Naively: P(s) ∝ e^{-γ·pairs that s turns}, over all orders."""
+
+    def law(ranks):
+        turned = [
+            sum((ranks[i] < ranks[j]) != (s[i] < s[j]) for i, j in itertools.combinations(range(4), 2))
+            for s in ORDERS
+        ]  # fmt: skip
+        return -1.5 / 3 * np.array(turned)
+
+    for first, second in itertools.product(ORDERS[:3], ORDERS):
+        found = loss_of("exact_mallows")(first[None], second[None], {"epsilon": 1.5})
+        assert found == pytest.approx(largest(law(first), law(second)), abs=1e-12)
+    partial = np.array([[0, 1, -1, -1]])
+    assert loss_of("exact_mallows")(partial, np.array([[1, 0, -1, -1]]), {"epsilon": 3.0}) == 3.0
+    assert loss_of("exact_mallows")(partial, np.array([[-1, 1, 0, -1]]), {"epsilon": 3.0}) == np.inf
+
+
+def test_exponential_mechanism():
+    """Never below the naive loss, and the same where one user turns the whole order round."""
+    users = np.array([*ORDERS[:5], ORDERS[-1]])
+    rate = Fraction(1, 24)
+
+    def excess(ranks):
+        counts = np.array(
+            [[2 * int(r[i] < r[j]) for r in ranks] for i in range(4) for j in range(4)]
+        )
+        return np.array(exponential._excess(counts.sum(1).reshape(4, 4)))
+
+    def law(costs):
+        cost = [
+            sum(costs[b][a] for a, b in itertools.combinations(np.argsort(s), 2)) for s in ORDERS
+        ]
+        return -float(rate) * np.array(cost)
+
+    found = []
+    for ranks in ORDERS:
+        other = excess([ranks, *users[1:]])
+        exact_loss = largest(law(excess(users)), law(other))
+        bound = loss_of("_draw")(excess(users), other, {"rate": rate})
+        assert exact_loss <= bound + 1e-12
+        found.append(bound)
+    assert max(found) == pytest.approx(1.0)  # ε of this rate
+
+
+def test_bits_totals_and_units():
+    flips = loss_of("exact_randomized_response")
+    bits = np.array([True, False, True]), np.array([True, True, False])
+    assert flips(*bits, {"epsilon": 0.5}) == 1.0
+    assert flips(*bits, {"epsilon": np.array([1, 2, 4])}) == 6.0
+    top = loss_of("exact_top_k")
+    facts = {"epsilon": 1.0, "sensitivity": 2.0, "total_sensitivity": 3.0, "adjacency": "replace"}
+    assert top(np.array([3, 1, 0]), np.array([1, 1, 0]), facts) == 1.0
+    assert top(np.array([3, 1, 0]), np.array([1, 2, 1]), facts) == pytest.approx(4 / 3)
+    assert top(np.array([1, 0]), np.array([0, 1]), facts | {"adjacency": "add-remove"}) == np.inf
+    gaussian = loss_of("discrete_gaussian")
+    assert gaussian(np.array([3, 4]), np.array([0, 0]), {"epsilon": 2.0, "sensitivity": 5.0}) == 2.0
+    scores = loss_of("perturbed_mle")
+    facts = {"epsilon": 1.0, "unit": "user", "adjacency": "flip", "comparisons_per_user": 2}
+    one, other = np.array([[0, 2], [1, 0]]), np.array([[0, 0], [3, 0]])
+    assert scores(one, other, facts) == 1.0
+    assert scores(one, other + np.eye(2)[::-1], facts) == np.inf
+    assert scores(one, other, facts | {"unit": "comparison", "adjacency": "replace"}) == 2.0
+    assert scores(one, one * [[0, 1], [0, 0]], facts | {"adjacency": "add-remove"}) == 0.5
+    users = loss_of("ldp_borda")
+    rows = np.array([[0, 1], [1, 0], [0, 1]])
+    assert users(rows, rows[[1, 0, 2]], {"epsilon": 0.5}) == 0.0
+    assert users(rows, 1 - rows, {"epsilon": 0.5}) == 0.5

@@ -1,0 +1,68 @@
+"""Laws of outputs, against other ways to compute them."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.stats
+
+from privrank_jax import aggregation, mallows, privacy_audit
+from privrank_jax.privacy_audit import enumeration, laws, neighbors
+
+
+def test_one_shot_lists_by_adaptive_quadrature():
+    scores, scale = np.array([2.0, 0.0, 1.5]), 1.3
+    table = laws.one_shot(scores[None], scale, 2)[0]
+    law = [scipy.stats.laplace(x, scale) for x in scores]
+    for found, (i, j) in zip(table, itertools.permutations(range(3), 2)):
+        rest = 3 - i - j
+
+        def density(z, i=i, j=j, rest=rest):
+            return law[j].pdf(z) * law[i].sf(z) * law[rest].cdf(z)
+
+        integral = scipy.integrate.quad(density, -60, 60, points=sorted(scores), limit=500)[0]
+        assert np.exp(found) == pytest.approx(integral, rel=1e-7)
+    with pytest.raises(ValueError, match="up to two items"):
+        laws.one_shot(scores[None], scale, 3)
+
+
+def test_permute_and_flip_by_its_rounds():
+    """Items in random order, each taken with probability e^(-(best - score)/scale), until one is."""
+    scores, scale = np.array([1.0, 0.0, 2.5]), 0.8
+    keep = np.exp((scores - scores.max()) / scale)
+    chances = np.zeros(3)
+    for order in itertools.permutations(range(3)):
+        left = 1 / 6
+        for item in order:
+            chances[item] += left * keep[item]
+            left *= 1 - keep[item]
+    np.testing.assert_allclose(np.exp(laws.permute_and_flip(scores[None], scale, 1)[0]), chances)
+
+
+def test_additive_noise_loses_its_shift():
+    centers = np.random.default_rng(0).normal(size=(5, 3))
+    logs = laws.additive_laplace(centers, 0.7)
+    for i, j in itertools.combinations(range(5), 2):
+        shift = np.abs(centers[i] - centers[j]).sum()
+        assert np.abs(logs[i] - logs[j]).max() == pytest.approx(shift / 0.7)
+
+
+def test_mallows_law_is_log_prob():
+    orders = neighbors.strict_orders(4)
+    logs = laws.softmax(-1.2 / 3 * laws.kendall_distances(orders, orders))
+    found = jax.vmap(lambda c: jax.vmap(lambda r: mallows.log_prob(r, c, 1.2))(orders))(orders)
+    np.testing.assert_allclose(logs, found, atol=1e-12)
+
+
+def test_exponential_law_is_log_probability():
+    row = privacy_audit.get("exponential-kemeny")
+    logs = enumeration.log_probabilities(row, 0.7, np.stack(row.neighbors))
+    for w, found in zip(row.neighbors, logs):
+        orders = neighbors.strict_orders(3)
+        np.testing.assert_allclose(
+            aggregation.exponential_log_probability(orders, w, 2, 0.7), found, atol=1e-12
+        )
