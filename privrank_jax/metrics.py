@@ -1,4 +1,4 @@
-"""Distances between rankings and errors of estimates.
+"""Distances between rankings, their correlation, and errors of estimates.
 
 Every function takes *one* pair (``jax.vmap`` for batches). Rankings are ranks, 0 = best, integer
 dtype; scores are refused, so that they cannot be mistaken for ranks. ``mask`` (bool, ``(m,)``)
@@ -52,11 +52,11 @@ def kendall_distance(
         >>> float(kendall_distance([0, 1, 2], [0, 2, 1], normalized=True))  # doctest: +ELLIPSIS
         0.333...
     """
-    return _kendall_tau(*_check_pair(a, b, mask), normalized=normalized)
+    return _kendall_distance(*_check_pair(a, b, mask), normalized=normalized)
 
 
 @functools.partial(jax.jit, static_argnames="normalized")
-def _kendall_tau(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real[Array, ""]:
+def _kendall_distance(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real[Array, ""]:
     a = jnp.where(mask, a, np.iinfo(np.int32).max)  # nothing is behind an item that does not count
     if a.shape[0] <= _MAX_UNROLLED:
         # One vector operation for each item: in a batch, XLA makes of it one pass over the rankings, with narrow sums.
@@ -69,6 +69,56 @@ def _kendall_tau(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real[Array
     return _total(
         jnp.where(mask, behind, 0).astype(jnp.int32), 0.5 * count * (count - 1), normalized
     )
+
+
+def kendall_correlation(
+    a: RanksLike, b: RanksLike, mask: MaskLike | None = None
+) -> Float[Array, ""]:
+    """Kendall's rank correlation τ_b: 1 for equal rankings, -1 for a ranking and its reversal.
+
+    With C and D the pairs that the two rankings order alike and differently, (C - D)/√(A B), A and B the pairs that
+    each of them does not tie. Without ties this is τ_a = 1 - 2 times the normalized :func:`kendall_distance`. Time
+    O(m²).
+
+    Args:
+        a: ranks, shape ``(m,)``, integers.
+        b: ranks, shape ``(m,)``, integers.
+        mask: items that count, shape ``(m,)``, bool; None for all.
+
+    Returns:
+        Scalar in [-1, 1] in JAX's default float; NaN where a ranking ties all items, or there are fewer than two.
+
+    Raises:
+        ValueError: if shapes differ or the dtype is not an integer one.
+
+    Source: Kendall (1945), *The treatment of ties in ranking problems*.
+
+    Example:
+        >>> float(kendall_correlation([0, 1, 2], [2, 1, 0]))
+        -1.0
+        >>> round(float(kendall_correlation([0, 0, 1], [0, 1, 2])), 4)  # 2/√(2·3)
+        0.8165
+    """
+    return _kendall_correlation(*_check_pair(a, b, mask))
+
+
+@jax.jit
+def _kendall_correlation(a: Ranks, b: Ranks, mask: Mask) -> Float[Array, ""]:
+    dtype = jnp.result_type(float)
+    counted = mask[:, None] & mask
+
+    def side(ranks: Ranks) -> Int[Array, "items items"]:
+        ahead = (ranks[:, None] < ranks).astype(jnp.int32)
+        return jnp.where(counted, ahead - ahead.T, 0)
+
+    def total(terms: Int[Array, "items items"]) -> Float[Array, ""]:
+        return jnp.sum(jnp.sum(terms, axis=0, dtype=jnp.int32), dtype=dtype)
+
+    first, second = side(a), side(b)
+    pairs = total(jnp.abs(first)) * total(jnp.abs(second))
+    # The root of a product of equal numbers may be rounded: the correlation stays within its range.
+    found = total(first * second) / jnp.sqrt(jnp.where(pairs > 0, pairs, 1))
+    return jnp.where(pairs > 0, jnp.clip(found, -1, 1), jnp.nan)
 
 
 def spearman_footrule(

@@ -11,8 +11,8 @@ import numpy as np
 
 from privrank_jax import privacy
 from privrank_jax.privacy import Privacy
+from privrank_jax.privacy.caps import privunit_cap
 from privrank_jax.privacy.local import flip_threshold
-from privrank_jax.privacy.vectors import privunit_cap
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.registry import Audited, Release
 
