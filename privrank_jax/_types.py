@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Num, PRNGKeyArray, Real
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Num, PRNGKeyArray, Real, Shaped
 
 Key: TypeAlias = PRNGKeyArray
 """One PRNG key, new style (:func:`jax.random.key`) or old."""
@@ -38,6 +38,7 @@ Delta: TypeAlias = Scalar
 
 Numbers: TypeAlias = Scalar | Num[Array, "..."] | np.ndarray
 """One number or an array of them: for elementwise functions, one ε per report, results of a sweep."""
+NumbersLike: TypeAlias = Numbers | Sequence[float] | Sequence[Sequence[float]]
 
 # --- items ---------------------------------------------------------------------------------------
 
@@ -70,3 +71,9 @@ RankingsLike: TypeAlias = Integer[ArrayLike, "users items"] | Sequence[Sequence[
 Rows: TypeAlias = Int[Array, "rows"]
 """One index per row of a table of comparisons: its user, winner or loser."""
 RowsLike: TypeAlias = Integer[ArrayLike, "rows"] | Sequence[int]
+
+ReportsLike: TypeAlias = Shaped[ArrayLike, "..."] | Sequence[float]
+"""Answers: 0 or 1, False or True, -1 or 1, or numbers with noise."""
+
+ReportTableLike: TypeAlias = Shaped[ArrayLike, "users pairs"] | Sequence[Sequence[float]]
+"""One answer per user and pair of items."""

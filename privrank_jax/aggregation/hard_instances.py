@@ -24,15 +24,18 @@ Source: Alabi, Ghazi, Kumar and Manurangsi (2022), section 5 and supplement B.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import ArrayLike, Float, Int, Integer, Real
 
 from privrank_jax._validate import is_traced
 
 
-def hard_ranking(signs: Any, num_middle: int) -> Array:
+def hard_ranking(
+    signs: Real[ArrayLike, "*batch d"] | Sequence[int], num_middle: int
+) -> Int[Array, "*batch items"]:
     """π^x_{d,t}: ranks of 2d + t items, from d signs.
 
     Args:
@@ -63,7 +66,9 @@ def hard_ranking(signs: Any, num_middle: int) -> Array:
     return jnp.concatenate([kept, middle, moved], axis=-1)
 
 
-def hidden_signs(ranks: Any, num_signs: int) -> Array:
+def hidden_signs(
+    ranks: Integer[ArrayLike, "*batch items"] | Sequence[int], num_signs: int
+) -> Int[Array, "*batch d"]:
     """ρ_{d,t}: the signs that a ranking of 2d + t items tells, ±1 int32, ``(..., d)``.
 
     Args:
@@ -83,8 +88,12 @@ def hidden_signs(ranks: Any, num_signs: int) -> Array:
 
 
 def hidden_cost_bounds(
-    signs: Any, mean_signs: Any, num_middle: int, *, published: bool = False
-) -> tuple[Array, Array]:
+    signs: Real[ArrayLike, "*batch d"] | Sequence[int],
+    mean_signs: Real[ArrayLike, "*means d"] | Sequence[float],
+    num_middle: int,
+    *,
+    published: bool = False,
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Least and largest Kemeny score that Observations 15 and 16 allow.
 
     Args:

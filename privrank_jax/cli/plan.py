@@ -172,6 +172,7 @@ def solve(design: Design) -> dict[str, Any]:
     low = design.epsilon
     if low is None:
         assert design.users is not None
+        assert design.target is not None
         number = float(design.users)  # JAX's integers may have 32 bits
         low = float(planner.epsilon_needed(scores, number, design.target, **goal))
         if math.isnan(low):
@@ -215,7 +216,7 @@ def solve(design: Design) -> dict[str, Any]:
             planner.local_rate(design.items, error.effective_users, design.share_observed)
         ),
     }
-    if needed is not None:
+    if needed is not None and design.target is not None:
         free = planner.users_needed(scores, math.inf, design.target, **goal)
         document["users_needed_without_privacy"] = _round_up(free)
     numbers = (*document["error"].values(), *document["error_without_privacy"].values())

@@ -29,14 +29,24 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import betainc
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Real
 
+from privrank_jax._types import (
+    Epsilon,
+    Key,
+    Numbers,
+    PairMatrixLike,
+    RankingsLike,
+    Ranks,
+    RanksLike,
+    Scalar,
+)
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
 from privrank_jax.mallows.distribution import (
     as_float,
@@ -46,12 +56,12 @@ from privrank_jax.mallows.distribution import (
     log_normalizer,
 )
 
-Array = jax.Array
-
 MOST_ITEMS = 8  # all 40,320 rankings of so many are tried
 
 
-def win_counts(ranks: Any, counted: Any = None) -> Array:
+def win_counts(
+    ranks: RankingsLike, counted: Bool[ArrayLike, "users"] | Sequence[bool] | None = None
+) -> Int[Array, "items items"]:
     """How many rankings have i ahead of j.
 
     Args:
@@ -77,8 +87,10 @@ def win_counts(ranks: Any, counted: Any = None) -> Array:
 
 
 @jax.jit
-def _win_counts(ranks: Array, counted: Array) -> Array:
-    def column(item: Array) -> Array:
+def _win_counts(
+    ranks: Integer[Array, "users items"], counted: Bool[Array, "users"]
+) -> Int[Array, "items items"]:
+    def column(item: Int[Array, ""]) -> Int[Array, "items"]:
         own = ranks[:, item, None]
         ahead = (own >= 0) & (ranks > own) & counted[:, None]
         return jnp.sum(ahead, axis=0, dtype=jnp.int32)
@@ -87,8 +99,8 @@ def _win_counts(ranks: Array, counted: Array) -> Array:
 
 
 def most_likely_center(
-    key: Array, wins: Any, *, solver: Callable[[Array], Array] | None = None
-) -> Array:
+    key: Key, wins: PairMatrixLike, *, solver: Callable[[Array], Array] | None = None
+) -> Ranks:
     """The ranking that most likely is behind synthetic ones; several may be, then any of them, all alike.
 
     Args:
@@ -124,7 +136,7 @@ def most_likely_center(
 
 
 @jax.jit
-def _try_all(key: Array, wins: Array) -> Array:
+def _try_all(key: Key, wins: Real[Array, "items items"]) -> Ranks:
     first, second, every, ahead = _all_rankings(wins.shape[0])
     leads = wins[first, second] - wins[second, first]
     scores = jnp.sum(jnp.where(ahead, leads, 0), axis=1)
@@ -142,7 +154,9 @@ def _all_rankings(items: int) -> tuple[np.ndarray, ...]:
     return first, second, every, every[:, first] < every[:, second]
 
 
-def center_log_likelihood(center_ranks: Any, wins: Any, epsilon: Any) -> Array:
+def center_log_likelihood(
+    center_ranks: RanksLike, wins: PairMatrixLike, epsilon: Epsilon
+) -> Float[Array, ""]:
     """Log-likelihood of a center, from the win counts of N complete synthetic rankings.
 
     Args:
@@ -167,7 +181,9 @@ def center_log_likelihood(center_ranks: Any, wins: Any, epsilon: Any) -> Array:
     return -decay(epsilon, items) * against - rankings * log_normalizer(items, epsilon)
 
 
-def attack_error_bound(num_items: Any, epsilon: Any, num_rankings: Any) -> Array:
+def attack_error_bound(
+    num_items: Numbers, epsilon: Numbers, num_rankings: Numbers
+) -> Float[Array, "..."]:
     """A lower bound of P(the most likely center is not the true one), and of any attack on a random center.
 
     Args:
@@ -190,7 +206,9 @@ def attack_error_bound(num_items: Any, epsilon: Any, num_rankings: Any) -> Array
 
 
 @jax.jit
-def _error_bound(num_items: Array, epsilon: Array, num_rankings: Array) -> Array:
+def _error_bound(
+    num_items: Array, epsilon: Float[Array, "..."], num_rankings: Array
+) -> Float[Array, "..."]:
     turned = jax.nn.sigmoid(-decay(epsilon, num_items))
     half = ((num_rankings + 1) // 2).astype(epsilon.dtype)
     one_pair = betainc(half, half, turned)
@@ -198,8 +216,8 @@ def _error_bound(num_items: Array, epsilon: Array, num_rankings: Array) -> Array
 
 
 def published_attack_bound(
-    num_items: Any, epsilon: Any, num_rankings: Any, *, constant: Any
-) -> Array:
+    num_items: Numbers, epsilon: Numbers, num_rankings: Numbers, *, constant: Scalar
+) -> Float[Array, "..."]:
     """The right-hand side of Theorem 2 as printed, whose constant C₀ the paper does not name.
 
     Args:
@@ -223,7 +241,7 @@ def published_attack_bound(
     return constant * spread * jnp.exp(-rankings * jnp.square(jnp.expm1(theta)))
 
 
-def _check_counts(num_items: Any, num_rankings: Any) -> None:
+def _check_counts(num_items: Numbers, num_rankings: Numbers) -> None:
     check_positive("num_rankings", num_rankings, infinite=False)
     if is_traced(num_items):
         return

@@ -63,21 +63,20 @@ this preserves the order of every pair, is false (``tests/mallows/test_debias.py
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int, Num
 
+from privrank_jax._types import Count, Epsilon, Numbers, NumbersLike, PairMatrix
 from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax.mallows.distribution import as_float, check_items, decay
-
-Array = jax.Array
 
 _TOLERATED = 0.01  # rounding may move E k by no more than this, of the 1 that it should be
 
 
-def debiasing_kernel(num_items: int, epsilon: Any) -> Array:
+def debiasing_kernel(num_items: int, epsilon: Epsilon) -> PairMatrix:
     """k(a, b) of synthetic ranks a and b, whose mean is 1 if the first item is truly ahead, -1 if it is behind.
 
     Args:
@@ -104,7 +103,7 @@ def debiasing_kernel(num_items: int, epsilon: Any) -> Array:
     return kernel
 
 
-def debiasing_variance(num_items: int, epsilon: Any) -> Array:
+def debiasing_variance(num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
     """Variance of k for one user's pair, averaged over the ranks that the two items truly have.
 
     The number of users that a pair needs follows: for n users the standard error of a share of wins is about
@@ -127,12 +126,12 @@ def debiasing_variance(num_items: int, epsilon: Any) -> Array:
     return mean_square(kernel, num_items) - 1
 
 
-def mean_square(kernel: Array, num_items: Any) -> Array:
+def mean_square(kernel: PairMatrix, num_items: Count) -> Float[Array, ""]:
     """Mean of k² over pairs of different ranks."""
     return jnp.sum(jnp.square(kernel)) / jnp.maximum(num_items * (num_items - 1), 1)
 
 
-def rounding(kernel: Array, num_items: Any) -> Array:
+def rounding(kernel: PairMatrix, num_items: Count) -> Float[Array, ""]:
     """How far rounding may move E k from 1: the conditioning of the kernel, eps m² max |k|.
 
     Against rational arithmetic the error was below it wherever tried, m up to 50 in both precisions.
@@ -140,7 +139,9 @@ def rounding(kernel: Array, num_items: Any) -> Array:
     return jnp.finfo(kernel.dtype).eps * jnp.square(num_items) * jnp.max(jnp.abs(kernel))
 
 
-def refuse_lost(kernel: Array, epsilon: Array, num_items: Any) -> None:
+def refuse_lost(
+    kernel: Float[Array, "*batch items items"], epsilon: Float[Array, "*batch"], num_items: Numbers
+) -> None:
     """Raise ``ValueError`` if an entry of concrete kernels is lost to rounding; what is traced passes."""
     if is_traced(kernel) or not bool(jnp.any(jnp.isnan(kernel))):
         return
@@ -156,7 +157,7 @@ def refuse_lost(kernel: Array, epsilon: Array, num_items: Any) -> None:
 
 
 @functools.partial(jax.jit, static_argnames=("size",))
-def kernel_of(size: int, epsilon: Array, num_items: Any) -> Array:
+def kernel_of(size: int, epsilon: Float[Array, ""], num_items: Count) -> Float[Array, "size size"]:
     """The kernel of ``num_items`` <= ``size`` items, zero beyond them, NaN where rounding may have spoilt it.
 
     The recurrence in d = n - 1 - b, for all n and a at once: one vector operation for each d.
@@ -194,7 +195,9 @@ def kernel_of(size: int, epsilon: Array, num_items: Any) -> Array:
     return jnp.where(rounding(upper, count) <= _TOLERATED, upper - upper.T, jnp.nan)
 
 
-def as_levels(epsilon: Any, num_items: Any) -> tuple[Array, Array, Array]:
+def as_levels(
+    epsilon: NumbersLike, num_items: NumbersLike
+) -> tuple[Float[Array, "levels"], Num[Array, "levels"], Int[Array, "users"]]:
     """The different (ε, m) among users, and which of them is each user's; traced ones are all taken as different."""
     epsilon, counts = as_float(epsilon), jnp.asarray(num_items)
     if is_traced(epsilon, counts):

@@ -12,19 +12,17 @@ Source: Xu, Sun and Cheng, Lemma 3.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
+from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike, Scores
 from privrank_jax._validate import check_epsilon
 from privrank_jax.mallows.distribution import as_float, checked_ranks
 from privrank_jax.privacy.noise import laplace
 
-Array = jax.Array
 
-
-def laplace_ranks(key: Array, center_ranks: Any, epsilon: Any) -> Array:
+def laplace_ranks(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Scores:
     """The user's ranks plus Laplace noise of scale 2(m-1)/ε, m the number of items ranked.
 
     **Guarantee.** ε-ranking DP, local; see the head of this module, which shows that the scale is tight.
@@ -48,13 +46,13 @@ def laplace_ranks(key: Array, center_ranks: Any, epsilon: Any) -> Array:
     return _laplace_ranks(key, checked_ranks(center_ranks), as_float(epsilon))
 
 
-def laplace_rank_scale(num_items: Any, epsilon: Any) -> Any:
+def laplace_rank_scale(num_items: Count, epsilon: Epsilon) -> Float[Array, ""]:
     """λ of the noise on each rank of m items, 2(m-1)/ε; 0 for one item alone."""
     return 2 * jnp.maximum(num_items - 1, 0) / epsilon
 
 
 @jax.jit
-def _laplace_ranks(key: Array, center: Array, epsilon: Array) -> Array:
+def _laplace_ranks(key: Key, center: Ranks, epsilon: Float[Array, ""]) -> Scores:
     ranked = center >= 0
     scale = laplace_rank_scale(jnp.sum(ranked), epsilon)
     noisy = center + laplace(key, center.shape, scale, epsilon.dtype)

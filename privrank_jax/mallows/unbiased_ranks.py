@@ -27,18 +27,16 @@ No paper has this; Xu, Sun and Cheng use the synthetic ranks as they are.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
+from privrank_jax._types import Epsilon, Ranks, RanksLike, Scores
 from privrank_jax._validate import check_epsilon
 from privrank_jax.mallows.distribution import as_float, checked_ranks, decay
 
-Array = jax.Array
 
-
-def unbiased_ranks(synthetic_ranks: Any, epsilon: Any) -> Array:
+def unbiased_ranks(synthetic_ranks: RanksLike, epsilon: Epsilon) -> Scores:
     """f(a) of every item: its mean over the draw of the synthetic ranking is the user's own rank.
 
     Post-processing: as private as the synthetic ranking itself.
@@ -63,7 +61,7 @@ def unbiased_ranks(synthetic_ranks: Any, epsilon: Any) -> Array:
 
 
 @jax.jit
-def unbiased_ranks_of(ranks: Array, epsilon: Array) -> Array:
+def unbiased_ranks_of(ranks: Ranks, epsilon: Float[Array, ""]) -> Scores:
     """:func:`unbiased_ranks` of checked arguments, compiled."""
     count = jnp.sum(ranks >= 0)
     steps = jnp.arange(1, ranks.shape[0])

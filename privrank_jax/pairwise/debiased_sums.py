@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float, Shaped
 
+from privrank_jax._types import MaskLike, NumbersLike, ReportTableLike
 from privrank_jax._validate import check_choice, check_epsilon, is_traced
 from privrank_jax.privacy.local import check_bits, check_reports, report_values
-
-Array = jax.Array
 
 MECHANISMS = ("randomized-response", "laplace")
 
@@ -30,12 +29,17 @@ class DebiasedSums:
         mask: ``(m,)`` bool, real items; ``None`` = all.
     """
 
-    margins: Array
-    weights: Array
-    mask: Array | None = None
+    margins: Float[Array, "*batch items items"]
+    weights: Float[Array, "*batch items items"]
+    mask: Bool[Array, "*batch items"] | None = None
 
     @classmethod
-    def from_pairs(cls, margins: Array, weights: Array, mask: Any = None) -> DebiasedSums:
+    def from_pairs(
+        cls,
+        margins: Float[Array, "pairs"],
+        weights: Float[Array, "pairs"],
+        mask: MaskLike | None = None,
+    ) -> DebiasedSums:
         """Sums per pair i < j, ``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)``.
 
         >>> DebiasedSums.from_pairs(jnp.array([0.5]), jnp.array([2.0])).wins.tolist()
@@ -56,7 +60,7 @@ class DebiasedSums:
         return self.weights.shape[-1]
 
     @property
-    def wins(self) -> Array:
+    def wins(self) -> Float[Array, "*batch items items"]:
         """``(m, m)`` Z_ij = W_ij/2 + D_ij, weighted debiased wins; entries may be negative."""
         return 0.5 * self.weights + self.margins
 
@@ -80,14 +84,14 @@ class DebiasedSums:
 
 
 def debiased_sums(
-    reports: Any,
-    observed: Any,
-    epsilon: Any,
+    reports: ReportTableLike,
+    observed: ReportTableLike,
+    epsilon: NumbersLike,
     weighted: bool = True,
     debiased: bool = True,
     *,
     mechanism: str = "randomized-response",
-    mask: Any = None,
+    mask: MaskLike | None = None,
 ) -> DebiasedSums:
     """The sums that :func:`~privrank_jax.pairwise.debiased_rr` fits; arguments and errors as there.
 
@@ -103,10 +107,10 @@ def debiased_sums(
 
 @functools.partial(jax.jit, static_argnames=("weighted", "debiased", "mechanism"))
 def sums_of(
-    reports: Array,
-    observed: Array,
-    epsilon: Array,
-    mask: Any,
+    reports: Shaped[Array, "users pairs"],
+    observed: Bool[Array, "users pairs"],
+    epsilon: Float[Array, "users"],
+    mask: MaskLike | None,
     weighted: bool,
     debiased: bool,
     mechanism: str,
@@ -121,15 +125,17 @@ def sums_of(
     return DebiasedSums.from_pairs(total(lean, centered), weights, mask)
 
 
-def total(weights: Array, values: Array) -> Array:
+def total(
+    weights: Float[Array, "users"], values: Float[Array, "users pairs"]
+) -> Float[Array, "pairs"]:
     """Σ_l weights_l values_lp: ``(users,)`` and ``(users, pairs)`` to ``(pairs,)``."""
     # TF32 products, the default on GPUs, would round the weights to ten bits.
     return jnp.einsum("l,lp->p", weights, values, precision=jax.lax.Precision.HIGHEST)
 
 
 def coefficients(
-    epsilon: Array, weighted: bool, debiased: bool, mechanism: str
-) -> tuple[Array, Array]:
+    epsilon: Float[Array, "users"], weighted: bool, debiased: bool, mechanism: str
+) -> tuple[Float[Array, "users"], Float[Array, "users"]]:
     """What a report ỹ adds to D per unit of ỹ - 1/2, and what it adds to W, ``(users,)`` each."""
     one = jnp.ones_like(epsilon)
     if mechanism == "laplace":
@@ -142,7 +148,9 @@ def coefficients(
     return (tanh if weighted else 1 / tanh), weight
 
 
-def kept_pairs(observed: Array, mask: Any) -> Array:
+def kept_pairs(
+    observed: Bool[Array, "users pairs"], mask: MaskLike | None
+) -> Bool[Array, "users pairs"]:
     """Observed and of two real items, ``(users, pairs)`` bool."""
     if mask is None:
         return observed
@@ -158,8 +166,12 @@ def num_items(pairs: int) -> int:
 
 
 def checked_reports(
-    reports: Any, observed: Any, epsilon: Any, mechanism: str, mask: Any
-) -> tuple[Array, Array, Array]:
+    reports: ReportTableLike,
+    observed: ReportTableLike,
+    epsilon: NumbersLike,
+    mechanism: str,
+    mask: MaskLike | None,
+) -> tuple[Shaped[Array, "users pairs"], Bool[Array, "users pairs"], Float[Array, "users"]]:
     """Arrays of one problem: reports ``(L, P)``, observed ``(L, P)`` bool, ε ``(L,)`` of the working dtype."""
     check_choice("mechanism", mechanism, MECHANISMS)
     check_epsilon(epsilon)
@@ -191,7 +203,9 @@ def checked_reports(
     return reports, jnp.asarray(observed) == 1, epsilon
 
 
-def _check_values(reports: Any, observed: Any, mechanism: str, mask: Any) -> None:
+def _check_values(
+    reports: ReportTableLike, observed: ReportTableLike, mechanism: str, mask: MaskLike | None
+) -> None:
     check_bits("observed", observed)
     if is_traced(observed, mask):
         return

@@ -32,7 +32,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
+from privrank_jax._types import MaskLike, PairMatrixLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link, normal
 from privrank_jax.pairwise.likelihood import center
@@ -43,8 +45,6 @@ from privrank_jax.pairwise.standard_errors import (
     totals_standard_errors,
 )
 from privrank_jax.rankings import ranks_from_scores
-
-Array = jax.Array
 
 # Laplace shares of variance at which critical values are tabulated; below the first, the tail is Gaussian.
 _SHARES = (0.002, 0.9999, 129)
@@ -76,7 +76,7 @@ class Intervals:
 
 
 def confidence_intervals(
-    uncertainty: Uncertainty, level: Any = 0.95, simultaneous: bool = False
+    uncertainty: Uncertainty, level: Scalar = 0.95, simultaneous: bool = False
 ) -> tuple[Array, Array]:
     """Intervals for each item's value, or for all of them at once (Bonferroni).
 
@@ -97,7 +97,7 @@ def confidence_intervals(
 
 @functools.partial(jax.jit, static_argnames=("simultaneous",))
 def _confidence_intervals(
-    uncertainty: Uncertainty, level: Any, simultaneous: bool
+    uncertainty: Uncertainty, level: Scalar, simultaneous: bool
 ) -> tuple[Array, Array]:
     count = jnp.maximum(jnp.sum(uncertainty.mask), 1) if simultaneous else 1
     alpha = (1 - jnp.asarray(level, uncertainty.center.dtype)) / count
@@ -107,7 +107,7 @@ def _confidence_intervals(
 
 
 def rank_intervals(
-    uncertainty: Uncertainty, level: Any = 0.95, simultaneous: bool = False
+    uncertainty: Uncertainty, level: Scalar = 0.95, simultaneous: bool = False
 ) -> tuple[Array, Array]:
     """Intervals for each item's rank, or for all of them at once; valid with ties and near-ties.
 
@@ -129,19 +129,19 @@ def rank_intervals(
 
 @functools.partial(jax.jit, static_argnames=("simultaneous",))
 def _rank_intervals(
-    uncertainty: Uncertainty, level: Any, simultaneous: bool
+    uncertainty: Uncertainty, level: Scalar, simultaneous: bool
 ) -> tuple[Array, Array]:
     return _ranks(uncertainty, _better(uncertainty, level)[int(simultaneous)])
 
 
 @jax.jit
-def _rows(uncertainty: Uncertainty, level: Any) -> tuple[Array, Array, Array]:
+def _rows(uncertainty: Uncertainty, level: Scalar) -> tuple[Array, Array, Array]:
     """Rank intervals, each by itself, and who is surely better than whom, all pairs together."""
     better = _better(uncertainty, level)
     return *_ranks(uncertainty, better[0]), better[1]
 
 
-def _better(uncertainty: Uncertainty, level: Any) -> Array:
+def _better(uncertainty: Uncertainty, level: Scalar) -> Array:
     """Whether i is surely better than j, ``(2, m, m)``: for each i by itself, and for all pairs together."""
     covariance = uncertainty.covariance
     items = jnp.sum(uncertainty.mask)
@@ -161,16 +161,16 @@ def _ranks(uncertainty: Uncertainty, better: Array) -> tuple[Array, Array]:
 
 
 def interval_estimates(
-    value: Any,
-    comparisons: Any,
+    value: ScoresLike,
+    comparisons: PairMatrixLike,
     *,
     method: str = "mle",
-    noise_scale: Any = 0.0,
-    gamma: Any = 0.0,
+    noise_scale: Scalar = 0.0,
+    gamma: Scalar = 0.0,
     link: str | Link = "logistic",
     noise: str = "laplace",
-    level: Any = 0.95,
-    mask: Any = None,
+    level: Scalar = 0.95,
+    mask: MaskLike | None = None,
 ) -> Intervals:
     """Everything that a table of results shows, for a release of either kind.
 
@@ -210,7 +210,7 @@ def interval_estimates(
 
 
 def intervals_of(
-    value: Any, errors: Uncertainty, level: Any = 0.95, known: Any = True
+    value: ScoresLike, errors: Uncertainty, level: Scalar = 0.95, known: MaskLike | None = True
 ) -> Intervals:
     """What :func:`interval_estimates` returns, for released values ``(m,)`` whose errors are known.
 
@@ -231,7 +231,7 @@ def intervals_of(
 
 @jax.jit
 def _intervals(
-    value: Array, errors: Uncertainty, level: Any, low: Array, high: Array, known: Array
+    value: Array, errors: Uncertainty, level: Scalar, low: Array, high: Array, known: Array
 ) -> Intervals:
     ranks = ranks_from_scores(value, errors.mask)
     best, worst, better = _rows(errors, level)
@@ -247,7 +247,7 @@ def _intervals(
 
 
 def center_is_near(
-    scores: Any, weights: Any, errors: Uncertainty, link: str | Link = "logistic"
+    scores: ScoresLike, weights: PairMatrixLike, errors: Uncertainty, link: str | Link = "logistic"
 ) -> Array:
     """Whether each compared pair has about the same information at the scores as where intervals are centered.
 
@@ -265,8 +265,8 @@ def center_is_near(
 
 
 @functools.partial(jax.jit, static_argnames=("link",))
-def _center_is_near(scores: Array, weights: Array, errors: Uncertainty, link: Link) -> Array:
-    def bend(theta: Array) -> Array:
+def _center_is_near(scores: Scores, weights: Array, errors: Uncertainty, link: Link) -> Array:
+    def bend(theta: Scores) -> Array:
         gap = theta[:, None] - theta[None, :]
         return jnp.log(link.score(gap)) + jnp.log(link.score(-gap))
 
@@ -299,7 +299,7 @@ def _reach(uncertainty: Uncertainty, variance: Array, fourth: Array, alpha: Arra
     return critical_value(alpha, share) * jnp.sqrt(variance)
 
 
-def critical_value(alpha: Any, share: Any) -> Array:
+def critical_value(alpha: Scalar, share: Scalar) -> Float[Array, ""]:
     """Solve P(\\|√(1-s) Z + √s L\\| > c) = α for c, Z standard normal, L Laplace of variance 1.
 
     Args:

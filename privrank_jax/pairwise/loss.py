@@ -30,20 +30,18 @@ aggregation with private pairwise rankings. TRL: docs/source/dpo_trainer.md.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
+from privrank_jax._types import Numbers, NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_epsilon, check_positive
 from privrank_jax.privacy.local import check_reports, flip_probability, report_values
-
-Array = jax.Array
 
 CLIP = 4.0
 
 
-def label_smoothing(epsilon: Any) -> Array:
+def label_smoothing(epsilon: Numbers) -> Float[Array, "..."]:
     """``flip_probability(epsilon)``, 1/(1 + e^ε), under the name that users of TRL know.
 
     Pass it as ``DPOConfig(loss_type="robust", label_smoothing=...)`` to train with TRL on labels
@@ -65,7 +63,9 @@ def label_smoothing(epsilon: Any) -> Array:
     return flip_probability(epsilon)
 
 
-def preference_loss(score_difference: Any, reports: Any, epsilon: Any) -> Array:
+def preference_loss(
+    score_difference: NumbersLike, reports: ReportsLike, epsilon: NumbersLike
+) -> Float[Array, "..."]:
     """Logistic loss from privatized labels, unbiased for the loss with the true labels. Per example.
 
     Elementwise and pure: use it under ``jit``, ``vmap``, ``grad`` and any optimizer. Its mean over
@@ -96,8 +96,8 @@ def preference_loss(score_difference: Any, reports: Any, epsilon: Any) -> Array:
 
 
 def clipped_preference_loss(
-    score_difference: Any, reports: Any, epsilon: Any, clip: Any = CLIP
-) -> Array:
+    score_difference: NumbersLike, reports: ReportsLike, epsilon: NumbersLike, clip: Scalar = CLIP
+) -> Float[Array, "..."]:
     r"""The unbiased loss with its correction clipped: less variance, bounded below, **biased**.
 
     ℓ(t) - clip(t, -c, c)/(e^ε - 1). Where \|s\| <= c it is :func:`preference_loss`. Beyond, its mean over the
@@ -133,7 +133,9 @@ def clipped_preference_loss(
     return jax.nn.softplus(-toward) - jnp.clip(toward, -clip, clip) * odds
 
 
-def _toward_report(score_difference: Any, reports: Any, epsilon: Any) -> tuple[Array, Array]:
+def _toward_report(
+    score_difference: NumbersLike, reports: ReportsLike, epsilon: NumbersLike
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """t = (2ỹ - 1)s and 1/(e^ε - 1), in the dtype of s."""
     check_epsilon(epsilon)
     check_reports(reports)
@@ -145,6 +147,6 @@ def _toward_report(score_difference: Any, reports: Any, epsilon: Any) -> tuple[A
     return sign * difference, odds
 
 
-def _as_float(x: Any) -> Array:
+def _as_float(x: NumbersLike) -> Float[Array, "..."]:
     x = jnp.asarray(x)
     return x.astype(jnp.result_type(x, float))

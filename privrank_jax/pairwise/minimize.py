@@ -10,10 +10,11 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 import optax
+from jaxtyping import Array, DTypeLike, Float, Int, PyTree
 
+from privrank_jax._types import PairMatrix, Scalar
 from privrank_jax._workarounds.linalg import solve_positive_definite
 
-Array = jax.Array
 Objective = Callable[[Array], Array]
 
 CONVERGED, STALLED, OUT_OF_STEPS, NOT_FINITE = 0, 1, 2, 3
@@ -60,24 +61,24 @@ class Minimum:
         code: 0 converged, 1 stalled, 2 out of steps, 3 not finite (``CODES`` spells them out), int32.
     """
 
-    value: Array
-    gradient_norm: Array
-    steps: Array
-    code: Array
+    value: Float[Array, "*batch d"]
+    gradient_norm: Float[Array, "*batch"]
+    steps: Int[Array, "*batch"]
+    code: Int[Array, "*batch"]
 
 
 class _Search(NamedTuple):
-    params: Array
-    gradient: Array
-    state: Any
-    best: Array
-    since_best: Array
-    step: Array
+    params: Float[Array, "d"]
+    gradient: Float[Array, "d"]
+    state: optax.OptState
+    best: Float[Array, ""]
+    since_best: Int[Array, ""]
+    step: Int[Array, ""]
 
 
 def minimize(
     objective: Objective,
-    init: Array,
+    init: Float[Array, "d"],
     *,
     optimizer: optax.GradientTransformation | None = None,
     tolerance: float | None = None,
@@ -113,7 +114,7 @@ def minimize(
     optimizer = optax.with_extra_args_support(optimizer)
     goal = default_tolerance(init.dtype) if tolerance is None else tolerance
 
-    def solve(_: Any, start: Array) -> tuple[Array, Array]:
+    def solve(_: object, start: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, "3"]]:
         end = _search(objective, start, optimizer, goal, max_steps, patience)
         norm = jnp.max(jnp.abs(end.gradient))
         code = jnp.where(
@@ -124,7 +125,9 @@ def minimize(
         # One float array: the derivative rule of custom_root has no tangents for integers.
         return end.params, jnp.stack([x.astype(init.dtype) for x in (norm, end.step, code)])
 
-    def tangent_solve(linear: Callable[[Array], Array], right: Array) -> Array:
+    def tangent_solve(
+        linear: Callable[[Array], Array], right: Float[Array, "d"]
+    ) -> Float[Array, "d"]:
         if linear_solver == "dense":
             return solve_positive_definite(jax.jacobian(linear)(jnp.zeros_like(right)), right)
         conjugate = jax.scipy.sparse.linalg.cg
@@ -139,7 +142,7 @@ def minimize(
     return Minimum(value, norm, steps.astype(jnp.int32), code.astype(jnp.int32))
 
 
-def default_tolerance(dtype: Any) -> float:
+def default_tolerance(dtype: DTypeLike) -> float:
     """Gradient norm that ends a search: 1e-10 in float64, 1e-6 in float32."""
     return 1e-10 if jnp.finfo(dtype).bits >= 64 else 1e-6
 
@@ -155,11 +158,16 @@ def hessian_of(objective: Objective) -> Callable[[Array], Array]:
 
 
 def _search(
-    objective: Objective, init: Array, optimizer: Any, goal: Any, max_steps: int, patience: int
+    objective: Objective,
+    init: Float[Array, "d"],
+    optimizer: optax.GradientTransformationExtraArgs,
+    goal: Scalar,
+    max_steps: int,
+    patience: int,
 ) -> _Search:
     gradient, hessian = gradient_of(objective), hessian_of(objective)
 
-    def value_fn(params: Array, hessian_fn: Any = None) -> Array:
+    def value_fn(params: Float[Array, "d"], hessian_fn: object = None) -> Float[Array, ""]:
         del hessian_fn  # optax hands every extra argument to the function as well
         return objective(params)
 
@@ -219,14 +227,21 @@ def newton(iterative_from: int | None = None) -> optax.GradientTransformationExt
             descent direction, so what they leave unsolved costs steps, not correctness.
     """
 
-    def init(params: Any) -> optax.EmptyState:
+    def init(params: object) -> optax.EmptyState:
         del params
         return optax.EmptyState()
 
     def update(
-        updates: Any, state: Any, params: Any = None, *, hessian_fn: Any = None, **extra: Any
-    ) -> tuple[Any, Any]:
+        updates: PyTree,
+        state: PyTree,
+        params: PyTree = None,
+        *,
+        hessian_fn: Callable[[Array], Array] | None = None,
+        **extra: object,
+    ) -> tuple[Array, PyTree]:
         del extra
+        if hessian_fn is None:
+            raise TypeError("newton needs hessian_fn, the Hessian as a function of the parameters.")
         hessian = hessian_fn(params)
         size, eps = hessian.shape[-1], jnp.finfo(hessian.dtype).eps
         diagonal = jnp.arange(size)
@@ -239,7 +254,7 @@ def newton(iterative_from: int | None = None) -> optax.GradientTransformationExt
     return optax.GradientTransformationExtraArgs(init, update)
 
 
-def _conjugate_gradients(matrix: Array, right: Array) -> Array:
+def _conjugate_gradients(matrix: PairMatrix, right: Float[Array, "items"]) -> Float[Array, "items"]:
     diagonal = jnp.diagonal(matrix)
     full_precision = functools.partial(jnp.matmul, matrix, precision=jax.lax.Precision.HIGHEST)
     found, _ = jax.scipy.sparse.linalg.cg(
@@ -256,7 +271,7 @@ def scale_by_self_concordance() -> optax.GradientTransformation:
     self-concordance with ν = 2). Tends to full Newton steps, so convergence stays quadratic.
     """
 
-    def update(updates: Any, params: Any = None) -> Any:
+    def update(updates: PyTree, params: PyTree = None) -> Array:
         del params
         reach = jnp.max(updates) - jnp.min(updates)
         safe = jnp.where(reach > 0, reach, 1.0)
@@ -273,7 +288,7 @@ def damped_newton() -> optax.GradientTransformation:
 def limit_step(longest: float) -> optax.GradientTransformation:
     """Shorten steps whose largest coordinate exceeds ``longest``; their direction stays."""
 
-    def update(updates: Any, params: Any = None) -> Any:
+    def update(updates: PyTree, params: PyTree = None) -> Array:
         del params
         return updates * (longest / jnp.maximum(jnp.max(jnp.abs(updates)), longest))
 

@@ -27,18 +27,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Int
 
+from privrank_jax._types import Numbers, NumbersLike, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_epsilon, check_positive, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import Link, get_link
 from privrank_jax.privacy.local import report_information
-
-Array = jax.Array
 
 CRITERIA = ("expected", "upper", "rms")
 # Bisections run in the logarithm; 50 halvings of the widest bracket leave less than float64's rounding.
@@ -68,7 +69,7 @@ class PlannedError:
     effective_users: Array
 
 
-def effective_users(epsilon: Any) -> Array:
+def effective_users(epsilon: NumbersLike) -> Float[Array, ""]:
     """Σ_l tanh²(ε_l/2): the users who answer in the clear that these users are worth.
 
     The information meter of S.1.4: keep collecting until it exceeds a threshold.
@@ -85,7 +86,7 @@ def effective_users(epsilon: Any) -> Array:
     return jnp.sum(report_information(epsilon))
 
 
-def uniform_budgets(low: Any, high: Any, count: int = 64) -> Array:
+def uniform_budgets(low: Scalar, high: Scalar, count: int = 64) -> Float[Array, "count"]:
     """``count`` budgets that stand for ε ~ Uniform(low, high): the middles of equal parts.
 
     Args:
@@ -106,8 +107,12 @@ def uniform_budgets(low: Any, high: Any, count: int = 64) -> Array:
 
 
 def local_rate(
-    num_items: Any, effective_users: Any, share_observed: Any = 1.0, *, constant: Any = 1.0
-) -> Array:
+    num_items: Numbers,
+    effective_users: Numbers,
+    share_observed: Numbers = 1.0,
+    *,
+    constant: Numbers = 1.0,
+) -> Float[Array, "..."]:
     """The paper's rate of ‖θ̂ - θ‖_∞, C/√(m p Σ_l tanh²(ε_l/2)), log factor left out (S.1.4, Theorem 3).
 
     A shape to compare designs with; for an error in units of θ use :func:`planned_error`.
@@ -121,17 +126,19 @@ def local_rate(
     check_positive("num_items", num_items)
     check_positive("effective_users", effective_users)
     check_positive("share_observed", share_observed)
-    return constant / jnp.sqrt(jnp.asarray(num_items * effective_users * share_observed, float))
+    return jnp.asarray(constant) / jnp.sqrt(
+        jnp.asarray(num_items * effective_users * share_observed, float)
+    )
 
 
 def planned_error(
-    scores: Any,
-    epsilon: Any,
-    num_users: Any = None,
+    scores: ScoresLike,
+    epsilon: NumbersLike,
+    num_users: Scalar | None = None,
     *,
-    share_observed: Any = 1.0,
+    share_observed: Scalar = 1.0,
     link: str | Link = "logistic",
-    confidence: Any = 0.95,
+    confidence: Scalar = 0.95,
 ) -> PlannedError:
     """Error of the debiased estimate that a design will have (theory above).
 
@@ -161,16 +168,16 @@ def planned_error(
 
 
 def users_needed(
-    scores: Any,
-    epsilon: Any,
-    target: Any,
+    scores: ScoresLike,
+    epsilon: NumbersLike,
+    target: Scalar,
     *,
-    present: Any = None,
-    share_observed: Any = 1.0,
+    present: NumbersLike | None = None,
+    share_observed: Scalar = 1.0,
     link: str | Link = "logistic",
     criterion: str = "expected",
-    confidence: Any = 0.95,
-) -> Array:
+    confidence: Scalar = 0.95,
+) -> Float[Array, ""]:
     """How many (more) users it takes until the error is at most ``target``.
 
     Args:
@@ -205,15 +212,15 @@ def users_needed(
 
 
 def epsilon_needed(
-    scores: Any,
-    num_users: Any,
-    target: Any,
+    scores: ScoresLike,
+    num_users: Scalar,
+    target: Scalar,
     *,
-    share_observed: Any = 1.0,
+    share_observed: Scalar = 1.0,
     link: str | Link = "logistic",
     criterion: str = "expected",
-    confidence: Any = 0.95,
-) -> Array:
+    confidence: Scalar = 0.95,
+) -> Float[Array, ""]:
     """The smallest ε, the same for all users, at which their error is at most ``target``.
 
     Args:
@@ -251,7 +258,12 @@ class _Variances(NamedTuple):
 
 @functools.partial(jax.jit, static_argnames=("link",))
 def _planned_error(
-    scores: Array, epsilon: Array, num_users: Any, share: Any, link: Link, confidence: Any
+    scores: Scores,
+    epsilon: Float[Array, "budgets"],
+    num_users: Scalar,
+    share: Scalar,
+    link: Link,
+    confidence: Scalar,
 ) -> PlannedError:
     total, fourth = _powers(epsilon)
     users = jnp.asarray(num_users, scores.dtype) / epsilon.size
@@ -263,20 +275,20 @@ def _planned_error(
 
 @functools.partial(jax.jit, static_argnames=("link", "criterion"))
 def _users_needed(
-    scores: Array,
-    epsilon: Array,
-    target: Any,
-    present: Array | None,
-    share: Any,
+    scores: Scores,
+    epsilon: Float[Array, "budgets"],
+    target: Scalar,
+    present: Float[Array, "users"] | None,
+    share: Scalar,
     link: Link,
     criterion: str,
-    confidence: Any,
-) -> Array:
+    confidence: Scalar,
+) -> Float[Array, ""]:
     variances = _variances(scores, link)
     each, each_fourth = (x / epsilon.size for x in _powers(epsilon))
     have, have_fourth = (0.0, 0.0) if present is None else _powers(present)
 
-    def error(users: Any) -> Array:
+    def error(users: Scalar) -> Float[Array, ""]:
         total, fourth = have + users * each, have_fourth + users * each_fourth
         safe = jnp.where(total > 0, total, 1)
         value = _criterion(_spread(variances, fourth / safe), criterion, confidence)
@@ -293,17 +305,17 @@ def _users_needed(
 
 @functools.partial(jax.jit, static_argnames=("link", "criterion"))
 def _epsilon_needed(
-    scores: Array,
-    num_users: Any,
-    target: Any,
-    share: Any,
+    scores: Scores,
+    num_users: Scalar,
+    target: Scalar,
+    share: Scalar,
     link: Link,
     criterion: str,
-    confidence: Any,
-) -> Array:
+    confidence: Scalar,
+) -> Float[Array, ""]:
     variances = _variances(scores, link)
 
-    def error(square: Any) -> Array:
+    def error(square: Scalar) -> Float[Array, ""]:
         value = _criterion(_spread(variances, square), criterion, confidence)
         return value / jnp.sqrt(share * num_users * square)
 
@@ -312,12 +324,12 @@ def _epsilon_needed(
     return jnp.where(error(1.0) > target, jnp.nan, jnp.exp(found))
 
 
-def _powers(epsilon: Array) -> tuple[Array, Array]:
+def _powers(epsilon: Float[Array, "budgets"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
     square = report_information(epsilon)
     return jnp.sum(square), jnp.sum(jnp.square(square))
 
 
-def _variances(scores: Array, link: Link) -> _Variances:
+def _variances(scores: Scores, link: Link) -> _Variances:
     size = scores.shape[0]
     gap = scores[:, None] - scores[None, :]
     others = 1 - jnp.eye(size, dtype=scores.dtype)
@@ -332,21 +344,21 @@ def _variances(scores: Array, link: Link) -> _Variances:
     return _Variances(base, less)
 
 
-def _laplacian(weight: Array) -> Array:
+def _laplacian(weight: PairMatrix) -> PairMatrix:
     return jnp.diag(weight.sum(-1)) - weight
 
 
-def _spread(variances: _Variances, sharpness: Any) -> Array:
+def _spread(variances: _Variances, sharpness: Scalar) -> Scores:
     return jnp.sqrt(variances.base - sharpness * variances.sharp)
 
 
-def _criterion(spread: Array, criterion: str, confidence: Any) -> Array:
+def _criterion(spread: Scores, criterion: str, confidence: Scalar) -> Float[Array, ""]:
     if criterion == "rms":
         return jnp.sqrt(jnp.mean(jnp.square(spread)))
     return _expected(spread) if criterion == "expected" else _upper(spread, confidence)
 
 
-def _expected(spread: Array) -> Array:
+def _expected(spread: Scores) -> Float[Array, ""]:
     """∫ P(max > x) dx."""
     # Beyond 7 standard deviations and √(2 log m) more, nothing is left.
     reach = jnp.max(spread) * (7 + math.sqrt(2 * math.log(spread.shape[0])))
@@ -354,7 +366,7 @@ def _expected(spread: Array) -> Array:
     return reach * jnp.mean(-jnp.expm1(jax.vmap(lambda x: _log_below(spread, x))(reach * nodes)))
 
 
-def _upper(spread: Array, confidence: Any) -> Array:
+def _upper(spread: Scores, confidence: Scalar) -> Float[Array, ""]:
     """The quantile of the maximum."""
     wanted = jnp.log(jnp.asarray(confidence, spread.dtype))
     largest = jnp.max(spread)
@@ -363,16 +375,20 @@ def _upper(spread: Array, confidence: Any) -> Array:
     return jnp.exp(_bisect(lambda x: wanted - _log_below(spread, jnp.exp(x)), low, high))
 
 
-def _log_below(spread: Array, bound: Any) -> Array:
+def _log_below(spread: Scores, bound: Scalar) -> Float[Array, ""]:
     """log P(max <= bound) of independent normal variables; of two items only one is free."""
     free = spread[:1] if spread.shape[0] == 2 else spread
     return jnp.sum(jnp.log1p(-jax.lax.erfc(bound / (free * math.sqrt(2)))))
 
 
-def _bisect(function: Any, low: Any, high: Any) -> Array:
+def _bisect(
+    function: Callable[[Array], Array], low: Float[Array, ""], high: Float[Array, ""]
+) -> Float[Array, ""]:
     """Where a decreasing function crosses 0."""
 
-    def halve(_: Any, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(
+        _: int | Int[Array, ""], bracket: tuple[Float[Array, ""], Float[Array, ""]]
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         low, high = bracket
         middle = 0.5 * (low + high)
         above = function(middle) > 0
@@ -383,8 +399,8 @@ def _bisect(function: Any, low: Any, high: Any) -> Array:
 
 
 def _checked(
-    scores: Any, epsilon: Any, share: Any, link: str | Link, confidence: Any
-) -> tuple[Array, Array, Link]:
+    scores: ScoresLike, epsilon: NumbersLike, share: Scalar, link: str | Link, confidence: Scalar
+) -> tuple[Scores, Float[Array, "budgets"], Link]:
     check_epsilon(epsilon)
     for name, value in (("share_observed", share), ("confidence", confidence)):
         check_positive(name, value)

@@ -34,21 +34,20 @@ with equality for randomized response to one comparison of equal items. The pape
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
+from privrank_jax._types import Epsilon, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_epsilon
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
 
-Array = jax.Array
-
 
 def score_attack(
-    estimate: Any, scores: Any, wins: WinCounts, link: str | Link = "logistic"
-) -> Array:
+    estimate: ScoresLike, scores: ScoresLike, wins: WinCounts, link: str | Link = "logistic"
+) -> Scores:
     """Attack statistic of every item: (M_k - θ_k) Σ_j (W_kj - M_kj F_kj) F'_kj/(F_kj(1 - F_kj)).
 
     Args:
@@ -71,7 +70,7 @@ def score_attack(
 
 
 @functools.partial(jax.jit, static_argnames=("link",))
-def _score_attack(estimate: Array, scores: Array, wins: WinCounts, link: Link) -> Array:
+def _score_attack(estimate: Array, scores: Scores, wins: WinCounts, link: Link) -> Array:
     mask = wins.item_mask
     gap = scores[:, None] - scores[None, :]
     # y F'/F - (1-y) F'/(1-F) is (y - F) F'/(F(1-F)), without the division by F(1-F).
@@ -81,12 +80,12 @@ def _score_attack(estimate: Array, scores: Array, wins: WinCounts, link: Link) -
 
 
 def score_attack_bound(
-    mean_absolute_error: Any,
-    scores: Any,
+    mean_absolute_error: Scalar,
+    scores: ScoresLike,
     wins: WinCounts,
-    epsilon: Any,
+    epsilon: Epsilon,
     link: str | Link = "logistic",
-) -> Array:
+) -> Float[Array, ""]:
     """Most that the mean of :func:`score_attack` can be for an ε-DP estimator.
 
     Σ_j M_kj F'(θ_k - θ_j)/(1/(e^ε - 1) + min(F, 1-F)) times E|M_k - θ_k|, for pure ε-DP where one comparison
@@ -116,8 +115,8 @@ def score_attack_bound(
 
 @functools.partial(jax.jit, static_argnames=("link",))
 def _score_attack_bound(
-    error: Array, scores: Array, wins: WinCounts, epsilon: Any, link: Link
-) -> Array:
+    error: Float[Array, ""], scores: Scores, wins: WinCounts, epsilon: Epsilon, link: Link
+) -> Float[Array, ""]:
     mask = wins.item_mask
     gap = scores[:, None] - scores[None, :]
     density = link.cdf(gap) * link.score(gap)

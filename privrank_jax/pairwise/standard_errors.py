@@ -21,20 +21,28 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float
 
+from privrank_jax._types import (
+    Count,
+    Mask,
+    MaskLike,
+    PairMatrix,
+    PairMatrixLike,
+    Scalar,
+    Scores,
+    ScoresLike,
+)
 from privrank_jax._validate import check_choice, check_nonnegative, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.comparisons import default_float
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.likelihood import center, information
-
-Array = jax.Array
 
 
 @jax.tree_util.register_dataclass
@@ -53,35 +61,35 @@ class Uncertainty:
         noise: ``"laplace"`` or ``"gaussian"``, static.
     """
 
-    center: Array
-    covariance: Array
-    influence: Array
-    linked: Array
-    noise_scale: Array
-    mask: Array
+    center: Float[Array, "*batch items"]
+    covariance: Float[Array, "*batch items items"]
+    influence: Float[Array, "*batch items items"]
+    linked: Bool[Array, "*batch items items"]
+    noise_scale: Float[Array, "*batch"]
+    mask: Bool[Array, "*batch items"]
     noise: str = dataclasses.field(default="laplace", metadata={"static": True})
 
     @property
-    def variances(self) -> Array:
+    def variances(self) -> Scores:
         """``(m,)`` variance of each item; infinite unless all real items are linked, 0 if masked."""
         whole = jnp.sum(self.linked, -1) == jnp.sum(self.mask)
         return jnp.where(self.mask & ~whole, jnp.inf, jnp.diagonal(self.covariance))
 
     @property
-    def standard_errors(self) -> Array:
+    def standard_errors(self) -> Scores:
         """``(m,)`` square roots of ``variances``."""
         return jnp.sqrt(self.variances)
 
 
 def standard_errors(
-    theta: Any,
-    comparisons: Any,
+    theta: ScoresLike,
+    comparisons: PairMatrixLike,
     *,
-    noise_scale: Any = 0.0,
-    gamma: Any = 0.0,
+    noise_scale: Scalar = 0.0,
+    gamma: Scalar = 0.0,
     link: str | Link = "logistic",
     noise: str = "laplace",
-    mask: Any = None,
+    mask: MaskLike | None = None,
     target: str = "truth",
 ) -> Uncertainty:
     """Covariance and standard errors of scores from :func:`perturbed_mle` or :func:`mle` (theory above).
@@ -117,12 +125,12 @@ def standard_errors(
 
 
 def totals_standard_errors(
-    totals: Any,
-    comparisons: Any,
+    totals: ScoresLike,
+    comparisons: PairMatrixLike,
     *,
-    noise_scale: Any = 0.0,
+    noise_scale: Scalar = 0.0,
     noise: str = "laplace",
-    mask: Any = None,
+    mask: MaskLike | None = None,
 ) -> Uncertainty:
     """Standard errors of win totals from :func:`noisy_counts`, about the expected totals Σ_j M_ij p_ij.
 
@@ -147,7 +155,9 @@ def totals_standard_errors(
     return _totals_errors(totals, comparisons, mask, noise_scale, noise)
 
 
-def uniform_design(num_comparisons: Any, num_items: int, mask: Any = None) -> Array:
+def uniform_design(
+    num_comparisons: Count, num_items: int, mask: MaskLike | None = None
+) -> PairMatrix:
     """Expected comparison counts where every pair of real items is equally likely to be asked, ``(m, m)``.
 
     Args:
@@ -165,15 +175,22 @@ def uniform_design(num_comparisons: Any, num_items: int, mask: Any = None) -> Ar
 
 
 def _checked(
-    value: Any, comparisons: Any, mask: Any, noise_scale: Any, gamma: Any, noise: str
-) -> tuple[Array, Array, Array]:
+    value: ScoresLike,
+    comparisons: PairMatrixLike,
+    mask: MaskLike | None,
+    noise_scale: Scalar,
+    gamma: Scalar,
+    noise: str,
+) -> tuple[Scores, PairMatrix, Mask]:
     check_choice("noise", noise, ("laplace", "gaussian"))
     check_nonnegative("noise_scale", noise_scale)
     check_nonnegative("gamma", gamma)
     return as_design(value, comparisons, mask)
 
 
-def as_design(value: Any, comparisons: Any, mask: Any) -> tuple[Array, Array, Array]:
+def as_design(
+    value: ScoresLike, comparisons: PairMatrixLike, mask: MaskLike | None
+) -> tuple[Scores, PairMatrix, Mask]:
     """Values ``(m,)``, comparison counts ``(m, m)`` of real items, mask ``(m,)``, of one dtype.
 
     Raises:
@@ -199,7 +216,7 @@ def as_design(value: Any, comparisons: Any, mask: Any) -> tuple[Array, Array, Ar
     return value, jnp.where(real, comparisons, 0.0), mask
 
 
-def _check_content(value: Array, comparisons: Array, mask: Array) -> None:
+def _check_content(value: Scores, comparisons: PairMatrix, mask: Mask) -> None:
     if is_traced(mask):
         return
     real = np.asarray(mask)
@@ -215,11 +232,11 @@ def _check_content(value: Array, comparisons: Array, mask: Array) -> None:
 
 @functools.partial(jax.jit, static_argnames=("link", "noise", "target"))
 def _score_errors(
-    theta: Array,
-    comparisons: Array,
-    mask: Array,
-    noise_scale: Any,
-    gamma: Any,
+    theta: Scores,
+    comparisons: PairMatrix,
+    mask: Mask,
+    noise_scale: Scalar,
+    gamma: Scalar,
     link: Link,
     noise: str,
     target: str,
@@ -237,8 +254,8 @@ def _score_errors(
 
 
 def differences(
-    theta: Array, weights: Array, link: Link, mask: Array
-) -> tuple[Array, Array, Array, Array]:
+    theta: Scores, weights: PairMatrix, link: Link, mask: Mask
+) -> tuple[Scores, PairMatrix, PairMatrix, Bool[Array, "items items"]]:
     """What the data can tell: θ centered, its Fisher information, the projection on differences, linked pairs.
 
     Scores are known up to a shift of each connected component; masked items are alone in theirs.
@@ -252,20 +269,20 @@ def differences(
     return theta, fisher + slack * project, project, linked
 
 
-def project_inverse(bend: Array, project: Array) -> Array:
+def project_inverse(bend: PairMatrix, project: PairMatrix) -> PairMatrix:
     """Inverse of ``bend`` on the differences that ``project`` leaves, 0 beside them."""
     shift = jnp.eye(bend.shape[0], dtype=bend.dtype) - project
     return project @ solve_positive_definite(bend + _largest(bend) * shift, project)
 
 
-def _largest(matrix: Array) -> Array:
+def _largest(matrix: PairMatrix) -> Float[Array, ""]:
     most = jnp.max(jnp.diagonal(matrix))
     return jnp.where(most > 0, most, 1.0)
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _totals_errors(
-    totals: Array, comparisons: Array, mask: Array, noise_scale: Any, noise: str
+    totals: Scores, comparisons: PairMatrix, mask: Mask, noise_scale: Scalar, noise: str
 ) -> Uncertainty:
     scale = jnp.asarray(noise_scale, totals.dtype)
     influence = jnp.diag(mask.astype(totals.dtype))
@@ -276,6 +293,6 @@ def _totals_errors(
     )
 
 
-def noise_variance(scale: Array, noise: str) -> Array:
+def noise_variance(scale: Scalar, noise: str) -> Scalar:
     """Variance of one coordinate of the privacy noise: 2λ² (Laplace) or σ² (Gaussian)."""
     return (2.0 if noise == "laplace" else 1.0) * scale * scale

@@ -21,15 +21,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
+from privrank_jax._types import Mask, MaskLike, PairMatrixLike
 from privrank_jax._validate import check_square
 from privrank_jax.comparisons import Comparisons, default_float
-
-Array = jax.Array
 
 
 @jax.tree_util.register_dataclass
@@ -96,7 +95,7 @@ def wins_by_user(comparisons: Comparisons, num_users: int) -> Array:
     return _wins_by_user(comparisons, num_users)
 
 
-def intransitivity(wins: Any, mask: Any = None) -> Intransitivity:
+def intransitivity(wins: PairMatrixLike, mask: MaskLike | None = None) -> Intransitivity:
     """The statistics of one user. **Not private.**
 
     Args:
@@ -120,7 +119,7 @@ def intransitivity(wins: Any, mask: Any = None) -> Intransitivity:
     return _intransitivity(wins, None if mask is None else jnp.asarray(mask))
 
 
-def intransitivity_shares(wins: Any) -> IntransitivityShares:
+def intransitivity_shares(wins: PairMatrixLike) -> IntransitivityShares:
     """The statistics of many users. **Not private.**
 
     Args:
@@ -147,7 +146,7 @@ def _wins_by_user(comparisons: Comparisons, num_users: int) -> Array:
 
 
 @jax.jit
-def _intransitivity(wins: Array, mask: Array | None) -> Intransitivity:
+def _intransitivity(wins: Array, mask: Mask | None) -> Intransitivity:
     size = wins.shape[0]
     real = jnp.ones(size, bool) if mask is None else mask
     pairs = real[:, None] & real[None, :] & ~jnp.eye(size, dtype=bool)

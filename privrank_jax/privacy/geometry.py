@@ -26,18 +26,19 @@ once in 10^6 pairs. The exact twin, :mod:`privrank_jax.release.k_norm`, needs no
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, DTypeLike, Float, Int
 
+from privrank_jax._types import Count, Epsilon, Key, Mask, MaskLike, Scores, ScoresLike
 from privrank_jax._validate import check_epsilon
 
-Array = jax.Array
 
-
-def cube_noise(key: Array, dimension: int, epsilon: Any, dtype: Any = None) -> Array:
+def cube_noise(
+    key: Key, dimension: int, epsilon: Epsilon, dtype: DTypeLike | None = None
+) -> Float[Array, "dimension"]:
     """Noise of density ∝ e^{-ε·max|z|}, ``(d,)``.
 
     Args:
@@ -60,8 +61,12 @@ def cube_noise(key: Array, dimension: int, epsilon: Any, dtype: Any = None) -> A
 
 
 def zonotope_noise(
-    key: Array, num_items: int, epsilon: Any, mask: Any = None, dtype: Any = None
-) -> Array:
+    key: Key,
+    num_items: int,
+    epsilon: Epsilon,
+    mask: MaskLike | None = None,
+    dtype: DTypeLike | None = None,
+) -> Scores:
     """Noise of density ∝ e^{-ε‖z‖} on the vectors that sum to 0, ‖·‖ the norm of the zonotope of all pairs.
 
     Args:
@@ -86,7 +91,9 @@ def zonotope_noise(
     return _zonotope_noise(key, num_items, jnp.asarray(epsilon, dtype), mask)
 
 
-def uniform_zonotope(key: Array, num_items: int, mask: Any = None, dtype: Any = None) -> Array:
+def uniform_zonotope(
+    key: Key, num_items: int, mask: MaskLike | None = None, dtype: DTypeLike | None = None
+) -> Scores:
     """A uniform point of Σ_{i<j} [-1, 1](e_i - e_j), ``(m,)``, summing to 0.
 
     Args and errors: as :func:`zonotope_noise`.
@@ -95,7 +102,7 @@ def uniform_zonotope(key: Array, num_items: int, mask: Any = None, dtype: Any = 
     return _uniform_zonotope(key, num_items, _checked_mask(num_items, mask), dtype)
 
 
-def zonotope_gauge(point: Any, mask: Any = None) -> Array:
+def zonotope_gauge(point: ScoresLike, mask: MaskLike | None = None) -> Float[Array, ""]:
     """The least r with a point in r times the zonotope of all pairs: the norm whose unit ball it is.
 
     Args:
@@ -112,7 +119,7 @@ def zonotope_gauge(point: Any, mask: Any = None) -> Array:
     return _gauge(point, _checked_mask(point.shape[-1], mask, least=1))
 
 
-def _checked_mask(num_items: int, mask: Any, least: int = 2) -> Array:
+def _checked_mask(num_items: int, mask: MaskLike | None, least: int = 2) -> Mask:
     if num_items < least:
         raise ValueError(f"num_items must be at least {least}, got {num_items}.")
     mask = jnp.ones(num_items, bool) if mask is None else jnp.asarray(mask, bool)
@@ -122,20 +129,22 @@ def _checked_mask(num_items: int, mask: Any, least: int = 2) -> Array:
 
 
 @functools.partial(jax.jit, static_argnames=("dimension",))
-def _cube_noise(key: Array, dimension: int, epsilon: Array) -> Array:
+def _cube_noise(key: Key, dimension: int, epsilon: Float[Array, ""]) -> Float[Array, "dimension"]:
     of_radius, of_place = jax.random.split(key)
     place = jax.random.uniform(of_place, (dimension,), epsilon.dtype, -1, 1)
     return _scaled(of_radius, dimension, epsilon, place)
 
 
 @functools.partial(jax.jit, static_argnames=("num_items",))
-def _zonotope_noise(key: Array, num_items: int, epsilon: Array, mask: Array) -> Array:
+def _zonotope_noise(key: Key, num_items: int, epsilon: Float[Array, ""], mask: Mask) -> Scores:
     of_radius, of_place = jax.random.split(key)
     place = _uniform_zonotope(of_place, num_items, mask, epsilon.dtype)
     return _scaled(of_radius, jnp.sum(mask) - 1, epsilon, place)
 
 
-def _scaled(key: Array, dimension: Any, epsilon: Array, place: Array) -> Array:
+def _scaled(
+    key: Key, dimension: Count, epsilon: Float[Array, ""], place: Float[Array, "p"]
+) -> Float[Array, "p"]:
     """A uniform point of K at its random distance, Gamma(p + 1, 1/ε)."""
     shape = jnp.asarray(dimension + 1, epsilon.dtype)
     radius = jax.random.gamma(key, shape, dtype=epsilon.dtype) / epsilon
@@ -152,7 +161,7 @@ def _heights(num_items: int) -> np.ndarray:
 
 
 @functools.partial(jax.jit, static_argnames=("num_items", "dtype"))
-def _uniform_zonotope(key: Array, num_items: int, mask: Array, dtype: Any) -> Array:
+def _uniform_zonotope(key: Key, num_items: int, mask: Mask, dtype: DTypeLike) -> Scores:
     of_order, of_parents, of_place = jax.random.split(key, 3)
     number = jnp.sum(mask)
     drawn = jax.random.uniform(of_order, (num_items,))
@@ -181,7 +190,7 @@ def _uniform_zonotope(key: Array, num_items: int, mask: Array, dtype: Any) -> Ar
     return point.at[child_item].add(change).at[parent_item].add(-change)
 
 
-def _sum_to_root(step: Array, parent: Array) -> Array:
+def _sum_to_root(step: Int[Array, "places"], parent: Int[Array, "places"]) -> Int[Array, "places"]:
     """Sums of steps from each place up to its root, whose step is 0, by doubling."""
 
     def double(_: int, state: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -193,7 +202,7 @@ def _sum_to_root(step: Array, parent: Array) -> Array:
 
 
 @jax.jit
-def _gauge(point: Array, mask: Array) -> Array:
+def _gauge(point: Float[Array, "items"], mask: Mask) -> Float[Array, ""]:
     ordered = -jnp.sort(jnp.where(mask, -point, jnp.inf))
     number = jnp.sum(mask)
     size = jnp.arange(1, point.shape[0] + 1)

@@ -6,6 +6,7 @@ import contextlib
 import math
 from decimal import Decimal
 from fractions import Fraction
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import jax
@@ -17,7 +18,7 @@ HostNumber: TypeAlias = float | int | Decimal | Fraction | np.number | np.ndarra
 """One concrete number; an array has shape ()."""
 
 
-def load_dp_accounting() -> Any:
+def load_dp_accounting() -> ModuleType:
     """dp-accounting; raises ImportError, naming the extra, without it."""
     try:
         import dp_accounting  # pyright: ignore[reportMissingImports]
@@ -28,7 +29,7 @@ def load_dp_accounting() -> Any:
     return dp_accounting
 
 
-def load_mpmath() -> Any:
+def load_mpmath() -> ModuleType:
     """mpmath, which dp-accounting brings; raises ImportError, naming the extra, without it."""
     try:
         import mpmath  # pyright: ignore[reportMissingImports]

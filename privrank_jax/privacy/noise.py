@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, DTypeLike
 
+from privrank_jax._types import Key, Numbers
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.privacy.privacy import Kind, Privacy, kept
-
-Array = jax.Array
 
 NOISES = ("laplace", "gaussian")
 """What may be added to numbers: Laplace noise gives pure ε, Gaussian noise (ε, δ)."""
@@ -71,21 +70,21 @@ def check_approximate(privacy: Privacy, wanted: str, instead: str) -> None:
         )
 
 
-def draw(key: Array, noise: str, shape: tuple[int, ...], scale: Any, dtype: Any) -> Array:
+def draw(key: Key, noise: str, shape: tuple[int, ...], scale: Numbers, dtype: DTypeLike) -> Array:
     """Noise of :data:`NOISES` by its name."""
     return (laplace if noise == "laplace" else gaussian)(key, shape, scale, dtype)
 
 
-def laplace(key: Array, shape: tuple[int, ...], scale: Any, dtype: Any) -> Array:
+def laplace(key: Key, shape: tuple[int, ...], scale: Numbers, dtype: DTypeLike) -> Array:
     """Laplace noise of density exp(-|x|/scale)/(2 scale); scale 0 gives exact zeros."""
     return jnp.asarray(scale, dtype) * jax.random.laplace(key, shape, dtype)
 
 
-def gaussian(key: Array, shape: tuple[int, ...], scale: Any, dtype: Any) -> Array:
+def gaussian(key: Key, shape: tuple[int, ...], scale: Numbers, dtype: DTypeLike) -> Array:
     """Gaussian noise of standard deviation ``scale``."""
     return jnp.asarray(scale, dtype) * jax.random.normal(key, shape, dtype)
 
 
-def gumbel(key: Array, shape: tuple[int, ...], scale: Any, dtype: Any) -> Array:
+def gumbel(key: Key, shape: tuple[int, ...], scale: Numbers, dtype: DTypeLike) -> Array:
     """Gumbel noise; the argmax of scores + Gumbel(1/a) samples item i with odds exp(a score_i)."""
     return jnp.asarray(scale, dtype) * jax.random.gumbel(key, shape, dtype)

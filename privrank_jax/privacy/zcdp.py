@@ -25,14 +25,14 @@ from typing import Any
 import numpy as np
 
 from privrank_jax._validate import check_delta, check_positive
-from privrank_jax.privacy.host import host_number, load_dp_accounting
+from privrank_jax.privacy.host import HostNumber, host_number, load_dp_accounting
 
 # A ρ below these is taken for them, a bound all the same: orders stay finite, and the library, where ε is next to
 # nothing too, takes no logarithm of 1 - e^-ρ = 0.
 _LEAST, _LEAST_BESIDE_NO_EPSILON = 1e-280, 1e-15
 
 
-def pure_zcdp(epsilon: Any) -> float:
+def pure_zcdp(epsilon: HostNumber) -> float:
     """ρ = ε tanh(ε/2) of an ε-DP mechanism, never above ε²/2; the proof heads this module.
 
     Args:
@@ -48,7 +48,7 @@ def pure_zcdp(epsilon: Any) -> float:
     return epsilon * math.tanh(epsilon / 2)
 
 
-def gaussian_zcdp(scale: Any, sensitivity: Any = 1.0) -> float:
+def gaussian_zcdp(scale: HostNumber, sensitivity: HostNumber = 1.0) -> float:
     """ρ = Δ₂²/(2σ²) of the Gaussian mechanism (Bun and Steinke, Proposition 1.6); the discrete one has it too.
 
     Args:
@@ -66,7 +66,7 @@ def gaussian_zcdp(scale: Any, sensitivity: Any = 1.0) -> float:
     return math.inf if scale == 0 else (sensitivity / scale) ** 2 / 2
 
 
-def zcdp_epsilon(rho: Any, delta: Any) -> float:
+def zcdp_epsilon(rho: HostNumber, delta: HostNumber) -> float:
     """Least ε at which the library proves (ε, δ)-DP of a ρ-zCDP mechanism, the best over a grid of orders.
 
     Args:
@@ -97,7 +97,7 @@ def zcdp_epsilon(rho: Any, delta: Any) -> float:
     return float(_accountant(rho, math.sqrt(-math.log(delta) / rho)).get_epsilon(delta))
 
 
-def zcdp_delta(rho: Any, epsilon: Any) -> float:
+def zcdp_delta(rho: HostNumber, epsilon: HostNumber) -> float:
     """Least δ at which the library proves (ε, δ)-DP of a ρ-zCDP mechanism; the inverse of :func:`zcdp_epsilon`.
 
     Args:

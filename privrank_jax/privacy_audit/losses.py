@@ -25,23 +25,23 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, ArrayLike, Float, Real
 
+from privrank_jax._types import Numbers, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
 
-Array = jax.Array
-
 
 def perturbed_mle_log_density(
-    theta: Any,
+    theta: ScoresLike,
     wins: WinCounts,
     *,
-    noise_scale: Any,
-    gamma: Any,
+    noise_scale: Scalar,
+    gamma: Scalar,
     link: str | Link = "logistic",
     noise: str = "laplace",
-) -> Array:
+) -> Float[Array, ""]:
     """Log density at ``theta`` of the exact, uncentered minimizer of the perturbed likelihood.
 
     Args:
@@ -71,8 +71,8 @@ def perturbed_mle_log_density(
 
 
 def perturbed_mle_privacy_loss(
-    theta: Any, wins: WinCounts, neighbor: WinCounts, **mechanism: Any
-) -> Array:
+    theta: ScoresLike, wins: WinCounts, neighbor: WinCounts, **mechanism: Any
+) -> Float[Array, ""]:
     """Log ratio of the densities of the perturbed MLE at ``theta`` under ``wins`` and under ``neighbor``.
 
     Args:
@@ -89,7 +89,12 @@ def perturbed_mle_privacy_loss(
     return first - perturbed_mle_log_density(theta, neighbor, **mechanism)
 
 
-def largest_loss(thetas: Any, wins: WinCounts, neighbors: Any, **mechanism: Any) -> Array:
+def largest_loss(
+    thetas: Real[ArrayLike, "outputs items"],
+    wins: WinCounts,
+    neighbors: Real[ArrayLike, "neighbors items items"],
+    **mechanism: Any,
+) -> Float[Array, ""]:
     """Largest \\|privacy loss\\| of the perturbed MLE over outputs and neighbors.
 
     Args:
@@ -102,7 +107,7 @@ def largest_loss(thetas: Any, wins: WinCounts, neighbors: Any, **mechanism: Any)
         ``()``; at most ε (exactly, not statistically) if the mechanism is ε-DP.
     """
 
-    def densities(matrix: Array) -> Array:
+    def densities(matrix: PairMatrix) -> Float[Array, "outputs"]:
         data = WinCounts(matrix, wins.mask)
         return jax.vmap(lambda theta: perturbed_mle_log_density(theta, data, **mechanism))(
             jnp.asarray(thetas)
@@ -112,7 +117,9 @@ def largest_loss(thetas: Any, wins: WinCounts, neighbors: Any, **mechanism: Any)
     return jnp.max(jnp.abs(jax.vmap(densities)(jnp.asarray(neighbors)) - here))
 
 
-def noisy_totals_loss(wins: WinCounts, neighbor: WinCounts, *, noise_scale: Any) -> Array:
+def noisy_totals_loss(
+    wins: WinCounts, neighbor: WinCounts, *, noise_scale: Scalar
+) -> Float[Array, ""]:
     """Largest privacy loss of the noisy win totals over all outputs, ‖N - N'‖₁/λ, Laplace noise.
 
     >>> one, other = WinCounts.from_matrix([[0, 1], [0, 0]]), WinCounts.from_matrix([[0, 0], [1, 0]])
@@ -124,7 +131,7 @@ def noisy_totals_loss(wins: WinCounts, neighbor: WinCounts, *, noise_scale: Any)
     return jnp.sum(jnp.abs(gap)) / noise_scale
 
 
-def top_item_log_probability(gap: Any, noise_scale: Any) -> Array:
+def top_item_log_probability(gap: Numbers, noise_scale: Scalar) -> Float[Array, "..."]:
     """Log probability that the first of two items has the larger total after Laplace noise.
 
     Args:
@@ -141,7 +148,7 @@ def top_item_log_probability(gap: Any, noise_scale: Any) -> Array:
     return jnp.where(ratio < 0, log_tail, jnp.log1p(-jnp.exp(log_tail)))
 
 
-def top_item_loss(gap: Any, neighbor_gap: Any, noise_scale: Any) -> Array:
+def top_item_loss(gap: Numbers, neighbor_gap: Numbers, noise_scale: Scalar) -> Float[Array, "..."]:
     """Largest \\|log ratio\\| of the two outcomes of "which of two items is on top?" between neighbors.
 
     Args:
@@ -163,8 +170,8 @@ def top_item_loss(gap: Any, neighbor_gap: Any, noise_scale: Any) -> Array:
 
 @functools.partial(jax.jit, static_argnames=("link", "noise"))
 def _log_density(
-    theta: Array, wins: WinCounts, scale: Any, gamma: Any, link: Link, noise: str
-) -> Array:
+    theta: Scores, wins: WinCounts, scale: Scalar, gamma: Scalar, link: Link, noise: str
+) -> Float[Array, ""]:
     mask = wins.item_mask
     gaps = theta[:, None] - theta[None, :]
     pull = wins.matrix * link.score(gaps)
