@@ -11,6 +11,8 @@ from privrank_jax.experiments.cai import claims as cai_claims
 from privrank_jax.experiments.cai.real import near, random_difference
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.simulate.result import StudyResult
+from tests.experiments.rows import ONE, row, table
+from tests.experiments.xu.shared import rows_of
 
 CURVES = (
     ("log_linf_error", "mle"),
@@ -19,19 +21,6 @@ CURVES = (
     ("top_k_error", "counts"),
 )
 ALL = {**cai_claims.ERRORS, "calibration": "published"}
-ONE = {"metric": ("log_linf_error",), "estimator": ("mle",), "calibration": "published"}
-
-
-def row(mean, error=0.1, metric="log_linf_error", estimator="mle", **cell):
-    head = {"study": "s", "num_items": 10, "epsilon": 1.0, "calibration": "published"}
-    return {
-        **head, **cell, "estimator": estimator, "metric": metric,
-        "mean": mean, "standard_error": error, "replicates": 100, "nonfinite": 0,
-    }  # fmt: skip
-
-
-def table(*rows):
-    return StudyResult("s", list(rows))
 
 
 # --- trends --------------------------------------------------------------------------------------
@@ -201,62 +190,6 @@ def test_one_replicate_or_another_pair_of_estimators_tells_nothing():
 # --- closer to no privacy ------------------------------------------------------------------------
 
 
-def levels(far, near_, best, error=0.1, **cell):
-    return [
-        row(m, error, epsilon=e, **cell) for e, m in ((1.0, far), (2.5, near_), (math.inf, best))
-    ]
-
-
-def closer(*curves):
-    rows = [r for i, curve in enumerate(curves) for r in levels(*curve, num_items=i)]
-    return cai_claims.closer(table(*rows), wanted=ONE)
-
-
-def test_closer_to_no_privacy_by_more_than_the_slack():
-    just = 3 * math.sqrt(6) * 0.1  # |far - near| - |near - best| has variance (1 + 4 + 1) SE²
-    assert closer((3.0, 1.0, 1.0 - 2.0 + 1.01 * just)).holds is True
-    assert closer((3.0, 1.0, 1.0 - 2.0 + 0.99 * just)).holds is None
-    assert closer((3.0, 1.0, 1.0 - 2.0 - 0.99 * just)).holds is None
-    assert closer((3.0, 1.0, 1.0 - 2.0 - 1.01 * just)).holds is False
-    assert closer((3.0, 1.0, 0.5)).evidence.endswith(" 20% remains at ε = 2.5 (median)")
-
-
-def test_the_paired_standard_error_is_taken_where_the_errors_fall():
-    def ask(far, near_, best, paired, **cell):
-        name = "mle: gain up to 2.5 minus gain beyond"
-        bend = row(0.0, paired, estimator=name, epsilon=2.5, **cell)
-        rows = [*levels(far, near_, best), bend]
-        return cai_claims.closer(table(*rows), wanted=ONE).holds
-
-    assert ask(1.5, 1.0, 0.9, paired=0.13) is True  # 0.4 = 3.08 SE; pooled it is 1.6 SE
-    assert ask(1.5, 1.0, 0.9, paired=0.14) is None
-    assert ask(1.1, 1.0, 0.5, paired=0.13) is False
-    assert ask(1.5, 1.0, 0.9, paired=0.13, num_items=11) is None  # of another cell
-    assert (
-        ask(1.5, 1.0, 1.1, paired=0.001) is None
-    )  # the error at 2.5 is below that without privacy
-
-
-def test_three_quarters_of_the_cells():
-    yes, no, tie = (3.0, 1.0, 0.9), (3.0, 2.9, 0.0), (3.0, 2.0, 1.0)
-    assert closer(yes, yes, yes, no).holds is True
-    assert closer(yes, yes, tie, tie).holds is None
-    assert closer(yes, yes, tie, no).holds is None
-    assert closer(yes, yes, no, no).holds is False
-    assert closer(tie).holds is None
-    assert closer((0.5, 1.0, 2.5)).holds is False  # errors that rise with ε count by their distance
-    assert closer((1.0, 1.0, 1.0)).holds is None
-
-
-def test_all_three_levels_are_needed():
-    rows = levels(3.0, 1.0, 0.9)
-    for left_out in rows:
-        some = table(*(r for r in rows if r is not left_out))
-        found = cai_claims.closer(some, wanted=ONE)
-        assert found.holds is None
-        assert "no cell has ε = 1, 2.5 and ∞" in found.evidence
-
-
 # --- near (Figure 8) -----------------------------------------------------------------------------
 
 
@@ -301,10 +234,11 @@ def test_a_claim_needs_thirty_replicates():
     assert found.evidence == "replicates: 29, but a verdict needs 30. seen"
 
 
-def test_sets_of_claims_cover_every_calibration():
-    texts = [claim.text for claim in cai_claims.trends("grow", "num_items", 1)]
-    assert texts == [f"all errors grow ({c})" for c in ("published", "tight replace", "tight flip")]
-    texts = " ".join(claim.text for claim in cai_claims.counts_against_mle("L/ε", "4L/ε", "2L/ε"))
-    for noise in ("MLE 8L/ε, counts L/ε", "MLE 4L/ε, counts 2L/ε", "both 2L/ε"):
-        assert noise in texts
-    assert len(cai_claims.closeness()) == 3
+def test_paired_differences_and_trends_are_judged():
+    claim = claims.paired("x", "B minus A", metric="l2_error", link="BTL")
+    for mean, verdict in ((0.04, True), (0.02, None), (-0.04, False)):
+        rows = rows_of([mean], estimator="B minus A", link="BTL")
+        assert claim.check(StudyResult("s", rows)).holds is verdict
+    falling = claims.trend("x", "num_users", -1, metric="l2_error")
+    rows = [r for users in (1, 2) for r in rows_of([1 / users], num_users=users, printed=users)]
+    assert falling.check(StudyResult("s", rows)).holds is True

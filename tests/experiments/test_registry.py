@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import math
 import subprocess
 import sys
 
+import jax
+import numpy as np
 import pytest
 
 from privrank_jax import experiments
 from privrank_jax.experiments import registry
 from privrank_jax.experiments.claims import Verdict
+from tests.experiments.alabi.shared import ALABI, KEY
+from tests.experiments.rdp.shared import RDP
+from tests.experiments.rdp.shared_personal import PERSONAL
+from tests.experiments.rows import cells
+
+XU = [f"xu-table{n}" for n in range(2, 12)] + [f"xu-fig{n}" for n in (3, 5, 10, 14)]
 
 FIGURES = [f"cai-fig{number}" for number in range(1, 9)]
 
@@ -36,18 +43,6 @@ def test_unknown_name_is_answered_with_the_nearest_or_with_all():
         experiments.get("cai-fgi1")
     with pytest.raises(ValueError, match=r"choose one of \['alabi-central', .*'cai-fig8'"):
         experiments.get("zzz")
-
-
-def test_settings_are_replaced_and_unknown_ones_refused():
-    experiment = experiments.get("cai-fig1")
-    changed = experiment.configured(items=(12, 16))
-    assert changed.config == dataclasses.replace(experiment.config, items=(12, 16))
-    assert experiment.config.items == tuple(range(100, 701, 75))  # the registered one stays
-    message = r"cai-fig1 has no setting \['item'\]; it has \['name', 'items', 'probabilities'"
-    with pytest.raises(ValueError, match=message):
-        experiment.configured(item=(12,))
-    with pytest.raises(ValueError, match="no setting"):
-        experiment.studies(size=3)
 
 
 def test_modules_hold_what_the_registry_says():
@@ -81,10 +76,6 @@ assert "matplotlib" not in sys.modules
 def test_verdict_in_words():
     words = [Verdict(holds, "").word for holds in (True, False, None)]
     assert words == ["holds", "does not hold", "undecided"]
-
-
-def cells(name, study=0, **changes):
-    return experiments.get(name).studies(**changes)[study].cells
 
 
 @pytest.mark.parametrize(
@@ -129,11 +120,77 @@ def test_privacy_levels_are_those_of_the_paper():
     assert {experiments.get(f"cai-fig{n}").config.per_user for n in (5, 6, 7)} == {5}
 
 
-def test_cells_of_one_padded_size_share_a_program():
-    def padded(**changes):
-        return [cell["max_items"] for cell in cells("cai-fig1", items=(8, 10, 12, 14), **changes)]
+def test_every_table_and_figure_of_xu_is_registered():
+    found = [name for name in experiments.names() if name.startswith("xu")]
+    assert sorted(XU) == found
+    for name in XU:
+        one = experiments.get(name)
+        assert one.claims, name
+        assert one.differences, name
+        assert len({claim.text for claim in one.claims}) == len(one.claims), name
+        assert one.paper.startswith("Xu, Sun and Cheng")
 
-    assert padded(programs=1) == [14] * 4
-    assert padded(programs=2) == [10, 10, 14, 14]
-    assert padded(programs=9) == [8, 10, 12, 14]
-    assert len({cell["max_items"] for cell in cells("cai-fig1")}) == 3
+
+def test_every_study_of_alabi_is_registered():
+    assert [name for name in experiments.names() if name.startswith("alabi")] == ALABI
+    for name in ALABI:
+        one = experiments.get(name)
+        assert one.differences
+        assert len({claim.text for claim in one.claims}) == len(one.claims) > 1
+
+
+@pytest.mark.parametrize("name", ALABI[:2])
+def test_worst_cases_and_data_are_part_of_a_study(name, data_folder):
+    studies = {study.name: study for study in experiments.get(name).studies()}
+    assert list(studies) == ["Mallows", "worst case", "sushi", "apa"]
+    for study in studies.values():
+        cell = {k: v for k, v in study.cells[0].items() if k not in study.static}
+        static = {k: study.cells[0][k] for k in study.static}
+
+        def trial(key, traced, study=study, static=static):
+            return study.trial(key, {**traced, **static})
+
+        found = jax.eval_shape(trial, KEY, cell)
+        assert all(value.shape == () for value in jax.tree.leaves(found))
+
+
+def test_every_study_of_rdp_is_registered():
+    assert set(RDP) <= set(experiments.names())
+    for name in RDP:
+        one = experiments.get(name)
+        assert one.differences
+        assert len({claim.text for claim in one.claims}) == len(one.claims) > 1
+
+
+def test_grids_of_rdp_are_those_of_the_paper():
+    fig4, fig5, fig6 = (experiments.get(name) for name in RDP[1:])
+    assert (fig4.config.draws, fig4.config.items) == (10**7, (3, 4, 5))
+    assert fig4.config.epsilons == tuple(0.5 + 0.25 * i for i in range(7))
+    assert (fig5.replicates, fig6.replicates) == (1000, 5000)
+    assert fig5.config.epsilons == (1, 2, 3, 4)
+    assert fig5.config.rankings == tuple(range(10, 101, 10))
+
+
+def test_every_study_of_personal_rankings_is_registered():
+    assert set(PERSONAL) <= set(experiments.names())
+    for name in PERSONAL:
+        one = experiments.get(name)
+        assert one.differences
+        assert len({claim.text for claim in one.claims}) == len(one.claims) > 1
+
+
+def test_grids_of_personal_rankings_are_those_of_the_paper():
+    network = experiments.get("rdp-fig7")
+    (study,) = network.studies()
+    cells = {(cell["num_items"], cell["num_users"], cell["epsilon"]) for cell in study.cells}
+    assert cells == {
+        (m, n, e) for m in (15, 30) for n in (200, 250, 300, 350) for e in (1, 2, 3, 4)
+    }
+    assert (network.replicates, network.config.held_out, network.config.new_users) == (
+        50,
+        100,
+        1000,
+    )
+    sushi = experiments.get("rdp-fig8").config
+    assert (sushi.epsilons[0], sushi.epsilons[-1], sushi.train_users) == (0.06, 0.5, 3000)
+    np.testing.assert_allclose(np.diff(sushi.epsilons), 0.04)

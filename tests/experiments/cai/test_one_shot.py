@@ -1,0 +1,126 @@
+"""One-shot selection against the public mechanism, one by one."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import rankings
+from privrank_jax.experiments.cai import one_shot as cai_one_shot
+from privrank_jax.experiments.cai.common import (
+    CALIBRATIONS,
+)
+from privrank_jax.pairwise import one_shot_top_k, rank_centrality
+from privrank_jax.pairwise.rank_centrality import transition_matrix
+from privrank_jax.simulate import worlds
+from tests import reference
+from tests.experiments.cai.shared import COMPARISON, KEY
+from tests.experiments.estimates import by_counts
+
+ITEMS, TOP = 6, 2
+LOW = (0.15, math.inf)  # the (ε, δ) theorem wants ε <= 0.2
+
+
+@pytest.fixture(scope="module")
+def one_shot_trial():
+    run = functools.partial(cai_one_shot.trial, epsilons=LOW, dtype="float32")
+    return jax.jit(lambda key: run(key, {"num_items": ITEMS}))
+
+
+def one_shot_data(key):
+    """Win counts, and the keys of noise and ties."""
+    data_key, noise_key, tie_key = jax.random.split(key, 3)
+    world_key, game_key = jax.random.split(data_key)
+    theta, _ = worlds.cai_scores(world_key, ITEMS, ITEMS, "float32")
+    wins = worlds.tournament(game_key, theta, 1.0, mask=jnp.ones(ITEMS, bool))
+    return wins, noise_key, tie_key
+
+
+@pytest.fixture(scope="module")
+def one_shot(one_shot_trial):
+    wins, noise_key, tie_key = one_shot_data(KEY)
+    return one_shot_trial(KEY)["top_k_error"], wins, (noise_key, tie_key)
+
+
+def naive_spectral_sensitivity(wins):
+    walk = np.asarray(transition_matrix(wins))
+    ergodicity = max(0.5 * abs(a - b).sum() for a in walk for b in walk)
+    return 2 / ((ITEMS - 1) * (1 - ergodicity))
+
+
+def test_one_shot_trial_is_the_public_mechanism_one_by_one(one_shot):
+    ours, wins, (noise_key, _) = one_shot
+    published: dict[str, Any] = {"calibration": "published"}
+    approximate = {**published, "delta": ITEMS**-2.0}
+    centrality = rank_centrality(wins).value
+    sensitivity = naive_spectral_sensitivity(wins)
+    methods = {
+        ("one-shot pure", "published"): (wins, published, LOW),
+        ("one-shot pure", "tight replace"): (wins, {}, LOW),
+        ("one-shot (ε, δ)", "published"): (wins, approximate, LOW[:1]),
+        ("one-shot spectral", "published"): (
+            centrality, {**approximate, "sensitivity": sensitivity}, LOW[:1],
+        ),
+    }  # fmt: skip
+    for (name, calibration), (scores, options, levels) in methods.items():
+        for epsilon in levels:
+            chosen = one_shot_top_k(noise_key, scores, TOP, epsilon, **options).value.tolist()
+            missed = 1 - len({0, 1} & set(chosen)) / TOP
+            assert abs(ours[name][calibration][epsilon] - missed) < 1e-6, (name, calibration)
+            for other in ("mle", "counts"):
+                gap = missed - ours[other][calibration][epsilon]
+                assert abs(ours[f"{name} minus {other}"][calibration][epsilon] - gap) < 1e-6
+
+
+def test_one_shot_trial_keeps_the_errors_of_the_edge_study_and_shows_rank_centrality(one_shot):
+    ours, wins, (noise_key, tie_key) = one_shot
+    for calibration in CALIBRATIONS:
+        totals = by_counts(noise_key, wins, COMPARISON, 0.15, calibration)
+        ranks = rankings.ranks_from_scores(totals, wins.mask, tie_key)
+        missed = reference.top_k_error(np.asarray(ranks), np.arange(ITEMS), TOP)
+        assert abs(ours["counts"][calibration.name][0.15] - missed) < 1e-6
+    ranks = rankings.ranks_from_scores(rank_centrality(wins).value, None, tie_key)
+    missed = reference.top_k_error(np.asarray(ranks), np.arange(ITEMS), TOP)
+    assert abs(ours["rank centrality"]["published"][math.inf] - missed) < 1e-6
+
+
+def test_one_shot_trial_returns_errors_of_the_top_k_alone(one_shot_trial):
+    assert set(one_shot_trial(KEY)) == {"top_k_error", "failed_fits"}
+
+
+def test_one_shot_errors_on_many_tournaments(one_shot_trial):
+    for key in jax.random.split(KEY, 12):
+        ours = one_shot_trial(key)["top_k_error"]
+        wins, noise_key, _ = one_shot_data(key)
+        for epsilon in LOW:
+            chosen = one_shot_top_k(noise_key, wins, TOP, epsilon).value.tolist()
+            missed = 1 - len({0, 1} & set(chosen)) / TOP
+            assert abs(ours["one-shot pure"]["tight replace"][epsilon] - missed) < 1e-6
+
+
+def test_one_shot_runs_at_the_published_delta(monkeypatch):
+    """δ = 1/n², which hardly shows in an error."""
+    asked = []
+
+    def recorded(key, scores, k, epsilon, **options):
+        asked.append((k, options.get("delta", 0.0), options["calibration"]))
+        return one_shot_top_k(key, scores, k, epsilon, **options)
+
+    monkeypatch.setattr(cai_one_shot, "one_shot_top_k", recorded)
+    run = functools.partial(cai_one_shot.trial, epsilons=LOW, dtype="float32")
+    jax.eval_shape(lambda key: run(key, {"num_items": ITEMS}), KEY)
+    assert asked == [
+        (TOP, 0.0, "published"), (TOP, 1 / 36, "published"), (TOP, 1 / 36, "published"), (TOP, 0.0, "tight"),
+    ]  # fmt: skip
+
+
+def test_spectral_sensitivity(one_shot):
+    _, wins, _ = one_shot
+    ours = cai_one_shot.spectral_sensitivity(wins)
+    np.testing.assert_allclose(ours, naive_spectral_sensitivity(wins), rtol=1e-5)

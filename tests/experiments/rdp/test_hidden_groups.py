@@ -1,0 +1,40 @@
+"""Hidden groups."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax.experiments.rdp import hidden_groups as rdp_hidden_groups
+from privrank_jax.experiments.rdp.common import MALLOWS
+from privrank_jax.experiments.rdp.training import NO_PRIVACY
+from privrank_jax.simulate.result import StudyResult
+from tests.experiments.rdp.shared_personal import PERSONAL_KEY, row
+
+
+def test_hidden_groups_rank_as_they_should():
+    config = rdp_hidden_groups.GroupConfig("x", num_items=6, movers=2, block=2, share=0.7)
+    ranks = np.asarray(
+        jax.jit(lambda k: rdp_hidden_groups.group_ranks(k, 20_000, config))(PERSONAL_KEY)
+    )
+    assert {tuple(sorted(row)) for row in ranks} == {tuple(range(6))}
+    top = {frozenset(np.flatnonzero(row < 2)) for row in ranks}
+    assert top == {frozenset({0, 1}), frozenset({2, 3})}  # movers, or the block
+    counted = np.mean(ranks[:, :, None] < ranks[:, None, :], axis=0)
+    np.testing.assert_allclose(counted, rdp_hidden_groups.group_weights(config), atol=0.02)
+    # In the default world movers lead by a little less than the unevenness of synthetic ranks.
+    default = rdp_hidden_groups.group_weights(rdp_hidden_groups.GroupConfig("x"))
+    wins = default.sum(1)
+    assert 0.05 < wins[:2].min() - wins[2:7].max() < 0.15
+
+
+@pytest.mark.parametrize(("lost", "holds"), [(0.05, False), (0.001, True), (-0.03, True)])
+def test_consistency_is_judged_at_the_most_users(lost, holds):
+    name = f"{NO_PRIVACY} minus {MALLOWS}"
+    rows = [row(0.05 - lost, estimator=name), row(lost, estimator=name, num_users=99)]
+    check = rdp_hidden_groups.consistent
+    assert check(StudyResult("t", rows), estimator=MALLOWS).holds is holds
+    unclear = [row(0.0, 0.01, estimator=name)]
+    assert check(StudyResult("t", unclear), estimator=MALLOWS).holds is None
+    assert check(StudyResult("t", []), estimator=MALLOWS).holds is None

@@ -1,0 +1,24 @@
+"""Rows made by hand."""
+
+from __future__ import annotations
+
+from privrank_jax import experiments
+from privrank_jax.simulate.result import StudyResult
+
+ONE = {"metric": ("log_linf_error",), "estimator": ("mle",), "calibration": "published"}
+
+
+def row(mean, error=0.1, metric="log_linf_error", estimator="mle", **cell):
+    head = {"study": "s", "num_items": 10, "epsilon": 1.0, "calibration": "published"}
+    return {
+        **head, **cell, "estimator": estimator, "metric": metric,
+        "mean": mean, "standard_error": error, "replicates": 100, "nonfinite": 0,
+    }  # fmt: skip
+
+
+def table(*rows):
+    return StudyResult("s", list(rows))
+
+
+def cells(name, study=0, **changes):
+    return experiments.get(name).studies(**changes)[study].cells

@@ -1,0 +1,36 @@
+"""The survey of cars."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privrank_jax.datasets import ComparisonTable, load
+from privrank_jax.experiments.xu import real as xu_real
+
+
+def small_table(**changes):
+    fields = {
+        "users": [0, 0, 1], "winners": [2, 0, 1], "losers": [0, 1, 0], "tied": [False] * 3,
+        "item_names": "abc", "user_names": "uv", "name": "small",
+    }  # fmt: skip
+    return ComparisonTable(**{**fields, **changes})
+
+
+def test_answers_are_laid_out_by_pairs():
+    answers, observed = xu_real.answers_of(small_table())  # pairs 01, 02, 12
+    assert observed.tolist() == [[True, True, False], [True, False, False]]
+    assert answers.tolist() == [[True, False, False], [False, False, False]]
+    with pytest.raises(ValueError, match="1 ties"):
+        xu_real.answers_of(small_table(tied=[True, False, False]))
+    with pytest.raises(ValueError, match="twice"):
+        xu_real.answers_of(small_table(users=[0, 0, 0]))
+
+
+def test_cars_have_the_printed_ranking_and_missing_answers(data_folder):
+    """Table 1: the ranks of cars 1 to 10 by all three methods."""
+    config = xu_real.CarsConfig("x", data_folder=str(data_folder))
+    survey = xu_real.load(config)
+    assert (np.asarray(survey.ranks) + 1).tolist() == [8, 3, 10, 9, 7, 1, 5, 4, 6, 2]
+    assert survey.answers.shape == (60, 45)
+    assert int(survey.observed.sum()) == len(load("cars", data_folder)) == 2675

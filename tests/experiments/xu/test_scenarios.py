@@ -1,0 +1,64 @@
+"""Scenarios: replicates against the public estimator, schemes of budgets."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax import experiments
+from privrank_jax.experiments.xu import scenarios as xu_scenarios
+from privrank_jax.pairwise import debiased_rr
+from privrank_jax.simulate.worlds import reports
+from tests.experiments.estimates import placed
+from tests.experiments.xu.shared import KEY, errors, same, uniforms
+
+
+@pytest.mark.slow
+def test_scenario_one_is_the_public_estimator_on_the_reports_of_each_user():
+    config = xu_scenarios.ScenarioConfig("small", items=(4,), users=(20, 40))
+    ours = jax.jit(
+        lambda key: xu_scenarios.trial(key, {"num_items": 4, "max_items": 4}, config=config)
+    )(KEY)
+    world_key, epsilon_key, report_key = jax.random.split(KEY, 3)
+    theta, _ = reports.uniform_scores(world_key, 4, 4, "float32")
+    epsilon = jax.random.uniform(epsilon_key, (40,), "float32", 1, 5)
+    drawn = uniforms(report_key, 40, 6)
+    naive = {(None, None, None, "failed_fits"): 0}
+    for link, spelled in (("BTL", "logistic"), ("TM", "normal")):
+        chance = np.asarray(reports.pair_chances(theta, spelled))
+        says = 0.5 + np.tanh(np.asarray(epsilon) / 2)[:, None] * (chance - 0.5)
+        for users in (20, 40):
+            estimate = debiased_rr(
+                (drawn < 0.5 * says)[:users], (drawn < 0.5)[:users], epsilon[:users], spelled
+            )
+            for metric, value in errors(estimate.value, theta).items():
+                naive[link, users, "ADRR", metric] = value
+    ours = placed(ours, ("link", "num_users", "estimator", "metric"))
+    assert set(ours) == set(naive)
+    same(ours, naive)
+
+
+def test_schemes_agree_at_the_anchor_and_have_their_orders_elsewhere():
+    config = xu_scenarios.SchemeConfig("x", anchor=2.0)
+    for power in (2, 0, -2):
+        np.testing.assert_allclose(
+            xu_scenarios.scheme_epsilon(config, power, 10, 100), 2, rtol=1e-6
+        )
+        ratio = xu_scenarios.scheme_epsilon(config, power, 20, 800) / 2
+        expected = (math.log(16000) / math.log(1000)) ** power / math.sqrt(16)
+        np.testing.assert_allclose(ratio, expected, rtol=1e-5)
+
+
+def test_a_small_run_stands_beside_the_printed_table(tmp_path):
+    result = experiments.run(KEY, "xu-table5", 3, folder=tmp_path, items=(10,), users=(100,))
+    assert result.diagnostics["compilations"] == 1
+    row = result.table.row("l2_error", link="TM")
+    assert (row["printed"], row["verdict"]) == (0.0779, "holds")
+    np.testing.assert_allclose(row["printed_standard_error"], 0.0203 / math.sqrt(200))
+    assert {verdict.holds for _, verdict in result.verdicts} == {None}  # three replicates
+    header, body = result.outline()
+    assert len(body) == 4
+    assert header[:2] == ["metric", "link"]

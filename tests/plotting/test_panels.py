@@ -1,0 +1,31 @@
+"""Panels of studies."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from privrank_jax.plotting import frame, panels
+
+
+def test_curves_have_bands_of_two_standard_errors_and_infinity_stands_apart():
+    figure = frame.new_figure(3, 3)
+    axis = figure.subplots()
+    rows = [
+        {"epsilon": epsilon, "mean": mean, "standard_error": 0.5}
+        for epsilon, mean in ((math.inf, 1.0), (4.0, 2.0), (1.0, 3.0))
+    ]
+    panels.draw_curve(axis, rows, "epsilon", 0, 0)
+    line, marker = axis.get_lines()[0], axis.get_lines()[1]
+    assert list(line.get_xdata()) == [1.0, 4.0]
+    assert list(line.get_ydata()) == [3.0, 2.0]
+    assert np.all(np.asarray(marker.get_xdata()) > 4.0)
+    assert list(marker.get_ydata()) == [1.0]
+    assert marker.get_linestyle() == "None"
+    band = np.asarray(axis.collections[0].get_paths()[0].vertices)
+    at_four = band[band[:, 0] == 4.0][:, 1]
+    np.testing.assert_allclose([at_four.min(), at_four.max()], [1.0, 3.0])
+    panels.dress(axis, "epsilon", rows, True)
+    labels = [tick.get_text() for tick in axis.get_xticklabels()]
+    assert labels == ["1", "4", "no\nprivacy"]
