@@ -7,7 +7,7 @@ run in place, so here a batch is fed in pieces below that, or one by one, which 
 
 Upstream: none known for LAPACK; in https://github.com/PyAutoLabs/PyAutoFit/issues/1530 XLA's FFT waits for that pool
 likewise. To reproduce: a program with two batches of 600 or 2,000 matrices on each of two devices, which hung in 5 of 5
-processes with JAX 0.10.2 and in none of 8 with 0.11.2 and 0.12.0.1 (``tests/simulate/test_sharding.py`` runs one).
+processes with JAX 0.10.2 and in none of 8 with 0.11.2 and 0.12.0.1 (``tests/simulate/test_devices.py`` runs one).
 Remove when: the lowest JAX that the package allows is 0.11, and that test passes without.
 """
 

@@ -13,20 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.simulate import Checkpoints, Study, checkpoint, grid, run
+from privrank_jax.simulate import Checkpoints, Study, checkpoint, grid
 from privrank_jax.simulate.devices import Devices
-from privrank_jax.simulate.moments import BLOCK, Moments
+from privrank_jax.simulate.moments import Moments
 from privrank_jax.simulate.program import Program
 from tests.simulate import job
-from tests.simulate.trials import NEWTON, SURVEY, normal_trial
+from tests.simulate.normal import normal
+from tests.simulate.trials import normal_trial
 
 TOTAL = 300
-
-
-@pytest.fixture(scope="module")
-def expected():
-    """The table of the study of resumption, never interrupted."""
-    return run(jax.random.key(job.KEY), SURVEY, 100, batch_size=11).rows
 
 
 @pytest.fixture
@@ -101,39 +96,7 @@ def test_a_run_may_stop_more_than_once(tmp_path, often, expected, monkeypatch):
     assert resumed_at(told) == [9 * 11]
 
 
-def test_moments_go_on_from_any_state():
-    values = np.random.default_rng(1).normal(size=(2, 2 * BLOCK + 100))
-    values[0, ::3] = np.nan
-    values = np.concatenate([values, values[:, ::-1]], axis=1)
-    whole = Moments(2, 2, values.shape[1] // 2)
-    whole.add(values)
-    rows = [list(whole.rows(cell, {}, [{"metric": "a"}, {"metric": "b"}])) for cell in (0, 1)]
-    for stop in (1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 100, values.shape[1]):
-        first, second = (Moments(2, 2, whole.replicates) for _ in range(2))
-        first.add(values[:, :stop])
-        second.restore({name: array.copy() for name, array in first.state().items()})
-        assert second.position == stop
-        second.add(values[:, stop:])
-        assert [
-            list(second.rows(cell, {}, [{"metric": "a"}, {"metric": "b"}])) for cell in (0, 1)
-        ] == rows
-
-
 # --- files -----------------------------------------------------------------------------------------
-
-
-def normal(folder, replicates=20, seed=0, **options):
-    told = []
-    study = Study("normal", normal_trial, grid(scale=(1.0, 2.0)))
-    result = run(
-        jax.random.key(seed),
-        study,
-        replicates,
-        checkpoints=folder,
-        notice=told.append,
-        **options,
-    )
-    return result, told
 
 
 def test_a_finished_study_is_read_and_not_compiled(tmp_path):
@@ -283,86 +246,6 @@ def test_what_python_returns_is_never_taken_for_known():
 
 
 # --- memory ----------------------------------------------------------------------------------------
-
-
-def exhausted():
-    return jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 7 bytes.")
-
-
-def test_the_batch_is_halved_where_memory_runs_out(monkeypatch, expected):
-    """Not at once, but when other work has taken the memory."""
-    fetch, calls, told = Devices.fetch, [0], []
-
-    def small_only(self, metrics):
-        calls[0] += 1
-        if calls[0] > 3 and metrics[0].shape[0] > 6:
-            raise exhausted()
-        return fetch(self, metrics)
-
-    monkeypatch.setattr(Devices, "fetch", small_only)
-    result = run(jax.random.key(job.KEY), SURVEY, 100, batch_size=25, notice=told.append)
-    assert result.diagnostics["batch_sizes"] == (6,)
-    assert result.diagnostics["compilations"] == 3
-    assert told[-1] == "survey: out of memory with 12 replicates at once; now 6"
-    sampled = [row for row in result.rows if row["metric"] != "root"]
-    assert sampled == [row for row in expected if row["metric"] != "root"]
-    for row, other in zip(result.rows, expected, strict=True):
-        assert row["mean"] == pytest.approx(other["mean"], rel=0, abs=1e-12)
-
-
-def test_compiling_may_run_out_of_memory_too(monkeypatch):
-    expected = normal(None)[0].rows
-    lowered = Program.lowered
-
-    class Large:
-        def compile(self):
-            raise exhausted()
-
-    monkeypatch.setattr(
-        Program, "lowered", lambda self: lowered(self) if self.size < 15 else Large()
-    )
-    result, told = normal(None)
-    assert result.rows == expected
-    assert told == [
-        "normal: out of memory with 40 replicates at once; now 20",
-        "normal: out of memory with 20 replicates at once; now 10",
-    ]
-
-
-def test_one_replicate_without_memory_is_refused(monkeypatch):
-    def never(self, metrics):
-        raise exhausted()
-
-    monkeypatch.setattr(Devices, "fetch", never)
-    with pytest.raises(ValueError, match="no memory for one replicate of 'normal'") as caught:
-        normal(None, batch_size=2)
-    assert "RESOURCE_EXHAUSTED" in str(caught.value.__cause__)
-
-
-def test_other_failures_are_not_taken_for_it(monkeypatch):
-    def never(self, metrics):
-        raise jax.errors.JaxRuntimeError("INTERNAL: no")
-
-    monkeypatch.setattr(Devices, "fetch", never)
-    with pytest.raises(jax.errors.JaxRuntimeError, match="INTERNAL"):
-        normal(None)
-
-
-@pytest.mark.slow
-def test_solved_estimates_survive_a_halved_batch(monkeypatch):
-    expected = run(jax.random.key(3), NEWTON, 40).rows
-    fetch = Devices.fetch
-
-    def small_only(self, metrics):
-        if metrics[0].shape[0] > 9:
-            raise exhausted()
-        return fetch(self, metrics)
-
-    monkeypatch.setattr(Devices, "fetch", small_only)
-    rows = run(jax.random.key(3), NEWTON, 40).rows
-    for column in ("mean", "standard_error"):
-        values = [[row[column] for row in table] for table in (rows, expected)]
-        np.testing.assert_allclose(*values, rtol=0, atol=1e-12)
 
 
 def test_files_are_on_the_disk_before_they_take_a_name(tmp_path, monkeypatch):

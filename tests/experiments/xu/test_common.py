@@ -1,0 +1,50 @@
+"""Errors, paired differences and padded grids that the studies share."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.experiments.claims import minus
+from privrank_jax.experiments.xu import common
+from tests.experiments.xu.shared import errors
+
+
+def test_errors_are_those_of_the_real_items():
+    value, theta = np.array([0.5, -1.0, 0.25, 9.0]), np.array([0.0, 0.0, 0.0, 0.0])
+    found = common.score_errors(jnp.asarray(value), jnp.asarray(theta))
+    assert {k: float(v) for k, v in found.items()} == pytest.approx(errors(value, theta))
+    mask = jnp.array([True, True, True, False])
+    found = common.score_errors(jnp.asarray(value), jnp.asarray(theta), mask)
+    assert {k: float(v) for k, v in found.items()} == pytest.approx(errors(value[:3], theta[:3]))
+
+
+def test_differences_are_paired_with_ours_in_the_metrics_of_both():
+    table = {
+        common.ADRR: {"l2_error": 1.0, "failed_fits": 0.0},
+        "RR": {"l2_error": 3.0, "other": 7.0},
+    }
+    found = common.with_differences(table)
+    assert found[minus("RR", common.ADRR)] == {"l2_error": 2.0}
+    assert {name: found[name] for name in table} == table
+    assert len(found) == 3
+
+
+def test_grids_are_padded_to_their_largest_cells():
+    @dataclasses.dataclass
+    class Config:
+        name: str = "small"
+
+    def trial(key, cell, *, config):
+        return {config.name: {"metric": jnp.float32(cell["num_items"])}}
+
+    (study,) = common.padded(
+        Config(), trial, ("estimator", "metric"), num_items=(3, 5), num_users=(7,)
+    )
+    assert study.static == ("max_items", "max_users")
+    assert [(c["num_items"], c["num_users"]) for c in study.cells] == [(3, 7), (5, 7)]
+    assert {(c["max_items"], c["max_users"]) for c in study.cells} == {(5, 7)}
+    assert study.trial(None, study.cells[1]) == {"small": {"metric": 5.0}}

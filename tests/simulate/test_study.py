@@ -1,0 +1,33 @@
+"""Studies and their grids."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privrank_jax.simulate import Study, grid
+from tests.simulate.trials import normal_trial
+
+
+@pytest.mark.parametrize(
+    ("cells", "static", "message"),
+    [
+        ((), (), "no cells"),
+        (({"a": 1}, {"b": 1}), (), r"\['a', 'b'\] are in some cells only"),
+        (({"a": 1},), ("b",), r"static \['b'\] are not parameters"),
+        (({"mean": 1},), (), r"\['mean'\] are columns"),
+        (({"a": "x"},), (), "name it in `static`"),
+        (({"a": np.ones(2)},), (), "must be a scalar"),
+        (({"a": (1, 2)},), ("a",), "must be a scalar"),
+    ],
+)
+def test_studies_are_checked(cells, static, message):
+    with pytest.raises(ValueError, match=message):
+        Study("s", normal_trial, cells, static)
+
+
+def test_grid_is_the_product():
+    cells = grid(a=(1, 2), b="text", c=[True, False])
+    assert len(cells) == 4
+    assert cells[1] == {"a": 1, "b": "text", "c": False}
+    assert [cell["a"] for cell in cells] == [1, 1, 2, 2]
