@@ -12,17 +12,7 @@ from hypothesis import strategies as st
 
 from privrank_jax.comparisons import Comparisons, WinCounts, WinEdges, bound_contributions
 from tests import reference
-
-ITEMS = 5
-
-
-def _rows(seed, count=60, items=ITEMS):
-    generator = np.random.default_rng(seed)
-    winners = generator.integers(0, items, count)
-    losers = (winners + generator.integers(1, items, count)) % items
-    weights = generator.integers(0, 4, count) / 2
-    return winners, losers, weights, generator.random(count) < 0.3
-
+from tests.rows import ITEMS, random_rows
 
 # --- win counts ----------------------------------------------------------------------------------
 
@@ -30,7 +20,7 @@ def _rows(seed, count=60, items=ITEMS):
 @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(2, 6), st.booleans(), st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_counts_agree_with_the_twin(seed, count, items, weighted, ties):
-    winners, losers, weights, tied = _rows(seed, count, items)
+    winners, losers, weights, tied = random_rows(seed, count, items)
     weights, tied = weights if weighted else None, tied if ties else None
     found = WinCounts.from_comparisons(winners, losers, num_items=items, weights=weights, tied=tied)
     wanted = reference.win_counts(winners, losers, items, weights, tied)
@@ -38,28 +28,6 @@ def test_counts_agree_with_the_twin(seed, count, items, weighted, ties):
     np.testing.assert_array_equal(found.totals, wanted.sum(1))
     np.testing.assert_array_equal(found.comparisons, wanted + wanted.T)
     np.testing.assert_array_equal(found.degrees, wanted.sum(0) + wanted.sum(1))
-
-
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
-def test_traced_counts_equal_counts_on_the_host(dtype):
-    rows = [_rows(seed) for seed in range(3)]
-    stacked = [np.stack(column) for column in zip(*rows)]
-
-    def count(winners, losers, weights, tied):
-        return WinCounts.from_comparisons(
-            winners, losers, num_items=ITEMS, weights=weights, tied=tied, dtype=dtype
-        ).matrix
-
-    traced = jax.jit(jax.vmap(count))(*stacked)
-    assert traced.dtype == dtype
-    for row, found in zip(rows, traced):
-        host = count(*row)
-        assert host.dtype == dtype
-        np.testing.assert_array_equal(found, host)
-    plain = jax.jit(lambda *pair: WinCounts.from_comparisons(*pair, num_items=ITEMS).matrix)
-    np.testing.assert_array_equal(
-        plain(*rows[0][:2]), WinCounts.from_comparisons(*rows[0][:2], num_items=ITEMS).matrix
-    )
 
 
 def test_the_mask_of_items_travels():
@@ -76,7 +44,7 @@ def test_the_mask_of_items_travels():
 
 
 def test_merging_adds_whatever_the_order():
-    winners, losers, weights, tied = _rows(3)
+    winners, losers, weights, tied = random_rows(3)
     pieces = [slice(0, 7), slice(7, 30), slice(30, 60)]
     parts = [
         WinCounts.from_comparisons(
@@ -90,7 +58,7 @@ def test_merging_adds_whatever_the_order():
 
 
 def test_an_edge_list_holds_the_same_counts():
-    winners, losers, _, _ = _rows(4)
+    winners, losers, _, _ = random_rows(4)
     edges = WinEdges.from_comparisons(winners, losers, num_items=ITEMS)
     wanted = reference.win_counts(winners, losers, ITEMS)
     halves = [
@@ -114,33 +82,6 @@ def test_no_comparisons_count_as_nothing():
     empty = np.zeros(0, int)
     assert not np.any(WinCounts.from_comparisons(empty, empty, num_items=3).matrix)
     assert WinEdges.from_comparisons(empty, empty, num_items=3).totals.tolist() == [0, 0, 0]
-
-
-BAD_ROWS = [
-    ({"winners": [0, 1]}, "one shape"),
-    ({"winners": [[0]], "losers": [[1]]}, "one shape"),
-    ({"winners": [0.0]}, "integer item indices"),
-    ({"winners": [3]}, r"winners must lie in 0\.\.2, found 3\.\.3; items are counted from 0"),
-    ({"losers": [-1]}, r"losers must lie in 0\.\.2"),
-    ({"losers": [0]}, "row 0 compares item 0 with itself; drop such rows"),
-    ({"num_items": 0}, "num_items must be an integer of at least 1"),
-    ({"num_items": 2.0}, "num_items must be an integer"),
-    ({"weights": [-1.0]}, "weights must be finite and at least 0"),
-    ({"weights": [np.nan]}, "weights must be finite"),
-    ({"weights": [1.0, 2.0]}, "one shape"),
-    ({"tied": [True, False]}, "one shape"),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), BAD_ROWS)
-def test_bad_rows_are_refused(change, message):
-    given = {"winners": [0], "losers": [1], "num_items": 3} | change
-    winners, losers = np.array(given.pop("winners")), np.array(given.pop("losers"))
-    with pytest.raises(ValueError, match=message):
-        WinCounts.from_comparisons(winners, losers, **given)
-    if not {"weights", "tied"} & set(given):
-        with pytest.raises(ValueError, match=message):
-            WinEdges.from_comparisons(winners, losers, **given)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +132,7 @@ def test_neither_other_users_nor_content_decide(key):
         kept = np.asarray(bound_contributions(key, users[order], 4))
         # My k-th row is kept or not, wherever it stands among the others' rows.
         np.testing.assert_array_equal(kept[users[order] == 5], alone)
-    winners, losers, _, tied = _rows(2, 40)
+    winners, losers, _, tied = random_rows(2, 40)
     users = generator.integers(0, 4, 40)
     mask = np.ones(40, bool)
     columns = [jnp.asarray(x) for x in (users, winners, losers, tied, mask)]
@@ -237,7 +178,7 @@ def test_the_bound_may_be_traced(key):
 
 
 def test_bounded_comparisons_count_only_what_is_kept(key):
-    winners, losers, _, tied = _rows(6, 50)
+    winners, losers, _, tied = random_rows(6, 50)
     users = np.random.default_rng(6).integers(0, 5, 50)
     data = Comparisons(
         *(jnp.asarray(x) for x in (users, winners, losers, tied, tied | True)), ITEMS

@@ -45,5 +45,6 @@ def test_studies_are_the_worlds_that_the_settings_ask_for():
     cells = [(c["num_items"], c["num_users"]) for study in studies for c in study.cells]
     assert {(4, 20), (4, 50), (20, 20), (20, 50)} <= set(cells)
     assert len(cells) == len(set(cells))
-    hard = central.build(central.CentralConfig("s", items=(4,), users=(20,), flips=2, data=()))
-    assert {study.name for study in hard} - {study.name for study in studies} == {common.WORST}
+    hard = central.build(central.CentralConfig("s", items=(4,), flips=2, buffer=3, data=()))
+    (worst,) = (study for study in hard if study.name == common.WORST)
+    assert {cell["num_items"] for cell in worst.cells} == {7}

@@ -1,0 +1,30 @@
+"""What is checked of tables that loaders return."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from privrank_jax import datasets
+
+PARQUET_LOADERS = (
+    datasets.read_comparisons, datasets.read_rankings, datasets.read_reports, datasets.read_synthetic_rankings,
+    lambda path: datasets.read_user_epsilon(path, "budget", "user"),
+)  # fmt: skip
+
+QUICK, THOROUGH = 20, 1_000  # files of each kind
+
+
+def _plain(message: str, path: Path) -> None:
+    """A refusal that names the file, or the list of items, and speaks of it, not of the inside of Python."""
+    assert path.name in message or message.startswith(("items ", "items: "))
+    assert not re.search(
+        r"\[Errno|codec|invalid literal|cannot convert|could not convert|out of range|too large to convert|"
+        r"null byte|np\.|array\(|NoneType|Exceeds the limit",
+        message.replace(path.name, "").split("(")[0],
+    ), message
+
+
+def _names(names) -> None:
+    assert len(set(names)) == len(names)
+    assert all(name.strip() for name in names)

@@ -1,0 +1,74 @@
+"""The named data sets on bad names, bad folders and damaged files."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privrank_jax import datasets
+from privrank_jax.datasets import DataError
+from privrank_jax.datasets.source import FILES
+from tests.fuzz import strategies
+from tests.fuzz.checks import THOROUGH
+from tests.fuzz.strategies import fuzz
+
+NAMED = [
+    *((name, datasets.load) for name in datasets.available()),
+    *((name, datasets.load_rankings) for name in datasets.available_rankings()),
+]
+
+
+def named_test(examples):
+    @fuzz(examples)
+    @given(content=strategies.contents("wide"), folders=st.booleans())
+    def run(folder, content, folders):
+        """Whatever the files hold, they are not the published ones."""
+        for file in FILES:
+            path = folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                path.rmdir()
+            else:
+                path.unlink(missing_ok=True)
+            if folders:
+                path.mkdir()
+            else:
+                path.write_bytes(content)
+        for name, load in NAMED:
+            with pytest.raises(DataError, match=r"cannot read|not the published file"):
+                load(name, folder)
+
+    return run
+
+
+def test_named_data_sets(tmp_path):
+    named_test(3)(tmp_path)
+
+
+@pytest.mark.slow
+def test_named_data_sets_thoroughly(tmp_path):
+    named_test(THOROUGH // 10)(tmp_path)
+
+
+def test_named_data_sets_that_are_damaged_in_one_place(data_folder, tmp_path):
+    for name, load in NAMED:
+        load(name, data_folder)
+    for file in FILES:
+        content = bytearray((data_folder / file).read_bytes())
+        content[len(content) // 2] ^= 1
+        path = tmp_path / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    for name, load in NAMED:
+        with pytest.raises(DataError, match=r"not the published file.*Restore"):
+            load(name, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "cars ", "\0", "\ud800", "../cars", "x" * 10_000, os.sep])
+def test_names_of_no_data_set(name):
+    for load in (datasets.load, datasets.load_rankings):
+        with pytest.raises(DataError, match="named"):
+            load(name)

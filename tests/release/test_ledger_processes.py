@@ -1,0 +1,151 @@
+"""Processes that spend at the same time, or are killed at random points."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from decimal import Decimal
+
+import pytest
+
+from privrank_jax.release.ledger import (
+    Ledger,
+    LedgerError,
+)
+from tests.release.ledgers import spent
+
+# Real processes. A spender prints one byte per result, after it was spent; it needs no JAX, so it starts at once.
+SPENDER = """
+import os, sys
+from decimal import Decimal
+from privrank_jax.release.ledger import BudgetExhausted, Ledger, Privacy
+release = Privacy(Decimal(sys.argv[2]), unit="user", adjacency="replace")
+os.write(1, b"r")
+sys.stdin.read(1)
+while True:
+    try:
+        with Ledger(sys.argv[1]) as ledger:
+            for _ in range(int(sys.argv[3])):
+                number = ledger.spend(release)
+                os.write(1, b"p")
+                ledger.mark_printed(number)
+    except BudgetExhausted:
+        sys.exit(3)
+"""
+MAKER = """
+import os, sys
+from privrank_jax.release.ledger import Privacy, create
+budget = Privacy(1, unit="user", adjacency="replace")
+os.write(1, b"r")
+sys.stdin.read(1)
+create(sys.argv[1], budget, data="votes.csv", sha256="0" * 64)
+"""
+
+
+def spender(path, epsilon, per_opening):
+    run = [sys.executable, "-c", SPENDER, path, str(epsilon), str(per_opening)]
+    return subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def ready(process):
+    assert os.read(process.stdout.fileno(), 1) == b"r"
+
+
+def start(process):
+    process.stdin.write(b"g")
+    process.stdin.flush()
+
+
+@pytest.mark.parametrize(("epsilon", "budget", "paid"), [("0.1", "1.05", 10), ("0.07", "2.1", 30)])
+def test_eight_processes_cannot_overspend(made, epsilon, budget, paid):
+    path = made(budget)
+    processes = [spender(path, epsilon, 1 + k % 2) for k in range(8)]
+    for process in processes:
+        ready(process)
+    for process in processes:
+        start(process)
+    printed = [process.communicate(timeout=120)[0] for process in processes]
+    assert [process.returncode for process in processes] == [3] * 8
+    assert sum(map(len, printed)) == paid
+    with Ledger(path) as ledger:
+        assert ledger.spent()[0] == paid * Decimal(epsilon)
+        assert [one.state for one in ledger.spends()] == ["printed"] * paid
+        assert [one.number for one in ledger.spends()] == list(range(1, paid + 1))
+
+
+def kill_at_random(path, epsilon, rounds, seed):
+    """Kill spenders, two at a time, and hold the ledger to what they printed; how many were killed amid work."""
+    chance = random.Random(seed)
+    budget = None
+    before = Decimal(0)
+    shown = amid = 0
+    for _ in range(rounds):
+        processes = [spender(path, epsilon, chance.choice([1, 5])) for _ in range(2)]
+        for process in processes:
+            ready(process)
+        for process in processes:
+            start(process)
+        # From the first result on, so that few are killed before they do anything; half of them at once, amid a spend.
+        select.select([process.stdout for process in processes], [], [], 10)
+        time.sleep(chance.choice([0, chance.uniform(0, 0.02)]))
+        for process in processes:
+            process.send_signal(signal.SIGKILL)
+        for process in processes:
+            shown += len(process.communicate(timeout=60)[0])
+            amid += process.returncode == -signal.SIGKILL
+        with Ledger(path) as ledger:  # checks the integrity of the file
+            now, spends = ledger.spent()[0], ledger.spends()
+            budget = ledger.account.budget.epsilon
+        assert before <= now <= budget
+        assert now == len(spends) * Decimal(epsilon)
+        assert sum(one.state == "printed" for one in spends) <= shown <= len(spends)
+        before = now
+    return amid, before
+
+
+def test_kills_free_no_budget(made):
+    amid, total = kill_at_random(made(5), "0.001", rounds=5, seed=1)
+    assert amid >= 5
+    assert total > 0
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_free_no_budget(made):
+    path = made(25)
+    amid, total = kill_at_random(path, "0.001", rounds=100, seed=2)
+    assert amid >= 195
+    assert total > Decimal("0.1")
+    with Ledger(path) as ledger:
+        states = [one.state for one in ledger.spends()]
+    assert states.count("spent") > 10  # killed between spending and printing, or just after
+
+
+@pytest.mark.slow
+def test_a_making_cut_short_leaves_no_budget_or_a_whole_one(tmp_path):
+    chance = random.Random(3)
+    outcomes = set()
+    for round in range(60):
+        path = tmp_path / f"{round}.ledger"
+        process = subprocess.Popen(
+            [sys.executable, "-c", MAKER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        ready(process)
+        start(process)
+        time.sleep(chance.uniform(0, 0.012))
+        process.kill()
+        process.communicate(timeout=60)
+        if not path.exists():
+            outcomes.add("none")
+            continue
+        try:
+            assert spent(path) == 0
+            outcomes.add("whole")
+        except LedgerError as error:
+            assert "empty" in str(error)  # noqa: PT017 - either outcome will do
+            outcomes.add("empty")
+    assert "whole" in outcomes
