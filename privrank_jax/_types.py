@@ -72,7 +72,7 @@ Rows: TypeAlias = Int[Array, "rows"]
 """One index per row of a table of comparisons: its user, winner or loser."""
 RowsLike: TypeAlias = Integer[ArrayLike, "rows"] | Sequence[int]
 
-ReportsLike: TypeAlias = Shaped[ArrayLike, "..."] | Sequence[float]
+ReportsLike: TypeAlias = Shaped[ArrayLike, "..."] | Sequence[float] | Sequence[Sequence[float]]
 """Answers: 0 or 1, False or True, -1 or 1, or numbers with noise."""
 
 ReportTableLike: TypeAlias = Shaped[ArrayLike, "users pairs"] | Sequence[Sequence[float]]

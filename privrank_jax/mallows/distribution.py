@@ -42,20 +42,24 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
+from jaxtyping import Array, Float, Int, Integer, Real
 
+from privrank_jax._types import Count, Epsilon, Numbers, NumbersLike, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import validate_ranks
 
-Array = jax.Array
 MISSING = -1  # rank of an item that a user did not rank
 
 _TERMS = 22  # of the series for b < 1: the next is below 1e-21 of the sum
 TINY = 1e-30  # θ at or below it is as good as 0: the results differ from those at 0 by less than rounding
 
 
-def synthetic_guarantee(num_items: Any, epsilon: Any, numerics: str = "simulation") -> Guarantee:
+def synthetic_guarantee(
+    num_items: Numbers, epsilon: Numbers, numerics: str = "simulation"
+) -> Guarantee:
     """What publishing a draw of :func:`~privrank_jax.mallows.sample` promises: the theorem at the head of this module.
 
     Args:
@@ -93,7 +97,7 @@ def synthetic_guarantee(num_items: Any, epsilon: Any, numerics: str = "simulatio
     return Guarantee(rank, trust="local", numerics=numerics, note=note, also=(user,))
 
 
-def log_prob(ranks: Any, center_ranks: Any, epsilon: Any) -> Array:
+def log_prob(ranks: RanksLike, center_ranks: RanksLike, epsilon: Epsilon) -> Float[Array, ""]:
     """log P(π | φ), exact.
 
     Args:
@@ -118,7 +122,7 @@ def log_prob(ranks: Any, center_ranks: Any, epsilon: Any) -> Array:
 
 
 @jax.jit
-def _log_prob(ranks: Array, center: Array, epsilon: Array) -> Array:
+def _log_prob(ranks: Ranks, center: Ranks, epsilon: Float[Array, ""]) -> Float[Array, ""]:
     known, wanted = ranks >= 0, center >= 0
     both = known & wanted
 
@@ -134,7 +138,7 @@ def _log_prob(ranks: Array, center: Array, epsilon: Array) -> Array:
     return jnp.where(jnp.all(known == wanted), log_p, -jnp.inf)
 
 
-def log_normalizer(num_items: int, epsilon: Any) -> Array:
+def log_normalizer(num_items: int, epsilon: NumbersLike) -> Float[Array, "..."]:
     """log Z = Σ_{t=1..m} log((1 - q^t)/(1 - q)): log m! as ε → 0, and 0 at ε = ∞.
 
     Args:
@@ -157,14 +161,16 @@ def log_normalizer(num_items: int, epsilon: Any) -> Array:
 
 
 @functools.partial(jax.jit, static_argnames=("size",))
-def _log_normalizer(count: Any, theta: Array, size: int) -> Array:
+def _log_normalizer(count: Count, theta: Float[Array, "..."], size: int) -> Float[Array, "..."]:
     """Σ over t <= count of log Σ_{k<t} q^k, for at most ``size`` items; sums over the last axis."""
     steps = jnp.arange(1, size + 1)
     each = jnp.log(jnp.expm1(-steps * theta) / jnp.expm1(-theta))
     return jnp.sum(jnp.where(steps <= count, each, 0), axis=-1)
 
 
-def insertion_mean(step: Any, num_items: Any, epsilon: Any) -> Array:
+def insertion_mean(
+    step: NumbersLike, num_items: NumbersLike, epsilon: NumbersLike
+) -> Float[Array, "..."]:
     """E V^(t), the mean number of concordant pairs that the item inserted t-th adds, of t - 1.
 
     Args:
@@ -185,7 +191,9 @@ def insertion_mean(step: Any, num_items: Any, epsilon: Any) -> Array:
 
 
 @jax.jit
-def _insertion_mean(step: Array, epsilon: Array, num_items: Any) -> Array:
+def _insertion_mean(
+    step: Float[Array, "..."], epsilon: Float[Array, "..."], num_items: Real[Array, "..."]
+) -> Float[Array, "..."]:
     theta = decay(epsilon, num_items)
     squares, small = _series_or_zero(theta, 1, step)
     series = 0.25 * theta * (step**2 - 1) * _difference(squares, 0)
@@ -193,7 +201,9 @@ def _insertion_mean(step: Array, epsilon: Array, num_items: Any) -> Array:
     return jnp.where(small, 0.5 * (step - 1) + series, above)
 
 
-def insertion_variance(step: Any, num_items: Any, epsilon: Any) -> Array:
+def insertion_variance(
+    step: NumbersLike, num_items: NumbersLike, epsilon: NumbersLike
+) -> Float[Array, "..."]:
     """Var V^(t), the variance of the number of concordant pairs that the item inserted t-th adds.
 
     Args and errors as :func:`insertion_mean`; float, between (t²-1)/12 (ε → 0) and 0 (ε = ∞).
@@ -203,11 +213,13 @@ def insertion_variance(step: Any, num_items: Any, epsilon: Any) -> Array:
 
 
 @jax.jit
-def _insertion_variance(step: Array, epsilon: Array, num_items: Any) -> Array:
+def _insertion_variance(
+    step: Float[Array, "..."], epsilon: Float[Array, "..."], num_items: Real[Array, "..."]
+) -> Float[Array, "..."]:
     theta = decay(epsilon, num_items)
     squares, small = _series_or_zero(theta, 1, step)
 
-    def one(k: Any) -> Array:
+    def one(k: Numbers) -> Float[Array, "..."]:
         half = jnp.maximum(0.5 * k * theta, TINY)
         return jnp.square(k * jnp.exp(-half) / -jnp.expm1(-2 * half))  # (k/2)²/sinh²(kθ/2)
 
@@ -215,7 +227,9 @@ def _insertion_variance(step: Array, epsilon: Array, num_items: Any) -> Array:
     return jnp.where(small, series, one(1) - one(step))
 
 
-def pair_order_probability(gap: Any, num_items: Any, epsilon: Any) -> Array:
+def pair_order_probability(
+    gap: NumbersLike, num_items: NumbersLike, epsilon: NumbersLike
+) -> Float[Array, "..."]:
     """P(the output keeps i before j | the center has i ``gap`` ranks ahead of j), h(d+1) - h(d).
 
     Args:
@@ -239,7 +253,9 @@ def pair_order_probability(gap: Any, num_items: Any, epsilon: Any) -> Array:
 
 
 @jax.jit
-def _pair_order(gap: Array, epsilon: Array, num_items: Any) -> Array:
+def _pair_order(
+    gap: Real[Array, "..."], epsilon: Float[Array, "..."], num_items: Real[Array, "..."]
+) -> Float[Array, "..."]:
     theta, d = decay(epsilon, num_items), abs(gap)
     squares, small = _series_or_zero(theta, d, d + 1)
     series = 0.25 * theta * (2 * d + 1) * _difference(squares, 0)
@@ -251,7 +267,7 @@ def _pair_order(gap: Array, epsilon: Array, num_items: Any) -> Array:
     return 0.5 + jnp.sign(gap) * jnp.where(small, series, above)
 
 
-def expected_concordance(num_items: int, epsilon: Any) -> Array:
+def expected_concordance(num_items: int, epsilon: NumbersLike) -> Float[Array, "..."]:
     """E of the number of pairs, of m(m-1)/2, that the output orders as the center does: Σ_t E V^(t).
 
     Args:
@@ -270,7 +286,7 @@ def expected_concordance(num_items: int, epsilon: Any) -> Array:
     return jnp.sum(insertion_mean(steps, num_items, as_float(epsilon)[..., None]), axis=-1)
 
 
-def decay(epsilon: Array, num_items: Any) -> Array:
+def decay(epsilon: Float[Array, "..."], num_items: Numbers) -> Float[Array, "..."]:
     """θ = ε/(m-1), above 0; with one item or none there is no pair, and any θ serves."""
     return jnp.maximum(epsilon / jnp.maximum(num_items - 1, 1), TINY)
 
@@ -301,7 +317,9 @@ def _difference(squares: tuple[Array, Array], powers: int) -> Array:
     return jnp.sum(of_a[..., :, None] * weights * of_b[..., None, :], axis=(-2, -1))
 
 
-def _series_or_zero(theta: Array, low: Any, high: Array) -> tuple[tuple[Array, Array], Array]:
+def _series_or_zero(
+    theta: Float[Array, "..."], low: Numbers, high: Array
+) -> tuple[tuple[Array, Array], Array]:
     """a², b² for k = ``low``, ``high`` where the series serves (b < 1), else 0; and where."""
     theta, low, high = jnp.broadcast_arrays(theta, low, high)
     small = high * theta < 2
@@ -309,7 +327,7 @@ def _series_or_zero(theta: Array, low: Any, high: Array) -> tuple[tuple[Array, A
     return (a**2, b**2), small
 
 
-def as_float(epsilon: Any) -> Array:
+def as_float(epsilon: NumbersLike) -> Float[Array, "..."]:
     """ε as an array of at least single precision."""
     epsilon = jnp.asarray(epsilon)
     if not jnp.issubdtype(epsilon.dtype, jnp.floating):
@@ -317,9 +335,9 @@ def as_float(epsilon: Any) -> Array:
     return epsilon.astype(jnp.promote_types(epsilon.dtype, jnp.float32))
 
 
-def checked_ranks(ranks: Any, name: str = "center_ranks") -> Array:
+def checked_ranks(ranks: RanksLike, name: str = "center_ranks") -> Ranks:
     """Ranks ``(m,)`` of one user as int32, items not ranked as ``MISSING``; ``ValueError`` for anything else."""
-    array = ranks if is_traced(ranks) else np.asarray(ranks)
+    array = ranks if isinstance(ranks, Tracer) else np.asarray(ranks)
     if array.ndim != 1 or array.shape[0] < 1:
         raise ValueError(f"{name} must have shape (m,), got {array.shape}: use jax.vmap for users.")
     if not np.issubdtype(array.dtype, np.integer):
@@ -332,26 +350,31 @@ def checked_ranks(ranks: Any, name: str = "center_ranks") -> Array:
     return signed_ranks(array)
 
 
-def signed_ranks(ranks: Any) -> Array:
+def signed_ranks(
+    ranks: Integer[Array, "*shape"] | Integer[np.ndarray, "*shape"],
+) -> Int[Array, "*shape"]:
     """Integer ranks as int32, negative ones as ``MISSING``; unsigned integers have none."""
+    ranks = jnp.asarray(ranks)
     if not jnp.issubdtype(ranks.dtype, jnp.unsignedinteger):
-        ranks = jnp.maximum(jnp.asarray(ranks), MISSING)
-    return jnp.asarray(ranks).astype(jnp.int32)
+        ranks = jnp.maximum(ranks, MISSING)
+    return ranks.astype(jnp.int32)
 
 
-def check_items(num_items: Any) -> None:
+def check_items(num_items: object) -> None:
     """Raise ``ValueError`` unless m is a whole number of at least 1."""
     if not isinstance(num_items, int | np.integer) or num_items < 1:
         raise ValueError(f"num_items must be a whole number of at least 1, got {num_items!r}.")
 
 
-def _checked_size(num_items: Any, epsilon: Any) -> Array:
+def _checked_size(num_items: NumbersLike, epsilon: NumbersLike) -> Real[Array, "..."]:
     check_epsilon(epsilon)
     check_positive("num_items", num_items, infinite=False)
     return jnp.asarray(num_items)
 
 
-def _checked_whole(name: str, value: Any, low: int | None, num_items: Any) -> Array:
+def _checked_whole(
+    name: str, value: NumbersLike, low: int | None, num_items: NumbersLike
+) -> Real[Array, "..."]:
     """Whole numbers as the default float; ``ValueError`` outside ``low``..m (None: |value| < m)."""
     if not is_traced(value, num_items):
         array, size = np.asarray(value), np.asarray(num_items)

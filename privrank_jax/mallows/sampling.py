@@ -7,25 +7,23 @@ item is inserted for many users by one comparison and one addition.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
+from jaxtyping import Array, DTypeLike, Float, Integer
 
+from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.threefry import threefry
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import MISSING, as_float, checked_ranks, decay
 
-Array = jax.Array
-
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
 TILE = 8  # items inserted in one pass over the crowd
 
 
-def sample(key: Array, center_ranks: Any, epsilon: Any) -> Array:
+def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
     """One synthetic ranking, drawn from the Mallows model around the user's own.
 
     For a crowd ``jax.vmap(sample)(keys, ranks, epsilon)``, each user with a key, and any of the three shared.
@@ -65,7 +63,7 @@ def sample(key: Array, center_ranks: Any, epsilon: Any) -> Array:
 
 
 @jax.jit
-def _sample(key: Array, center: Array, epsilon: Array) -> Array:
+def _sample(key: Key, center: Array, epsilon: Array) -> Array:
     seed = jax.random.key_data(key)
     if seed.shape != (2,):  # of a generator that isn't Threefry
         seed = jax.random.bits(key, (2,), jnp.uint32)
@@ -102,7 +100,7 @@ def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, b
     return drawn.reshape(size, -1, drawn.shape[-1]), True
 
 
-def _uniforms(seeds: Array, items: int, dtype: Any) -> list[tuple[slice, Array]]:
+def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[tuple[slice, Array]]:
     """Uniform variables in [0, 1), ``(items, users)``, by parts of the items; 24 bits each, or 53.
 
     ``jax.random.uniform`` with a key for each user writes its state to memory after every few turns, and spends two
@@ -120,7 +118,7 @@ def _uniforms(seeds: Array, items: int, dtype: Any) -> list[tuple[slice, Array]]
     return [(slice(0, half), first), (slice(half, items), second[: items - half])]
 
 
-def insertion_mass(theta: Array, items: int) -> Array:
+def insertion_mass(theta: Float[Array, "..."], items: int) -> Array:
     """1 - q^(t+1) for t = 0..items-1, q = e^-θ: ``(items, users)`` for θ ``(users,)``, TINY <= θ <= LARGE."""
     # From those of t + 1 = 8, 16, ... and of 1, ..., 8: an eighth of the exponentials, and nothing cancels. The barrier
     # keeps XLA from computing them again for every item.
@@ -132,7 +130,13 @@ def insertion_mass(theta: Array, items: int) -> Array:
     return (far + (1 - far) * near).reshape(-1, theta.shape[0])[:items]
 
 
-def insertion_codes(uniform: Array, items: Any, mass: Array, count: Any, theta: Array) -> Array:
+def insertion_codes(
+    uniform: Array,
+    items: Integer[np.ndarray, "places one"],
+    mass: Array,
+    count: Count,
+    theta: Float[Array, "..."],
+) -> Array:
     """Where each item is inserted: place t - back among items 0..t, P(back) ∝ e^(-θ back) on 0..t.
 
     Args:

@@ -12,21 +12,19 @@ varies as 1/(4t²) - (F-1/2)² when P(y=1) = F: hence t² as the information of 
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, DTypeLike, Float, Shaped
 
+from privrank_jax._types import Key, MaskLike, NumbersLike, ReportsLike
 from privrank_jax._validate import check_epsilon, check_nonnegative, is_traced
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import laplace
 from privrank_jax.privacy.privacy import Privacy
 
-Array = jax.Array
 
-
-def flip_probability(epsilon: Any) -> Array:
+def flip_probability(epsilon: NumbersLike) -> Float[Array, "..."]:
     """Probability 1/(e^ε + 1) with which randomized response reports the opposite of the answer.
 
     Args:
@@ -45,7 +43,7 @@ def flip_probability(epsilon: Any) -> Array:
     return jax.nn.sigmoid(-_as_float(epsilon))
 
 
-def report_information(epsilon: Any) -> Array:
+def report_information(epsilon: NumbersLike) -> Float[Array, "..."]:
     """Information tanh²(ε/2) of a randomized report, in units of an answer given in the clear.
 
     The adaptive weight of a user, before it is normalized; its sum over users measures a data set.
@@ -65,7 +63,9 @@ def report_information(epsilon: Any) -> Array:
     return jnp.square(jnp.tanh(0.5 * _as_float(epsilon)))
 
 
-def randomized_response(key: Array, bits: Any, epsilon: Any) -> Array:
+def randomized_response(
+    key: Key, bits: ReportsLike, epsilon: NumbersLike
+) -> Shaped[Array, "*shape"]:
     """Report each bit, or its opposite with probability 1/(e^ε + 1).
 
     **Guarantee.** ε-local DP for each bit (adjacency ``flip``, unit one comparison); a user who gives S
@@ -98,7 +98,7 @@ def randomized_response(key: Array, bits: Any, epsilon: Any) -> Array:
     return _randomize(key, bits, per_report(epsilon, bits.shape))
 
 
-def laplace_reports(key: Array, bits: Any, epsilon: Any) -> Array:
+def laplace_reports(key: Key, bits: ReportsLike, epsilon: NumbersLike) -> Float[Array, "*shape"]:
     """Report each bit plus Laplace noise of scale 1/ε: a baseline, unbiased without debiasing.
 
     **Guarantee.** The Laplace mechanism on a number of sensitivity 1: ε-local DP for each bit, and Sε for
@@ -122,7 +122,7 @@ def laplace_reports(key: Array, bits: Any, epsilon: Any) -> Array:
     return _add_laplace(key, bits, per_report(epsilon, bits.shape))
 
 
-def debias(reports: Any, epsilon: Any) -> Array:
+def debias(reports: ReportsLike, epsilon: NumbersLike) -> Float[Array, "..."]:
     """Unbiased answers ((e^ε + 1)ỹ - 1)/(e^ε - 1) from randomized reports: their mean given y is y.
 
     Args:
@@ -151,7 +151,7 @@ def debias(reports: Any, epsilon: Any) -> Array:
     return jnp.where(jnp.isnan(report_values(reports, epsilon.dtype)), jnp.nan, found)
 
 
-def local_guarantee(epsilon: Any, reports_per_user: Any = 1) -> Guarantee:
+def local_guarantee(epsilon: NumbersLike, reports_per_user: NumbersLike = 1) -> Guarantee:
     """What users who randomize at their own ε are promised, for one comparison and for one user.
 
     Args:
@@ -190,7 +190,7 @@ def _guarantee(epsilon: Array, reports: Array) -> Guarantee:
 
 
 @jax.jit
-def _randomize(key: Array, bits: Array, epsilon: Array) -> Array:
+def _randomize(key: Key, bits: Array, epsilon: Array) -> Array:
     flipped = jax.random.bits(key, bits.shape, jnp.uint32) < flip_threshold(epsilon)
     return (flipped != (bits == 1)).astype(bits.dtype)
 
@@ -210,12 +210,12 @@ def flip_threshold(epsilon: Array) -> Array:
 
 
 @jax.jit
-def _add_laplace(key: Array, bits: Array, epsilon: Array) -> Array:
+def _add_laplace(key: Key, bits: Array, epsilon: Array) -> Array:
     dtype = bits.dtype if jnp.issubdtype(bits.dtype, jnp.floating) else epsilon.dtype
     return (bits == 1).astype(dtype) + laplace(key, bits.shape, 1 / epsilon, dtype)
 
 
-def per_report(epsilon: Any, shape: tuple[int, ...]) -> Array:
+def per_report(epsilon: NumbersLike, shape: tuple[int, ...]) -> Float[Array, "..."]:
     """ε, float, of a shape that broadcasts to reports of ``shape``; a leading axis is one of users."""
     epsilon = _as_float(epsilon)
     if epsilon.ndim and epsilon.shape == shape[: epsilon.ndim]:
@@ -230,13 +230,13 @@ def per_report(epsilon: Any, shape: tuple[int, ...]) -> Array:
     )
 
 
-def check_bits(name: str, bits: Any) -> None:
+def check_bits(name: str, bits: ReportsLike) -> None:
     """Raise ``ValueError`` unless every entry is 0 or 1."""
     if not is_traced(bits) and not _all_among(bits, (0, 1)):
         raise ValueError(f"{name} must be 0 or 1 (or bool).")
 
 
-def check_reports(reports: Any, where: Any = None) -> None:
+def check_reports(reports: ReportsLike, where: MaskLike | ReportsLike | None = None) -> None:
     """Raise ``ValueError`` unless the reports (where ``where`` is True) are 0 and 1, or -1 and 1."""
     if is_traced(reports, where):
         return
@@ -247,7 +247,9 @@ def check_reports(reports: Any, where: Any = None) -> None:
         )
 
 
-def _all_among(values: Any, coding: tuple[int, int], where: Any = None) -> bool:
+def _all_among(
+    values: ReportsLike, coding: tuple[int, int], where: ReportsLike | None = None
+) -> bool:
     array = np.asarray(values)
     if array.dtype != bool and not np.issubdtype(array.dtype, np.number):
         return False
@@ -255,13 +257,13 @@ def _all_among(values: Any, coding: tuple[int, int], where: Any = None) -> bool:
     return bool(np.all(good if where is None else good | ~np.asarray(where, bool)))
 
 
-def report_values(reports: Any, dtype: Any) -> Array:
+def report_values(reports: ReportsLike, dtype: DTypeLike) -> Float[Array, "..."]:
     """Reports as numbers: 1 for 1, 0 for 0 and -1, NaN for anything else, which only a traced array can hold."""
     values = jnp.asarray(reports).astype(dtype)
     return jnp.where(jnp.abs(values) == 1, 0.5 * (values + 1), jnp.where(values == 0, 0, jnp.nan))
 
 
-def _as_float(epsilon: Any) -> Array:
+def _as_float(epsilon: NumbersLike) -> Float[Array, "..."]:
     epsilon = jnp.asarray(epsilon)
     floating = jnp.issubdtype(epsilon.dtype, jnp.floating)
     return epsilon if floating else epsilon.astype(jnp.result_type(float))

@@ -33,6 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
+from privrank_jax._types import Key, Numbers
 from privrank_jax._validate import check_level
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy import Privacy
@@ -125,7 +126,7 @@ class AuditResult:
 
 
 def audit(
-    key: jax.Array,
+    key: Key,
     mechanism: Audited | str,
     epsilon: float | None = None,
     *,
@@ -196,7 +197,7 @@ def audit(
 
 
 def draw(
-    key: jax.Array,
+    key: Key,
     mechanism: Audited,
     epsilon: float,
     *,
@@ -215,7 +216,7 @@ def draw(
 
 @functools.partial(jax.jit, static_argnames=("mechanism", "batches", "size"))
 def _draw(
-    key: jax.Array, pair: Any, epsilon: jax.Array, *, mechanism: Audited, batches: int, size: int
+    key: Key, pair: Any, epsilon: jax.Array, *, mechanism: Audited, batches: int, size: int
 ) -> jax.Array:
     def batch(number: jax.Array) -> jax.Array:
         data = jax.tree.map(lambda both: both[number % 2], pair)
@@ -226,7 +227,7 @@ def _draw(
     return drawn.reshape(batches, 2, size).swapaxes(0, 1).reshape(2, batches * size)
 
 
-def clopper_pearson(successes: Any, trials: int, error: float) -> tuple[np.ndarray, np.ndarray]:
+def clopper_pearson(successes: Numbers, trials: int, error: float) -> tuple[np.ndarray, np.ndarray]:
     """One-sided lower and upper confidence bounds of probabilities, each wrong with probability at most ``error``.
 
     Args:
@@ -313,7 +314,7 @@ def _event_words(row: Audited, member: np.ndarray, thresholds: np.ndarray | None
     return f"{row.sees} is {words}"
 
 
-def _check(draws: Any, confidence: Any, batch_size: Any) -> None:
+def _check(draws: object, confidence: object, batch_size: object) -> None:
     check_level(confidence)
     for name, value, least in (("draws", draws, FEWEST_DRAWS), ("batch_size", batch_size, 1)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:

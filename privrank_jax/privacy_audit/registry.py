@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from privrank_jax import _registry
+from privrank_jax._types import Key, Scalar
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit.neighbors import Instances
@@ -90,16 +91,16 @@ class Audited:
     commands: tuple[str, ...] = ()
     note: str = ""
 
-    def at(self, epsilon: Any) -> Privacy:
+    def at(self, epsilon: Scalar) -> Privacy:
         """What the row promises, at another ε, which may be traced."""
         return dataclasses.replace(self.promise, epsilon=epsilon)
 
-    def value(self, key: jax.Array, data: Any, privacy: Privacy) -> Any:
+    def value(self, key: Key, data: Any, privacy: Privacy) -> Any:
         """What one release publishes."""
         released = self.release(key, data, privacy)
         return released.value if isinstance(released, Estimate) else released
 
-    def run(self, key: jax.Array, data: Any, privacy: Privacy) -> Any:
+    def run(self, key: Key, data: Any, privacy: Privacy) -> Any:
         """One release, reduced."""
         return self.reduce(self.value(key, data, privacy))
 

@@ -209,7 +209,10 @@ def randomize_rankings(
         remarks = (f"{count}; these were put into a random order. {alone}",)
     if request.simulate:
         keys = jax.random.split(entropy.key(), table.num_users)
-        drawn, numerics = np.asarray(jax.vmap(mallows.sample)(keys, ranks, epsilon)), "simulation"
+        drawn, numerics = (
+            np.asarray(jax.vmap(mallows.sample)(keys, ranks, jax.numpy.asarray(epsilon))),
+            "simulation",
+        )
         about = "a rehearsal: who knows the seed can undo the draws. Don't share the file."
         remarks = (*remarks, about)
     else:
