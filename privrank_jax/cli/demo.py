@@ -94,6 +94,7 @@ def rank_voters(key: Any) -> dict[str, Any]:
     import numpy as np
 
     from privrank_jax import pairwise
+    from privrank_jax.privacy import Privacy
 
     wins = voter_wins()
     pairs = list(itertools.combinations(range(len(OFFICES)), 2))
@@ -101,9 +102,8 @@ def rank_voters(key: Any) -> dict[str, Any]:
     sensitivity = pairwise.questionnaire_sensitivity(pairs, len(OFFICES), "flip")
 
     def noisy(key: Any, epsilon: Any) -> Any:
-        return pairwise.noisy_counts(
-            key, wins, epsilon, unit="user", adjacency="flip", sensitivity=sensitivity
-        ).value
+        privacy = Privacy(epsilon, unit="user", adjacency="flip")
+        return pairwise.noisy_counts(key, wins, privacy, sensitivity=sensitivity).value
 
     repeats = jax.random.split(key, REPEATS)
     many = jax.vmap(jax.vmap(noisy, (0, None)), (None, 0))
@@ -131,21 +131,17 @@ def _survey(key: Any, parameters: dict[str, Any]) -> dict[str, Any]:
 
     from privrank_jax import pairwise
     from privrank_jax.metrics import kendall_distance, top_k_error
+    from privrank_jax.privacy import Privacy
     from privrank_jax.rankings import ranks_from_scores
     from privrank_jax.simulate.worlds.comparisons import user_comparisons
 
     truth_key, answer_key, counts_key, mle_key, tie_key = jax.random.split(key, 5)
     scores = jax.random.normal(truth_key, (ITEMS,))
     wins = user_comparisons(answer_key, scores, USERS, PER_USER)
-    privacy = {
-        "epsilon": parameters["epsilon"],
-        "unit": "user",
-        "adjacency": "flip",
-        "comparisons_per_user": PER_USER,
-    }
+    privacy = Privacy(parameters["epsilon"], unit="user", adjacency="flip", contributions=PER_USER)
     values = {
-        "counts": pairwise.noisy_counts(counts_key, wins, **privacy).value,
-        "mle": pairwise.perturbed_mle(mle_key, wins, **privacy).value,
+        "counts": pairwise.noisy_counts(counts_key, wins, privacy).value,
+        "mle": pairwise.perturbed_mle(mle_key, wins, privacy).value,
     }
     truth = ranks_from_scores(scores)
     errors = {}

@@ -33,12 +33,11 @@ from privrank_jax.pairwise.planner import (
     users_needed,
 )
 from privrank_jax.pairwise.questionnaire import max_cut, questionnaire_sensitivity
-from privrank_jax.pairwise.rank_centrality import rank_centrality
+from privrank_jax.pairwise.rank_centrality import RankCentralityDiagnostics, rank_centrality
 from privrank_jax.pairwise.rates import (
     average_win_probability,
     edge_lower_bound,
     edge_rate,
-    theorem_conditions,
     top_k_gap,
     top_k_threshold,
     user_rate,
@@ -53,6 +52,7 @@ from privrank_jax.pairwise.standard_errors import (
     totals_standard_errors,
     uniform_design,
 )
+from privrank_jax.pairwise.theorems import theorem_conditions
 from privrank_jax.pairwise.top_k import peeling_top_k, permute_and_flip_top_k
 from privrank_jax.pairwise.transitivity import (
     Intransitivity,
@@ -74,6 +74,7 @@ __all__ = [
     "MixedEffects",
     "PerturbedFit",
     "PlannedError",
+    "RankCentralityDiagnostics",
     "ReportSums",
     "Uncertainty",
     "average_win_probability",

@@ -37,7 +37,7 @@ def parametric_bootstrap(
         theta: ``(m,)`` released scores, or the ``center`` of :func:`standard_errors`, which are less biased.
         comparisons: ``(m, m)`` public comparison counts, rounded to whole numbers.
         refit: ``(key, WinCounts) -> Estimate`` (or ``(m,)`` array), the mechanism with its original noise, for
-            example ``lambda key, wins: perturbed_mle(key, wins, epsilon=1.0)``. The program is compiled per
+            example ``lambda key, wins: perturbed_mle(key, wins, privacy)``. The program is compiled per
             function: pass the same object again where it serves again.
         replicates: B, how many.
         link: the model that outcomes are drawn from.

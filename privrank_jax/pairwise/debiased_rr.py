@@ -3,15 +3,15 @@ r"""Scores from reports that users randomized themselves (Xu, Sun and Cheng), an
 Notation: a in {0, 1} observed, ỹ report that i is preferred to j, t = tanh(ε_l/2), G = Σ_l t². The published
 objective, with weights w_l = t²/G and debiased reports z̃ = 1/2 + (ỹ-1/2)/t,
 
-.. math:: -\sum_l\sum_{i<j} a\{w_l z̃ \log F + (w_l - w_l z̃) \log(1-F)\} + \tfrac{c}{G}‖θ‖², \quad F = F(θ_i - θ_j),
+.. math:: -\sum_l\sum_{i<j} a\{w_l z̃ \log F + (w_l - w_l z̃) \log(1-F)\} + \tfrac{γ}{2G}‖θ‖², \quad F = F(θ_i - θ_j),
 
 is here multiplied by G: then the data enter through two sums per pair,
 
 .. math:: W_{ij} = Σ_l a\,t², \qquad D_{ij} = Z_{ij} - W_{ij}/2 = Σ_l a\,t\,(ỹ - 1/2),
 
-and the ridge is c‖θ‖². Nothing is divided by t, so ε may be as small as one likes; sums of different users add up, so
-data merge; and what is fitted are real-valued win counts W/2 ± D, which debiasing can make negative. For the logistic
-link D moves the linear term alone and the objective stays convex. For other links it need not be: see
+and the ridge is γ/2 ‖θ‖². Nothing is divided by t, so ε may be as small as one likes; sums of different users add up,
+so data merge; and what is fitted are real-valued win counts W/2 ± D, which debiasing can make negative. For the
+logistic link D moves the linear term alone and the objective stays convex. For other links it need not be: see
 :func:`debiased_rr`.
 """
 
@@ -51,14 +51,14 @@ class DebiasedFit:
         fit: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`; its ``code`` is 0 where the search converged.
         smallest_eigenvalue: least eigenvalue over Σθ = 0 of the Hessian at θ̂ of the objective of the sums
             without its ridge (see :func:`smallest_curvature`), ``()``.
-        ridge: coefficient of ‖θ‖² beside those sums, ``()``.
+        gamma: ridge γ beside those sums, ``()``.
         total_information: Σ_l tanh²(ε_l/2) over users with a report, ``()``; ``None`` if users are unknown.
         mean_information: B(ε), the mean over them, ``()``; ``None`` likewise.
     """
 
     fit: FitDiagnostics
     smallest_eigenvalue: Array
-    ridge: Array
+    gamma: Array
     total_information: Array | None = None
     mean_information: Array | None = None
 
@@ -68,7 +68,7 @@ def debiased_rr(
     observed: Any,
     epsilon: Any,
     link: str | Link = "logistic",
-    ridge_constant: Any = 1.0,
+    gamma: Any = None,
     weighted: bool = True,
     debiased: bool = True,
     *,
@@ -78,7 +78,8 @@ def debiased_rr(
 ) -> Estimate:
     """Scores from reports by randomized response with personal ε: adaptive, debiased (ADRR) by default.
 
-    Minimizes -Σ_l Σ_{i<j} a{w_l z log F + (w_l - w_l z) log(1-F)} + λ‖θ‖² with λ = c/Σ_l tanh²(ε_l/2); z and w_l
+    Minimizes -Σ_l Σ_{i<j} a{w_l z log F + (w_l - w_l z) log(1-F)} + λ‖θ‖² with λ = γ/(2Σ w_l) before the w_l
+    are normalized; z and w_l
     by the choice of
 
     ==========================  ========  ========  ==================================================
@@ -91,7 +92,7 @@ def debiased_rr(
     ==========================  ========  ========  ==================================================
 
     Two more baselines live elsewhere: :func:`report_counts` (the count method), and ``NoisyObj``, which trusts
-    a curator: ``perturbed_mle(key, wins, epsilon=min(epsilon), noise="gaussian", delta=1e-6)``.
+    a curator: ``perturbed_mle(key, wins, privacy, noise="gaussian")`` at the least ε and δ = 1e-6.
 
     **Guarantee.** Post-processing of the reports: whatever they were promised. That is stated for one
     comparison, max_l ε_l, and for one user, max_l S_l ε_l over the S_l reports of a user.
@@ -101,7 +102,7 @@ def debiased_rr(
     stationary point (``diagnostics.fit.code`` 0), of which there may be several;
     ``diagnostics.smallest_eigenvalue`` tells how convex the objective is there. Under the normal link, negative
     counts that outweigh the ridge leave it unbounded below: few reports at small ε; then the code isn't 0, and a
-    larger ``ridge_constant``, ``clipped=True`` or the logistic link helps.
+    larger ``gamma``, ``clipped=True`` or the logistic link helps.
 
     Args:
         reports: ỹ, ``(users, pairs)``, bool, 0/1 or -1/+1, in the order of ``np.triu_indices(m, 1)``; 1 says
@@ -111,7 +112,8 @@ def debiased_rr(
             problem have none, and then count for nothing.
         epsilon: ``(users,)`` or one number, ε_l > 0 that the reports were randomized at, may be traced.
         link: ``"logistic"``, ``"normal"`` or ``"laplace"``.
-        ridge_constant: c >= 0, may be traced.
+        gamma: ridge γ >= 0 beside the sums of the module docstring, may be traced. ``None`` is 2 with weights, and
+            2L/Σ_l tanh²(ε_l/2) without: λ = 1/Σ_l tanh²(ε_l/2) either way.
         weighted: weigh users by their information.
         debiased: correct the reports for the flips.
         mechanism: ``"randomized-response"``, or ``"laplace"`` for reports y + Laplace(1/ε_l); if weighted,
@@ -121,12 +123,12 @@ def debiased_rr(
 
     Returns:
         ``value``: θ̂, ``(m,)``, mean 0 over real items, high = preferred; float type of ``epsilon``, or of
-        ``reports`` if that is wider. Differentiable in ε, c and float reports. ``guarantee``: local.
+        ``reports`` if that is wider. Differentiable in ε, γ and float reports. ``guarantee``: local.
         ``diagnostics``: :class:`DebiasedFit`.
 
     Raises:
         ValueError: ε <= 0 or NaN, an observed report that isn't 0 or 1 (-1 or 1), shapes that don't fit, nothing
-            observed, c < 0, unknown names.
+            observed, γ < 0, unknown names.
 
     Source: Xu, Sun and Cheng, "Rate-optimal rank aggregation with private pairwise rankings", sections 3, 4.
 
@@ -136,36 +138,37 @@ def debiased_rr(
     ([2, 1, 0], 6.0)
     """
     link = get_link(link)
-    check_nonnegative("ridge_constant", ridge_constant)
+    if gamma is not None:
+        check_nonnegative("gamma", gamma)
     reports, observed, epsilon = checked_reports(reports, observed, epsilon, mechanism, mask)
     return _debiased_rr(
-        reports, observed, epsilon, ridge_constant, mask, link, bool(weighted), bool(debiased), mechanism,
+        reports, observed, epsilon, gamma, mask, link, bool(weighted), bool(debiased), mechanism,
         bool(clipped),
     )  # fmt: skip
 
 
 def scores_from_sums(
-    sums: DebiasedSums, link: str | Link = "logistic", ridge_constant: Any = 1.0
+    sums: DebiasedSums, link: str | Link = "logistic", gamma: Any = 2.0
 ) -> Estimate:
-    """Scores θ that minimize -Σ_{i<j} {Z log F + (W - Z) log(1-F)} + c‖θ‖², Z = W/2 + D.
+    """Scores θ that minimize -Σ_{i<j} {Z log F + (W - Z) log(1-F)} + γ/2 ‖θ‖², Z = W/2 + D.
 
-    For the logistic link this is :func:`~privrank_jax.pairwise.scores_from_totals` at totals Σ_j Z_ij and ridge
-    2c. On non-convex objectives see :func:`debiased_rr`.
+    For the logistic link this is :func:`~privrank_jax.pairwise.scores_from_totals` at totals Σ_j Z_ij. On non-convex
+    objectives see :func:`debiased_rr`.
 
     Args:
         sums: D and W of m items.
         link: as :func:`debiased_rr`.
-        ridge_constant: c >= 0, may be traced.
+        gamma: ridge γ >= 0, may be traced.
 
     Returns:
         ``value``: θ, ``(m,)``, dtype of the sums. ``guarantee``: ``None``, that of the reports applies.
         ``diagnostics``: :class:`DebiasedFit`.
 
     Raises:
-        ValueError: unknown link, c < 0.
+        ValueError: unknown link, γ < 0.
     """
-    check_nonnegative("ridge_constant", ridge_constant)
-    return _fit(sums, ridge_constant, get_link(link))
+    check_nonnegative("gamma", gamma)
+    return _fit(sums, gamma, get_link(link))
 
 
 def report_counts(reports: Any, observed: Any, epsilon: Any, *, mask: Any = None) -> Estimate:
@@ -218,7 +221,7 @@ def _debiased_rr(
     reports: Array,
     observed: Array,
     epsilon: Array,
-    ridge_constant: Any,
+    gamma: Any,
     mask: Any,
     link: Link,
     weighted: bool,
@@ -234,8 +237,9 @@ def _debiased_rr(
     information = jnp.sum(jnp.where(present, report_information(epsilon), 0))
     _, weight = coefficients(epsilon, weighted, debiased, mechanism)
     total_weight = jnp.sum(jnp.where(present, weight, 0))
-    ridge = ridge_constant * jnp.where(information > 0, total_weight / information, 1)
-    estimate = _fit(sums, ridge, link)
+    if gamma is None:
+        gamma = 2.0 * jnp.where(information > 0, total_weight / information, 1)
+    estimate = _fit(sums, gamma, link)
     diagnostics = dataclasses.replace(
         estimate.diagnostics, total_information=information, mean_information=information / users
     )
@@ -243,13 +247,13 @@ def _debiased_rr(
 
 
 @functools.partial(jax.jit, static_argnames=("link",))
-def _fit(sums: DebiasedSums, ridge: Any, link: Link) -> Estimate:
-    objective = signed_objective(sums.margins, sums.weights, link, ridge=2 * ridge, mask=sums.mask)
+def _fit(sums: DebiasedSums, gamma: Any, link: Link) -> Estimate:
+    objective = signed_objective(sums.margins, sums.weights, link, gamma=gamma, mask=sums.mask)
     found = fit_dense(objective)
     value = center(found.value, sums.mask)
     fit = FitDiagnostics(found.gradient_norm, found.steps, found.code)
-    ridge = jnp.asarray(ridge, value.dtype)
-    return Estimate(value, None, DebiasedFit(fit, _smallest_curvature(value, sums, link), ridge))
+    gamma = jnp.asarray(gamma, value.dtype)
+    return Estimate(value, None, DebiasedFit(fit, _smallest_curvature(value, sums, link), gamma))
 
 
 @functools.partial(jax.jit, static_argnames=("link",))

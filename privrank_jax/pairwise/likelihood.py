@@ -44,14 +44,14 @@ class LogisticObjective:
     Attributes:
         comparisons: ``(m, m)`` M_ij.
         target: ``(m,)`` N_i - M_i/2 - w_i, wins beyond half of the comparisons, less the tilt.
-        ridge: γ, shape ``()``.
+        gamma: ridge γ, shape ``()``.
         mask: ``(m,)`` bool, or ``None``.
         scale: S, shape ``()``.
     """
 
     comparisons: Array
     target: Array
-    ridge: Array
+    gamma: Array
     mask: Array | None
     scale: Array
 
@@ -61,7 +61,7 @@ class LogisticObjective:
 
         The ridge enters as 4γ comparisons without a winner, which is exact for small θ.
         """
-        share = 0.5 + self.target / jnp.maximum(self.comparisons.sum(-1) + 4 * self.ridge, 1.0)
+        share = 0.5 + self.target / jnp.maximum(self.comparisons.sum(-1) + 4 * self.gamma, 1.0)
         share = jnp.clip(share, 0.02, 0.98)
         return center(jnp.log(share) - jnp.log1p(-share), self.mask)
 
@@ -90,7 +90,7 @@ class LinkObjective:
     Attributes:
         wins: ``(m, m)`` W_ij.
         tilt: ``(m,)`` w.
-        ridge: γ, shape ``()``.
+        gamma: ridge γ, shape ``()``.
         mask: ``(m,)`` bool, or ``None``.
         scale: S, shape ``()``.
         link: F, static.
@@ -99,7 +99,7 @@ class LinkObjective:
 
     wins: Array
     tilt: Array
-    ridge: Array
+    gamma: Array
     mask: Array | None
     scale: Array
     link: Link = dataclasses.field(metadata={"static": True})
@@ -145,13 +145,13 @@ class EdgeObjective:
 
     Attributes:
         edges: the win counts.
-        ridge: γ, shape ``()``.
+        gamma: ridge γ, shape ``()``.
         scale: S, shape ``()``.
         link: F, static.
     """
 
     edges: WinEdges
-    ridge: Array
+    gamma: Array
     scale: Array
     link: Link = dataclasses.field(metadata={"static": True})
 
@@ -161,29 +161,29 @@ class EdgeObjective:
         loss = self.edges.first_wins * self.link.log_cdf(gap)
         loss += self.edges.second_wins * self.link.log_cdf(-gap)
         gauge = 0.5 * jnp.sum(theta) ** 2 / theta.shape[0]
-        return (-jnp.sum(loss) + 0.5 * self.ridge * theta @ theta) / self.scale + gauge
+        return (-jnp.sum(loss) + 0.5 * self.gamma * theta @ theta) / self.scale + gauge
 
 
 DenseObjective = LogisticObjective | LinkObjective
 
 
 def dense_objective(
-    wins: WinCounts, link: Link, *, ridge: Any = 0.0, tilt: Any = 0.0
+    wins: WinCounts, link: Link, *, gamma: Any = 0.0, tilt: Any = 0.0
 ) -> DenseObjective:
     """The objective of ``wins`` under ``link`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
     mask, dtype = wins.mask, wins.matrix.dtype
     tilt = _real(jnp.broadcast_to(jnp.asarray(tilt, dtype), (wins.num_items,)), mask)
-    ridge, degrees = jnp.asarray(ridge, dtype), wins.degrees
+    gamma, degrees = jnp.asarray(gamma, dtype), wins.degrees
     scale = _scale(degrees, mask)
     if link.name == "logistic":
         return LogisticObjective(
-            wins.comparisons, wins.totals - 0.5 * degrees - tilt, ridge, mask, scale
+            wins.comparisons, wins.totals - 0.5 * degrees - tilt, gamma, mask, scale
         )
-    return LinkObjective(wins.matrix, tilt, ridge, mask, scale, link)
+    return LinkObjective(wins.matrix, tilt, gamma, mask, scale, link)
 
 
 def signed_objective(
-    margins: Array, weights: Array, link: Link, *, ridge: Any, mask: Array | None = None
+    margins: Array, weights: Array, link: Link, *, gamma: Any, mask: Array | None = None
 ) -> DenseObjective:
     """The objective of W_ij/2 + D_ij wins, which may be negative (debiased reports), with ridge γ.
 
@@ -194,24 +194,24 @@ def signed_objective(
         margins: ``(m, m)`` antisymmetric, D_ij.
         weights: ``(m, m)`` symmetric, W_ij >= 0.
         link: F; for the logistic link the objective is convex all the same.
-        ridge: γ.
+        gamma: ridge γ.
         mask: ``(m,)`` bool, or ``None``.
     """
     target, degrees = margins.sum(-1), weights.sum(-1)
     scale = jnp.maximum(jnp.max(jnp.abs(target)), jnp.sum(degrees) / _count(degrees, mask))
     scale = jax.lax.stop_gradient(jnp.where(scale > 0, scale, 1.0))
-    ridge = jnp.asarray(ridge, margins.dtype)
+    gamma = jnp.asarray(gamma, margins.dtype)
     if link.name == "logistic":
-        return LogisticObjective(weights, target, ridge, mask, scale)
+        return LogisticObjective(weights, target, gamma, mask, scale)
     wins = 0.5 * weights + margins
-    return LinkObjective(wins, jnp.zeros_like(target), ridge, mask, scale, link, signed=True)
+    return LinkObjective(wins, jnp.zeros_like(target), gamma, mask, scale, link, signed=True)
 
 
-def edge_objective(edges: WinEdges, link: Link, *, ridge: Any = 0.0) -> EdgeObjective:
+def edge_objective(edges: WinEdges, link: Link, *, gamma: Any = 0.0) -> EdgeObjective:
     """The objective of an edge list under ``link`` with ridge γ."""
     degrees = edges.degrees
     scale = _scale(degrees, jnp.ones_like(degrees))
-    return EdgeObjective(edges, jnp.asarray(ridge, degrees.dtype), scale, link)
+    return EdgeObjective(edges, jnp.asarray(gamma, degrees.dtype), scale, link)
 
 
 def center(theta: Array, mask: Array | None) -> Array:
@@ -247,19 +247,19 @@ def _half_tanh(theta: Array) -> Array:
 def _quadratic(objective: Any, theta: Array) -> Array:
     real = _real(theta, objective.mask)
     gauge = 0.5 * jnp.sum(real) ** 2 / _count(theta, objective.mask)
-    return 0.5 * objective.ridge * real @ real / objective.scale + gauge
+    return 0.5 * objective.gamma * real @ real / objective.scale + gauge
 
 
 def _quadratic_gradient(objective: Any, theta: Array) -> Array:
     real = _real(theta, objective.mask)
     gauge = jnp.sum(real) / _count(theta, objective.mask)
-    return _real(objective.ridge * real / objective.scale + gauge, objective.mask, theta)
+    return _real(objective.gamma * real / objective.scale + gauge, objective.mask, theta)
 
 
 def _laplacian(objective: Any, weight: Array) -> Array:
     """diag(weight 1) - weight + ridge + gauge; masked items get 1 on the diagonal."""
     mask, size = objective.mask, weight.shape[0]
-    diagonal = _real(_row_sums(weight) + objective.ridge / objective.scale, mask, 1.0)
+    diagonal = _real(_row_sums(weight) + objective.gamma / objective.scale, mask, 1.0)
     full = 1 / _count(diagonal, mask) - weight
     if mask is not None:
         full = jnp.where(mask[:, None] & mask[None, :], full, 0.0)

@@ -1,21 +1,21 @@
 r"""Mixed effects: users who lean towards the item shown first.
 
-User l chooses i over j, i < j, with probability F(γ_l + θ_i - θ_j), where γ_l ~ N(0, σ²). Logistic link, two steps.
-First all γ_l are fitted as if fixed, together with θ:
+User l chooses i over j, i < j, with probability F(b_l + θ_i - θ_j), where b_l ~ N(0, σ²). Logistic link, two steps.
+First all b_l are fitted as if fixed, together with θ:
 
-.. math:: \min_{θ, γ} \sum_l \sum_{i<j} a_{ij}^{(l)} \bigl\{\log(1 + e^{η}) - y_{ij}^{(l)} η\bigr\} + λ‖θ‖²,
-   \qquad η = γ_l + θ_i - θ_j,\; λ = c/L,
+.. math:: \min_{θ, b} \sum_l \sum_{i<j} a_{ij}^{(l)} \bigl\{\log(1 + e^{η}) - y_{ij}^{(l)} η\bigr\} + \tfrac{γ}{2}‖θ‖²,
+   \qquad η = b_l + θ_i - θ_j,
 
-which is jointly convex. Then σ̂ is the sample standard deviation of the γ̂_l. The Hessian is an arrow (no two users
+which is jointly convex. Then σ̂ is the sample standard deviation of the b̂_l. The Hessian is an arrow (no two users
 meet), so each Newton step eliminates the users one by one and solves one m × m system: O(L m³) per step at most.
 
-**Users without a finite effect.** A user who always chose the first item (or never) has γ̂_l = ±∞, and then tells
+**Users without a finite effect.** A user who always chose the first item (or never) has b̂_l = ±∞, and then tells
 nothing about θ. Such users are left out of the fit, exactly as the limit does, and of σ̂, which then misses their
-tails; ``diagnostics.separated`` marks them. ``user_ridge`` > 0 keeps every γ̂_l finite instead. (Gradient descent, as in
+tails; ``diagnostics.separated`` marks them. ``user_gamma`` > 0 keeps every b̂_l finite instead. (Gradient descent, as in
 the paper, stops somewhere finite, and its σ̂ depends on where. At m = 10 the printed mean of |σ̂ - σ| is 0.15 to 0.20,
 ours 0.09 to 0.10; with θ sorted, so that more users have no finite effect, and those stopped at ±8, ours is 0.175.)
 
-**σ̂ is inflated** by the estimation error of each γ̂_l, about 1/Σ F'(η) per user. ``sigma_corrected`` takes the mean of
+**σ̂ is inflated** by the estimation error of each b̂_l, about 1/Σ F'(η) per user. ``sigma_corrected`` takes the mean of
 that off the variance.
 
 Source: Xu, Sun, Cheng, Rate-optimal rank aggregation with private pairwise rankings, S.1.2.
@@ -51,10 +51,10 @@ class MixedEffects:
 
     Attributes:
         scores: ``(m,)`` θ̂, Σθ̂ = 0.
-        user_effects: ``(L,)`` γ̂: ±∞ for users who always or never chose the first item, NaN for those
-            who answered nothing (both finite with ``user_ridge`` > 0).
-        sigma: σ̂, the standard deviation of the finite γ̂_l, shape ``()``.
-        sigma_corrected: σ̂ less the estimation error of the γ̂_l, at least 0, shape ``()``.
+        user_effects: ``(L,)`` b̂: ±∞ for users who always or never chose the first item, NaN for those
+            who answered nothing (both finite with ``user_gamma`` > 0).
+        sigma: σ̂, the standard deviation of the finite b̂_l, shape ``()``.
+        sigma_corrected: σ̂ less the estimation error of the b̂_l, at least 0, shape ``()``.
     """
 
     scores: Array
@@ -70,7 +70,7 @@ class MixedDiagnostics:
 
     Attributes:
         gradient_norm: ℓ_∞ norm of the gradient, in units of the number of comparisons of an item (for θ)
-            or a user (for γ).
+            or a user (for b).
         steps: iterations, int32.
         code: see :data:`~privrank_jax.pairwise.minimize.CODES`, int32.
         separated: ``(L,)`` bool, users without a finite effect.
@@ -86,8 +86,8 @@ def mixed_effects(
     answers: Any,
     observed: Any = None,
     *,
-    ridge_constant: Any = 1.0,
-    user_ridge: Any = 0.0,
+    gamma: Any = None,
+    user_gamma: Any = 0.0,
     tolerance: float | None = None,
     max_steps: int = 100,
 ) -> Estimate:
@@ -98,8 +98,8 @@ def mixed_effects(
             ``numpy.triu_indices(m, 1)``. They enter linearly, so debiased reports (real numbers) may stand
             in for them; users whose reports sum to nothing or to all then count as separated.
         observed: bool of the same shape, False where there is no answer; default all True.
-        ridge_constant: c >= 0, the ridge is λ = c/L; may be traced.
-        user_ridge: μ >= 0, adds (μ/2)Σγ_l²; 1/σ² gives the posterior mode for a known σ. May be traced.
+        gamma: ridge γ >= 0 of the scores, may be traced; ``None`` is 2/L.
+        user_gamma: μ >= 0, adds (μ/2)Σb_l²; 1/σ² gives the posterior mode for a known σ. May be traced.
         tolerance: ℓ_∞ gradient norm (default 1e-10 in float64, 1e-6 in float32).
         max_steps: iterations at most.
 
@@ -115,8 +115,9 @@ def mixed_effects(
     >>> found.scores.shape, found.user_effects.shape, found.sigma.shape
     ((3,), (4,), ())
     """
-    check_nonnegative("ridge_constant", ridge_constant)
-    check_nonnegative("user_ridge", user_ridge)
+    if gamma is not None:
+        check_nonnegative("gamma", gamma)
+    check_nonnegative("user_gamma", user_gamma)
     answers = jnp.asarray(answers)
     answers = answers.astype(jnp.result_type(answers, float))
     if answers.ndim != 2 or answers.shape[0] < 2:
@@ -127,7 +128,7 @@ def mixed_effects(
         raise ValueError(
             f"observed must have the shape of answers, {answers.shape}, got {observed.shape}."
         )
-    return _fit(answers, observed, ridge_constant, user_ridge, items, tolerance, max_steps)
+    return _fit(answers, observed, gamma, user_gamma, items, tolerance, max_steps)
 
 
 class _Arrow(NamedTuple):
@@ -141,15 +142,15 @@ class _Arrow(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class _Objective:
-    """f(θ, γ/α)/S: S and α make the gradients of items and users alike of order one."""
+    """f(θ, b/α)/S: S and α make the gradients of items and users alike of order one."""
 
     weight: Array  # (L, P) 1 where an answer counts
     item_target: (
         Array  # (m,) Σ y over the comparisons where the item is first, less where it is second
     )
     user_target: Array  # (L,) Σ y
-    ridge: Array
-    user_ridge: Array  # (L,)
+    gamma: Array
+    user_gamma: Array  # (L,)
     scale: Array
     stretch: Array
 
@@ -160,23 +161,23 @@ class _Objective:
     def _unpack(self, params: Array) -> tuple[Array, Array]:
         return params[: self.num_items], self.stretch * params[self.num_items :]
 
-    def _logits(self, theta: Array, gamma: Array) -> Array:
+    def _logits(self, theta: Array, effects: Array) -> Array:
         first, second = _pairs(self.num_items)
-        return gamma[:, None] + (theta[first] - theta[second])[None, :]
+        return effects[:, None] + (theta[first] - theta[second])[None, :]
 
     def __call__(self, params: Array) -> Array:
-        theta, gamma = self._unpack(params)
-        loss = jnp.sum(self.weight * jax.nn.softplus(self._logits(theta, gamma)))
-        loss -= self.item_target @ theta + self.user_target @ gamma
-        loss += self.ridge * theta @ theta + 0.5 * (self.user_ridge * gamma) @ gamma
+        theta, effects = self._unpack(params)
+        loss = jnp.sum(self.weight * jax.nn.softplus(self._logits(theta, effects)))
+        loss -= self.item_target @ theta + self.user_target @ effects
+        loss += 0.5 * self.gamma * theta @ theta + 0.5 * (self.user_gamma * effects) @ effects
         return loss / self.scale + 0.5 * jnp.sum(theta) ** 2 / self.num_items
 
     def gradient(self, params: Array) -> Array:
-        theta, gamma = self._unpack(params)
-        chance = self.weight * jax.nn.sigmoid(self._logits(theta, gamma))
+        theta, effects = self._unpack(params)
+        chance = self.weight * jax.nn.sigmoid(self._logits(theta, effects))
         items = _differences(chance.sum(0), self.num_items) - self.item_target
-        items = (items + 2 * self.ridge * theta) / self.scale + jnp.mean(theta)
-        users = chance.sum(1) - self.user_target + self.user_ridge * gamma
+        items = (items + self.gamma * theta) / self.scale + jnp.mean(theta)
+        users = chance.sum(1) - self.user_target + self.user_gamma * effects
         return jnp.concatenate([items, users * self.stretch / self.scale])
 
     def arrow(self, params: Array) -> _Arrow:
@@ -185,12 +186,12 @@ class _Objective:
         size, dtype = self.num_items, bend.dtype
         pooled = jnp.zeros((size, size), dtype).at[first, second].set(bend.sum(0))
         pooled += pooled.T
-        items = jnp.diag(pooled.sum(1) + 2 * self.ridge) - pooled
+        items = jnp.diag(pooled.sum(1) + self.gamma) - pooled
         cross = bend @ _incidence(size, dtype)
         return _Arrow(
             items / self.scale + 1 / size,
             cross * self.stretch / self.scale,
-            (bend.sum(1) + self.user_ridge) * self.stretch**2 / self.scale,
+            (bend.sum(1) + self.user_gamma) * self.stretch**2 / self.scale,
         )
 
     def hessian(self, params: Array) -> Array:
@@ -203,17 +204,17 @@ class _Objective:
 def _fit(
     answers: Array,
     observed: Array,
-    ridge_constant: Any,
-    user_ridge: Any,
+    gamma: Any,
+    user_gamma: Any,
     num_items: int,
     tolerance: float | None,
     max_steps: int,
 ) -> Estimate:
     dtype, num_users = answers.dtype, answers.shape[0]
-    user_ridge = jnp.asarray(user_ridge, dtype)
+    user_gamma = jnp.asarray(user_gamma, dtype)
     given, chosen = observed.sum(1), jnp.sum(jnp.where(observed, answers, 0), 1)
     separated = (chosen <= 0) | (chosen >= given)
-    left_out = separated & (user_ridge == 0)
+    left_out = separated & (user_gamma == 0)
     weight = (observed & ~left_out[:, None]).astype(dtype)
     counted = jnp.where(weight > 0, answers, 0)
     total = jnp.maximum(weight.sum(), 1)
@@ -221,8 +222,8 @@ def _fit(
         weight,
         _differences(counted.sum(0), num_items),
         counted.sum(1),
-        jnp.asarray(ridge_constant, dtype) / num_users,
-        jnp.where(left_out, 1, user_ridge),  # who is left out stays at 0
+        2 / jnp.asarray(num_users, dtype) if gamma is None else jnp.asarray(gamma, dtype),
+        jnp.where(left_out, 1, user_gamma),  # who is left out stays at 0
         total * 2 / num_items,  # comparisons per item
         jnp.asarray(2 * num_users / num_items, dtype),  # over comparisons per user
     )
@@ -234,13 +235,13 @@ def _fit(
         max_steps=max_steps,
         patience=_PATIENCE,
     )
-    theta, gamma = objective._unpack(found.value)
+    theta, effects = objective._unpack(found.value)
     theta -= jnp.mean(theta)
-    sigma, corrected = _spread(objective, theta, gamma, ~left_out)
+    sigma, corrected = _spread(objective, theta, effects, ~left_out)
     limit = jnp.where(given == 0, jnp.nan, jnp.where(chosen >= given, jnp.inf, -jnp.inf))
-    gamma = jnp.where(left_out, limit.astype(dtype), gamma)
+    effects = jnp.where(left_out, limit.astype(dtype), effects)
     diagnostics = MixedDiagnostics(found.gradient_norm, found.steps, found.code, separated)
-    return Estimate(MixedEffects(theta, gamma, sigma, corrected), None, diagnostics)
+    return Estimate(MixedEffects(theta, effects, sigma, corrected), None, diagnostics)
 
 
 def _eliminating_newton(objective: _Objective) -> optax.GradientTransformationExtraArgs:
@@ -271,13 +272,15 @@ def _eliminating_newton(objective: _Objective) -> optax.GradientTransformationEx
     return optax.GradientTransformationExtraArgs(init, update)
 
 
-def _spread(objective: _Objective, theta: Array, gamma: Array, kept: Array) -> tuple[Array, Array]:
-    """Standard deviation of the kept γ̂, and without the mean of their error variances 1/Σ F'(η)."""
+def _spread(
+    objective: _Objective, theta: Array, effects: Array, kept: Array
+) -> tuple[Array, Array]:
+    """Standard deviation of the kept b̂, and without the mean of their error variances 1/Σ F'(η)."""
     count = jnp.sum(kept)
-    mean = jnp.sum(jnp.where(kept, gamma, 0)) / jnp.maximum(count, 1)
-    variance = jnp.sum(jnp.where(kept, gamma - mean, 0) ** 2) / jnp.maximum(count - 1, 1)
-    bend = objective.weight * _logistic_slope(objective._logits(theta, gamma))
-    known = bend.sum(1) + objective.user_ridge
+    mean = jnp.sum(jnp.where(kept, effects, 0)) / jnp.maximum(count, 1)
+    variance = jnp.sum(jnp.where(kept, effects - mean, 0) ** 2) / jnp.maximum(count - 1, 1)
+    bend = objective.weight * _logistic_slope(objective._logits(theta, effects))
+    known = bend.sum(1) + objective.user_gamma
     error = jnp.sum(jnp.where(kept, 1 / known, 0)) / jnp.maximum(count, 1)
     return _root(variance), _root(variance - error)
 

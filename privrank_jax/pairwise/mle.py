@@ -68,7 +68,7 @@ class FitDiagnostics:
 def mle(
     wins: WinCounts | WinEdges,
     link: str | Link = "logistic",
-    ridge: Any = 0.0,
+    gamma: Any = 0.0,
     *,
     optimizer: optax.GradientTransformation | None = None,
     tolerance: float | None = None,
@@ -76,7 +76,7 @@ def mle(
 ) -> Estimate:
     """Scores θ that maximize the likelihood of the comparisons, Σθ = 0. **Not private.**
 
-    Minimizes -Σ W_ij log F(θ_i - θ_j) + (ridge/2)‖θ‖². Dense win counts are fitted by Newton's method
+    Minimizes -Σ W_ij log F(θ_i - θ_j) + (γ/2)‖θ‖². Dense win counts are fitted by Newton's method
     (for float64 input, from a float32 start), edge lists by ``optax.lbfgs``. Differentiable with
     respect to the counts and the ridge by the implicit function theorem.
 
@@ -84,7 +84,7 @@ def mle(
         wins: dense :class:`~privrank_jax.comparisons.WinCounts` of m items, or
             :class:`~privrank_jax.comparisons.WinEdges` for many items of which few pairs meet.
         link: ``"logistic"`` (Bradley-Terry-Luce), ``"normal"`` (Thurstone), ``"laplace"``.
-        ridge: γ >= 0, may be traced.
+        gamma: ridge γ >= 0, may be traced.
         optimizer: any optax transformation instead of the default; hash it by identity, so build it
             once and pass the same object.
         tolerance: ℓ_∞ gradient norm to reach, relative to the mean number of comparisons per item
@@ -98,7 +98,7 @@ def mle(
         different components can't be compared.
 
     Raises:
-        ValueError: unknown link, negative ridge, a batch of problems.
+        ValueError: unknown link, γ < 0, a batch of problems.
         TypeError: ``wins`` holds no counts.
 
     >>> wins = WinCounts.from_matrix([[0, 3], [1, 0]])
@@ -107,11 +107,11 @@ def mle(
     1.0986
     """
     link = get_link(link)
-    check_nonnegative("ridge", ridge)
+    check_nonnegative("gamma", gamma)
     if isinstance(wins, WinEdges):
         _check_one_problem("first_wins", wins.first_wins, 1)
-        estimate = _mle_sparse(wins, ridge, link, optimizer, tolerance, max(max_steps, 500))
-        if is_traced(wins, ridge):
+        estimate = _mle_sparse(wins, gamma, link, optimizer, tolerance, max(max_steps, 500))
+        if is_traced(wins, gamma):
             return estimate
         components, separated = edge_connectivity(wins)
         diagnostics = dataclasses.replace(
@@ -124,7 +124,7 @@ def mle(
             "wrap a matrix by WinCounts.from_matrix."
         )
     _check_one_problem("matrix", wins.matrix, 2)
-    return _mle_dense(wins, ridge, link, optimizer, tolerance, max_steps)
+    return _mle_dense(wins, gamma, link, optimizer, tolerance, max_steps)
 
 
 def _check_one_problem(name: str, counts: Any, axes: int) -> None:
@@ -137,10 +137,10 @@ def _check_one_problem(name: str, counts: Any, axes: int) -> None:
 
 @functools.partial(jax.jit, static_argnames=("link", "optimizer", "tolerance", "max_steps"))
 def _mle_dense(
-    wins: WinCounts, ridge: Any, link: Link, optimizer: Any, tolerance: Any, max_steps: int
+    wins: WinCounts, gamma: Any, link: Link, optimizer: Any, tolerance: Any, max_steps: int
 ) -> Estimate:
     found = fit_dense(
-        dense_objective(wins, link, ridge=ridge),
+        dense_objective(wins, link, gamma=gamma),
         optimizer=optimizer,
         tolerance=tolerance,
         max_steps=max_steps,
@@ -154,10 +154,10 @@ def _mle_dense(
 
 @functools.partial(jax.jit, static_argnames=("link", "optimizer", "tolerance", "max_steps"))
 def _mle_sparse(
-    edges: WinEdges, ridge: Any, link: Link, optimizer: Any, tolerance: Any, max_steps: int
+    edges: WinEdges, gamma: Any, link: Link, optimizer: Any, tolerance: Any, max_steps: int
 ) -> Estimate:
     found = fit_edges(
-        edge_objective(edges, link, ridge=ridge),
+        edge_objective(edges, link, gamma=gamma),
         optimizer=optimizer,
         tolerance=tolerance,
         max_steps=max_steps,
@@ -210,7 +210,7 @@ def fit_edges(
     max_steps: int = 500,
 ) -> Minimum:
     """Minimize an edge-list objective from θ = 0 by L-BFGS."""
-    start = jnp.zeros(objective.edges.num_items, objective.ridge.dtype)
+    start = jnp.zeros(objective.edges.num_items, objective.gamma.dtype)
     optimizer = optax.lbfgs() if optimizer is None else optimizer
     return minimize(
         objective,

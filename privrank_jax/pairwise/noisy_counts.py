@@ -2,60 +2,63 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
 import jax
 
-from privrank_jax._validate import check_choice, check_delta, check_epsilon, check_positive
+from privrank_jax._validate import check_choice
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale
+from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import gaussian, laplace
-from privrank_jax.privacy.privacy import ADJACENCIES, COMPARISON_UNITS, Privacy
+from privrank_jax.privacy.noise import NoiseDiagnostics, draw, kept_by_noise
+from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
 
 Array = jax.Array
 
 
-def totals_sensitivity(
-    unit: str = "comparison", adjacency: str = "replace", comparisons_per_user: Any = 1
-) -> Any:
-    """ℓ₁ sensitivity of the win totals (N_i): 2 per comparison that changes, 1 per one added or removed.
+def totals_sensitivity(privacy: Privacy, norm: str = "l1") -> Any:
+    """Sensitivity of the win totals (N_i) to one unit: in ℓ₁, 2 per comparison changed, 1 per one added or removed.
 
     A comparison adds 1 in all to the totals (a tie 1/2 twice), at items that its neighbor need not
     share; so L comparisons replaced, or answered differently, move them by at most 2L, and L added or
-    removed by at most L. All three are attained.
+    removed by at most L. All three are attained. In ℓ₂ it is √2 L and L.
 
-    >>> totals_sensitivity("user", "replace", 15), totals_sensitivity("user", "add-remove", 15)
+    Args:
+        privacy: what is promised: unit comparison, or user with ``contributions``; any adjacency.
+        norm: ``"l1"`` for Laplace noise; ``"l2"`` for Gaussian noise.
+
+    Raises:
+        ValueError: users without ``contributions``, unit rank, an unknown norm.
+
+    >>> users = Privacy(1.0, unit="user", adjacency="replace", contributions=15)
+    >>> totals_sensitivity(users), totals_sensitivity(dataclasses.replace(users, adjacency="add-remove"))
     (30.0, 15.0)
     """
-    check_choice("unit", unit, COMPARISON_UNITS)
-    check_choice("adjacency", adjacency, ADJACENCIES)
-    check_positive("comparisons_per_user", comparisons_per_user, infinite=False)
-    per_unit = comparisons_per_user if unit == "user" else 1
-    return (1.0 if adjacency == "add-remove" else 2.0) * per_unit
+    check_choice("norm", norm, ("l1", "l2"))
+    per_unit = privacy.comparisons_per_unit
+    if privacy.adjacency == "add-remove":
+        return 1.0 * per_unit
+    change = 2.0 * per_unit
+    return change if norm == "l1" else change / 2**0.5
 
 
 def noisy_counts(
     key: Array,
     wins: WinCounts,
-    epsilon: Any = 1.0,
-    unit: str = "comparison",
-    adjacency: str = "replace",
-    comparisons_per_user: Any = 1,
-    calibration: str = "tight",
+    privacy: Privacy,
     *,
-    delta: Any = 0.0,
     noise: str = "laplace",
+    calibration: str = "tight",
     sensitivity: Any = None,
 ) -> Estimate:
     """Win totals plus noise; sort them (``rankings.ranks_from_scores``) for a full ranking or a top-k set.
 
     **Guarantee.** The Laplace mechanism on the totals, of scale sensitivity/ε with the ℓ₁ sensitivity of
-    :func:`totals_sensitivity`: ε-DP for the unit and adjacency given; everything computed from the value
-    inherits it. With Gaussian noise (ε, δ)-DP, calibrated to the ℓ₂ sensitivity (√2 per comparison
-    flipped or replaced, 1 per comparison added or removed, times L).
+    :func:`totals_sensitivity`: ε-DP for the promised unit and adjacency; everything computed from the value
+    inherits it. With Gaussian noise (ε, δ)-DP, calibrated to the ℓ₂ sensitivity.
 
     ``calibration="published"`` reproduces Cai, Algorithms 2 and 3: 2/ε for one comparison, L/ε for a
     user. The latter is unsound under replacement (one user moves the totals by 2L), and the guarantee
@@ -64,58 +67,51 @@ def noisy_counts(
     Args:
         key: PRNG key.
         wins: win counts of m items.
-        epsilon: ε > 0, may be traced; ∞ adds no noise.
-        unit: ``"comparison"`` or ``"user"``.
-        adjacency: ``"flip"``, ``"replace"``, ``"add-remove"`` of one unit.
-        comparisons_per_user: L >= 1, most comparisons of one user (must hold in the data).
+        privacy: what is promised: unit comparison or user, any adjacency. ε = ∞ adds no noise; ε, δ and
+            ``contributions`` may be traced. Users need ``contributions`` (which must hold in the data) unless
+            ``sensitivity`` is given.
+        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
         calibration: ``"tight"`` or ``"published"``.
-        delta: δ, for Gaussian noise.
-        noise: ``"laplace"`` or ``"gaussian"``.
         sensitivity: a smaller public sensitivity in the noise's norm, instead of the generic one (see
             :func:`~privrank_jax.pairwise.questionnaire_sensitivity`).
 
     Returns:
         ``value``: noisy totals, ``(m,)``, in wins, high = preferred (masked items: noise only).
-        ``guarantee``. ``diagnostics``: ``{"noise_scale": λ or σ}``, public.
+        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ, public.
 
     Raises:
-        ValueError: ε <= 0, unknown names, L < 1, δ missing.
+        ValueError: a promise that can't be kept, Gaussian noise without δ, users without ``contributions``,
+            unknown names.
 
     Source: Cai, Chakraborty and Wang (2025), Algorithms 2 and 3, with the sensitivity corrected.
 
     >>> wins = WinCounts.from_matrix([[0, 90], [10, 0]])
-    >>> totals = noisy_counts(jax.random.key(0), wins, epsilon=1.0).value
+    >>> promise = Privacy(1.0, unit="comparison", adjacency="replace")
+    >>> totals = noisy_counts(jax.random.key(0), wins, promise).value
     >>> bool(totals[0] > totals[1])
     True
     """
-    check_epsilon(epsilon)
-    check_choice("noise", noise, ("laplace", "gaussian"))
+    attained = kept_by_noise(noise, privacy, "noisy_counts", *COMPARISON_KINDS)
     check_choice("calibration", calibration, ("tight", "published"))
-    check_delta(delta, positive=noise == "gaussian")
-    change = totals_sensitivity(unit, adjacency, comparisons_per_user)
-    proven, note = epsilon, ""
+    note = ""
     if calibration == "published":
         if noise != "laplace" or sensitivity is not None:
             raise ValueError("the published calibration has Laplace noise and its own sensitivity.")
-        scale = (comparisons_per_user if unit == "user" else 2.0) / epsilon
-        if unit == "user" and adjacency != "add-remove":
-            proven, note = 2 * epsilon, "published as epsilon, but proven only for twice that."
-    elif noise == "laplace":
-        scale = laplace_scale(change if sensitivity is None else sensitivity, epsilon)
+        users = attained.unit == "user"
+        scale = (attained.comparisons_per_unit if users else 2.0) / attained.epsilon
+        if users and attained.adjacency != "add-remove":
+            attained = dataclasses.replace(attained, epsilon=2 * attained.epsilon)
+            note = "published as epsilon, but proven only for twice that."
+    elif sensitivity is None:
+        sensitivities = totals_sensitivity(attained), totals_sensitivity(attained, "l2")
+        scale = additive_scale(noise, attained, *sensitivities)
     else:
-        euclidean = change / 2**0.5 if adjacency != "add-remove" else change
-        scale = gaussian_scale(euclidean if sensitivity is None else sensitivity, epsilon, delta)
-    delta = delta if noise == "gaussian" else 0.0
-    guarantee = Guarantee(
-        Privacy(epsilon, unit=unit, adjacency=adjacency, delta=delta),
-        Privacy(proven, unit=unit, adjacency=adjacency, delta=delta),
-        note=note,
-    )
-    return Estimate(_noisy_totals(key, wins, scale, noise), guarantee, {"noise_scale": scale})
+        scale = additive_scale(noise, attained, sensitivity, sensitivity)
+    value = _noisy_totals(key, wins, scale, noise)
+    return Estimate(value, Guarantee(privacy, attained, note=note), NoiseDiagnostics(scale))
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _noisy_totals(key: Array, wins: WinCounts, scale: Any, noise: str) -> Array:
-    draw = laplace if noise == "laplace" else gaussian
     totals = wins.totals
-    return totals + draw(key, totals.shape, scale, totals.dtype)
+    return totals + draw(key, noise, totals.shape, scale, totals.dtype)

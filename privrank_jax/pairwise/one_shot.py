@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import numpy as np
 
-from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.top_k import select_once, selection_task
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import one_shot_scale
 
@@ -21,26 +20,23 @@ Array = jax.Array
 def one_shot_top_k(
     key: Array,
     wins: WinCounts | WinEdges | Array,
+    privacy: Privacy,
     k: int,
-    epsilon: Any = 1.0,
-    unit: str = "comparison",
-    adjacency: str = "replace",
-    comparisons_per_user: Any = 1,
-    calibration: str = "tight",
     *,
-    delta: Any = 0.0,
+    approximate: bool = False,
+    calibration: str = "tight",
     sensitivity: Any = None,
     mask: Any = None,
 ) -> Estimate:
     """The k items with the largest score plus Laplace(λ) noise, added once; only the items are published.
 
-    **Guarantee.** s bounds how far one unit (``unit``, ``adjacency``) moves one score, all scores at once.
+    **Guarantee.** For the promised unit and adjacency; s bounds how far one unit moves one score, all scores at once.
 
-    - δ = 0: λ = 2ks/ε is ε-DP, for the list in order. ``"tight"`` also knows that L comparisons move win totals
+    - Pure: λ = 2ks/ε is ε-DP, for the list in order. ``"tight"`` also knows that L comparisons move win totals
       by at most 2L in all: λ = 2 min(ks, L)/ε. Under ``add-remove`` totals move one way: half of that.
-    - δ > 0: λ = 8s√(k ln(m/δ))/ε is (ε, δ)-DP for ε <= 0.2, δ <= 0.05 (Qiao, Su and Zhang). We rely on it for the
-      *set* alone, so the value then is in increasing item index, which tells nothing. It is below 2ks/ε
-      only for k > 16 ln(m/δ).
+    - ``approximate``: λ = 8s√(k ln(m/δ))/ε is (ε, δ)-DP for ε <= 0.2, δ <= 0.05 (Qiao, Su and Zhang). We rely
+      on it for the *set* alone, so the value then is in increasing item index, which tells nothing. It is below
+      2ks/ε only for k > 16 ln(m/δ).
 
     Proofs head :mod:`privrank_jax.privacy.selection`.
 
@@ -56,39 +52,42 @@ def one_shot_top_k(
     Args:
         key: PRNG key.
         wins: win counts of m items, or scores, ``(m,)`` float, high = preferred.
+        privacy: what is promised: unit comparison or user (with ``contributions`` L for win totals, which must
+            hold in the data), any adjacency. ε = ∞ adds no noise (ties are then broken at random); ε, δ and L may
+            be traced.
         k: number of items, static, 1 <= k <= m.
-        epsilon: ε > 0, may be traced; ∞ adds no noise (ties are then broken at random).
-        unit: ``"comparison"`` or ``"user"``.
-        adjacency: ``"flip"``, ``"replace"``, ``"add-remove"`` of one unit.
-        comparisons_per_user: L >= 1, most comparisons of one user (must hold in the data).
+        approximate: rely on the δ of the promise, which must be positive; static.
         calibration: ``"tight"``: the smallest scale proven here. ``"published"``: the two formulas of the
-            source as they stand, 8s√(k ln(m/δ))/ε for δ > 0 and 2ks/ε for δ = 0.
-        delta: δ >= 0, may be traced (then the value comes by item index).
+            source as they stand, 2ks/ε, and 8s√(k ln(m/δ))/ε with ``approximate``.
         sensitivity: s, public. Needed with scores; for win totals the default is 1 for a comparison and L
             for a user, and a smaller bound may be given if no user meets an item more often than that.
         mask: ``(m,)`` bool, real items, with scores (win counts carry their own).
 
     Returns:
-        ``value``: item indices, ``(k,)`` int32, best first for δ = 0, else in increasing order; -1, last, in
-        places for which no real item is left. ``guarantee``: as given; for ``"published"`` with a traced
-        ε or δ outside the theorem, the pure loss 2 min(ks, L)/λ that is proven at that scale.
-        ``diagnostics``: ``{"noise_scale": λ}``, public.
+        ``value``: item indices, ``(k,)`` int32, best first, with ``approximate`` in increasing order; -1, last, in
+        places for which no real item is left. ``guarantee``: δ = 0 unless ``approximate``; for ``"published"`` with
+        a traced ε or δ outside the theorem, the pure loss 2 min(ks, L)/λ that is proven at that scale.
+        ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ, public.
 
     Raises:
-        ValueError: ε <= 0, unknown names, k out of range, scores without a sensitivity; ``"published"``
-            with δ > 0 and ε > 0.2 or δ > 0.05, unless traced.
+        ValueError: a promise that can't be kept, unknown names, k out of range, scores without a sensitivity;
+            ``approximate`` without δ, ``"published"`` with it and ε > 0.2 or δ > 0.05, unless traced.
 
     Source: Qiao, Su and Zhang (2021), *Oneshot differentially private top-k selection*, ICML.
 
     >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
-    >>> one_shot_top_k(jax.random.key(0), wins, 2, epsilon=1.0).value.tolist()
+    >>> promise = Privacy(1.0, unit="comparison", adjacency="replace")
+    >>> one_shot_top_k(jax.random.key(0), wins, promise, 2).value.tolist()
     [0, 1]
     """
-    task = selection_task(wins, k, unit, adjacency, comparisons_per_user, sensitivity, mask)
-    scale, epsilon, proven_delta = one_shot_scale(
-        k, task.num_real, epsilon=epsilon, delta=delta, calibration=calibration, **task.bounds
+    task = selection_task(wins, privacy, "one_shot_top_k", k, sensitivity, mask)
+    scale, attained = one_shot_scale(
+        task.attained,
+        k,
+        task.num_real,
+        approximate=approximate,
+        calibration=calibration,
+        **task.bounds,
     )
-    in_order = not is_traced(delta) and not np.any(np.asarray(delta))
-    value = select_once(key, task.scores, task.mask, scale, k, "laplace", in_order)
-    guarantee = Guarantee(Privacy(epsilon, unit=unit, adjacency=adjacency, delta=proven_delta))
-    return Estimate(value, guarantee, {"noise_scale": scale})
+    value = select_once(key, task.scores, task.mask, scale, k, "laplace", not approximate)
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))

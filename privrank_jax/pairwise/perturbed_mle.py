@@ -9,20 +9,20 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from privrank_jax._validate import check_choice, check_delta, check_epsilon, check_positive
+from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.likelihood import center, dense_objective
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
 from privrank_jax.privacy.calibration import (
+    additive_scale,
     calibrate_objective_perturbation,
-    gaussian_scale,
-    laplace_scale,
+    default_or_given,
 )
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import gaussian, laplace
-from privrank_jax.privacy.privacy import ADJACENCIES, COMPARISON_UNITS, Privacy
+from privrank_jax.privacy.noise import draw, kept_by_noise
+from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
 
 Array = jax.Array
 
@@ -47,21 +47,17 @@ class PerturbedFit:
 def perturbed_mle(
     key: Array,
     wins: WinCounts,
-    epsilon: Any = 1.0,
-    unit: str = "comparison",
-    adjacency: str = "flip",
-    comparisons_per_user: Any = 1,
+    privacy: Privacy,
+    *,
     link: str | Link = "logistic",
     gamma: Any = None,
-    calibration: str = "tight",
-    *,
-    delta: Any = 0.0,
     noise: str = "laplace",
+    calibration: str = "tight",
     sensitivity: Any = None,
 ) -> Estimate:
     """Private scores: the minimizer of -Σ W_ij log F(θ_i - θ_j) + (γ/2)‖θ‖² + wᵀθ with random w, centered.
 
-    **Guarantee.** (ε, δ)-DP, δ = 0 for Laplace noise, for the unit and adjacency given. Theorem and proof
+    **Guarantee.** (ε, δ)-DP, δ = 0 for Laplace noise, for the promised unit and adjacency. Theorem and proof
     stand at the head of :mod:`privrank_jax.privacy.calibration`; for the logistic link and Laplace noise
 
     ==============  ================  ==================  =========
@@ -75,22 +71,8 @@ def perturbed_mle(
     Under ``flip`` and the logistic link the estimate is the ridge fit to the *noisy win totals* N - w
     (the outcomes enter the likelihood through the totals alone), so it is post-processing of them:
     privacy depends neither on γ nor on the solver nor on floating point beyond that of the noise
-    itself. Elsewhere the proof is one for real numbers (``numerics="idealized"``):
-
-    **Why floating point breaks that proof.** It is about densities. Whatever θ̃ was published, under either of two
-    neighboring data sets exactly one noise vector, w = -∇L(θ̃) - γθ̃, makes it the minimizer, and the two densities
-    of these w, with the two Jacobians, differ by a factor of e^ε at most. This takes a continuum of noise and an
-    exact minimizer, and a computer has neither. A floating-point draw by the inverse CDF takes finitely many values,
-    a few million per coordinate in float32, with gaps between them that widen in the tails. So even if the minimizer
-    were exact, one data set could lead to a finite set of θ̃ only, and its neighbor to another one: from the digits
-    of θ̃ follows w under either, but for a shift of all its entries, and where only one of the two is noise that the
-    generator can draw, the other data set is ruled out, at an ε of infinity (Mironov 2012, for a single noisy number).
-    In float64 there are more such values, but still not the same ones on both sides. And the minimizer is not exact:
-    the solver stops where the gradient r is small, not zero, so that θ̃ belongs to the noise w - r, where r depends on
-    the data through every step on the way; then θ̃ is rounded. To publish few digits hides much of this in practice,
-    but no theorem covers it. Noise on integer totals escapes all of it: all data sets share one grid of outputs, on
-    which probabilities are compared, not densities, and what is computed from these totals may be as inexact as it
-    likes.
+    itself. Elsewhere the proof is one for real numbers (``numerics="idealized"``); the head of
+    :mod:`privrank_jax.privacy.calibration` says why floating point breaks it.
 
     **Default γ.** The ridge with the least first-order risk for scores θ ~ N(0, 1):
     γ = (h + noise variance)/h with h = d/5 the information per item at the mean number d of comparisons
@@ -100,19 +82,16 @@ def perturbed_mle(
     Args:
         key: PRNG key.
         wins: win counts of m items.
-        epsilon: ε > 0, may be traced; ∞ adds no noise.
-        unit: ``"comparison"`` (edge DP) or ``"user"`` (individual DP).
-        adjacency: ``"flip"``, ``"replace"`` or ``"add-remove"`` of one unit. ``"flip"`` protects the
-            answers and takes who compared what as public.
-        comparisons_per_user: L >= 1, most comparisons of one user, for ``unit="user"``. The bound must
-            hold in the data: see :func:`~privrank_jax.comparisons.bound_contributions`.
+        privacy: what is promised: unit comparison (edge DP) or user (individual DP), any adjacency; flip takes
+            who compared what as public. ε = ∞ adds no noise; ε, δ and ``contributions`` may be traced. Users
+            need ``contributions``, which must hold in the data (see
+            :func:`~privrank_jax.comparisons.bound_contributions`), unless ``sensitivity`` is given.
         link: ``"logistic"`` or ``"laplace"``; ``"normal"`` is refused (κ₁ = ∞).
         gamma: ridge γ >= 0, may be traced (then raised to its floor); ``None`` = default.
+        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
         calibration: ``"tight"`` or ``"published"`` (λ = 8κ₁L/ε with γ >= 4κ₂/ε, or 8κ₂L/ε for users,
             for one comparison 2√(d log m) by default where d is public; Cai, Propositions 2.1, 3.1,
             Theorem 2.1).
-        delta: δ, for Gaussian noise.
-        noise: ``"laplace"`` or ``"gaussian"`` (needs δ > 0).
         sensitivity: a smaller, public sensitivity of the win totals, in ℓ₁ for Laplace and ℓ₂ for
             Gaussian noise (see :func:`~privrank_jax.pairwise.questionnaire_sensitivity`); only for
             ``flip`` with the logistic link.
@@ -122,32 +101,25 @@ def perturbed_mle(
         ``diagnostics``: :class:`PerturbedFit`.
 
     Raises:
-        ValueError: ε <= 0, unknown names, infinite κ₁, γ below its floor, δ missing.
+        ValueError: a promise that can't be kept, Gaussian noise without δ, users without ``contributions``,
+            infinite κ₁, γ below its floor, unknown names.
 
-    Source: Cai, Chakraborty and Wang (2025), Algorithm 1 and equation (3.2); constants ours. Mironov (2012), *On
-    significance of the least significant bits for differential privacy*.
+    Source: Cai, Chakraborty and Wang (2025), Algorithm 1 and equation (3.2); constants ours.
 
     >>> wins = WinCounts.from_matrix([[0, 90], [10, 0]])
-    >>> estimate = perturbed_mle(jax.random.key(0), wins, epsilon=1.0)
+    >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
+    >>> estimate = perturbed_mle(jax.random.key(0), wins, promise)
     >>> bool(estimate.value[0] > estimate.value[1]), estimate.guarantee.adjacency
     (True, 'flip')
     """
     link = get_link(link)
-    check_choice("unit", unit, COMPARISON_UNITS)
-    check_choice("adjacency", adjacency, ADJACENCIES)
-    check_epsilon(epsilon)
-    check_positive("comparisons_per_user", comparisons_per_user, infinite=False)
-    check_delta(delta, positive=noise == "gaussian")
-    scale, gamma = _calibrate(
-        wins, epsilon, unit, adjacency, comparisons_per_user, link, gamma, calibration, delta, noise,
-        sensitivity,
-    )  # fmt: skip
+    attained = kept_by_noise(noise, privacy, "perturbed_mle", *COMPARISON_KINDS)
+    scale, gamma = _calibrate(wins, attained, link, gamma, noise, calibration, sensitivity)
     value, fit = _solve(key, wins, scale, gamma, link, noise)
-    totals_suffice = adjacency == "flip" and link.name == "logistic"
-    attained = Privacy(
-        epsilon, unit=unit, adjacency=adjacency, delta=delta if noise == "gaussian" else 0.0
+    totals_suffice = attained.adjacency == "flip" and link.name == "logistic"
+    guarantee = Guarantee(
+        privacy, attained, numerics="simulation" if totals_suffice else "idealized"
     )
-    guarantee = Guarantee(attained, numerics="simulation" if totals_suffice else "idealized")
     return Estimate(value, guarantee, PerturbedFit(scale, gamma, fit))
 
 
@@ -193,7 +165,7 @@ def scores_from_totals(totals: Any, comparisons: Any, gamma: Any, mask: Any = No
 def _fit_totals(totals: Array, halves: WinCounts, gamma: Any) -> Estimate:
     # Half of M_ij as wins of either side has the right graph; the tilt moves its totals to the given ones.
     tilt = halves.totals - totals
-    found = fit_dense(dense_objective(halves, get_link("logistic"), ridge=gamma, tilt=tilt))
+    found = fit_dense(dense_objective(halves, get_link("logistic"), gamma=gamma, tilt=tilt))
     diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
     return Estimate(center(found.value, halves.item_mask), None, diagnostics)
 
@@ -202,70 +174,58 @@ def _fit_totals(totals: Array, halves: WinCounts, gamma: Any) -> Estimate:
 def _solve(
     key: Array, wins: WinCounts, scale: Any, gamma: Any, link: Link, noise: str
 ) -> tuple[Array, FitDiagnostics]:
-    draw = laplace if noise == "laplace" else gaussian
-    dtype = wins.matrix.dtype
-    tilt = draw(key, (wins.num_items,), scale, dtype)
-    found = fit_dense(dense_objective(wins, link, ridge=gamma, tilt=tilt))
+    tilt = draw(key, noise, (wins.num_items,), scale, wins.matrix.dtype)
+    found = fit_dense(dense_objective(wins, link, gamma=gamma, tilt=tilt))
     diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
     return center(found.value, wins.mask), diagnostics
 
 
 def _calibrate(
     wins: WinCounts,
-    epsilon: Any,
-    unit: str,
-    adjacency: str,
-    comparisons_per_user: Any,
+    privacy: Privacy,
     link: Link,
     gamma: Any,
-    calibration: str,
-    delta: Any,
     noise: str,
+    calibration: str,
     sensitivity: Any,
 ) -> tuple[Any, Any]:
     """Noise scale and γ, from public quantities only."""
-    per_unit = comparisons_per_user if unit == "user" else 1
-    calibrate = functools.partial(
-        calibrate_objective_perturbation,
-        link,
-        epsilon=epsilon,
-        adjacency=adjacency,
-        comparisons=per_unit,
-        delta=delta,
-        noise=noise,
-        calibration=calibration,
-        unit=unit,
-    )
     wanted_gamma = functools.partial(
-        default_gamma, wins, unit=unit, adjacency=adjacency, calibration=calibration, noise=noise
+        default_gamma, wins, privacy, noise=noise, calibration=calibration
     )
     if sensitivity is not None:
-        if adjacency != "flip" or link.name != "logistic" or calibration != "tight":
+        if privacy.adjacency != "flip" or link.name != "logistic" or calibration != "tight":
             raise ValueError(
                 "a sensitivity of the win totals calibrates the perturbed MLE only for adjacency='flip', "
                 "link='logistic', calibration='tight'; leave it out, or use noisy_counts."
             )
-        exact = (
-            laplace_scale if noise == "laplace" else functools.partial(gaussian_scale, delta=delta)
-        )
-        scale = exact(sensitivity, epsilon)
-        return scale, calibrate(gamma=gamma, default_gamma=wanted_gamma(scale))[1]
+        scale = additive_scale(noise, privacy, sensitivity, sensitivity)
+        return scale, default_or_given(gamma, 0.0, wanted_gamma(scale))
+    calibrate = functools.partial(
+        calibrate_objective_perturbation, link, privacy, noise=noise, calibration=calibration
+    )
     if gamma is not None:
         return calibrate(gamma=gamma)
     return calibrate(default_gamma=wanted_gamma(calibrate()[0]))
 
 
 def default_gamma(
-    wins: WinCounts, scale: Any, *, unit: str, adjacency: str, calibration: str, noise: str
+    wins: WinCounts,
+    privacy: Privacy,
+    scale: Any,
+    *,
+    noise: str = "laplace",
+    calibration: str = "tight",
 ) -> Any:
-    """The γ wanted for utility, before its privacy floor (see :func:`perturbed_mle`)."""
-    if calibration == "published" and (unit == "user" or adjacency == "add-remove"):
+    """The γ wanted for utility at this noise scale, before its privacy floor (see :func:`perturbed_mle`)."""
+    users, adjacency = privacy.unit == "user", privacy.adjacency
+    if calibration == "published" and (users or adjacency == "add-remove"):
         return 0.0  # the floor: the published choice for users, and where the number d is private
     items = jnp.maximum(jnp.sum(wins.item_mask), 2)
     degree = jnp.maximum(jnp.sum(wins.degrees) / items, 1e-3)
     if calibration == "published":
         return 2.0 * jnp.sqrt(degree * jnp.log(items))
-    if adjacency == "add-remove" or (adjacency == "replace" and unit == "user"):
+    if adjacency == "add-remove" or (adjacency == "replace" and users):
         return 1.0  # the number of comparisons is private
     variance = (2.0 if noise == "laplace" else 1.0) * jnp.square(scale)
     information = degree / 5.0

@@ -60,7 +60,7 @@ def max_cut(pairs: Any, num_items: int) -> tuple[int, bool]:
 
 
 def questionnaire_sensitivity(
-    pairs: Any, num_items: int, adjacency: str = "flip", norm: str = "l1"
+    pairs: Any, num_items: int, adjacency: str, norm: str = "l1"
 ) -> float:
     """Sensitivity of the win totals to one user who is asked the public ``pairs`` (theorem above).
 
@@ -80,8 +80,8 @@ def questionnaire_sensitivity(
         ValueError: an empty questionnaire, bad pairs, unknown names.
 
     >>> everything = list(itertools.combinations(range(6), 2))
-    >>> questionnaire_sensitivity(everything, 6), questionnaire_sensitivity(everything, 6, "replace")
-    (18.0, 24.0)
+    >>> [questionnaire_sensitivity(everything, 6, adjacency) for adjacency in ("flip", "replace")]
+    [18.0, 24.0]
     """
     check_choice("adjacency", adjacency, ADJACENCIES)
     check_choice("norm", norm, ("l1", "l2"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -16,6 +17,23 @@ from privrank_jax.pairwise.graph import connectivity
 Array = jax.Array
 
 _MOST_SOLVES = 200
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class RankCentralityDiagnostics:
+    """What the comparison graph allows, and how the iteration ended.
+
+    Attributes:
+        components: connected components of the comparison graph, before smoothing, int32.
+        separated: whether some item has no chain of wins to another one of its component, before smoothing.
+        change: ℓ₁ change of π in the last step.
+    """
+
+    components: Array
+    separated: Array
+    change: Array
+
 
 _factor = one_by_one(jax.scipy.linalg.lu_factor)
 _solve = one_by_one(lambda lu, pivots, right: jax.scipy.linalg.lu_solve((lu, pivots), right))
@@ -41,8 +59,7 @@ def rank_centrality(wins: WinCounts, smoothing: Any = 0.0) -> Estimate:
 
     Returns:
         ``value``: π, ``(m,)``, dtype of the counts, sums to 1; masked items get 0. ``guarantee``: ``None``.
-        ``diagnostics``: ``{"components", "separated", "change"}``: of the comparison graph (before smoothing; see
-        :class:`~privrank_jax.pairwise.FitDiagnostics`), and the ℓ₁ change of π in the last step.
+        ``diagnostics``: :class:`RankCentralityDiagnostics`.
 
     Raises:
         ValueError: negative smoothing.
@@ -81,7 +98,7 @@ def _rank_centrality(wins: WinCounts, smoothing: Any) -> Estimate:
     initial = (start, jnp.asarray(jnp.inf, dtype), jnp.asarray(0))
     weights, change, _ = jax.lax.while_loop(unfinished, step, initial)
     components, separated = connectivity(wins)
-    diagnostics = {"components": components, "separated": separated, "change": change}
+    diagnostics = RankCentralityDiagnostics(components, separated, change)
     return Estimate(jnp.where(mask, weights, 0.0), None, diagnostics)
 
 

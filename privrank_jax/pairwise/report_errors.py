@@ -1,8 +1,8 @@
 r"""Standard errors of scores from randomized reports: the noise of the responses included.
 
-The fit of :func:`~privrank_jax.pairwise.debiased_rr` minimizes -Σ{Z log F + (W-Z) log(1-F)} + c‖θ‖² over the sums Z
-and W = Σ t², t = tanh(ε/2). To first order :math:`θ̂ - θ = H^{-1}(S - 2cθ)` on Σθ = 0, with S the gradient of the log
-likelihood, of mean 0 because the reports are debiased, and E H = I + 2c, I the Laplacian of W F'²/(F(1-F)). A term
+The fit of :func:`~privrank_jax.pairwise.debiased_rr` minimizes -Σ{Z log F + (W-Z) log(1-F)} + γ/2 ‖θ‖² over the sums Z
+and W = Σ t², t = tanh(ε/2). To first order :math:`θ̂ - θ = H^{-1}(S - γθ)` on Σθ = 0, with S the gradient of the log
+likelihood, of mean 0 because the reports are debiased, and E H = I + γ, I the Laplacian of W F'²/(F(1-F)). A term
 t(ỹ-1/2) of Z varies as :math:`t^2\{1/4 - t^2(F-1/2)^2\}`, so with Q = Σ t⁴
 
 .. math:: \mathrm{Cov}\,S = M = \mathrm{Laplacian}\{(F'/(F(1-F)))^2\,(W/4 - Q(F-1/2)^2)\},
@@ -40,7 +40,7 @@ def report_standard_errors(
     sums: DebiasedSums,
     squares: Any = None,
     *,
-    ridge_constant: Any = 0.0,
+    gamma: Any = 0.0,
     link: str | Link = "logistic",
 ) -> Uncertainty:
     """Covariance and standard errors of scores from :func:`~privrank_jax.pairwise.scores_from_sums`.
@@ -50,7 +50,7 @@ def report_standard_errors(
         sums: that they were fitted to, adaptive and debiased.
         squares: ``(m, m)`` symmetric, Q_ij = Σ tanh⁴(ε/2) of the reports on the pair. ``None`` takes 0, which
             makes intervals somewhat too wide where preferences are sharp and ε is large.
-        ridge_constant: c of the fit, may be traced.
+        gamma: ridge γ of the fit, may be traced.
         link: as in the fit.
 
     Returns:
@@ -58,7 +58,7 @@ def report_standard_errors(
         reports don't link have infinite standard errors.
 
     Raises:
-        ValueError: shapes differ, scores not finite, sums negative or not symmetric, c < 0, unknown link.
+        ValueError: shapes differ, scores not finite, sums negative or not symmetric, γ < 0, unknown link.
 
     Source: Lemma 2 of Xu, Sun and Cheng, with its constants; module head.
 
@@ -69,15 +69,15 @@ def report_standard_errors(
     0.2
     """
     link = get_link(link)
-    check_nonnegative("ridge_constant", ridge_constant)
+    check_nonnegative("gamma", gamma)
     theta, weights, mask = as_design(theta, sums.weights, sums.mask)
     fourth = jnp.zeros_like(weights) if squares is None else as_design(theta, squares, sums.mask)[1]
-    return _errors(theta, weights, fourth, mask, ridge_constant, link)
+    return _errors(theta, weights, fourth, mask, gamma, link)
 
 
 @functools.partial(jax.jit, static_argnames=("link",))
 def _errors(
-    theta: Array, weights: Array, fourth: Array, mask: Array, ridge_constant: Any, link: Link
+    theta: Array, weights: Array, fourth: Array, mask: Array, gamma: Any, link: Link
 ) -> Uncertainty:
     theta, fisher, project, linked = differences(theta, weights, link, mask)
     gap = theta[:, None] - theta[None, :]
@@ -85,7 +85,7 @@ def _errors(
     spread = pull * (0.25 * weights - fourth * jnp.square(link.cdf(gap) - 0.5))
     influence = project_inverse(fisher, project)
     covariance = influence @ (jnp.diag(spread.sum(-1)) - spread) @ influence.T
-    middle = theta + 2 * jnp.asarray(ridge_constant, theta.dtype) * influence @ theta
+    middle = theta + jnp.asarray(gamma, theta.dtype) * influence @ theta
     linked = linked & mask[:, None] & mask[None, :]
     none = jnp.zeros((), theta.dtype)
     return Uncertainty(middle, covariance, influence, linked, none, mask, "gaussian")

@@ -141,7 +141,7 @@ def merge(state: ReportSums, other: ReportSums) -> ReportSums:
 def finish(
     state: ReportSums,
     link: str | Link = "logistic",
-    ridge_constant: Any = 1.0,
+    gamma: Any = 2.0,
     *,
     reports_per_user: Any = None,
     dtype: Any = None,
@@ -153,7 +153,7 @@ def finish(
     Args:
         state: the sums.
         link: as :func:`~privrank_jax.pairwise.debiased_rr`.
-        ridge_constant: c >= 0, may be traced.
+        gamma: ridge γ >= 0 beside the sums, may be traced.
         reports_per_user: S, the most reports that any one user gave, if it is known; the sums don't know.
         dtype: float type of the scores (default: JAX's default float).
 
@@ -162,11 +162,11 @@ def finish(
         that, if S is given. ``diagnostics``: :class:`~privrank_jax.pairwise.DebiasedFit`.
 
     Raises:
-        ValueError: no reports yet, unknown link, c < 0, S < 1.
+        ValueError: no reports yet, unknown link, γ < 0, S < 1.
     """
     if not is_traced(state) and not np.any(np.asarray(state.count)):
         raise ValueError("no reports yet: update the state before finishing it.")
-    estimate = scores_from_sums(to_sums(state, dtype), link, ridge_constant)
+    estimate = scores_from_sums(to_sums(state, dtype), link, gamma)
     largest, also = state.largest_epsilon, ()
     if reports_per_user is not None:
         check_positive("reports_per_user", reports_per_user, infinite=False)

@@ -63,7 +63,7 @@ class LinkSelection:
 def select_link(
     data: WinCounts | DebiasedSums,
     links: tuple[str | Link, ...] = LINKS,
-    ridge_constant: Any = 1.0,
+    gamma: Any = 2.0,
 ) -> Estimate:
     """Fit the scores under each link and select the link of the largest likelihood.
 
@@ -76,34 +76,32 @@ def select_link(
         data: win counts of m items, **not private**; or the sums of debiased reports
             (:func:`~privrank_jax.pairwise.debiased_sums`), of which the selection is post-processing.
         links: two or more, static.
-        ridge_constant: c >= 0, the ridge is c‖θ‖² beside the unnormalized sums; may be traced.
+        gamma: ridge γ >= 0 beside the unnormalized sums, may be traced.
 
     Returns:
         ``value``: scores under the selected link, ``(m,)``. ``diagnostics``: :class:`LinkSelection`.
         ``guarantee``: ``None``; for debiased sums that of the reports applies.
 
     Raises:
-        ValueError: fewer than two links, a link twice, an unknown one, c < 0.
+        ValueError: fewer than two links, a link twice, an unknown one, γ < 0.
 
     >>> wins = WinCounts.from_matrix([[0, 30, 48], [20, 0, 30], [2, 20, 0]])
     >>> select_link(wins).diagnostics.links
     ('logistic', 'normal', 'laplace')
     """
-    check_nonnegative("ridge_constant", ridge_constant)
+    check_nonnegative("gamma", gamma)
     candidates = tuple(get_link(link) for link in links)
     if len(candidates) < 2 or len(set(candidates)) < len(candidates):
         raise ValueError(f"give two links or more, each once; got {links!r}.")
-    return _select(data, ridge_constant, candidates)
+    return _select(data, gamma, candidates)
 
 
 @functools.partial(jax.jit, static_argnums=2)
-def _select(
-    data: WinCounts | DebiasedSums, ridge_constant: Any, links: tuple[Link, ...]
-) -> Estimate:
+def _select(data: WinCounts | DebiasedSums, gamma: Any, links: tuple[Link, ...]) -> Estimate:
     wins = data.matrix if isinstance(data, WinCounts) else data.wins
     losses, scores, codes = [], [], []
     for link in links:
-        theta, code = _fit(data, link, ridge_constant)
+        theta, code = _fit(data, link, gamma)
         gap = theta[:, None] - theta[None, :]
         losses.append(-jnp.sum(wins * link.log_cdf(gap)))
         scores.append(theta)
@@ -114,9 +112,9 @@ def _select(
     return Estimate(stacked[1][best], None, selection)
 
 
-def _fit(data: WinCounts | DebiasedSums, link: Link, ridge_constant: Any) -> tuple[Array, Array]:
+def _fit(data: WinCounts | DebiasedSums, link: Link, gamma: Any) -> tuple[Array, Array]:
     if isinstance(data, WinCounts):
-        found = mle(data, link, ridge=2 * ridge_constant)
+        found = mle(data, link, gamma=gamma)
         return found.value, found.diagnostics.code
-    found = scores_from_sums(data, link, ridge_constant)
+    found = scores_from_sums(data, link, gamma)
     return found.value, found.diagnostics.fit.code

@@ -16,12 +16,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._validate import check_choice, check_positive
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import gumbel, laplace
-from privrank_jax.privacy.privacy import ADJACENCIES, COMPARISON_UNITS, Privacy
+from privrank_jax.privacy.noise import NoiseDiagnostics, gumbel, laplace
+from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy, kept
 from privrank_jax.privacy.selection import peeling_scale, permute_and_flip_scale
 
 Array = jax.Array
@@ -30,13 +29,10 @@ Array = jax.Array
 def peeling_top_k(
     key: Array,
     wins: WinCounts | WinEdges | Array,
+    privacy: Privacy,
     k: int,
-    epsilon: Any = 1.0,
-    unit: str = "comparison",
-    adjacency: str = "replace",
-    comparisons_per_user: Any = 1,
     *,
-    delta: Any = 0.0,
+    approximate: bool = False,
     sensitivity: Any = None,
     mask: Any = None,
 ) -> Estimate:
@@ -47,19 +43,18 @@ def peeling_top_k(
 
     **Guarantee.** ε-DP for the ordered list at β = (ks + min(ks, L))/ε on win totals, s the most that one unit
     can move one total: (k + 1)/ε for one comparison flipped or replaced, (k + 1)L/ε for a user. ks/ε under
-    ``add-remove``, where totals move one way. Of other scores, 2ks/ε. With δ > 0 the smaller of
-    that and of the scale that composition in zCDP gives. Proofs head
+    ``add-remove``, where totals move one way. Of other scores, 2ks/ε. With ``approximate`` it
+    is (ε, δ)-DP, at the smaller of that and of the scale that composition in zCDP gives. Proofs head
     :mod:`privrank_jax.privacy.selection`.
 
     Args:
         key: PRNG key.
         wins: win counts of m items, or scores, ``(m,)`` float, high = preferred.
+        privacy: what is promised: unit comparison or user (with ``contributions`` L for win totals, which must
+            hold in the data), any adjacency. ε = ∞ adds no noise (ties are then broken at random); ε, δ and L may
+            be traced.
         k: number of items, static, 1 <= k <= m.
-        epsilon: ε > 0, may be traced; ∞ adds no noise (ties are then broken at random).
-        unit: ``"comparison"`` or ``"user"``.
-        adjacency: ``"flip"``, ``"replace"``, ``"add-remove"`` of one unit.
-        comparisons_per_user: L >= 1, most comparisons of one user (must hold in the data).
-        delta: δ >= 0, may be traced.
+        approximate: rely on the δ of the promise, which must be positive; static.
         sensitivity: s, public: how far one unit can move one score. Needed with scores; for win totals
             the default is 1 for a comparison and L for a user, and a smaller bound may be given if no
             user meets an item more often than that.
@@ -67,34 +62,32 @@ def peeling_top_k(
 
     Returns:
         ``value``: item indices, ``(k,)`` int32, best first; -1 in places for which no real item is left.
-        ``guarantee``. ``diagnostics``: ``{"noise_scale": β}``, public.
+        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, β, public.
 
     Raises:
-        ValueError: ε <= 0, unknown names, k out of range, L < 1, scores without a sensitivity.
+        ValueError: a promise that can't be kept, ``approximate`` without δ, users without ``contributions``, k out
+            of range, scores without a sensitivity.
 
     Source: Durfee and Rogers (2019); the constant for totals is ours.
 
     >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
-    >>> peeling_top_k(jax.random.key(0), wins, 2, epsilon=2.0).value.tolist()
+    >>> promise = Privacy(2.0, unit="comparison", adjacency="replace")
+    >>> peeling_top_k(jax.random.key(0), wins, promise, 2).value.tolist()
     [0, 1]
     """
-    task = selection_task(wins, k, unit, adjacency, comparisons_per_user, sensitivity, mask)
-    scale = peeling_scale(k, epsilon=epsilon, delta=delta, **task.bounds)
+    task = selection_task(wins, privacy, "peeling_top_k", k, sensitivity, mask)
+    scale, attained = peeling_scale(task.attained, k, approximate=approximate, **task.bounds)
     value = select_once(key, task.scores, task.mask, scale, k, "gumbel", True)
-    guarantee = Guarantee(Privacy(epsilon, unit=unit, adjacency=adjacency, delta=delta))
-    return Estimate(value, guarantee, {"noise_scale": scale})
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
 
 
 def permute_and_flip_top_k(
     key: Array,
     wins: WinCounts | WinEdges | Array,
+    privacy: Privacy,
     k: int,
-    epsilon: Any = 1.0,
-    unit: str = "comparison",
-    adjacency: str = "replace",
-    comparisons_per_user: Any = 1,
     *,
-    delta: Any = 0.0,
+    approximate: bool = False,
     sensitivity: Any = None,
     mask: Any = None,
 ) -> Estimate:
@@ -105,8 +98,8 @@ def permute_and_flip_top_k(
     the same ε. Drawn as the largest score plus Exponential(λ) noise, fresh in every round: time O(km).
 
     **Guarantee.** ε-DP for the ordered list, at the scale of :func:`peeling_top_k`:
-    λ = (ks + min(ks, L))/ε on win totals, ks/ε under ``add-remove``, 2ks/ε on other scores; with δ > 0 the
-    smaller of that and of the scale that composition in zCDP gives. Proofs head
+    λ = (ks + min(ks, L))/ε on win totals, ks/ε under ``add-remove``, 2ks/ε on other scores; with
+    ``approximate`` (ε, δ)-DP, at the smaller of that and of the scale that composition in zCDP gives. Proofs head
     :mod:`privrank_jax.privacy.selection`.
 
     Args, Returns, Raises: as :func:`peeling_top_k`.
@@ -114,14 +107,16 @@ def permute_and_flip_top_k(
     Source: McKenna and Sheldon (2020); Ding, Kifer, Steinke, Wang, Xiao and Zhang (2021).
 
     >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
-    >>> permute_and_flip_top_k(jax.random.key(0), wins, 2, epsilon=2.0).value.tolist()
+    >>> promise = Privacy(2.0, unit="comparison", adjacency="replace")
+    >>> permute_and_flip_top_k(jax.random.key(0), wins, promise, 2).value.tolist()
     [0, 1]
     """
-    task = selection_task(wins, k, unit, adjacency, comparisons_per_user, sensitivity, mask)
-    scale = permute_and_flip_scale(k, epsilon=epsilon, delta=delta, **task.bounds)
+    task = selection_task(wins, privacy, "permute_and_flip_top_k", k, sensitivity, mask)
+    scale, attained = permute_and_flip_scale(
+        task.attained, k, approximate=approximate, **task.bounds
+    )
     value = _select_in_rounds(key, task.scores, task.mask, scale, k)
-    guarantee = Guarantee(Privacy(epsilon, unit=unit, adjacency=adjacency, delta=delta))
-    return Estimate(value, guarantee, {"noise_scale": scale})
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
 
 
 class SelectionTask:
@@ -131,38 +126,39 @@ class SelectionTask:
         scores: ``(m,)`` float.
         mask: ``(m,)`` bool.
         num_real: real items; an ``int`` without a mask.
+        attained: the promise for the unit and adjacency that are kept.
         bounds: ``sensitivity``, ``total_change``, ``monotone`` of :mod:`privrank_jax.privacy.selection`.
     """
 
-    def __init__(self, scores: Array, mask: Array | None, bounds: dict[str, Any]) -> None:
+    def __init__(
+        self, scores: Array, mask: Array | None, attained: Privacy, bounds: dict[str, Any]
+    ) -> None:
         self.scores = scores
         self.mask = jnp.ones(scores.shape, bool) if mask is None else jnp.asarray(mask, bool)
         self.num_real = scores.shape[0] if mask is None else jnp.sum(self.mask)
+        self.attained = attained
         self.bounds = bounds
 
 
 def selection_task(
-    wins: Any,
+    wins: WinCounts | WinEdges | Any,
+    privacy: Privacy,
+    by: str,
     k: int,
-    unit: str,
-    adjacency: str,
-    comparisons_per_user: Any,
     sensitivity: Any,
     mask: Any,
 ) -> SelectionTask:
     """Check the arguments that all top-k functions share, and bound what one unit does to the scores."""
-    check_choice("unit", unit, COMPARISON_UNITS)
-    check_choice("adjacency", adjacency, ADJACENCIES)
-    check_positive("comparisons_per_user", comparisons_per_user, infinite=False)
+    attained = kept(privacy, by, *COMPARISON_KINDS)
     if isinstance(wins, WinCounts | WinEdges):
         if mask is not None:
             raise ValueError("mask goes with scores; win counts carry their own, leave it out.")
-        per_unit = comparisons_per_user if unit == "user" else 1
+        per_unit = attained.comparisons_per_unit
         scores, mask = wins.totals, wins.mask if isinstance(wins, WinCounts) else None
         bounds = {
             "sensitivity": 1.0 * per_unit if sensitivity is None else sensitivity,
             "total_change": 1.0 * per_unit,
-            "monotone": adjacency == "add-remove",
+            "monotone": attained.adjacency == "add-remove",
         }
     else:
         if sensitivity is None:
@@ -178,7 +174,7 @@ def selection_task(
         raise ValueError(f"scores must have shape (m,), got {scores.shape}: use jax.vmap.")
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= scores.shape[0]:
         raise ValueError(f"k must be an integer from 1 to m = {scores.shape[0]}, got {k!r}.")
-    return SelectionTask(scores, mask, bounds)
+    return SelectionTask(scores, mask, attained, bounds)
 
 
 @functools.partial(jax.jit, static_argnames=("k", "noise", "in_order"))

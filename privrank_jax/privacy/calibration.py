@@ -28,6 +28,23 @@ h(w) = A Σ_l (wᵀv_l)₊ and Δ₂ = √2 A k. h is Δ₂-Lipschitz with mean 
 h ≤ σΔ₂/√(2π) + σΔ₂√(2 log 1/δ) except with probability δ. The loss stays below ε' then if, with r = σ/Δ₂ and
 c = √(2 log 1/δ) + 1/√(2π): c/r + 1/(2r²) ≤ ε', that is r = (c + √(c² + 2ε'))/(2ε'). (A loss ≤ ε except with
 probability δ implies (ε, δ)-DP.) ε' = ε less the log-determinant term.
+
+**Why floating point breaks these proofs.** They are about densities. Whatever θ̃ was published, under either of two
+neighboring data sets exactly one noise vector, w = -∇L(θ̃) - γθ̃, makes it the minimizer, and the two densities
+of these w, with the two Jacobians, differ by a factor of e^ε at most. This takes a continuum of noise and an
+exact minimizer, and a computer has neither. A floating-point draw by the inverse CDF takes finitely many values,
+a few million per coordinate in float32, with gaps between them that widen in the tails. So even if the minimizer
+were exact, one data set could lead to a finite set of θ̃ only, and its neighbor to another one: from the digits
+of θ̃ follows w under either, but for a shift of all its entries, and where only one of the two is noise that the
+generator can draw, the other data set is ruled out, at an ε of infinity (Mironov 2012, for a single noisy number).
+In float64 there are more such values, but still not the same ones on both sides. And the minimizer is not exact:
+the solver stops where the gradient r is small, not zero, so that θ̃ belongs to the noise w - r, where r depends on
+the data through every step on the way; then θ̃ is rounded. To publish few digits hides much of this in practice,
+but no theorem covers it. Noise on integer totals escapes all of it: all data sets share one grid of outputs, on
+which probabilities are compared, not densities, and what is computed from these totals may be as inexact as it
+likes.
+
+Mironov (2012), *On significance of the least significant bits for differential privacy*.
 """
 
 from __future__ import annotations
@@ -48,7 +65,8 @@ from privrank_jax._validate import (
     is_traced,
 )
 from privrank_jax.links import Link, normal
-from privrank_jax.privacy.privacy import ADJACENCIES, Privacy
+from privrank_jax.privacy.noise import NOISES, check_approximate
+from privrank_jax.privacy.privacy import Privacy
 
 Array = jax.Array
 
@@ -153,10 +171,12 @@ def gaussian_scale(sensitivity: Any, epsilon: Any, delta: Any) -> Array:
     return jnp.where(jnp.isfinite(epsilon), sensitivity * jnp.exp(high) * (1 + 100 * machine), 0.0)
 
 
-def gamma_floor(link: Link, *, epsilon: Any, adjacency: str, comparisons: Any, noise: str) -> Any:
+def gamma_floor(link: Link, privacy: Privacy, *, noise: str = "laplace") -> Any:
     """Smallest γ at which :func:`calibrate_objective_perturbation` can be calibrated (0: any γ > 0 will do)."""
+    adjacency = privacy.adjacency
     if link.name == "logistic" and adjacency == "flip":
         return 0.0
+    comparisons, epsilon = privacy.comparisons_per_unit, privacy.epsilon
     if link.name == "logistic" and noise == "laplace":
         return _gradient_sensitivity(link, adjacency) * comparisons / epsilon
     return _gamma_of_share(link, epsilon, comparisons, _LOG_DET_SHARE_FLOOR)
@@ -164,45 +184,41 @@ def gamma_floor(link: Link, *, epsilon: Any, adjacency: str, comparisons: Any, n
 
 def calibrate_objective_perturbation(
     link: Link,
+    privacy: Privacy,
     *,
-    epsilon: Any,
-    adjacency: str,
-    comparisons: Any = 1,
     gamma: Any = None,
     default_gamma: Any = 1.0,
-    delta: Any = 0.0,
     noise: str = "laplace",
     calibration: str = "tight",
-    unit: str = "comparison",
 ) -> tuple[Any, Any]:
     """Noise scale and ridge of objective perturbation; the theorem and its proof head this module.
 
     Args:
         link: the link F; κ₁ = ∞ (normal) is refused.
-        epsilon: ε > 0, may be traced.
-        adjacency: ``"flip"``, ``"replace"``, ``"add-remove"``, of one comparison or of a whole user.
-        comparisons: L, comparisons that one unit holds at most.
+        privacy: what is promised: unit comparison, or user with ``contributions`` L; any adjacency. ε, δ and L
+            may be traced.
         gamma: ridge γ; below the floor it is refused, or raised to it when traced. ``None`` takes
             ``default_gamma`` or the least γ that leaves the noise a fair share of ε, whichever is
             larger.
         default_gamma: the γ wanted for utility, computed from public quantities only.
-        delta: δ for ``noise="gaussian"``.
-        noise: ``"laplace"`` (pure ε) or ``"gaussian"``.
+        noise: ``"laplace"`` (pure ε), or ``"gaussian"`` at the δ of the promise.
         calibration: ``"tight"``, or ``"published"``: Cai, Propositions 2.1 and 3.1, λ = 8κ₁L/ε and
             γ ≥ 4κ₂/ε (one comparison) or 8κ₂L/ε (users); sound for replacement, hence for the rest.
-        unit: ``"comparison"`` or ``"user"``; only the published γ depends on it, beyond L.
 
     Returns:
         (λ or σ, γ).
 
     Raises:
-        ValueError: infinite κ₁, γ below its floor, δ out of range, published Gaussian noise.
+        ValueError: infinite κ₁, γ below its floor, users without ``contributions``, published or δ-less Gaussian
+            noise.
     """
-    check_choice("adjacency", adjacency, ADJACENCIES)
-    check_choice("noise", noise, ("laplace", "gaussian"))
+    check_choice("noise", noise, NOISES)
     check_choice("calibration", calibration, ("tight", "published"))
-    check_epsilon(epsilon)
-    check_positive("comparisons per unit", comparisons, infinite=False)
+    epsilon, adjacency, comparisons = (
+        privacy.epsilon,
+        privacy.adjacency,
+        privacy.comparisons_per_unit,
+    )
     if not math.isfinite(link.kappa1):
         raise ValueError(
             f"the {link.name} link has an unbounded score (κ₁ = ∞), so no finite noise makes the "
@@ -212,18 +228,17 @@ def calibrate_objective_perturbation(
     if calibration == "published":
         if noise != "laplace":
             raise ValueError("the published calibration is for Laplace noise; use noise='laplace'.")
-        floor = (8.0 if unit == "user" else 4.0) * link.kappa2 * comparisons / epsilon
-        return 8.0 * link.kappa1 * comparisons / epsilon, _at_least(gamma, floor, default_gamma)
+        floor = (8.0 if privacy.unit == "user" else 4.0) * link.kappa2 * comparisons / epsilon
+        scale = 8.0 * link.kappa1 * comparisons / epsilon
+        return scale, default_or_given(gamma, floor, default_gamma)
 
-    floor = gamma_floor(
-        link, epsilon=epsilon, adjacency=adjacency, comparisons=comparisons, noise=noise
-    )
+    floor = gamma_floor(link, privacy, noise=noise)
     spends_on_determinant = link.name != "logistic" or (noise == "gaussian" and adjacency != "flip")
     if spends_on_determinant:
         default_gamma = jnp.maximum(
             default_gamma, _gamma_of_share(link, epsilon, comparisons, _LOG_DET_SHARE_DEFAULT)
         )
-    gamma = _at_least(gamma, floor, default_gamma)
+    gamma = default_or_given(gamma, floor, default_gamma)
     left = epsilon
     if spends_on_determinant:
         spent = comparisons * jnp.log1p(2 * link.kappa2 / gamma)
@@ -231,12 +246,11 @@ def calibrate_objective_perturbation(
     delta1 = _gradient_sensitivity(link, adjacency) * comparisons
     if noise == "laplace":
         return delta1 / left, gamma
-    check_delta(delta, positive=True)
-    if (
-        not spends_on_determinant
-    ):  # a flip under the logistic link: the Gaussian mechanism on the totals
-        return gaussian_scale(delta1 / math.sqrt(2.0), epsilon, delta), gamma
-    return delta1 / math.sqrt(2.0) * _concentrated_scale(left, delta), gamma
+    check_approximate(privacy, "noise='gaussian'", "noise='laplace'")
+    delta2 = delta1 / math.sqrt(2.0)
+    if not spends_on_determinant:  # a flip under the logistic link: Gaussian noise on the totals
+        return gaussian_scale(delta2, epsilon, privacy.delta), gamma
+    return delta2 * _concentrated_scale(left, privacy.delta), gamma
 
 
 def _gradient_sensitivity(link: Link, adjacency: str) -> float:
@@ -260,7 +274,7 @@ def _concentrated_scale(epsilon: Any, delta: Any) -> Array:
     return jnp.where(jnp.isfinite(epsilon), ratio, 0.0)
 
 
-def _at_least(gamma: Any, floor: Any, default: Any) -> Any:
+def default_or_given(gamma: Any, floor: Any, default: Any) -> Any:
     """``gamma`` if it respects its floor; the default, raised to the floor, if it is ``None``."""
     if gamma is None:
         return jnp.maximum(default, floor)

@@ -33,22 +33,16 @@ of the pure one is taken.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._validate import (
-    check_choice,
-    check_delta,
-    check_epsilon,
-    check_positive,
-    is_traced,
-)
-
-Array = jax.Array
+from privrank_jax._validate import check_choice, check_positive, is_traced
+from privrank_jax.privacy.noise import check_approximate
+from privrank_jax.privacy.privacy import Privacy
 
 # Where the theorem of Qiao, Su and Zhang holds.
 ONE_SHOT_MAX_EPSILON = 0.2
@@ -56,142 +50,136 @@ ONE_SHOT_MAX_DELTA = 0.05
 
 
 def one_shot_scale(
+    privacy: Privacy,
     k: int,
     num_items: Any,
     *,
     sensitivity: Any,
-    epsilon: Any,
-    delta: Any = 0.0,
     total_change: Any = math.inf,
     monotone: bool = False,
+    approximate: bool = False,
     calibration: str = "tight",
-) -> tuple[Any, Any, Any]:
-    """Laplace scale of the one-shot mechanism, and the (ε, δ) that is proven at it.
+) -> tuple[Any, Privacy]:
+    """Laplace scale of the one-shot mechanism, and what is proven at it.
 
     Args:
+        privacy: ε, δ and the unit that ``sensitivity`` is for; ε and δ may be traced. ε = ∞ gives scale 0.
         k: items to select.
         num_items: m, real items only.
         sensitivity: s > 0, public.
-        epsilon: ε > 0, may be traced; ∞ gives scale 0.
-        delta: δ >= 0, may be traced.
         total_change: T of the module docstring.
         monotone: all scores of a neighbor are at least, or all at most, those of the data.
+        approximate: whether the scale may rely on (ε, δ), which needs δ > 0; False attains δ = 0.
         calibration: ``"tight"`` takes the smallest scale that is proven. ``"published"`` is literally
-            8s√(k ln(m/δ))/ε for δ > 0, and 2ks/ε for δ = 0.
+            2ks/ε, or 8s√(k ln(m/δ))/ε with ``approximate``.
 
     Returns:
-        (λ, ε, δ). Under ``"published"``, with a traced ε or δ outside the theorem, ε is the loss that is
-        proven for pure DP at that λ, and δ = 0.
+        λ, and the promise as attained. Under ``"published"`` with ``approximate``, with a traced ε or δ outside the
+        theorem, that is the ε proven for pure DP at that λ, and δ = 0.
 
     Raises:
-        ValueError: ``"published"`` with ε > 0.2 or δ > 0.05, both known, and δ > 0; s <= 0; bad ε or δ.
+        ValueError: ``"published"`` with ``approximate`` and ε > 0.2 or δ > 0.05, both known; ``approximate`` without
+            δ; s <= 0.
 
-    >>> one_shot_scale(3, 20, sensitivity=1.0, epsilon=0.5)[0]  # 2ks/ε
+    >>> promise = Privacy(0.5, unit="comparison", adjacency="replace")
+    >>> one_shot_scale(promise, 3, 20, sensitivity=1.0)[0]  # 2ks/ε
     12.0
-    >>> one_shot_scale(3, 20, sensitivity=1.0, epsilon=0.5, total_change=1.0)[0]  # noisy win totals
+    >>> one_shot_scale(promise, 3, 20, sensitivity=1.0, total_change=1.0)[0]  # noisy win totals
     4.0
     """
-    _check(sensitivity, epsilon, delta)
+    check_positive("sensitivity", sensitivity, infinite=False)
     check_choice("calibration", calibration, ("tight", "published"))
+    epsilon, delta = privacy.epsilon, privacy.delta
     sides = 1.0 if monotone else 2.0
     change = sides * _minimum(k * sensitivity, total_change)
     pure = (2.0 * k * sensitivity if calibration == "published" else change) / epsilon
-    if _is_zero(delta):
-        return pure, epsilon, 0.0
+    if not approximate:
+        return pure, dataclasses.replace(privacy, delta=0.0)
+    check_approximate(privacy, "approximate=True", "approximate=False")
     epsilon_ = jnp.asarray(epsilon, float)
     delta_ = jnp.asarray(delta, float)
     safe_delta = jnp.where(delta_ > 0, delta_, 1.0)
-    approximate = 8.0 * sensitivity * jnp.sqrt(k * jnp.log(num_items / safe_delta)) / epsilon_
+    scale = 8.0 * sensitivity * jnp.sqrt(k * jnp.log(num_items / safe_delta)) / epsilon_
     applies = (
         (delta_ > 0) & (delta_ <= ONE_SHOT_MAX_DELTA) & (epsilon_ <= ONE_SHOT_MAX_EPSILON)
     ) | jnp.isinf(epsilon_)
     if calibration == "tight":
-        usable = jnp.where(applies, approximate, jnp.inf)
-        return jnp.minimum(pure, usable), epsilon, delta
+        return jnp.minimum(pure, jnp.where(applies, scale, jnp.inf)), privacy
     if not is_traced(epsilon, delta) and not np.all(np.asarray(applies)):
         raise ValueError(
             f"the (ε, δ) guarantee of the one-shot mechanism is proven for epsilon <= {ONE_SHOT_MAX_EPSILON} "
             f"and delta <= {ONE_SHOT_MAX_DELTA}, got epsilon = {epsilon}, delta = {delta}. "
-            "Use delta=0 (pure DP) or calibration='tight'."
+            "Use approximate=False (pure DP) or calibration='tight'."
         )
-    scale = jnp.where(delta_ > 0, approximate, pure)
+    scale = jnp.where(delta_ > 0, scale, pure)
     proven = jnp.where(applies, epsilon_, change / scale)
-    return scale, proven, jnp.where(applies, delta_, 0.0)
-
-
-def peeling_scale(
-    k: int,
-    *,
-    sensitivity: Any,
-    epsilon: Any,
-    delta: Any = 0.0,
-    total_change: Any = math.inf,
-    monotone: bool = False,
-) -> Any:
-    """Gumbel scale β of k rounds of the exponential mechanism; arguments as :func:`one_shot_scale`.
-
-    >>> peeling_scale(3, sensitivity=1.0, epsilon=0.5)  # 2ks/ε
-    12.0
-    >>> peeling_scale(3, sensitivity=1.0, epsilon=0.5, total_change=1.0)  # (k + 1)s/ε
-    8.0
-    """
-    return _composed_scale(k, sensitivity, epsilon, delta, total_change, monotone, 8.0)
-
-
-def permute_and_flip_scale(
-    k: int,
-    *,
-    sensitivity: Any,
-    epsilon: Any,
-    delta: Any = 0.0,
-    total_change: Any = math.inf,
-    monotone: bool = False,
-) -> Any:
-    """Exponential scale λ of k rounds of permute-and-flip; arguments as :func:`one_shot_scale`.
-
-    >>> permute_and_flip_scale(1, sensitivity=1.0, epsilon=0.5)  # 2s/ε
-    4.0
-    """
-    return _composed_scale(k, sensitivity, epsilon, delta, total_change, monotone, 2.0)
-
-
-def _composed_scale(
-    k: int,
-    sensitivity: Any,
-    epsilon: Any,
-    delta: Any,
-    total_change: Any,
-    monotone: bool,
-    zcdp_divisor: float,
-) -> Any:
-    """The smaller of the pure scale and of the one that zCDP gives; a round is (R/scale)²/divisor-zCDP."""
-    _check(sensitivity, epsilon, delta)
-    falls = 0.0 if monotone else _minimum(k * sensitivity, total_change)
-    pure = (k * sensitivity + falls) / epsilon
-    if _is_zero(delta):
-        return pure
-    epsilon_ = jnp.asarray(epsilon, float)
-    finite = jnp.where(jnp.isinf(epsilon_), 1.0, epsilon_)
-    log_delta = -jnp.log(
-        jnp.asarray(delta, float)
-    )  # ∞ at δ = 0: the pure scale is then the smaller
-    root_rho = finite / (jnp.sqrt(log_delta + finite) + jnp.sqrt(log_delta))
-    span = (1.0 if monotone else 2.0) * sensitivity
-    return jnp.where(
-        jnp.isinf(epsilon_),
-        0.0,
-        jnp.minimum(pure, span * math.sqrt(k / zcdp_divisor) / root_rho),
+    return scale, dataclasses.replace(
+        privacy, epsilon=proven, delta=jnp.where(applies, delta_, 0.0)
     )
 
 
-def _check(sensitivity: Any, epsilon: Any, delta: Any) -> None:
+def peeling_scale(
+    privacy: Privacy,
+    k: int,
+    *,
+    sensitivity: Any,
+    total_change: Any = math.inf,
+    monotone: bool = False,
+    approximate: bool = False,
+) -> tuple[Any, Privacy]:
+    """Gumbel scale β of k rounds of the exponential mechanism; arguments and result as :func:`one_shot_scale`.
+
+    >>> promise = Privacy(0.5, unit="comparison", adjacency="replace")
+    >>> peeling_scale(promise, 3, sensitivity=1.0)[0]  # 2ks/ε
+    12.0
+    >>> peeling_scale(promise, 3, sensitivity=1.0, total_change=1.0)[0]  # (k + 1)s/ε
+    8.0
+    """
+    return _composed_scale(privacy, k, sensitivity, total_change, monotone, approximate, 8.0)
+
+
+def permute_and_flip_scale(
+    privacy: Privacy,
+    k: int,
+    *,
+    sensitivity: Any,
+    total_change: Any = math.inf,
+    monotone: bool = False,
+    approximate: bool = False,
+) -> tuple[Any, Privacy]:
+    """Exponential scale λ of k rounds of permute-and-flip; arguments and result as :func:`one_shot_scale`.
+
+    >>> promise = Privacy(0.5, unit="comparison", adjacency="replace")
+    >>> permute_and_flip_scale(promise, 1, sensitivity=1.0)[0]  # 2s/ε
+    4.0
+    """
+    return _composed_scale(privacy, k, sensitivity, total_change, monotone, approximate, 2.0)
+
+
+def _composed_scale(
+    privacy: Privacy,
+    k: int,
+    sensitivity: Any,
+    total_change: Any,
+    monotone: bool,
+    approximate: bool,
+    zcdp_divisor: float,
+) -> tuple[Any, Privacy]:
+    """The smaller of the pure scale and of the one that zCDP gives; a round is (R/scale)²/divisor-zCDP."""
     check_positive("sensitivity", sensitivity, infinite=False)
-    check_epsilon(epsilon)
-    check_delta(delta)
-
-
-def _is_zero(delta: Any) -> bool:
-    return not is_traced(delta) and not np.any(np.asarray(delta))
+    falls = 0.0 if monotone else _minimum(k * sensitivity, total_change)
+    pure = (k * sensitivity + falls) / privacy.epsilon
+    if not approximate:
+        return pure, dataclasses.replace(privacy, delta=0.0)
+    check_approximate(privacy, "approximate=True", "approximate=False")
+    epsilon = jnp.asarray(privacy.epsilon, float)
+    finite = jnp.where(jnp.isinf(epsilon), 1.0, epsilon)
+    # ∞ at δ = 0: the pure scale is then the smaller.
+    log_delta = -jnp.log(jnp.asarray(privacy.delta, float))
+    root_rho = finite / (jnp.sqrt(log_delta + finite) + jnp.sqrt(log_delta))
+    span = (1.0 if monotone else 2.0) * sensitivity
+    composed = jnp.minimum(pure, span * math.sqrt(k / zcdp_divisor) / root_rho)
+    return jnp.where(jnp.isinf(epsilon), 0.0, composed), privacy
 
 
 def _minimum(first: Any, second: Any) -> Any:

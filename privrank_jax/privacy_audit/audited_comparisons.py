@@ -39,14 +39,7 @@ def on_wins(function: Callable[..., Estimate], *args: Any, **options: Any) -> Re
     """``(key, matrix, privacy) -> Estimate`` of a function of win counts."""
 
     def release(key: Array, matrix: Array, privacy: Privacy) -> Estimate:
-        said = {
-            "epsilon": privacy.epsilon,
-            "unit": privacy.unit,
-            "adjacency": privacy.adjacency,
-            "comparisons_per_user": privacy.comparisons_per_unit,
-            "delta": privacy.delta,
-        }
-        return function(key, WinCounts(matrix), *args, **said, **options)
+        return function(key, WinCounts(matrix), privacy, *args, **options)
 
     return release
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.privacy_audit.replay import Door
 
 
@@ -45,13 +46,13 @@ def _gaussian(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -
 
 
 def _top_list(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    moves = second - first
-    if facts["adjacency"] == "add-remove" and moves.max() > 0 > moves.min():
+    moves, promise = second - first, facts["privacy"]
+    if promise.adjacency == "add-remove" and moves.max() > 0 > moves.min():
         return np.inf  # bought for totals that all move one way
-    largest, together = np.abs(moves).max(), np.abs(moves).sum()
-    return facts["epsilon"] * max(
-        largest / facts["sensitivity"], together / facts["total_sensitivity"]
-    )
+    one, all_ = facts["sensitivity"], facts["total_sensitivity"]
+    one = promise.comparisons_per_unit if one is None else one
+    all_ = totals_sensitivity(promise) if all_ is None else all_
+    return promise.epsilon * max(np.abs(moves).max() / one, np.abs(moves).sum() / all_)
 
 
 def _flips(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
@@ -75,11 +76,11 @@ def _turned(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> 
 
 def _comparisons(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     """ε times the share of a unit's comparisons that were moved: to the other item, to another pair, in or out."""
-    moved = np.abs(first - second).sum()
-    if facts["adjacency"] == "flip" and np.any(first + first.T != second + second.T):
+    moved, promise = np.abs(first - second).sum(), facts["privacy"]
+    if promise.adjacency == "flip" and np.any(first + first.T != second + second.T):
         return np.inf
-    limit = facts["comparisons_per_user"] if facts["unit"] == "user" else 1
-    return facts["epsilon"] * moved / (limit * (1 if facts["adjacency"] == "add-remove" else 2))
+    limit = promise.comparisons_per_unit
+    return promise.epsilon * moved / (limit * (1 if promise.adjacency == "add-remove" else 2))
 
 
 def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
@@ -89,9 +90,13 @@ def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> f
 
 
 DOORS = (
-    Door(function="privrank_jax.release.noisy_totals:discrete_laplace", builds=True, loss=_laplace),
     Door(
-        function="privrank_jax.release.noisy_totals:discrete_gaussian", builds=True, loss=_gaussian
+        function="privrank_jax.release.discrete_noise:discrete_laplace", builds=True, loss=_laplace
+    ),
+    Door(
+        function="privrank_jax.release.discrete_noise:discrete_gaussian",
+        builds=True,
+        loss=_gaussian,
     ),
     Door(
         function="privrank_jax.release.noisy_totals:exact_top_k",

@@ -15,6 +15,7 @@ sum taken exactly. Pivots come from the operating system's entropy and do not lo
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import secrets
 from collections.abc import Callable
@@ -33,11 +34,8 @@ from privrank_jax.aggregation.weights import MISSING, PairCounts, pairwise_weigh
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.noisy_totals import (
-    discrete_gaussian,
-    discrete_laplace,
-    exact_noisy_totals,
-)
+from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
+from privrank_jax.release.noisy_totals import exact_noisy_totals
 
 
 def exact_borda(
@@ -76,16 +74,14 @@ def exact_borda(
     users, items = ranks.shape
     noisy = exact_noisy_totals(
         totals,
+        Privacy(epsilon, unit="user", adjacency="replace", delta=delta),
         sensitivity=borda_sensitivity(items, 1 if noise == "laplace" else 2),
-        epsilon=epsilon,
-        delta=delta,
         noise=noise,
-        unit="user",
-        adjacency="replace",
-        note=note,
     )
-    scale = noisy.diagnostics["noise_scale"] / users
-    return Estimate(noisy.value / users, noisy.guarantee, {"noise_scale": scale})
+    assert noisy.guarantee is not None
+    guarantee = dataclasses.replace(noisy.guarantee, note=note)
+    scale = noisy.diagnostics.noise_scale / users
+    return Estimate(noisy.value / users, guarantee, {"noise_scale": scale})
 
 
 def exact_noise_all(
@@ -108,19 +104,17 @@ def exact_noise_all(
     pairs = float(len(above[0]))
     noisy = exact_noisy_totals(
         twice_counts(ranks, missing)[above] / 2,
+        Privacy(epsilon, unit="user", adjacency="replace", delta=delta),
         sensitivity=pairs if noise == "laplace" else math.sqrt(pairs),
-        epsilon=epsilon,
-        delta=delta,
         noise=noise,
-        unit="user",
-        adjacency="replace",
-        note=note,
     )
+    assert noisy.guarantee is not None
+    guarantee = dataclasses.replace(noisy.guarantee, note=note)
     weights = np.zeros((items, items))
     weights[above] = np.clip(noisy.value / users, 0, 1)
     weights.T[above] = 1 - weights[above]
-    scale = noisy.diagnostics["noise_scale"] / users
-    return Estimate(weights, noisy.guarantee, {"noise_scale": scale})
+    scale = noisy.diagnostics.noise_scale / users
+    return Estimate(weights, guarantee, {"noise_scale": scale})
 
 
 def exact_kwiksort(

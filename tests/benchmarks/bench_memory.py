@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from tests.benchmarks.harness import print_table
+from tests.promises import promise
 
 CAP_MIB = 256
 REPLICATES = (1_000, 10_000, 100_000)
@@ -23,7 +24,9 @@ def one_run(replicates: int) -> None:
         world, data, noise = jax.random.split(key, 3)
         scores, _ = worlds.cai_scores(world, 40, 40)
         wins = worlds.tournament(data, scores, 1.0)
-        found = pairwise.perturbed_mle(noise, wins, parameters["epsilon"]).value
+        found = pairwise.perturbed_mle(
+            noise, wins, promise(parameters["epsilon"], adjacency="flip")
+        ).value
         ranks = rankings.ranks_from_scores
         return {"kendall": metrics.kendall_distance(ranks(found), ranks(scores), normalized=True)}
 

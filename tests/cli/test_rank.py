@@ -179,7 +179,7 @@ def test_the_mle_is_the_fit_to_the_noisy_totals(privrank, votes):
     ).json()
     matrix = np.array([[0, 6.0, 0], [3, 0, 6], [0, 3, 0]])  # as the fixture says
     wins = WinCounts.from_matrix(matrix)
-    expected = pairwise.mle(wins, ridge=0.5).value  # at ε = 900 the noise is 0 but for 1e-90
+    expected = pairwise.mle(wins, gamma=0.5).value  # at ε = 900 the noise is 0 but for 1e-90
     assert document["guarantee"]["numerics"] == "exact"
     assert items(document) == ["a", "b", "c"]
     found = [row["score"] for row in document["ranking"]]

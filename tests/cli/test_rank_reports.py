@@ -36,14 +36,14 @@ def private(write, survey):
 
 
 @pytest.mark.parametrize("link", ["logistic", "laplace"])
-@pytest.mark.parametrize("ridge", [None, 4.0])
-def test_scores_and_guarantee_are_those_of_debiased_rr(privrank, private, survey, link, ridge):
-    given = () if ridge is None else ("--ridge", ridge)
+@pytest.mark.parametrize("gamma", [None, 8.0])
+def test_scores_and_guarantee_are_those_of_debiased_rr(privrank, private, survey, link, gamma):
+    given = () if gamma is None else ("--gamma", gamma)
     result = privrank("rank", private, "--link", link, *given, "--json")
     assert result.code == 0, result.err
     document = result.json()
     assert_schema(document)
-    expected = debiased_rr(*survey, link=link, ridge_constant=ridge or 1.0)
+    expected = debiased_rr(*survey, link=link, gamma=gamma)
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[name] for name in NAMES], expected.value, atol=1e-5)
     guarantee = document["guarantee"]
@@ -53,7 +53,7 @@ def test_scores_and_guarantee_are_those_of_debiased_rr(privrank, private, survey
     facts = document["diagnostics"]
     assert facts["reports"] == survey[1].sum()
     assert facts["users"] == 60
-    assert facts["ridge"] == (ridge or 1.0)
+    assert facts["gamma"] == (gamma or 2.0)
     assert all(row["low"] < row["high"] and "rank_low" in row for row in document["ranking"])
 
 
@@ -110,11 +110,10 @@ def test_a_file_with_answers_is_no_file_of_reports(privrank, write):
         (("--delta", 0.1), "post-processing"),
         (("--method", "counts"), "--method: meant for answers in the clear"),
         (("--unit", "user", "--simulate"), "--unit, --simulate"),
-        (("--gamma", 1), "The ridge of these fits is --ridge"),
         (("--max-per-user", 1), "--max-per-user"),
         (("--link", "probit"), "--link 'probit' is unknown"),
-        (("--ridge", -1), "--ridge must be"),
-        (("--ridge", "nan"), "--ridge must be"),
+        (("--gamma", -1), "--gamma must be"),
+        (("--gamma", "nan"), "--gamma must be"),
         (("--level", 1), "--level must lie"),
         (("--top-k", 0), "--top-k must be at least 1"),
         (("--top-k", 5), "more than there are items"),
@@ -127,12 +126,6 @@ def test_refusals(privrank, private, options, message):
     assert (result.code, result.out) == (2, "")
     assert message in result.err
     assert result.err.strip().count("\n") == 0
-
-
-def test_a_ridge_is_for_reports_only(privrank, votes):
-    result = privrank("rank", votes, "--method", "none", "--ridge", 1)
-    assert result.code == 2
-    assert "--gamma" in result.err
 
 
 @pytest.mark.parametrize(

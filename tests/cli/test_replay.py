@@ -28,6 +28,7 @@ from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_bound, exact_noisy_totals
 from tests.cli import neighboring, replaying
 from tests.cli.replaying import COMMANDS, FIRST, ROWS, Command
+from tests.promises import promise
 
 slow = pytest.mark.slow
 COUNTS = Command("rank --max-per-user 2", rankings=False)
@@ -158,7 +159,7 @@ def d_wins(data):
 
 
 def test_a_sensitivity_that_is_too_small(monkeypatch, tmp_path):
-    half = 0.5 * rank_input.totals_sensitivity("user", "replace", 2)
+    half = 0.5 * rank_input.totals_sensitivity(promise(1.0, "user", contributions=2))
     monkeypatch.setattr(rank_input, "totals_sensitivity", lambda *_: half)
     found = found_by_replay(tmp_path, COUNTS, "others")
     assert "the doors lose epsilon = 2, claimed is 1 (discrete_laplace 2)" in found
@@ -236,8 +237,8 @@ def test_a_refusal_that_tells(monkeypatch, tmp_path):
 
 
 def test_noise_of_ones_own(monkeypatch, tmp_path):
-    def noisy(wins, **options):
-        found = exact_noisy_totals(np.zeros(4), **options)
+    def noisy(wins, privacy, **options):
+        found = exact_noisy_totals(np.zeros(4), privacy, **options)
         own = np.array([secrets.randbelow(9) - 4 for _ in range(4)])
         return dataclasses.replace(found, value=np.asarray(wins.matrix).sum(1) + own)
 

@@ -8,17 +8,14 @@ from privrank_jax.simulate.axes import flatten
 
 def by_mle(key, wins, unit, epsilon, calibration, **options):
     """The public estimator, at its own calibration."""
-    return perturbed_mle(
-        key, wins, epsilon, unit.name, calibration.adjacency, unit.per_user,
-        calibration=calibration.calibration, **options,
-    )  # fmt: skip
+    asked = unit.promise(epsilon, calibration.adjacency)
+    return perturbed_mle(key, wins, asked, calibration=calibration.calibration, **options)
 
 
 def by_counts(key, wins, unit, epsilon, calibration):
     """Noisy totals N + w, turned into N - w."""
-    found = noisy_counts(
-        key, wins, epsilon, unit.name, calibration.adjacency, unit.per_user, calibration.calibration
-    )
+    asked = unit.promise(epsilon, calibration.adjacency)
+    found = noisy_counts(key, wins, asked, calibration=calibration.calibration)
     return 2 * wins.totals - found.value
 
 

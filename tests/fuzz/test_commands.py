@@ -92,7 +92,6 @@ OPTIONS = {
         "--top-k": integers("1", "2"),
         "--link": words("logistic", "laplace", "normal"),
         "--gamma": numbers("1"),
-        "--ridge": numbers("1"),
         "--level": numbers("0.5", "0.95"),
         "--accept-idealized": FLAG,
     },

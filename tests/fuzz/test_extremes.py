@@ -140,8 +140,8 @@ COMPILING = [
     "aggregate wide.csv --epsilon 1e-9 --method noise-all",
     "aggregate wide.csv --epsilon 1e-9 --method kwiksort",
     "rank reports.csv --level 0.9999999999999999",
-    "rank reports.csv --ridge 1.7e308",
-    "rank mixed.csv --ridge 0",
+    "rank reports.csv --gamma 1.7e308",
+    "rank mixed.csv --gamma 0",
     "aggregate synthetic.csv --method none",
 ]
 

@@ -154,7 +154,7 @@ def test_feeds_every_estimator() -> None:
     borda = aggregation.borda_scores(w)
     assert np.argsort(-np.asarray(borda)).tolist() == [1, 3, 0, 2]
     sums = pairwise.DebiasedSums(total * (w - 0.5), total * (1 - jnp.eye(4)))
-    scores = pairwise.scores_from_sums(sums, ridge_constant=0.05).value
+    scores = pairwise.scores_from_sums(sums, gamma=0.1).value
     assert np.argsort(-np.asarray(scores)).tolist() == [1, 3, 0, 2]
 
 

@@ -16,6 +16,7 @@ from privrank_jax.pairwise import (
     standard_errors,
 )
 from privrank_jax.pairwise.bootstrap import _simulate
+from tests.promises import promise
 
 THETA = np.array([1.0, 0.5, 0.0, -0.4, -1.1])
 SIZE, DRAWS = 5, 2000  # few mechanisms and one number of draws: few compilations
@@ -29,12 +30,12 @@ GAPS = THETA[:, None] - THETA[None, :]
 
 def all_seen(key, wins):
     """Data, mask and noisy totals: one program serves most tests."""
-    noisy = noisy_counts(key, wins, 0.2).value
+    noisy = noisy_counts(key, wins, promise(0.2)).value
     return jnp.concatenate([wins.matrix.ravel(), wins.item_mask, noisy])
 
 
 def private_scores(key, wins):
-    return perturbed_mle(key, wins, 0.1, gamma=5.0)
+    return perturbed_mle(key, wins, promise(0.1, adjacency="flip"), gamma=5.0)
 
 
 def drawn(key, comparisons=DESIGN, theta=THETA, mask=EVERYONE):

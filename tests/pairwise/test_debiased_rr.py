@@ -123,7 +123,7 @@ def test_logistic_scores_are_those_of_noisy_totals():
     sums = debiased_sums(reports, observed, epsilons)
     totals = pairwise.scores_from_totals(sums.wins.sum(1), sums.weights, gamma=1.4)
     np.testing.assert_allclose(
-        debiased_rr(reports, observed, epsilons, ridge_constant=0.7).value, totals.value, atol=1e-9
+        debiased_rr(reports, observed, epsilons, gamma=1.4).value, totals.value, atol=1e-9
     )
 
 
@@ -166,7 +166,7 @@ def test_guarantee_and_diagnostics():
     reports, observed, epsilons = _problem()
     observed[3] = False
     epsilons[3] = 50.0  # reports nothing, so counts for nothing
-    estimate = debiased_rr(reports, observed, epsilons, weighted=False, ridge_constant=0.5)
+    estimate = debiased_rr(reports, observed, epsilons, weighted=False)
     guarantee, found = estimate.guarantee, estimate.diagnostics
     present = np.arange(USERS) != 3
     assert float(guarantee.epsilon) == epsilons[present].max()
@@ -176,18 +176,20 @@ def test_guarantee_and_diagnostics():
     information = np.tanh(epsilons[present] / 2) ** 2
     assert float(found.total_information) == pytest.approx(information.sum())
     assert float(found.mean_information) == pytest.approx(information.mean())
-    assert float(found.ridge) == pytest.approx(0.5 / information.mean())
-    assert float(debiased_rr(reports, observed, epsilons).diagnostics.ridge) == pytest.approx(1.0)
+    assert float(found.gamma) == pytest.approx(2 / information.mean())
+    assert float(debiased_rr(reports, observed, epsilons).diagnostics.gamma) == pytest.approx(2.0)
+    given = debiased_rr(reports, observed, epsilons, weighted=False, gamma=0.7)
+    assert float(given.diagnostics.gamma) == pytest.approx(0.7)
 
 
 def test_ridge_where_little_or_nothing_is_known():
-    """c over the mean information of the users who reported; c itself where none did, and then even scores."""
+    """2 over the mean information of the users who reported; 2 itself where none did, and then even scores."""
     reports, observed, _ = _problem()
-    one = debiased_rr(reports[:1], observed[:1], 0.5, weighted=False, ridge_constant=0.3)
-    assert float(one.diagnostics.ridge) == pytest.approx(0.3 / np.tanh(0.25) ** 2)
-    run = jax.jit(lambda seen: debiased_rr(reports, seen, 0.5, weighted=False, ridge_constant=0.3))
+    one = debiased_rr(reports[:1], observed[:1], 0.5, weighted=False)
+    assert float(one.diagnostics.gamma) == pytest.approx(2 / np.tanh(0.25) ** 2)
+    run = jax.jit(lambda seen: debiased_rr(reports, seen, 0.5, weighted=False))
     none = run(np.zeros_like(observed))
-    assert float(none.diagnostics.ridge) == pytest.approx(0.3)
+    assert float(none.diagnostics.gamma) == 2.0
     np.testing.assert_array_equal(none.value, np.zeros(ITEMS))
 
 
@@ -233,7 +235,7 @@ NOT_CONVEX = [
 def test_a_non_convex_objective_ends_in_a_stationary_point(link, margins, weights, constant):
     """One that SciPy finds from some of twelve starts, and a minimum; where the curvature is negative."""
     sums = _signed(margins, weights)
-    estimate = scores_from_sums(sums, link, constant)
+    estimate = scores_from_sums(sums, link, 2 * constant)
     assert int(estimate.diagnostics.fit.code) == 0
     wins = np.asarray(sums.wins)
     objective = functools.partial(
@@ -263,7 +265,7 @@ def test_random_non_convex_laplace_fits_converge():
             jnp.asarray(margins - margins.transpose(0, 2, 1), dtype),
             jnp.asarray(weights + weights.transpose(0, 2, 1), dtype),
         )
-        found = jax.vmap(lambda s: scores_from_sums(s, "laplace", 0.5).diagnostics)(sums)
+        found = jax.vmap(lambda s: scores_from_sums(s, "laplace", 1.0).diagnostics)(sums)
         assert np.mean(np.asarray(found.smallest_eigenvalue) < 0) > 0.08
         assert np.mean(np.asarray(found.fit.gradient_norm) <= tolerance) > 0.995
         assert np.all(np.asarray(found.fit.code) <= 1)
@@ -271,17 +273,17 @@ def test_random_non_convex_laplace_fits_converge():
 
 @pytest.mark.slow
 def test_an_unbounded_objective_says_so_and_the_remedies_help():
-    """Two items, normal link: a count of -2 against a ridge of 1 pulls the loss down for ever."""
+    """Two items, normal link: a count of -2 against a ridge of 2 pulls the loss down for ever."""
     sums = DebiasedSums(jnp.array([[0.0, 2.5], [-2.5, 0.0]]), jnp.array([[0.0, 1.0], [1.0, 0.0]]))
-    estimate = scores_from_sums(sums, "normal", 1.0)
+    estimate = scores_from_sums(sums, "normal", 2.0)
     assert int(estimate.diagnostics.fit.code) != 0
     assert float(estimate.diagnostics.smallest_eigenvalue) < 0
-    for better, link, constant in (
-        (sums, "normal", 3.0),
-        (sums.clipped(), "normal", 1.0),
-        (sums, "logistic", 1.0),
+    for better, link, gamma in (
+        (sums, "normal", 6.0),
+        (sums.clipped(), "normal", 2.0),
+        (sums, "logistic", 2.0),
     ):
-        found = scores_from_sums(better, link, constant)
+        found = scores_from_sums(better, link, gamma)
         assert int(found.diagnostics.fit.code) == 0
         assert float(found.value[0]) > float(found.value[1])
     assert float(sums.clipped().wins.min()) == 0.0
@@ -323,16 +325,16 @@ def test_vmap_is_the_loop_and_changed_data_compile_nothing():
     link, traces = "normal", []
 
     @jax.jit
-    def fit(reports, observed, epsilon, constant):
+    def fit(reports, observed, epsilon, gamma):
         traces.append(1)
-        return debiased_rr(reports, observed, epsilon, link, constant)
+        return debiased_rr(reports, observed, epsilon, link, gamma)
 
     problems = [_problem(seed) for seed in range(3)]
-    constants = np.array([0.3, 1.0, 2.0])
-    alone = [fit(*problem, c) for problem, c in zip(problems, constants)]
+    gammas = np.array([0.6, 2.0, 4.0])
+    alone = [fit(*problem, c) for problem, c in zip(problems, gammas)]
     assert len(traces) == 1
     batch = [np.stack(arrays) for arrays in zip(*problems)]
-    together = jax.vmap(lambda r, o, e, c: debiased_rr(r, o, e, link, c))(*batch, constants)
+    together = jax.vmap(lambda r, o, e, c: debiased_rr(r, o, e, link, c))(*batch, gammas)
     for place, single in enumerate(alone):
         for one, others in zip(jax.tree.leaves(single), jax.tree.leaves(together)):
             np.testing.assert_allclose(others[place], one, atol=2e-9)
@@ -342,29 +344,29 @@ def test_public_entry_compiles_once_for_changed_values():
     from privrank_jax.pairwise.debiased_rr import _debiased_rr
 
     reports, observed, epsilons = _problem()
-    debiased_rr(reports, observed, epsilons, "logistic", 0.4)
+    debiased_rr(reports, observed, epsilons, "logistic", 0.8)
     compiled = _debiased_rr._cache_size()
-    for seed, constant in ((1, 0.7), (2, 2.0), (3, 0.0)):
-        debiased_rr(*_problem(seed), "logistic", constant)
+    for seed, gamma in ((1, 1.4), (2, 4.0), (3, 0.0)):
+        debiased_rr(*_problem(seed), "logistic", gamma)
     assert _debiased_rr._cache_size() == compiled
 
 
 @pytest.mark.parametrize("link", ["logistic", "normal"])
 def test_derivatives_are_those_of_finite_differences(link):
-    """Of θ̂ in ε and in the ridge constant, through the sums and the implicit function theorem."""
+    """Of θ̂ in ε and in the ridge, through the sums and the implicit function theorem."""
     reports, observed, epsilons = _problem()
 
-    def first(epsilon, constant):
-        return debiased_rr(reports, observed, epsilon, link, constant).value[0]
+    def first(epsilon, gamma):
+        return debiased_rr(reports, observed, epsilon, link, gamma).value[0]
 
-    by_epsilon, by_constant = jax.jit(jax.grad(first, argnums=(0, 1)))(epsilons, 0.8)
+    by_epsilon, by_gamma = jax.jit(jax.grad(first, argnums=(0, 1)))(epsilons, 1.6)
     step = 1e-5
     for user in (0, 5):
         moved = np.eye(USERS)[user] * step
-        difference = (first(epsilons + moved, 0.8) - first(epsilons - moved, 0.8)) / (2 * step)
+        difference = (first(epsilons + moved, 1.6) - first(epsilons - moved, 1.6)) / (2 * step)
         assert float(by_epsilon[user]) == pytest.approx(float(difference), abs=1e-7)
-    difference = (first(epsilons, 0.8 + step) - first(epsilons, 0.8 - step)) / (2 * step)
-    assert float(by_constant) == pytest.approx(float(difference), abs=1e-7)
+    difference = (first(epsilons, 1.6 + step) - first(epsilons, 1.6 - step)) / (2 * step)
+    assert float(by_gamma) == pytest.approx(float(difference), abs=1e-7)
 
 
 @pytest.mark.slow
@@ -431,8 +433,8 @@ def test_weights_help_where_epsilons_differ(key):
         ({"reports": np.ones((USERS, 5)), "observed": np.ones((USERS, 5))}, "m of at least 2"),
         ({"reports": np.ones((USERS, 0)), "observed": np.ones((USERS, 0))}, "m of at least 2"),
         ({"reports": np.ones((3, USERS, PAIRS)), "observed": np.ones((3, USERS, PAIRS))}, "vmap"),
-        ({"ridge_constant": -1.0}, "ridge_constant"),
-        ({"ridge_constant": np.nan}, "ridge_constant"),
+        ({"gamma": -1.0}, "gamma"),
+        ({"gamma": np.nan}, "gamma"),
         ({"link": "cauchy"}, "unknown link"),
         ({"mechanism": "gauss"}, "mechanism must be one of"),
         ({"reports": np.full((USERS, PAIRS), np.inf), "mechanism": "laplace"}, "finite"),

@@ -33,6 +33,7 @@ from privrank_jax.pairwise.intervals import (
     critical_value,
 )
 from tests import reference
+from tests.promises import promise
 
 SIZE, PER_PAIR, RELEASES = 8, 200, 1500
 TRUTH = np.array([1.2, 0.8, 0.4, 0.4, 0.0, -0.5, -0.9, -1.4])  # items 2 and 3 are tied
@@ -52,7 +53,9 @@ def drawn(comparisons, seed=0):
 @jax.jit
 def released(keys, wins, epsilon, gamma):
     def release(key, matrix):
-        found = perturbed_mle(key, WinCounts(matrix), epsilon, gamma=gamma)
+        found = perturbed_mle(
+            key, WinCounts(matrix), promise(epsilon, adjacency="flip"), gamma=gamma
+        )
         return found.value, found.diagnostics.noise_scale
 
     return jax.vmap(release)(keys, wins)
@@ -127,7 +130,7 @@ def test_the_pull_of_a_large_ridge_is_undone_or_targeted(key):
     scores, scale = release(key, 0.5, gamma)
     single, _ = intervals_of(scores, DESIGN, scale, gamma)
     assert share(single, TRUTH)[0] > 0.75
-    pulled = np.asarray(mle(WinCounts(DESIGN * CHANCE), ridge=gamma).value)
+    pulled = np.asarray(mle(WinCounts(DESIGN * CHANCE), gamma=gamma).value)
     around = penalized_intervals(scores, DESIGN, scale, gamma)
     covered, error, _ = share(around, pulled)
     assert abs(covered - 0.95) < 4.5 * error + 0.01
@@ -149,14 +152,14 @@ def test_expected_counts_stand_in_for_private_ones(key):
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_intervals_cover_the_expected_totals(noise, key):
-    settings = {"noise": noise, "delta": 1e-5 if noise == "gaussian" else 0.0}
+    asked = promise(0.05, delta=1e-5)
     expected = (DESIGN * CHANCE).sum(1)
 
     @jax.jit
     def run(keys, wins, known):
         def one(key, matrix):
-            found = noisy_counts(key, WinCounts(matrix), 0.05, **settings)
-            scale = known * found.diagnostics["noise_scale"]
+            found = noisy_counts(key, WinCounts(matrix), asked, noise=noise)
+            scale = known * found.diagnostics.noise_scale
             errors = totals_standard_errors(found.value, DESIGN, noise_scale=scale, noise=noise)
             return confidence_intervals(errors), rank_intervals(errors, simultaneous=True)
 
@@ -349,7 +352,7 @@ def test_released_scores_lie_in_their_intervals_and_separated_ones_have_none(lin
         wins = WinCounts.from_matrix((won + (met - won).T).astype(float))
         gamma = draw.choice([1e-3, 0.1, 1.0, 30.0, 1000.0])
         free = mle(wins, link=link)
-        scores = np.asarray(mle(wins, link=link, ridge=gamma).value)
+        scores = np.asarray(mle(wins, link=link, gamma=gamma).value)
         if number % 4 == 0:
             scores = scores + draw.normal(0, 0.3, 4)
         rows = interval_estimates(scores, wins.comparisons, gamma=gamma, link=link)

@@ -67,7 +67,7 @@ def _rounded(x):
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_every_transformation_finds_the_same_minimizer(name):
     optimizer, steps = OPTIMIZERS[name]
-    objective = dense_objective(WinCounts(jnp.asarray(WINS)), logistic, ridge=0.5)
+    objective = dense_objective(WinCounts(jnp.asarray(WINS)), logistic, gamma=0.5)
     found = jax.jit(
         lambda start: minimize(
             objective, start, optimizer=optimizer, tolerance=1e-7, max_steps=steps
@@ -100,7 +100,7 @@ def test_the_default_is_newton_and_takes_one_step_on_a_quadratic():
 
 
 def test_objectives_bring_their_own_derivatives():
-    objective = dense_objective(WinCounts(jnp.asarray(WINS)), logistic, ridge=0.5)
+    objective = dense_objective(WinCounts(jnp.asarray(WINS)), logistic, gamma=0.5)
     theta = jnp.linspace(-1, 1, 5)
     assert isinstance(objective, Smooth)
     assert not isinstance(_quadratic, Smooth)

@@ -20,11 +20,11 @@ def world(seed, items, users, share=1.0):
     return answers, random.uniform(size=chance.shape) < share
 
 
-@pytest.mark.parametrize("user_ridge", [0.0, 0.7])
-def test_it_is_the_minimizer(user_ridge):
+@pytest.mark.parametrize("user_gamma", [0.0, 0.7])
+def test_it_is_the_minimizer(user_gamma):
     answers, observed = world(1, 5, 8, 0.8)
-    found = mixed_effects(answers, observed, ridge_constant=0.4, user_ridge=user_ridge)
-    theta, gamma = twin.mixed_fit(answers, observed, 5, 0.4 / 8, user_ridge)
+    found = mixed_effects(answers, observed, gamma=2 * 0.4 / 8, user_gamma=user_gamma)
+    theta, gamma = twin.mixed_fit(answers, observed, 5, 0.4 / 8, user_gamma)
     assert not np.any(found.diagnostics.separated)
     np.testing.assert_allclose(found.value.scores, theta - theta.mean(), atol=1e-5)
     np.testing.assert_allclose(found.value.user_effects, gamma, atol=1e-5)
@@ -36,7 +36,7 @@ def test_it_is_the_minimizer(user_ridge):
 def test_debiased_reports_enter_linearly():
     answers, observed = world(2, 5, 8)
     reports = 0.5 + 1.6 * (answers - 0.5)
-    found = mixed_effects(reports, observed, user_ridge=1.0).value
+    found = mixed_effects(reports, observed, user_gamma=1.0).value
     theta, gamma = twin.mixed_fit(reports, observed, 5, 1 / 8, 1.0)
     np.testing.assert_allclose(found.scores, theta - theta.mean(), atol=1e-5)
     np.testing.assert_allclose(found.user_effects, gamma, atol=1e-5)
@@ -45,7 +45,7 @@ def test_debiased_reports_enter_linearly():
 def test_users_without_a_finite_effect_are_left_out():
     answers, observed = world(3, 5, 8)
     answers[0], answers[1], observed[2] = 1.0, 0.0, False
-    found = mixed_effects(answers, observed, ridge_constant=1.2)
+    found = mixed_effects(answers, observed, gamma=2 * 1.2 / 8)
     np.testing.assert_array_equal(np.flatnonzero(found.diagnostics.separated), [0, 1, 2])
     np.testing.assert_array_equal(found.value.user_effects[:3], [np.inf, -np.inf, np.nan])
     theta, gamma = twin.mixed_fit(answers[3:], observed[3:], 5, 1.2 / 8)
@@ -58,7 +58,7 @@ def test_users_without_a_finite_effect_are_left_out():
     corrected = np.sqrt(max(np.var(gamma, ddof=1) - np.mean(1 / known), 0))
     assert float(found.value.sigma_corrected) == pytest.approx(corrected, abs=1e-5)
     # With a finite weight on each effect nobody is left out, and that is the limit of a large γ.
-    held = mixed_effects(answers, observed, ridge_constant=1.2, user_ridge=1e-4).value
+    held = mixed_effects(answers, observed, gamma=2 * 1.2 / 8, user_gamma=1e-4).value
     assert 5 < float(held.user_effects[0]) < 15
     assert float(held.user_effects[2]) == 0.0
     np.testing.assert_allclose(held.scores, found.value.scores, atol=1e-2)
@@ -66,8 +66,8 @@ def test_users_without_a_finite_effect_are_left_out():
 
 def test_float32_batches_and_one_compilation():
     batch = np.stack([world(seed, 5, 8)[0] for seed in range(4)])
-    fit = jax.jit(jax.vmap(lambda a, c: mixed_effects(a, ridge_constant=c), (0, None)))
-    found, again = fit(batch.astype(np.float32), 1.0), fit(batch.astype(np.float32), 2.0)
+    fit = jax.jit(jax.vmap(lambda a, gamma: mixed_effects(a, gamma=gamma), (0, None)))
+    found, again = (fit(batch.astype(np.float32), 2 * times / 8) for times in (1, 2))
     assert fit._cache_size() == 1
     assert found.value.scores.dtype == np.float32
     assert np.all(np.asarray(found.diagnostics.code) == 0)
@@ -82,12 +82,12 @@ def test_derivatives_flow_through_the_minimum():
     answers, _ = world(4, 5, 8)
     answers[0] = 1.0  # a user who is left out must not break the derivative
 
-    def spread(constant):
-        return jnp.sum(mixed_effects(answers, ridge_constant=constant).value.scores ** 2)
+    def spread(gamma):
+        return jnp.sum(mixed_effects(answers, gamma=gamma).value.scores ** 2)
 
     step = 1e-4
-    slope = (spread(1 + step) - spread(1 - step)) / (2 * step)
-    assert float(jax.grad(spread)(1.0)) == pytest.approx(float(slope), rel=1e-5)
+    slope = (spread(0.25 + step) - spread(0.25 - step)) / (2 * step)
+    assert float(jax.grad(spread)(0.25)) == pytest.approx(float(slope), rel=1e-5)
 
 
 @pytest.mark.slow
@@ -130,5 +130,5 @@ def test_table_3_m_10_users_100(key):
 def test_refusals(arguments, message):
     with pytest.raises(ValueError, match=message):
         mixed_effects(*arguments)
-    with pytest.raises(ValueError, match="user_ridge"):
-        mixed_effects(np.ones((3, 3)), user_ridge=-1.0)
+    with pytest.raises(ValueError, match="user_gamma"):
+        mixed_effects(np.ones((3, 3)), user_gamma=-1.0)

@@ -76,7 +76,7 @@ def test_agrees_with_choix_and_evalica(form):
     for name, peer in peers.items():
         np.testing.assert_allclose(ours.value, centered(peer), atol=1e-6, err_msg=name)
     ridged = choix.opt_pairwise(SIZE, list(zip(*rows_of(matrix))), alpha=0.4, tol=1e-12)
-    found = mle(form(matrix), ridge=0.8)  # choix penalizes by α‖θ‖²
+    found = mle(form(matrix), gamma=0.8)  # choix penalizes by α‖θ‖²
     np.testing.assert_allclose(found.value, centered(ridged), atol=1e-6)
 
 
@@ -253,9 +253,9 @@ def test_derivatives_are_those_of_finite_differences(form, link):
 def test_vmap_is_the_loop(form):
     problems, ridges = jnp.stack([counts(seed) for seed in range(4)]), np.arange(4.0)
     problems = problems.at[3, 1:, 0].set(0.0)  # item 0 is never beaten
-    batch = jax.vmap(lambda matrix, ridge: mle(form(matrix), ridge=ridge))(problems, ridges)
+    batch = jax.vmap(lambda matrix, ridge: mle(form(matrix), gamma=ridge))(problems, ridges)
     for place in range(4):
-        alone = mle(form(problems[place]), ridge=float(ridges[place]))
+        alone = mle(form(problems[place]), gamma=float(ridges[place]))
         np.testing.assert_allclose(batch.value[place], alone.value, atol=1e-9)
         assert batch.diagnostics.steps[place] == alone.diagnostics.steps
         assert bool(alone.diagnostics.separated) == (place == 3)
@@ -267,10 +267,10 @@ def test_vmap_is_the_loop(form):
 
 @pytest.mark.parametrize(("form", "program"), [(dense, _mle_dense), (edges, _mle_sparse)])
 def test_other_data_and_ridges_compile_nothing(form, program):
-    mle(form(counts(10)), ridge=0.5)
+    mle(form(counts(10)), gamma=0.5)
     before = program._cache_size()
-    fits = [mle(form(counts(10)), ridge=ridge) for ridge in (0.0, 0.25, 7.0)]
-    fits += [mle(form(counts(20)), link=logistic, ridge=0.5)]  # the link by object
+    fits = [mle(form(counts(10)), gamma=ridge) for ridge in (0.0, 0.25, 7.0)]
+    fits += [mle(form(counts(20)), link=logistic, gamma=0.5)]  # the link by object
     assert len({tuple(np.asarray(fit.value)) for fit in fits}) == len(fits)
     assert program._cache_size() == before
 
@@ -298,8 +298,8 @@ def test_bad_counts_are_refused(build, message):
 def test_bad_settings_are_refused():
     wins = dense(counts())
     for ridge in (-1.0, np.nan, np.inf, "much"):
-        with pytest.raises(ValueError, match="ridge must be finite and at least 0"):
-            mle(wins, ridge=ridge)
+        with pytest.raises(ValueError, match="gamma must be finite and at least 0"):
+            mle(wins, gamma=ridge)
     with pytest.raises(ValueError, match="unknown link 'probit'"):
         mle(wins, "probit")
     with pytest.raises(TypeError, match="must be WinCounts or WinEdges, got ndarray"):

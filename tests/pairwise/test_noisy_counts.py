@@ -13,6 +13,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import noisy_counts, totals_sensitivity
 from tests import reference
 from tests.privacy_audit.search import unit_contents
+from tests.promises import promise, split
 
 ADJACENCIES = ("flip", "replace", "add-remove")
 MATRIX = np.array([[0, 5, 2, 9], [1, 0, 4, 4], [3, 3, 0, 0.5], [0, 2, 0.5, 0]], float)
@@ -35,9 +36,7 @@ def test_sensitivity_is_attained_and_never_exceeded(items, limit, adjacency, ord
         }[adjacency]
         largest = max(largest, float(np.linalg.norm(others - total, order, axis=1).max()))
     unit = "comparison" if limit == 1 else "user"
-    generic = totals_sensitivity(unit, adjacency, limit)
-    if order == 2 and adjacency != "add-remove":
-        generic /= math.sqrt(2.0)  # the ℓ₂ sensitivity that Gaussian noise is calibrated to
+    generic = totals_sensitivity(promise(1.0, unit, adjacency, limit), f"l{order}")
     assert largest == pytest.approx(generic)
 
 
@@ -45,18 +44,18 @@ def test_sensitivity_is_attained_and_never_exceeded(items, limit, adjacency, ord
 @pytest.mark.parametrize(("unit", "per_user"), [("comparison", 1), ("user", 5)])
 def test_noise_scales(unit, per_user, adjacency, key):
     def scale(**settings):
-        estimate = noisy_counts(key, WINS, 0.5, unit, adjacency, per_user, **settings)
-        return float(estimate.diagnostics["noise_scale"])
+        asked = promise(0.5, unit, adjacency, per_user, delta=1e-4)
+        return float(noisy_counts(key, WINS, asked, **settings).diagnostics.noise_scale)
 
     wins_moved = (1 if adjacency == "add-remove" else 2) * per_user
     assert scale() == wins_moved / 0.5
     assert scale(calibration="published") == (2 if unit == "comparison" else per_user) / 0.5
     assert scale(sensitivity=1.5) == 3.0
     euclidean = wins_moved / (1 if adjacency == "add-remove" else math.sqrt(2))
-    assert scale(noise="gaussian", delta=1e-4) == pytest.approx(
+    assert scale(noise="gaussian") == pytest.approx(
         reference.gaussian_scale(euclidean, 0.5, 1e-4), rel=1e-6
     )
-    assert scale(noise="gaussian", delta=1e-4, sensitivity=1.5) == pytest.approx(
+    assert scale(noise="gaussian", sensitivity=1.5) == pytest.approx(
         reference.gaussian_scale(1.5, 0.5, 1e-4), rel=1e-6
     )
 
@@ -65,8 +64,8 @@ def test_noise_scales(unit, per_user, adjacency, key):
 def test_noise_has_the_stated_distribution(noise, key):
     """KS test of 100,000 values: false-alarm rate 1e-6; a scale 10 % off, either way, is rejected.
     The variance lies within 6 standard errors, and items are uncorrelated (6 standard errors)."""
-    settings = {"noise": noise, "delta": 1e-3} if noise == "gaussian" else {}
-    draws = jax.vmap(lambda k: noisy_counts(k, WINS, 0.8, **settings).value)(
+    asked = promise(0.8, delta=1e-3)
+    draws = jax.vmap(lambda k: noisy_counts(k, WINS, asked, noise=noise).value)(
         jax.random.split(key, 25_000)
     )
     added = np.asarray(draws) - MATRIX.sum(1)
@@ -91,7 +90,9 @@ def test_noise_has_the_stated_distribution(noise, key):
 @pytest.mark.parametrize("calibration", ["tight", "published"])
 def test_guarantee(calibration, unit, adjacency, key):
     """The published scale for users proves 2ε, except where users are added or removed."""
-    guarantee = noisy_counts(key, WINS, 0.5, unit, adjacency, 3, calibration).guarantee
+    guarantee = noisy_counts(
+        key, WINS, promise(0.5, unit, adjacency, 3), calibration=calibration
+    ).guarantee
     doubled = calibration == "published" and unit == "user" and adjacency != "add-remove"
     assert float(guarantee.epsilon) == (1.0 if doubled else 0.5)
     assert bool(guarantee.note) == doubled
@@ -100,27 +101,31 @@ def test_guarantee(calibration, unit, adjacency, key):
 
 
 def test_gaussian_guarantee_carries_delta(key):
-    guarantee = noisy_counts(key, WINS, 0.5, noise="gaussian", delta=1e-4).guarantee
+    guarantee = noisy_counts(key, WINS, promise(0.5, delta=1e-4), noise="gaussian").guarantee
     assert (float(guarantee.epsilon), float(guarantee.delta)) == (0.5, 1e-4)
+    laplace = noisy_counts(key, WINS, promise(0.5, delta=1e-4)).guarantee
+    assert (float(laplace.delta), float(laplace.promise.delta)) == (0.0, 1e-4)
 
 
 def test_no_noise_at_infinite_epsilon_and_ties_count_half(key):
-    np.testing.assert_array_equal(noisy_counts(key, WINS, math.inf).value, [16.0, 9.0, 6.5, 2.5])
-    gaussian = noisy_counts(key, WINS, math.inf, noise="gaussian", delta=0.1)
+    np.testing.assert_array_equal(
+        noisy_counts(key, WINS, promise(math.inf)).value, [16.0, 9.0, 6.5, 2.5]
+    )
+    gaussian = noisy_counts(key, WINS, promise(math.inf, delta=0.1), noise="gaussian")
     np.testing.assert_array_equal(gaussian.value, [16.0, 9.0, 6.5, 2.5])
 
 
 def test_jit_vmap_dtype_and_reproducibility(key):
     keys, epsilons = jax.random.split(key, 3), jnp.array([0.2, 1.0, 5.0])
-    batch = jax.vmap(lambda k, e: noisy_counts(k, WINS, e, "user", "replace", 4).value)(
+    batch = jax.vmap(lambda k, e: noisy_counts(k, WINS, promise(e, "user", contributions=4)).value)(
         keys, epsilons
     )
     for k, epsilon, row in zip(keys, epsilons, batch):
-        alone = noisy_counts(k, WINS, float(epsilon), "user", "replace", 4).value
+        alone = noisy_counts(k, WINS, promise(float(epsilon), "user", contributions=4)).value
         np.testing.assert_allclose(row, alone, rtol=1e-14)
-    single = noisy_counts(key, WinCounts.from_matrix(MATRIX.astype(np.float32)), 1.0).value
+    single = noisy_counts(key, WinCounts.from_matrix(MATRIX.astype(np.float32)), promise(1.0)).value
     assert single.dtype == np.float32
-    assert noisy_counts(key, WINS, 1.0).value.dtype == np.float64
+    assert noisy_counts(key, WINS, promise(1.0)).value.dtype == np.float64
 
 
 def test_a_sweep_over_epsilon_and_limit_traces_once(key):
@@ -129,7 +134,7 @@ def test_a_sweep_over_epsilon_and_limit_traces_once(key):
     @jax.jit
     def run(k, epsilon, limit):
         traces.append(1)
-        return noisy_counts(k, WINS, epsilon, "user", "replace", limit).value
+        return noisy_counts(k, WINS, promise(epsilon, "user", contributions=limit)).value
 
     values = [run(key, e, n) for e, n in itertools.product((0.1, 1.0, 3.0), (1, 4))]
     assert len(traces) == 1
@@ -139,7 +144,9 @@ def test_a_sweep_over_epsilon_and_limit_traces_once(key):
 def test_error_falls_with_epsilon(key):
     keys = jax.random.split(key, 500)
     errors = [
-        np.abs(jax.vmap(lambda k, e=e: noisy_counts(k, WINS, e).value)(keys) - MATRIX.sum(1)).mean()
+        np.abs(
+            jax.vmap(lambda k, e=e: noisy_counts(k, WINS, promise(e)).value)(keys) - MATRIX.sum(1)
+        ).mean()
         for e in (0.1, 0.5, 2.0, 10.0)
     ]
     assert np.all(np.diff(errors) < 0)
@@ -148,14 +155,10 @@ def test_error_falls_with_epsilon(key):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": math.nan}, "epsilon must be positive"),
-        ({"unit": "household"}, "unit must be one of"),
-        ({"adjacency": "swap"}, "adjacency must be one of"),
         ({"noise": "cauchy"}, "noise must be one of"),
         ({"calibration": "loose"}, "calibration must be one of"),
-        ({"unit": "user", "comparisons_per_user": 0}, "comparisons_per_user must be positive"),
-        ({"noise": "gaussian"}, "delta must be between 0 and 1"),
+        ({"unit": "user", "contributions": None}, "needs contributions=L"),
+        ({"noise": "gaussian"}, "needs delta > 0.*or choose noise='laplace'"),
         (
             {"calibration": "published", "noise": "gaussian", "delta": 0.1},
             "published calibration has",
@@ -165,5 +168,33 @@ def test_error_falls_with_epsilon(key):
     ],
 )
 def test_bad_arguments_are_refused(settings, message, key):
+    asked, options = split(settings)
     with pytest.raises(ValueError, match=message):
-        noisy_counts(key, WINS, **settings)
+        noisy_counts(key, WINS, asked, **options)
+
+
+def test_promises_that_cannot_be_kept_are_refused_with_advice(key):
+    with pytest.raises(TypeError, match="say what is protected"):
+        noisy_counts(key, WINS, 1.0)
+    users = promise(1.0, "user", contributions=None)
+    assert float(noisy_counts(key, WINS, users, sensitivity=1.5).diagnostics.noise_scale) == 1.5
+
+
+def test_a_sweep_over_promises_is_one_vmap_and_one_program(key):
+    """ε and L of a promise are leaves; the guarantee says what each attains."""
+    traces = []
+
+    @jax.jit
+    def run(asked):
+        traces.append(1)
+        return noisy_counts(key, WINS, asked)
+
+    for epsilons in ([0.5, 1.0], [2.0, 4.0]):
+        limits = jnp.array([3, 5])
+        sweep = promise(jnp.array(epsilons), "user", contributions=limits)
+        swept = jax.vmap(run, in_axes=(sweep.axes(epsilon=0, contributions=0),))(sweep)
+        np.testing.assert_allclose(swept.diagnostics.noise_scale, 2 * limits / jnp.array(epsilons))
+        np.testing.assert_array_equal(swept.guarantee.epsilon, epsilons)
+        alone = noisy_counts(key, WINS, promise(epsilons[1], "user", contributions=5))
+        np.testing.assert_allclose(swept.value[1], alone.value, rtol=1e-14)
+    assert len(traces) == 1

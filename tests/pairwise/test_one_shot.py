@@ -14,6 +14,7 @@ import scipy.stats
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import noisy_counts, one_shot_top_k
 from tests import reference
+from tests.promises import promise
 
 KEY = jax.random.key(4)
 
@@ -23,8 +24,8 @@ def law(scores, k, scale):
     return np.array([reference.one_shot_probability(scores, order, scale) for order in orders])
 
 
-def scale_of(wins, k, *arguments, **keywords):
-    return float(one_shot_top_k(KEY, wins, k, *arguments, **keywords).diagnostics["noise_scale"])
+def scale_of(wins, k, asked, **options):
+    return float(one_shot_top_k(KEY, wins, asked, k, **options).diagnostics.noise_scale)
 
 
 def no_wins(size):
@@ -35,9 +36,9 @@ def test_sampled_lists_have_the_exact_law_and_not_that_of_a_scale_off_by_a_fifth
     # 40,000 draws, 12 lists. Chi-squared at level 1e-4: false-alarm rate 1e-4 (over keys; the key is fixed).
     scores, draws, k, epsilon = np.array([4.0, 3.0, 1.0, 0.0]), 40_000, 2, 2.0
     keys = jax.random.split(key, draws)
-    chosen = jax.vmap(lambda one: one_shot_top_k(one, scores, k, epsilon, sensitivity=1.0).value)(
-        keys
-    )
+    chosen = jax.vmap(
+        lambda one: one_shot_top_k(one, scores, promise(epsilon), k, sensitivity=1.0).value
+    )(keys)
     codes = np.asarray(chosen[:, 0] * 4 + chosen[:, 1])
     counts = np.array([np.sum(codes == 4 * a + b) for a, b in itertools.permutations(range(4), k)])
     p_values = []
@@ -52,7 +53,7 @@ def test_sampled_lists_have_the_exact_law_and_not_that_of_a_scale_off_by_a_fifth
 
 def test_loss_of_the_ordered_list_is_at_most_epsilon_and_reaches_it():
     epsilon, sensitivity, k = 0.8, 1.5, 2
-    scale = scale_of(np.zeros(5), k, epsilon, sensitivity=sensitivity)
+    scale = scale_of(np.zeros(5), k, promise(epsilon), sensitivity=sensitivity)
     assert scale == pytest.approx(2 * k * sensitivity / epsilon)
     # Three items far ahead: the cheapest way for the other two to win is to jump, not for three to fall.
     ahead = np.array([0.0, 0.0, 25.0, 25.0, 25.0]) * scale
@@ -69,14 +70,10 @@ def test_loss_of_the_ordered_list_is_at_most_epsilon_and_reaches_it():
 def test_tight_scale_on_totals_is_that_of_noisy_counts_and_is_attained(adjacency, factor):
     epsilon = 0.8
     for k in (1, 2):
-        assert scale_of(no_wins(3), k, epsilon, "user", adjacency, 4) == pytest.approx(
-            float(
-                noisy_counts(KEY, no_wins(3), epsilon, "user", adjacency, 4).diagnostics[
-                    "noise_scale"
-                ]
-            )
-        )
-    scale = scale_of(no_wins(2), 1, epsilon, "comparison", adjacency)
+        asked = promise(epsilon, "user", adjacency, 4)
+        counts = float(noisy_counts(KEY, no_wins(3), asked).diagnostics.noise_scale)
+        assert scale_of(no_wins(3), k, asked) == pytest.approx(counts)
+    scale = scale_of(no_wins(2), 1, promise(epsilon, adjacency=adjacency))
     assert scale == pytest.approx(factor / epsilon)
     move = np.array([1.0, -1.0]) if factor == 2 else np.array([1.0, 0.0])
     # Report-noisy-max loses little less than its bound where the winner is clear: here at 400 scales.
@@ -91,7 +88,7 @@ def test_tight_scale_on_totals_is_that_of_noisy_counts_and_is_attained(adjacency
 
 def test_neighboring_totals_of_four_items_stay_below_epsilon():
     epsilon, k = 1.1, 2
-    scale = scale_of(no_wins(4), k, epsilon)
+    scale = scale_of(no_wins(4), k, promise(epsilon))
     for scores in (np.array([0.0, 0, 0, 60]), np.array([5.0, 3, 2, 2])):
         base = law(scores, k, scale)
         for winner, loser in itertools.permutations(range(4), 2):
@@ -104,40 +101,47 @@ def test_neighboring_totals_of_four_items_stay_below_epsilon():
 def test_published_formulas_stand_as_they_are():
     k, epsilon, delta, limit = 5, 0.2, 0.01, 3
     published = {"calibration": "published"}
-    wins = no_wins(20)
-    pure = scale_of(wins, k, epsilon, "user", "replace", limit, **published)
+    wins, asked = no_wins(20), promise(epsilon, "user", contributions=limit, delta=delta)
+    pure = scale_of(wins, k, asked, **published)
     assert pure == pytest.approx(2 * k * limit / epsilon)
-    approximate = scale_of(wins, k, epsilon, "user", "replace", limit, delta=delta, **published)
+    approximate = scale_of(wins, k, asked, approximate=True, **published)
     wanted = 8 * limit * math.sqrt(k * math.log(20 / delta)) / epsilon
     assert approximate == pytest.approx(wanted, rel=1e-12)
     # Only real items count in ln(m/δ).
     masked = WinCounts(jnp.zeros((30, 30)), jnp.arange(30) < 20)
-    padded = scale_of(masked, k, epsilon, "user", "replace", limit, delta=delta, **published)
+    padded = scale_of(masked, k, asked, approximate=True, **published)
     assert padded == pytest.approx(approximate, rel=1e-12)
 
 
 def test_tight_calibration_takes_the_smallest_proven_scale():
     size, k, delta = 1000, 400, 0.05  # k > 16 ln(m/δ) = 158
     scores = np.zeros(size)
-    inside = scale_of(scores, k, 0.2, delta=delta, sensitivity=1.0)
+    options = {"approximate": True, "sensitivity": 1.0}
+    inside = scale_of(scores, k, promise(0.2, delta=delta), **options)
     assert inside == pytest.approx(8 * math.sqrt(k * math.log(size / delta)) / 0.2, rel=1e-12)
-    assert scale_of(scores, k, 0.21, delta=delta, sensitivity=1.0) == pytest.approx(2 * k / 0.21)
-    assert scale_of(scores, 3, 0.2, delta=delta, sensitivity=1.0) == pytest.approx(6 / 0.2)
+    assert scale_of(scores, k, promise(0.21, delta=delta), **options) == pytest.approx(2 * k / 0.21)
+    assert scale_of(scores, 3, promise(0.2, delta=delta), **options) == pytest.approx(6 / 0.2)
 
 
 def test_published_delta_outside_the_theorem_is_refused_or_carries_what_is_proven():
     wins = no_wins(20)
     with pytest.raises(ValueError, match="guarantee of the one-shot"):
-        one_shot_top_k(KEY, wins, 5, 0.5, calibration="published", delta=0.01)
+        one_shot_top_k(
+            KEY, wins, promise(0.5, delta=0.01), 5, calibration="published", approximate=True
+        )
     with pytest.raises(ValueError, match="and delta <= 0"):
-        one_shot_top_k(KEY, wins, 5, 0.1, calibration="published", delta=0.1)
+        one_shot_top_k(
+            KEY, wins, promise(0.1, delta=0.1), 5, calibration="published", approximate=True
+        )
 
     def traced(epsilon, delta):
-        return one_shot_top_k(KEY, wins, 5, epsilon, calibration="published", delta=delta)
+        return one_shot_top_k(
+            KEY, wins, promise(epsilon, delta=delta), 5, calibration="published", approximate=True
+        )
 
     budgets = jnp.array([0.1, 0.5, 0.5])
     estimate = jax.vmap(traced)(budgets, jnp.array([0.01, 0.01, 0.0]))
-    scale = np.asarray(estimate.diagnostics["noise_scale"])
+    scale = np.asarray(estimate.diagnostics.noise_scale)
     np.testing.assert_allclose(
         scale, [8 * math.sqrt(5 * math.log(2000)) / e for e in (0.1, 0.5)] + [20.0]
     )
@@ -147,7 +151,14 @@ def test_published_delta_outside_the_theorem_is_refused_or_carries_what_is_prove
 
 def test_the_set_of_the_published_scale_keeps_its_delta():
     epsilon, delta, k = 0.2, 0.05, 2
-    scale = scale_of(np.zeros(4), k, epsilon, delta=delta, sensitivity=1.0, calibration="published")
+    scale = scale_of(
+        np.zeros(4),
+        k,
+        promise(epsilon, delta=delta),
+        approximate=True,
+        sensitivity=1.0,
+        calibration="published",
+    )
     orders = list(itertools.permutations(range(4), k))
 
     def sets(scores):
@@ -165,8 +176,10 @@ def test_the_set_of_the_published_scale_keeps_its_delta():
 
 def test_with_delta_the_value_does_not_tell_the_order(key):
     scores = jnp.array([0.0, 30.0, 20.0, 10.0]) * 1e4
-    plain = one_shot_top_k(key, scores, 2, 0.2, sensitivity=1.0)
-    hidden = one_shot_top_k(key, scores[::-1], 2, 0.2, sensitivity=1.0, delta=0.01)
+    plain = one_shot_top_k(key, scores, promise(0.2), 2, sensitivity=1.0)
+    hidden = one_shot_top_k(
+        key, scores[::-1], promise(0.2, delta=0.01), 2, sensitivity=1.0, approximate=True
+    )
     assert plain.value.tolist() == [1, 2]
     assert hidden.value.tolist() == [1, 2]  # the best is item 2
     assert plain.value.dtype == jnp.int32
@@ -176,26 +189,37 @@ def test_masked_items_are_never_selected(key):
     mask = jnp.array([True, False, False, True])
     keys = jax.random.split(key, 50)
     scores = jnp.array([0.0, 9.0, 9.0, 0.0])
-    for delta in (0.0, 0.01):
+    asked, options = promise(0.2, delta=0.01), {"sensitivity": 1.0, "mask": mask}
+    for approximate in (False, True):
         chosen = jax.vmap(
-            lambda one, delta=delta: (
-                one_shot_top_k(one, scores, 3, 0.2, sensitivity=1.0, mask=mask, delta=delta).value
+            lambda one, approximate=approximate: (
+                one_shot_top_k(one, scores, asked, 3, approximate=approximate, **options).value
             )
         )(keys)
         rows = {tuple(row) for row in np.asarray(chosen)}
-        assert rows == ({(0, 3, -1), (3, 0, -1)} if delta == 0.0 else {(0, 3, -1)})
+        assert rows == ({(0, 3, -1)} if approximate else {(0, 3, -1), (3, 0, -1)})
 
 
 def test_no_noise_at_infinite_epsilon(key):
     scores = jnp.array([1.0, 5.0, 3.0])
+    asked, options = promise(math.inf, delta=0.01), {"sensitivity": 1.0, "approximate": True}
     for calibration in ("tight", "published"):
-        estimate = one_shot_top_k(
-            key, scores, 2, math.inf, calibration=calibration, delta=0.01, sensitivity=1.0
-        )
+        estimate = one_shot_top_k(key, scores, asked, 2, calibration=calibration, **options)
         assert estimate.value.tolist() == [1, 2]
-        assert float(estimate.diagnostics["noise_scale"]) == 0.0
+        assert float(estimate.diagnostics.noise_scale) == 0.0
 
 
 def test_unknown_calibration_is_refused():
     with pytest.raises(ValueError, match="calibration must be one of"):
-        one_shot_top_k(KEY, no_wins(3), 1, calibration="loose")
+        one_shot_top_k(KEY, no_wins(3), promise(1.0), 1, calibration="loose")
+
+
+def test_delta_counts_only_where_it_is_asked_for(key):
+    """A promise with δ does not change the noise by itself, and (ε, δ) without δ is refused."""
+    scores = np.zeros(1000)
+    with_delta = one_shot_top_k(key, scores, promise(0.2, delta=0.05), 400, sensitivity=1.0)
+    without = one_shot_top_k(key, scores, promise(0.2), 400, sensitivity=1.0)
+    assert with_delta.value.tolist() == without.value.tolist()
+    assert float(with_delta.guarantee.delta) == 0.0
+    with pytest.raises(ValueError, match=r"needs delta > 0.*or choose approximate=False"):
+        one_shot_top_k(key, scores, promise(0.2), 400, sensitivity=1.0, approximate=True)

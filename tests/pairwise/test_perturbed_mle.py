@@ -12,8 +12,10 @@ from privrank_jax import rankings
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import mle, perturbed_mle
 from privrank_jax.pairwise.perturbed_mle import _solve
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy import noise as noises
 from tests import reference
+from tests.promises import promise, split
 
 ADJACENCIES = ("flip", "replace", "add-remove")
 LINKS = ("logistic", "laplace")
@@ -43,9 +45,9 @@ def noise_of(key, estimate, items, noise="laplace", dtype=np.float64):
 @pytest.mark.parametrize("link", LINKS)
 def test_equals_the_naive_minimization_with_the_same_noise(link, adjacency, noise, key):
     wins, _ = tournament(1, 6)
-    settings = {"noise": noise, "delta": 1e-3} if noise == "gaussian" else {}
     for epsilon in (0.3, 3.0):
-        ours = perturbed_mle(key, wins, epsilon, adjacency=adjacency, link=link, **settings)
+        asked = promise(epsilon, adjacency=adjacency, delta=1e-3)
+        ours = perturbed_mle(key, wins, asked, link=link, noise=noise)
         tilt = noise_of(key, ours, 6, noise)
         naive = reference.perturbed_mle(wins.matrix, tilt, float(ours.diagnostics.gamma), link)
         np.testing.assert_allclose(ours.value, naive - naive.mean(), atol=1e-6)
@@ -57,14 +59,18 @@ def test_float32_against_float64(link, key):
     """Same γ and key; the draws differ between dtypes, so each is held to the naive fit with its own noise."""
     wins, _ = tournament(2, 6)
     single = WinCounts.from_matrix(np.asarray(wins.matrix, np.float32))
-    ours = perturbed_mle(key, single, 1.0, adjacency="replace", link=link)
+    ours = perturbed_mle(key, single, promise(1.0), link=link)
     assert ours.value.dtype == np.float32
     assert int(ours.diagnostics.fit.code) == 0
     tilt = noise_of(key, ours, 6, dtype=np.float32).astype(float)
     naive = reference.perturbed_mle(wins.matrix, tilt, float(ours.diagnostics.gamma), link)
     np.testing.assert_allclose(ours.value, naive - naive.mean(), atol=2e-5)
-    double = perturbed_mle(key, wins, math.inf, link=link, gamma=0.7).value
-    quiet = perturbed_mle(key, single, math.inf, link=link, gamma=0.7).value
+    double = perturbed_mle(
+        key, wins, promise(math.inf, adjacency="flip"), link=link, gamma=0.7
+    ).value
+    quiet = perturbed_mle(
+        key, single, promise(math.inf, adjacency="flip"), link=link, gamma=0.7
+    ).value
     assert (double.dtype, quiet.dtype) == (np.float64, np.float32)
     np.testing.assert_allclose(quiet, double, atol=2e-5)
 
@@ -72,8 +78,8 @@ def test_float32_against_float64(link, key):
 def test_without_noise_it_is_the_ridge_fit(key):
     wins, _ = tournament(3, 6)
     for link in LINKS:
-        ours = perturbed_mle(key, wins, math.inf, link=link, gamma=0.4)
-        np.testing.assert_allclose(ours.value, mle(wins, link=link, ridge=0.4).value, atol=1e-8)
+        ours = perturbed_mle(key, wins, promise(math.inf, adjacency="flip"), link=link, gamma=0.4)
+        np.testing.assert_allclose(ours.value, mle(wins, link=link, gamma=0.4).value, atol=1e-8)
         assert float(ours.diagnostics.noise_scale) == 0.0
 
 
@@ -86,7 +92,7 @@ def test_each_pair_once_ranks_by_noisy_totals(gamma, key):
     wins = WinCounts.from_matrix((upper + beats.T).astype(float))
     for number in range(10):
         draw = jax.random.fold_in(key, number)
-        ours = perturbed_mle(draw, wins, 2.0, adjacency="flip", gamma=gamma)
+        ours = perturbed_mle(draw, wins, promise(2.0, adjacency="flip"), gamma=gamma)
         w = noise_of(draw, ours, items)
         noisy_totals = np.asarray(wins.totals) - w
         theta = np.asarray(ours.value) - w.mean() / gamma  # undo the centering
@@ -105,7 +111,9 @@ def test_outcomes_enter_through_the_totals_alone_under_flips(key):
         cycle[i, j] = reverse[j, i] = 1.0
     base = np.asarray(tournament(6, 6)[0].matrix)
     one, other = (WinCounts.from_matrix(base + 2 * c) for c in (cycle, reverse))
-    estimates = [perturbed_mle(key, wins, 0.5).value for wins in (one, other)]
+    estimates = [
+        perturbed_mle(key, wins, promise(0.5, adjacency="flip")).value for wins in (one, other)
+    ]
     np.testing.assert_allclose(*estimates, atol=1e-9)
 
 
@@ -119,7 +127,7 @@ def test_vmap_is_the_loop(link, key):
     epsilons, gammas = jnp.array([0.5, 1.0, 4.0]), jnp.array([60.0, 80.0, 100.0])
 
     def fit(k, epsilon, gamma):
-        return perturbed_mle(k, wins, epsilon, adjacency="replace", link=link, gamma=gamma)
+        return perturbed_mle(k, wins, promise(epsilon), link=link, gamma=gamma)
 
     batch = jax.vmap(fit)(keys, epsilons, gammas)
     assert batch.guarantee.epsilon.shape == (3,)
@@ -133,12 +141,14 @@ def test_vmap_is_the_loop(link, key):
 
 def test_vmap_over_data(key):
     problems = [tournament(seed, 6)[0].matrix for seed in range(3)]
-    batch = jax.vmap(lambda m: perturbed_mle(key, WinCounts.from_matrix(m), 1.0).value)(
-        jnp.stack(problems)
-    )
+    batch = jax.vmap(
+        lambda m: perturbed_mle(key, WinCounts.from_matrix(m), promise(1.0, adjacency="flip")).value
+    )(jnp.stack(problems))
     for matrix, row in zip(problems, batch):
         np.testing.assert_allclose(
-            row, perturbed_mle(key, WinCounts.from_matrix(matrix), 1.0).value, atol=1e-10
+            row,
+            perturbed_mle(key, WinCounts.from_matrix(matrix), promise(1.0, adjacency="flip")).value,
+            atol=1e-10,
         )
 
 
@@ -149,7 +159,9 @@ def test_a_sweep_traces_and_compiles_once(key):
     @jax.jit
     def run(k, wins, epsilon, gamma, limit):
         traces.append(1)
-        return perturbed_mle(k, wins, epsilon, "user", "replace", limit, gamma=gamma).value
+        return perturbed_mle(
+            k, wins, promise(epsilon, "user", contributions=limit), gamma=gamma
+        ).value
 
     sweep = list(itertools.product((0.2, 1.0, 5.0), (1.0, 40.0), (1, 3)))
     values = {tuple(np.asarray(run(key, tournament(n, 6)[0], *s))) for n, s in enumerate(sweep)}
@@ -159,7 +171,7 @@ def test_a_sweep_traces_and_compiles_once(key):
     before = _solve._cache_size()
     for number, (epsilon, gamma, limit) in enumerate(sweep):
         wins = tournament(number, 9)[0]
-        perturbed_mle(key, wins, epsilon, "user", "flip", limit, gamma=gamma)
+        perturbed_mle(key, wins, promise(epsilon, "user", "flip", limit), gamma=gamma)
     assert _solve._cache_size() == before + 1
 
 
@@ -169,12 +181,11 @@ def test_padding_changes_nothing(key):
     wins, _ = tournament(8, 4)
     padded = np.zeros((6, 6))
     padded[:4, :4] = wins.matrix
-    mask = np.arange(6) < 4
+    mask, free = np.arange(6) < 4, promise(math.inf, adjacency="flip")
     for link in LINKS:
-        alone = perturbed_mle(key, wins, math.inf, link=link, gamma=1.3).value
-        within = perturbed_mle(
-            key, WinCounts.from_matrix(padded, mask), math.inf, link=link, gamma=1.3
-        ).value
+        options = {"link": link, "gamma": 1.3}
+        alone = perturbed_mle(key, wins, free, **options).value
+        within = perturbed_mle(key, WinCounts.from_matrix(padded, mask), free, **options).value
         np.testing.assert_allclose(within[:4], alone, atol=1e-9)
         np.testing.assert_array_equal(within[4:], 0.0)
 
@@ -186,7 +197,11 @@ def test_padding_leaves_the_default_gamma(calibration, key):
     padded[:4, :4] = wins.matrix
     masked = WinCounts.from_matrix(padded, np.arange(6) < 4)
     gammas = [
-        float(perturbed_mle(key, w, 1.0, calibration=calibration).diagnostics.gamma)
+        float(
+            perturbed_mle(
+                key, w, promise(1.0, adjacency="flip"), calibration=calibration
+            ).diagnostics.gamma
+        )
         for w in (wins, masked)
     ]
     assert gammas[0] == pytest.approx(gammas[1], rel=1e-12)
@@ -200,7 +215,7 @@ def test_padding_leaves_the_default_gamma(calibration, key):
 )
 @pytest.mark.parametrize(("unit", "per_user", "counted"), [("comparison", 6, 1), ("user", 6, 6)])
 def test_noise_scale_and_guarantee(unit, per_user, counted, adjacency, constant, key):
-    estimate = perturbed_mle(key, tournament(9, 6)[0], 0.5, unit, adjacency, per_user)
+    estimate = perturbed_mle(key, tournament(9, 6)[0], promise(0.5, unit, adjacency, per_user))
     scale, gamma = estimate.diagnostics.noise_scale, estimate.diagnostics.gamma
     assert float(scale) == pytest.approx(constant * counted / 0.5)
     assert float(gamma) >= (0.0 if adjacency == "flip" else float(scale))
@@ -216,7 +231,7 @@ def test_gamma_does_not_depend_on_outcomes_nor_on_a_private_count(key):
     more = WinCounts.from_matrix(3 * wins.matrix)
 
     def gamma(data, unit, adjacency):
-        return float(perturbed_mle(key, data, 1.0, unit, adjacency, 2).diagnostics.gamma)
+        return float(perturbed_mle(key, data, promise(1.0, unit, adjacency, 2)).diagnostics.gamma)
 
     for unit, adjacency in itertools.product(("comparison", "user"), ADJACENCIES):
         assert gamma(wins, unit, adjacency) == gamma(reversed_wins, unit, adjacency)
@@ -235,7 +250,7 @@ def test_published_gamma_does_not_depend_on_a_private_count(key):
     ):
         gammas = [
             perturbed_mle(
-                key, data, 1.0, unit, adjacency, 2, calibration="published"
+                key, data, promise(1.0, unit, adjacency, 2), calibration="published"
             ).diagnostics.gamma
             for data in (wins, more)
         ]
@@ -245,26 +260,33 @@ def test_published_gamma_does_not_depend_on_a_private_count(key):
 def test_published_calibration(key):
     wins, _ = tournament(11, 6)
     degree = float(wins.degrees.mean())
-    edge = perturbed_mle(key, wins, 1.0, calibration="published").diagnostics
+    edge = perturbed_mle(
+        key, wins, promise(1.0, adjacency="flip"), calibration="published"
+    ).diagnostics
     assert float(edge.noise_scale) == 8.0
     assert float(edge.gamma) == pytest.approx(2 * math.sqrt(degree * math.log(6)))
-    user = perturbed_mle(key, wins, 1.0, "user", "replace", 7, calibration="published").diagnostics
+    user = perturbed_mle(
+        key, wins, promise(1.0, "user", contributions=7), calibration="published"
+    ).diagnostics
     assert (float(user.noise_scale), float(user.gamma)) == pytest.approx((56.0, 14.0))
 
 
 def test_public_sensitivity_sets_the_scale_of_flips(key):
     wins, _ = tournament(12, 6)
-    estimate = perturbed_mle(key, wins, 0.5, "user", "flip", 15, sensitivity=18.0)
+    estimate = perturbed_mle(key, wins, promise(0.5, "user", "flip", 15), sensitivity=18.0)
     assert float(estimate.diagnostics.noise_scale) == 36.0
     gaussian = perturbed_mle(
-        key, wins, 0.5, "user", "flip", 15, sensitivity=3.0, noise="gaussian", delta=1e-4
+        key, wins, promise(0.5, "user", "flip", 15, delta=1e-4), sensitivity=3.0, noise="gaussian"
     )
     assert float(gaussian.diagnostics.noise_scale) == pytest.approx(
         reference.gaussian_scale(3.0, 0.5, 1e-4), rel=1e-6
     )
+    asked, _ = split({"contributions": None}, unit="user", adjacency="flip")
+    assert float(perturbed_mle(key, wins, asked, sensitivity=18.0).diagnostics.noise_scale) == 18.0
     for wrong in ({"adjacency": "replace"}, {"link": "laplace"}, {"calibration": "published"}):
+        asked, options = split(wrong, adjacency="flip")
         with pytest.raises(ValueError, match="only for adjacency='flip'"):
-            perturbed_mle(key, wins, 0.5, sensitivity=18.0, **wrong)
+            perturbed_mle(key, wins, asked, sensitivity=18.0, **options)
 
 
 @pytest.mark.parametrize(
@@ -272,12 +294,8 @@ def test_public_sensitivity_sets_the_scale_of_flips(key):
     [
         ({"link": "normal"}, r"κ₁ = ∞.*link='logistic'.*noisy_counts"),
         ({"link": "probit"}, "unknown link"),
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": math.nan}, "epsilon must be positive"),
-        ({"unit": "household"}, "unit must be one of"),
-        ({"adjacency": "swap"}, "adjacency must be one of"),
-        ({"unit": "user", "comparisons_per_user": 0}, "comparisons_per_user must be positive"),
-        ({"noise": "gaussian"}, "delta must be between 0 and 1"),
+        ({"unit": "user", "contributions": None}, "needs contributions=L"),
+        ({"noise": "gaussian"}, "needs delta > 0.*or choose noise='laplace'"),
         ({"noise": "cauchy"}, "noise must be one of"),
         ({"calibration": "loose"}, "calibration must be one of"),
         ({"calibration": "published", "noise": "gaussian", "delta": 0.1}, "for Laplace noise"),
@@ -286,16 +304,26 @@ def test_public_sensitivity_sets_the_scale_of_flips(key):
     ],
 )
 def test_bad_arguments_are_refused(settings, message, key):
+    asked, options = split(settings, adjacency="flip")
     with pytest.raises(ValueError, match=message):
-        perturbed_mle(key, tournament(13, 6)[0], **({"epsilon": 1.0} | settings))
+        perturbed_mle(key, tournament(13, 6)[0], asked, **options)
+
+
+def test_other_promises_are_refused_with_advice(key):
+    wins, _ = tournament(13, 6)
+    with pytest.raises(TypeError, match="say what is protected"):
+        perturbed_mle(key, wins, 1.0)
+    ranks = Privacy(1.0, unit="rank", adjacency="replace")
+    with pytest.raises(ValueError, match=r"perturbed_mle .*|needs contributions"):
+        perturbed_mle(key, wins, ranks)
 
 
 def test_traced_gamma_is_raised_to_its_floor(key):
     wins, _ = tournament(14, 6)
-    fit = jax.jit(lambda gamma: perturbed_mle(key, wins, 1.0, adjacency="replace", gamma=gamma))
+    fit = jax.jit(lambda gamma: perturbed_mle(key, wins, promise(1.0), gamma=gamma))
     estimate = fit(0.1)
     assert float(estimate.diagnostics.gamma) == 4.0
-    expected = perturbed_mle(key, wins, 1.0, adjacency="replace", gamma=4.0).value
+    expected = perturbed_mle(key, wins, promise(1.0), gamma=4.0).value
     np.testing.assert_allclose(estimate.value, expected, atol=1e-12)
 
 
@@ -304,7 +332,8 @@ def test_traced_gamma_is_raised_to_its_floor(key):
 
 def errors(key, wins, truth, draws, **settings):
     """Relative ℓ₂ error of ``draws`` estimates."""
-    fits = jax.vmap(lambda k: perturbed_mle(k, wins, **settings).value)(
+    asked, options = split(settings, adjacency="flip")
+    fits = jax.vmap(lambda k: perturbed_mle(k, wins, asked, **options).value)(
         jax.random.split(key, draws)
     )
     return np.linalg.norm(np.asarray(fits) - truth, axis=1) / np.linalg.norm(truth)
@@ -325,7 +354,9 @@ def test_error_falls_with_epsilon(adjacency, key):
 def test_default_gamma_beats_the_published_one(key):
     """Same noise, each pair of 40 items met once: the gain is many standard errors of a paired difference."""
     wins, truth = tournament(16, 40, times=1.0)
-    published = perturbed_mle(key, wins, 2.0, calibration="published").diagnostics.gamma
+    published = perturbed_mle(
+        key, wins, promise(2.0, adjacency="flip"), calibration="published"
+    ).diagnostics.gamma
     ours = errors(key, wins, truth, 100, epsilon=2.0)
     theirs = errors(key, wins, truth, 100, epsilon=2.0, gamma=float(published))
     difference = theirs - ours

@@ -15,6 +15,7 @@ from privrank_jax.pairwise import (
 )
 from privrank_jax.pairwise.questionnaire import _EXACT_ORDER_ITEMS
 from tests import reference
+from tests.promises import promise
 
 ADJACENCIES = ("flip", "replace", "add-remove")
 FOUR = list(itertools.combinations(range(4), 2))
@@ -60,7 +61,7 @@ def test_never_above_the_generic_sensitivity(adjacency):
     rng = np.random.default_rng(5)
     for items, share in ((6, 0.5), (12, 0.3), (30, 0.4)):
         pairs = random_graph(rng, items, share)
-        generic = totals_sensitivity("user", adjacency, len(pairs))
+        generic = totals_sensitivity(promise(1.0, "user", adjacency, len(pairs)))
         assert questionnaire_sensitivity(pairs, items, adjacency) <= generic
         euclidean = questionnaire_sensitivity(pairs, items, adjacency, norm="l2")
         # One comparison moves the totals by √2 in ℓ₂ (1 if it is added), L of them by at most L times that.
@@ -125,7 +126,7 @@ def test_bounds_of_two_sides_that_are_asked_against_each_other_are_attained():
     """Every pair of 12 and 12 items is cut, and all of them may be answered for one side: 24 items move by 12."""
     pairs = list(itertools.product(range(12), range(12, 24)))
     assert max_cut(pairs, 24) == (144, False)
-    found = questionnaire_sensitivity(pairs, 24, norm="l2")
+    found = questionnaire_sensitivity(pairs, 24, "flip", norm="l2")
     assert found == pytest.approx(12 * math.sqrt(24), rel=1e-8)
 
 
@@ -139,7 +140,7 @@ def test_spectral_bounds_of_three_sides():
             for one, two in itertools.combinations(sides, 2)
             for pair in itertools.product(one, two)
         ]
-        found = questionnaire_sensitivity(pairs, 3 * group, norm="l2")
+        found = questionnaire_sensitivity(pairs, 3 * group, "flip", norm="l2")
         assert found == pytest.approx(math.sqrt(9 * group**3), rel=1e-8)
     assert max_cut(pairs, 24) == (144, False)
 
@@ -153,22 +154,24 @@ def test_euclidean_sensitivity_of_eight_items_is_exact():
         for (i, j), sign in zip(pairs, signs):
             moves[[i, j]] += [sign, -sign]
         largest = max(largest, float(np.linalg.norm(moves)))
-    assert questionnaire_sensitivity(pairs, 8, norm="l2") == pytest.approx(largest, rel=1e-12)
+    assert questionnaire_sensitivity(pairs, 8, "flip", norm="l2") == pytest.approx(
+        largest, rel=1e-12
+    )
     assert largest < 0.97 * np.linalg.norm(np.bincount(np.ravel(pairs)))
 
 
 def test_every_pair_asked_once():
     """The two named data sets: cemspc has 6 items (18 instead of 30), immig 4 (8 instead of 12)."""
-    assert questionnaire_sensitivity(complete(6), 6) == 18.0
+    assert questionnaire_sensitivity(complete(6), 6, "flip") == 18.0
     assert questionnaire_sensitivity(complete(6), 6, "replace") == 15 + 9
-    assert questionnaire_sensitivity(complete(4), 4) == 8.0
-    assert totals_sensitivity("user", "flip", 15) == 30.0
-    assert totals_sensitivity("user", "flip", 6) == 12.0
+    assert questionnaire_sensitivity(complete(4), 4, "flip") == 8.0
+    assert totals_sensitivity(promise(1.0, "user", "flip", 15)) == 30.0
+    assert totals_sensitivity(promise(1.0, "user", "flip", 6)) == 12.0
     for items in (3, 6, 40):
         steps = [items - 1 - 2 * i for i in range(items)]
-        assert questionnaire_sensitivity(complete(items), items, norm="l2") == pytest.approx(
-            math.sqrt(sum(step**2 for step in steps))
-        )
+        assert questionnaire_sensitivity(
+            complete(items), items, "flip", norm="l2"
+        ) == pytest.approx(math.sqrt(sum(step**2 for step in steps)))
 
 
 def test_euclidean_bound_of_graphs_too_large_to_enumerate():
@@ -176,7 +179,7 @@ def test_euclidean_bound_of_graphs_too_large_to_enumerate():
     rng = np.random.default_rng(2)
     items = _EXACT_ORDER_ITEMS + 6
     pairs = random_graph(rng, items, 0.5)
-    bound = questionnaire_sensitivity(pairs, items, norm="l2")
+    bound = questionnaire_sensitivity(pairs, items, "flip", norm="l2")
     best = 0.0
     for _ in range(500):
         rank = rng.permutation(items)
@@ -187,8 +190,10 @@ def test_euclidean_bound_of_graphs_too_large_to_enumerate():
         best = max(best, float(np.linalg.norm(moves)))
     assert bound >= best
     paths = [(4 * c + i, 4 * c + i + 1) for c in range(5) for i in range(3)]
-    one = questionnaire_sensitivity([(0, 1), (1, 2), (2, 3)], 4, norm="l2")
-    assert questionnaire_sensitivity(paths, 20, norm="l2") == pytest.approx(math.sqrt(5) * one)
+    one = questionnaire_sensitivity([(0, 1), (1, 2), (2, 3)], 4, "flip", norm="l2")
+    assert questionnaire_sensitivity(paths, 20, "flip", norm="l2") == pytest.approx(
+        math.sqrt(5) * one
+    )
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
@@ -205,7 +210,7 @@ def test_euclidean_bound_of_graphs_too_large_to_enumerate():
 )
 def test_bad_questionnaires_are_refused(pairs, message, norm):
     with pytest.raises(ValueError, match=message):
-        questionnaire_sensitivity(pairs, 4, norm=norm)
+        questionnaire_sensitivity(pairs, 4, "flip", norm=norm)
     with pytest.raises(ValueError, match=message):
         max_cut(pairs, 4)
 
@@ -214,13 +219,11 @@ def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match="adjacency must be one of"):
         questionnaire_sensitivity([(0, 1)], 2, "swap")
     with pytest.raises(ValueError, match="norm must be one of"):
-        questionnaire_sensitivity([(0, 1)], 2, norm="linf")
+        questionnaire_sensitivity([(0, 1)], 2, "flip", norm="linf")
 
 
 def test_sensitivity_sets_the_noise(key):
     wins = WinCounts.from_matrix(np.ones((6, 6)) - np.eye(6))
-    value = questionnaire_sensitivity(complete(6), 6)
-    result = noisy_counts(
-        key, wins, 0.5, unit="user", adjacency="flip", comparisons_per_user=15, sensitivity=value
-    )
-    assert float(result.diagnostics["noise_scale"]) == 36.0
+    value = questionnaire_sensitivity(complete(6), 6, "flip")
+    result = noisy_counts(key, wins, promise(0.5, "user", "flip", 15), sensitivity=value)
+    assert float(result.diagnostics.noise_scale) == 36.0

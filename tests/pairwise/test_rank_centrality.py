@@ -27,7 +27,7 @@ def test_matches_the_walk(seed, probability, smoothing):
     estimate = rank_centrality(WinCounts.from_matrix(matrix), smoothing)
     expected = reference.rank_centrality(matrix, smoothing)
     np.testing.assert_allclose(estimate.value, expected, rtol=1e-9, atol=1e-11)
-    assert float(estimate.diagnostics["change"]) < 1e-8
+    assert float(estimate.diagnostics.change) < 1e-8
     assert estimate.guarantee is None
 
 
@@ -57,11 +57,11 @@ def test_walks_without_a_unique_limit_are_finite_and_flagged():
     estimate = rank_centrality(WinCounts.from_matrix(apart))
     # Each component keeps the weight that it starts with: 2/5 and 3/5.
     np.testing.assert_allclose(estimate.value, [0.3, 0.1, 0.2, 0.2, 0.2], rtol=1e-7)
-    assert int(estimate.diagnostics["components"]) == 2
+    assert int(estimate.diagnostics.components) == 2
     beaten = np.array([[0, 2, 1], [1, 0, 1], [0, 0, 0.0]])
     estimate = rank_centrality(WinCounts.from_matrix(beaten))
     np.testing.assert_allclose(estimate.value, [2 / 3, 1 / 3, 0], atol=1e-9)
-    assert bool(estimate.diagnostics["separated"])
+    assert bool(estimate.diagnostics.separated)
     assert float(rank_centrality(WinCounts.from_matrix(beaten), 1.0).value[2]) > 0.05
 
 

@@ -64,7 +64,7 @@ def test_the_covariance_is_the_sandwich(link):
 def test_answers_in_the_clear_have_the_standard_errors_of_the_ordinary_fit():
     counts = symmetric([30.0, 20.0, 55.0, 41.0, 7.0, 12.0])
     sums = DebiasedSums(jnp.zeros((4, 4)), jnp.asarray(counts))
-    found = report_standard_errors(THETA, sums, counts, ridge_constant=0.7)
+    found = report_standard_errors(THETA, sums, counts, gamma=1.4)
     expected = standard_errors(THETA, counts, gamma=1.4)  # c‖θ‖² is γ‖θ‖²/2 at γ = 2c
     np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-9, atol=1e-14)
     np.testing.assert_allclose(found.center, expected.center, rtol=1e-9)
@@ -87,8 +87,8 @@ def test_intervals_cover_and_variances_are_right(key, link, sharpness):
         answers = jax.random.bernoulli(drawing, chance, observed.shape)
         reports = randomized_response(responding, answers, epsilon)
         sums = debiased_sums(reports, observed, epsilon)
-        scores = scores_from_sums(sums, link, ridge_constant=3.0).value
-        errors = report_standard_errors(scores, sums, fourth, ridge_constant=3.0, link=link)
+        scores = scores_from_sums(sums, link, gamma=6.0).value
+        errors = report_standard_errors(scores, sums, fourth, gamma=6.0, link=link)
         return (
             errors.center,
             errors.variances,
@@ -113,5 +113,5 @@ def test_unlinked_items_are_told_and_bad_sums_refused():
     assert np.all(np.isinf(report_standard_errors(THETA, sums).standard_errors))
     with pytest.raises(ValueError, match="symmetric"):
         report_standard_errors(THETA, DebiasedSums(sums.margins, jnp.triu(sums.weights)))
-    with pytest.raises(ValueError, match="ridge_constant"):
-        report_standard_errors(THETA, sums, ridge_constant=-1.0)
+    with pytest.raises(ValueError, match="gamma"):
+        report_standard_errors(THETA, sums, gamma=-1.0)

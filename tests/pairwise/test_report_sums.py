@@ -241,5 +241,5 @@ def test_refused_states():
     state = update(init(3), 0, 1, True, 1.0)
     with pytest.raises(ValueError, match="reports_per_user"):
         finish(state, reports_per_user=0)
-    with pytest.raises(ValueError, match="ridge_constant"):
-        report_sums.finish(state, ridge_constant=-1.0)
+    with pytest.raises(ValueError, match="gamma"):
+        report_sums.finish(state, gamma=-1.0)

@@ -15,6 +15,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import mle, perturbed_mle, score_attack, score_attack_bound
 from tests import reference
+from tests.promises import promise
 
 LINKS = ("logistic", "normal", "laplace")
 THETA = np.array([0.6, -0.1, -0.5])
@@ -35,7 +36,7 @@ def outcomes():
 @functools.cache
 def estimates():
     """One estimate per outcome; the identities hold for every estimator, whatever the link of the data."""
-    return jax.jit(jax.vmap(lambda w: mle(WinCounts(w), ridge=0.3).value))(outcomes())
+    return jax.jit(jax.vmap(lambda w: mle(WinCounts(w), gamma=0.3).value))(outcomes())
 
 
 def probabilities(theta, matrices, link):
@@ -147,7 +148,7 @@ def test_bound_holds_for_the_perturbed_mle(key):
 
     def one(key, matrix):
         wins = WinCounts(matrix)
-        value = perturbed_mle(key, wins, epsilon).value
+        value = perturbed_mle(key, wins, promise(epsilon, adjacency="flip")).value
         return score_attack(value, theta, wins), jnp.abs(value - theta)
 
     keys = jax.random.split(key, (len(matrices), draws))

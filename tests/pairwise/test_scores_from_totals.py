@@ -9,6 +9,7 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.privacy.noise import laplace
+from tests.promises import promise
 
 SIZE = 6
 
@@ -21,7 +22,7 @@ def wins():
 
 
 def test_it_is_the_perturbed_mle(key, wins):
-    perturbed = pairwise.perturbed_mle(key, wins, epsilon=0.5, gamma=3.0)
+    perturbed = pairwise.perturbed_mle(key, wins, promise(0.5, adjacency="flip"), gamma=3.0)
     noise = laplace(key, (SIZE,), perturbed.diagnostics.noise_scale, wins.matrix.dtype)
     fitted = pairwise.scores_from_totals(wins.totals - noise, wins.comparisons, 3.0)
     np.testing.assert_allclose(fitted.value, perturbed.value, atol=1e-9)

@@ -52,7 +52,7 @@ def test_with_enough_data_the_link_is_found_and_the_losses_are_as_defined(truth)
 def test_losses_are_those_of_the_fitted_scores():
     """-Σ Z_ij log F(θ_i - θ_j), each win once and in its direction; the best link is the one with the least."""
     matrix = np.array([[0.0, 9, 4, 7], [2, 0, 8, 1], [3, 1, 0, 6], [0, 5, 2, 0]])
-    found = select_link(WinCounts.from_matrix(matrix), ridge_constant=0.4)
+    found = select_link(WinCounts.from_matrix(matrix), gamma=0.8)
     selection = found.diagnostics
     direct = [
         -sum(
@@ -69,12 +69,10 @@ def test_losses_are_those_of_the_fitted_scores():
     first, second, _ = sorted(direct)
     assert float(selection.margin) == pytest.approx(second - first, rel=1e-9)
     np.testing.assert_array_equal(found.value, selection.scores[int(selection.best)])
-    for link, theta in zip(LINKS, selection.scores):  # the ridge is c‖θ‖²
+    for link, theta in zip(LINKS, selection.scores):  # the ridge is γ/2 ‖θ‖²
         _, gradient = reference.perturbed_objective(theta, matrix, np.zeros(4), 2 * 0.4, link)
         assert np.abs(gradient).max() < 1e-6
-    plain, one = (
-        select_link(WinCounts.from_matrix(matrix), **c) for c in ({}, {"ridge_constant": 1.0})
-    )
+    plain, one = (select_link(WinCounts.from_matrix(matrix), **c) for c in ({}, {"gamma": 2.0}))
     np.testing.assert_array_equal(plain.value, one.value)
 
 
@@ -89,7 +87,7 @@ def test_table_4_m_10_users_200():
     choose = jax.jit(
         jax.vmap(lambda w, c: select_link(WinCounts(w), names, c).diagnostics, (0, None))
     )
-    found = choose(np.stack(matrices).astype(np.float32), 1.0)
+    found = choose(np.stack(matrices).astype(np.float32), 2.0)
     correct = np.mean(np.asarray(found.best) == truths)
     assert correct == pytest.approx(0.68, abs=5 * np.sqrt(2 * 0.68 * 0.32 / 200))
     assert correct > 0.5 + 2.5 * np.sqrt(0.25 / 200)  # and better than a coin
@@ -125,5 +123,5 @@ def test_refusals(links):
     wins = WinCounts.from_matrix([[0, 1], [1, 0]])
     with pytest.raises(ValueError, match="link"):
         select_link(wins, links)
-    with pytest.raises(ValueError, match="ridge_constant"):
-        select_link(wins, ridge_constant=-1.0)
+    with pytest.raises(ValueError, match="gamma"):
+        select_link(wins, gamma=-1.0)

@@ -16,6 +16,7 @@ from privrank_jax.pairwise import peeling_top_k, permute_and_flip_top_k
 from privrank_jax.pairwise.top_k import select_once
 from privrank_jax.privacy.selection import peeling_scale, permute_and_flip_scale
 from tests import reference
+from tests.promises import promise, split
 
 MECHANISMS = {
     "peeling": (peeling_top_k, reference.peeling_probability),
@@ -61,7 +62,9 @@ def test_sampled_lists_have_the_exact_law_and_not_that_of_a_scale_off_by_a_fifth
     mechanism, twin = MECHANISMS[name]
     draws, k, epsilon = 40_000, 2, 2.0
     keys = jax.random.split(key, draws)
-    chosen = jax.vmap(lambda one: mechanism(one, SCORES, k, epsilon, sensitivity=1.0).value)(keys)
+    chosen = jax.vmap(
+        lambda one: mechanism(one, SCORES, promise(epsilon), k, sensitivity=1.0).value
+    )(keys)
     codes = np.asarray(chosen[:, 0] * 4 + chosen[:, 1])
     counts = np.array([np.sum(codes == 4 * a + b) for a, b in lists(4, k)])
     assert counts.sum() == draws
@@ -89,8 +92,8 @@ def test_loss_on_totals_is_at_most_epsilon_and_reaches_it(name, k, unit, adjacen
     mechanism, twin = MECHANISMS[name]
     epsilon = 0.7
     wins = WinCounts.from_matrix(np.zeros((4, 4)))
-    estimate = mechanism(jax.random.key(0), wins, k, epsilon, unit, adjacency, comparisons)
-    scale = float(estimate.diagnostics["noise_scale"])
+    estimate = mechanism(jax.random.key(0), wins, promise(epsilon, unit, adjacency, comparisons), k)
+    scale = float(estimate.diagnostics.noise_scale)
     moves = changes(4, adjacency, comparisons)
     generator = np.random.default_rng(3)
     worst = 0.0
@@ -104,8 +107,8 @@ def test_loss_on_totals_is_at_most_epsilon_and_reaches_it(name, k, unit, adjacen
 def test_loss_on_scores_of_known_sensitivity_is_tight(name):
     mechanism, twin = MECHANISMS[name]
     epsilon, sensitivity, k = 1.3, 0.4, 2
-    estimate = mechanism(jax.random.key(0), SCORES, k, epsilon, sensitivity=sensitivity)
-    scale = float(estimate.diagnostics["noise_scale"])
+    estimate = mechanism(jax.random.key(0), SCORES, promise(epsilon), k, sensitivity=sensitivity)
+    scale = float(estimate.diagnostics.noise_scale)
     assert scale == pytest.approx(2 * k * sensitivity / epsilon)
     moves = [sensitivity * np.array(signs) for signs in itertools.product((-1, 1), repeat=4)]
     losses = [
@@ -122,10 +125,9 @@ def test_public_bound_on_how_often_a_user_meets_an_item_saves_noise(name):
     wins = WinCounts.from_matrix(np.zeros((4, 4)))
 
     def scale_at(sensitivity):
-        estimate = mechanism(
-            jax.random.key(0), wins, k, epsilon, "user", "replace", 3, sensitivity=sensitivity
-        )
-        return float(estimate.diagnostics["noise_scale"])
+        asked = promise(epsilon, "user", contributions=3)
+        estimate = mechanism(jax.random.key(0), wins, asked, k, sensitivity=sensitivity)
+        return float(estimate.diagnostics.noise_scale)
 
     assert scale_at(None) == pytest.approx(3 * (k + 1) / epsilon)
     scale = scale_at(2.0)  # ks + min(ks, L) = 4 + 3
@@ -141,7 +143,8 @@ def test_public_bound_on_how_often_a_user_meets_an_item_saves_noise(name):
 
 def test_composition_takes_over_from_pure_noise_and_keeps_its_delta():
     epsilon, delta, k, sensitivity = 1.0, 0.05, 3, 1.0
-    scale = float(peeling_scale(k, sensitivity=sensitivity, epsilon=epsilon, delta=delta))
+    asked = promise(epsilon, delta=delta)
+    scale = float(peeling_scale(asked, k, sensitivity=sensitivity, approximate=True)[0])
     assert scale < 0.8 * 2 * k * sensitivity / epsilon
     twin = reference.peeling_probability
     worst = 0.0
@@ -158,13 +161,18 @@ def test_composition_takes_over_from_pure_noise_and_keeps_its_delta():
 )
 def test_zcdp_scale_spends_all_of_epsilon(scale_of, factor):
     epsilon, delta, k, sensitivity = 1.0, 1e-3, 400, 2.0
-    scale = float(scale_of(k, sensitivity=sensitivity, epsilon=epsilon, delta=delta))
+
+    def scale_at(epsilon, **options):
+        asked = promise(epsilon, delta=delta)
+        found = scale_of(asked, k, sensitivity=sensitivity, approximate=True, **options)
+        return float(found[0])
+
+    scale = scale_at(epsilon)
     assert scale < 2 * k * sensitivity / epsilon
     rho = k * (2 * sensitivity / scale) ** 2 / factor
     assert rho + 2 * math.sqrt(rho * math.log(1 / delta)) == pytest.approx(epsilon, rel=1e-9)
-    monotone = float(scale_of(k, sensitivity=2.0, epsilon=1.0, delta=delta, monotone=True))
-    assert monotone == pytest.approx(scale / 2)
-    assert float(scale_of(k, sensitivity=2.0, epsilon=math.inf, delta=delta)) == 0.0
+    assert scale_at(epsilon, monotone=True) == pytest.approx(scale / 2)
+    assert scale_at(math.inf) == 0.0
 
 
 @both
@@ -172,7 +180,9 @@ def test_without_noise_the_best_come_first_and_ties_are_broken_at_random(name, k
     mechanism, _ = MECHANISMS[name]
     scores = jnp.array([1.0, 5.0, 3.0, 3.0])
     keys = jax.random.split(key, 64)
-    chosen = jax.vmap(lambda one: mechanism(one, scores, 2, jnp.inf, sensitivity=1.0).value)(keys)
+    chosen = jax.vmap(
+        lambda one: mechanism(one, scores, promise(jnp.inf), 2, sensitivity=1.0).value
+    )(keys)
     assert set(np.asarray(chosen[:, 0])) == {1}
     assert set(np.asarray(chosen[:, 1])) == {2, 3}  # one of them never: 2 * 2**-64
 
@@ -184,7 +194,7 @@ def test_masked_items_are_never_selected_and_missing_ones_are_minus_one(name, ke
         np.ones((4, 4)) - np.eye(4), mask=jnp.array([False, True, False, True])
     )
     keys = jax.random.split(key, 50)
-    chosen = np.asarray(jax.vmap(lambda one: mechanism(one, wins, 3, 0.1).value)(keys))
+    chosen = np.asarray(jax.vmap(lambda one: mechanism(one, wins, promise(0.1), 3).value)(keys))
     assert {tuple(row) for row in chosen} == {(1, 3, -1), (3, 1, -1)}
     assert chosen.dtype == np.int32
 
@@ -194,11 +204,14 @@ def test_traced_budgets_share_one_program_and_agree_with_plain_calls(name, key):
     mechanism, _ = MECHANISMS[name]
     wins = WinCounts.from_matrix(np.arange(36.0).reshape(6, 6) * (1 - np.eye(6)))
     budgets = jnp.array([0.1, 1.0, 10.0])
-    batch = jax.jit(
-        jax.vmap(lambda eps: mechanism(key, wins, 3, eps, "user", "replace", 4, delta=1e-3))
-    )(budgets)
+
+    def run(epsilon):
+        asked = promise(epsilon, "user", contributions=4, delta=1e-3)
+        return mechanism(key, wins, asked, 3, approximate=True)
+
+    batch = jax.jit(jax.vmap(run))(budgets)
     for i, epsilon in enumerate(budgets):
-        single = mechanism(key, wins, 3, float(epsilon), "user", "replace", 4, delta=1e-3)
+        single = run(float(epsilon))
         np.testing.assert_array_equal(batch.value[i], single.value)
         assert float(batch.guarantee.epsilon[i]) == float(epsilon)
 
@@ -207,7 +220,7 @@ def test_plain_calls_compile_once_for_all_budgets(key):
     wins = WinCounts.from_matrix(np.ones((7, 7)) - np.eye(7))
     before = select_once._cache_size()
     for epsilon, comparisons in ((0.1, 1.0), (0.5, 2.0), (3.0, 5.0)):
-        peeling_top_k(key, wins, 2, epsilon, "user", "replace", comparisons)
+        peeling_top_k(key, wins, promise(epsilon, "user", contributions=comparisons), 2)
     assert select_once._cache_size() == before + 1
 
 
@@ -217,10 +230,10 @@ def test_win_edges_scores_and_float32_give_the_same_list(name, key):
     winners, losers = np.array([0, 0, 1, 2, 0]), np.array([1, 2, 2, 1, 1])
     dense = WinCounts.from_comparisons(winners, losers, num_items=3)
     edges = WinEdges.from_comparisons(winners, losers, num_items=3)
-    expected = mechanism(key, dense, 3, 2.0).value.tolist()
-    assert mechanism(key, edges, 3, 2.0).value.tolist() == expected
+    expected = mechanism(key, dense, promise(2.0), 3).value.tolist()
+    assert mechanism(key, edges, promise(2.0), 3).value.tolist() == expected
     assert sorted(expected) == [0, 1, 2]
-    single = mechanism(key, dense.totals.astype(jnp.float32), 2, 1e6, sensitivity=1.0)
+    single = mechanism(key, dense.totals.astype(jnp.float32), promise(1e6), 2, sensitivity=1.0)
     assert single.value.tolist()[0] == 0
 
 
@@ -231,11 +244,8 @@ def test_win_edges_scores_and_float32_give_the_same_list(name, key):
         ({"k": 0}, "k must be"),
         ({"k": 5}, "k must be"),
         ({"k": 1.5}, "k must be"),
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"delta": -0.1}, "delta must be"),
-        ({"unit": "users"}, "unit must be one of"),
-        ({"adjacency": "swap"}, "adjacency must be one of"),
-        ({"comparisons_per_user": 0}, "comparisons_per_user must be positive"),
+        ({"unit": "user", "contributions": None}, "needs contributions=L"),
+        ({"approximate": True}, "needs delta > 0.*or choose approximate=False"),
         ({"wins": np.zeros(4)}, "pass sensitivity=s"),
         ({"wins": np.zeros((4, 4)), "sensitivity": 1.0}, "use jax.vmap"),
         ({"sensitivity": 0.0}, "sensitivity must be positive"),
@@ -243,6 +253,6 @@ def test_win_edges_scores_and_float32_give_the_same_list(name, key):
     ],
 )
 def test_refusals_explain_themselves(name, change, message):
-    arguments = {"wins": WinCounts.from_matrix(np.zeros((4, 4))), "k": 2, **change}
+    asked, options = split({"wins": WinCounts.from_matrix(np.zeros((4, 4))), "k": 2, **change})
     with pytest.raises(ValueError, match=message):
-        MECHANISMS[name][0](jax.random.key(0), **arguments)
+        MECHANISMS[name][0](jax.random.key(0), privacy=asked, **options)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -10,15 +11,16 @@ import pytest
 
 from privrank_jax import links
 from privrank_jax.privacy.calibration import (
+    additive_scale,
     calibrate_objective_perturbation,
     gamma_floor,
     gaussian_delta,
     gaussian_scale,
-    is_pure,
     laplace_scale,
-    noise_scale,
 )
+from privrank_jax.privacy.noise import kept_by_noise
 from tests import reference
+from tests.promises import promise, split
 from tests.reference import calibration as reference_perturbation
 
 GRID = [
@@ -28,11 +30,24 @@ GRID = [
 ]
 
 
+def asked(settings, **defaults):
+    """A promise of those of the settings that speak of one, and the others; several comparisons are a user's."""
+    promised, options = split(settings, **defaults)
+    if "contributions" in settings and "unit" not in settings:
+        promised = dataclasses.replace(
+            promised, unit="user", contributions=settings["contributions"]
+        )
+    return promised, options
+
+
 def calibrate(link="logistic", adjacency="flip", **settings):
-    scale, gamma = calibrate_objective_perturbation(
-        links.get_link(link), adjacency=adjacency, **({"epsilon": 1.0} | settings)
-    )
+    promised, options = asked({"adjacency": adjacency, **settings})
+    scale, gamma = calibrate_objective_perturbation(links.get_link(link), promised, **options)
     return float(scale), float(gamma)
+
+
+def floor_of(link, noise="laplace", **settings):
+    return float(gamma_floor(links.get_link(link), asked(settings)[0], noise=noise))
 
 
 # --- single mechanisms ---------------------------------------------------------------------------
@@ -55,17 +70,29 @@ def test_gaussian_scale_is_the_smallest_that_suffices():
         assert reference.gaussian_delta(0.999 * scale, 2.0, epsilon) > delta
 
 
-def test_noise_is_laplace_where_delta_is_known_to_be_zero():
-    """A traced δ, and one of several that is not 0, mean Gaussian noise."""
-    for pure in (0, 0.0, np.zeros(2)):
-        assert is_pure(pure)
-        assert noise_scale(3.0, 2.0, 0.5, pure) == 6.0
-    for delta in (1e-9, np.array([0.0, 1e-9])):
-        assert not is_pure(delta)
+def test_noise_is_what_was_asked_for_whatever_delta_is():
+    for delta in (0.0, 1e-4):
+        assert additive_scale("laplace", promise(0.5, delta=delta), 3.0, 2.0) == 6.0
     expected = reference.gaussian_scale(2.0, 0.5, 1e-4)
-    assert float(noise_scale(3.0, 2.0, 0.5, 1e-4)) == pytest.approx(expected, rel=1e-7)
-    seen = jax.jit(lambda delta: noise_scale(3.0, 2.0, 0.5, delta))(1e-4)
-    assert float(seen) == pytest.approx(expected, rel=1e-7)
+    assert float(additive_scale("gaussian", promise(0.5, delta=1e-4), 3.0, 2.0)) == pytest.approx(
+        expected, rel=1e-7
+    )
+
+
+def test_attained_delta_is_that_of_the_noise():
+    flips = promise(0.5, adjacency="flip", delta=1e-4)
+    kinds = ("comparison", "replace"), ("user", "replace")
+    found = kept_by_noise("laplace", flips, "sums", *kinds)
+    assert (found.kind, found.delta) == (("comparison", "replace"), 0.0)
+    assert kept_by_noise("gaussian", flips, "sums", *kinds).delta == 1e-4
+    with pytest.raises(ValueError, match=r"needs delta > 0, .* or choose noise='laplace'"):
+        kept_by_noise("gaussian", promise(0.5), "sums", *kinds)
+    with pytest.raises(ValueError, match="sums can't promise unit 'user', adjacency 'add-remove'"):
+        kept_by_noise("laplace", promise(0.5, "user", "add-remove"), "sums", *kinds)
+    swept = jax.vmap(
+        lambda delta: kept_by_noise("gaussian", promise(0.5, delta=delta), "sums", *kinds).delta
+    )(jnp.array([0.0, 1e-3]))
+    np.testing.assert_array_equal(swept, [0.0, 1e-3])  # traced, so not refused
 
 
 def test_gaussian_delta_is_never_negative():
@@ -114,7 +141,7 @@ def test_gaussian_scale_falls_in_both_budgets_and_is_zero_without_privacy():
 )
 def test_logistic_table(adjacency, constant, comparisons):
     """λ = 2L/ε or 4L/ε; γ ≥ λ but for flips."""
-    settings = {"adjacency": adjacency, "comparisons": comparisons, "epsilon": 0.5}
+    settings = {"adjacency": adjacency, "contributions": comparisons, "epsilon": 0.5}
     scale, gamma = calibrate(**settings, default_gamma=1e-3)
     assert scale == pytest.approx(constant * comparisons / 0.5)
     assert gamma == pytest.approx(1e-3 if adjacency == "flip" else scale)
@@ -129,7 +156,7 @@ def test_published_scales_are_the_printed_ones(link, kappa1, kappa2, adjacency):
     settings = {"calibration": "published", "epsilon": 0.7, "default_gamma": 0.0}
     edge = calibrate(link, adjacency, **settings)
     assert edge == pytest.approx((8 * kappa1 / 0.7, 4 * kappa2 / 0.7))
-    user = calibrate(link, adjacency, comparisons=5, unit="user", **settings)
+    user = calibrate(link, adjacency, contributions=5, **settings)
     assert user == pytest.approx((8 * 5 * kappa1 / 0.7, 8 * 5 * kappa2 / 0.7))
 
 
@@ -138,7 +165,7 @@ def test_published_scales_are_the_printed_ones(link, kappa1, kappa2, adjacency):
     ("adjacency", "constant"), [("flip", 4), ("replace", 4), ("add-remove", 2)]
 )
 def test_laplace_link_pays_for_the_log_determinant(adjacency, constant, comparisons):
-    settings = {"adjacency": adjacency, "comparisons": comparisons, "epsilon": 2.0}
+    settings = {"adjacency": adjacency, "contributions": comparisons, "epsilon": 2.0}
     scale, gamma = calibrate("laplace", **settings, gamma=30.0)
     spent = comparisons * math.log(1 + 2 * 2 / 30.0)
     assert (scale, gamma) == pytest.approx((constant * comparisons / (2.0 - spent), 30.0))
@@ -148,7 +175,7 @@ def test_laplace_link_pays_for_the_log_determinant(adjacency, constant, comparis
 
 
 def test_gaussian_noise_of_flips_is_the_gaussian_mechanism_on_the_totals():
-    scale, gamma = calibrate(noise="gaussian", delta=1e-5, comparisons=4, default_gamma=0.3)
+    scale, gamma = calibrate(noise="gaussian", delta=1e-5, contributions=4, default_gamma=0.3)
     assert scale == pytest.approx(reference.gaussian_scale(4 * math.sqrt(2), 1.0, 1e-5), rel=1e-6)
     assert gamma == 0.3
 
@@ -170,16 +197,13 @@ def test_gaussian_noise_is_what_the_theorem_asks_for(link, adjacency, comparison
 
     The bound is not tight, the exact losses in the registry are 0.14 to 0.58 ε: only this twin sees less noise.
     """
-    settings = {"comparisons": comparisons, "epsilon": epsilon, "delta": delta, "noise": "gaussian"}
-    floor = float(
-        gamma_floor(
-            links.get_link(link),
-            epsilon=epsilon,
-            adjacency=adjacency,
-            comparisons=comparisons,
-            noise="gaussian",
-        )
-    )
+    settings = {
+        "contributions": comparisons,
+        "epsilon": epsilon,
+        "delta": delta,
+        "noise": "gaussian",
+    }
+    floor = floor_of(link, adjacency=adjacency, **settings)
     for wanted, share in ((None, 0.25), (floor, 0.5), (70.0 / epsilon * comparisons, None)):
         scale, gamma = calibrate(link, adjacency, gamma=wanted, default_gamma=1e-3, **settings)
         spent = reference_perturbation.determinant_share(link, comparisons, gamma)
@@ -207,20 +231,18 @@ def test_gamma_below_its_floor_is_refused_and_raised_where_traced(adjacency, noi
         "noise": noise,
         "delta": 1e-3 if noise == "gaussian" else 0.0,
     }
-    floor = float(
-        gamma_floor(
-            links.get_link(link), epsilon=0.5, adjacency=adjacency, comparisons=2, noise=noise
-        )
-    )
+    settings |= {"epsilon": 0.5, "contributions": 2}
+    floor = floor_of(link, **settings)
     assert floor > 0
     with pytest.raises(ValueError, match=r"below .* least ridge"):
-        calibrate(link, gamma=(1 - 1e-5) * floor, comparisons=2, epsilon=0.5, **settings)
-    scale, _ = calibrate(link, gamma=floor, comparisons=2, epsilon=0.5, **settings)
-    rounded = calibrate(link, gamma=(1 - 1e-7) * floor, comparisons=2, epsilon=0.5, **settings)
+        calibrate(link, gamma=(1 - 1e-5) * floor, **settings)
+    scale, _ = calibrate(link, gamma=floor, **settings)
+    rounded = calibrate(link, gamma=(1 - 1e-7) * floor, **settings)
     assert rounded == (scale, floor)  # what float32 may take off is no refusal, and no loss
+    promised, options = asked(settings)
     traced = jax.jit(
         lambda gamma: calibrate_objective_perturbation(
-            links.get_link(link), epsilon=0.5, comparisons=2, gamma=gamma, **settings
+            links.get_link(link), promised, gamma=gamma, **options
         )
     )(0.01 * floor)
     assert traced == pytest.approx((scale, floor), rel=1e-6)
@@ -242,9 +264,12 @@ def test_infinite_epsilon_adds_no_noise(link, adjacency, noise):
         "delta": 1e-3 if noise == "gaussian" else 0.0,
     }
     assert calibrate(link, epsilon=math.inf, gamma=0.5, **settings) == (0.0, 0.5)
-    scales = jax.vmap(
-        lambda e: calibrate_objective_perturbation(links.get_link(link), epsilon=e, **settings)[0]
-    )(jnp.array([0.5, 1.0, 4.0, math.inf]))
+
+    def scale_at(epsilon):
+        promised, options = asked({**settings, "epsilon": epsilon})
+        return calibrate_objective_perturbation(links.get_link(link), promised, **options)[0]
+
+    scales = jax.vmap(scale_at)(jnp.array([0.5, 1.0, 4.0, math.inf]))
     assert np.all(np.diff(scales) < 0)
     assert scales[-1] == 0.0
 
@@ -257,20 +282,12 @@ def test_normal_link_is_refused_with_the_alternatives():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": -1.0}, "epsilon must be positive"),
-        ({"epsilon": math.nan}, "epsilon must be positive"),
-        ({"epsilon": np.array([1.0, math.nan])}, "epsilon must be positive"),
-        ({"adjacency": "swap"}, "adjacency must be one of 'flip', 'replace', 'add-remove'"),
         ({"noise": "cauchy"}, "noise must be one of"),
         ({"calibration": "loose"}, "calibration must be one of"),
-        ({"comparisons": 0}, "comparisons per unit must be positive"),
-        ({"comparisons": math.inf}, "comparisons per unit must be finite"),
+        ({"unit": "user", "contributions": None}, "needs contributions=L"),
         ({"gamma": -1.0}, "gamma must be finite and at least 0"),
         ({"gamma": math.nan}, "gamma must be finite"),
-        ({"noise": "gaussian"}, "delta must be between 0 and 1"),
-        ({"noise": "gaussian", "delta": 1.0}, "delta must be between 0 and 1"),
-        ({"noise": "gaussian", "delta": math.nan}, "delta must be between 0 and 1"),
+        ({"noise": "gaussian"}, "needs delta > 0.*or choose noise='laplace'"),
         ({"noise": "gaussian", "delta": 0.1, "calibration": "published"}, "is for Laplace noise"),
     ],
 )

@@ -13,6 +13,7 @@ import pytest
 from privrank_jax.privacy_audit import doors, replay
 from privrank_jax.privacy_audit.replay import Door
 from privrank_jax.release import exponential
+from tests.promises import promise
 
 ORDERS = [np.array(one) for one in itertools.permutations(range(4))]
 
@@ -106,19 +107,23 @@ def test_bits_totals_and_units():
     assert flips(*bits, {"epsilon": 0.5}) == 1.0
     assert flips(*bits, {"epsilon": np.array([1, 2, 4])}) == 6.0
     top = loss_of("exact_top_k")
-    facts = {"epsilon": 1.0, "sensitivity": 2.0, "total_sensitivity": 3.0, "adjacency": "replace"}
+    facts = {"privacy": promise(1.0), "sensitivity": 2.0, "total_sensitivity": 3.0}
     assert top(np.array([3, 1, 0]), np.array([1, 1, 0]), facts) == 1.0
     assert top(np.array([3, 1, 0]), np.array([1, 2, 1]), facts) == pytest.approx(4 / 3)
-    assert top(np.array([1, 0]), np.array([0, 1]), facts | {"adjacency": "add-remove"}) == np.inf
+    generic = facts | {"sensitivity": None, "total_sensitivity": None}
+    assert top(np.array([3, 1, 0]), np.array([1, 1, 0]), generic) == 2.0
+    one_way = facts | {"privacy": promise(1.0, adjacency="add-remove")}
+    assert top(np.array([1, 0]), np.array([0, 1]), one_way) == np.inf
     gaussian = loss_of("discrete_gaussian")
     assert gaussian(np.array([3, 4]), np.array([0, 0]), {"epsilon": 2.0, "sensitivity": 5.0}) == 2.0
     scores = loss_of("perturbed_mle")
-    facts = {"epsilon": 1.0, "unit": "user", "adjacency": "flip", "comparisons_per_user": 2}
+    facts = {"privacy": promise(1.0, "user", "flip", 2)}
     one, other = np.array([[0, 2], [1, 0]]), np.array([[0, 0], [3, 0]])
     assert scores(one, other, facts) == 1.0
     assert scores(one, other + np.eye(2)[::-1], facts) == np.inf
-    assert scores(one, other, facts | {"unit": "comparison", "adjacency": "replace"}) == 2.0
-    assert scores(one, one * [[0, 1], [0, 0]], facts | {"adjacency": "add-remove"}) == 0.5
+    assert scores(one, other, {"privacy": promise(1.0)}) == 2.0
+    one_way = {"privacy": promise(1.0, "user", "add-remove", 2)}
+    assert scores(one, one * [[0, 1], [0, 0]], one_way) == 0.5
     users = loss_of("ldp_borda")
     rows = np.array([[0, 1], [1, 0], [0, 1]])
     assert users(rows, rows[[1, 0, 2]], {"epsilon": 0.5}) == 0.0

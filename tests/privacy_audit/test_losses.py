@@ -18,19 +18,20 @@ from privrank_jax.privacy_audit import (
 )
 from tests import reference
 from tests.privacy_audit.search import ADJACENCIES, ROUNDING, counts, worst_loss
+from tests.promises import promise
 
 LINKS = ("logistic", "laplace")
 
 
+def of_several(epsilon, adjacency, comparisons):
+    unit = "comparison" if comparisons == 1 else "user"
+    return promise(epsilon, unit, adjacency, comparisons)
+
+
 def calibrated(link, adjacency, comparisons, epsilon, gamma=None, calibration="tight"):
+    asked = of_several(epsilon, adjacency, comparisons)
     scale, gamma = calibrate_objective_perturbation(
-        get_link(link),
-        epsilon=epsilon,
-        adjacency=adjacency,
-        comparisons=comparisons,
-        gamma=gamma,
-        calibration=calibration,
-        unit="comparison" if comparisons == 1 else "user",
+        get_link(link), asked, gamma=gamma, calibration=calibration
     )
     return float(scale), float(gamma)
 
@@ -90,7 +91,9 @@ def test_density_is_that_of_the_estimator(link, key):
     wins, gamma, draws = counts(2, (0, 1, 3), (1, 0, 1)), 30.0, 20_000
     scale, _ = calibrated(link, "flip", 1, 1.0, gamma)
     fits = jax.vmap(
-        lambda k: perturbed_mle(k, wins, 1.0, adjacency="flip", link=link, gamma=gamma).value
+        lambda k: (
+            perturbed_mle(k, wins, promise(1.0, adjacency="flip"), link=link, gamma=gamma).value
+        )
     )(jax.random.split(key, draws))
     sample = np.asarray(fits[:, 0] - fits[:, 1])
     # The noise scale and curvature of the problem, on a grid that holds all but 1e-6 of the mass.
@@ -160,15 +163,7 @@ def test_density_refuses_bad_arguments(changed, message):
 def test_no_loss_above_epsilon(link, adjacency, comparisons):
     """γ at its floor (0.05 where there is none), by default, and far above."""
     for epsilon in (0.5, 3.0):
-        floor = float(
-            gamma_floor(
-                get_link(link),
-                epsilon=epsilon,
-                adjacency=adjacency,
-                comparisons=comparisons,
-                noise="laplace",
-            )
-        )
+        floor = float(gamma_floor(get_link(link), of_several(epsilon, adjacency, comparisons)))
         for gamma in (max(floor, 0.05), None, 10 * max(floor, 0.3)):
             scale, ridge = calibrated(link, adjacency, comparisons, epsilon, gamma)
             worst = worst_loss(

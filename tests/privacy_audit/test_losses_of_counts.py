@@ -20,6 +20,7 @@ from privrank_jax.privacy_audit import (
     top_item_loss,
 )
 from tests.privacy_audit.search import ADJACENCIES, ROUNDING, counts, unit_contents
+from tests.promises import promise
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
@@ -27,10 +28,8 @@ from tests.privacy_audit.search import ADJACENCIES, ROUNDING, counts, unit_conte
 def test_noisy_totals_lose_exactly_epsilon(unit, comparisons, adjacency, key):
     """All contents of one unit, three items; the rest of the data cancels."""
     contents, groups = unit_contents(3, comparisons)
-    result = noisy_counts(
-        key, counts(3), 0.7, unit=unit, adjacency=adjacency, comparisons_per_user=comparisons
-    )
-    scale = result.diagnostics["noise_scale"]
+    result = noisy_counts(key, counts(3), promise(0.7, unit, adjacency, comparisons))
+    scale = result.diagnostics.noise_scale
     loss = jax.jit(lambda a, b: noisy_totals_loss(WinCounts(a), WinCounts(b), noise_scale=scale))
     chosen = range(len(contents))
     pairs = np.array(
@@ -67,16 +66,9 @@ def test_top_item_catches_the_published_scale_of_users(key):
     gaps = np.linspace(-4000.0, 4000.0, 8001)
     worst = {}
     for calibration in ("published", "tight"):
-        result = noisy_counts(
-            key,
-            counts(2),
-            epsilon,
-            unit="user",
-            adjacency="replace",
-            comparisons_per_user=comparisons,
-            calibration=calibration,
-        )
-        losses = top_item_loss(gaps, gaps - 2 * comparisons, result.diagnostics["noise_scale"])
+        asked = promise(epsilon, "user", contributions=comparisons)
+        result = noisy_counts(key, counts(2), asked, calibration=calibration)
+        losses = top_item_loss(gaps, gaps - 2 * comparisons, result.diagnostics.noise_scale)
         worst[calibration] = float(losses.max())
         assert worst[calibration] <= float(result.guarantee.epsilon) * ROUNDING
     assert worst["published"] >= 1.9 * epsilon
@@ -94,7 +86,7 @@ def test_noisy_totals_loss_agrees_with_the_closed_form():
     row = privacy_audit.get("noisy-counts-users")
     one, other = (WinCounts(data) for data in row.neighbors)
     scale = pairwise.noisy_counts(
-        jax.random.key(0), one, 0.7, unit="user", comparisons_per_user=3
-    ).diagnostics["noise_scale"]
+        jax.random.key(0), one, promise(0.7, "user", contributions=3)
+    ).diagnostics.noise_scale
     closed = privacy_audit.noisy_totals_loss(one, other, noise_scale=scale)
     assert privacy_audit.exact_loss(row, 0.7) == pytest.approx(float(closed), rel=1e-12)

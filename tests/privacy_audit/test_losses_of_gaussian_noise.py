@@ -29,6 +29,7 @@ from privrank_jax.privacy_audit import (
     worst_case,
 )
 from privrank_jax.privacy_audit.audited_gaussian import gap_distribution
+from tests.promises import promise
 
 DRAWS = 6_000
 FALSE_ALARM = 1e-6
@@ -78,16 +79,8 @@ def batch_of_draws(link, adjacency, gamma):
     wins, neighbor = instance(link, adjacency)
 
     def draw(k, epsilon, scale):
-        estimate = perturbed_mle(
-            k,
-            wins,
-            epsilon,
-            adjacency=adjacency,
-            link=link,
-            gamma=gamma,
-            delta=DELTA,
-            noise="gaussian",
-        )
+        asked = promise(epsilon, adjacency=adjacency, delta=DELTA)
+        estimate = perturbed_mle(k, wins, asked, link=link, gamma=gamma, noise="gaussian")
         # What centering took away: the gradient of the whole objective sums to 0.
         w = noise.gaussian(k, (wins.num_items,), estimate.diagnostics.noise_scale, np.float64)
         theta = estimate.value - jnp.mean(w) / gamma

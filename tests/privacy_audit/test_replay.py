@@ -11,12 +11,13 @@ import pytest
 from privrank_jax.privacy_audit import doors, replay
 from privrank_jax.release import exact_noisy_totals
 from privrank_jax.release import noisy_totals as exact
+from tests.promises import promise
 
 LAPLACE = doors.DOORS[:1]
 
 
 def noisy(totals, epsilon=1.0):
-    found = exact_noisy_totals(totals, sensitivity=2, epsilon=epsilon)
+    found = exact_noisy_totals(totals, promise(epsilon), sensitivity=2)
     return {"totals": found.value.tolist(), "first": int(found.value.argmax())}
 
 

@@ -27,6 +27,7 @@ from privrank_jax.release import (
     exact_top_k,
 )
 from privrank_jax.release import noisy_totals as exact
+from tests.promises import promise
 from tests.release.laws import gaussian_pmf, laplace_pmf
 
 GAUSSIAN_IN_THE_SLOW_TIER = [0.0, pytest.param(1e-5, marks=pytest.mark.slow)]
@@ -75,18 +76,18 @@ def assert_same_noise(exact_draws, fast_draws, doubled_scale):
 def test_win_totals(key, noise, delta):
     items, runs, sensitivity = 100, 40, 50.0
     found = exact_noisy_totals(
-        np.zeros(items * runs), sensitivity=sensitivity, epsilon=1.0, delta=delta, noise=noise
+        np.zeros(items * runs), promise(1.0, delta=delta), sensitivity=sensitivity, noise=noise
     )
     wins = WinCounts.from_matrix(np.zeros((items, items)))
 
     def fast(key):
         estimate = pairwise.noisy_counts(
-            key, wins, 1.0, delta=delta, noise=noise, sensitivity=sensitivity
+            key, wins, promise(1.0, delta=delta), noise=noise, sensitivity=sensitivity
         )
-        return estimate.value / estimate.diagnostics["noise_scale"]
+        return estimate.value / estimate.diagnostics.noise_scale
 
     drawn = np.asarray(jax.vmap(fast)(jax.random.split(key, runs)))
-    scale = found.diagnostics["noise_scale"]
+    scale = found.diagnostics.noise_scale
     assert_same_noise(found.value / scale, drawn.ravel(), 2 * scale)
 
 
@@ -95,9 +96,9 @@ def test_win_totals(key, noise, delta):
 def test_many_win_totals_tell_a_fifth_more_noise(noise, delta):
     draws = 100_000
     found = exact_noisy_totals(
-        np.zeros(draws), sensitivity=50.0, epsilon=1.0, delta=delta, noise=noise
+        np.zeros(draws), promise(1.0, delta=delta), sensitivity=50.0, noise=noise
     )
-    scale = found.diagnostics["noise_scale"]
+    scale = found.diagnostics.noise_scale
     continuous = stats.laplace if noise == "laplace" else stats.norm
     slack = math.sqrt(-math.log(ALARM / 2) / 2 / draws) + 0.5 * math.tanh(0.25 / scale)
     for factor, agrees in ((1, True), (1.2, False), (1 / 1.2, False)):
@@ -153,13 +154,13 @@ def same_counts(first, second):
 def test_top_k(key, calibrated_once):
     totals, draws = np.array([80.0, 60.0, 50.0, 0.0]), 2000
     lists = [
-        exact_top_k(totals, 2, sensitivity=10.0, total_sensitivity=40.0, epsilon=1.0).value
+        exact_top_k(totals, promise(1.0), 2, sensitivity=10.0, total_sensitivity=40.0).value
         for _ in range(draws)
     ]
 
     def fast(epsilon):
         def one(key):
-            return pairwise.one_shot_top_k(key, totals, 2, epsilon, sensitivity=10.0).value
+            return pairwise.one_shot_top_k(key, totals, promise(epsilon), 2, sensitivity=10.0).value
 
         return np.asarray(jax.vmap(one)(jax.random.split(key, 20_000)))
 

@@ -25,12 +25,13 @@ from privrank_jax.release import (
     mallows,
 )
 from privrank_jax.release import noisy_totals as exact
+from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
 from privrank_jax.release.exact_aggregation import twice_counts
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, Privacy, create
 from privrank_jax.release.ledger_file import LedgerError, clearly, plain
 from privrank_jax.release.library import load_opendp
-from privrank_jax.release.noisy_totals import discrete_gaussian, discrete_laplace
 from privrank_jax.release.randomized_response import keep_probability
+from tests.promises import promise
 
 
 def test_the_scale_of_laplace_noise_is_the_quotient_unless_that_is_not_proven():
@@ -66,12 +67,12 @@ def test_totals_are_taken_as_far_as_they_are_exact():
     epsilon = 1000.0  # noise other than 0 has probability below 1e-300
     for largest in (2**51, np.float32(2**23), float(2**51)):
         for sign in (1, -1):
-            found = exact_noisy_totals(np.array([sign * largest]), sensitivity=1, epsilon=epsilon)
+            found = exact_noisy_totals(np.array([sign * largest]), promise(epsilon), sensitivity=1)
             assert found.value.tolist() == [sign * largest]
     with pytest.raises(ValueError, match="holds none beyond"):
-        exact_noisy_totals(np.array([2**51 + 1]), sensitivity=1, epsilon=epsilon)
+        exact_noisy_totals(np.array([2**51 + 1]), promise(epsilon), sensitivity=1)
     with pytest.raises(ValueError, match="multiples of 1/2"):
-        exact_noisy_totals(np.array([0.25]), sensitivity=1, epsilon=epsilon)
+        exact_noisy_totals(np.array([0.25]), promise(epsilon), sensitivity=1)
 
 
 def test_a_tie_for_the_first_place_is_a_tie():
@@ -134,7 +135,7 @@ def test_the_exponential_coin_counts_to_the_first_failure(monkeypatch):
 
 @pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-5)])
 def test_the_guarantee_of_noisy_totals_has_the_delta_that_was_asked_for(noise, delta):
-    found = exact_noisy_totals([1.0, 2.0], sensitivity=1, epsilon=1.0, delta=delta, noise=noise)
+    found = exact_noisy_totals([1.0, 2.0], promise(1.0, delta=delta), sensitivity=1, noise=noise)
     assert (found.guarantee.epsilon, found.guarantee.delta) == (1.0, delta)
 
 
@@ -159,14 +160,14 @@ def test_gaussian_noise_is_the_least_that_is_proven_for_a_little_more_than_the_s
         assert proven(scale * (1 - 1.1e-6), above) > epsilon
 
 
-def promise(epsilon):
+def of_users(epsilon):
     return Privacy(Decimal(epsilon), unit="user", adjacency="replace")
 
 
 @pytest.fixture
 def ledger(tmp_path):
     path = tmp_path / "votes.ledger"
-    create(path, promise("0.5"), data="votes.csv", sha256="ab" * 32)
+    create(path, of_users("0.5"), data="votes.csv", sha256="ab" * 32)
     with Ledger(path) as found:
         yield found
 
@@ -178,12 +179,12 @@ def test_a_ledger_takes_its_own_data_and_no_other(ledger):
 
 
 def test_advice_tells_less_from_nothing(ledger):
-    ledger.spend(promise("0.2"))
+    ledger.spend(of_users("0.2"))
     with pytest.raises(BudgetExhausted, match="Ask for less"):
-        ledger.check(promise("0.4"))
-    ledger.spend(promise("0.3"))
+        ledger.check(of_users("0.4"))
+    ledger.spend(of_users("0.3"))
     with pytest.raises(BudgetExhausted, match="The budget is exhausted"):
-        ledger.check(promise("0.1"))
+        ledger.check(of_users("0.1"))
 
 
 @pytest.mark.parametrize(
@@ -192,9 +193,9 @@ def test_advice_tells_less_from_nothing(ledger):
 )
 def test_the_first_text_of_a_row_must_be_text_too(tmp_path, table, column, trigger):
     path = tmp_path / "votes.ledger"
-    create(path, promise("0.5"), data="votes.csv", sha256="ab" * 32)
+    create(path, of_users("0.5"), data="votes.csv", sha256="ab" * 32)
     with Ledger(path) as ledger:
-        ledger.spend(promise("0.1"))
+        ledger.spend(of_users("0.1"))
         assert len(ledger.spends()) == 1
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"DROP TRIGGER {trigger}")
@@ -208,9 +209,9 @@ def test_the_first_text_of_a_row_must_be_text_too(tmp_path, table, column, trigg
 
 def test_noise_is_on_twice_the_totals_at_twice_the_sensitivity():
     for noise, delta in (("laplace", 0.0), ("gaussian", 1e-5)):
-        found = exact_noisy_totals([1.0], sensitivity=3.5, epsilon=0.7, delta=delta, noise=noise)
+        found = exact_noisy_totals([1.0], promise(0.7, delta=delta), sensitivity=3.5, noise=noise)
         of_twice = discrete_gaussian(7.0, 0.7, delta) if delta else discrete_laplace(7.0, 0.7)
-        assert 2 * found.diagnostics["noise_scale"] == of_twice[1]
+        assert 2 * found.diagnostics.noise_scale == of_twice[1]
 
 
 def test_the_rate_of_the_exponential_mechanism_ends_at_two_to_the_fourteen():

@@ -13,14 +13,15 @@ import pytest
 import privrank_jax
 from privrank_jax import release
 from privrank_jax.release.library import exact_samplers_available, load_opendp, unsound_opendp
+from tests.promises import promise
 
 RELEASES = {
-    "totals": lambda: release.exact_noisy_totals([1.0], sensitivity=2, epsilon=1.0),
+    "totals": lambda: release.exact_noisy_totals([1.0], promise(1.0), sensitivity=2),
     "gaussian totals": lambda: release.exact_noisy_totals(
-        [1.0], sensitivity=2, epsilon=1.0, delta=1e-6, noise="gaussian"
+        [1.0], promise(1.0, delta=1e-6), sensitivity=2, noise="gaussian"
     ),
     "top-k": lambda: release.exact_top_k(
-        [1.0, 2.0], 1, sensitivity=1, total_sensitivity=2, epsilon=1.0
+        [1.0, 2.0], promise(1.0), 1, sensitivity=1, total_sensitivity=2
     ),
     "responses": lambda: release.exact_randomized_response([True], 1.0),
     "one pair": lambda: release.exact_one_pair_weights(np.tile(np.arange(3), (9, 1)), 1.0),

@@ -12,6 +12,7 @@ from scipy import stats
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.release import exact_noisy_totals, exact_samplers_available
 from privrank_jax.release.noisy_totals import discrete_gaussian, discrete_laplace
+from tests.promises import promise, split
 from tests.release.laws import gaussian_pmf, laplace_pmf
 
 DRAWS = 20_000
@@ -36,9 +37,9 @@ def test_noise_has_the_exact_distribution_and_no_other_scale(noise, pmf, delta):
     # At 20,000 draws a scale off by 15% gives p-values below 1e-12, so the second and third assertion
     # fail by chance far less often than the first.
     estimate = exact_noisy_totals(
-        np.full(DRAWS, 7.5), sensitivity=2.0, epsilon=1.0, delta=delta, noise=noise
+        np.full(DRAWS, 7.5), promise(1.0, delta=delta), sensitivity=2.0, noise=noise
     )
-    scale = 2 * estimate.diagnostics["noise_scale"]
+    scale = 2 * estimate.diagnostics.noise_scale
     draws = 2 * (np.asarray(estimate.value) - 7.5)
     assert np.all(draws == np.round(draws))
     assert chi_squared(draws, pmf, scale) > ALARM
@@ -78,14 +79,14 @@ def test_ties_count_half_and_noise_keeps_to_the_halves():
     wins = WinCounts.from_comparisons(
         [0, 0, 1], [1, 2, 2], num_items=3, tied=np.array([True, False, False])
     )
-    estimate = exact_noisy_totals(wins, sensitivity=2, epsilon=500.0, unit="comparison")
+    estimate = exact_noisy_totals(wins, promise(500.0), sensitivity=2)
     # Noise other than 0 has probability below 1e-100 here.
     assert estimate.value.tolist() == [1.5, 1.5, 0.0]
     assert estimate.guarantee.as_dict() == {
         "epsilon": 500.0,
         "delta": 0.0,
         "unit": "comparison",
-        "adjacency": "flip",
+        "adjacency": "replace",
         "trust": "central",
         "numerics": "exact",
     }
@@ -93,7 +94,7 @@ def test_ties_count_half_and_noise_keeps_to_the_halves():
 
 def test_two_releases_differ():
     first, second = (
-        exact_noisy_totals(np.zeros(40), sensitivity=20, epsilon=0.1).value for _ in range(2)
+        exact_noisy_totals(np.zeros(40), promise(0.1), sensitivity=20).value for _ in range(2)
     )
     assert not np.array_equal(first, second)  # equal by chance below 1e-60
 
@@ -101,11 +102,11 @@ def test_two_releases_differ():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": math.nan}, "epsilon must be positive"),
         ({"epsilon": math.inf}, "epsilon must be finite"),
+        ({"epsilon": np.array([1.0, 2.0])}, "epsilon must be one number"),
+        ({"unit": "user", "contributions": None, "sensitivity": None}, "needs contributions=L"),
         ({"sensitivity": 0}, "sensitivity must be positive"),
-        ({"noise": "gaussian"}, "delta must be between"),
+        ({"noise": "gaussian"}, "needs delta > 0.*or choose noise='laplace'"),
         ({"noise": "cauchy"}, "noise must be one of"),
         ({"wins": [0.25, 1.0]}, "multiples of 1/2"),
         ({"wins": [math.nan]}, "multiples of 1/2"),
@@ -122,16 +123,16 @@ def test_two_releases_differ():
     ],
 )
 def test_refusals(change, message):
-    arguments = {"wins": [1.0, 2.0], "sensitivity": 2, "epsilon": 1.0, **change}
+    asked, arguments = split({"wins": [1.0, 2.0], "sensitivity": 2, **change})
     with pytest.raises(ValueError, match=message):
-        exact_noisy_totals(arguments.pop("wins"), **arguments)
+        exact_noisy_totals(privacy=asked, **arguments)
 
 
 def test_without_opendp_the_message_names_the_extra(monkeypatch):
     assert exact_samplers_available()
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
-        exact_noisy_totals([1.0], sensitivity=2, epsilon=1.0)
+        exact_noisy_totals([1.0], promise(1.0), sensitivity=2)
 
 
 @pytest.mark.parametrize(
@@ -148,13 +149,12 @@ def test_top_k_takes_the_smaller_of_both_scales(adjacency, k, total, scale):
 
     estimate = exact_top_k(
         np.array([900.0, 0.0, 700.0, 300.5]),
+        promise(1.0, adjacency=adjacency),
         k,
         sensitivity=5.0,
         total_sensitivity=total,
-        epsilon=1.0,
-        adjacency=adjacency,
     )
-    assert estimate.diagnostics["noise_scale"] == pytest.approx(scale)
+    assert estimate.diagnostics.noise_scale == pytest.approx(scale)
     # Gaps of 199.5 and more against Laplace noise of scale 24: another order has probability below 2e-3.
     assert estimate.value.tolist() == [0, 2, 3, 1][:k]
     assert estimate.guarantee.adjacency == adjacency
@@ -189,4 +189,4 @@ def test_top_k_out_of_range():
     from privrank_jax.release import exact_top_k
 
     with pytest.raises(ValueError, match="k must be an integer from 1 to m = 2"):
-        exact_top_k([1.0, 2.0], 3, sensitivity=1, total_sensitivity=2, epsilon=1.0)
+        exact_top_k([1.0, 2.0], promise(1.0), 3, sensitivity=1, total_sensitivity=2)

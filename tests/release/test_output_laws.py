@@ -34,6 +34,7 @@ from privrank_jax.release import (
 )
 from privrank_jax.release import noisy_totals as exact
 from privrank_jax.release.randomized_response import keep_probability
+from tests.promises import promise
 from tests.release.laws import RATE, gaussian_pmf, laplace_pmf
 
 LESS = 0.95  # of the noise that is due
@@ -108,12 +109,12 @@ def totals(request):
             patch.setattr(exact, name, functools.cache(getattr(exact, name)))
         found = [
             exact_noisy_totals(
-                np.arange(8.0), sensitivity=1.5, epsilon=1.0, delta=delta, noise=noise
+                np.arange(8.0), promise(1.0, delta=delta), sensitivity=1.5, noise=noise
             )
             for _ in range(calls)
         ]
     draws = 2 * (np.stack([estimate.value for estimate in found]) - np.arange(8))
-    return noise, draws, 2 * found[0].diagnostics["noise_scale"]
+    return noise, draws, 2 * found[0].diagnostics.noise_scale
 
 
 def test_noise_on_totals_has_its_law(totals):
@@ -175,8 +176,8 @@ def test_the_order_of_a_list_has_its_law(monkeypatch):
     totals = (1000.0 * np.arange(pairs)[:, None] + np.array([gap, 0.0])).ravel()
     ahead = 0
     for _ in range(calls):
-        found = exact_top_k(totals, 2 * pairs, sensitivity=9, total_sensitivity=4, epsilon=1.0)
-        assert found.diagnostics["noise_scale"] == pytest.approx(scale)
+        found = exact_top_k(totals, promise(1.0), 2 * pairs, sensitivity=9, total_sensitivity=4)
+        assert found.diagnostics.noise_scale == pytest.approx(scale)
         place = np.argsort(found.value)
         ahead += int(np.sum(place[::2] < place[1::2]))
     right, less = (first_is_ahead(round(2 * gap), factor * 2 * scale) for factor in (1, LESS))

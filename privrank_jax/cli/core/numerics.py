@@ -11,7 +11,7 @@ _WHY = {
     "idealized": (
         "the proof behind this release holds for real numbers and an exact minimizer, and floating point has "
         "neither: what is published could tell more than the guarantee admits "
-        "(help(privrank_jax.pairwise.perturbed_mle) explains how)"
+        "(help(privrank_jax.privacy.calibration) explains how)"
     ),
     "unknown": "how the noise of this release was drawn is not known",
     "simulation": (

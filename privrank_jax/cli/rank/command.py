@@ -123,13 +123,8 @@ def rank(
     gamma: Annotated[
         float | None,
         typer.Option(
-            help="Ridge of mle and none, in comparisons. Default: chosen without the answers; none: 0."
-        ),
-    ] = None,
-    ridge: Annotated[
-        float | None,
-        typer.Option(
-            metavar="C", help="Ridge of a fit to randomized reports, at least 0. Default: 1."
+            help="Ridge of fitted scores, in comparisons. Default: mle chooses it without the answers, none takes "
+            "0, a fit to randomized reports 2."
         ),
     ] = None,
     items: Annotated[
@@ -158,15 +153,10 @@ def rank(
         from privrank_jax.cli.rank.reports import ReportRequest, rank_reports
 
         given = options.given(context)
-        ridge = 1.0 if ridge is None else ridge
-        wanted = ReportRequest(source, user, items, link, ridge, level, top_k)
+        gamma = 2.0 if gamma is None else gamma
+        wanted = ReportRequest(source, user, items, link, gamma, level, top_k)
         rank_reports(wanted, given, as_json=json)
         return
-    if ridge is not None:
-        raise Refusal(
-            "--ridge is that of a fit to randomized reports, and this is no file of them (columns item_1, "
-            "item_2, report, epsilon); the ridge of --method mle and none is --gamma."
-        )
     request = _checked(
         Request(
             source=source,

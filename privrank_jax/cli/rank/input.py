@@ -19,6 +19,7 @@ from privrank_jax.cli.rank.command import Request
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.datasets.formats import read_lines
 from privrank_jax.pairwise import questionnaire_sensitivity, totals_sensitivity
+from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_bound
 
 if TYPE_CHECKING:
@@ -236,14 +237,23 @@ def _limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -
     return asked
 
 
+def promised(request: Request, per_user: int) -> Privacy:
+    """What the options promise, where nobody has more than ``per_user`` comparisons."""
+    return Privacy(
+        request.epsilon,
+        unit=request.unit,
+        adjacency=request.adjacency,
+        delta=request.delta,
+        contributions=per_user if request.unit == "user" else None,
+    )
+
+
 def _sensitivity(
     table: datasets.ComparisonTable | ComparisonRows, request: Request, per_user: int
 ) -> tuple[float, float, tuple[str, ...]]:
     """How far one unit moves all win totals, and one of them; what is public, for the guarantee."""
-    total = float(totals_sensitivity(request.unit, request.adjacency, per_user))
     norm = "l1" if request.noise == "laplace" else "l2"
-    if norm == "l2" and request.adjacency != "add-remove":
-        total /= 2**0.5
+    total = float(totals_sensitivity(promised(request, per_user), norm))
     one = float(per_user)
     if request.unit != "user" or table.questionnaire is None:
         return total, one, table.public

@@ -12,13 +12,14 @@ from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.numerics import check_numerics, draws_exactly
 from privrank_jax.cli.rank.certainty import Certainty, of_noise, of_scores
 from privrank_jax.cli.rank.command import Request
-from privrank_jax.cli.rank.input import Input
+from privrank_jax.cli.rank.input import Input, promised
 from privrank_jax.cli.rank.noise import (
     about_noise,
     labeled,
     noise_name,
     noise_reach,
     noisy_totals,
+    of_any_user,
     public_facts,
 )
 from privrank_jax.cli.rank.none import fit_without_privacy
@@ -31,7 +32,7 @@ from privrank_jax.release import exact_top_k
 
 _IDEALISED = (
     "this guarantee is proven for real numbers and an exact minimizer only; "
-    "help(privrank_jax.pairwise.perturbed_mle) explains what that may cost."
+    "help(privrank_jax.privacy.calibration) explains what that may cost."
 )
 
 _PRIVATE_GRAPH = (
@@ -49,7 +50,7 @@ def release(data: Input, request: Request) -> Result:
 def _counts(data: Input, request: Request) -> Result:
     totals, exact, warnings = noisy_totals(data, request)
     scores = np.asarray(totals.value)
-    scale = float(totals.diagnostics["noise_scale"])
+    scale = float(totals.diagnostics.noise_scale)
     if request.adjacency == "flip":
         found = interval_estimates(
             scores,
@@ -98,16 +99,9 @@ def _mle_on_totals(data: Input, request: Request) -> Result:
     if request.gamma == 0:
         raise Refusal("--gamma must be positive for --method mle; leave it out for a good default.")
     totals, exact, warnings = noisy_totals(data, request)
-    scale = float(totals.diagnostics["noise_scale"])
+    scale = float(totals.diagnostics.noise_scale)
     gamma = request.gamma or float(
-        default_gamma(
-            data.wins,
-            scale,
-            unit=request.unit,
-            adjacency="flip",
-            calibration="tight",
-            noise=request.noise,
-        )
+        default_gamma(data.wins, promised(request, data.per_user), scale, noise=request.noise)
     )
     fit = pairwise.scores_from_totals(totals.value, data.wins.comparisons, gamma)
     scores = np.asarray(fit.value)
@@ -148,13 +142,9 @@ def _objective_perturbation(data: Input, request: Request) -> Result:
     estimate = pairwise.perturbed_mle(
         data.entropy.key(),
         data.wins,
-        request.epsilon,
-        unit=request.unit,
-        adjacency=request.adjacency,
-        comparisons_per_user=data.per_user,
+        promised(request, data.per_user),
         link=request.link,
         gamma=request.gamma,
-        delta=request.delta,
         noise=request.noise,
     )
     scores, used = np.asarray(estimate.value), estimate.diagnostics
@@ -222,17 +212,17 @@ def _certainty(
 def _one_shot(data: Input, request: Request) -> Result:
     assert request.top_k is not None
     exact = draws_exactly(request)
-    common = {"unit": request.unit, "adjacency": request.adjacency, "epsilon": request.epsilon}
+    privacy = promised(request, data.per_user)
     warnings = ()
     if exact:
         chosen = exact_top_k(
             data.wins,
+            privacy,
             request.top_k,
             sensitivity=data.per_item,
             total_sensitivity=data.sensitivity,
-            **common,
         )
-        guarantee = chosen.guarantee
+        guarantee = of_any_user(chosen.guarantee)
     else:
         # Its noise is 2 k sensitivity/ε: no more than that of all totals with this one (half of it where
         # units come and go, there and here).
@@ -240,10 +230,9 @@ def _one_shot(data: Input, request: Request) -> Result:
         chosen = pairwise.one_shot_top_k(
             data.entropy.key(),
             data.wins,
+            privacy,
             request.top_k,
-            comparisons_per_user=data.per_user,
             sensitivity=min(data.per_item, data.sensitivity / (sides * request.top_k)),
-            **common,
         )
         guarantee = labeled(chosen.guarantee, request)
         warnings = about_noise(request)
@@ -257,7 +246,7 @@ def _one_shot(data: Input, request: Request) -> Result:
             request,
             sensitivity=None,
             level=None,
-            noise_scale=float(chosen.diagnostics["noise_scale"]),
+            noise_scale=float(chosen.diagnostics.noise_scale),
             noise=noise_name(request, exact),
         ),
         notes=(*data.notes, "only the list is released: no scores, and nothing on the other items"),

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from privrank_jax import pairwise
 from privrank_jax.cli.core.numerics import EXTRA, draws_exactly
 from privrank_jax.cli.rank.command import Request
-from privrank_jax.cli.rank.input import Input
+from privrank_jax.cli.rank.input import Input, promised
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release import exact_noisy_totals
@@ -18,25 +18,17 @@ from privrank_jax.release import exact_noisy_totals
 def noisy_totals(data: Input, request: Request) -> tuple[Estimate, bool, tuple[str, ...]]:
     """Noisy win totals, whether their noise is exact, and warnings."""
     exact = draws_exactly(request)
+    privacy = promised(request, data.per_user)
     if exact:
         estimate = exact_noisy_totals(
-            data.wins,
-            sensitivity=data.sensitivity,
-            epsilon=request.epsilon,
-            delta=request.delta,
-            noise=request.noise,
-            unit=request.unit,
-            adjacency=request.adjacency,
+            data.wins, privacy, noise=request.noise, sensitivity=data.sensitivity
         )
-        return estimate, True, ()
+        guarantee = of_any_user(estimate.guarantee)
+        return dataclasses.replace(estimate, guarantee=guarantee), True, ()
     estimate = pairwise.noisy_counts(
         data.entropy.key(),
         data.wins,
-        request.epsilon,
-        unit=request.unit,
-        adjacency=request.adjacency,
-        comparisons_per_user=data.per_user,
-        delta=request.delta,
+        privacy,
         noise=request.noise,
         sensitivity=data.sensitivity,
     )
@@ -68,9 +60,19 @@ def about_noise(request: NoiseOptions) -> tuple[str, ...]:
     )
 
 
+def of_any_user(guarantee: Guarantee | None) -> Guarantee:
+    """The guarantee for users of any number of comparisons: those beyond the bound were left out before."""
+    assert guarantee is not None
+    promise, attained = (
+        dataclasses.replace(one, contributions=None)
+        for one in (guarantee.promise, guarantee.attained)
+    )
+    return dataclasses.replace(guarantee, promise=promise, attained=attained)
+
+
 def labeled(guarantee: Guarantee | None, request: NoiseOptions) -> Guarantee:
     """The guarantee, marked as a rehearsal where it is one."""
-    assert guarantee is not None
+    guarantee = of_any_user(guarantee)
     parts = [guarantee.note] if guarantee.note else []
     if request.simulate:
         parts.append("A rehearsal, not to be published: who knows the seed can take the noise off.")

@@ -16,17 +16,17 @@ from privrank_jax.pairwise.minimize import CODES
 
 def fit_without_privacy(data: Input, request: Request) -> Result:
     """Maximum likelihood scores, or a ridge fit where there are none."""
-    ridge = request.gamma or 0.0
-    estimate = pairwise.mle(data.wins, link=request.link, ridge=ridge)
+    gamma = request.gamma or 0.0
+    estimate = pairwise.mle(data.wins, link=request.link, gamma=gamma)
     components = int(estimate.diagnostics.components)
     separated = bool(estimate.diagnostics.separated)
     warnings = []
-    if ridge == 0 and (separated or components > 1):
-        ridge = 1.0
+    if gamma == 0 and (separated or components > 1):
+        gamma = 1.0
         warnings.append(
             f"{_why_infinite(components)} The scores shown are a ridge fit with gamma = 1."
         )
-        estimate = pairwise.mle(data.wins, link=request.link, ridge=ridge)
+        estimate = pairwise.mle(data.wins, link=request.link, gamma=gamma)
     if components > 1:
         warnings.append(SEVERAL_GROUPS.format(components))
     code = int(estimate.diagnostics.code)
@@ -34,7 +34,7 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
         warnings.append(f"the fit did not converge ({CODES[code]}); try a larger --gamma.")
     scores = np.asarray(estimate.value)
     about = functools.partial(
-        pairwise.standard_errors, scores, data.wins.comparisons, gamma=ridge, link=request.link
+        pairwise.standard_errors, scores, data.wins.comparisons, gamma=gamma, link=request.link
     )
     known = of_scores(
         scores,
@@ -58,7 +58,7 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
             "comparisons": len(data.table),
             "ties": data.table.ties,
             "link": request.link,
-            "gamma": ridge,
+            "gamma": gamma,
             "components": components,
             "separated": separated,
             "converged": code <= 1,

@@ -22,7 +22,7 @@ from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
 LINKS = ("logistic", "laplace", "normal")
-_SERVED = ("context", "source", "user", "items", "link", "ridge", "level", "top_k", "json")
+_SERVED = ("context", "source", "user", "items", "link", "gamma", "level", "top_k", "json")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ReportRequest:
     user: str | None
     items: str | None
     link: str
-    ridge: float
+    gamma: float
     level: float
     top_k: int | None
 
@@ -75,16 +75,15 @@ def _check(request: ReportRequest, given: Sequence[str]) -> None:
         )
     others = [f"--{name.replace('_', '-')}" for name in given if name not in _SERVED]
     if others:
-        more = " The ridge of these fits is --ridge." if "--gamma" in others else ""
         raise Refusal(
             f"{', '.join(others)}: meant for answers in the clear, but {request.source} holds randomized "
-            f"reports (columns report and epsilon), which need no further protection. Leave it out.{more}"
+            f"reports (columns report and epsilon), which need no further protection. Leave it out."
         )
     check_choice("--link", request.link, LINKS)
     if not 0 < request.level < 1:
         raise Refusal(f"--level must lie between 0 and 1, got {request.level:g}; 0.95 is usual.")
-    if not 0 <= request.ridge < math.inf:
-        raise Refusal(f"--ridge must be finite and at least 0, got {request.ridge:g}.")
+    if not 0 <= request.gamma < math.inf:
+        raise Refusal(f"--gamma must be finite and at least 0, got {request.gamma:g}.")
     if request.top_k is not None and request.top_k < 1:
         raise Refusal(f"--top-k must be at least 1, got {request.top_k}.")
 
@@ -94,7 +93,7 @@ def fit_reports(table: datasets.ReportTable, request: ReportRequest) -> Result:
     from scipy.sparse.csgraph import connected_components
 
     sums, squares = sums_of_table(table)
-    estimate = scores_from_sums(sums, request.link, request.ridge)
+    estimate = scores_from_sums(sums, request.link, request.gamma)
     scores, details = np.asarray(estimate.value), estimate.diagnostics
     code, curvature = int(details.fit.code), float(details.smallest_eigenvalue)
     components = int(connected_components(np.asarray(sums.weights) > 0, directed=False)[0])
@@ -102,7 +101,7 @@ def fit_reports(table: datasets.ReportTable, request: ReportRequest) -> Result:
     known = Certainty(None)
     if code <= 1:
         errors = report_standard_errors(
-            scores, sums, squares, ridge_constant=request.ridge, link=request.link
+            scores, sums, squares, gamma=request.gamma, link=request.link
         )
         words = (
             "for the true score and the rank by it, each by itself; they cover the chance in the answers and in the "
@@ -124,7 +123,7 @@ def fit_reports(table: datasets.ReportTable, request: ReportRequest) -> Result:
         "largest_epsilon_of_a_user": whole,
         "information": float(np.sum(np.tanh(0.5 * table.epsilon) ** 2)),
         "link": request.link,
-        "ridge": request.ridge,
+        "gamma": request.gamma,
         "components": components,
         "smallest_curvature": curvature if math.isfinite(curvature) else None,
         "solver": CODES[code],
@@ -176,7 +175,7 @@ def _warnings(code: int, components: int, scores: np.ndarray) -> tuple[str, ...]
     if not np.all(np.isfinite(scores)):
         raise Refusal(
             "the fit found no finite scores: the debiased reports leave its objective without a minimum. "
-            "Take a larger --ridge, or --link logistic."
+            "Take a larger --gamma, or --link logistic."
         )
     warnings = []
     if components > 1:
@@ -184,6 +183,6 @@ def _warnings(code: int, components: int, scores: np.ndarray) -> tuple[str, ...]
     if code > 1:
         warnings.append(
             f"the fit did not converge ({CODES[code]}): debiased reports can outweigh the ridge. Take a larger "
-            "--ridge, or --link logistic."
+            "--gamma, or --link logistic."
         )
     return tuple(warnings)

@@ -28,6 +28,7 @@ from privrank_jax.metrics import relative_error, top_k_error
 from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import default_gamma, perturbed_mle
 from privrank_jax.privacy.calibration import calibrate_objective_perturbation
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import Label, labeled
 
@@ -98,30 +99,26 @@ class Unit:
     """What ε protects: one comparison, or a user with L of them."""
 
     name: str = "comparison"
-    per_user: int = 1
+    per_user: Any = 1
+
+    def promise(self, epsilon: Any, adjacency: str) -> Privacy:
+        """Of that ε, or of several."""
+        contributions = self.per_user if self.name == "user" else None
+        return Privacy(epsilon, unit=self.name, adjacency=adjacency, contributions=contributions)
 
 
 def noise_settings(
     wins: WinCounts, unit: Unit, epsilons: Array, calibration: Calibration
 ) -> tuple[Array, Array]:
     """Noise scale λ and ridge γ of the perturbed MLE at each ε, two arrays of shape ``(E,)``."""
+    privacy = unit.promise(epsilons, calibration.adjacency)
     calibrate = functools.partial(
         calibrate_objective_perturbation,
         get_link("logistic"),
-        epsilon=epsilons,
-        adjacency=calibration.adjacency,
-        comparisons=unit.per_user,
+        privacy,
         calibration=calibration.calibration,
-        unit=unit.name,
     )
-    wanted = default_gamma(
-        wins,
-        calibrate()[0],
-        unit=unit.name,
-        adjacency=calibration.adjacency,
-        calibration=calibration.calibration,
-        noise="laplace",
-    )
+    wanted = default_gamma(wins, privacy, calibrate()[0], calibration=calibration.calibration)
     scale, gamma = calibrate(default_gamma=wanted)
     shape, dtype = epsilons.shape, wins.matrix.dtype
     return jnp.broadcast_to(scale, shape).astype(dtype), jnp.broadcast_to(gamma, shape).astype(
@@ -140,7 +137,8 @@ def private_scores(
 
     def fit(setting: tuple[Array, Array]) -> tuple[Array, Array]:
         scale, gamma = setting
-        estimate = perturbed_mle(key, wins, epsilon=2.0 / scale, adjacency="flip", gamma=gamma)
+        privacy = Privacy(2.0 / scale, unit="comparison", adjacency="flip")
+        estimate = perturbed_mle(key, wins, privacy, gamma=gamma)
         return estimate.value, estimate.diagnostics.fit.code
 
     together = scales.shape[0] if wins.num_items <= _BATCH_ITEMS else None
@@ -153,15 +151,8 @@ def private_totals(
     """Noisy counts at each ε with the noise of :func:`private_scores`, ``(E, m)``."""
 
     def count(epsilon: Array) -> Array:
-        return noisy_counts(
-            key,
-            wins,
-            epsilon,
-            unit.name,
-            calibration.adjacency,
-            unit.per_user,
-            calibration.calibration,
-        ).value
+        privacy = unit.promise(epsilon, calibration.adjacency)
+        return noisy_counts(key, wins, privacy, calibration=calibration.calibration).value
 
     return reflected(wins, jax.vmap(count)(epsilons))
 

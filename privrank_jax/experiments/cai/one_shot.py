@@ -20,6 +20,7 @@ from privrank_jax.experiments.claims import Claim, minus
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.pairwise.one_shot import one_shot_top_k
 from privrank_jax.pairwise.rank_centrality import rank_centrality, transition_matrix
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import worlds
 from privrank_jax.simulate.axes import labeled
@@ -63,7 +64,7 @@ def trial(
     found = errors((noise_key, tie_key), wins, theta, top, Unit(), epsilons)
     missed = found[TOP]
     centrality = rank_centrality(wins).value
-    approximate = {"calibration": "published", "delta": 1.0 / items**2}
+    approximate = {"calibration": "published", "approximate": True}
     spectral = {**approximate, "sensitivity": spectral_sensitivity(wins)}
     for estimator, scores, options in (
         (PURE, wins, {"calibration": "published"}),
@@ -72,7 +73,8 @@ def trial(
         (PURE, wins, {"calibration": "tight"}),
     ):
         name = _NAMES[options["calibration"]]
-        by_level = labeled(one_shot_errors(noise_key, scores, top, epsilons, options), epsilons)
+        errors_at = one_shot_errors(noise_key, scores, top, epsilons, 1.0 / items**2, options)
+        by_level = labeled(errors_at, epsilons)
         missed.setdefault(estimator, {})[name] = by_level
         for ours in (MLE, COUNTS):
             gaps = {level: value - missed[ours][name][level] for level, value in by_level.items()}
@@ -88,15 +90,17 @@ def one_shot_errors(
     scores: WinCounts | Array,
     top: int,
     epsilons: tuple[float, ...],
+    delta: float,
     options: Mapping[str, Any],
 ) -> Array:
     """Top-k error of the one-shot mechanism at each ε, ``(E,)``; items 0..k-1 are the truth.
 
-    ``options`` go to :func:`~privrank_jax.pairwise.one_shot_top_k`.
+    δ serves the approximate mechanism only; ``options`` go to :func:`~privrank_jax.pairwise.one_shot_top_k`.
     """
 
     def missed(epsilon: Array) -> Array:
-        chosen = one_shot_top_k(key, scores, top, epsilon, **options).value
+        privacy = Privacy(epsilon, unit="comparison", adjacency="replace", delta=delta)
+        chosen = one_shot_top_k(key, scores, privacy, top, **options).value
         return 1 - jnp.mean((chosen >= 0) & (chosen < top))
 
     return jax.vmap(missed)(jnp.asarray(epsilons))

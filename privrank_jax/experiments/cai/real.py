@@ -39,6 +39,7 @@ from privrank_jax.pairwise.mle import mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import default_gamma
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
@@ -155,9 +156,8 @@ def _asked_scores(
     key: Array, wins: WinCounts, epsilons: Sequence[float], sensitivity: Any
 ) -> tuple[Array, Array]:
     scales = sensitivity / jnp.asarray(epsilons, wins.matrix.dtype)
-    gammas = default_gamma(
-        wins, scales, unit="user", adjacency="flip", calibration="tight", noise="laplace"
-    )
+    privacy = Privacy(jnp.asarray(epsilons), unit="user", adjacency="flip")
+    gammas = default_gamma(wins, privacy, scales)
     return private_scores(key, wins, scales, gammas)
 
 
@@ -165,7 +165,8 @@ def _asked_totals(
     key: Array, wins: WinCounts, epsilons: Sequence[float], sensitivity: Any
 ) -> Array:
     def count(epsilon: Array) -> Array:
-        return noisy_counts(key, wins, epsilon, "user", sensitivity=sensitivity).value
+        privacy = Privacy(epsilon, unit="user", adjacency="replace")
+        return noisy_counts(key, wins, privacy, sensitivity=sensitivity).value
 
     return reflected(wins, jax.vmap(count)(jnp.asarray(epsilons, wins.matrix.dtype)))
 

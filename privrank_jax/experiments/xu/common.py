@@ -23,12 +23,12 @@ L2, LINF = "l2_error", "linf_error"
 RANKING, TOP = "full_ranking_error", "top_k_error"
 ADRR, COUNT, CLASSIC, LAPLACE = "ADRR", "Count", "Classic RR", "Laplace"
 FAILED = "failed_fits"
-# Unstated in the paper, chosen once: c of λ = c/(L B(ε)), and p where no scenario states it.
-RIDGE, PROBABILITY = 1.0, 0.5
+# Unstated in the paper, chosen once: γ of λ = γ/(2 L B(ε)), and p where no scenario states it.
+GAMMA, PROBABILITY = 2.0, 0.5
 
 COMMON_DIFFERENCES = (
-    f"ridge: the paper asks for λ of the order of 1/(L B(ε)) and states no constant; here c = {RIDGE:g}, the default "
-    "of the library, in every cell of every study",
+    f"ridge: the paper asks for λ of the order of 1/(L B(ε)) and states no constant; here λ = γ/(2 L B(ε)) with "
+    f"γ = {GAMMA:g}, the default of the library, in every cell of every study",
     "θ: drawn anew in every replicate, and centered like the estimate (the paper does not say either)",
     "printed standard errors are the printed standard deviations over √200 where the table prints deviations",
 )
@@ -36,13 +36,13 @@ HALF = f"p: no value is printed for this scenario; here {PROBABILITY:g}, that of
 NOT_WORSE = "at or below the printed mean within 3 standard errors"
 
 
-def fits(sums: DebiasedSums, link: str, ridge: Any = RIDGE) -> tuple[Array, Array]:
+def fits(sums: DebiasedSums, link: str, gamma: Any = GAMMA) -> tuple[Array, Array]:
     """θ̂ ``(K, m)`` of K problems, stacked along the first axis, and how many did not converge, ``()``.
 
-    ``ridge``: the constant c of all, or ``(K,)``.
+    ``gamma``: the ridge of all, or ``(K,)``.
     """
-    ridges = jnp.broadcast_to(jnp.asarray(ridge, sums.weights.dtype), sums.weights.shape[:1])
-    found = jax.vmap(lambda one, ridge: scores_from_sums(one, LINKS[link], ridge))(sums, ridges)
+    gammas = jnp.broadcast_to(jnp.asarray(gamma, sums.weights.dtype), sums.weights.shape[:1])
+    found = jax.vmap(lambda one, gamma: scores_from_sums(one, LINKS[link], gamma))(sums, gammas)
     return found.value, jnp.sum(found.diagnostics.fit.code >= 2)
 
 

@@ -40,7 +40,7 @@ class MixedConfig:
         items: m, padded to the largest.
         users: L, padded to the largest.
         sigma: γ_l ~ N(0, σ²).
-        ridge: c of the ridge c/L.
+        gamma: ridge γ times the number of users L; 2 is λ = 1/L.
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -48,7 +48,7 @@ class MixedConfig:
     items: tuple[int, ...] = (10, 20, 30)
     users: tuple[int, ...] = (100, 200, 300)
     sigma: float = 1.0
-    ridge: float = common.RIDGE
+    gamma: float = common.GAMMA
     dtype: str = "float32"
 
 
@@ -63,10 +63,7 @@ def mixed_trial(key: Array, cell: dict[str, Any], *, config: MixedConfig) -> dic
     chance = jax.nn.sigmoid(lean[:, None] + (theta[first] - theta[second])[None, :])
     answers = jax.random.uniform(answer_key, chance.shape, config.dtype) < chance
     asked = (jnp.arange(most) < users)[:, None] & (mask[first] & mask[second])[None, :]
-    # The ridge is c over the padded number of users.
-    estimate = mixed_effects(
-        answers.astype(config.dtype), asked, ridge_constant=config.ridge * most / users
-    )
+    estimate = mixed_effects(answers.astype(config.dtype), asked, gamma=config.gamma / users)
     found = estimate.value
     scores = jnp.where(mask, found.scores, 0)
     scores = jnp.where(mask, scores - scores.sum() / items, 0)
@@ -101,7 +98,7 @@ class SelectionConfig:
         low: ε_l ~ Unif(low, high).
         high: see ``low``.
         probability: p that a user is asked a pair.
-        ridge: c of the ridge c/(L B(ε)).
+        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -111,7 +108,7 @@ class SelectionConfig:
     low: float = 1.0
     high: float = 5.0
     probability: float = 1.0
-    ridge: float = common.RIDGE
+    gamma: float = common.GAMMA
     dtype: str = "float32"
 
 
@@ -131,7 +128,7 @@ def selection_trial(key: Array, cell: dict[str, Any], *, config: SelectionConfig
         sums = reports.draw_report_sums(
             report_key, chance, epsilon, users, config.probability, mask
         )
-        chosen = select_link(sums, links, config.ridge).diagnostics
+        chosen = select_link(sums, links, config.gamma).diagnostics
         return chosen.best, jnp.sum(chosen.codes >= 2)
 
     over_users = jax.vmap(select, in_axes=(None, 0))
@@ -192,7 +189,7 @@ EXPERIMENTS = (
         replicates=xu_printed.REPLICATES,
         outline=("num_users", "num_items"),
         differences=(
-            f"ridge: λ = c/L with c = {common.RIDGE:g} (the paper states none)",
+            "ridge: λ = 1/L (the paper states none)",
             "θ: drawn anew in every replicate, and centered like the estimate (the paper does not say either)",
             "users who always, or never, chose the first item have no finite effect; here they are left out of σ̂, "
             "where gradient descent, as in the paper, stops somewhere finite: hence the printed errors at m = 10",

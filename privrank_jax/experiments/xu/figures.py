@@ -123,7 +123,7 @@ class PrivacyConfig:
         high: see ``low``.
         width: ε_l ~ Unif(A, A + width).
         probability: p.
-        ridge: c of the ridge c/(L B(ε)).
+        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -134,7 +134,7 @@ class PrivacyConfig:
     high: float = 2.5
     width: float = 0.5
     probability: float = 1.0
-    ridge: float = common.RIDGE
+    gamma: float = common.GAMMA
     dtype: str = "float32"
 
 
@@ -150,7 +150,7 @@ def privacy_trial(key: Array, cell: dict[str, Any], *, config: PrivacyConfig) ->
     for link, spelled in common.LINKS.items():
         chances = reports.pair_chances(theta, spelled)
         sums = reports.draw_report_sums(report_key, chances, epsilon, None, config.probability)
-        values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.ridge)
+        values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.gamma)
         failed += codes
         found[link] = {common.ADRR: common.score_errors(values[0], theta)}
     return {**found, common.FAILED: failed}

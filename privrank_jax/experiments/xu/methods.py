@@ -22,6 +22,7 @@ from privrank_jax.experiments.xu.scenarios import twin
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.perturbed_mle import perturbed_mle, scores_from_totals
 from privrank_jax.privacy.local import report_information
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.study import Study
 from privrank_jax.simulate.table_files import Row
@@ -45,7 +46,7 @@ class MethodConfig:
         low: ε_l ~ Unif(low, high).
         high: see ``low``.
         probability: p that a user is asked a pair.
-        ridge: c of the ridge c/(L B(ε)).
+        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -55,7 +56,7 @@ class MethodConfig:
     low: float = 0.2
     high: float = 2.0
     probability: float = common.PROBABILITY
-    ridge: float = common.RIDGE
+    gamma: float = common.GAMMA
     dtype: str = "float32"
 
 
@@ -70,8 +71,9 @@ def method_trial(key: Array, cell: dict[str, Any], *, config: MethodConfig) -> d
     epsilon = jax.random.uniform(keys[3], (most,), config.dtype, config.low, config.high)
     counted = jnp.arange(most) < users
     information = jnp.sum(jnp.where(counted, report_information(epsilon), 0))
-    plain_ridge = config.ridge * users / information  # λ = c/(L B) beside weights 1/L
+    plain_gamma = config.gamma * users / information  # λ = γ/(2 L B) beside weights 1/L
     smallest = jnp.min(jnp.where(counted, epsilon, jnp.inf))
+    promise = Privacy(smallest, unit="comparison", adjacency="flip", delta=_DELTA)
     truth = ranks_from_scores(theta, mask)
 
     def ranking_error(value: Array) -> Array:
@@ -86,12 +88,12 @@ def method_trial(key: Array, cell: dict[str, Any], *, config: MethodConfig) -> d
         stacked = jax.tree.map(
             lambda *leaves: jnp.stack(leaves), sums.adaptive, sums.laplace, sums.plain
         )
-        ridges = jnp.stack([jnp.asarray(config.ridge, config.dtype), plain_ridge, plain_ridge])
-        values, codes = common.fits(stacked, link, ridges)
+        gammas = jnp.stack([jnp.asarray(config.gamma, config.dtype), plain_gamma, plain_gamma])
+        values, codes = common.fits(stacked, link, gammas)
         failed += codes
         scores = dict(zip((common.ADRR, common.LAPLACE, common.CLASSIC), values, strict=True))
         if link == "BTL":
-            noisy = perturbed_mle(keys[5], sums.wins, smallest, delta=_DELTA, noise="gaussian")
+            noisy = perturbed_mle(keys[5], sums.wins, promise, noise="gaussian")
             published = _published_perturbation(keys[5], sums.wins, smallest)
             scores |= {NOISY: published.value, NOISY_TIGHT: noisy.value}
             failed += (noisy.diagnostics.fit.code >= 2) + (published.diagnostics.code >= 2)
@@ -199,7 +201,7 @@ _TABLE_10 = Experiment(
         "what public)",
         "θ: with θ ~ Unif(-1, 1) as the paper states, estimation errors as small as printed give full ranking errors "
         "two to three times the printed ones; θ evenly spaced, as in Scenario IV, gives the printed ones. Both are run",
-        "fits without weights keep the ridge λ = c/(L B(ε))",
+        "fits without weights keep the ridge λ = γ/(2 L B(ε))",
     ),
 )
 

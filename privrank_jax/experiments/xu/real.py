@@ -42,7 +42,7 @@ class CarsConfig:
         low: A ~ Unif(low, high).
         high: see ``low``.
         width: ε_l ~ Unif(A, A + width).
-        ridge: c of the ridge c/(L B(ε)).
+        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
         data_folder: where the data lie; None: the environment variable ``PRIVRANK_DATA``.
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
@@ -52,7 +52,7 @@ class CarsConfig:
     low: float = 0.2
     high: float = 2.0
     width: float = 1.0
-    ridge: float = common.RIDGE
+    gamma: float = common.GAMMA
     data_folder: str | None = None
     dtype: str = "float32"
 
@@ -129,8 +129,8 @@ def trial(
     plain = debiased_sums(reports, survey.observed, epsilon, weighted=False, debiased=False)
     laplace = debiased_sums(noisy, survey.observed, epsilon, weighted=False, mechanism="laplace")
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), adaptive, laplace, plain)
-    plain_ridge = config.ridge / jnp.mean(report_information(epsilon))
-    ridges = jnp.stack([jnp.asarray(config.ridge, config.dtype), plain_ridge, plain_ridge])
+    plain_gamma = config.gamma / jnp.mean(report_information(epsilon))
+    gammas = jnp.stack([jnp.asarray(config.gamma, config.dtype), plain_gamma, plain_gamma])
 
     def error(values: Array) -> Array:
         ranks = ranks_from_scores(values, key=tie_key)
@@ -140,7 +140,7 @@ def trial(
     failed: Any = 0
     counts = error(plain.wins.sum(-1))
     for link in common.LINKS:
-        values, codes = common.fits(stacked, link, ridges)
+        values, codes = common.fits(stacked, link, gammas)
         failed += codes
         named = zip((common.ADRR, common.LAPLACE, common.CLASSIC), values, strict=True)
         errors = {method: {common.RANKING: error(value)} for method, value in named}
@@ -161,7 +161,7 @@ def error_trial(
     found: dict[str, Any] = {xu_dots.X: jnp.mean(report_information(epsilon)) ** -0.5}
     failed: Any = 0
     for row, link in enumerate(common.LINKS):
-        values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.ridge)
+        values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.gamma)
         failed += codes
         found[link] = {common.ADRR: common.score_errors(values[0], survey.scores[row])}
     return {**found, common.FAILED: failed}
@@ -230,7 +230,7 @@ EXPERIMENTS = (
         outline=("replicates", "link"),
         differences=(
             common.COMMON_DIFFERENCES[0],
-            "fits without weights keep the ridge λ = c/(L B(ε))",
+            "fits without weights keep the ridge λ = γ/(2 L B(ε))",
             "full ranking error: Kendall's normalized distance",
             "truth and weights: the truth is the ranking of these 60 users with equal weights, from which weighing "
             "them by ε moves away; what the weights gain over classic randomized response is lost again (a difference "

@@ -42,7 +42,7 @@ class ScenarioConfig:
         high: see ``low``.
         gaps: Δ between neighbors of evenly spaced θ; empty: θ_i ~ Unif(-1, 1).
         probability: p that a user is asked a pair.
-        ridge: c of the ridge c/(L B(ε)).
+        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -53,7 +53,7 @@ class ScenarioConfig:
     high: float = 5.0
     gaps: tuple[float, ...] = ()
     probability: float = common.PROBABILITY
-    ridge: float = common.RIDGE
+    gamma: float = common.GAMMA
     dtype: str = "float32"
 
 
@@ -69,7 +69,7 @@ class SchemeConfig:
         anchor_items: see ``anchor``.
         anchor_users: see ``anchor``.
         probability: p that a user is asked a pair.
-        ridge: c of the ridge c/(L B(ε)).
+        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -80,7 +80,7 @@ class SchemeConfig:
     anchor_items: int = 10
     anchor_users: int = 100
     probability: float = common.PROBABILITY
-    ridge: float = common.RIDGE
+    gamma: float = common.GAMMA
     dtype: str = "float32"
 
 
@@ -118,7 +118,7 @@ def trial(key: Array, cell: dict[str, Any], *, config: ScenarioConfig) -> dict[A
     for position, (link, gap) in enumerate(
         (link, gap) for link in common.LINKS for gap in config.gaps or (None,)
     ):
-        values, codes = common.fits(_at(stacked, position), link, config.ridge)
+        values, codes = common.fits(_at(stacked, position), link, config.gamma)
         failed += codes
         theta = thetas[position % len(thetas)]
         by_users = {
@@ -195,7 +195,7 @@ def scheme_trial(key: Array, cell: dict[str, Any], *, config: SchemeConfig) -> d
     for link, spelled in common.LINKS.items():
         chance = reports.pair_chances(theta, spelled)
         stacked = jax.vmap(functools.partial(sums, chance))(epsilons, users)
-        values, codes = common.fits(stacked, link, config.ridge)
+        values, codes = common.fits(stacked, link, config.gamma)
         failed += codes
         for row, (scheme, number) in enumerate(settings):
             errors = common.score_errors(values[row], theta, mask)

@@ -21,6 +21,7 @@ from privrank_jax.experiments.cai.common import (
 from privrank_jax.pairwise import mle, perturbed_mle
 from tests.experiments.cai.shared import COMPARISON, KEY, USER
 from tests.experiments.estimates import by_counts
+from tests.promises import promise
 
 
 def complete(items, times=1):
@@ -86,8 +87,8 @@ def test_scores_at_a_scale_are_the_estimator_with_that_calibration():
     wins = dataclasses.replace(wins, matrix=wins.matrix - jnp.diag(jnp.diag(wins.matrix)))
     scales, gammas = jnp.array([16.0, 0.0], jnp.float32), jnp.array([3.0, 1.5], jnp.float32)
     scores, codes = private_scores(KEY, wins, scales, gammas)
-    noisy = perturbed_mle(KEY, wins, 0.5, adjacency="replace", gamma=3.0, calibration="published")
-    exact = mle(wins, ridge=1.5)
+    noisy = perturbed_mle(KEY, wins, promise(0.5), gamma=3.0, calibration="published")
+    exact = mle(wins, gamma=1.5)
     np.testing.assert_allclose(scores, [noisy.value, exact.value], rtol=1e-4, atol=1e-5)
     assert float(noisy.diagnostics.noise_scale) == 16.0
     assert codes.tolist() == [0, 0]

@@ -22,6 +22,7 @@ from privrank_jax.simulate import worlds
 from tests import reference
 from tests.experiments.cai.shared import COMPARISON, KEY
 from tests.experiments.estimates import by_counts
+from tests.promises import promise
 
 ITEMS, TOP = 6, 2
 LOW = (0.15, math.inf)  # the (ε, δ) theorem wants ε <= 0.2
@@ -57,7 +58,7 @@ def naive_spectral_sensitivity(wins):
 def test_one_shot_trial_is_the_public_mechanism_one_by_one(one_shot):
     ours, wins, (noise_key, _) = one_shot
     published: dict[str, Any] = {"calibration": "published"}
-    approximate = {**published, "delta": ITEMS**-2.0}
+    approximate = {**published, "approximate": True}
     centrality = rank_centrality(wins).value
     sensitivity = naive_spectral_sensitivity(wins)
     methods = {
@@ -70,7 +71,8 @@ def test_one_shot_trial_is_the_public_mechanism_one_by_one(one_shot):
     }  # fmt: skip
     for (name, calibration), (scores, options, levels) in methods.items():
         for epsilon in levels:
-            chosen = one_shot_top_k(noise_key, scores, TOP, epsilon, **options).value.tolist()
+            asked = promise(epsilon, delta=ITEMS**-2.0)
+            chosen = one_shot_top_k(noise_key, scores, asked, TOP, **options).value.tolist()
             missed = 1 - len({0, 1} & set(chosen)) / TOP
             assert abs(ours[name][calibration][epsilon] - missed) < 1e-6, (name, calibration)
             for other in ("mle", "counts"):
@@ -99,7 +101,7 @@ def test_one_shot_errors_on_many_tournaments(one_shot_trial):
         ours = one_shot_trial(key)["top_k_error"]
         wins, noise_key, _ = one_shot_data(key)
         for epsilon in LOW:
-            chosen = one_shot_top_k(noise_key, wins, TOP, epsilon).value.tolist()
+            chosen = one_shot_top_k(noise_key, wins, promise(epsilon), TOP).value.tolist()
             missed = 1 - len({0, 1} & set(chosen)) / TOP
             assert abs(ours["one-shot pure"]["tight replace"][epsilon] - missed) < 1e-6
 
@@ -108,9 +110,10 @@ def test_one_shot_runs_at_the_published_delta(monkeypatch):
     """δ = 1/n², which hardly shows in an error."""
     asked = []
 
-    def recorded(key, scores, k, epsilon, **options):
-        asked.append((k, options.get("delta", 0.0), options["calibration"]))
-        return one_shot_top_k(key, scores, k, epsilon, **options)
+    def recorded(key, scores, privacy, k, **options):
+        used = privacy.delta if options.get("approximate") else 0.0
+        asked.append((k, used, options["calibration"]))
+        return one_shot_top_k(key, scores, privacy, k, **options)
 
     monkeypatch.setattr(cai_one_shot, "one_shot_top_k", recorded)
     run = functools.partial(cai_one_shot.trial, epsilons=LOW, dtype="float32")

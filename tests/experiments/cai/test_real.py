@@ -14,6 +14,7 @@ from privrank_jax.experiments.cai.common import CALIBRATIONS, Unit
 from privrank_jax.pairwise import mle, noisy_counts
 from tests import reference
 from tests.experiments.estimates import by_counts, by_mle
+from tests.promises import promise
 
 KEY = jax.random.key(20251105)
 
@@ -92,7 +93,9 @@ def naive_rank_differences(key, survey, epsilon):
     scores = by_mle(noise_key, wins, unit, epsilon, flip, sensitivity=float(survey.flip)).value
     found["mle", "questionnaire flip"] = moved(scores, plain)
     for name, bound in (("flip", survey.flip), ("replace", survey.replace)):
-        noisy = noisy_counts(noise_key, wins, epsilon, "user", sensitivity=float(bound)).value
+        noisy = noisy_counts(
+            noise_key, wins, promise(epsilon, "user"), sensitivity=float(bound)
+        ).value
         totals = 2 * wins.totals - noisy
         found["counts", f"questionnaire {name}"] = moved(totals, wins.totals)
     return found

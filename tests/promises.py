@@ -1,0 +1,20 @@
+"""Promises of tests, in one line."""
+
+from __future__ import annotations
+
+from privrank_jax.privacy import Privacy
+
+
+def promise(epsilon, unit="comparison", adjacency="replace", contributions=1, delta=0.0):
+    """``contributions`` are left out where one comparison is protected."""
+    most = contributions if unit == "user" else None
+    return Privacy(epsilon, unit=unit, adjacency=adjacency, contributions=most, delta=delta)
+
+
+def split(settings, **defaults):
+    """A promise of those settings that speak of one, and the others."""
+    fields = ("epsilon", "unit", "adjacency", "contributions", "delta")
+    told = {name: settings[name] for name in fields if name in settings}
+    return promise(**{"epsilon": 1.0, **defaults, **told}), {
+        name: value for name, value in settings.items() if name not in fields
+    }
