@@ -24,10 +24,11 @@ does the time that drawing them takes.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float, Int, Int32, UInt64
 
+from privrank_jax._types import NumbersLike, RankingsLike
 from privrank_jax._validate import check_epsilon, check_positive
 from privrank_jax.release.entropy import random_words
 
@@ -36,7 +37,7 @@ _ONE = 1 << _BITS
 _CHUNK = 1 << 20  # cells drawn at once: bounds memory
 
 
-def exact_mallows(ranks: Any, epsilon: Any) -> np.ndarray:
+def exact_mallows(ranks: RankingsLike, epsilon: NumbersLike) -> Int32[np.ndarray, "users items"]:
     """A synthetic ranking for each user: for releases; the twin of :func:`privrank_jax.mallows.sample`.
 
     **Guarantee.** ε-ranking DP for each user (unit rank, adjacency replace: moving one item), εm/2-local DP for the
@@ -73,7 +74,7 @@ def exact_mallows(ranks: Any, epsilon: Any) -> np.ndarray:
     return found
 
 
-def _checked_ranks(ranks: Any) -> np.ndarray:
+def _checked_ranks(ranks: RankingsLike) -> Int[np.ndarray, "users items"]:
     """``(n, m)`` integers, each row without equal ranks."""
     ranks = np.asarray(ranks)
     if ranks.ndim != 2 or ranks.dtype.kind not in "iu":
@@ -88,7 +89,9 @@ def _checked_ranks(ranks: Any) -> np.ndarray:
     return ranks
 
 
-def _sample(ranks: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+def _sample(
+    ranks: Int[np.ndarray, "users items"], epsilon: Float[np.ndarray, "users"]
+) -> Int32[np.ndarray, "users items"]:
     """Synthetic ranks of some users."""
     users, items = ranks.shape
     ranked = ranks >= 0
@@ -111,7 +114,9 @@ def _sample(ranks: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
     return found
 
 
-def _rates(epsilon: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def _rates(
+    epsilon: Float[np.ndarray, "users"], lengths: Int[np.ndarray, "users"]
+) -> UInt64[np.ndarray, "users"]:
     """g = ⌊2^48 ε/(k-1)⌋ of each user, ``(n,)`` uint64; 1 where k < 2 and nothing is drawn."""
     pairs, which = np.unique(np.stack([epsilon, lengths]), axis=1, return_inverse=True)
     rates = np.ones(pairs.shape[1], np.uint64)
@@ -128,7 +133,7 @@ def _rates(epsilon: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return rates[which.reshape(-1)]
 
 
-def _geometric(rates: np.ndarray) -> np.ndarray:
+def _geometric(rates: UInt64[np.ndarray, "cells"]) -> UInt64[np.ndarray, "cells"]:
     """Y with P(Y = y) ∝ e^{-γy}, γ = rates/2^48: ``(N,)`` uint64."""
     fraction = np.empty(rates.size, np.uint64)
     pending = np.arange(rates.size)
@@ -146,7 +151,7 @@ def _geometric(rates: np.ndarray) -> np.ndarray:
     return (fraction + (whole << np.uint64(_BITS))) // rates
 
 
-def _bernoulli_exp(numerators: np.ndarray) -> np.ndarray:
+def _bernoulli_exp(numerators: UInt64[np.ndarray, "trials"]) -> Bool[np.ndarray, "trials"]:
     """True with probability exp(-numerator/2^48), numerators 0..2^48: ``(N,)`` bool."""
     odd = np.ones(numerators.size, bool)
     going = np.arange(numerators.size)
@@ -159,7 +164,7 @@ def _bernoulli_exp(numerators: np.ndarray) -> np.ndarray:
     return odd
 
 
-def _below(bounds: np.ndarray) -> np.ndarray:
+def _below(bounds: UInt64[np.ndarray, "words"]) -> UInt64[np.ndarray, "words"]:
     """Uniform integers below positive bounds, ``(N,)`` uint64."""
     found = np.empty(bounds.size, np.uint64)
     # 2^64 mod b, in 64 bits: (2^64 - b) mod b.

@@ -9,10 +9,11 @@ flipped more often than asked for, once in 2^53.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from jaxtyping import Bool
 
+from privrank_jax._types import NumbersLike, ReportsLike
 from privrank_jax._validate import check_epsilon, check_positive
 from privrank_jax.privacy.local import check_bits
 from privrank_jax.release.library import load_opendp
@@ -20,7 +21,9 @@ from privrank_jax.release.library import load_opendp
 _CHUNK = 1 << 20
 
 
-def exact_randomized_response(bits: Any, epsilon: Any) -> np.ndarray:
+def exact_randomized_response(
+    bits: ReportsLike, epsilon: NumbersLike
+) -> Bool[np.ndarray, "reports"]:
     """Report each bit, or its opposite with probability 1/(e^ε + 1): for releases.
 
     **Guarantee.** ε-local DP for each bit (adjacency ``flip``, unit one comparison), exactly; a user who gives
@@ -80,7 +83,7 @@ def keep_probability(epsilon: float) -> float:
     return keep
 
 
-def _flip_some(bits: np.ndarray, keep: float) -> np.ndarray:
+def _flip_some(bits: Bool[np.ndarray, "part"], keep: float) -> Bool[np.ndarray, "part"]:
     """Flip each bit with probability 1 - keep; all in one call, since calls are slow and bits are cheap."""
     dp = load_opendp()
     domain = dp.bitvector_domain(max_weight=8 * -(-bits.size // 8))
