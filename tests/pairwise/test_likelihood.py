@@ -46,7 +46,7 @@ def value_of(objective, theta):
 @pytest.mark.parametrize("name", LINKS)
 def test_values_differ_from_the_naive_likelihood_by_a_constant(name):
     tilt = np.array([0.5, -0.25, 0.0, 1.0])
-    objective = dense_objective(WinCounts.from_matrix(WINS), get_link(name), ridge=0.7, tilt=tilt)
+    objective = dense_objective(WinCounts.from_matrix(WINS), get_link(name), gamma=0.7, tilt=tilt)
     at = [naive(theta, WINS, name, 0.7, tilt) for theta in (THETA, 2 * THETA)]
     ours = [value_of(objective, theta) for theta in (THETA, 2 * THETA)]
     assert ours[1] - ours[0] == pytest.approx(at[1] - at[0], rel=1e-9)
@@ -56,7 +56,7 @@ def test_values_differ_from_the_naive_likelihood_by_a_constant(name):
 @pytest.mark.parametrize("mask", [None, (True, True, False, True)])
 def test_derivatives_are_those_of_the_value(name, mask):
     counts = WinCounts.from_matrix(WINS, mask=None if mask is None else jnp.array(mask))
-    objective = dense_objective(counts, get_link(name), ridge=0.3)
+    objective = dense_objective(counts, get_link(name), gamma=0.3)
     theta = jnp.asarray(THETA) * (1.0 if mask is None else jnp.array(mask))
     real = np.ones(4, bool) if mask is None else np.array(mask)
     gradient = jax.grad(objective)(theta)
@@ -69,9 +69,9 @@ def test_derivatives_are_those_of_the_value(name, mask):
 def test_edge_lists_have_the_value_of_their_matrix():
     pairs = [pair for pair in np.argwhere(WINS) for _ in range(int(WINS[tuple(pair)]))]
     winners, losers = np.array(pairs).T
-    edges = WinEdges.from_comparisons(winners, losers, 4)
-    dense = dense_objective(WinCounts.from_matrix(WINS), get_link("normal"), ridge=0.2)
-    sparse = edge_objective(edges, get_link("normal"), ridge=0.2)
+    edges = WinEdges.from_comparisons(winners, losers, num_items=4)
+    dense = dense_objective(WinCounts.from_matrix(WINS), get_link("normal"), gamma=0.2)
+    sparse = edge_objective(edges, get_link("normal"), gamma=0.2)
     for theta in (THETA, 3 * THETA):
         assert float(sparse(jnp.asarray(theta))) == pytest.approx(
             float(dense(jnp.asarray(theta))), rel=1e-9
@@ -82,9 +82,9 @@ def test_signed_wins_are_the_same_objective_where_they_are_counts():
     margins, weights = (WINS - WINS.T) / 2, WINS + WINS.T
     for name in ("logistic", "normal"):
         signed = signed_objective(
-            jnp.asarray(margins), jnp.asarray(weights), get_link(name), ridge=0.5
+            jnp.asarray(margins), jnp.asarray(weights), get_link(name), gamma=0.5
         )
-        plain = dense_objective(WinCounts.from_matrix(WINS), get_link(name), ridge=0.5)
+        plain = dense_objective(WinCounts.from_matrix(WINS), get_link(name), gamma=0.5)
         gaps = [value_of(one, 2 * THETA) - value_of(one, THETA) for one in (signed, plain)]
         assert gaps[0] == pytest.approx(gaps[1], rel=1e-9)
 

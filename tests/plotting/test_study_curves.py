@@ -55,7 +55,7 @@ def test_metrics_are_chosen_ordered_and_labeled():
 
 
 def test_two_rows_for_one_point_are_refused():
-    with pytest.raises(ValueError, match="two rows for .*name the column"):
+    with pytest.raises(ValueError, match=r"two rows for .*name the column"):
         study_curves(ROWS, "epsilon", log_x=True)
 
 
