@@ -1,0 +1,14 @@
+"""Reports that tests share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+USERS, ITEMS, PAIRS = 14, 4, 6
+
+
+def _problem(seed=0, low=0.4, high=4.0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    reports = rng.random((USERS, PAIRS)) < np.array([0.6, 0.7, 0.8, 0.55, 0.7, 0.6])
+    observed = rng.random((USERS, PAIRS)) < 0.8
+    return reports, observed, rng.uniform(low, high, USERS).astype(dtype)
