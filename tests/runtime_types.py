@@ -1,13 +1,36 @@
-"""The runtime checker of types and shapes that tests put on every function of the package."""
+"""Examples of every package under a runtime checker of types and shapes: ``python -m tests.runtime_types``.
+
+Every function of the package is wrapped as it is imported (jaxtyping's import hook, beartype), so an example fails
+where an argument or a result is not what the signature says. :mod:`tests.test_types` runs this in its own process.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import doctest
+import importlib
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 from beartype import BeartypeConf, beartype
+from jaxtyping import Array, Float, TypeCheckError, install_import_hook, jaxtyped
 
-_CONF = BeartypeConf(is_pep484_tower=True)
+CHECKED = "tests.runtime_types.checked"
+# Modules with examples that take little to compile, several of each package.
+EXAMPLES = (
+    "comparisons", "links", "metrics", "rankings",
+    "privacy.privacy", "privacy.local", "privacy.noise", "privacy.geometry", "privacy.zcdp", "privacy.guarantee",
+    "pairwise.mle", "pairwise.loss", "pairwise.debiased_sums", "pairwise.planner", "pairwise.standard_errors",
+    "pairwise.perturbed_mle", "pairwise.noisy_counts", "pairwise.score_attack", "pairwise.transitivity",
+    "aggregation.weights", "aggregation.borda", "aggregation.kwiksort", "aggregation.hard_instances",
+    "mallows.distribution", "mallows.sampling", "mallows.laplace", "mallows.kernel", "mallows.attack",
+    "personalized.surrogate", "privacy_audit.losses", "simulate.worlds.comparisons", "simulate.worlds.reports",
+    "simulate.worlds.rankings", "release.mallows", "release.randomized_response",
+)  # fmt: skip
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -15,4 +38,86 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
     JAX makes pytrees again from whatever a transformation puts in the place of their arrays: batches, placeholders.
     """
-    return function if function.__name__ == "__init__" else beartype(conf=_CONF)(function)
+    if function.__name__ == "__init__":
+        return function
+    return beartype(conf=BeartypeConf(is_pep484_tower=True))(function)
+
+
+def imported() -> list[ModuleType]:
+    """The modules with examples, wrapped, and all that they import."""
+    with install_import_hook("privrank_jax", CHECKED):
+        return [importlib.import_module(f"privrank_jax.{name}") for name in EXAMPLES]
+
+
+def run_examples(module: ModuleType) -> Iterator[str]:
+    """What is wrong with the types in the examples of this module; their outputs don't matter here."""
+    for test in doctest.DocTestFinder().find(module):
+        for example in test.examples:
+            if example.exc_msg is None:
+                source = compile(example.source, f"<{test.name}>", "single")
+                try:
+                    exec(source, test.globs)
+                except Exception:
+                    yield f"{test.name}: {example.source}{traceback.format_exc(limit=-1)}"
+
+
+def transformed() -> None:
+    """``jit``, ``vmap`` and ``grad`` show a function the axes of one problem."""
+    from privrank_jax import comparisons, mallows, metrics, privacy, rankings
+
+    key = jax.random.key(0)
+    scores = jnp.array([[0.3, 0.1, 0.2], [1.0, 2.0, 3.0]])
+    ranks = jax.jit(jax.vmap(rankings.ranks_from_scores))(scores)
+    jax.vmap(metrics.kendall_distance, in_axes=(0, None))(ranks, ranks[0])
+    jax.grad(lambda theta: metrics.relative_error(theta, scores[1]))(scores[0])
+    keys = jax.random.split(key, 2)
+    jax.vmap(mallows.sample, in_axes=(0, 0, None))(keys, ranks, 1.0)
+    jax.jit(privacy.randomized_response)(key, ranks > 0, 2.0)
+
+    @jax.jit
+    def batch(matrices: jax.Array) -> comparisons.WinCounts:
+        return jax.vmap(comparisons.WinCounts)(matrices)
+
+    batch(jnp.ones((4, 3, 3)) - jnp.eye(3)).totals  # noqa: B018
+
+
+def refuses_wrong_shapes() -> None:
+    """The checker is at work: it reports arguments and results of other shapes than the signature says."""
+    from privrank_jax import metrics
+
+    @jaxtyped(typechecker=checked)
+    def squared(scores: Float[Array, "items"]) -> Float[Array, "items items"]:  # noqa: F821
+        return scores * scores
+
+    for call in (
+        lambda: metrics.kendall_distance([[0, 1]], [[1, 0]]),
+        lambda: metrics.kendall_distance(jnp.arange(3), jnp.arange(4)),
+        lambda: squared(jnp.ones(3)),
+    ):
+        try:
+            call()
+        except TypeCheckError:
+            continue
+        raise AssertionError("a wrong shape passed")
+
+
+def main() -> int:
+    """Run everything, in double and in single precision; the number of examples that fail."""
+    modules = imported()
+    sys.displayhook = lambda _: None  # examples would print their values
+    refuses_wrong_shapes()
+    wrong = []
+    jax.config.update("jax_enable_x64", True)
+    for module in modules:
+        wrong += run_examples(module)
+    for double in (True, False):
+        jax.config.update("jax_enable_x64", double)
+        transformed()
+    print("\n".join(wrong))
+    return len(wrong)
+
+
+if __name__ == "__main__":
+    sys.modules["tests.runtime_types"] = sys.modules["__main__"]
+    importlib.import_module("tests").runtime_types = sys.modules["__main__"]
+    sys.exit(main() > 0)

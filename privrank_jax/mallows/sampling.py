@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
-from jaxtyping import Array, DTypeLike, Float, Integer
+from jaxtyping import Int, Array, DTypeLike, Float, Integer
 
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
@@ -134,7 +134,7 @@ def insertion_codes(
     uniform: Array,
     items: Integer[np.ndarray, "places one"],
     mass: Array,
-    count: Count,
+    count: Count | Int[Array, "users"],
     theta: Float[Array, "..."],
 ) -> Array:
     """Where each item is inserted: place t - back among items 0..t, P(back) ∝ e^(-θ back) on 0..t.

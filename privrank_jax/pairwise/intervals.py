@@ -34,7 +34,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from privrank_jax._types import MaskLike, PairMatrixLike, Scalar, Scores, ScoresLike
+from privrank_jax._types import MaskLike, PairMatrixLike, Scalar, Scores, ScoresLike, Numbers
 from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link, normal
 from privrank_jax.pairwise.likelihood import center
@@ -299,7 +299,7 @@ def _reach(uncertainty: Uncertainty, variance: Array, fourth: Array, alpha: Arra
     return critical_value(alpha, share) * jnp.sqrt(variance)
 
 
-def critical_value(alpha: Scalar, share: Scalar) -> Float[Array, ""]:
+def critical_value(alpha: Scalar, share: Numbers) -> Float[Array, "..."]:
     """Solve P(\\|√(1-s) Z + √s L\\| > c) = α for c, Z standard normal, L Laplace of variance 1.
 
     Args:

@@ -80,12 +80,12 @@ def _score_attack(estimate: Array, scores: Scores, wins: WinCounts, link: Link) 
 
 
 def score_attack_bound(
-    mean_absolute_error: Scalar,
+    mean_absolute_error: ScoresLike,
     scores: ScoresLike,
     wins: WinCounts,
     epsilon: Epsilon,
     link: str | Link = "logistic",
-) -> Float[Array, ""]:
+) -> Scores:
     """Most that the mean of :func:`score_attack` can be for an ε-DP estimator.
 
     Σ_j M_kj F'(θ_k - θ_j)/(1/(e^ε - 1) + min(F, 1-F)) times E|M_k - θ_k|, for pure ε-DP where one comparison
@@ -115,8 +115,8 @@ def score_attack_bound(
 
 @functools.partial(jax.jit, static_argnames=("link",))
 def _score_attack_bound(
-    error: Float[Array, ""], scores: Scores, wins: WinCounts, epsilon: Epsilon, link: Link
-) -> Float[Array, ""]:
+    error: Scores, scores: Scores, wins: WinCounts, epsilon: Epsilon, link: Link
+) -> Scores:
     mask = wins.item_mask
     gap = scores[:, None] - scores[None, :]
     density = link.cdf(gap) * link.score(gap)

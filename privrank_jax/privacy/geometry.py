@@ -193,7 +193,7 @@ def _uniform_zonotope(key: Key, num_items: int, mask: Mask, dtype: DTypeLike) ->
 def _sum_to_root(step: Int[Array, "places"], parent: Int[Array, "places"]) -> Int[Array, "places"]:
     """Sums of steps from each place up to its root, whose step is 0, by doubling."""
 
-    def double(_: int, state: tuple[Array, Array]) -> tuple[Array, Array]:
+    def double(_: object, state: tuple[Array, Array]) -> tuple[Array, Array]:
         total, above = state
         return total + total[above], above[above]
 
