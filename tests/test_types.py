@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -57,3 +61,19 @@ def test_batches_are_seen_as_single_problems_under_vmap():
         return scores.sum()
 
     assert jax.vmap(one)(jnp.ones((4, 3)), keys).shape == (4,)
+
+
+def test_examples_of_every_package_keep_the_types_of_their_signatures():
+    """In a process of its own, where every function is checked as it is imported."""
+    programs = {
+        "JAX_COMPILATION_CACHE_DIR": jax.config.jax_compilation_cache_dir,
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.3",
+    }
+    found = subprocess.run(
+        [sys.executable, "-m", "tests.runtime_types"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **programs},
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
