@@ -86,7 +86,7 @@ def refuses_wrong_shapes() -> None:
     from privrank_jax import metrics
 
     @jaxtyped(typechecker=checked)
-    def squared(scores: Float[Array, "items"]) -> Float[Array, "items items"]:  # noqa: F821
+    def squared(scores: Float[Array, "items"]) -> Float[Array, "items items"]:  # noqa: F821, UP037
         return scores * scores
 
     for call in (

@@ -34,7 +34,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from privrank_jax._types import MaskLike, PairMatrixLike, Scalar, Scores, ScoresLike, Numbers
+from privrank_jax._types import MaskLike, Numbers, PairMatrixLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link, normal
 from privrank_jax.pairwise.likelihood import center

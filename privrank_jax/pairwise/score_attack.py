@@ -37,9 +37,9 @@ import functools
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
-from privrank_jax._types import Epsilon, Scalar, Scores, ScoresLike
+from privrank_jax._types import Epsilon, Scores, ScoresLike
 from privrank_jax._validate import check_epsilon
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
