@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -225,13 +226,17 @@ def _public(module: Module, within: str, node: ast.AST) -> Iterator[tuple[Module
 
 
 def _parameters(function: Function) -> list[tuple[str, bool, bool]]:
-    """``(name, keyword only, has a default)`` without self and cls."""
+    """``(name, keyword only, has a default)`` without self and cls; None counts as none, as it says nothing."""
     a = function.args
     positional = [*a.posonlyargs, *a.args]
-    first_default = len(positional) - len(a.defaults)
-    found = [(p.arg, False, k >= first_default) for k, p in enumerate(positional)]
-    found += [(p.arg, True, d is not None) for p, d in zip(a.kwonlyargs, a.kw_defaults)]
+    defaults = [*[None] * (len(positional) - len(a.defaults)), *a.defaults]
+    found = [(p.arg, False, _is_value(d)) for p, d in zip(positional, defaults)]
+    found += [(p.arg, True, _is_value(d)) for p, d in zip(a.kwonlyargs, a.kw_defaults)]
     return [row for row in found if row[0] not in {"self", "cls"}]
+
+
+def _is_value(default: ast.expr | None) -> bool:
+    return default is not None and ast.unparse(default) != "None"
 
 
 def wrong_order_of_arguments() -> list[str]:
@@ -241,7 +246,7 @@ def wrong_order_of_arguments() -> list[str]:
         parameters = _parameters(function)
         names = [parameter for parameter, _, _ in parameters]
         where = f"{module}:{function.lineno} {name}({', '.join(names)})"
-        breaks_ties = names[:1] == ["scores"] and dict_of(parameters).get("key", (0, 0))[1]
+        breaks_ties = names[:1] == ["scores"]  # a key that may be left out
         if "key" in names and names[0] != "key" and not breaks_ties:
             wrong.append(f"{where}: key is not first")
         if "privacy" not in names:
@@ -262,7 +267,7 @@ def dict_of(parameters: list[tuple[str, bool, bool]]) -> dict[str, tuple[bool, b
 
 
 def default_promises() -> list[str]:
-    """Public signatures, and fields of public classes, that default to a promise."""
+    """Public signatures, and fields of public classes, that default to a promise; settings of a paper's study may."""
     wrong = []
     for module, name, function in public_functions():
         defaults = {p for p, _, default in _parameters(function) if default} & NEVER_DEFAULT
@@ -271,6 +276,8 @@ def default_promises() -> list[str]:
     for module in modules().values():
         for node in ast.walk(module.tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                if node.name.endswith("Config"):
+                    continue
                 for field in node.body:
                     if (
                         isinstance(field, ast.AnnAssign)
@@ -334,7 +341,7 @@ def exported() -> dict[str, set[str]]:
 
 
 def undocumented() -> list[str]:
-    """Exported functions of several arguments whose docstrings have no ``Args:``."""
+    """Exported functions with arguments whose docstrings neither have ``Args:`` nor say where these are explained."""
     api: set[tuple[str, str]] = set()
     for package, names in exported().items():
         sources = {local: (t, n) for t, n, local in imports(modules()[package])}
@@ -344,9 +351,11 @@ def undocumented() -> list[str]:
         top = not module.is_package and "." not in module.name and not module.name.startswith("_")
         if "." in name or not (top or (module.name, name) in api):
             continue
+        if any("overload" in ast.unparse(decorator) for decorator in function.decorator_list):
+            continue
         text = ast.get_docstring(function) or ""
-        parameters = _parameters(function)
-        if not text or (len(parameters) > 0 and "Args:" not in text):
+        said = "Args:" in text or re.search(r"arguments|args.*as :func:", text.lower())
+        if not text or (_parameters(function) and not said):
             wrong.append(f"{module}:{function.lineno} {name}")
     return wrong
 

@@ -39,6 +39,9 @@ def fixed(values: ArrayLike) -> Array:
 
     XLA evaluates what depends on constants alone as it compiles, with an interpreter that takes seconds for what the
     program itself does in milliseconds. Behind a barrier the values are no constants.
+
+    Args:
+        values: an array of any shape and dtype.
     """
     return jax.lax.optimization_barrier(jnp.asarray(values))
 

@@ -118,7 +118,11 @@ def _largest_sum(users: np.ndarray, epsilon: np.ndarray) -> float:
 
 
 def is_report_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file has the columns of reports, and none of answers; False if it can't be read."""
+    """Whether a file has the columns of reports, and none of answers; False if it can't be read.
+
+    Args:
+        path: of a .csv, .tsv or Parquet file.
+    """
     header = set(read_header(Path(path)))
     reports = {"report", "epsilon"} <= header or {"item_1", "item_2"} <= header
     return reports and not header & {"winner", "loser"}
@@ -198,6 +202,10 @@ def read_reports(
 
 def read_epsilon(path: str | os.PathLike[str], column: str) -> np.ndarray:
     """The ε of each row of a file, (N,) float64.
+
+    Args:
+        path: of a .csv, .tsv or Parquet file.
+        column: of ε.
 
     Raises:
         DataError: no such column, or an ε that isn't a number from 1e-9 to 1e9.

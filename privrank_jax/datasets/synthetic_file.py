@@ -53,7 +53,11 @@ class SyntheticRankings:
 
 
 def is_synthetic_rankings_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file has the column that marks synthetic rankings; False if it can't be read."""
+    """Whether a file has the column that marks synthetic rankings; False if it can't be read.
+
+    Args:
+        path: of a .csv, .tsv or Parquet file.
+    """
     return SYNTHETIC in read_header(Path(path))
 
 
@@ -147,6 +151,11 @@ def write_synthetic_rankings(
 
 def read_user_epsilon(path: str | os.PathLike[str], column: str, user: str) -> np.ndarray:
     """The ε of each user of a file with several rows per user, in order of first appearance: (n,) float64.
+
+    Args:
+        path: of a .csv, .tsv or Parquet file.
+        column: of ε.
+        user: column of users.
 
     Raises:
         DataError: no such columns, a blank user, an ε that isn't a number from 1e-9 to 1e9, or that differs

@@ -39,6 +39,9 @@ def names() -> list[str]:
 def get(name: str) -> Experiment:
     """The experiment of that name; imports the module that holds it, and no other study.
 
+    Args:
+        name: as in :func:`names`.
+
     Raises:
         ValueError: there is none; the message names the nearest.
     """

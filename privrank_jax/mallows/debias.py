@@ -65,6 +65,11 @@ def debiased_wins(
 ) -> PairMatrix:
     """Unbiased w of the users' own rankings, for any consensus: the value of :func:`debiased_pairs`.
 
+    Args:
+        synthetic_ranks: ``(n, m)`` int, 0 = best; -1: not ranked.
+        epsilon: of each user, or one for all.
+        weights: of users, as for :func:`debiased_pairs`.
+
     >>> debiased_wins([[0, 1], [0, 1], [1, 0]], jnp.log(3.0)).round(3).tolist()
     [[0.0, 0.833], [0.167, 0.0]]
     """

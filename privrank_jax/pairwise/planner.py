@@ -117,6 +117,12 @@ def local_rate(
 
     A shape to compare designs with; for an error in units of θ use :func:`planned_error`.
 
+    Args:
+        num_items: m.
+        effective_users: Σ_l tanh²(ε_l/2).
+        share_observed: p, how much of all pairs each user is asked.
+        constant: C.
+
     Raises:
         ValueError: an argument not positive.
 

@@ -165,6 +165,10 @@ def top_k_threshold(
 def average_win_probability(scores: Any, link: str | Link = "logistic") -> Array:
     """τ_i = (1/m) Σ_j F(θ_i - θ_j), the pair (i, i) counted with 1/2: ``(m,)`` to ``(m,)``.
 
+    Args:
+        scores: ``(m,)`` θ.
+        link: F.
+
     >>> average_win_probability(jnp.zeros(4)).tolist()
     [0.5, 0.5, 0.5, 0.5]
     """

@@ -39,6 +39,10 @@ def new_figure(width: float, height: float) -> Figure:
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure in the format that the suffix names (png, pdf, svg), whole or not at all.
 
+    Args:
+        figure: as the functions of :mod:`privrank_jax.plotting` return it.
+        path: of the file; an existing one is replaced.
+
     Raises:
         ValueError: a suffix that matplotlib does not write.
     """
@@ -54,7 +58,11 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Raise, before the work, what :func:`save` would after it: ``ValueError`` or ``ImportError``; see there."""
+    """Raise, before the work, what :func:`save` would after it: ``ValueError`` or ``ImportError``; see there.
+
+    Args:
+        path: of the file that a picture is to be written to.
+    """
     _format(new_figure(1.0, 1.0), Path(path))
 
 

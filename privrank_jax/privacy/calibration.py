@@ -79,6 +79,10 @@ _LOG_DET_SHARE_DEFAULT = 0.25
 def laplace_scale(sensitivity: Any, epsilon: Any) -> Any:
     """Laplace mechanism: scale Δ₁/ε is ε-DP (Dwork, McSherry, Nissim, Smith 2006).
 
+    Args:
+        sensitivity: Δ₁, in ℓ₁.
+        epsilon: ε > 0; ∞ gives scale 0.
+
     >>> laplace_scale(2.0, 0.5)
     4.0
     """
@@ -116,6 +120,11 @@ def noise_scale(first: Any, second: Any, epsilon: Any, delta: Any) -> Any:
 
 def gaussian_delta(scale: Any, sensitivity: Any, epsilon: Any) -> Array:
     """Exact δ at ε of the Gaussian mechanism, Φ(Δ₂/2σ - εσ/Δ₂) - e^ε Φ(-Δ₂/2σ - εσ/Δ₂).
+
+    Args:
+        scale: σ, the standard deviation.
+        sensitivity: Δ₂, in ℓ₂.
+        epsilon: ε >= 0.
 
     Source: Balle and Wang (2018), Theorem 8.
     """

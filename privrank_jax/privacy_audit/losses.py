@@ -122,6 +122,11 @@ def noisy_totals_loss(
 ) -> Float[Array, ""]:
     """Largest privacy loss of the noisy win totals over all outputs, ‖N - N'‖₁/λ, Laplace noise.
 
+    Args:
+        wins: one data set.
+        neighbor: another, over the same items.
+        noise_scale: λ.
+
     >>> one, other = WinCounts.from_matrix([[0, 1], [0, 0]]), WinCounts.from_matrix([[0, 0], [1, 0]])
     >>> float(noisy_totals_loss(one, other, noise_scale=2.0))
     1.0

@@ -113,6 +113,9 @@ def names() -> list[str]:
 def get(name: str) -> Audited:
     """The audited mechanism of that name.
 
+    Args:
+        name: as in :func:`names`.
+
     Raises:
         ValueError: there is none; the message names the nearest.
 

@@ -22,6 +22,10 @@ def write_csv(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
     Columns are the union over the rows, in order of appearance; a value that a row lacks is empty.
     Floats are written with all their digits. The file appears whole or not at all.
 
+    Args:
+        rows: of a :class:`StudyResult`.
+        path: of the file; an existing one is replaced.
+
     Raises:
         ValueError: ``rows`` is empty.
     """
@@ -36,6 +40,10 @@ def write_parquet(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
     """Write tidy rows as Parquet, with DuckDB (extra ``tables``); otherwise as :func:`write_csv`.
 
     A column of numbers is BIGINT or DOUBLE, of truth values BOOLEAN, anything else VARCHAR.
+
+    Args:
+        rows: of a :class:`StudyResult`.
+        path: of the file; an existing one is replaced.
 
     Raises:
         ValueError: ``rows`` is empty.

@@ -193,7 +193,7 @@ def user_comparisons(
     mask: Mask | None = None,
     max_users: int | None = None,
 ) -> WinCounts:
-    """Win counts of :func:`user_comparison_records`, in the dtype of the scores."""
+    """Win counts of :func:`user_comparison_records`, in the dtype of the scores; arguments as there."""
     records = user_comparison_records(
         key, scores, num_users, comparisons_per_user, link, mask, max_users
     )

@@ -58,6 +58,10 @@ def uniform_scores(
 def pair_chances(scores: ScoresLike, link: str | Link = "logistic") -> Float[Array, "pairs"]:
     """F(θ_i - θ_j) of the pairs i < j, ``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)``.
 
+    Args:
+        scores: ``(m,)`` θ.
+        link: F.
+
     >>> pair_chances([0.0, 0.0, 0.0]).tolist()
     [0.5, 0.5, 0.5]
     """
