@@ -14,7 +14,12 @@ from tests import house
 
 PACKAGE = Path(privrank_jax.__file__).parent
 # The rules of tests/house.py that all of the package keeps.
-KEPT = [house.upward_imports, house.circles_of_packages, house.wrong_order_of_arguments]
+KEPT = [
+    house.upward_imports,
+    house.circles_of_packages,
+    house.private_names,
+    house.wrong_order_of_arguments,
+]
 LIGHT = {
     "privrank_jax",
     "privrank_jax.aggregation",

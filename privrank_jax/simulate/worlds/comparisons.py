@@ -74,7 +74,7 @@ def cai_scores(
     Raises:
         ValueError: ``num_items`` below 1 or above ``max_items``, or traced without ``max_items``.
     """
-    max_items = _padded("num_items", num_items, "max_items", max_items)
+    max_items = padded_size("num_items", num_items, "max_items", max_items)
     dtype = jnp.result_type(float) if dtype is None else jnp.dtype(dtype)
     return _cai_scores(key, num_items, max_items, dtype)
 
@@ -232,7 +232,7 @@ def user_comparison_records(
             L below 1; fewer than two items, or more than 46,340.
     """
     scores = _checked_scores(scores)
-    max_users = _padded("num_users", num_users, "max_users", max_users)
+    max_users = padded_size("num_users", num_users, "max_users", max_users)
     if comparisons_per_user < 1:
         raise ValueError(f"comparisons_per_user must be at least 1, got {comparisons_per_user}")
     if scores.shape[0] > 46_340:  # pairs of items must fit int32 where they are counted
@@ -314,7 +314,7 @@ def _checked_scores(scores: ScoresLike) -> Scores:
     return scores
 
 
-def _padded(name: str, actual: Count, limit_name: str, limit: int | None) -> int:
+def padded_size(name: str, actual: Count, limit_name: str, limit: int | None) -> int:
     """The static padded size, ``actual`` itself if no limit is given."""
     if is_traced(actual):
         if limit is None:

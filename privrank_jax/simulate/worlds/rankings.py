@@ -18,7 +18,7 @@ from privrank_jax._types import Count, Key, Scalar
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.mallows.distribution import TINY
 from privrank_jax.mallows.sampling import LARGE, insert, insertion_codes, insertion_mass
-from privrank_jax.simulate.worlds.comparisons import _padded
+from privrank_jax.simulate.worlds.comparisons import padded_size
 
 BLOCK = 1024  # users at a time
 
@@ -84,8 +84,8 @@ def mallows_weights(
     Raises:
         ValueError: as :func:`mallows_rankings`; traced sizes without their largest.
     """
-    max_items = _padded("num_items", num_items, "max_items", max_items)
-    max_users = _padded("num_users", num_users, "max_users", max_users)
+    max_items = padded_size("num_items", num_items, "max_items", max_items)
+    max_users = padded_size("num_users", num_users, "max_users", max_users)
     _check(max_users, max_items, spread)
     return _weights(key, num_users, num_items, spread, max_users, max_items)
 

@@ -22,7 +22,7 @@ from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, num_items, total
-from privrank_jax.simulate.worlds.comparisons import _padded
+from privrank_jax.simulate.worlds.comparisons import padded_size
 
 _EpsilonsLike: TypeAlias = Real[ArrayLike, "users"] | Sequence[float]
 
@@ -48,7 +48,7 @@ def uniform_scores(
 
     Source: Xu, Sun and Cheng, section 5.1.
     """
-    max_items = _padded("num_items", num_items, "max_items", max_items)
+    max_items = padded_size("num_items", num_items, "max_items", max_items)
     dtype = jnp.result_type(float) if dtype is None else jnp.dtype(dtype)
     mask = jnp.arange(max_items) < num_items
     theta = jnp.where(mask, jax.random.uniform(key, (max_items,), dtype, -1, 1), 0)
