@@ -18,6 +18,7 @@ import jax
 
 import privrank_jax
 from privrank_jax import simulate
+from privrank_jax._types import Key
 from privrank_jax.experiments.claims import Claim, Verdict, is_difference
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.registry import get
@@ -94,7 +95,7 @@ class ExperimentResult:
 
 
 def run(
-    key: jax.Array,
+    key: Key,
     experiment: str | Experiment,
     replicates: int | None = None,
     folder: str | os.PathLike[str] | None = None,
@@ -161,7 +162,7 @@ def run(
 
 
 def _write(
-    key: jax.Array,
+    key: Key,
     experiment: Experiment,
     table: StudyResult,
     verdicts: tuple[tuple[Claim, Verdict], ...],

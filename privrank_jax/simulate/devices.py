@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from privrank_jax._types import Key
+
 AXIS = "replicates"
 
 Batched = Callable[..., Any]  # (key, columns, cells, replicates) -> pytree of arrays over the pairs
@@ -82,7 +84,7 @@ class Devices:
             )
         )
 
-    def place(self, key: jax.Array, columns: Any, cell: np.ndarray, replicate: np.ndarray) -> Any:
+    def place(self, key: Key, columns: Any, cell: np.ndarray, replicate: np.ndarray) -> Any:
         """The arguments where they belong: key and columns on every device, pairs in parts."""
         if self._mesh is None:
             return key, columns, cell, replicate

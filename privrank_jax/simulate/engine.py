@@ -26,6 +26,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from privrank_jax._types import Key
 from privrank_jax._workarounds.threads import one_blas_thread
 from privrank_jax.simulate.checkpoint import Checkpoint, Checkpoints
 from privrank_jax.simulate.devices import Devices, is_first
@@ -40,7 +41,7 @@ Notice = Callable[[str], None]
 
 
 def run(
-    key: jax.Array,
+    key: Key,
     study: Study | Sequence[Study],
     replicates: int,
     *,
@@ -219,7 +220,7 @@ def _diagnostics(facts: list[dict[str, Any]], memory_limit: int) -> dict[str, An
 
 
 def _check(
-    key: jax.Array,
+    key: Key,
     studies: Sequence[Study],
     replicates: int,
     batch_size: int | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
 # Primitives whose lowering keeps several buffers of the size of the result: threefry carries both
 # words of its state twice, a sort works on copies.
@@ -66,7 +66,7 @@ def _transient(jaxpr: Jaxpr) -> int:
     return peak
 
 
-def _while_running(equation: Any, results: int) -> int:
+def _while_running(equation: JaxprEqn, results: int) -> int:
     name = equation.primitive.name
     inside = list(bodies(equation.params))
     if name.startswith("scatter"):  # its combiner is a body too, of scalars
@@ -80,7 +80,7 @@ def _while_running(equation: Any, results: int) -> int:
     return results + 2 * carried + inner
 
 
-def _carried(loop: Any, body: Jaxpr) -> int:
+def _carried(loop: JaxprEqn, body: Jaxpr) -> int:
     """What a turn of ``scan`` hands on to the next, and the slices it reads of the arrays that the loop goes along.
 
     Both show in the shapes: a carry has one shape inside and outside, a slice another than its array. The parameters
@@ -91,7 +91,7 @@ def _carried(loop: Any, body: Jaxpr) -> int:
     return carry + slices
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: Var | Literal, other: Var | Literal) -> bool:
     return getattr(one.aval, "shape", None) == getattr(other.aval, "shape", None)
 
 
@@ -105,11 +105,12 @@ def bodies(params: dict[str, Any]) -> Iterator[Jaxpr]:
                 yield entry
 
 
-def _size(atom: Any) -> int:
+def _size(atom: Var | Literal) -> int:
     shape = getattr(atom.aval, "shape", None)
     if shape is None:  # a token
         return 0
-    size = atom.aval.dtype.itemsize
+    aval: Any = atom.aval  # of an array
+    size = aval.dtype.itemsize
     for extent in shape:
         size *= extent
     return int(size)

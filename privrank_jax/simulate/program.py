@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
+from privrank_jax._types import Key
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import out_of_memory
 from privrank_jax.simulate.axes import Label, Outcome, columns, flatten
@@ -47,7 +48,7 @@ class Program:
 
     def __init__(
         self,
-        key: jax.Array,
+        key: Key,
         study: Study,
         indices: list[int],
         replicates: int,
@@ -212,7 +213,7 @@ class Program:
 def _batched(
     study: Study, static: Parameters, generator: Callable[[jax.Array], jax.Array]
 ) -> Callable[..., Outcome]:
-    def one(key: jax.Array, traced: Parameters, replicate: jax.Array) -> Outcome:
+    def one(key: Key, traced: Parameters, replicate: jax.Array) -> Outcome:
         found = study.trial(jax.random.fold_in(key, replicate), {**traced, **static})
         try:
             return flatten(found, study.axes)
@@ -220,7 +221,7 @@ def _batched(
             raise ValueError(f"the trial of {study.name!r} {error}") from None
 
     def program(
-        key: jax.Array, columns: dict[str, jax.Array], cell: jax.Array, replicate: jax.Array
+        key: Key, columns: dict[str, jax.Array], cell: jax.Array, replicate: jax.Array
     ) -> Outcome:
         traced = {name: column[cell] for name, column in columns.items()}
         return jax.vmap(one, in_axes=(None, 0, 0))(generator(key), traced, replicate)
@@ -256,7 +257,7 @@ def _trace(
     program: Callable[..., Outcome],
     study: Study,
     index: int,
-    key: jax.Array,
+    key: Key,
     columns: dict[str, jax.Array],
 ) -> tuple[ClosedJaxpr, Outcome]:
     """Trace one replicate: its jaxpr for the memory estimate, its metrics checked."""
@@ -284,9 +285,7 @@ def _trace(
     return closed, shapes
 
 
-def _needed_static(
-    study: Study, index: int, key: jax.Array, columns: dict[str, jax.Array]
-) -> list[str]:
+def _needed_static(study: Study, index: int, key: Key, columns: dict[str, jax.Array]) -> list[str]:
     """Traced parameters whose Python values the trial needs; none if it fails for another reason."""
     cell = study.cells[index]
 

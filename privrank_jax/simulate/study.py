@@ -10,12 +10,15 @@ from typing import Any
 import jax
 import numpy as np
 
+from privrank_jax._types import Key
 from privrank_jax.simulate.axes import METRIC, check_axes
 from privrank_jax.simulate.result import RESERVED
 
 # Static values as given, all others traced, so anything may be in it.
 Parameters = dict[str, Any]
-Trial = Callable[[jax.Array, Parameters], Mapping[Any, Any]]  # nested, of labels and scalars
+# {metric: scalar}, or nested dicts with a label for each axis.
+Metrics = Mapping[Any, Any]
+Trial = Callable[[Key, Parameters], Metrics]
 Value = bool | int | float | str | None
 
 

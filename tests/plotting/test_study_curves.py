@@ -1,77 +1,129 @@
-"""Curves of studies: which panels and curves there are, and which rows are refused."""
+"""All curves of a study at once: a researcher's estimators and metrics, from trial to picture."""
 
 from __future__ import annotations
 
-import itertools
 import math
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.plotting import study_curves
+from privrank_jax import plotting
+from privrank_jax.simulate import Study, StudyResult, grid, run
 
-ESTIMATORS, METRICS, EPSILONS = ("mle", "counts"), ("error", "bias"), (0.5, 1.0, math.inf)
-ROWS = [
-    {
-        "study": "s", "epsilon": epsilon, "num_items": items, "estimator": estimator, "metric": metric,
-        "mean": items / 100 + ESTIMATORS.index(estimator) + 10 * METRICS.index(metric),
-        "standard_error": 0.0, "replicates": 100, "nonfinite": 0,
+ESTIMATORS = ("mean", "median", "mid-range")
+METRICS = ("bias", "error", "misses", "square")
+
+
+def trial(key, parameters):
+    """Three estimators of a center, judged by four metrics; and one number that belongs to none of them."""
+    draws = parameters["scale"] * jax.random.normal(key, (9,)) / parameters["epsilon"]
+    middle = (draws.max() + draws.min()) / 2
+    values = dict(zip(ESTIMATORS, (draws.mean(), jnp.median(draws), middle), strict=True))
+    judged = {
+        name: {"error": abs(v), "square": v**2, "bias": v, "misses": abs(v) > 1}
+        for name, v in values.items()
     }
-    for epsilon, items, estimator, metric in itertools.product(EPSILONS, (10, 20), ESTIMATORS, METRICS)
-]  # fmt: skip
+    return {**judged, "failed": 0}
+
+
+@pytest.fixture(scope="module")
+def result():
+    cells = grid(scale=(0.5, 1.0), epsilon=(0.5, 1.0, math.inf))
+    return run(jax.random.key(0), Study("center", trial, cells, axes=("estimator", "metric")), 60)
 
 
 def drawn(figure):
     return [axis for axis in figure.axes if axis.axison]
 
 
-def heights(axis):
-    return {
-        round(float(y), 6)
-        for line in axis.get_lines()
-        for y in np.atleast_1d(line.get_ydata())
-        if np.isfinite(y)
-    }
+def some(result, **columns):
+    return StudyResult("some", result.select(**columns))
 
 
-def test_each_metric_and_value_has_a_panel_with_a_curve_for_each_estimator():
-    figure = study_curves(ROWS, "epsilon", panel="num_items", log_x=True)
+def test_three_estimators_and_four_metrics_are_one_picture(result):
+    half = some(result, scale=0.5)
+    figure = plotting.study_curves(half, "epsilon", log_x=True)
+    axes = drawn(figure)
+    assert [axis.get_ylabel() for axis in axes] == list(METRICS)
+    assert {axis.get_xlabel() for axis in axes} == {"epsilon"}
+    (legend,) = figure.legends
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts == ["color: estimator", *ESTIMATORS]
+    for axis, metric in zip(axes, METRICS, strict=True):
+        curves = [line for line in axis.get_lines() if len(np.atleast_1d(line.get_xdata())) == 2]
+        assert len(curves) == 3
+        for line, estimator in zip(curves, ESTIMATORS, strict=True):
+            expected = [half.row(metric, estimator=estimator, epsilon=e)["mean"] for e in (0.5, 1)]
+            np.testing.assert_allclose(line.get_ydata(), expected)
     figure.draw_without_rendering()
-    panels = drawn(figure)
-    assert len(panels) == 4
-    assert {frozenset(heights(axis)) for axis in panels} == {
-        frozenset({size / 100 + shift, size / 100 + shift + 1})
-        for size, shift in itertools.product((10, 20), (0, 10))
-    }
 
 
-def test_metrics_are_chosen_ordered_and_labeled():
-    some = [row for row in ROWS if row["num_items"] == 10]
-    (axis,) = drawn(study_curves(some, "epsilon", {"bias": "how far"}, log_x=True))
-    assert axis.get_ylabel() == "how far"
-    assert min(heights(axis)) > 9
-    both = drawn(study_curves(some, "epsilon", ("bias", "error"), log_x=True))
-    assert [axis.get_ylabel() for axis in both] == ["bias", "error"]
+def test_a_panel_column_makes_a_row_of_panels_for_each_metric(result):
+    finite = StudyResult("finite", [r for r in result.rows if math.isfinite(r["epsilon"])])
+    figure = plotting.study_curves(
+        finite,
+        "epsilon",
+        {"square": "mean squared error", "error": "mean error"},
+        panel="scale",
+        x_label="ε",
+        from_zero=True,
+        title="Three ways to the center",
+    )
+    axes = drawn(figure)
+    assert len(axes) == 4
+    assert [axis.get_title() for axis in axes] == ["scale = 0.5", "scale = 1", "", ""]
+    assert [a.get_ylabel() for a in axes] == ["mean squared error", "", "mean error", ""]
+    assert [a.get_xlabel() for a in axes] == ["", "", "ε", "ε"]
+    assert all(axis.get_ylim()[0] == 0 for axis in axes)
+    assert figure.get_suptitle() == "Three ways to the center"
 
 
-def test_two_rows_for_one_point_are_refused():
-    with pytest.raises(ValueError, match=r"two rows for .*name the column"):
-        study_curves(ROWS, "epsilon", log_x=True)
+def test_colors_may_be_a_parameter_and_styles_the_estimators(result):
+    figure = plotting.study_curves(
+        some(result, epsilon=1.0),
+        "scale",
+        "error",
+        curve="epsilon",
+        style="estimator",
+        names={"median": "the median", "mean": "the mean"},
+    )
+    (axis,) = drawn(figure)
+    lines = axis.get_lines()
+    assert len({line.get_color() for line in lines}) == 1
+    assert [line.get_linestyle() for line in lines] == ["-", "--", "--"]
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts[-3:] == ["the median", "the mean", "mid-range"]
+
+
+def test_crosses_stand_where_values_are_printed(result):
+    rows = [
+        {**row, "printed": 0.3 if row["scale"] == 1 else math.nan}
+        for row in result.select("error", epsilon=1.0)
+    ]
+    figure = plotting.study_curves(rows, "scale", crosses="printed")
+    crosses = [line for line in drawn(figure)[0].get_lines() if line.get_marker() == "x"]
+    assert [list(line.get_ydata()) for line in crosses] == [[0.3] * 3]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("options", "message"),
     [
-        ({"x": "eps"}, "eps"),
-        ({"x": "epsilon", "curve": "method"}, "method"),
-        ({"x": "epsilon", "metrics": "none", "log_x": True}, "none"),
+        ({"x": "epsilon"}, "two rows for .* name the column that tells them apart"),
+        ({"x": "scale", "panel": "epsilon", "metrics": "eror"}, r"no metric \['eror'\] in these"),
+        ({"x": "scale", "panel": "epsilons"}, "no column 'epsilons' in this table"),
+        ({"x": "epsilon", "panel": "scale"}, "epsilon = inf has no place on this axis"),
     ],
 )
-def test_what_is_not_there_is_refused(arguments, message):
+def test_what_has_no_place_is_refused(result, options, message):
+    x = options.pop("x")
+    if x == "epsilon" and "panel" not in options:
+        result = StudyResult("finite", [r for r in result.rows if r["epsilon"] < 2])
     with pytest.raises(ValueError, match=message):
-        study_curves(ROWS, panel="num_items", **arguments)
+        plotting.study_curves(result, x, **options)
 
 
-def test_infinity_has_a_place_on_logarithmic_axes_only():
-    with pytest.raises(ValueError, match="epsilon = inf has no place on this axis"):
-        study_curves(ROWS, "epsilon", panel="num_items")
+def test_an_empty_table_is_refused(result):
+    with pytest.raises(ValueError, match="no rows to draw"):
+        plotting.study_curves(some(result, metric="failed"), "scale")

@@ -11,8 +11,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from privrank_jax import aggregation
+from privrank_jax._types import Key
 from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.hard_instances import (
     hard_ranking,
@@ -36,10 +38,8 @@ from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
-from privrank_jax.simulate.study import Study, grid
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 from privrank_jax.simulate.table_files import Row
-
-Array = jax.Array
 
 COST = "cost_over_m2"
 TARGET = 0.01  # of m², the additive error of Theorem 13
@@ -62,14 +62,14 @@ class BoundsConfig:
     """
 
     name: str
+    epsilon: float
     items: tuple[int, ...] = (10, 20, 40, 80, 160)
     users: tuple[int, ...] = (3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
-    epsilon: float = 1.0
     shapes: tuple[tuple[int, int], ...] = ((1, 2), (1, 8), (3, 5), (5, 10), (10, 40))
     crowd: int = 7
 
 
-def unanimous_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -> dict[str, Any]:
+def unanimous_trial(key: Key, cell: Parameters, *, config: BoundsConfig) -> Metrics:
     """All users hold one random ranking, the data of the proof of Theorem 13: OPT = 0, K over m² at every n."""
     items = cell["num_items"]
     order_key, noise_key = jax.random.split(key)
@@ -91,7 +91,7 @@ def unanimous_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -
     return {COST: {name: labeled(values, config.users) for name, values in costs.items()}}
 
 
-def signs_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -> dict[str, Any]:
+def signs_trial(key: Key, cell: Parameters, *, config: BoundsConfig) -> Metrics:
     """Random signs, a random ranking: by how much each observation fails, at worst 0 if it holds."""
     half, middle = cell["num_signs"], cell["num_middle"]
     sign_key, own_key, rank_key = jax.random.split(key, 3)
@@ -114,7 +114,7 @@ def signs_trial(key: Array, cell: dict[str, Any], *, config: BoundsConfig) -> di
     return {"observation": {metric: wrong.astype(float) for metric, wrong in failed.items()}}
 
 
-def _signs(key: Array, shape: tuple[int, ...]) -> Array:
+def _signs(key: Key, shape: tuple[int, ...]) -> Array:
     return jax.random.rademacher(key, shape, jnp.int32)
 
 
@@ -253,7 +253,7 @@ EXPERIMENTS = (
         name="alabi-lower-bounds",
         title="What no private algorithm can do, and what ours reach",
         paper=f"{common.PAPER}, section 5: Theorem 13, Observations 15 and 16",
-        config=BoundsConfig("alabi-lower-bounds"),
+        config=BoundsConfig("alabi-lower-bounds", epsilon=1.0),
         build=build,
         annotate=beside_bounds,
         claims=(

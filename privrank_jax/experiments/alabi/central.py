@@ -5,22 +5,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from privrank_jax import aggregation
+from privrank_jax._types import Key
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, World
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import labeled
-from privrank_jax.simulate.study import Study, grid
-
-Array = jax.Array
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 
 BORDA_GAUSS = "Borda (ε, δ)"
 ALL, ALL_GAUSS = "noise-all", "noise-all (ε, δ)"
@@ -76,26 +75,26 @@ def methods(config: CentralConfig, padded: int) -> Mapping[str, Callable[..., Ar
     """Every private consensus that can be computed for so many items, or its weights, see :func:`common.errors`."""
     delta = config.delta
 
-    def borda(key: Array, world: World, epsilon: Array, delta: float = 0.0) -> Array:
+    def borda(key: Key, world: World, epsilon: Array, delta: float = 0.0) -> Array:
         found = aggregation.dp_borda(
             key, world.w, num_users=world.users, epsilon=epsilon, delta=delta, mask=world.mask
         )
         return ranks_from_scores(found.value, world.mask)
 
-    def noise_all(key: Array, world: World, epsilon: Array, delta: float = 0.0) -> Array:
+    def noise_all(key: Key, world: World, epsilon: Array, delta: float = 0.0) -> Array:
         return aggregation.noise_all(
             key, world.w, world.users, epsilon, delta, mask=world.mask
         ).value
 
-    def kwiksort(key: Array, world: World, epsilon: Array, delta: float = 0.0, split: float = 0.5):
+    def kwiksort(key: Key, world: World, epsilon: Array, delta: float = 0.0, split: float = 0.5):
         return aggregation.dp_kwiksort(
             key, world.w, world.users, epsilon, delta, split=split, mask=world.mask
         ).value
 
-    def hay(key: Array, world: World, epsilon: Array) -> Array:
+    def hay(key: Key, world: World, epsilon: Array) -> Array:
         return aggregation.hay_kwiksort(key, world.w, world.users, epsilon, mask=world.mask).value
 
-    def exponential(key: Array, world: World, epsilon: Array) -> Array:
+    def exponential(key: Key, world: World, epsilon: Array) -> Array:
         return aggregation.exponential_kemeny(
             key, world.w, world.users, epsilon, mask=world.mask
         ).value
@@ -115,14 +114,14 @@ def methods(config: CentralConfig, padded: int) -> Mapping[str, Callable[..., Ar
     return found
 
 
-def mallows_trial(key: Array, cell: dict[str, Any], *, config: CentralConfig) -> dict[str, Any]:
+def mallows_trial(key: Key, cell: Parameters, *, config: CentralConfig) -> Metrics:
     """One Mallows crowd, all methods, all ε."""
     world_key, noise_key = jax.random.split(key)
     world = common.mallows_world(world_key, cell, config.strength)
     return _judged(noise_key, world, config)
 
 
-def worst_trial(key: Array, cell: dict[str, Any], *, config: CentralConfig) -> dict[str, Any]:
+def worst_trial(key: Key, cell: Parameters, *, config: CentralConfig) -> Metrics:
     """The hard instance of the lower bounds: d pairs, each far apart, on whose order users disagree."""
     world_key, noise_key = jax.random.split(key)
     world = common.worst_world(
@@ -132,15 +131,15 @@ def worst_trial(key: Array, cell: dict[str, Any], *, config: CentralConfig) -> d
 
 
 def data_trial(
-    key: Array, cell: dict[str, Any], *, data: str, ranks: np.ndarray, config: CentralConfig
-) -> dict[str, Any]:
+    key: Key, cell: Parameters, *, data: str, ranks: np.ndarray, config: CentralConfig
+) -> Metrics:
     """Some users of a data set, drawn anew in every replicate."""
     world_key, noise_key = jax.random.split(key)
     world = common.data_world(world_key, jnp.asarray(ranks), cell["num_users"])
     return _judged(noise_key, world, config)
 
 
-def _judged(key: Array, world: World, config: CentralConfig) -> dict[str, Any]:
+def _judged(key: Key, world: World, config: CentralConfig) -> Metrics:
     usable = methods(config, world.w.shape[0])
     levels = jnp.asarray(config.epsilons, world.w.dtype)
     found = jax.vmap(lambda level: common.errors(key, world, usable, level, PAIRS))(levels)

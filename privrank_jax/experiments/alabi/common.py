@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from privrank_jax import aggregation, datasets
+from privrank_jax._types import Count, Epsilon, Key, Mask
 from privrank_jax.aggregation.hard_instances import hard_ranking
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim, Verdict, minus
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.study import Metrics, Parameters
 from privrank_jax.simulate.worlds.rankings import mallows_rankings, mallows_weights
-
-Array = jax.Array
 
 PAPER = "Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models"
 EXCESS, KENDALL = "excess_cost", "kendall_error"
@@ -52,12 +53,12 @@ class World(NamedTuple):
     """
 
     w: Array
-    users: Any
-    mask: Array
+    users: Count
+    mask: Mask
     truth: Array | None
 
 
-def mallows_world(key: Array, cell: Mapping[str, Any], strength: float) -> World:
+def mallows_world(key: Key, cell: Parameters, strength: float) -> World:
     """Users around a center at θ = ``strength``/m, so that crowds of all m disagree alike; items in random order."""
     crowd_key, order_key = jax.random.split(key)
     users, items, padded = cell["num_users"], cell["num_items"], cell["max_items"]
@@ -87,12 +88,12 @@ def cost(ranks: Array, world: World) -> Array:
     return aggregation.kemeny_score(ranks, world.w) / (items * (items - 1) / 2)
 
 
-def borda_ranks(key: Array, world: World) -> Array:
+def borda_ranks(key: Key, world: World) -> Array:
     """The ranking by the weights themselves."""
     return ranks_from_scores(aggregation.borda_scores(world.w, world.mask), world.mask, key)
 
 
-def solved(found: Mapping[str, Array], mask: Array) -> dict[str, Array]:
+def solved(found: Mapping[str, Array], mask: Mask) -> dict[str, Array]:
     """Rankings as they are, and weights solved by local search: one copy of it in the program, for all of them."""
     weights = {name: value for name, value in found.items() if value.ndim == 2}
     if not weights:
@@ -102,12 +103,12 @@ def solved(found: Mapping[str, Array], mask: Array) -> dict[str, Array]:
 
 
 def errors(
-    key: Array,
+    key: Key,
     world: World,
     methods: Mapping[str, Callable[..., Array]],
-    epsilon: Any,
+    epsilon: Epsilon,
     pairs: Sequence[tuple[str, str]],
-) -> dict[str, dict[str, Array]]:
+) -> Metrics:
     """Both errors of every method, and paired differences between methods, along ``AXES``.
 
     Args:
@@ -187,7 +188,7 @@ def falls(text: str, x: str, estimators: Sequence[str], **wanted: Any) -> Claim:
     return claims.trend(text, x, -1, metric=EXCESS, estimator=tuple(estimators), **wanted)
 
 
-def worst_ranks(key: Array, users: int, flips: int, buffer: int, lean: float) -> Array:
+def worst_ranks(key: Key, users: int, flips: int, buffer: int, lean: float) -> Array:
     """The hard instance: d pairs far apart, whose order each user reverses with probability (1 ± lean)/2."""
     side_key, user_key = jax.random.split(key)
     sides = jax.random.rademacher(side_key, (flips,), jnp.float32)
@@ -197,7 +198,7 @@ def worst_ranks(key: Array, users: int, flips: int, buffer: int, lean: float) ->
 
 
 def worst_world(
-    key: Array, users: Any, max_users: int, flips: int, buffer: int, lean: float
+    key: Key, users: Count, max_users: int, flips: int, buffer: int, lean: float
 ) -> World:
     """The hard instance; n may be traced."""
     ranks = worst_ranks(key, max_users, flips, buffer, lean)
@@ -221,7 +222,7 @@ def data_ranks(name: str) -> np.ndarray | None:
     return np.asarray(table.ranks)
 
 
-def data_world(key: Array, ranks: Array, users: Any) -> World:
+def data_world(key: Key, ranks: Array, users: Count) -> World:
     """A random subset of the users of a data set; items not ranked come after those that are."""
     chosen = jax.random.permutation(key, len(ranks)) < users
     ahead = chosen.astype(jnp.float32) @ _pair_wins(ranks)
@@ -240,7 +241,7 @@ def _pair_wins(ranks: Array) -> Array:
     return 0.5 * (1 - jnp.sign(ranks[:, first] - ranks[:, second])).astype(jnp.float32)
 
 
-def crowd(key: Array, users: int, items: int, strength: float) -> tuple[Array, Array]:
+def crowd(key: Key, users: int, items: int, strength: float) -> tuple[Array, Array]:
     """Rankings of such users, ``(n, m)``, and the ranks of their center."""
     crowd_key, order_key = jax.random.split(key)
     place = jax.random.permutation(order_key, items)

@@ -5,22 +5,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from privrank_jax import aggregation
+from privrank_jax._types import Epsilon, Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, World
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.study import Study, grid
-
-Array = jax.Array
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 
 BORDA_UNIT = "Borda, PrivUnit"
 ALL, ALL_UNIT = "noise-all", "noise-all, PrivUnit"
@@ -76,13 +75,13 @@ class LocalConfig:
 def methods(ranks: Array) -> Mapping[str, Callable[..., Array]]:
     """Every local consensus of these users, ``(n, m)``, or its weights, see :func:`common.errors`."""
 
-    def borda(key: Array, world: World, epsilon: Array, mechanism: str) -> Array:
+    def borda(key: Key, world: World, epsilon: Array, mechanism: str) -> Array:
         return ranks_from_scores(aggregation.ldp_borda(key, ranks, epsilon, mechanism).value)
 
-    def weights(key: Array, world: World, epsilon: Array, mechanism: str) -> Array:
+    def weights(key: Key, world: World, epsilon: Array, mechanism: str) -> Array:
         return jnp.clip(aggregation.local_weights(key, ranks, epsilon, mechanism).value, 0, 1)
 
-    def kwiksort(key: Array, world: World, epsilon: Array) -> Array:
+    def kwiksort(key: Key, world: World, epsilon: Array) -> Array:
         return aggregation.ldp_kwiksort(key, ranks, epsilon).value
 
     return {
@@ -95,14 +94,14 @@ def methods(ranks: Array) -> Mapping[str, Callable[..., Array]]:
     }
 
 
-def mallows_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dict[str, Any]:
+def mallows_trial(key: Key, cell: Parameters, *, config: LocalConfig) -> Metrics:
     """One Mallows crowd at one ε."""
     world_key, noise_key = jax.random.split(key)
     ranks, truth = common.crowd(world_key, cell["num_users"], cell["num_items"], config.strength)
     return _judged(noise_key, ranks, truth, cell["epsilon"])
 
 
-def worst_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dict[str, Any]:
+def worst_trial(key: Key, cell: Parameters, *, config: LocalConfig) -> Metrics:
     """The hard instance at one ε."""
     world_key, noise_key = jax.random.split(key)
     ranks = common.worst_ranks(
@@ -111,12 +110,12 @@ def worst_trial(key: Array, cell: dict[str, Any], *, config: LocalConfig) -> dic
     return _judged(noise_key, ranks, None, cell["epsilon"])
 
 
-def data_trial(key: Array, cell: dict[str, Any], *, ranks: np.ndarray) -> dict[str, Any]:
+def data_trial(key: Key, cell: Parameters, *, ranks: np.ndarray) -> Metrics:
     """All users of a data set at one ε."""
     return _judged(key, fixed(ranks), None, cell["epsilon"])
 
 
-def _judged(key: Array, ranks: Array, truth: Array | None, epsilon: Any) -> dict[str, Any]:
+def _judged(key: Key, ranks: Array, truth: Array | None, epsilon: Epsilon) -> Metrics:
     users, items = ranks.shape
     world = World(aggregation.pairwise_weights(ranks), users, jnp.ones(items, bool), truth)
     return common.errors(key, world, methods(ranks), epsilon, PAIRS)

@@ -20,7 +20,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
+from privrank_jax._types import Count, Key, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments.claims import minus
 from privrank_jax.links import get_link
@@ -31,8 +33,7 @@ from privrank_jax.privacy.calibration import calibrate_objective_perturbation
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import Label, labeled
-
-Array = jax.Array
+from privrank_jax.simulate.study import Metrics
 
 PAPER = (
     "Cai, Chakraborty and Wang, Optimal differentially private ranking from pairwise comparisons"
@@ -126,9 +127,7 @@ def noise_settings(
     )
 
 
-def private_scores(
-    key: Array, wins: WinCounts, scales: Array, gammas: Array
-) -> tuple[Array, Array]:
+def private_scores(key: Key, wins: WinCounts, scales: Array, gammas: Array) -> tuple[Array, Array]:
     """Perturbed MLE at several (λ, γ) with one draw of noise: scores ``(S, m)`` and solver codes ``(S,)``.
 
     Any (λ, γ) is :func:`~privrank_jax.pairwise.perturbed_mle` under flips at ε = 2/λ, so one compiled
@@ -146,7 +145,7 @@ def private_scores(
 
 
 def private_totals(
-    key: Array, wins: WinCounts, unit: Unit, epsilons: Array, calibration: Calibration
+    key: Key, wins: WinCounts, unit: Unit, epsilons: Array, calibration: Calibration
 ) -> Array:
     """Noisy counts at each ε with the noise of :func:`private_scores`, ``(E, m)``."""
 
@@ -167,7 +166,7 @@ def reflected(wins: WinCounts, totals: Array) -> Array:
 
 
 def private_estimates(
-    key: Array, wins: WinCounts, unit: Unit, epsilons: Sequence[float]
+    key: Key, wins: WinCounts, unit: Unit, epsilons: Sequence[float]
 ) -> tuple[Array, Array, Array]:
     """Scores and noisy totals of all calibrations, ``(C, E, m)`` each, and fits that failed, ``()``."""
     levels = jnp.asarray(epsilons, wins.matrix.dtype)
@@ -182,11 +181,11 @@ def private_estimates(
 def errors(
     keys: tuple[Array, Array],
     wins: WinCounts,
-    theta: Array,
-    top: Any,
+    theta: Scores,
+    top: Count,
     unit: Unit,
     epsilons: tuple[float, ...],
-) -> dict[str, Any]:
+) -> Metrics:
     """Every metric of the paper's Figures 1 to 7 on one data set, for all calibrations and ε.
 
     Args:

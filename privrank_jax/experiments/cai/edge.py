@@ -6,10 +6,11 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import jax
+from jaxtyping import Array
 
+from privrank_jax._types import Key
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments.cai import claims as cai_claims
 from privrank_jax.experiments.cai import pictures as cai_pictures
@@ -22,10 +23,7 @@ from privrank_jax.experiments.cai.common import (
 )
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate import worlds
-from privrank_jax.simulate.study import Study, grid
-
-Array = jax.Array
-
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 
 # Tournaments fitted at once: two keep two cores busy, four hide most waiting, more leave the cache.
 BATCH = 4
@@ -52,7 +50,7 @@ class EdgeConfig:
     dtype: str = "float32"
 
 
-def tournament(key: Array, cell: dict[str, Any], dtype: str) -> tuple[WinCounts, Array, Array]:
+def tournament(key: Key, cell: Parameters, dtype: str) -> tuple[WinCounts, Array, Array]:
     """Scores drawn afresh and one tournament: win counts, θ ``(m,)``, and the size k of the top set."""
     world_key, data_key = jax.random.split(key)
     theta, mask = worlds.cai_scores(world_key, cell["num_items"], cell["max_items"], dtype)
@@ -60,9 +58,7 @@ def tournament(key: Array, cell: dict[str, Any], dtype: str) -> tuple[WinCounts,
     return wins, theta, worlds.cai_top_k(cell["num_items"])
 
 
-def trial(
-    key: Array, cell: dict[str, Any], *, epsilons: tuple[float, ...], dtype: str
-) -> dict[str, Any]:
+def trial(key: Key, cell: Parameters, *, epsilons: tuple[float, ...], dtype: str) -> Metrics:
     """One replicate: the errors of all calibrations and ε on one tournament."""
     data_key, noise_key, tie_key = jax.random.split(key, 3)
     wins, theta, top = tournament(data_key, cell, dtype)

@@ -10,7 +10,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
+from privrank_jax._types import Key
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.cai import pictures as cai_pictures
@@ -24,9 +26,7 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import worlds
 from privrank_jax.simulate.axes import labeled
-from privrank_jax.simulate.study import Study, grid
-
-Array = jax.Array
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 
 PURE, APPROXIMATE = "one-shot pure", "one-shot (ε, δ)"
 SPECTRAL, CENTRALITY = "one-shot spectral", "rank centrality"
@@ -52,9 +52,7 @@ class OneShotConfig:
     dtype: str = "float32"
 
 
-def trial(
-    key: Array, cell: dict[str, Any], *, epsilons: tuple[float, ...], dtype: str
-) -> dict[str, Any]:
+def trial(key: Key, cell: Parameters, *, epsilons: tuple[float, ...], dtype: str) -> Metrics:
     """One replicate: top-k errors of all methods on one tournament, and how they differ."""
     data_key, noise_key, tie_key = jax.random.split(key, 3)
     items = cell["num_items"]
@@ -86,7 +84,7 @@ def trial(
 
 
 def one_shot_errors(
-    key: Array,
+    key: Key,
     scores: WinCounts | Array,
     top: int,
     epsilons: tuple[float, ...],

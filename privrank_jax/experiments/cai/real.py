@@ -11,8 +11,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from privrank_jax import datasets
+from privrank_jax._types import Key, Scalar
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.datasets import ComparisonTable
 from privrank_jax.experiments import claims
@@ -43,10 +45,8 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
-from privrank_jax.simulate.study import Study
+from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
-
-Array = jax.Array
 
 ASKED_FLIP, ASKED_REPLACE = "questionnaire flip", "questionnaire replace"
 
@@ -113,9 +113,7 @@ def survey(table: ComparisonTable, ties: str, max_items: int, dtype: str) -> Sur
     return Survey(wins, jnp.asarray(len(pairs), dtype), flip, replace)
 
 
-def trial(
-    key: Array, cell: dict[str, Any], *, surveys: Survey, epsilons: tuple[float, ...]
-) -> dict[str, Any]:
+def trial(key: Key, cell: Parameters, *, surveys: Survey, epsilons: tuple[float, ...]) -> Metrics:
     """One replicate: mean rank differences between private and non-private rankings of the same method."""
     noise_key, tie_key = jax.random.split(key)
     found = jax.tree.map(lambda leaf: leaf[cell["survey"]], surveys)
@@ -153,7 +151,7 @@ def trial(
 
 
 def _asked_scores(
-    key: Array, wins: WinCounts, epsilons: Sequence[float], sensitivity: Any
+    key: Key, wins: WinCounts, epsilons: Sequence[float], sensitivity: Scalar
 ) -> tuple[Array, Array]:
     scales = sensitivity / jnp.asarray(epsilons, wins.matrix.dtype)
     privacy = Privacy(jnp.asarray(epsilons), unit="user", adjacency="flip")
@@ -162,7 +160,7 @@ def _asked_scores(
 
 
 def _asked_totals(
-    key: Array, wins: WinCounts, epsilons: Sequence[float], sensitivity: Any
+    key: Key, wins: WinCounts, epsilons: Sequence[float], sensitivity: Scalar
 ) -> Array:
     def count(epsilon: Array) -> Array:
         privacy = Privacy(epsilon, unit="user", adjacency="replace")

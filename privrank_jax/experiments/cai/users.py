@@ -5,18 +5,16 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 
+from privrank_jax._types import Key
 from privrank_jax.experiments.cai import claims as cai_claims
 from privrank_jax.experiments.cai import pictures as cai_pictures
 from privrank_jax.experiments.cai.common import AXES, PAPER, USER_DIFFERENCES, Unit, errors
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate import worlds
-from privrank_jax.simulate.study import Study, grid
-
-Array = jax.Array
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,8 @@ class UserConfig:
 
 
 def trial(
-    key: Array, cell: dict[str, Any], *, epsilons: tuple[float, ...], per_user: int, dtype: str
-) -> dict[str, Any]:
+    key: Key, cell: Parameters, *, epsilons: tuple[float, ...], per_user: int, dtype: str
+) -> Metrics:
     """One replicate: the errors of all calibrations and ε on one set of users."""
     world_key, data_key, noise_key, tie_key = jax.random.split(key, 4)
     items = cell["num_items"]

@@ -9,8 +9,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from privrank_jax import mallows
+from privrank_jax._types import Epsilon, Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Verdict
@@ -20,10 +22,8 @@ from privrank_jax.experiments.rdp import pictures as rdp_pictures
 from privrank_jax.mallows import attack
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
-from privrank_jax.simulate.study import Study, grid
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 from privrank_jax.simulate.table_files import Row
-
-Array = jax.Array
 
 WRONG, BOUND = "wrong", "lower_bound"
 GUESS = "most likely center"
@@ -66,14 +66,14 @@ class AdaptiveConfig:
     schemes: tuple[str, ...] = (SLOW, FAST)
 
 
-def attack_trial(key: Array, cell: dict[str, Any], *, config: AttackConfig) -> dict[str, Any]:
+def attack_trial(key: Key, cell: Parameters, *, config: AttackConfig) -> Metrics:
     """As many synthetic rankings as any N needs; the attack on the first N of them, for every N."""
     sizes = jnp.asarray(config.rankings)
     wrong = _attacked(key, cell["num_items"], cell["epsilon"], sizes, max(config.rankings))
     return {WRONG: {GUESS: labeled(wrong, config.rankings)}}
 
 
-def adaptive_trial(key: Array, cell: dict[str, Any], *, config: AdaptiveConfig) -> dict[str, Any]:
+def adaptive_trial(key: Key, cell: Parameters, *, config: AdaptiveConfig) -> Metrics:
     """The attack on N synthetic rankings at the ε that the scheme has for N."""
     rankings, items = cell["num_rankings"], cell["num_items"]
     factor = jnp.log(rankings) if cell["scheme"] == FAST else 1.0
@@ -82,13 +82,13 @@ def adaptive_trial(key: Array, cell: dict[str, Any], *, config: AdaptiveConfig) 
     return {WRONG: {GUESS: wrong[0]}}
 
 
-def _attacked(key: Array, items: int, epsilon: Any, sizes: Array, most: int) -> Array:
+def _attacked(key: Key, items: int, epsilon: Epsilon, sizes: Array, most: int) -> Array:
     """Whether the most likely center of the first N of ``most`` rankings is wrong, for each N of ``sizes``."""
     keys = jax.random.split(key, most + sizes.shape[0])  # one for each ranking, then one for each N
     center = fixed(jnp.arange(items))
     ranks = jax.vmap(mallows.sample, (0, None, None))(keys[:most], center, epsilon)
 
-    def attacked(key: Array, size: Array) -> Array:
+    def attacked(key: Key, size: Array) -> Array:
         wins = attack.win_counts(ranks, jnp.arange(most) < size)
         return jnp.any(mallows.most_likely_center(key, wins) != center)
 

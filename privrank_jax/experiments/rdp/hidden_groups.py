@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
+from privrank_jax._types import Key
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Verdict, minus
 from privrank_jax.experiments.experiment import Experiment
@@ -19,9 +20,7 @@ from privrank_jax.experiments.rdp.common import AXES, LAPLACE, MALLOWS, PAPER
 from privrank_jax.experiments.rdp.training import ACCURACY, NO_PRIVACY, RAW_LAPLACE, UNBIASED
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.result import StudyResult
-from privrank_jax.simulate.study import Study, grid
-
-Array = jax.Array
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 
 NEGLIGIBLE = 0.01  # of all pairs
 
@@ -57,7 +56,7 @@ _GROUP_PAIRS = (
 )
 
 
-def group_ranks(key: Array, count: int, config: GroupConfig) -> Array:
+def group_ranks(key: Key, count: int, config: GroupConfig) -> Array:
     """Rankings of users from the two groups, ``(count, m)``: items are movers, then the block, then the rest."""
     group_key, order_key = jax.random.split(key)
     first = jax.random.uniform(group_key, (count, 1)) < config.share
@@ -91,7 +90,7 @@ def _places(config: GroupConfig) -> tuple[np.ndarray, np.ndarray]:
     return first, np.where(parts == 0, config.num_items, first)
 
 
-def group_trial(key: Array, cell: dict[str, Any], *, config: GroupConfig) -> dict[str, Any]:
+def group_trial(key: Key, cell: Parameters, *, config: GroupConfig) -> Metrics:
     """One replicate: how many of the population's pairs each method's item scores put in order."""
     world_key, noise_key = jax.random.split(key)
     ranks = group_ranks(world_key, cell["num_users"], config)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from privrank_jax import datasets, personalized
+from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim, minus
@@ -30,9 +31,7 @@ from privrank_jax.experiments.rdp.training import (
 )
 from privrank_jax.personalized import Users, pairwise_accuracy
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.study import Study, grid
-
-Array = jax.Array
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 
 SUSHI = ("tuna", "salmon roe", "egg", "fatty tuna", "cucumber roll")
 _FEATURES, _REACH = 4, 3.0  # features uniform on ±3
@@ -81,12 +80,12 @@ _NETWORK_PAIRS = (
 )
 
 
-def network_trial(key: Array, cell: dict[str, Any], *, config: NetworkConfig) -> dict[str, Any]:
+def network_trial(key: Key, cell: Parameters, *, config: NetworkConfig) -> Metrics:
     """One replicate: a world, its users' rankings privatized, all methods trained and judged on new users."""
     world_key, user_key, new_key, item_key, noise_key, train_key = jax.random.split(key, 6)
     size, most = cell["num_items"], cell["max_users"]
 
-    def features(key: Array, count: int) -> Array:
+    def features(key: Key, count: int) -> Array:
         return jax.random.uniform(key, (count, _FEATURES), minval=-_REACH, maxval=_REACH)
 
     alpha, beta = jax.random.normal(world_key, (2, _FEATURES))
@@ -176,9 +175,7 @@ def sushi_ranks(config: SushiConfig) -> np.ndarray:
     return np.argsort(np.argsort(np.asarray(table.ranks)[:, columns], axis=1), axis=1)
 
 
-def sushi_trial(
-    key: Array, cell: dict[str, Any], *, config: SushiConfig, ranks: np.ndarray
-) -> dict[str, Any]:
+def sushi_trial(key: Key, cell: Parameters, *, config: SushiConfig, ranks: np.ndarray) -> Metrics:
     """One replicate: a split, privatized rankings, item scores, judged on the test users' own rankings."""
     split_key, noise_key = jax.random.split(key)
     own = fixed(ranks.astype(np.int32))[jax.random.permutation(split_key, len(ranks))]

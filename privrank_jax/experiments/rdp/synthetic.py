@@ -6,13 +6,14 @@ import functools
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from privrank_jax import mallows
+from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim, Verdict, minus
@@ -21,10 +22,8 @@ from privrank_jax.experiments.rdp import common
 from privrank_jax.experiments.rdp import pictures as rdp_pictures
 from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
 from privrank_jax.simulate.result import StudyResult
-from privrank_jax.simulate.study import Study, grid
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 from privrank_jax.simulate.table_files import Row
-
-Array = jax.Array
 
 KEPT, EPSILON_HAT = "concordant_pairs", "estimated_epsilon"
 GAIN = minus(MALLOWS, LAPLACE)
@@ -51,7 +50,7 @@ class ConcordanceConfig:
     epsilons: tuple[float, ...] = (0.1, 0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 25.0, 30.0)
 
 
-def concordance_trial(key: Array, cell: dict[str, Any]) -> dict[str, Any]:
+def concordance_trial(key: Key, cell: Parameters) -> Metrics:
     """The ranking in index order, randomized both ways: how many pairs stay in order."""
     own, other = jax.random.split(key)
     center = fixed(jnp.arange(cell["num_items"]))
@@ -151,7 +150,7 @@ class CountingConfig:
     draws: int = 10_000_000
 
 
-def counting_trial(key: Array, cell: dict[str, Any], *, config: CountingConfig) -> dict[str, Any]:
+def counting_trial(key: Key, cell: Parameters, *, config: CountingConfig) -> Metrics:
     """N rankings of each input, counted: the largest log-ratio of counts over neighbors and rankings."""
     centers = jnp.asarray(common.neighbors(cell["num_items"]))
     keys = jax.random.split(key, len(centers))
@@ -163,7 +162,7 @@ def counting_trial(key: Array, cell: dict[str, Any], *, config: CountingConfig) 
     return {EPSILON_HAT: {MALLOWS: largest_ratio(counts)}}
 
 
-def count_rankings(key: Array, center: Array, epsilon: Array, draws: int) -> Array:
+def count_rankings(key: Key, center: Array, epsilon: Array, draws: int) -> Array:
     """How often each ranking came, ``(m!,)`` int32, in lexicographic order of ranks."""
     items = center.shape[0]
     place = items ** np.arange(items - 1)  # the last rank follows from the others

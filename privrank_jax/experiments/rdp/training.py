@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import optax
+from jaxtyping import Array
 
 from privrank_jax import mallows, personalized
+from privrank_jax._types import Epsilon, Key
 from privrank_jax.experiments.claims import minus
 from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
 from privrank_jax.personalized import Users, wins_from_ranks
 from privrank_jax.rankings import ranks_from_scores
-
-Array = jax.Array
 
 ACCURACY, UTILITY = "pairwise_accuracy", "relative_utility"
 UNBIASED, RAW_LAPLACE = "Mallows, unbiased ranks", "Laplace, noisy ranks as they are"
@@ -32,7 +31,7 @@ METRIC = (
 
 
 def wins_by_method(
-    key: Array, ranks: Array, epsilon: Any, names: tuple[str, ...]
+    key: Key, ranks: Array, epsilon: Epsilon, names: tuple[str, ...]
 ) -> dict[str, Array]:
     """What each method learns from: ``(n, m)`` wins, of the users' own or their privatized rankings ``(n, m)``."""
     sample_key, noise_key = jax.random.split(key)

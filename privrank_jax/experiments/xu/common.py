@@ -8,13 +8,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
+from privrank_jax._types import Mask, Numbers, Scores
 from privrank_jax.experiments.claims import minus
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
-from privrank_jax.simulate.study import Study, grid
+from privrank_jax.simulate.study import Metrics, Study, grid
 
-Array = jax.Array
 AXES = ("link", "estimator", "metric")
 
 PAPER = "Xu, Sun and Cheng, Rate-optimal rank aggregation with private pairwise rankings"
@@ -36,7 +37,7 @@ HALF = f"p: no value is printed for this scenario; here {PROBABILITY:g}, that of
 NOT_WORSE = "at or below the printed mean within 3 standard errors"
 
 
-def fits(sums: DebiasedSums, link: str, gamma: Any = GAMMA) -> tuple[Array, Array]:
+def fits(sums: DebiasedSums, link: str, gamma: Numbers = GAMMA) -> tuple[Array, Array]:
     """θ̂ ``(K, m)`` of K problems, stacked along the first axis, and how many did not converge, ``()``.
 
     ``gamma``: the ridge of all, or ``(K,)``.
@@ -46,7 +47,7 @@ def fits(sums: DebiasedSums, link: str, gamma: Any = GAMMA) -> tuple[Array, Arra
     return found.value, jnp.sum(found.diagnostics.fit.code >= 2)
 
 
-def score_errors(value: Array, theta: Array, mask: Any = None) -> dict[str, Array]:
+def score_errors(value: Array, theta: Scores, mask: Mask | None = None) -> dict[str, Array]:
     """m^(-1/2) ‖θ̂ - θ‖₂ and ‖θ̂ - θ‖_∞ over real items."""
     gap = value - theta
     gap = gap if mask is None else jnp.where(mask, gap, 0)
@@ -66,7 +67,7 @@ def with_differences(errors: Mapping[str, Mapping[str, Array]]) -> dict[str, dic
 
 
 def padded(
-    config: Any, trial: Callable[..., Any], axes: tuple[str, ...], **columns: Sequence[int]
+    config: Any, trial: Callable[..., Metrics], axes: tuple[str, ...], **columns: Sequence[int]
 ) -> tuple[Study, ...]:
     """One study, one compilation: a cell per combination, each column ``num_x`` padded to its largest, ``max_x``."""
     most = {column.replace("num_", "max_"): max(values) for column, values in columns.items()}

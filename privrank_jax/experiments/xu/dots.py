@@ -11,12 +11,15 @@ from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import ArrayLike
 
+from privrank_jax._types import Key
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim, Verdict
 from privrank_jax.experiments.experiment import Experiment, Run
 from privrank_jax.simulate.engine import run
 from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.study import Metrics, Parameters, Trial
 from privrank_jax.simulate.table_files import Row
 
 X = "x"  # metric that gives the horizontal place of a dot
@@ -47,7 +50,7 @@ class Line:
     spread: float
 
     @classmethod
-    def through(cls, x: Any, y: Any) -> Line:
+    def through(cls, x: ArrayLike, y: ArrayLike) -> Line:
         """The line through points ``(n,)``, n >= 3, not all at one x."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         spread = float(np.sum((x - x.mean()) ** 2))
@@ -59,7 +62,7 @@ class Line:
         error = deviation / math.sqrt(spread)
         return cls(slope, error, intercept, correlation, deviation, len(x), float(x.mean()), spread)
 
-    def predict(self, at: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, at: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """The line at these x, and half the width of its prediction interval there."""
         import scipy.stats
 
@@ -69,9 +72,7 @@ class Line:
         return self.intercept + self.slope * at, quantile * self.deviation * width
 
 
-def per_replicate(
-    key: jax.Array, experiment: Experiment, replicates: int, run: Run = run
-) -> StudyResult:
+def per_replicate(key: Key, experiment: Experiment, replicates: int, run: Run = run) -> StudyResult:
     """Run each cell of an experiment once per replicate, as cells of their own with a column ``draw``."""
     studies = []
     for study in experiment.studies():
@@ -81,7 +82,7 @@ def per_replicate(
     return run(key, studies, 1, batch_size=experiment.batch_size)
 
 
-def _one(key: jax.Array, cell: dict[str, Any], *, trial: Any) -> Mapping[str, Any]:
+def _one(key: Key, cell: Parameters, *, trial: Trial) -> Metrics:
     rest = {column: value for column, value in cell.items() if column != "draw"}
     return trial(jax.random.fold_in(key, cell["draw"]), rest)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
+from privrank_jax._types import Key
 from privrank_jax.experiments import claims, printed
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
@@ -18,10 +19,8 @@ from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.pairwise.mixed_effects import mixed_effects
 from privrank_jax.pairwise.selection import select_link
 from privrank_jax.simulate.axes import labeled
-from privrank_jax.simulate.study import Study
+from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.worlds import reports
-
-Array = jax.Array
 
 SIGMA, CORRECT = "sigma_error", "correct"
 EITHER = "either"  # the mean over both links
@@ -52,7 +51,7 @@ class MixedConfig:
     dtype: str = "float32"
 
 
-def mixed_trial(key: Array, cell: dict[str, Any], *, config: MixedConfig) -> dict[Any, Any]:
+def mixed_trial(key: Key, cell: Parameters, *, config: MixedConfig) -> Metrics:
     """One replicate at one (m, L): errors of θ̂ and σ̂."""
     world_key, user_key, answer_key = jax.random.split(key, 3)
     items, users = cell["num_items"], cell["num_users"]
@@ -112,7 +111,7 @@ class SelectionConfig:
     dtype: str = "float32"
 
 
-def selection_trial(key: Array, cell: dict[str, Any], *, config: SelectionConfig) -> dict[Any, Any]:
+def selection_trial(key: Key, cell: Parameters, *, config: SelectionConfig) -> Metrics:
     """One replicate at one m, under either link: was it selected?"""
     world_key, epsilon_key, report_key = jax.random.split(key, 3)
     theta, mask = reports.uniform_scores(

@@ -9,7 +9,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
+from privrank_jax._types import Key
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim, Verdict
 from privrank_jax.experiments.experiment import Experiment
@@ -21,10 +23,8 @@ from privrank_jax.experiments.xu import times as xu_times
 from privrank_jax.pairwise.debiased_rr import smallest_curvature
 from privrank_jax.privacy.local import report_information
 from privrank_jax.simulate.result import StudyResult
-from privrank_jax.simulate.study import Study, grid
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 from privrank_jax.simulate.worlds import reports
-
-Array = jax.Array
 
 EIGENVALUE = "smallest_eigenvalue"
 _ERRORS = (common.L2, common.LINF)
@@ -48,17 +48,17 @@ class CurvatureConfig:
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
+    epsilon: float
     items: tuple[int, ...] = (10, 20, 30, 40, 50)
     probabilities: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8, 1.0)
     probability: float = 0.8
     fixed_items: int = 30
     users: int = 30
-    epsilon: float = 2.0
     link: str = "normal"
     dtype: str = "float32"
 
 
-def curvature_trial(key: Array, cell: dict[str, Any], *, config: CurvatureConfig) -> dict[Any, Any]:
+def curvature_trial(key: Key, cell: Parameters, *, config: CurvatureConfig) -> Metrics:
     """One replicate: the smallest non-zero eigenvalue of the published Hessian at the true θ."""
     items, padded = cell["num_items"], cell["max_items"]
     index = jnp.arange(padded)
@@ -138,7 +138,7 @@ class PrivacyConfig:
     dtype: str = "float32"
 
 
-def privacy_trial(key: Array, cell: dict[str, Any], *, config: PrivacyConfig) -> dict[Any, Any]:
+def privacy_trial(key: Key, cell: Parameters, *, config: PrivacyConfig) -> Metrics:
     """One replicate: 1/√B(ε), and the errors under both links."""
     del cell
     world_key, base_key, epsilon_key, report_key = jax.random.split(key, 4)
@@ -146,7 +146,7 @@ def privacy_trial(key: Array, cell: dict[str, Any], *, config: PrivacyConfig) ->
     base = jax.random.uniform(base_key, (), config.dtype, config.low, config.high)
     epsilon = base + config.width * jax.random.uniform(epsilon_key, (config.users,), config.dtype)
     found: dict[str, Any] = {xu_dots.X: jnp.mean(report_information(epsilon)) ** -0.5}
-    failed: Any = 0
+    failed: Array | int = 0
     for link, spelled in common.LINKS.items():
         chances = reports.pair_chances(theta, spelled)
         sums = reports.draw_report_sums(report_key, chances, epsilon, None, config.probability)
@@ -169,7 +169,7 @@ EXPERIMENTS = (
         name="xu-fig3",
         title="Convexity under the TM model: smallest non-zero Hessian eigenvalue against m and p",
         paper=f"{common.PAPER}, Figure 3",
-        config=CurvatureConfig(),
+        config=CurvatureConfig(epsilon=2.0),
         build=build_curvature,
         claims=(
             Claim(

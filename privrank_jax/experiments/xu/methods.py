@@ -9,7 +9,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
+from privrank_jax._types import Count, Key, Mask
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.experiments import claims, printed
@@ -24,11 +26,9 @@ from privrank_jax.pairwise.perturbed_mle import perturbed_mle, scores_from_total
 from privrank_jax.privacy.local import report_information
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.study import Study
+from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
 from privrank_jax.simulate.worlds import reports
-
-Array = jax.Array
 
 _ERRORS = (common.L2, common.LINF)
 NOISY, NOISY_TIGHT = "NoisyObj", "NoisyObj tight"
@@ -60,7 +60,7 @@ class MethodConfig:
     dtype: str = "float32"
 
 
-def method_trial(key: Array, cell: dict[str, Any], *, config: MethodConfig) -> dict[Any, Any]:
+def method_trial(key: Key, cell: Parameters, *, config: MethodConfig) -> Metrics:
     """One replicate with its own m and L: errors of all methods on the same answers, and paired differences."""
     keys = jax.random.split(key, 7)
     padded, most = config.items[1], config.users[1]
@@ -106,13 +106,13 @@ def method_trial(key: Array, cell: dict[str, Any], *, config: MethodConfig) -> d
     return {**found, common.FAILED: failed}
 
 
-def _even_scores(items: Any, mask: Array, dtype: Any) -> Array:
+def _even_scores(items: Count, mask: Mask, dtype: str) -> Array:
     """Scores from 1 down to -1 in equal steps."""
     steps = jnp.arange(mask.shape[0], dtype=jnp.dtype(dtype)) / (items - 1)
     return jnp.where(mask, 1 - 2 * steps, 0).astype(dtype)
 
 
-def _published_perturbation(key: Array, wins: WinCounts, epsilon: Array) -> Estimate:
+def _published_perturbation(key: Key, wins: WinCounts, epsilon: Array) -> Estimate:
     """Objective perturbation as Kifer, Smith and Thakurta (2012, Algorithm 1) calibrate it.
 
     A comparison's gradient has norm at most ζ = √2, its Hessian norm at most 1/2: noise of standard deviation

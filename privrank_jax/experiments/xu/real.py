@@ -10,8 +10,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from privrank_jax import datasets
+from privrank_jax._types import Key
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.datasets import ComparisonTable
 from privrank_jax.experiments import claims, printed
@@ -26,10 +28,8 @@ from privrank_jax.pairwise.debiased_sums import debiased_sums
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.privacy.local import laplace_reports, randomized_response, report_information
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.study import Study
+from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
-
-Array = jax.Array
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,7 @@ def load(config: CarsConfig) -> Answers:
     return Answers(jnp.asarray(answers), jnp.asarray(observed), jnp.asarray(rankings[0]), scores)
 
 
-def trial(
-    key: Array, cell: dict[str, Any], *, survey: Answers, config: CarsConfig
-) -> dict[Any, Any]:
+def trial(key: Key, cell: Parameters, *, survey: Answers, config: CarsConfig) -> Metrics:
     """One replicate: full ranking errors of all methods on one draw of ε, and paired differences."""
     del cell
     level_key, flip_key, noise_key, tie_key = jax.random.split(key, 4)
@@ -137,7 +135,7 @@ def trial(
         return kendall_distance(ranks, survey.ranks, normalized=True)
 
     found: dict[str, Any] = {}
-    failed: Any = 0
+    failed: Array | int = 0
     counts = error(plain.wins.sum(-1))
     for link in common.LINKS:
         values, codes = common.fits(stacked, link, gammas)
@@ -149,9 +147,7 @@ def trial(
     return {**found, common.FAILED: failed}
 
 
-def error_trial(
-    key: Array, cell: dict[str, Any], *, survey: Answers, config: CarsConfig
-) -> dict[Any, Any]:
+def error_trial(key: Key, cell: Parameters, *, survey: Answers, config: CarsConfig) -> Metrics:
     """One replicate: 1/√B(ε), and the distance of ADRR from the fit without privacy."""
     del cell
     level_key, flip_key = jax.random.split(key)
@@ -159,7 +155,7 @@ def error_trial(
     reports = randomized_response(flip_key, survey.answers, epsilon)
     sums = debiased_sums(reports, survey.observed, epsilon)
     found: dict[str, Any] = {xu_dots.X: jnp.mean(report_information(epsilon)) ** -0.5}
-    failed: Any = 0
+    failed: Array | int = 0
     for row, link in enumerate(common.LINKS):
         values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.gamma)
         failed += codes
@@ -167,7 +163,7 @@ def error_trial(
     return {**found, common.FAILED: failed}
 
 
-def _levels(key: Array, survey: Answers, config: CarsConfig) -> Array:
+def _levels(key: Key, survey: Answers, config: CarsConfig) -> Array:
     base_key, key = jax.random.split(key)
     base = jax.random.uniform(base_key, (), config.dtype, config.low, config.high)
     users = survey.answers.shape[0]

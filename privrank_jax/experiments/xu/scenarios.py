@@ -9,23 +9,29 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
+from privrank_jax._types import Count, Key, Mask, Numbers, Scores
 from privrank_jax.experiments import claims, printed
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.metrics import kendall_distance, top_k_error
+from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.study import Study, grid
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 from privrank_jax.simulate.worlds import reports
 
-Array = jax.Array
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SCHEMES = {1: 2, 2: 0, 3: -2}  # powers of log(mL)
 
@@ -87,7 +93,7 @@ class SchemeConfig:
 # --- Scenarios I and IV --------------------------------------------------------------------------
 
 
-def trial(key: Array, cell: dict[str, Any], *, config: ScenarioConfig) -> dict[Any, Any]:
+def trial(key: Key, cell: Parameters, *, config: ScenarioConfig) -> Metrics:
     """One replicate at one m: errors for both links, all L and, in Scenario IV, all gaps."""
     world_key, epsilon_key, report_key = jax.random.split(key, 3)
     items, padded = cell["num_items"], cell["max_items"]
@@ -113,7 +119,7 @@ def trial(key: Array, cell: dict[str, Any], *, config: ScenarioConfig) -> dict[A
 
     stacked = jax.vmap(sums)(chances)
     found: dict[str, Any] = {}
-    failed: Any = 0
+    failed: Array | int = 0
     judge = _ranking_errors if config.gaps else common.score_errors
     for position, (link, gap) in enumerate(
         (link, gap) for link in common.LINKS for gap in config.gaps or (None,)
@@ -132,7 +138,7 @@ def trial(key: Array, cell: dict[str, Any], *, config: ScenarioConfig) -> dict[A
     return {**found, common.FAILED: failed}
 
 
-def _scores(key: Array, items: Any, padded: int, config: ScenarioConfig) -> tuple[Array, Array]:
+def _scores(key: Key, items: Count, padded: int, config: ScenarioConfig) -> tuple[Array, Array]:
     """True θ of each gap (or the one drawn), ``(G, m)``, and the mask of real items."""
     if not config.gaps:
         theta, mask = reports.uniform_scores(key, items, padded, config.dtype)
@@ -143,7 +149,7 @@ def _scores(key: Array, items: Any, padded: int, config: ScenarioConfig) -> tupl
     return jnp.asarray(config.gaps, config.dtype)[:, None] * jnp.where(mask, steps, 0), mask
 
 
-def _ranking_errors(value: Array, theta: Array, mask: Array) -> dict[str, Array]:
+def _ranking_errors(value: Array, theta: Scores, mask: Mask) -> dict[str, Array]:
     ours, truth = ranks_from_scores(value, mask), ranks_from_scores(theta, mask)
     half = jnp.sum(mask) // 2
     return {
@@ -152,7 +158,7 @@ def _ranking_errors(value: Array, theta: Array, mask: Array) -> dict[str, Array]
     }
 
 
-def _at(tree: Any, index: Any) -> Any:
+def _at(tree: DebiasedSums, index: int | tuple[int, ...]) -> DebiasedSums:
     return jax.tree.map(lambda leaf: leaf[index], tree)
 
 
@@ -165,7 +171,7 @@ def build(config: ScenarioConfig) -> tuple[Study, ...]:
 # --- Scenario III --------------------------------------------------------------------------------
 
 
-def scheme_epsilon(config: SchemeConfig, power: Any, items: Any, users: Any) -> Any:
+def scheme_epsilon(config: SchemeConfig, power: Numbers, items: Count, users: Numbers) -> Array:
     """ε(m, L) = ε₀ √(m₀L₀/(mL)) (log(mL)/log(m₀L₀))^power.
 
     >>> float(scheme_epsilon(SchemeConfig("x", anchor=2.0), 0, 10, 400))
@@ -176,7 +182,7 @@ def scheme_epsilon(config: SchemeConfig, power: Any, items: Any, users: Any) -> 
     return config.anchor * jnp.sqrt(start / size) * (jnp.log(size) / math.log(start)) ** power
 
 
-def scheme_trial(key: Array, cell: dict[str, Any], *, config: SchemeConfig) -> dict[Any, Any]:
+def scheme_trial(key: Key, cell: Parameters, *, config: SchemeConfig) -> Metrics:
     """One replicate at one m: errors for both links, all schemes and all L."""
     world_key, report_key = jax.random.split(key)
     items, padded = cell["num_items"], cell["max_items"]
@@ -191,7 +197,7 @@ def scheme_trial(key: Array, cell: dict[str, Any], *, config: SchemeConfig) -> d
         return reports.draw_report_sums(report_key, chance, each, number, config.probability, mask)
 
     found: dict[str, Any] = {}
-    failed: Any = 0
+    failed: Array | int = 0
     for link, spelled in common.LINKS.items():
         chance = reports.pair_chances(theta, spelled)
         stacked = jax.vmap(functools.partial(sums, chance))(epsilons, users)
@@ -218,7 +224,7 @@ _SHARED = (
 )
 
 
-def _picture(x_label: str = "users L", **options: Any) -> Any:
+def _picture(x_label: str = "users L", **options: Any) -> Callable[[StudyResult], Figure]:
     return functools.partial(
         xu_pictures.curves,
         x="num_users",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
+from privrank_jax._types import Key
 from privrank_jax._workarounds.threads import one_blas_thread
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment, Run
@@ -18,10 +19,8 @@ from privrank_jax.experiments.xu import common
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums, num_items
 from privrank_jax.simulate.result import StudyResult
-from privrank_jax.simulate.study import Study, grid
+from privrank_jax.simulate.study import Parameters, Study, grid
 from privrank_jax.simulate.worlds import reports
-
-Array = jax.Array
 
 SECONDS, LEAST = "seconds", "least_seconds"
 LEAST_DATA, LEAST_FIT = "least_data_seconds", "least_fit_seconds"
@@ -57,7 +56,7 @@ def build(config: CostConfig) -> tuple[Study, ...]:
     return ()
 
 
-def measure(key: Array, experiment: Experiment, replicates: int, run: Run) -> StudyResult:
+def measure(key: Key, experiment: Experiment, replicates: int, run: Run) -> StudyResult:
     """Time reports to scores ``replicates`` times in every cell, after one call that compiles.
 
     All cells are timed once before any is timed again, so that other work on the machine hits them alike.
@@ -97,7 +96,7 @@ def measure(key: Array, experiment: Experiment, replicates: int, run: Run) -> St
     return StudyResult(config.name, rows, diagnostics)
 
 
-def _problem(key: Array, cell: dict[str, Any], config: CostConfig) -> tuple[Array, Array, Array]:
+def _problem(key: Key, cell: Parameters, config: CostConfig) -> tuple[Array, Array, Array]:
     """Reports, which were made, and ε of one cell. Half of the pairs are asked; what was said does not matter."""
     pairs = cell["num_items"] * (cell["num_items"] - 1) // 2
     shape = (cell["num_users"], pairs)
