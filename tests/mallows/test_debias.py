@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation, mallows, pairwise
+from tests.mallows.crowd import CROWD
 from tests.reference import debias as twins
 
-# Spec section 6: item 0 is ahead of item 1 with margin 0.02, but behind it in naive synthetic rankings.
-CROWD = np.array([[1, 2, 0, 3, 4], [4, 0, 1, 2, 3]])
 SHARES = np.array([0.51, 0.49])
 
 

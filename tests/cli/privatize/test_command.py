@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from privrank_jax.datasets import read_reports
-from tests.cli.test_rank import items
+from tests.cli.results import items
 
 REHEARSAL = ("--simulate", "--seed", 1)
 COLUMNS = ["user", "item_1", "item_2", "report", "epsilon"]

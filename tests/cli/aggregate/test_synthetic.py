@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from privrank_jax import mallows
-from tests.cli.test_rank import assert_schema
-from tests.mallows.test_debias import CROWD
+from tests.cli.results import assert_schema
+from tests.mallows.crowd import CROWD
 
 NAMES = "abcde"
 

@@ -7,7 +7,7 @@ import pytest
 
 from privrank_jax.datasets import DataError, is_report_file, read_reports
 from privrank_jax.pairwise import debiased_rr
-from tests.cli.test_rank import assert_schema, items
+from tests.cli.results import assert_schema, items
 
 HEADER = "user,item_1,item_2,report,epsilon"
 NAMES, PAIRS = "abcd", list(zip(*np.triu_indices(4, 1)))

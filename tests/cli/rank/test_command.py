@@ -11,32 +11,10 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.release import exact_samplers_available
+from tests.cli.results import assert_schema, items
 
 CEMSPC_ORDER = ["London", "Paris", "Barcelona", "St.Gallen", "Milano", "Stockholm"]
 REHEARSAL = ("--simulate", "--seed", 1)
-
-
-def items(document):
-    return [row["item"] for row in document["ranking"]]
-
-
-def assert_schema(document, scores=True):
-    assert list(document) == ["ranking", "guarantee", "diagnostics"]
-    for place, row in enumerate(document["ranking"], start=1):
-        assert row["rank"] == place
-        assert isinstance(row["item"], str)
-        assert isinstance(row["score"], float) if scores else row["score"] is None
-        if "low" in row:
-            assert row["low"] < row["high"]
-        if "rank_low" in row:
-            assert 1 <= row["rank_low"] <= place <= row["rank_high"]
-    found = [row["score"] for row in document["ranking"]]
-    if scores:
-        assert found == sorted(found, reverse=True)
-    if document["guarantee"] is not None:
-        assert {"epsilon", "delta", "unit", "adjacency", "trust", "numerics"} <= set(
-            document["guarantee"]
-        )
 
 
 @pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.test_rank import items
+from tests.cli.results import items
 
 # --- columns and files
 
