@@ -6,16 +6,22 @@ They read the sources (imports, signatures, docstrings, file sizes) without impo
 from __future__ import annotations
 
 import ast
-import functools
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "privrank_jax"
-TESTS = ROOT / "tests"
-NAME = PACKAGE.name
+from tests.sources import (
+    PACKAGE,
+    ROOT,
+    TESTS,
+    Module,
+    dict_of,
+    imports,
+    modules,
+    parameters_of,
+    public_functions,
+)
+
 MOST_LINES = 420
 
 # What stands on which floor; an import only points down, or along a floor from a package to its own modules.
@@ -67,59 +73,6 @@ PROMISE = {
 NEVER_DEFAULT = {"privacy", "epsilon", "unit", "adjacency"}
 
 
-class Module:
-    """One file of the package: its dotted name without the package, its tree, and what it imports."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        parts = list(path.relative_to(PACKAGE).with_suffix("").parts)
-        self.is_package = parts[-1] == "__init__"
-        self.name = ".".join(parts[:-1] if self.is_package else parts)
-        self.home = parts[0]
-        self.text = path.read_text(encoding="utf-8")
-        self.tree = ast.parse(self.text)
-
-    def __str__(self) -> str:
-        return str(self.path.relative_to(ROOT))
-
-
-@functools.cache
-def modules() -> dict[str, Module]:
-    """All modules by dotted name, "" for the package itself."""
-    found = [Module(path) for path in sorted(PACKAGE.rglob("*.py"))]
-    return {module.name: module for module in found}
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes below, without what stands under ``if TYPE_CHECKING``."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            for other in child.orelse:
-                yield other
-                yield from _statements(other)
-            continue
-        yield child
-        yield from _statements(child)
-
-
-def imports(module: Module) -> Iterator[tuple[str, str, str]]:
-    """``(imported module, name taken from it or "", local name)`` of imports within the package, at any depth."""
-    for node in _statements(module.tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == NAME:
-            source = (node.module or "").partition(".")[2]
-            for alias in node.names:
-                whole = f"{source}.{alias.name}".strip(".")
-                local = alias.asname or alias.name
-                if whole in modules():
-                    yield whole, "", local
-                else:
-                    yield source, alias.name, local
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name.split(".")[0] == NAME:
-                    yield alias.name.partition(".")[2], "", alias.asname or NAME
-
-
 def upward_imports() -> list[str]:
     """Imports that point to a higher floor, or to another family of algorithms; what has no floor."""
     wrong = []
@@ -136,7 +89,7 @@ def upward_imports() -> list[str]:
     return wrong
 
 
-def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     """Strongly connected components of more than one node, or of one that points to itself (Tarjan)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -168,7 +121,7 @@ def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
 def circles_of_files() -> list[str]:
     """Files that import one another in a circle, also by imports within functions."""
     graph = {name: {target for target, _, _ in imports(m)} for name, m in modules().items()}
-    return [" <-> ".join(circle) for circle in _circles(graph)]
+    return [" <-> ".join(circle) for circle in circles(graph)]
 
 
 def circles_of_packages() -> list[str]:
@@ -177,7 +130,7 @@ def circles_of_packages() -> list[str]:
     for module in modules().values():
         targets = {target.split(".")[0] for target, _, _ in imports(module)}
         graph.setdefault(module.home, set()).update(targets - {module.home, ""})
-    return [" <-> ".join(circle) for circle in _circles(graph)]
+    return [" <-> ".join(circle) for circle in circles(graph)]
 
 
 def private_names() -> list[str]:
@@ -203,47 +156,11 @@ def private_names() -> list[str]:
     return sorted(set(wrong))
 
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def public_functions() -> Iterator[tuple[Module, str, Function]]:
-    """Functions and methods whose names, and those of all around them, have no underscore in front."""
-    for module in modules().values():
-        yield from _public(module, "", module.tree)
-
-
-def _public(module: Module, within: str, node: ast.AST) -> Iterator[tuple[Module, str, Function]]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If | ast.Try):
-            yield from _public(module, within, child)
-        elif isinstance(child, Function | ast.ClassDef):
-            if child.name.startswith("_") and child.name not in {"__init__", "__call__"}:
-                continue
-            if isinstance(child, ast.ClassDef):
-                yield from _public(module, f"{within}{child.name}.", child)
-            else:
-                yield module, within + child.name, child
-
-
-def _parameters(function: Function) -> list[tuple[str, bool, bool]]:
-    """``(name, keyword only, has a default)`` without self and cls; None counts as none, as it says nothing."""
-    a = function.args
-    positional = [*a.posonlyargs, *a.args]
-    defaults = [*[None] * (len(positional) - len(a.defaults)), *a.defaults]
-    found = [(p.arg, False, _is_value(d)) for p, d in zip(positional, defaults)]
-    found += [(p.arg, True, _is_value(d)) for p, d in zip(a.kwonlyargs, a.kw_defaults)]
-    return [row for row in found if row[0] not in {"self", "cls"}]
-
-
-def _is_value(default: ast.expr | None) -> bool:
-    return default is not None and ast.unparse(default) != "None"
-
-
 def wrong_order_of_arguments() -> list[str]:
     """``key`` comes first, ``privacy`` after key and data, and no part of a promise stands beside ``privacy``."""
     wrong = []
     for module, name, function in public_functions():
-        parameters = _parameters(function)
+        parameters = parameters_of(function)
         names = [parameter for parameter, _, _ in parameters]
         where = f"{module}:{function.lineno} {name}({', '.join(names)})"
         breaks_ties = names[:1] == ["scores"]  # a key that may be left out
@@ -261,16 +178,11 @@ def wrong_order_of_arguments() -> list[str]:
     return wrong
 
 
-def dict_of(parameters: list[tuple[str, bool, bool]]) -> dict[str, tuple[bool, bool]]:
-    """``{name: (keyword only, has a default)}``."""
-    return {name: (keyword, default) for name, keyword, default in parameters}
-
-
 def default_promises() -> list[str]:
     """Public signatures, and fields of public classes, that default to a promise; settings of a paper's study may."""
     wrong = []
     for module, name, function in public_functions():
-        defaults = {p for p, _, default in _parameters(function) if default} & NEVER_DEFAULT
+        defaults = {p for p, _, default in parameters_of(function) if default} & NEVER_DEFAULT
         if defaults:
             wrong.append(f"{module}:{function.lineno} {name}: {', '.join(sorted(defaults))}")
     for module in modules().values():
@@ -355,7 +267,7 @@ def undocumented() -> list[str]:
             continue
         text = ast.get_docstring(function) or ""
         said = "Args:" in text or re.search(r"arguments|args.*as :func:", text.lower())
-        if not text or (_parameters(function) and not said):
+        if not text or (parameters_of(function) and not said):
             wrong.append(f"{module}:{function.lineno} {name}")
     return wrong
 

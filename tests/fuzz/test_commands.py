@@ -16,32 +16,13 @@ from hypothesis import strategies as st
 from privrank_jax.datasets.formats import read_lines
 from privrank_jax.datasets.kamishima import SET_A
 from tests.fuzz import promise, strategies
+from tests.fuzz.cases import FLAG, NAMED, THOROUGH, numbers, words
 from tests.fuzz.strategies import fuzz
 
-THOROUGH = 500  # runs of each kind
-
-NUMBERS = (
-    "nan", "inf", "-inf", "-1", "-0.0", "0", "5e-324", "1e-320", "1e-300", "1e-12", "1e-9", "0.5",
-    "0.9999999999999999", "1", "1.0000001", "20", "745", "1e4", "1e10", "1e300", "1.7e308", "1e309", "", "abc", "1,5",
-    "１", "0x10", "1_0", " 1", "1e", "--json",
-)  # fmt: skip
 INTEGERS = (
     "-9223372036854775809", "-1", "0", "1", "2", "3", "4", "1000", "2147483648", "4294967296", "9223372036854775807",
     "9223372036854775808", "1" + "0" * 40, "1" + "0" * 400, "1" + "0" * 5000, "1.0", "1e3", "", "x", "１", "1_0",
 )  # fmt: skip
-WORDS = (
-    "",
-    "none",
-    "None",
-    "a",
-    "user",
-    "winner",
-    "\u202e",
-    "\udcff",
-    "x" * 10_000,
-    "\x1b[2J",
-    "a\nb",
-)
 PATHS = (
     "new.csv", "new.tsv", "new.parquet", "new.CSV", "new", "new.xlsx", "folder", "folder/", "folder.csv", "no/new.csv",
     "votes.csv", "./votes.csv", "folder/../votes.csv", "old.csv", "y" * 250 + ".csv", "y" * 300 + ".csv", "", ".",
@@ -53,23 +34,13 @@ LISTS = (
 )  # fmt: skip
 
 
-def numbers(*usual: str):
-    return st.sampled_from(NUMBERS + usual * 8)
-
-
 def integers(*usual: str):
     return st.sampled_from(INTEGERS + usual * 5)
 
 
-def words(*usual: str):
-    return st.sampled_from(WORDS + usual * 3)
-
-
-FLAG = st.just(None)
 COLUMNS = {
     f"--{name}": words(name, "none") for name in ("user", "winner", "loser", "tie", "item", "rank")
 }
-NAMED = ("cemspc", "sushi", "cemsp", "folder", "folder.csv", "no.csv", "link.csv", "", "\udcff.csv")
 RELEASE = {
     "--epsilon": numbers("1", "2"),
     "--delta": numbers("0", "1e-6"),
@@ -374,80 +345,3 @@ def test_options_alone_thoroughly(command):
 
 
 # --- ledgers
-
-MAKING = {
-    "--data": st.sampled_from((*NAMED, "votes.csv", "votes.csv", "odd\n.csv")),
-    "--budget": numbers("1", "2.5"),
-    "--budget-delta": numbers("0", "1e-6"),
-    "--unit": words("user", "comparison", "rank"),
-    "--adjacency": words("replace", "flip", "add-remove"),
-    "--public": words("items", "ranked-items", "ties", "none"),
-    "--user": words("user", "none", "winner"),
-    "--delta": numbers("1e-6"),
-    "--json": FLAG,
-}
-LEDGERS = (
-    "new.ledger", "whole.ledger", "votes.csv", "folder", "no/new.ledger", "", "x" * 300, "\udcff.ledger",
-    "a'b\n;.ledger", "odd?mode=ro#.ledger",
-)  # fmt: skip
-
-
-def whole_ledger(folder: Path) -> bytes:
-    """A ledger from which was spent, as one file."""
-    from privrank_jax.release.ledger import Ledger, Privacy, create
-
-    path = folder / "made.ledger"
-    budget, quarter = (Privacy(n, unit="user", adjacency="replace") for n in (2.5, 0.25))
-    create(path, budget, data="votes.csv", sha256="0" * 64)
-    with Ledger(path) as ledger:
-        for _ in range(2):
-            ledger.mark_printed(ledger.spend(quarter, command="rank"))
-    content = path.read_bytes()
-    path.unlink()
-    return content
-
-
-def ledger_test(examples):
-    folder = Path(tempfile.mkdtemp())
-    whole = whole_ledger(folder)
-    shutil.rmtree(folder)
-
-    @fuzz(examples)
-    @given(
-        path=st.sampled_from(LEDGERS),
-        content=strategies.damaged_bytes((whole,)),
-        options=st.lists(st.sampled_from(sorted(MAKING)), max_size=3).flatmap(
-            lambda names: st.tuples(*(st.tuples(st.just(name), MAKING[name]) for name in names))
-        ),
-        making=st.sampled_from(((), (("--data", "votes.csv"), ("--budget", "1")))),
-    )
-    def run(path, content, options, making):
-        folder = Path(tempfile.mkdtemp())
-        try:
-            (folder / "folder").mkdir()
-            for name in ("votes.csv", "\udcff.csv", "odd\n.csv"):
-                (folder / name).write_bytes(b"user,winner,loser\nu,a,b\n")
-            (folder / "whole.ledger").write_bytes(content)
-            arguments = [part for pair in (*making, *options) for part in pair if part is not None]
-            found = promise.run(folder, ["ledger", path, *arguments])
-            promise.check(found)
-            if found.code == 2:
-                assert (folder / "whole.ledger").read_bytes() == content or path == "whole.ledger"
-                assert (
-                    path == "whole.ledger"
-                    or not os.path.isfile(folder / path)
-                    or path == "votes.csv"
-                )
-        finally:
-            shutil.rmtree(folder)
-
-    return run
-
-
-def test_ledgers():
-    ledger_test(12)()
-
-
-@pytest.mark.slow
-def test_ledgers_thoroughly():
-    ledger_test(2 * THOROUGH)()

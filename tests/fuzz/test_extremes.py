@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from privrank_jax.cli import app
 from tests.fuzz import promise, strategies
-from tests.fuzz.test_commands import whole_ledger
+from tests.fuzz.ledgers import whole_ledger
 
 # --- ledgers
 

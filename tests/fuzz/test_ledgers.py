@@ -1,0 +1,81 @@
+"""Ledgers that were damaged: refused in one paragraph, and never overspent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fuzz import promise, strategies
+from tests.fuzz.cases import FLAG, NAMED, THOROUGH, numbers, words
+from tests.fuzz.ledgers import whole_ledger
+from tests.fuzz.strategies import fuzz
+
+LEDGERS = (
+    "new.ledger", "whole.ledger", "votes.csv", "folder", "no/new.ledger", "", "x" * 300, "\udcff.ledger",
+    "a'b\n;.ledger", "odd?mode=ro#.ledger",
+)  # fmt: skip
+
+
+MAKING = {
+    "--data": st.sampled_from((*NAMED, "votes.csv", "votes.csv", "odd\n.csv")),
+    "--budget": numbers("1", "2.5"),
+    "--budget-delta": numbers("0", "1e-6"),
+    "--unit": words("user", "comparison", "rank"),
+    "--adjacency": words("replace", "flip", "add-remove"),
+    "--public": words("items", "ranked-items", "ties", "none"),
+    "--user": words("user", "none", "winner"),
+    "--delta": numbers("1e-6"),
+    "--json": FLAG,
+}
+
+
+def ledger_test(examples):
+    folder = Path(tempfile.mkdtemp())
+    whole = whole_ledger(folder)
+    shutil.rmtree(folder)
+
+    @fuzz(examples)
+    @given(
+        path=st.sampled_from(LEDGERS),
+        content=strategies.damaged_bytes((whole,)),
+        options=st.lists(st.sampled_from(sorted(MAKING)), max_size=3).flatmap(
+            lambda names: st.tuples(*(st.tuples(st.just(name), MAKING[name]) for name in names))
+        ),
+        making=st.sampled_from(((), (("--data", "votes.csv"), ("--budget", "1")))),
+    )
+    def run(path, content, options, making):
+        folder = Path(tempfile.mkdtemp())
+        try:
+            (folder / "folder").mkdir()
+            for name in ("votes.csv", "\udcff.csv", "odd\n.csv"):
+                (folder / name).write_bytes(b"user,winner,loser\nu,a,b\n")
+            (folder / "whole.ledger").write_bytes(content)
+            arguments = [part for pair in (*making, *options) for part in pair if part is not None]
+            found = promise.run(folder, ["ledger", path, *arguments])
+            promise.check(found)
+            if found.code == 2:
+                assert (folder / "whole.ledger").read_bytes() == content or path == "whole.ledger"
+                assert (
+                    path == "whole.ledger"
+                    or not os.path.isfile(folder / path)
+                    or path == "votes.csv"
+                )
+        finally:
+            shutil.rmtree(folder)
+
+    return run
+
+
+def test_ledgers():
+    ledger_test(12)()
+
+
+@pytest.mark.slow
+def test_ledgers_thoroughly():
+    ledger_test(2 * THOROUGH)()
