@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
+from privrank_jax._types import (
+    Key,
+    Mask,
+    MaskLike,
+    PairMatrix,
+    PairMatrixLike,
+    Scalar,
+    Scores,
+    ScoresLike,
+)
 from privrank_jax._validate import check_level
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts
@@ -16,20 +26,18 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.standard_errors import as_design
 
-Array = jax.Array
-
 
 def parametric_bootstrap(
-    key: Array,
-    theta: Any,
-    comparisons: Any,
-    refit: Callable[[Array, WinCounts], Any],
+    key: Key,
+    theta: ScoresLike,
+    comparisons: PairMatrixLike,
+    refit: Callable[[Array, WinCounts], Estimate | Array],
     replicates: int = 1000,
     *,
     link: str | Link = "logistic",
-    mask: Any = None,
+    mask: MaskLike | None = None,
     batch_size: int = 100,
-) -> Array:
+) -> Float[Array, "replicates items"]:
     """Estimates from data drawn under ``theta`` with fresh privacy noise. Costs no privacy.
 
     Args:
@@ -65,19 +73,19 @@ def parametric_bootstrap(
 
 @functools.partial(jax.jit, static_argnames=("refit", "replicates", "link", "batch_size"))
 def _simulate(
-    key: Array,
-    theta: Array,
-    comparisons: Array,
-    mask: Array | None,
-    refit: Callable[[Array, WinCounts], Any],
+    key: Key,
+    theta: Scores,
+    comparisons: PairMatrix,
+    mask: Mask | None,
+    refit: Callable[[Array, WinCounts], Estimate | Array],
     replicates: int,
     link: Link,
     batch_size: int,
-) -> Array:
+) -> Float[Array, "replicates items"]:
     chance = link.cdf(theta[:, None] - theta[None, :])
     upper = jnp.triu(jnp.round(comparisons), 1)
 
-    def replicate(key: Array) -> Array:
+    def replicate(key: Key) -> Scores:
         outcomes, noise = jax.random.split(key)
         won = jax.random.binomial(outcomes, upper, chance, dtype=theta.dtype)
         again = refit(noise, WinCounts(won + (upper - won).T, mask))
@@ -87,8 +95,11 @@ def _simulate(
 
 
 def bootstrap_intervals(
-    value: Any, theta: Any, draws: Array, level: Any = 0.95
-) -> tuple[Array, Array]:
+    value: ScoresLike,
+    theta: ScoresLike,
+    draws: Float[Array, "replicates items"],
+    level: Scalar = 0.95,
+) -> tuple[Scores, Scores]:
     """Basic (reverse percentile) intervals: the released value less quantiles of the simulated errors.
 
     Args:

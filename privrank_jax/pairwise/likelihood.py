@@ -9,28 +9,29 @@ not see, near 0 without moving any difference; estimators center their result.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
+from privrank_jax._types import Mask, PairMatrix, Scalar, Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import Link
 
-Array = jax.Array
 
-
-def _scale(degrees: Array, mask: Array | None) -> Array:
+def _scale(degrees: Array, mask: Mask | None) -> Array:
     return jnp.maximum(jnp.sum(degrees) / _count(degrees, mask), 1.0)
 
 
 # Without a mask, nothing of the mask's arithmetic enters the program.
-def _real(theta: Array, mask: Array | None, padding: Any = 0.0) -> Array:
+def _real(
+    theta: Float[Array, "items"], mask: Mask | None, padding: Scalar | Float[Array, "items"] = 0.0
+) -> Float[Array, "items"]:
     return theta if mask is None else jnp.where(mask, theta, padding)
 
 
-def _count(theta: Array, mask: Array | None) -> Any:
+def _count(theta: Scores, mask: Mask | None) -> int | Float[Array, ""]:
     return theta.shape[0] if mask is None else jnp.maximum(jnp.sum(mask), 1).astype(theta.dtype)
 
 
@@ -65,18 +66,18 @@ class LogisticObjective:
         share = jnp.clip(share, 0.02, 0.98)
         return center(jnp.log(share) - jnp.log1p(-share), self.mask)
 
-    def __call__(self, theta: Array) -> Array:
+    def __call__(self, theta: Scores) -> Array:
         """f(θ)."""
         gap = jnp.abs(theta[:, None] - theta[None, :])
         pairs = 0.5 * jnp.sum(self.comparisons * (0.5 * gap + jnp.log1p(jnp.exp(-gap))))
         return (pairs - self.target @ theta) / self.scale + _quadratic(self, theta)
 
-    def gradient(self, theta: Array) -> Array:
+    def gradient(self, theta: Scores) -> Array:
         """∇f(θ), ``(m,)``."""
         pull = 0.5 * _row_sums(self.comparisons * _half_tanh(theta))
         return (pull - self.target) / self.scale + _quadratic_gradient(self, theta)
 
-    def hessian(self, theta: Array) -> Array:
+    def hessian(self, theta: Scores) -> Array:
         """∇²f(θ), ``(m, m)``."""
         tanh = _half_tanh(theta)
         return _laplacian(self, 0.25 * self.comparisons * (1 - tanh * tanh) / self.scale)
@@ -110,20 +111,20 @@ class LinkObjective:
         """Where a search begins: θ = 0."""
         return jnp.zeros_like(self.tilt)
 
-    def __call__(self, theta: Array) -> Array:
+    def __call__(self, theta: Scores) -> Array:
         """f(θ)."""
         gap = theta[:, None] - theta[None, :]
         loss = -jnp.sum(self.wins * self.link.log_cdf(gap))
         return (loss + self.tilt @ theta) / self.scale + _quadratic(self, theta)
 
-    def gradient(self, theta: Array) -> Array:
+    def gradient(self, theta: Scores) -> Array:
         """∇f(θ), ``(m,)``."""
         pull = self.wins * self.link.score(theta[:, None] - theta[None, :])
         return (pull.sum(0) - pull.sum(1) + self.tilt) / self.scale + _quadratic_gradient(
             self, theta
         )
 
-    def hessian(self, theta: Array) -> Array:
+    def hessian(self, theta: Scores) -> Array:
         """∇²f(θ), ``(m, m)``; where ``signed`` and it isn't positive definite, a matrix near it that is."""
         gap = theta[:, None] - theta[None, :]
         weight = pair_curvature(gap, self.wins, self.link)
@@ -155,7 +156,7 @@ class EdgeObjective:
     scale: Array
     link: Link = dataclasses.field(metadata={"static": True})
 
-    def __call__(self, theta: Array) -> Array:
+    def __call__(self, theta: Scores) -> Array:
         """f(θ); JAX derives its gradient, one scatter per end of the edges."""
         gap = theta[self.edges.first] - theta[self.edges.second]
         loss = self.edges.first_wins * self.link.log_cdf(gap)
@@ -168,7 +169,7 @@ DenseObjective = LogisticObjective | LinkObjective
 
 
 def dense_objective(
-    wins: WinCounts, link: Link, *, gamma: Any = 0.0, tilt: Any = 0.0
+    wins: WinCounts, link: Link, *, gamma: Scalar = 0.0, tilt: Scalar | Scores = 0.0
 ) -> DenseObjective:
     """The objective of ``wins`` under ``link`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
     mask, dtype = wins.mask, wins.matrix.dtype
@@ -183,7 +184,7 @@ def dense_objective(
 
 
 def signed_objective(
-    margins: Array, weights: Array, link: Link, *, gamma: Any, mask: Array | None = None
+    margins: PairMatrix, weights: PairMatrix, link: Link, *, gamma: Scalar, mask: Mask | None = None
 ) -> DenseObjective:
     """The objective of W_ij/2 + D_ij wins, which may be negative (debiased reports), with ridge γ.
 
@@ -207,14 +208,14 @@ def signed_objective(
     return LinkObjective(wins, jnp.zeros_like(target), gamma, mask, scale, link, signed=True)
 
 
-def edge_objective(edges: WinEdges, link: Link, *, gamma: Any = 0.0) -> EdgeObjective:
+def edge_objective(edges: WinEdges, link: Link, *, gamma: Scalar = 0.0) -> EdgeObjective:
     """The objective of an edge list under ``link`` with ridge γ."""
     degrees = edges.degrees
     scale = _scale(degrees, jnp.ones_like(degrees))
     return EdgeObjective(edges, jnp.asarray(gamma, degrees.dtype), scale, link)
 
 
-def center(theta: Array, mask: Array | None) -> Array:
+def center(theta: Scores, mask: Mask | None) -> Array:
     """Subtract the mean over the mask; masked entries become 0."""
     mean = jnp.sum(_real(theta, mask)) / _count(theta, mask)
     return _real(theta - mean, mask)
@@ -226,7 +227,7 @@ def pair_curvature(gap: Array, wins: Array, link: Link) -> Array:
     return bend + bend.T
 
 
-def information(theta: Array, comparisons: Array, link: Link) -> Array:
+def information(theta: Scores, comparisons: PairMatrix, link: Link) -> Array:
     """Expected (Fisher) information of θ, the Laplacian of M_ij F'²/(F(1-F)), ``(m, m)``."""
     gap = theta[:, None] - theta[None, :]
     weight = comparisons * link.score(gap) * link.score(-gap)
@@ -239,24 +240,24 @@ def _row_sums(matrix: Array) -> Array:
     return jnp.matmul(matrix, ones, precision=jax.lax.Precision.HIGHEST)
 
 
-def _half_tanh(theta: Array) -> Array:
+def _half_tanh(theta: Scores) -> Array:
     half = 0.5 * theta
     return jnp.tanh(half[:, None] - half[None, :])
 
 
-def _quadratic(objective: Any, theta: Array) -> Array:
+def _quadratic(objective: DenseObjective, theta: Scores) -> Float[Array, ""]:
     real = _real(theta, objective.mask)
     gauge = 0.5 * jnp.sum(real) ** 2 / _count(theta, objective.mask)
     return 0.5 * objective.gamma * real @ real / objective.scale + gauge
 
 
-def _quadratic_gradient(objective: Any, theta: Array) -> Array:
+def _quadratic_gradient(objective: DenseObjective, theta: Scores) -> Scores:
     real = _real(theta, objective.mask)
     gauge = jnp.sum(real) / _count(theta, objective.mask)
     return _real(objective.gamma * real / objective.scale + gauge, objective.mask, theta)
 
 
-def _laplacian(objective: Any, weight: Array) -> Array:
+def _laplacian(objective: DenseObjective, weight: PairMatrix) -> PairMatrix:
     """diag(weight 1) - weight + ridge + gauge; masked items get 1 on the diagonal."""
     mask, size = objective.mask, weight.shape[0]
     diagonal = _real(_row_sums(weight) + objective.gamma / objective.scale, mask, 1.0)

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, DTypeLike
 
+from privrank_jax._types import Count, NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
@@ -32,8 +33,6 @@ from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import check_reports
 from privrank_jax.privacy.privacy import Privacy
-
-Array = jax.Array
 
 _BITS = 16
 _MASK = (1 << _BITS) - 1
@@ -86,7 +85,12 @@ def init(num_items: int) -> ReportSums:
 
 
 def update(
-    state: ReportSums, first: Any, second: Any, reports: Any, epsilon: Any, mask: Any = None
+    state: ReportSums,
+    first: ReportsLike,
+    second: ReportsLike,
+    reports: ReportsLike,
+    epsilon: NumbersLike,
+    mask: ReportsLike | None = None,
 ) -> ReportSums:
     """Add a shard of reports: one compilation per shard length N, so pad shards to one length with ``mask``.
 
@@ -141,10 +145,10 @@ def merge(state: ReportSums, other: ReportSums) -> ReportSums:
 def finish(
     state: ReportSums,
     link: str | Link = "logistic",
-    gamma: Any = 2.0,
+    gamma: Scalar = 2.0,
     *,
-    reports_per_user: Any = None,
-    dtype: Any = None,
+    reports_per_user: Count | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Estimate:
     """Scores from the reports so far: the estimate of :func:`~privrank_jax.pairwise.debiased_rr` on them.
 
@@ -182,7 +186,7 @@ def finish(
     return Estimate(estimate.value, guarantee, estimate.diagnostics)
 
 
-def to_sums(state: ReportSums, dtype: Any = None) -> DebiasedSums:
+def to_sums(state: ReportSums, dtype: DTypeLike | None = None) -> DebiasedSums:
     """D and W as :class:`~privrank_jax.pairwise.DebiasedSums`, for any estimator that takes them."""
     return _to_sums(state, default_float() if dtype is None else dtype)
 
@@ -234,7 +238,7 @@ def _merge(state: ReportSums, other: ReportSums) -> ReportSums:
 
 
 @functools.partial(jax.jit, static_argnames=("dtype",))
-def _to_sums(state: ReportSums, dtype: Any) -> DebiasedSums:
+def _to_sums(state: ReportSums, dtype: DTypeLike) -> DebiasedSums:
     scale = jnp.asarray([2.0 ** (-_BITS * place) for place in range(_LIMBS)], dtype)
     parts = state.limbs.astype(dtype).reshape(-1, 2, _LIMBS) * scale
     total = parts[..., 3]
@@ -276,7 +280,13 @@ def _rounded_up(epsilon: Array) -> Array:
     return jnp.where(single.astype(epsilon.dtype) < epsilon, above, single)
 
 
-def _check_rows(items: int, first: Any, second: Any, reports: Any, mask: Any) -> None:
+def _check_rows(
+    items: int,
+    first: ReportsLike,
+    second: ReportsLike,
+    reports: ReportsLike,
+    mask: ReportsLike | None,
+) -> None:
     if is_traced(first, second, reports, mask):
         return
     keep = True if mask is None else np.asarray(mask, bool)

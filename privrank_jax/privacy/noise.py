@@ -27,7 +27,7 @@ class NoiseDiagnostics:
             what it was added to.
     """
 
-    noise_scale: Array | float
+    noise_scale: Numbers
 
 
 def kept_by_noise(noise: str, privacy: Privacy, by: str, *kinds: Kind) -> Privacy:

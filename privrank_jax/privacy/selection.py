@@ -35,11 +35,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
+from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice, check_positive, is_traced
 from privrank_jax.privacy.noise import check_approximate
 from privrank_jax.privacy.privacy import Privacy
@@ -52,14 +52,14 @@ ONE_SHOT_MAX_DELTA = 0.05
 def one_shot_scale(
     privacy: Privacy,
     k: int,
-    num_items: Any,
+    num_items: Scalar,
     *,
-    sensitivity: Any,
-    total_change: Any = math.inf,
+    sensitivity: Scalar,
+    total_change: Scalar = math.inf,
     monotone: bool = False,
     approximate: bool = False,
     calibration: str = "tight",
-) -> tuple[Any, Privacy]:
+) -> tuple[Scalar, Privacy]:
     """Laplace scale of the one-shot mechanism, and what is proven at it.
 
     Args:
@@ -122,11 +122,11 @@ def peeling_scale(
     privacy: Privacy,
     k: int,
     *,
-    sensitivity: Any,
-    total_change: Any = math.inf,
+    sensitivity: Scalar,
+    total_change: Scalar = math.inf,
     monotone: bool = False,
     approximate: bool = False,
-) -> tuple[Any, Privacy]:
+) -> tuple[Scalar, Privacy]:
     """Gumbel scale β of k rounds of the exponential mechanism; arguments and result as :func:`one_shot_scale`.
 
     >>> promise = Privacy(0.5, unit="comparison", adjacency="replace")
@@ -142,11 +142,11 @@ def permute_and_flip_scale(
     privacy: Privacy,
     k: int,
     *,
-    sensitivity: Any,
-    total_change: Any = math.inf,
+    sensitivity: Scalar,
+    total_change: Scalar = math.inf,
     monotone: bool = False,
     approximate: bool = False,
-) -> tuple[Any, Privacy]:
+) -> tuple[Scalar, Privacy]:
     """Exponential scale λ of k rounds of permute-and-flip; arguments and result as :func:`one_shot_scale`.
 
     >>> promise = Privacy(0.5, unit="comparison", adjacency="replace")
@@ -159,12 +159,12 @@ def permute_and_flip_scale(
 def _composed_scale(
     privacy: Privacy,
     k: int,
-    sensitivity: Any,
-    total_change: Any,
+    sensitivity: Scalar,
+    total_change: Scalar,
     monotone: bool,
     approximate: bool,
     zcdp_divisor: float,
-) -> tuple[Any, Privacy]:
+) -> tuple[Scalar, Privacy]:
     """The smaller of the pure scale and of the one that zCDP gives; a round is (R/scale)²/divisor-zCDP."""
     check_positive("sensitivity", sensitivity, infinite=False)
     falls = 0.0 if monotone else _minimum(k * sensitivity, total_change)
@@ -182,7 +182,7 @@ def _composed_scale(
     return jnp.where(jnp.isinf(epsilon), 0.0, composed), privacy
 
 
-def _minimum(first: Any, second: Any) -> Any:
+def _minimum(first: Scalar, second: Scalar) -> Scalar:
     """``min`` that leaves plain numbers plain."""
     if isinstance(first, float | int) and isinstance(second, float | int):
         return min(first, second)

@@ -14,10 +14,16 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from privrank_jax import _interrupt
 from privrank_jax._cells.errors import DataError
+
+# Ibis knows the columns of a table, and what their types can do, at run time only.
+Backend: TypeAlias = Any
+Table: TypeAlias = Any
+Expression: TypeAlias = Any
+Source: TypeAlias = str | os.PathLike[str] | Table
 
 MEMORY = "1GB"  # that DuckDB may take; what does not fit goes to a folder for temporary files, private to this user
 _THREADS = 8  # each wants an eighth of that memory
@@ -36,7 +42,7 @@ def check_installed(name: str) -> None:
         ) from error
 
 
-def connect(memory: str = MEMORY, *, ordered: bool = False) -> Any:
+def connect(memory: str = MEMORY, *, ordered: bool = False) -> Backend:
     """A DuckDB of its own, in memory, as an Ibis backend.
 
     Args:
@@ -57,7 +63,7 @@ def connect(memory: str = MEMORY, *, ordered: bool = False) -> Any:
     return backend
 
 
-def open_table(path: Path, backend: Any = None, **options: Any) -> Any:
+def open_table(path: Path, backend: Backend = None, **options: Any) -> Table:
     """A Parquet, CSV or TSV file as an Ibis table.
 
     Args:
@@ -79,7 +85,7 @@ def open_table(path: Path, backend: Any = None, **options: Any) -> Any:
         return table
 
 
-def _check_names(name: str, columns: Sequence[str], backend: Any, file: str) -> None:
+def _check_names(name: str, columns: Sequence[str], backend: Backend, file: str) -> None:
     """Refuse Parquet columns that differ by case alone, or not at all: DuckDB gives the later ones other names."""
     renamed = [column for column in columns if re.fullmatch(r".*_\d+", column, re.DOTALL)]
     if not renamed:
@@ -120,7 +126,7 @@ def explained(path: Path | None) -> Iterator[None]:
         ) from error
 
 
-def text(table: Any, column: str, name: str) -> Any:
+def text(table: Table, column: str, name: str) -> Expression:
     """A column as text, which is what cells and names are compared by.
 
     Raises:
@@ -134,7 +140,7 @@ def text(table: Any, column: str, name: str) -> Any:
     return table[column].cast("string")
 
 
-def stream(expression: Any) -> Iterator[tuple[Any, ...]]:
+def stream(expression: Table) -> Iterator[tuple[Any, ...]]:
     """Rows of a table, as they come from the engine, without holding them all."""
     backend = expression.get_backend()
     if (
@@ -148,12 +154,12 @@ def stream(expression: Any) -> Iterator[tuple[Any, ...]]:
         yield from zip(*batch.to_pydict().values())
 
 
-def one_row(expression: Any) -> dict[str, Any]:
+def one_row(expression: Table) -> dict[str, Any]:
     """The single row of an aggregate."""
     return expression.to_pyarrow().to_pylist()[0]
 
 
-def held(expression: Any) -> Any:
+def held(expression: Table) -> Table:
     """The rows of a table, worked out once and held by the engine."""
     backend = expression.get_backend()
     if backend.name == "duckdb":  # Ibis 12 can't drop what it caches there, with sqlglot 30

@@ -26,16 +26,16 @@ splits the work. Engines must agree in how they write a user's id as text, as th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from privrank_jax._validate import check_positive
+from privrank_jax.tables.backend import Table
 
 _DIGITS = 16  # of the hash, hexadecimal, that are kept; equal lots go by number
 
 
 def bounded_rows(
-    rows: Any, max_per_user: int, salt: str, *, user: str = "user", content: Sequence[str]
-) -> Any:
+    rows: Table, max_per_user: int, salt: str, *, user: str = "user", content: Sequence[str]
+) -> Table:
     """At most ``max_per_user`` rows of each user, as an Ibis expression; the twin of ``release.exact_bound``.
 
     Args:

@@ -14,7 +14,7 @@ from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.outcomes import check_outcomes
 from privrank_jax._cells.public import notes_on_comparisons, public_repr
 from privrank_jax.comparisons import WinCounts, default_float
-from privrank_jax.tables.backend import explained, one_row
+from privrank_jax.tables.backend import Backend, Expression, Source, Table, explained, one_row
 from privrank_jax.tables.bounding import bounded_rows
 from privrank_jax.tables.source import RawTable, check_users, coded, in_order, is_name, item_names
 
@@ -39,7 +39,7 @@ class ComparisonRows:
         public: facts that this reading takes as public, as of ``datasets.ComparisonTable``.
     """
 
-    rows: Any
+    rows: Table
     item_names: tuple[str, ...]
     has_users: bool
     num_users: int
@@ -64,7 +64,7 @@ class ComparisonRows:
         """Number m of items, compared or not."""
         return len(self.item_names)
 
-    def bounded(self, max_per_user: int, salt: str) -> Any:
+    def bounded(self, max_per_user: int, salt: str) -> Table:
         """``rows`` with at most ``max_per_user`` of each user: :func:`~privrank_jax.tables.bounded_rows`.
 
         Raises:
@@ -103,7 +103,7 @@ class ComparisonRows:
         return WinCounts(jnp.asarray(matrix, default_float()))
 
 
-def pair_counts(rows: Any) -> Any:
+def pair_counts(rows: Table) -> Table:
     """The comparisons of each pair that met and twice the wins of its first item, as an Ibis expression.
 
     Args:
@@ -118,7 +118,7 @@ def pair_counts(rows: Any) -> Any:
 
 
 def scan_comparisons(
-    source: Any,
+    source: Source,
     *,
     user: str | None = "user",
     winner: str = "winner",
@@ -127,7 +127,7 @@ def scan_comparisons(
     items: Iterable[str] | None = None,
     most_items: int = 10_000,
     name: str | None = None,
-    backend: Any = None,
+    backend: Backend = None,
 ) -> ComparisonRows:
     """Check a table of comparisons, row by row, in the engine.
 
@@ -172,7 +172,7 @@ def scan_comparisons(
 
 def _coded_rows(
     raw: RawTable, columns: dict[str, str], cells: Any, names: tuple[str, ...]
-) -> tuple[Any, dict[str, int]]:
+) -> tuple[Table, dict[str, int]]:
     """The rows with codes for names; their number, and how many are ties."""
     import ibis
 
@@ -195,7 +195,7 @@ def _coded_rows(
     return rows, facts
 
 
-def _tied(raw: RawTable, columns: dict[str, str], cells: Any) -> Any:
+def _tied(raw: RawTable, columns: dict[str, str], cells: Any) -> Expression:
     """Which rows are ties, by the spellings of yes that occur."""
     import ibis
 
@@ -213,7 +213,7 @@ def _tied(raw: RawTable, columns: dict[str, str], cells: Any) -> Any:
 
 
 def _with_itself(raw: RawTable, columns: dict[str, str]) -> DataError:
-    def wrong(rows: Any) -> Any:
+    def wrong(rows: Table) -> Expression:
         return rows[columns["winner"]].cast("string") == rows[columns["loser"]].cast("string")
 
     rows = raw.table

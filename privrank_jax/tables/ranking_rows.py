@@ -48,7 +48,7 @@ from privrank_jax._cells.ranks import (
 )
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.weights import MISSING, PairCounts
-from privrank_jax.tables.backend import explained, held, one_row
+from privrank_jax.tables.backend import Backend, Source, Table, explained, held, one_row
 from privrank_jax.tables.source import (
     RawTable,
     check_number,
@@ -78,7 +78,7 @@ class RankingRows:
         public: facts that this reading takes as public, as of ``datasets.RankingTable``.
     """
 
-    rows: Any
+    rows: Table
     item_names: tuple[str, ...]
     num_users: int
     partial_users: int
@@ -118,7 +118,7 @@ class RankingRows:
         return PairCounts(twice, users)
 
 
-def pair_votes(rows: Any) -> Any:
+def pair_votes(rows: Table) -> Table:
     """What users say of each pair of which they ranked both items, as an Ibis expression: one join, one group-by.
 
     Args:
@@ -138,7 +138,7 @@ def pair_votes(rows: Any) -> Any:
 
 
 def scan_rankings(
-    source: Any,
+    source: Source,
     *,
     user: str | None = "user",
     item: str | None = None,
@@ -150,7 +150,7 @@ def scan_rankings(
     cells: str | None = None,
     most_items: int = 2_000,
     name: str | None = None,
-    backend: Any = None,
+    backend: Backend = None,
 ) -> RankingRows:
     """Check a table of rankings, wide or long, in the engine.
 
@@ -322,7 +322,7 @@ def _ranked(
 
 
 def _check_like_ranks(
-    raw: RawTable, rows: Any, columns: dict[str, str], items: int, left_out: bool
+    raw: RawTable, rows: Table, columns: dict[str, str], items: int, left_out: bool
 ) -> None:
     """The rule of :mod:`privrank_jax._cells.ranks` on ``user``, ``item``, ``rank``, from 0."""
     largest = one_row(rows.aggregate(rank=rows["rank"].max()))["rank"]
@@ -339,7 +339,7 @@ def _check_like_ranks(
     check_like_ranks(raw.name, unlike, users + like)
 
 
-def _whole_rankings(rows: Any) -> Any:
+def _whole_rankings(rows: Table) -> Table:
     """Users whose k ranks are 0 to k - 1: k powers of 2 add up to 2^k - 1. That is most users, in one pass."""
     import ibis
 
@@ -350,7 +350,7 @@ def _whole_rankings(rows: Any) -> Any:
     return few.filter(few.powers == (one << few.number) - 1)
 
 
-def _unlike(rows: Any, left_out: bool) -> tuple[int, int]:
+def _unlike(rows: Table, left_out: bool) -> tuple[int, int]:
     """How many users there are, and how many of them have ranks that are unlike ranks."""
     import ibis
 
@@ -375,7 +375,7 @@ def _unlike(rows: Any, left_out: bool) -> tuple[int, int]:
 
 
 def _check_no_numbers_of_rows(
-    raw: RawTable, rows: Any, names: tuple[str, ...], users: int, codes: RankCodes | RatingCodes
+    raw: RawTable, rows: Table, names: tuple[str, ...], users: int, codes: RankCodes | RatingCodes
 ) -> None:
     """No column of a wide table numbers its rows, ``users`` of them."""
     place = rows["rank"]

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from privrank_jax._cells.codes import NameCodes, check_present, named_twice
 from privrank_jax._cells.columns import (
@@ -19,7 +18,16 @@ from privrank_jax._cells.columns import (
 )
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.names import MISSING, form
-from privrank_jax.tables.backend import one_row, open_table, stream, text
+from privrank_jax.tables.backend import (
+    Backend,
+    Expression,
+    Source,
+    Table,
+    one_row,
+    open_table,
+    stream,
+    text,
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class RawTable:
         stamp: by which the file is known again.
     """
 
-    table: Any
+    table: Table
     name: str
     path: Path | None
     stamp: tuple[int, ...] = ()
@@ -42,7 +50,7 @@ class RawTable:
         return f"<{type(self).__name__} {self.name!r}; rows not shown>"  # Ibis shows those of a table in memory
 
     @classmethod
-    def open(cls, source: Any, name: str | None, row: str, backend: Any = None) -> RawTable:
+    def open(cls, source: Source, name: str | None, row: str, backend: Backend = None) -> RawTable:
         """A path or an Ibis table; ``row`` is what a row holds, for messages.
 
         Raises:
@@ -73,18 +81,18 @@ class RawTable:
         found = {role: header[k] for role, k in positions.items()}
         return found, tuple(ignored_columns(header, positions))
 
-    def text(self, column: str) -> Any:
+    def text(self, column: str) -> Expression:
         """A column as text."""
         return text(self.table, column, self.name)
 
     def refuse(
-        self, error: BadCell, column: str, wrong: Callable[[Any], Any], occurrence: int = 0
+        self, error: BadCell, column: str, wrong: Callable[[Table], Expression], occurrence: int = 0
     ) -> DataError:
         """The error with the place of the row where ``wrong``, a function of the table, first holds, or later."""
         row = "" if self.path is None else self._row(wrong, occurrence)
         return DataError(f"{self.name}{row}, column {column!r}: {error}", *error.arguments)
 
-    def _row(self, wrong: Callable[[Any], Any], occurrence: int) -> str:
+    def _row(self, wrong: Callable[[Table], Expression], occurrence: int) -> str:
         """The number of the row, where the file can be read with its rows numbered."""
         assert self.path is not None
         if self.path.suffix.lower() not in PARQUET:
@@ -102,7 +110,7 @@ def item_names(
     columns: Sequence[str],
     public: tuple[str, ...] | None,
     most: int,
-    rows: Any = None,
+    rows: Table = None,
     *,
     compared: bool = False,
 ) -> tuple[str, ...]:
@@ -184,7 +192,7 @@ def check_users(raw: RawTable, column: str) -> dict[str, int]:
     return {"users": found["users"], "most": found["most"] or 0}
 
 
-def _check_odd(raw: RawTable, column: str, counted: Any, odd: Any) -> None:
+def _check_odd(raw: RawTable, column: str, counted: Table, odd: Table) -> None:
     """Names that are no plain word: of two spellings of one name, one at least is not in its shared form."""
     import ibis
     import pyarrow
@@ -212,16 +220,16 @@ def _of_user(raw: RawTable, column: str, name: str | None, error: BadCell) -> Da
     return raw.refuse(error, column, is_name(column, name))
 
 
-def is_name(column: str, name: str | None) -> Callable[[Any], Any]:
+def is_name(column: str, name: str | None) -> Callable[[Table], Expression]:
     """A function of a table: where a column is this text, or nothing."""
 
-    def where(rows: Any) -> Any:
+    def where(rows: Table) -> Expression:
         return rows[column].isnull() if name is None else rows[column].cast("string") == name
 
     return where
 
 
-def coded(rows: Any, column: str, codes: Mapping[str, int]) -> Any:
+def coded(rows: Table, column: str, codes: Mapping[str, int]) -> Table:
     """``rows`` with the texts of a column replaced by their codes; other rows are gone."""
     import ibis
     import pyarrow
