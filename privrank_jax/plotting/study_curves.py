@@ -111,7 +111,8 @@ def study_curves(
     figure, axes = _axes(len(labels), len(places), bool(panel), columns, size)
     for axis, (metric, place) in zip(axes, itertools.product(labels, places), strict=True):
         inside = [r for r in rows if r["metric"] == metric and _at(r, panel) == place]
-        for (index, color), (look, line) in itertools.product(enumerate(colors), enumerate(styles)):
+        # The last style is drawn last, so that it shows where curves coincide.
+        for (look, line), (index, color) in itertools.product(enumerate(styles), enumerate(colors)):
             wanted = (color,) if style is None else (color, line)
             chosen = [r for r in inside if _at(r, told_apart[: len(wanted)]) == wanted]
             draw_curve(axis, chosen, x, index, look)
