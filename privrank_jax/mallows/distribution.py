@@ -206,7 +206,16 @@ def insertion_variance(
 ) -> Float[Array, "..."]:
     """Var V^(t), the variance of the number of concordant pairs that the item inserted t-th adds.
 
-    Args and errors as :func:`insertion_mean`; float, between (t²-1)/12 (ε → 0) and 0 (ε = ∞).
+    Args:
+        step: t = 1..m, any shape, may be traced.
+        num_items: m, may be traced.
+        epsilon: ε > 0, may be traced; the three broadcast.
+
+    Returns:
+        Float, between (t²-1)/12 (ε → 0) and 0 (ε = ∞).
+
+    Raises:
+        ValueError: as :func:`insertion_mean`.
     """
     step = _checked_whole("step", step, 1, num_items)
     return _insertion_variance(step, as_float(epsilon), _checked_size(num_items, epsilon))

@@ -121,6 +121,15 @@ class Guarantee:
             also=tuple(other.given(public=public, users=users) for other in self.also),
         )
 
+    def for_any_user(self) -> Guarantee:
+        """The same for users of any number of comparisons, where the release itself keeps L of each."""
+        return dataclasses.replace(
+            self,
+            promise=self.promise.for_any_user(),
+            attained=self.attained.for_any_user(),
+            also=tuple(other.for_any_user() for other in self.also),
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """The guarantee as plain Python values (for JSON); needs concrete ε and δ."""
         values = self._of(self.attained)

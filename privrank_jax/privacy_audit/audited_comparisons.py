@@ -22,7 +22,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.losses import perturbed_mle_log_density, top_item_log_probability
-from privrank_jax.privacy_audit.registry import Audited, Release
+from privrank_jax.privacy_audit.registry import Audited, Facts, Release
 
 Array = jax.Array
 
@@ -44,11 +44,11 @@ def on_wins(function: Callable[..., Estimate], *args: Any, **options: Any) -> Re
     return release
 
 
-def all_comparisons(
-    *bases: np.ndarray, limit: int = 1, adjacency: str = "replace"
-) -> Callable[[], neighbors.Instances]:
-    """Each base with all contents of one unit of at most ``limit`` comparisons."""
-    return functools.partial(neighbors.comparisons, bases, limit, adjacency)
+def all_comparisons(promise: Privacy, *bases: np.ndarray) -> Callable[[], neighbors.Instances]:
+    """Each base with all contents of one unit of the promise, and neighbors of its adjacency."""
+    return functools.partial(
+        neighbors.comparisons, bases, promise.comparisons_per_unit, promise.adjacency
+    )
 
 
 # Of two users one answered that item 0 beats item 1; the other user's answer differs between the neighbors.
@@ -59,7 +59,10 @@ _ONE_USER = (win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0
 _FAR_APART = (win_matrix(2, (0, 1, 3), (1, 0, 5)), win_matrix(2, (1, 0, 8)))
 _L = 3
 COMPARISON = Privacy(1.0, unit="comparison", adjacency="replace")
+FLIPPED = dataclasses.replace(COMPARISON, adjacency="flip")
+ADDED = dataclasses.replace(COMPARISON, adjacency="add-remove")
 USER = Privacy(1.0, unit="user", adjacency="replace", contributions=_L)
+_TWO_EACH = dataclasses.replace(USER, contributions=2)
 
 _PAIR, _TRIPLE = np.zeros((2, 2)), np.zeros((3, 3))
 _UNEVEN = win_matrix(3, (0, 1, 2), (2, 1, 1))
@@ -69,11 +72,11 @@ _GAPS = tuple(win_matrix(2, (1, 0, ahead)) for ahead in (0, 4, 60, 5000))
 # --- win totals ------------------------------------------------------------------------------------
 
 
-def _totals_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
+def _totals_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     return laws.additive_laplace(data.sum(-1), facts["noise_scale"])
 
 
-def _top_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
+def _top_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     """Of the item on top, after Laplace noise on two totals."""
     gaps = data[:, 0, 1] - data[:, 1, 0]
     scale = facts["noise_scale"]
@@ -104,7 +107,7 @@ _TOP: dict[str, Any] = {
     "finite": True,
     "reduce": _top,
     "neighbors": _FAR_APART,
-    "instances": all_comparisons(*_GAPS, limit=_L),
+    "instances": all_comparisons(USER, *_GAPS),
     "promise": USER,
 }
 
@@ -116,7 +119,7 @@ _TOTALS = (
         release=on_wins(pairwise.noisy_counts),
         promise=COMPARISON,
         reduce=functools.partial(_shift, center=(2, 0)),
-        instances=all_comparisons(_TRIPLE, _UNEVEN),
+        instances=all_comparisons(COMPARISON, _TRIPLE, _UNEVEN),
         released_by="exact_noisy_totals",
         commands=(
             "rank --unit comparison",
@@ -131,8 +134,8 @@ _TOTALS = (
         neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1))),
         release=on_wins(pairwise.noisy_counts),
         reduce=lambda noisy: noisy[0] - 2,
-        instances=all_comparisons(_TRIPLE, _UNEVEN, adjacency="add-remove"),
-        promise=dataclasses.replace(COMPARISON, adjacency="add-remove"),
+        instances=all_comparisons(ADDED, _TRIPLE, _UNEVEN),
+        promise=ADDED,
         released_by="exact_noisy_totals",
         commands=(
             "rank --unit comparison --adjacency add-remove",
@@ -147,7 +150,7 @@ _TOTALS = (
         neighbors=_ONE_USER,
         release=on_wins(pairwise.noisy_counts),
         reduce=functools.partial(_shift, center=(4, 2)),
-        instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
+        instances=all_comparisons(USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
         promise=USER,
         released_by="exact_noisy_totals",
         commands=(
@@ -166,7 +169,7 @@ _TOTALS = (
         neighbors=_ONE_USER,
         release=on_wins(pairwise.noisy_counts, calibration="published"),
         reduce=functools.partial(_shift, center=(4, 2)),
-        instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
+        instances=all_comparisons(USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
         promise=USER,
         calibration="published",
         sound=False,
@@ -210,7 +213,7 @@ def _outputs(num_items: int) -> np.ndarray:
 
 
 def _scores_law(
-    data: np.ndarray, _: Privacy, facts: Any, *, link: str = "logistic", noise: str = "laplace"
+    data: np.ndarray, _: Privacy, facts: Facts, *, link: str = "logistic", noise: str = "laplace"
 ) -> np.ndarray:
     """Log densities of the exact, uncentered minimizer; the centered one is a function of it."""
     outputs = _outputs(data.shape[-1])
@@ -248,8 +251,8 @@ _FITS = (
         name="perturbed-mle",
         title="perturbed MLE, outcomes flip, Laplace(2/ε)",
         release=on_wins(pairwise.perturbed_mle),
-        instances=all_comparisons(_CHAIN, _TRIPLE, adjacency="flip"),
-        promise=dataclasses.replace(COMPARISON, adjacency="flip"),
+        instances=all_comparisons(FLIPPED, _CHAIN, _TRIPLE),
+        promise=FLIPPED,
         commands=("rank --method mle --max-per-user 2 --link laplace --accept-idealized",),
         note="privacy/calibration.py; the loss of the gap tends to ε in its tails",
         **_SCORES,
@@ -259,7 +262,7 @@ _FITS = (
         title="perturbed MLE, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
         release=on_wins(pairwise.perturbed_mle),
         promise=COMPARISON,
-        instances=all_comparisons(_CHAIN, _TRIPLE),
+        instances=all_comparisons(COMPARISON, _CHAIN, _TRIPLE),
         commands=("rank --method mle --unit comparison --adjacency replace --accept-idealized",),
         note="privacy/calibration.py",
         **_SCORES,
@@ -268,8 +271,8 @@ _FITS = (
         name="perturbed-mle-users",
         title="perturbed MLE, a user's L = 2 comparisons are replaced, Laplace(4L/ε), γ ≥ λ",
         release=on_wins(pairwise.perturbed_mle),
-        instances=all_comparisons(_CHAIN, _TRIPLE, limit=2),
-        promise=dataclasses.replace(USER, contributions=2),
+        instances=all_comparisons(_TWO_EACH, _CHAIN, _TRIPLE),
+        promise=_TWO_EACH,
         commands=(
             "rank --method mle --max-per-user 2 --adjacency replace --accept-idealized",
             "rank --method mle --max-per-user 2 --adjacency replace --delta 1e-6 --accept-idealized",
@@ -281,8 +284,8 @@ _FITS = (
         name="perturbed-mle-laplace-link",
         title="perturbed MLE, Laplace link, a comparison is added or removed",
         release=on_wins(pairwise.perturbed_mle, link="laplace"),
-        instances=all_comparisons(_CHAIN, _TRIPLE, adjacency="add-remove"),
-        promise=dataclasses.replace(COMPARISON, adjacency="add-remove"),
+        instances=all_comparisons(ADDED, _CHAIN, _TRIPLE),
+        promise=ADDED,
         commands=(
             "rank --method mle --max-per-user 2 --adjacency add-remove --link laplace --accept-idealized",
         ),
@@ -294,7 +297,7 @@ _FITS = (
         title="perturbed MLE, Laplace(8/ε) as published",
         release=on_wins(pairwise.perturbed_mle, calibration="published"),
         promise=COMPARISON,
-        instances=all_comparisons(_CHAIN, _TRIPLE),
+        instances=all_comparisons(COMPARISON, _CHAIN, _TRIPLE),
         calibration="published",
         note="Cai, Proposition 2.1: sound, with twice the noise that replacement needs, four times that of flips",
         **_SCORES,

@@ -17,7 +17,7 @@ from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import laplace
 from privrank_jax.privacy_audit import laws, neighbors
-from privrank_jax.privacy_audit.registry import Audited
+from privrank_jax.privacy_audit.registry import Audited, Facts
 
 Array = jax.Array
 
@@ -59,15 +59,15 @@ def _exponential(key: Array, w: Array, privacy: Privacy) -> Any:
     return aggregation.exponential_kemeny(key, w, USERS, privacy.epsilon)
 
 
-def _borda_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
+def _borda_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     return laws.additive_laplace(data.sum(-1), facts["noise_scale"])
 
 
-def _pairs_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
+def _pairs_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     return laws.additive_laplace(data[:, *_UPPER], facts["noise_scale"])
 
 
-def _exponential_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
+def _exponential_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     """Odds e^(-β n K) of each order, K the weight against it."""
     costs = [
         sum(data[:, late, early] for early, late in itertools.combinations(np.argsort(ranks), 2))
@@ -105,7 +105,7 @@ def _transcript(key: Array, w: Array, privacy: Privacy, *, calibration: str) -> 
     return dataclasses.replace(run, value=seen)
 
 
-def _transcript_law(data: np.ndarray, privacy: Privacy, facts: Any) -> np.ndarray:
+def _transcript_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
     fallback = float(noise_all_scale(NUM_ITEMS, USERS, 0.5 * privacy.epsilon))
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
     return laws.kwiksort_with_fallback(data, scale, queries, fallback)
@@ -126,7 +126,7 @@ def _sort(key: Array, w: Array, privacy: Privacy) -> Any:
     return aggregation.dp_kwiksort(key, w, USERS, privacy.epsilon)
 
 
-def _sort_law(data: np.ndarray, _: Privacy, facts: Any) -> np.ndarray:
+def _sort_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     """Of the whole sort: with a budget for all pairs there is no fallback."""
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
     return laws.shuffled_kwiksort(data, scale, queries)

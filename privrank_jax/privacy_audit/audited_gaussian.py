@@ -37,7 +37,7 @@ from privrank_jax.privacy_audit.audited_comparisons import (
     win_matrix,
 )
 from privrank_jax.privacy_audit.audited_consensus import CENTRAL, borda, noised_weights
-from privrank_jax.privacy_audit.registry import Audited, Loss
+from privrank_jax.privacy_audit.registry import Audited, Facts, Loss
 
 Array = jax.Array
 
@@ -51,7 +51,7 @@ _QUANTILES = np.linspace(-6.0, 6.0, 241)
 def _apart(numbers: Callable[[np.ndarray], np.ndarray]) -> Loss:
     """Loss of Gaussian noise on the ``numbers (D, d)`` of stacked data sets."""
 
-    def loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Any) -> np.ndarray:
+    def loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
         shifts = np.linalg.norm(numbers(first) - numbers(second), axis=1)
         return laws.gaussian_epsilon(np.round(shifts, 12), facts["noise_scale"], privacy.delta)
 
@@ -78,7 +78,10 @@ def _all_weights(noisy: Array) -> Array:
 _PAIR, _TRIPLE = np.zeros((2, 2)), np.zeros((3, 3))
 _UNEVEN = win_matrix(3, (0, 1, 2), (2, 1, 1))
 _COMPARISON = Privacy(1.0, unit="comparison", adjacency="replace", delta=_DELTA)
+_FLIPPED = dataclasses.replace(_COMPARISON, adjacency="flip")
+_ADDED = dataclasses.replace(_COMPARISON, adjacency="add-remove")
 _USER = Privacy(1.0, unit="user", adjacency="replace", delta=_DELTA, contributions=_L)
+_USER_ADDED = dataclasses.replace(_USER, adjacency="add-remove")
 _RANKING = {**CENTRAL, "promise": Privacy(1.0, unit="user", adjacency="replace", delta=_DELTA)}
 _COUNTS: dict[str, Any] = {
     "function": "noisy_counts",
@@ -96,7 +99,7 @@ _NUMBERS = (
         reduce=_gap,
         sees="the gap between the noisy totals",
         promise=_COMPARISON,
-        instances=all_comparisons(_TRIPLE, _UNEVEN),
+        instances=all_comparisons(_COMPARISON, _TRIPLE, _UNEVEN),
         commands=("rank --unit comparison --delta 1e-6",),
         **_COUNTS,
     ),
@@ -106,7 +109,7 @@ _NUMBERS = (
         neighbors=(win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5))),
         reduce=_gap,
         sees="the gap between the noisy totals",
-        instances=all_comparisons(_PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1)), limit=_L),
+        instances=all_comparisons(_USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
         promise=_USER,
         commands=(
             "rank --max-per-user 2 --delta 1e-6",
@@ -120,8 +123,8 @@ _NUMBERS = (
         neighbors=(win_matrix(2, (0, 1, 4)), win_matrix(2, (0, 1, 1))),
         reduce=lambda noisy: noisy[0],
         sees="the noisy total of item 0",
-        instances=all_comparisons(_PAIR, limit=_L, adjacency="add-remove"),
-        promise=dataclasses.replace(_USER, adjacency="add-remove"),
+        instances=all_comparisons(_USER_ADDED, _PAIR),
+        promise=_USER_ADDED,
         commands=("rank --max-per-user 2 --adjacency add-remove --delta 1e-6",),
         **_COUNTS,
     ),
@@ -188,7 +191,7 @@ def _cells(falling: np.ndarray) -> np.ndarray:
 
 
 def _scores_loss(
-    first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Any, *, link: str
+    first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts, *, link: str
 ) -> np.ndarray:
     settings: dict[str, Any] = {
         "scale": facts["noise_scale"],
@@ -200,11 +203,11 @@ def _scores_loss(
     return laws.least_epsilon(one, other, privacy.delta)
 
 
-def _scores(link: str, adjacency: str, **options: Any) -> dict[str, Any]:
+def _scores(link: str, promise: Privacy, **options: Any) -> dict[str, Any]:
     return {
         "function": "perturbed_mle",
         "release": on_wins(pairwise.perturbed_mle, link=link, noise="gaussian", **options),
-        "promise": dataclasses.replace(_COMPARISON, adjacency=adjacency),
+        "promise": promise,
         "reduce": _gap,
         "sees": "the gap between the scores",
         "loss": functools.partial(_scores_loss, link=link),
@@ -218,27 +221,27 @@ _FITS = (
         name="perturbed-mle-gaussian",
         title="perturbed MLE, outcomes flip, Gaussian noise at δ = 0.01",
         neighbors=FEW_WINS,
-        instances=all_comparisons(_PAIR, _FEW, adjacency="flip"),
+        instances=all_comparisons(_FLIPPED, _PAIR, _FEW),
         note="privacy/calibration.py; the Gaussian mechanism on the totals",
-        **_scores("logistic", adjacency="flip"),
+        **_scores("logistic", _FLIPPED),
     ),
     Audited(
         name="perturbed-mle-gaussian-add-remove",
         title="perturbed MLE, a comparison is added or removed, Gaussian noise at δ = 0.01",
         neighbors=(_FAR + win_matrix(2, (0, 1, 1)), _FAR),
-        instances=all_comparisons(_PAIR, _FAR, adjacency="add-remove"),
+        instances=all_comparisons(_ADDED, _PAIR, _FAR),
         calibration="sound",
         note="privacy/calibration.py; the theorem bounds the tails of all shifts at once",
-        **_scores("logistic", adjacency="add-remove"),
+        **_scores("logistic", _ADDED),
     ),
     Audited(
         name="perturbed-mle-gaussian-laplace-link",
         title="perturbed MLE, Laplace link, outcomes flip, Gaussian noise at δ = 0.01, γ = 300",
         neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
-        instances=all_comparisons(_PAIR, _FEW, adjacency="flip"),
+        instances=all_comparisons(_FLIPPED, _PAIR, _FEW),
         calibration="sound",
         note="privacy/calibration.py; the shift is the largest there is, the bound on its tail is not",
-        **_scores("laplace", adjacency="flip", gamma=300.0),
+        **_scores("laplace", _FLIPPED, gamma=300.0),
     ),
 )
 

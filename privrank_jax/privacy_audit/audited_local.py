@@ -18,7 +18,7 @@ from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy_audit import neighbors
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES
 from privrank_jax.privacy_audit.audited_reports import flip_share, reported, vector_law
-from privrank_jax.privacy_audit.registry import Audited
+from privrank_jax.privacy_audit.registry import Audited, Facts
 
 Array = jax.Array
 
@@ -45,16 +45,16 @@ def _centered_scores(ranks: np.ndarray) -> np.ndarray:
     return np.sum(np.sign(ranks[:, None, :] - ranks[:, :, None]), axis=-1) / 2
 
 
-def _scores_law(ranks: np.ndarray, privacy: Privacy, _: Any, *, mechanism: str) -> np.ndarray:
+def _scores_law(ranks: np.ndarray, privacy: Privacy, _: Facts, *, mechanism: str) -> np.ndarray:
     radius = float(np.linalg.norm(_centered_scores(_RANKINGS[0][None])))
     return vector_law(_centered_scores(ranks), privacy.epsilon, mechanism, radius, zero_sum=True)
 
 
-def _signs_law(ranks: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
+def _signs_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
     return vector_law(_signs(ranks), privacy.epsilon, "duchi", math.sqrt(_PAIRS))
 
 
-def _answers_law(ranks: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
+def _answers_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
     """All patterns of the three answers, each at ε/3, in binary order."""
     told = np.array(list(itertools.product((-1, 1), repeat=_PAIRS)))
     wrong = np.sum(_signs(ranks)[:, None, :] != told, axis=-1)
@@ -174,7 +174,7 @@ def _one_pair(key: Array, ranks: Array, privacy: Privacy) -> Array:
     return 2 * pair + ahead.astype(jnp.int32)
 
 
-def _one_pair_law(ranks: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
+def _one_pair_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
     flip = flip_share(privacy.epsilon)
     ahead = np.where(_signs(ranks) == 0, 0.5, np.where(_signs(ranks) > 0, 1 - flip, flip))
     return np.log(np.stack([1 - ahead, ahead], axis=-1).reshape(len(ranks), -1) / _PAIRS)
@@ -184,9 +184,9 @@ def _answers(key: Array, rankings: Array, privacy: Privacy) -> Any:
     return aggregation.one_pair_weights(key, rankings, privacy.epsilon)
 
 
-def _three_answers_law(profiles: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
+def _three_answers_law(profiles: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
     """Three users are dealt the three pairs, nobody is told how: the mean over all deals."""
-    one = np.exp(_one_pair_law(profiles.reshape(-1, NUM_ITEMS), privacy, None)) * _PAIRS
+    one = np.exp(_one_pair_law(profiles.reshape(-1, NUM_ITEMS), privacy, {})) * _PAIRS
     answers = one.reshape(-1, _PAIRS, _PAIRS, 2)  # data set, user, pair, answer
     deals = list(itertools.permutations(range(_PAIRS)))
     columns = []
@@ -262,7 +262,7 @@ def _session(key: Array, ranks: Array, privacy: Privacy, **terms: str) -> Array:
     return 2 * plus.astype(jnp.int32) + (jnp.sum(report) > 0).astype(jnp.int32)
 
 
-def _session_law(ranks: np.ndarray, privacy: Privacy, _: Any, **terms: str) -> np.ndarray:
+def _session_law(ranks: np.ndarray, privacy: Privacy, _: Facts, **terms: str) -> np.ndarray:
     """The response, by the words of 2^32 that give it, and the report."""
     plan = local_plan(NUM_ITEMS, privacy.epsilon, QUERIES, **terms)
     flip = flip_share(plan.epsilon_per_query)

@@ -18,7 +18,7 @@ from privrank_jax.privacy_audit.audited_comparisons import (
     on_wins,
     win_matrix,
 )
-from privrank_jax.privacy_audit.registry import Audited
+from privrank_jax.privacy_audit.registry import Audited, Facts
 
 Array = jax.Array
 
@@ -48,7 +48,7 @@ def _list_number(chosen: Array) -> Array:
     return 2 * chosen[0] + chosen[1] - (chosen[1] > chosen[0])
 
 
-def _law(data: np.ndarray, _: Privacy, facts: Any, *, of: Any, k: int) -> np.ndarray:
+def _law(data: np.ndarray, _: Privacy, facts: Facts, *, of: Any, k: int) -> np.ndarray:
     return of(data.sum(-1), facts["noise_scale"], k)
 
 
@@ -59,7 +59,7 @@ _ONE: dict[str, Any] = {
     "sees": "the item",
     "outcomes": _ITEMS,
     "finite": True,
-    "instances": all_comparisons(*_APART),
+    "instances": all_comparisons(COMPARISON, *_APART),
 }
 _TWO: dict[str, Any] = {
     "neighbors": _THREE_ITEMS,
@@ -68,9 +68,9 @@ _TWO: dict[str, Any] = {
     "sees": "the list",
     "outcomes": _LISTS,
     "finite": True,
-    "instances": all_comparisons(*_THREE),
+    "instances": all_comparisons(COMPARISON, *_THREE),
 }
-_TWO_FAR: dict[str, Any] = _TWO | {"instances": all_comparisons(_FAR)}
+_TWO_FAR: dict[str, Any] = _TWO | {"instances": all_comparisons(COMPARISON, _FAR)}
 
 AUDITED = (
     Audited(

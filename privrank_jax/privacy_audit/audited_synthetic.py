@@ -15,7 +15,7 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, ORDERS, number
 from privrank_jax.privacy_audit.audited_reports import reported
-from privrank_jax.privacy_audit.registry import Audited
+from privrank_jax.privacy_audit.registry import Audited, Facts
 
 Array = jax.Array
 
@@ -23,13 +23,13 @@ _RANKING, _REVERSAL = np.array([0, 1, 2]), np.array([2, 1, 0])
 _MOVED = np.array([2, 0, 1])  # item 0 goes from the first place to the last
 
 
-def _mallows_law(ranks: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
+def _mallows_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
     rate = _per_rank(privacy) / (ranks.shape[1] - 1)
     outputs = neighbors.strict_orders(ranks.shape[1])
     return laws.softmax(-rate * laws.kendall_distances(ranks, outputs))
 
 
-def _noisy_ranks_law(ranks: np.ndarray, privacy: Privacy, _: Any) -> np.ndarray:
+def _noisy_ranks_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
     scale = float(laplace_rank_scale(ranks.shape[1], privacy.epsilon))
     return laws.additive_laplace(ranks.astype(float), scale)
 

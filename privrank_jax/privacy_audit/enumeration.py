@@ -79,7 +79,17 @@ def worst_case(mechanism: Audited | str, epsilon: float | None = None) -> WorstC
 
 
 def exact_loss(mechanism: Audited | str, epsilon: float | None = None) -> float:
-    """The loss between the two neighbors of the row alone; arguments as :func:`worst_case`.
+    """The privacy loss of a mechanism between the two neighbors of its row alone, exactly.
+
+    Args:
+        mechanism: an :class:`~privrank_jax.privacy_audit.Audited` row, or the name of one.
+        epsilon: ε > 0, finite, in place of that of the row's promise.
+
+    Returns:
+        The loss; at δ > 0 the smallest ε for that δ.
+
+    Raises:
+        ValueError: an unknown name, ε not positive and finite, a row without a law.
 
     >>> exact_loss("noisy-counts-users-published", 1.0)
     2.0

@@ -35,9 +35,11 @@ _MODULES = (
 
 Release = Callable[[jax.Array, Any, Privacy], Any]
 """``(key, data, privacy)`` to one release, an :class:`~privrank_jax.estimate.Estimate` or an array."""
-Law = Callable[[np.ndarray, Privacy, Mapping[str, float]], np.ndarray]
+Facts = Mapping[str, float]
+"""What a release says of its noise: its scale, for example."""
+Law = Callable[[np.ndarray, Privacy, Facts], np.ndarray]
 """``(data, privacy, facts) -> (D, K)`` log probabilities, or densities, of outputs under each of D data sets."""
-Loss = Callable[[np.ndarray, np.ndarray, Privacy, Mapping[str, float]], np.ndarray]
+Loss = Callable[[np.ndarray, np.ndarray, Privacy, Facts], np.ndarray]
 """``(first, second, privacy, facts) -> (P,)``, the smallest ε at the promised δ between stacked data sets."""
 
 

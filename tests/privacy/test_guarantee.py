@@ -134,3 +134,11 @@ def test_a_guarantee_covers_what_takes_as_much_as_public():
     assert strong.covers(weak.neighbors)
     assert not weak.covers(strong.neighbors)
     assert weak.covers(Guarantee(Privacy.proven(1.0, unit="user", adjacency="flip")).neighbors)
+
+
+def test_a_release_that_bounds_users_itself_is_for_any_user():
+    few = Privacy(1.0, contributions=3, **USER)
+    whole = Guarantee(few, also=(few,)).for_any_user()
+    assert [one.contributions for one in (whole.promise, whole.attained, *whole.also)] == [None] * 3
+    assert not few.covers(Privacy(1.0, **USER))
+    assert whole.covers(Privacy(1.0, **USER))

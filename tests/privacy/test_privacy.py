@@ -55,3 +55,14 @@ def test_a_mechanism_keeps_what_its_kind_covers_and_refuses_the_rest():
         kept(Privacy(1.0, unit="user", adjacency="add-remove"), "noise_all", ("user", "replace"))
     with pytest.raises(TypeError, match=r"Privacy\(1.0, unit="):
         check_privacy(1.0)
+
+
+def test_facts_are_added_to_what_is_proven_too():
+    """ε = 0 and arrays stay as they are; where a release bounds users itself, it is for any of them."""
+    nothing = Privacy.proven(0.0, contributions=3, **USER)
+    assert nothing.given(public=["items"], users="each row").neighbors.in_words() == (
+        "unit user (each row), adjacency replace; public: the list of items"
+    )
+    assert nothing.for_any_user() == Privacy.proven(0.0, **USER)
+    with pytest.raises(ValueError, match="'who'"):
+        nothing.given(public=["who"])

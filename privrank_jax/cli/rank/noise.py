@@ -63,11 +63,7 @@ def about_noise(request: NoiseOptions) -> tuple[str, ...]:
 def of_any_user(guarantee: Guarantee | None) -> Guarantee:
     """The guarantee for users of any number of comparisons: those beyond the bound were left out before."""
     assert guarantee is not None
-    promise, attained = (
-        dataclasses.replace(one, contributions=None)
-        for one in (guarantee.promise, guarantee.attained)
-    )
-    return dataclasses.replace(guarantee, promise=promise, attained=attained)
+    return guarantee.for_any_user()
 
 
 def labeled(guarantee: Guarantee | None, request: NoiseOptions) -> Guarantee:
