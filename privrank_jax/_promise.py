@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from privrank_jax._neighbors import Neighbors, check_kind, check_public
 
@@ -19,6 +19,10 @@ Kind = tuple[str, str]
 
 LEAVES = ("epsilon", "delta", "contributions")
 STATIC = ("unit", "adjacency", "public", "users")
+
+
+Amount: TypeAlias = Any
+"""One number, of the host (also Decimal or Fraction) or traced, or an array of them for a sweep."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,12 +54,12 @@ class Privacy:
     True
     """
 
-    epsilon: Any
+    epsilon: Amount
     _: dataclasses.KW_ONLY
     unit: str
     adjacency: str
-    delta: Any = 0.0
-    contributions: Any = None
+    delta: Amount = 0.0
+    contributions: Amount = None
     public: tuple[str, ...] = ()
     users: str = ""
 
@@ -76,7 +80,7 @@ class Privacy:
         object.__setattr__(self, "public", self.neighbors.public)
 
     @classmethod
-    def proven(cls, epsilon: Any, **fields: Any) -> Privacy:
+    def proven(cls, epsilon: Amount, **fields: Any) -> Privacy:
         """What is proven of results that exist: also ε = 0 (nothing was released), δ = 1 or arrays of both."""
         made = unflattened(
             {"delta": 0.0, "contributions": None, "public": (), "users": "", **fields}, epsilon
@@ -99,7 +103,7 @@ class Privacy:
         return self._with(contributions=None)
 
     @property
-    def comparisons_per_unit(self) -> Any:
+    def comparisons_per_unit(self) -> Amount:
         """How many comparisons one unit holds at most: 1, or L of a user.
 
         Raises:
@@ -160,7 +164,7 @@ class Privacy:
         )
 
 
-def unflattened(fields: dict[str, Any], epsilon: Any) -> Privacy:
+def unflattened(fields: dict[str, Any], epsilon: Amount) -> Privacy:
     """A promise of these fields, none of them checked."""
     made = object.__new__(Privacy)
     for name, value in {**fields, "epsilon": epsilon}.items():
@@ -171,7 +175,7 @@ def unflattened(fields: dict[str, Any], epsilon: Any) -> Privacy:
 _PLAIN = (int, float, Decimal, Fraction)
 
 
-def _check_numbers(epsilon: Any, delta: Any) -> None:
+def _check_numbers(epsilon: Amount, delta: Amount) -> None:
     """``ValueError`` unless ε > 0 and 0 <= δ < 1; traced values pass."""
     plain = type(epsilon) in _PLAIN and type(delta) in _PLAIN
     if plain and float(epsilon) > 0 and 0 <= float(delta) < 1:
@@ -183,7 +187,7 @@ def _check_numbers(epsilon: Any, delta: Any) -> None:
     check_delta(float(delta) if isinstance(delta, exact) else delta)
 
 
-def _check_contributions(most: Any) -> None:
+def _check_contributions(most: Amount) -> None:
     """``ValueError`` unless L is positive and finite; traced values pass."""
     if type(most) is int and most > 0:
         return

@@ -150,7 +150,7 @@ def panel_grid(figure: Figure, panels: int, columns: int) -> list[Axes]:
     return axes[:panels]
 
 
-def panel_title(panel: str, value: Any, titles: Mapping[Any, str] | None) -> str:
+def panel_title(panel: str, value: object, titles: Mapping[Any, str] | None) -> str:
     """Title of one panel, "column = value" if none is given."""
     return (titles or {}).get(value, f"{spelled(panel)} = {written(value)}")
 
@@ -165,7 +165,7 @@ def spelled(name: str) -> str:
     return name.replace("_", " ")
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     """A value of a column for a reader."""
     if isinstance(value, Real) and not isinstance(value, Integral):
         return "∞" if value == math.inf else f"{value:g}"

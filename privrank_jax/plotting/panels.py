@@ -102,7 +102,7 @@ def _look(color: int, style: int) -> dict[str, Any]:
     }
 
 
-def level_name(column: str, value: Any) -> str:
+def level_name(column: str, value: object) -> str:
     """A value in the legend."""
     if column == "epsilon":
         return "no privacy" if value == math.inf else f"{value:.2g}"

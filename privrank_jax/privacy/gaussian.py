@@ -12,12 +12,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from privrank_jax._validate import check_delta, check_epsilon, check_positive
 from privrank_jax.privacy.host import HostNumber, host_number, load_mpmath
+
+_Context: TypeAlias = Any  # arithmetic of mpmath, which has no types
+_Real: TypeAlias = Any  # and its numbers
 
 _DIGITS = 40  # of a result, beside those that cancel
 _CLOSE = 1e-12  # relative distance at which a search ends
@@ -128,7 +131,7 @@ def calibrate_gaussian(
     return rounded_up(float(sensitivity) * math.sqrt(releases) * ratio)
 
 
-def _delta(context: Any, ratio: Any, epsilon: Any) -> tuple[Any, Any]:
+def _delta(context: _Context, ratio: _Real, epsilon: _Real) -> tuple[_Real, _Real]:
     """δ(ε), a little above its value to so many digits, and the negative of its slope there."""
     root = context.sqrt(2)
     upper = context.erfc((epsilon / ratio - ratio / 2) / root) / 2
@@ -136,7 +139,7 @@ def _delta(context: Any, ratio: Any, epsilon: Any) -> tuple[Any, Any]:
     return (upper - lower) * (1 + context.mpf(10) ** -25), lower
 
 
-def _context(shift: float, epsilon: float) -> Any:
+def _context(shift: float, epsilon: float) -> _Context:
     """Arithmetic with digits enough that some are left when terms with this r and ε cancel."""
     context = load_mpmath().mp.clone()
     lost = math.log10(1 + epsilon / shift + shift) + max(0.0, -math.log10(shift))
@@ -144,7 +147,7 @@ def _context(shift: float, epsilon: float) -> Any:
     return context
 
 
-def _number(context: Any, value: Fraction) -> Any:
+def _number(context: _Context, value: Fraction) -> _Real:
     return context.mpf(value.numerator) / value.denominator
 
 

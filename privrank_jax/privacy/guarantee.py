@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, Neighbors, listed
+from privrank_jax._promise import Amount
 from privrank_jax.privacy.privacy import Privacy
 
 _UNIT_WORDS = {
@@ -73,12 +74,12 @@ class Guarantee:
             object.__setattr__(self, "attained", self.promise)
 
     @property
-    def epsilon(self) -> Any:
+    def epsilon(self) -> Amount:
         """ε attained."""
         return self.attained.epsilon
 
     @property
-    def delta(self) -> Any:
+    def delta(self) -> Amount:
         """δ attained, 0 for pure differential privacy."""
         return self.attained.delta
 

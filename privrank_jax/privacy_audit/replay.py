@@ -175,7 +175,7 @@ def _lost(first: Crossing, second: Crossing) -> float:
     return float(first.door.loss(asked, then, first.facts))
 
 
-def _difference(name: str, first: Any, second: Any) -> str:
+def _difference(name: str, first: object, second: object) -> str:
     """Where two outputs part."""
     if isinstance(first, str) and isinstance(second, str):
         lines = (one.splitlines() for one in (first, second))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-from jaxtyping import Bool
+from collections.abc import Sequence
 
-from privrank_jax._types import RowsLike
+import numpy as np
+from jaxtyping import ArrayLike, Bool
+
 from privrank_jax._validate import check_positive
 from privrank_jax.release.entropy import random_words
 
 
-def exact_bound(users: RowsLike, max_per_user: int) -> Bool[np.ndarray, "rows"]:
+def exact_bound(users: ArrayLike | Sequence[object], max_per_user: int) -> Bool[np.ndarray, "rows"]:
     """Choose at most ``max_per_user`` rows of each user, at random and not by content.
 
     The twin of :func:`privrank_jax.comparisons.bound_contributions`. Each row gets 64 random bits of its own, and of

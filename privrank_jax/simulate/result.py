@@ -167,7 +167,7 @@ def _aligned(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if isinstance(value, float):
