@@ -28,7 +28,7 @@ _MAX_UNROLLED = 100
 def kendall_distance(
     a: RanksLike, b: RanksLike, normalized: bool = False, mask: MaskLike | None = None
 ) -> Real[Array, ""]:
-    """Kendall's tau distance: the number of item pairs that the two rankings order differently.
+    """Kendall's distance: the number of item pairs that the two rankings order differently.
 
     A pair tied in either ranking is not discordant. Time O(m²).
 
