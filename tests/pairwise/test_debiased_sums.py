@@ -25,7 +25,7 @@ OBSERVED = RNG.uniform(size=(USERS, 6)) < 0.7
 EPSILON = np.array([0.3, 0.5, 1.0, 2.0, 4.0, 9.0])
 
 
-@pytest.mark.parametrize(("weighted", "debiased"), itertools.product((True, False), repeat=2))
+@pytest.mark.parametrize(("weighted", "debiased"), list(itertools.product((True, False), repeat=2)))
 def test_sums_are_those_of_a_loop_over_reports(weighted, debiased):
     wins, weights = np.zeros((2, ITEMS, ITEMS))
     for user, (place, (i, j)) in itertools.product(range(USERS), enumerate(pairs_of(ITEMS))):
