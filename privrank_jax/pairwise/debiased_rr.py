@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
+from privrank_jax._types import MaskLike, NumbersLike, ReportTableLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_nonnegative
 from privrank_jax._workarounds.linalg import eigenvalues
 from privrank_jax.estimate import Estimate
@@ -37,9 +38,8 @@ from privrank_jax.pairwise.debiased_sums import (
 )
 from privrank_jax.pairwise.likelihood import center, pair_curvature, signed_objective
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
+from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import local_guarantee, report_information, report_values
-
-Array = jax.Array
 
 
 @jax.tree_util.register_dataclass
@@ -57,24 +57,24 @@ class DebiasedFit:
     """
 
     fit: FitDiagnostics
-    smallest_eigenvalue: Array
-    gamma: Array
-    total_information: Array | None = None
-    mean_information: Array | None = None
+    smallest_eigenvalue: Float[Array, ""]
+    gamma: Float[Array, ""]
+    total_information: Float[Array, ""] | None = None
+    mean_information: Float[Array, ""] | None = None
 
 
 def debiased_rr(
-    reports: Any,
-    observed: Any,
-    epsilon: Any,
+    reports: ReportTableLike,
+    observed: ReportTableLike,
+    epsilon: NumbersLike,
     link: str | Link = "logistic",
-    gamma: Any = None,
+    gamma: Scalar | None = None,
     weighted: bool = True,
     debiased: bool = True,
     *,
     mechanism: str = "randomized-response",
     clipped: bool = False,
-    mask: Any = None,
+    mask: MaskLike | None = None,
 ) -> Estimate:
     """Scores from reports by randomized response with personal ε: adaptive, debiased (ADRR) by default.
 
@@ -148,7 +148,7 @@ def debiased_rr(
 
 
 def scores_from_sums(
-    sums: DebiasedSums, link: str | Link = "logistic", gamma: Any = 2.0
+    sums: DebiasedSums, link: str | Link = "logistic", gamma: Scalar = 2.0
 ) -> Estimate:
     """Scores θ that minimize -Σ_{i<j} {Z log F + (W - Z) log(1-F)} + γ/2 ‖θ‖², Z = W/2 + D.
 
@@ -171,7 +171,13 @@ def scores_from_sums(
     return _fit(sums, gamma, get_link(link))
 
 
-def report_counts(reports: Any, observed: Any, epsilon: Any, *, mask: Any = None) -> Estimate:
+def report_counts(
+    reports: ReportTableLike,
+    observed: ReportTableLike,
+    epsilon: NumbersLike,
+    *,
+    mask: MaskLike | None = None,
+) -> Estimate:
     """The count method: wins S̃_i = Σ_j Σ_l a ỹ_ij in the randomized reports, as they come.
 
     Args:
@@ -197,7 +203,9 @@ def report_counts(reports: Any, observed: Any, epsilon: Any, *, mask: Any = None
     return _counts(reports, observed, epsilon, mask)
 
 
-def smallest_curvature(theta: Any, sums: DebiasedSums, link: str | Link = "logistic") -> Array:
+def smallest_curvature(
+    theta: ScoresLike, sums: DebiasedSums, link: str | Link = "logistic"
+) -> Float[Array, ""]:
     """Least eigenvalue over Σθ = 0 of the Hessian of -Σ_{i<j} {Z log F + (W - Z) log(1-F)} at ``theta``.
 
     Positive: the objective is strictly convex there, even without a ridge. Divided by Σ_l tanh²(ε_l/2)
@@ -221,8 +229,8 @@ def _debiased_rr(
     reports: Array,
     observed: Array,
     epsilon: Array,
-    gamma: Any,
-    mask: Any,
+    gamma: Scalar | None,
+    mask: MaskLike | None,
     link: Link,
     weighted: bool,
     debiased: bool,
@@ -247,7 +255,7 @@ def _debiased_rr(
 
 
 @functools.partial(jax.jit, static_argnames=("link",))
-def _fit(sums: DebiasedSums, gamma: Any, link: Link) -> Estimate:
+def _fit(sums: DebiasedSums, gamma: Scalar, link: Link) -> Estimate:
     objective = signed_objective(sums.margins, sums.weights, link, gamma=gamma, mask=sums.mask)
     found = fit_dense(objective)
     value = center(found.value, sums.mask)
@@ -257,7 +265,7 @@ def _fit(sums: DebiasedSums, gamma: Any, link: Link) -> Estimate:
 
 
 @functools.partial(jax.jit, static_argnames=("link",))
-def _smallest_curvature(theta: Array, sums: DebiasedSums, link: Link) -> Array:
+def _smallest_curvature(theta: Scores, sums: DebiasedSums, link: Link) -> Float[Array, ""]:
     theta = jax.lax.stop_gradient(theta)
     gap = theta[:, None] - theta[None, :]
     weight = pair_curvature(gap, jax.lax.stop_gradient(sums.wins), link)
@@ -271,7 +279,7 @@ def _smallest_curvature(theta: Array, sums: DebiasedSums, link: Link) -> Array:
 
 
 @jax.jit
-def _counts(reports: Array, observed: Array, epsilon: Array, mask: Any) -> Estimate:
+def _counts(reports: Array, observed: Array, epsilon: Array, mask: MaskLike | None) -> Estimate:
     kept = kept_pairs(observed, mask)
     won = jnp.where(kept, report_values(reports, epsilon.dtype), 0).sum(0)
     asked = kept.sum(0).astype(epsilon.dtype)
@@ -279,5 +287,5 @@ def _counts(reports: Array, observed: Array, epsilon: Array, mask: Any) -> Estim
     return Estimate(totals, _guarantee(kept, epsilon), None)
 
 
-def _guarantee(kept: Array, epsilon: Array) -> Any:
+def _guarantee(kept: Array, epsilon: Array) -> Guarantee:
     return local_guarantee(epsilon, kept.sum(1))

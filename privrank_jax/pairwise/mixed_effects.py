@@ -32,13 +32,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jaxtyping import Array, Bool, Float, Int
 
+from privrank_jax._types import ReportTableLike, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.minimize import minimize
-
-Array = jax.Array
 
 # Steps of Newton without progress that end a search (see minimize).
 _PATIENCE = 8
@@ -57,10 +57,10 @@ class MixedEffects:
         sigma_corrected: σ̂ less the estimation error of the b̂_l, at least 0, shape ``()``.
     """
 
-    scores: Array
-    user_effects: Array
-    sigma: Array
-    sigma_corrected: Array
+    scores: Scores
+    user_effects: Float[Array, "users"]
+    sigma: Float[Array, ""]
+    sigma_corrected: Float[Array, ""]
 
 
 @jax.tree_util.register_dataclass
@@ -76,18 +76,18 @@ class MixedDiagnostics:
         separated: ``(L,)`` bool, users without a finite effect.
     """
 
-    gradient_norm: Array
-    steps: Array
-    code: Array
-    separated: Array
+    gradient_norm: Float[Array, ""]
+    steps: Int[Array, ""]
+    code: Int[Array, ""]
+    separated: Bool[Array, "users"]
 
 
 def mixed_effects(
-    answers: Any,
-    observed: Any = None,
+    answers: ReportTableLike,
+    observed: ReportTableLike | None = None,
     *,
-    gamma: Any = None,
-    user_gamma: Any = 0.0,
+    gamma: Scalar | None = None,
+    user_gamma: Scalar = 0.0,
     tolerance: float | None = None,
     max_steps: int = 100,
 ) -> Estimate:
@@ -202,10 +202,10 @@ class _Objective:
 
 @functools.partial(jax.jit, static_argnums=(4, 5, 6))
 def _fit(
-    answers: Array,
+    answers: Float[Array, "users pairs"],
     observed: Array,
-    gamma: Any,
-    user_gamma: Any,
+    gamma: Scalar | None,
+    user_gamma: Scalar,
     num_items: int,
     tolerance: float | None,
     max_steps: int,

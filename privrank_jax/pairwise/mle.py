@@ -9,7 +9,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import optax
+from jaxtyping import Array, Bool, Float, Int
 
+from privrank_jax._types import Scalar
 from privrank_jax._validate import check_nonnegative, is_traced
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
@@ -30,8 +32,6 @@ from privrank_jax.pairwise.minimize import (
     minimize,
     newton_with_line_search,
 )
-
-Array = jax.Array
 
 # A float32 search ends here, near the precision of float32, so that one float64 step finishes it.
 _COARSE_TOLERANCE = 1e-6
@@ -58,17 +58,17 @@ class FitDiagnostics:
         separated: True if no finite maximum exists without a ridge (``None`` likewise).
     """
 
-    gradient_norm: Array
-    steps: Array
-    code: Array
-    components: Array | None = None
-    separated: Array | None = None
+    gradient_norm: Float[Array, ""]
+    steps: Int[Array, ""]
+    code: Int[Array, ""]
+    components: Int[Array, ""] | int | None = None
+    separated: Bool[Array, ""] | bool | None = None
 
 
 def mle(
     wins: WinCounts | WinEdges,
     link: str | Link = "logistic",
-    gamma: Any = 0.0,
+    gamma: Scalar = 0.0,
     *,
     optimizer: optax.GradientTransformation | None = None,
     tolerance: float | None = None,
@@ -137,7 +137,12 @@ def _check_one_problem(name: str, counts: Any, axes: int) -> None:
 
 @functools.partial(jax.jit, static_argnames=("link", "optimizer", "tolerance", "max_steps"))
 def _mle_dense(
-    wins: WinCounts, gamma: Any, link: Link, optimizer: Any, tolerance: Any, max_steps: int
+    wins: WinCounts,
+    gamma: Scalar,
+    link: Link,
+    optimizer: Any,
+    tolerance: float | None,
+    max_steps: int,
 ) -> Estimate:
     found = fit_dense(
         dense_objective(wins, link, gamma=gamma),
@@ -154,7 +159,12 @@ def _mle_dense(
 
 @functools.partial(jax.jit, static_argnames=("link", "optimizer", "tolerance", "max_steps"))
 def _mle_sparse(
-    edges: WinEdges, gamma: Any, link: Link, optimizer: Any, tolerance: Any, max_steps: int
+    edges: WinEdges,
+    gamma: Scalar,
+    link: Link,
+    optimizer: Any,
+    tolerance: float | None,
+    max_steps: int,
 ) -> Estimate:
     found = fit_edges(
         edge_objective(edges, link, gamma=gamma),

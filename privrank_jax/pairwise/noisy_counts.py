@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 
+from privrank_jax._types import Key, Numbers, Scalar, Scores
 from privrank_jax._validate import check_choice
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
@@ -16,10 +16,8 @@ from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics, draw, kept_by_noise
 from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
 
-Array = jax.Array
 
-
-def totals_sensitivity(privacy: Privacy, norm: str = "l1") -> Any:
+def totals_sensitivity(privacy: Privacy, norm: str = "l1") -> Numbers:
     """Sensitivity of the win totals (N_i) to one unit: in ℓ₁, 2 per comparison changed, 1 per one added or removed.
 
     A comparison adds 1 in all to the totals (a tie 1/2 twice), at items that its neighbor need not
@@ -46,13 +44,13 @@ def totals_sensitivity(privacy: Privacy, norm: str = "l1") -> Any:
 
 
 def noisy_counts(
-    key: Array,
+    key: Key,
     wins: WinCounts,
     privacy: Privacy,
     *,
     noise: str = "laplace",
     calibration: str = "tight",
-    sensitivity: Any = None,
+    sensitivity: Scalar | None = None,
 ) -> Estimate:
     """Win totals plus noise; sort them (``rankings.ranks_from_scores``) for a full ranking or a top-k set.
 
@@ -112,6 +110,6 @@ def noisy_counts(
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_totals(key: Array, wins: WinCounts, scale: Any, noise: str) -> Array:
+def _noisy_totals(key: Key, wins: WinCounts, scale: Scalar, noise: str) -> Scores:
     totals = wins.totals
     return totals + draw(key, noise, totals.shape, scale, totals.dtype)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import jax
-
+from privrank_jax._types import Key, MaskLike, Scalar, ScoresLike
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.top_k import select_once, selection_task
@@ -14,19 +11,17 @@ from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import one_shot_scale
 
-Array = jax.Array
-
 
 def one_shot_top_k(
-    key: Array,
-    wins: WinCounts | WinEdges | Array,
+    key: Key,
+    wins: WinCounts | WinEdges | ScoresLike,
     privacy: Privacy,
     k: int,
     *,
     approximate: bool = False,
     calibration: str = "tight",
-    sensitivity: Any = None,
-    mask: Any = None,
+    sensitivity: Scalar | None = None,
+    mask: MaskLike | None = None,
 ) -> Estimate:
     """The k items with the largest score plus Laplace(λ) noise, added once; only the items are published.
 

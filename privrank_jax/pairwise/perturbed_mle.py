@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from privrank_jax._types import Key, MaskLike, Numbers, PairMatrixLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
@@ -24,8 +25,6 @@ from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import draw, kept_by_noise
 from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
 
-Array = jax.Array
-
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -39,21 +38,21 @@ class PerturbedFit:
             objective's iterates: for simulation and debugging, not for publication.
     """
 
-    noise_scale: Array
-    gamma: Array
+    noise_scale: Scalar
+    gamma: Scalar
     fit: FitDiagnostics
 
 
 def perturbed_mle(
-    key: Array,
+    key: Key,
     wins: WinCounts,
     privacy: Privacy,
     *,
     link: str | Link = "logistic",
-    gamma: Any = None,
+    gamma: Scalar | None = None,
     noise: str = "laplace",
     calibration: str = "tight",
-    sensitivity: Any = None,
+    sensitivity: Scalar | None = None,
 ) -> Estimate:
     """Private scores: the minimizer of -Σ W_ij log F(θ_i - θ_j) + (γ/2)‖θ‖² + wᵀθ with random w, centered.
 
@@ -114,16 +113,21 @@ def perturbed_mle(
     """
     link = get_link(link)
     attained = kept_by_noise(noise, privacy, "perturbed_mle", *COMPARISON_KINDS)
-    scale, gamma = _calibrate(wins, attained, link, gamma, noise, calibration, sensitivity)
-    value, fit = _solve(key, wins, scale, gamma, link, noise)
+    scale, ridge = _calibrate(wins, attained, link, gamma, noise, calibration, sensitivity)
+    value, fit = _solve(key, wins, scale, ridge, link, noise)
     totals_suffice = attained.adjacency == "flip" and link.name == "logistic"
     guarantee = Guarantee(
         privacy, attained, numerics="simulation" if totals_suffice else "idealized"
     )
-    return Estimate(value, guarantee, PerturbedFit(scale, gamma, fit))
+    return Estimate(value, guarantee, PerturbedFit(scale, ridge, fit))
 
 
-def scores_from_totals(totals: Any, comparisons: Any, gamma: Any, mask: Any = None) -> Estimate:
+def scores_from_totals(
+    totals: ScoresLike,
+    comparisons: PairMatrixLike,
+    gamma: Scalar,
+    mask: MaskLike | None = None,
+) -> Estimate:
     """Logistic scores fitted to given, for instance noisy, win totals: no randomness, no access to outcomes.
 
     Solves Σ_j M_ij σ(θ_i - θ_j) + γθ_i = N_i. With N the noisy totals of a release whose comparison
@@ -154,15 +158,16 @@ def scores_from_totals(totals: Any, comparisons: Any, gamma: Any, mask: Any = No
     if not jnp.issubdtype(comparisons.dtype, jnp.floating):
         comparisons = comparisons.astype(jnp.result_type(float))
     totals = jnp.asarray(totals, comparisons.dtype)
+    real = None if mask is None else jnp.asarray(mask)
     if totals.ndim != 1 or comparisons.shape != totals.shape * 2:
         raise ValueError(
             f"totals (m,) and comparisons (m, m) don't match: got {totals.shape} and {comparisons.shape}."
         )
-    return _fit_totals(totals, WinCounts(comparisons / 2, mask), gamma)
+    return _fit_totals(totals, WinCounts(comparisons / 2, real), gamma)
 
 
 @jax.jit
-def _fit_totals(totals: Array, halves: WinCounts, gamma: Any) -> Estimate:
+def _fit_totals(totals: Scores, halves: WinCounts, gamma: Scalar) -> Estimate:
     # Half of M_ij as wins of either side has the right graph; the tilt moves its totals to the given ones.
     tilt = halves.totals - totals
     found = fit_dense(dense_objective(halves, get_link("logistic"), gamma=gamma, tilt=tilt))
@@ -172,8 +177,8 @@ def _fit_totals(totals: Array, halves: WinCounts, gamma: Any) -> Estimate:
 
 @functools.partial(jax.jit, static_argnames=("link", "noise"))
 def _solve(
-    key: Array, wins: WinCounts, scale: Any, gamma: Any, link: Link, noise: str
-) -> tuple[Array, FitDiagnostics]:
+    key: Key, wins: WinCounts, scale: Scalar, gamma: Scalar, link: Link, noise: str
+) -> tuple[Scores, FitDiagnostics]:
     tilt = draw(key, noise, (wins.num_items,), scale, wins.matrix.dtype)
     found = fit_dense(dense_objective(wins, link, gamma=gamma, tilt=tilt))
     diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
@@ -184,10 +189,10 @@ def _calibrate(
     wins: WinCounts,
     privacy: Privacy,
     link: Link,
-    gamma: Any,
+    gamma: Scalar | None,
     noise: str,
     calibration: str,
-    sensitivity: Any,
+    sensitivity: Scalar | None,
 ) -> tuple[Any, Any]:
     """Noise scale and γ, from public quantities only."""
     wanted_gamma = functools.partial(
@@ -212,11 +217,11 @@ def _calibrate(
 def default_gamma(
     wins: WinCounts,
     privacy: Privacy,
-    scale: Any,
+    scale: Numbers,
     *,
     noise: str = "laplace",
     calibration: str = "tight",
-) -> Any:
+) -> Numbers:
     """The γ wanted for utility at this noise scale, before its privacy floor (see :func:`perturbed_mle`)."""
     users, adjacency = privacy.unit == "user", privacy.adjacency
     if calibration == "published" and (users or adjacency == "add-remove"):

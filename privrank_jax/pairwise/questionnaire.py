@@ -20,19 +20,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
+from jaxtyping import Int
 
 from privrank_jax._validate import check_choice
 from privrank_jax.privacy.privacy import ADJACENCIES
+
+PairsLike: TypeAlias = Int[np.ndarray, "pairs 2"] | Sequence[Sequence[int]]
 
 # Largest graphs that are searched exhaustively: 2^(m-1) cuts, m! orders.
 _EXACT_CUT_ITEMS = 22
 _EXACT_ORDER_ITEMS = 8
 
 
-def max_cut(pairs: Any, num_items: int) -> tuple[int, bool]:
+def max_cut(pairs: PairsLike, num_items: int) -> tuple[int, bool]:
     """Size of the largest cut of the graph of ``pairs``, exact or bounded above.
 
     Graphs whose components have up to 22 items are solved exactly, and complete ones of any size; for
@@ -60,7 +64,7 @@ def max_cut(pairs: Any, num_items: int) -> tuple[int, bool]:
 
 
 def questionnaire_sensitivity(
-    pairs: Any, num_items: int, adjacency: str, norm: str = "l1"
+    pairs: PairsLike, num_items: int, adjacency: str, norm: str = "l1"
 ) -> float:
     """Sensitivity of the win totals to one user who is asked the public ``pairs`` (theorem above).
 
@@ -100,7 +104,7 @@ def questionnaire_sensitivity(
     return math.sqrt(float(np.sum(np.square(steps))))
 
 
-def _weights(pairs: Any, num_items: int) -> np.ndarray:
+def _weights(pairs: PairsLike, num_items: int) -> np.ndarray:
     edges = np.asarray(pairs, dtype=np.int64)
     if edges.size == 0:
         raise ValueError("the questionnaire is empty; it needs at least one pair of items.")

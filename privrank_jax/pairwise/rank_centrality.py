@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
 
+from privrank_jax._types import PairMatrix, Scalar
 from privrank_jax._validate import check_nonnegative
 from privrank_jax._workarounds.linalg import one_by_one
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.graph import connectivity
-
-Array = jax.Array
 
 _MOST_SOLVES = 200
 
@@ -30,16 +29,16 @@ class RankCentralityDiagnostics:
         change: ℓ₁ change of π in the last step.
     """
 
-    components: Array
-    separated: Array
-    change: Array
+    components: Int[Array, ""]
+    separated: Bool[Array, ""]
+    change: Float[Array, ""]
 
 
 _factor = one_by_one(jax.scipy.linalg.lu_factor)
 _solve = one_by_one(lambda lu, pivots, right: jax.scipy.linalg.lu_solve((lu, pivots), right))
 
 
-def rank_centrality(wins: WinCounts, smoothing: Any = 0.0) -> Estimate:
+def rank_centrality(wins: WinCounts, smoothing: Scalar = 0.0) -> Estimate:
     """Stationary distribution of the walk i → j with probability W_ji/(M_ij d_max). **Not private.**
 
     M_ij = W_ij + W_ji, d_max the largest number of opponents of an item; the walk stays at i with the rest. Under
@@ -75,7 +74,7 @@ def rank_centrality(wins: WinCounts, smoothing: Any = 0.0) -> Estimate:
 
 
 @jax.jit
-def _rank_centrality(wins: WinCounts, smoothing: Any) -> Estimate:
+def _rank_centrality(wins: WinCounts, smoothing: Scalar) -> Estimate:
     mask = wins.item_mask
     walk = transition_matrix(wins, smoothing)
     dtype, size = walk.dtype, walk.shape[0]
@@ -102,7 +101,7 @@ def _rank_centrality(wins: WinCounts, smoothing: Any) -> Estimate:
     return Estimate(jnp.where(mask, weights, 0.0), None, diagnostics)
 
 
-def transition_matrix(wins: WinCounts, smoothing: Any = 0.0) -> Array:
+def transition_matrix(wins: WinCounts, smoothing: Scalar = 0.0) -> PairMatrix:
     """``(m, m)`` transition matrix of the walk, rows sum to 1; masked items stay where they are."""
     mask = wins.item_mask
     compared = (wins.comparisons > 0) & mask[:, None] & mask[None, :]

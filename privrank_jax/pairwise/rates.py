@@ -14,25 +14,22 @@ Source: Cai, Chakraborty and Wang (2025), who write n for items and m for users.
 
 from __future__ import annotations
 
-from typing import Any
-
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
+from privrank_jax._types import Numbers, ScoresLike
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
 from privrank_jax.links import Link, get_link
 
-Array = jax.Array
-
 
 def edge_rate(
-    num_items: Any,
-    probability: Any,
-    epsilon: Any,
+    num_items: Numbers,
+    probability: Numbers,
+    epsilon: Numbers,
     *,
-    statistical_constant: Any = 1.0,
-    privacy_constant: Any = 1.0,
+    statistical_constant: Numbers = 1.0,
+    privacy_constant: Numbers = 1.0,
 ) -> Array:
     """ℓ_∞ rate under edge DP, √(log m/(mp)) + log m/(mpε).
 
@@ -56,19 +53,19 @@ def edge_rate(
     True
     """
     log_items, compared = _edge_sizes(num_items, probability, epsilon)
-    return (
+    return jnp.asarray(
         statistical_constant * jnp.sqrt(log_items / compared)
         + privacy_constant * log_items / compared / epsilon
     )
 
 
 def edge_lower_bound(
-    num_items: Any,
-    probability: Any,
-    epsilon: Any,
+    num_items: Numbers,
+    probability: Numbers,
+    epsilon: Numbers,
     *,
-    statistical_constant: Any = 1.0,
-    privacy_constant: Any = 1.0,
+    statistical_constant: Numbers = 1.0,
+    privacy_constant: Numbers = 1.0,
 ) -> Array:
     """ℓ_∞ lower bound by the score attack, √(log m/(mp)) + 1/(mpε) (Theorem 2.2).
 
@@ -79,19 +76,19 @@ def edge_lower_bound(
     True
     """
     log_items, compared = _edge_sizes(num_items, probability, epsilon)
-    return (
+    return jnp.asarray(
         statistical_constant * jnp.sqrt(log_items / compared)
         + privacy_constant / compared / epsilon
     )
 
 
 def user_rate(
-    num_items: Any,
-    num_users: Any,
-    epsilon: Any,
+    num_items: Numbers,
+    num_users: Numbers,
+    epsilon: Numbers,
     *,
-    statistical_constant: Any = 1.0,
-    privacy_constant: Any = 1.0,
+    statistical_constant: Numbers = 1.0,
+    privacy_constant: Numbers = 1.0,
 ) -> Array:
     """ℓ_∞ rate under user-level DP, √(m log m/n) + m log m/(nε) (Theorems 3.1 and 3.2).
 
@@ -118,16 +115,18 @@ def user_rate(
     check_positive("num_users", num_users)
     items = checked_items(num_items)
     per_user = items * jnp.log(items) / num_users
-    return statistical_constant * jnp.sqrt(per_user) + privacy_constant * per_user / epsilon
+    return jnp.asarray(
+        statistical_constant * jnp.sqrt(per_user) + privacy_constant * per_user / epsilon
+    )
 
 
 def top_k_threshold(
-    num_items: Any,
-    epsilon: Any,
+    num_items: Numbers,
+    epsilon: Numbers,
     *,
-    probability: Any = None,
-    num_users: Any = None,
-    constant: Any = 1.0,
+    probability: Numbers | None = None,
+    num_users: Numbers | None = None,
+    constant: Numbers = 1.0,
 ) -> Array:
     """Gap of average win probabilities at which the top-k set can be recovered privately.
 
@@ -157,12 +156,15 @@ def top_k_threshold(
         raise ValueError(
             "give probability=p (edge DP) or num_users=n (user-level DP), exactly one of them."
         )
-    if num_users is None:
-        return constant * edge_rate(num_items, probability, epsilon)
-    return constant * user_rate(num_items, num_users, epsilon)
+    if probability is not None:
+        return jnp.asarray(constant * edge_rate(num_items, probability, epsilon))
+    assert num_users is not None
+    return jnp.asarray(constant * user_rate(num_items, num_users, epsilon))
 
 
-def average_win_probability(scores: Any, link: str | Link = "logistic") -> Array:
+def average_win_probability(
+    scores: ScoresLike, link: str | Link = "logistic"
+) -> Float[Array, "items"]:
     """τ_i = (1/m) Σ_j F(θ_i - θ_j), the pair (i, i) counted with 1/2: ``(m,)`` to ``(m,)``.
 
     Args:
@@ -176,7 +178,7 @@ def average_win_probability(scores: Any, link: str | Link = "logistic") -> Array
     return jnp.mean(get_link(link).cdf(scores[:, None] - scores[None, :]), axis=1)
 
 
-def top_k_gap(average_wins: Any, k: int, tolerance: int = 0) -> Array:
+def top_k_gap(average_wins: ScoresLike, k: int, tolerance: int = 0) -> Float[Array, ""]:
     """τ_(k-u) - τ_(k+u+1), the gap that decides top-k recovery with tolerance u.
 
     Args:
@@ -204,7 +206,7 @@ def top_k_gap(average_wins: Any, k: int, tolerance: int = 0) -> Array:
     return values[k - tolerance - 1] - values[k + tolerance]
 
 
-def checked_items(num_items: Any) -> Array:
+def checked_items(num_items: Numbers) -> Array:
     """m >= 2 as a float array."""
     if not is_traced(num_items) and np.any(np.asarray(num_items) < 2):
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
@@ -212,7 +214,7 @@ def checked_items(num_items: Any) -> Array:
     return items.astype(jnp.result_type(items, float))
 
 
-def _edge_sizes(num_items: Any, probability: Any, epsilon: Any) -> tuple[Array, Array]:
+def _edge_sizes(num_items: Numbers, probability: Numbers, epsilon: Numbers) -> tuple[Array, Array]:
     """log m and mp."""
     check_epsilon(epsilon)
     check_positive("probability", probability)

@@ -17,11 +17,11 @@ one linear step. Nothing but reports enters, so no privacy is spent.
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from privrank_jax._types import Mask, PairMatrix, PairMatrixLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
@@ -32,15 +32,13 @@ from privrank_jax.pairwise.standard_errors import (
     project_inverse,
 )
 
-Array = jax.Array
-
 
 def report_standard_errors(
-    theta: Any,
+    theta: ScoresLike,
     sums: DebiasedSums,
-    squares: Any = None,
+    squares: PairMatrixLike | None = None,
     *,
-    gamma: Any = 0.0,
+    gamma: Scalar = 0.0,
     link: str | Link = "logistic",
 ) -> Uncertainty:
     """Covariance and standard errors of scores from :func:`~privrank_jax.pairwise.scores_from_sums`.
@@ -77,7 +75,7 @@ def report_standard_errors(
 
 @functools.partial(jax.jit, static_argnames=("link",))
 def _errors(
-    theta: Array, weights: Array, fourth: Array, mask: Array, gamma: Any, link: Link
+    theta: Scores, weights: PairMatrix, fourth: PairMatrix, mask: Mask, gamma: Scalar, link: Link
 ) -> Uncertainty:
     theta, fisher, project, linked = differences(theta, weights, link, mask)
     gap = theta[:, None] - theta[None, :]

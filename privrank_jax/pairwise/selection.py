@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
 
+from privrank_jax._types import Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
@@ -22,8 +23,6 @@ from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.pairwise.mle import mle
-
-Array = jax.Array
 
 LINKS = ("logistic", "normal", "laplace")
 
@@ -42,10 +41,10 @@ class LinkSelection:
         links: the names, static.
     """
 
-    best: Array
-    losses: Array
-    scores: Array
-    codes: Array
+    best: Int[Array, ""]
+    losses: Float[Array, "links"]
+    scores: Float[Array, "links items"]
+    codes: Int[Array, "links"]
     links: tuple[str, ...] = dataclasses.field(metadata={"static": True})
 
     @property
@@ -54,7 +53,7 @@ class LinkSelection:
         return self.links[int(self.best)]
 
     @property
-    def margin(self) -> Array:
+    def margin(self) -> Float[Array, ""]:
         """By how much the log-likelihood of the selected link exceeds the next, ``()``, >= 0."""
         ordered = jnp.sort(self.losses)
         return ordered[1] - ordered[0]
@@ -63,7 +62,7 @@ class LinkSelection:
 def select_link(
     data: WinCounts | DebiasedSums,
     links: tuple[str | Link, ...] = LINKS,
-    gamma: Any = 2.0,
+    gamma: Scalar = 2.0,
 ) -> Estimate:
     """Fit the scores under each link and select the link of the largest likelihood.
 
@@ -97,7 +96,7 @@ def select_link(
 
 
 @functools.partial(jax.jit, static_argnums=2)
-def _select(data: WinCounts | DebiasedSums, gamma: Any, links: tuple[Link, ...]) -> Estimate:
+def _select(data: WinCounts | DebiasedSums, gamma: Scalar, links: tuple[Link, ...]) -> Estimate:
     wins = data.matrix if isinstance(data, WinCounts) else data.wins
     losses, scores, codes = [], [], []
     for link in links:
@@ -112,7 +111,9 @@ def _select(data: WinCounts | DebiasedSums, gamma: Any, links: tuple[Link, ...])
     return Estimate(stacked[1][best], None, selection)
 
 
-def _fit(data: WinCounts | DebiasedSums, link: Link, gamma: Any) -> tuple[Array, Array]:
+def _fit(
+    data: WinCounts | DebiasedSums, link: Link, gamma: Scalar
+) -> tuple[Scores, Int[Array, ""]]:
     if isinstance(data, WinCounts):
         found = mle(data, link, gamma=gamma)
         return found.value, found.diagnostics.code

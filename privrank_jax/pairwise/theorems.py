@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
+from privrank_jax._types import Numbers
 from privrank_jax._validate import check_choice
 from privrank_jax.pairwise.rates import checked_items, user_rate
-
-Array = jax.Array
 
 THEOREMS = ("2.1", "2.2", "2.3", "2.4", "3.1", "3.2", "3.3", "3.4")
 
@@ -18,18 +15,18 @@ THEOREMS = ("2.1", "2.2", "2.3", "2.4", "3.1", "3.2", "3.3", "3.4")
 def theorem_conditions(
     theorem: str,
     *,
-    num_items: Any,
-    epsilon: Any,
-    probability: Any = None,
-    num_users: Any = None,
-    delta: Any = 0.0,
-    k: Any = None,
-    tolerance: Any = 0,
-    small_constant: Any = 1.0,
-    large_constant: Any = 1.0,
-    item_exponent: Any = 0.5,
-    item_margin: Any = 0.5,
-) -> dict[str, Array]:
+    num_items: Numbers,
+    epsilon: Numbers,
+    probability: Numbers | None = None,
+    num_users: Numbers | None = None,
+    delta: Numbers = 0.0,
+    k: Numbers | None = None,
+    tolerance: Numbers = 0,
+    small_constant: Numbers = 1.0,
+    large_constant: Numbers = 1.0,
+    item_exponent: Numbers = 0.5,
+    item_margin: Numbers = 0.5,
+) -> dict[str, Bool[Array, "..."]]:
     """Whether the conditions of a theorem hold, one by one.
 
     Most of them have a constant that the paper does not name; here it is ``small_constant`` in upper bounds
@@ -62,13 +59,15 @@ def theorem_conditions(
     """
     check_choice("theorem", theorem, THEOREMS)
     edge = theorem.startswith("2")
-    needed = {"probability": probability} if edge else {"num_users": num_users}
-    if theorem == "2.4":
-        needed["k"] = k
-    for name, value in needed.items():
-        if value is None:
-            raise ValueError(f"Theorem {theorem} speaks of {name}; pass it.")
-    small, large = small_constant, large_constant
+    chance, users, size = (
+        _needed(theorem, name, value, needed)
+        for name, value, needed in (
+            ("probability", probability, edge),
+            ("num_users", num_users, not edge),
+            ("k", k, theorem == "2.4"),
+        )
+    )
+    small, large, allowed = map(jnp.asarray, (small_constant, large_constant, tolerance))
     items = checked_items(num_items)
     log_items = jnp.log(items)
     epsilon = jnp.asarray(epsilon)
@@ -76,13 +75,13 @@ def theorem_conditions(
     if theorem in ("2.1", "3.1"):
         found = {"ε > c/√log m": epsilon > large / jnp.sqrt(log_items), **below_one}
         if edge:
-            found["p ≥ c log m/(mε)"] = probability >= large * log_items / (items * epsilon)
+            found["p ≥ c log m/(mε)"] = chance >= large * log_items / (items * epsilon)
         else:
-            found["m log m/(nε) ≤ c"] = items * log_items / (num_users * epsilon) <= small
+            found["m log m/(nε) ≤ c"] = items * log_items / (users * epsilon) <= small
         return found
     if theorem == "2.2":
         return {
-            "p > 6 log m/m": probability > 6 * log_items / items,
+            "p > 6 log m/m": chance > 6 * log_items / items,
             "ε ≥ c/log m": epsilon >= large / log_items,
             **below_one,
             "δ ≤ c/m": jnp.asarray(delta) <= small / items,
@@ -90,17 +89,25 @@ def theorem_conditions(
     if theorem in ("2.3", "3.3"):
         return {}
     if theorem == "2.4":
-        room = jnp.minimum(items ** (1 - item_exponent), jnp.minimum(k, items - k))
+        room = jnp.minimum(items ** (1 - item_exponent), jnp.minimum(size, items - size))
         found = {
-            "2u ≤ min(m^(1-ν₁), k, m-k)/(1+ν₂)": 2 * tolerance <= room / (1 + item_margin),
-            "log m/(mpε) < c": log_items / (items * probability * epsilon) < small,
+            "2u ≤ min(m^(1-ν₁), k, m-k)/(1+ν₂)": 2 * allowed <= room / (1 + item_margin),
+            "log m/(mpε) < c": log_items / (items * chance * epsilon) < small,
         }
     else:
-        found = {"√(m log m/n) + m log m/(nε) < c": user_rate(items, num_users, epsilon) < small}
+        found = {"√(m log m/n) + m log m/(nε) < c": user_rate(items, users, epsilon) < small}
         if theorem == "3.2":
             found["δ ≤ c m^(-1-ω)"] = jnp.asarray(delta) <= small * items ** (-1.0 - item_exponent)
             return found
     # Multiplied out, so that u = 0 (no condition) needs no division by 0.
-    weight = tolerance * log_items * items ** (10.0 * tolerance) / epsilon
+    weight = allowed * log_items * items ** (10.0 * allowed) / epsilon
     found["δ < c ε/(u log m m^(10u))"] = jnp.asarray(delta) * weight < small
     return found
+
+
+def _needed(theorem: str, name: str, value: Numbers | None, needed: bool) -> Array:
+    if value is not None:
+        return jnp.asarray(value)
+    if needed:
+        raise ValueError(f"Theorem {theorem} speaks of {name}; pass it.")
+    return jnp.zeros(())

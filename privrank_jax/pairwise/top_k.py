@@ -15,7 +15,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int
 
+from privrank_jax._types import Key, Mask, MaskLike, Scalar, Scores, ScoresLike
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
@@ -23,18 +25,16 @@ from privrank_jax.privacy.noise import NoiseDiagnostics, gumbel, laplace
 from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy, kept
 from privrank_jax.privacy.selection import peeling_scale, permute_and_flip_scale
 
-Array = jax.Array
-
 
 def peeling_top_k(
-    key: Array,
-    wins: WinCounts | WinEdges | Array,
+    key: Key,
+    wins: WinCounts | WinEdges | ScoresLike,
     privacy: Privacy,
     k: int,
     *,
     approximate: bool = False,
-    sensitivity: Any = None,
-    mask: Any = None,
+    sensitivity: Scalar | None = None,
+    mask: MaskLike | None = None,
 ) -> Estimate:
     """The k best items in order, by k rounds of the exponential mechanism ("peeling").
 
@@ -82,14 +82,14 @@ def peeling_top_k(
 
 
 def permute_and_flip_top_k(
-    key: Array,
-    wins: WinCounts | WinEdges | Array,
+    key: Key,
+    wins: WinCounts | WinEdges | ScoresLike,
     privacy: Privacy,
     k: int,
     *,
     approximate: bool = False,
-    sensitivity: Any = None,
-    mask: Any = None,
+    sensitivity: Scalar | None = None,
+    mask: MaskLike | None = None,
 ) -> Estimate:
     """The k best items in order, by k rounds of permute-and-flip; for small k.
 
@@ -131,7 +131,7 @@ class SelectionTask:
     """
 
     def __init__(
-        self, scores: Array, mask: Array | None, attained: Privacy, bounds: dict[str, Any]
+        self, scores: Scores, mask: MaskLike | None, attained: Privacy, bounds: dict[str, Any]
     ) -> None:
         self.scores = scores
         self.mask = jnp.ones(scores.shape, bool) if mask is None else jnp.asarray(mask, bool)
@@ -141,12 +141,12 @@ class SelectionTask:
 
 
 def selection_task(
-    wins: WinCounts | WinEdges | Any,
+    wins: WinCounts | WinEdges | ScoresLike,
     privacy: Privacy,
     by: str,
     k: int,
-    sensitivity: Any,
-    mask: Any,
+    sensitivity: Scalar | None,
+    mask: MaskLike | None,
 ) -> SelectionTask:
     """Check the arguments that all top-k functions share, and bound what one unit does to the scores."""
     attained = kept(privacy, by, *COMPARISON_KINDS)
@@ -179,8 +179,8 @@ def selection_task(
 
 @functools.partial(jax.jit, static_argnames=("k", "noise", "in_order"))
 def select_once(
-    key: Array, scores: Array, mask: Array, scale: Any, k: int, noise: str, in_order: bool
-) -> Array:
+    key: Key, scores: Scores, mask: Mask, scale: Scalar, k: int, noise: str, in_order: bool
+) -> Int[Array, "k"]:
     """The k largest of scores + noise, best first, or by item index if the order must not be told."""
     shuffle, draw = jax.random.split(key)
     sample = gumbel if noise == "gumbel" else laplace
@@ -194,7 +194,9 @@ def select_once(
 
 
 @functools.partial(jax.jit, static_argnames=("k",))
-def _select_in_rounds(key: Array, scores: Array, mask: Array, scale: Any, k: int) -> Array:
+def _select_in_rounds(
+    key: Key, scores: Scores, mask: Mask, scale: Scalar, k: int
+) -> Int[Array, "k"]:
     """k times the argmax of scores + fresh exponential noise among the items left."""
     shuffle, draw = jax.random.split(key)
     items = jax.random.permutation(shuffle, scores.shape[0])

@@ -18,7 +18,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._types import Scalar
+from privrank_jax._types import Numbers, Scalar
 from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
@@ -119,7 +119,7 @@ def exact_top_k(
         k,
         np.inf,
         sensitivity=one,
-        total_change=every / (1 if monotone else 2),
+        total_change=float(every) / (1 if monotone else 2),
         monotone=monotone,
     )
     noisy, attained, scale = _noisy(wins, attained, "laplace", change)
@@ -131,7 +131,7 @@ def exact_top_k(
 
 
 def _noisy(
-    wins: Any, privacy: Privacy, noise: str, sensitivity: Scalar
+    wins: Any, privacy: Privacy, noise: str, sensitivity: Numbers
 ) -> tuple[np.ndarray, Privacy, float]:
     """Noisy totals, the promise in plain floats, and the scale of the noise in wins."""
     check_positive("epsilon", privacy.epsilon, infinite=False)

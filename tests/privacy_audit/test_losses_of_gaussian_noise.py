@@ -64,7 +64,7 @@ def losses_of_draws(key, link, adjacency, scale_factor=1.0):
     The mechanism takes no noise scale, so less noise is had through the same call at a larger ε.
     """
     scale, gamma = calibrate_objective_perturbation(
-        get_link(link), epsilon=EPSILON, adjacency=adjacency, delta=DELTA, noise="gaussian"
+        get_link(link), promise(EPSILON, adjacency=adjacency, delta=DELTA), noise="gaussian"
     )
     scale, gamma = float(scale) * scale_factor, float(gamma)
     epsilon = EPSILON if scale_factor == 1.0 else epsilon_of(scale, gamma, link, adjacency)
@@ -94,10 +94,13 @@ def batch_of_draws(link, adjacency, gamma):
 
 def epsilon_of(scale, gamma, link, adjacency):
     """ε at which the calibration gives ``scale``, by bisection (it falls as ε grows)."""
-    settings = {"adjacency": adjacency, "gamma": gamma, "delta": DELTA, "noise": "gaussian"}
-    given = jax.jit(
-        lambda e: calibrate_objective_perturbation(get_link(link), epsilon=e, **settings)[0]
-    )
+    settings = {"gamma": gamma, "noise": "gaussian"}
+
+    @jax.jit
+    def given(epsilon):
+        asked = promise(epsilon, adjacency=adjacency, delta=DELTA)
+        return calibrate_objective_perturbation(get_link(link), asked, **settings)[0]
+
     low, high = EPSILON, 1000.0
     for _ in range(60):
         middle = np.sqrt(low * high)
@@ -142,7 +145,7 @@ def test_too_little_noise_is_rejected(adjacency, key):
 def test_flips_under_the_logistic_link_attain_delta(key):
     """One Gaussian mechanism on the totals: the δ of the draws is the δ asked for, two-sided."""
     scale, _ = calibrate_objective_perturbation(
-        get_link("logistic"), epsilon=EPSILON, adjacency="flip", delta=DELTA, noise="gaussian"
+        get_link("logistic"), promise(EPSILON, adjacency="flip", delta=DELTA), noise="gaussian"
     )
     assert float(gaussian_delta(scale, np.sqrt(2.0), EPSILON)) == pytest.approx(DELTA, rel=1e-9)
     losses = losses_of_draws(key, "logistic", "flip")
@@ -219,7 +222,7 @@ def test_five_percent_less_noise_breaks_the_delta_of_flips():
     """The one tight calibration among those of the scores; the others have 1.7 to 7 times the ε that they lose."""
     worst = worst_case("perturbed-mle-gaussian", EPSILON)
     scale, _ = calibrate_objective_perturbation(
-        get_link("logistic"), epsilon=EPSILON, adjacency="flip", delta=0.01, noise="gaussian"
+        get_link("logistic"), promise(EPSILON, adjacency="flip", delta=0.01), noise="gaussian"
     )
     for factor, broken in ((1.0, False), (0.95, True)):
         cells = gap_distribution(

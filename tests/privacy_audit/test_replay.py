@@ -42,7 +42,10 @@ def test_a_recording_draws_and_a_replay_does_not():
 @pytest.mark.parametrize(
     ("second", "fault"),
     [
-        (lambda: noisy([5, 3, 1], 2.0), "'epsilon': 1.0}, then privrank_jax.release.noisy_totals"),
+        (
+            lambda: noisy([5, 3, 1], 2.0),
+            "'epsilon': 1.0}, then privrank_jax.release.discrete_noise",
+        ),
         (lambda: noisy([5, 3]), "asked something of another shape"),
         (lambda: {"totals": [0]}, "1 doors were passed, then 0"),
         (lambda: noisy([5, 3, 1]) | noisy([5, 3, 1]), "was not passed before"),

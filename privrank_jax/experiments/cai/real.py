@@ -155,7 +155,7 @@ def _asked_scores(
 ) -> tuple[Array, Array]:
     scales = sensitivity / jnp.asarray(epsilons, wins.matrix.dtype)
     privacy = Privacy(jnp.asarray(epsilons), unit="user", adjacency="flip")
-    gammas = default_gamma(wins, privacy, scales)
+    gammas = jnp.asarray(default_gamma(wins, privacy, scales))
     return private_scores(key, wins, scales, gammas)
 
 
