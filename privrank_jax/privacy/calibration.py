@@ -55,7 +55,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
+from privrank_jax._types import Numbers
 from privrank_jax._validate import (
     check_choice,
     check_delta,
@@ -68,15 +70,13 @@ from privrank_jax.links import Link, normal
 from privrank_jax.privacy.noise import NOISES, check_approximate
 from privrank_jax.privacy.privacy import Privacy
 
-Array = jax.Array
-
 # Share of ε that the log-determinant term of objective perturbation may use: as the hard floor of γ, and
 # where γ is ours to choose.
 _LOG_DET_SHARE_FLOOR = 0.5
 _LOG_DET_SHARE_DEFAULT = 0.25
 
 
-def laplace_scale(sensitivity: Any, epsilon: Any) -> Any:
+def laplace_scale(sensitivity: Numbers, epsilon: Numbers) -> Numbers:
     """Laplace mechanism: scale Δ₁/ε is ε-DP (Dwork, McSherry, Nissim, Smith 2006).
 
     Args:
@@ -102,7 +102,7 @@ def additive_scale(noise: str, privacy: Privacy, first: Any, second: Any) -> Any
     return gaussian_scale(second, privacy.epsilon, privacy.delta)
 
 
-def is_pure(delta: Any) -> bool:
+def is_pure(delta: Numbers) -> bool:
     """Whether δ is known to be 0, so that noise is Laplace; a traced δ stands for Gaussian noise."""
     return not is_traced(delta) and not np.any(np.asarray(delta))
 
@@ -118,7 +118,7 @@ def noise_scale(first: Any, second: Any, epsilon: Any, delta: Any) -> Any:
     return gaussian_scale(second, epsilon, delta)
 
 
-def gaussian_delta(scale: Any, sensitivity: Any, epsilon: Any) -> Array:
+def gaussian_delta(scale: Numbers, sensitivity: Numbers, epsilon: Numbers) -> Array:
     """Exact δ at ε of the Gaussian mechanism, Φ(Δ₂/2σ - εσ/Δ₂) - e^ε Φ(-Δ₂/2σ - εσ/Δ₂).
 
     Args:
@@ -132,16 +132,16 @@ def gaussian_delta(scale: Any, sensitivity: Any, epsilon: Any) -> Array:
     return _tail_difference(upper, lower, epsilon)
 
 
-def _gaussian_tails(ratio: Array, epsilon: Any) -> tuple[Array, Array]:
+def _gaussian_tails(ratio: Array, epsilon: Numbers) -> tuple[Array, Array]:
     """log Φ(r/2 - ε/r) and log Φ(-r/2 - ε/r), r = Δ₂/σ."""
     return normal.log_cdf(ratio / 2 - epsilon / ratio), normal.log_cdf(-ratio / 2 - epsilon / ratio)
 
 
-def _tail_difference(upper: Array, lower: Array, epsilon: Any) -> Array:
+def _tail_difference(upper: Array, lower: Array, epsilon: Numbers) -> Array:
     return jnp.exp(upper) * -jnp.expm1(jnp.minimum(epsilon + lower - upper, 0.0))
 
 
-def gaussian_scale(sensitivity: Any, epsilon: Any, delta: Any) -> Array:
+def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Array:
     """Smallest σ at which the Gaussian mechanism is (ε, δ)-DP, by bisection, never rounded down.
 
     δ is a difference of two nearly equal tails where ε is small, so an allowance for the rounding of their
@@ -168,7 +168,7 @@ def gaussian_scale(sensitivity: Any, epsilon: Any, delta: Any) -> Array:
     reach = jnp.sqrt(2 * jnp.log(1 / jnp.asarray(delta, epsilon.dtype)))
     high = jnp.log((reach + jnp.sqrt(reach**2 + 2 * finite)) / (2 * finite))
 
-    def halve(_: Any, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(_: object, ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = ends
         middle = 0.5 * (low + high)
         upper, lower = _gaussian_tails(jnp.exp(-middle), finite)
@@ -274,7 +274,7 @@ def _gamma_of_share(link: Link, epsilon: Any, comparisons: Any, share: float) ->
     return 2 * link.kappa2 / jnp.expm1(share * epsilon / jnp.asarray(comparisons, float))
 
 
-def _concentrated_scale(epsilon: Any, delta: Any) -> Array:
+def _concentrated_scale(epsilon: Numbers, delta: Numbers) -> Array:
     """σ/Δ₂ of the Gaussian noise term (module docstring); 0 at ε = ∞."""
     epsilon = jnp.asarray(epsilon)
     finite = jnp.where(jnp.isfinite(epsilon), epsilon, 1.0)

@@ -104,7 +104,7 @@ AUDITED = (
         sees="the report",
         instances=_bits,
         law=lambda bits, claim, _: laws.additive_laplace(
-            bits[:, None], privacy.laplace_scale(1.0, claim.epsilon)
+            bits[:, None], float(privacy.laplace_scale(1.0, claim.epsilon))
         ),
         note="privacy/local.py",
         **_ANSWER,
