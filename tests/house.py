@@ -168,9 +168,11 @@ def wrong_order_of_arguments() -> list[str]:
             wrong.append(f"{where}: key is not first")
         if "privacy" not in names:
             continue
-        third = 2 if names[0] == "key" else 1
+        # Sizes stand for the data of a planner; a probability is of an outcome under data.
+        before = [name for name in names[: names.index("privacy")] if not name.startswith("num_")]
+        third = 2 if names[0] == "key" or name.endswith("log_probability") else 1
         keyword_only = dict_of(parameters)["privacy"][0]
-        if keyword_only or names.index("privacy") > third:
+        if keyword_only or len(before) > third:
             wrong.append(f"{where}: privacy does not follow key and data")
         beside = PROMISE & set(names)
         if beside:

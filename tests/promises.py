@@ -18,3 +18,12 @@ def split(settings, **defaults):
     return promise(**{"epsilon": 1.0, **defaults, **told}), {
         name: value for name, value in settings.items() if name not in fields
     }
+
+
+def user(epsilon, delta=0.0):
+    """All of a user is replaced, on rankings."""
+    return Privacy(epsilon, unit="user", adjacency="replace", delta=delta)
+
+
+def noise_of(delta):
+    return "gaussian" if delta else "laplace"

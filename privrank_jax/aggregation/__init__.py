@@ -29,16 +29,18 @@ from privrank_jax.aggregation.bounds import (
 )
 from privrank_jax.aggregation.certificate import kemeny
 from privrank_jax.aggregation.copeland import copeland, copeland_scores
+from privrank_jax.aggregation.diagnostics import (
+    ExponentialDiagnostics,
+    LocalSortDiagnostics,
+    PairDiagnostics,
+    ReportDiagnostics,
+    SortDiagnostics,
+)
 from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
 from privrank_jax.aggregation.dynamic_program import exact_kemeny
 from privrank_jax.aggregation.exponential import (
     exponential_kemeny,
     exponential_log_probability,
-)
-from privrank_jax.aggregation.hard_instances import (
-    hard_ranking,
-    hidden_cost_bounds,
-    hidden_signs,
 )
 from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
 from privrank_jax.aggregation.integer_program import ProvenRanking, integer_program
@@ -58,12 +60,17 @@ from privrank_jax.aggregation.one_pair import (
     one_pair_weights,
 )
 from privrank_jax.aggregation.query_budget import query_budget
-from privrank_jax.aggregation.weights import PairCounts, kemeny_score, pairwise_weights
+from privrank_jax.aggregation.weights import PairWeights, kemeny_score
 
 __all__ = [
     "Bound",
-    "PairCounts",
+    "ExponentialDiagnostics",
+    "LocalSortDiagnostics",
+    "PairDiagnostics",
+    "PairWeights",
     "ProvenRanking",
+    "ReportDiagnostics",
+    "SortDiagnostics",
     "approximate_lower_bound",
     "borda_bound",
     "borda_cost_bound",
@@ -79,10 +86,7 @@ __all__ = [
     "exponential_bound",
     "exponential_kemeny",
     "exponential_log_probability",
-    "hard_ranking",
     "hay_kwiksort",
-    "hidden_cost_bounds",
-    "hidden_signs",
     "integer_program",
     "kemeny",
     "kemeny_score",
@@ -107,7 +111,6 @@ __all__ = [
     "one_pair_variance",
     "one_pair_weights",
     "order_error",
-    "pairwise_weights",
     "pure_lower_bound",
     "query_budget",
     "user_scores",

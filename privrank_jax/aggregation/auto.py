@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from privrank_jax._validate import check_choice, check_epsilon, check_users
+from privrank_jax._validate import check_choice, check_users
 from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.aggregation.one_pair import one_pair_variance
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.privacy.privacy import Privacy
 
 TRUSTS = ("central", "local")
 NEGLIGIBLE_NOISE = 0.01  # on a weight, a share of the users
@@ -16,9 +16,10 @@ NEGLIGIBLE_NOISE = 0.01  # on a weight, a share of the users
 def choose_method(
     num_items: int,
     num_users: int,
-    epsilon: float,
+    privacy: Privacy,
+    *,
     trust: str = "central",
-    delta: Any = 0.0,
+    noise: str = "laplace",
     mechanism: str = "privunit",
 ) -> str:
     """The method of least expected error: ``"noise-all"`` where its noise is negligible, else ``"borda"``.
@@ -34,32 +35,35 @@ def choose_method(
     Args:
         num_items: m >= 2.
         num_users: n.
-        epsilon: ε.
+        privacy: what is promised: unit user, adjacency replace; concrete.
         trust: ``"central"`` or ``"local"``.
-        delta: δ of Gaussian noise, central only.
+        noise: ``"laplace"`` or ``"gaussian"``, central only.
         mechanism: of the users' reports, local only: ``"privunit"`` or ``"one-pair"``.
 
     Returns:
         ``"borda"`` or ``"noise-all"``: a name of ``privrank aggregate``.
 
     Raises:
-        ValueError: ε <= 0, n < 1, fewer than 2 items, an unknown trust.
+        ValueError: a promise that the methods can't keep, n < 1, fewer than 2 items, unknown names.
 
-    >>> choose_method(10, 5000, 1.0), choose_method(10, 5000, 0.1)
-    ('noise-all', 'borda')
+    >>> [
+    ...     choose_method(10, 5000, Privacy(epsilon, unit="user", adjacency="replace"))
+    ...     for epsilon in (1.0, 0.1)
+    ... ]
+    ['noise-all', 'borda']
     """
     check_choice("trust", trust, TRUSTS)
-    check_epsilon(epsilon)
+    attained = of_rankings(privacy, "choose_method", noise)
     check_users(num_users)
     if num_items < 2:
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
     if trust == "central":
-        noise = float(noise_all_scale(num_items, num_users, epsilon, delta))
+        error = float(noise_all_scale(num_items, num_users, privacy, noise=noise))
     else:
         check_choice("mechanism", mechanism, ("privunit", "one-pair"))
         if mechanism == "one-pair":
-            variance = one_pair_variance(num_items, num_users, epsilon)
+            variance = one_pair_variance(num_items, num_users, attained.epsilon)
         else:
-            variance = local_weight_variance(num_items, num_users, epsilon, mechanism)
-        noise = float(variance) ** 0.5
-    return "noise-all" if noise <= NEGLIGIBLE_NOISE else "borda"
+            variance = local_weight_variance(num_items, num_users, attained.epsilon, mechanism)
+        error = float(variance) ** 0.5
+    return "noise-all" if error <= NEGLIGIBLE_NOISE else "borda"

@@ -25,55 +25,67 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
-from privrank_jax._validate import (
-    check_choice,
-    check_delta,
-    check_epsilon,
-    check_square,
-    check_users,
-    is_traced,
+from privrank_jax._types import (
+    Count,
+    Epsilon,
+    Key,
+    MaskLike,
+    PairMatrixLike,
+    RankingsLike,
+    RanksLike,
+    Scores,
 )
-from privrank_jax.aggregation.weights import MISSING, gaps_last
+from privrank_jax._validate import check_choice, is_traced
+from privrank_jax.aggregation.counting import gaps_last
+from privrank_jax.aggregation.diagnostics import ReportDiagnostics
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.weights import (
+    MISSING,
+    PairWeights,
+    checked_ranks,
+    shares_of,
+    shares_of_users,
+)
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import is_pure, noise_scale
+from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import gaussian, laplace
+from privrank_jax.privacy.noise import NoiseDiagnostics, draw
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm, report_vectors
 
-Array = jax.Array
 
-
-def borda_scores(w: Any, mask: Any = None) -> Array:
+def borda_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Scores:
     """s_i = Σ_j w_ij: how many other items the users, on average, rank behind item i.
 
     Args:
-        w: ``(m, m)`` weights, see :func:`~privrank_jax.aggregation.pairwise_weights`, noisy ones too.
-        mask: ``(m,)`` bool, real items; pairs with others don't count.
+        weights: :class:`~privrank_jax.aggregation.PairWeights`, or a plain ``(m, m)`` matrix, noisy ones too.
+        mask: ``(m,)`` bool, real items of a plain matrix; pairs with others don't count.
 
     Returns:
-        ``(m,)``, dtype of w, high = preferred; sort them with ``rankings.ranks_from_scores(scores, mask)``.
+        ``(m,)``, dtype of the weights, high = preferred; sort them with ``rankings.ranks_from_scores(scores, mask)``.
 
     Raises:
-        ValueError: w not square, a mask of another shape.
+        ValueError: weights that are not square or not finite, a mask of another shape.
 
     >>> borda_scores([[0.0, 1.0, 1.0], [0.0, 0.0, 0.5], [0.0, 0.5, 0.0]]).tolist()
     [2.0, 0.5, 0.5]
     """
-    w, mask = checked_weights(w, mask)
-    return _borda_scores(w, mask)
+    return _borda_scores(*shares_of(weights, mask))
 
 
-def user_scores(ranks: Any, *, missing: str = "last") -> Array:
+def user_scores(
+    ranks: RanksLike | RankingsLike, *, missing: str = "last"
+) -> Float[Array, "*batch items"]:
     """The Borda scores that each user gives: items ranked behind, ties and unknown pairs half.
 
     Args:
         ranks: ``(..., m)`` integers, 0 = best, equal ranks ties, negative ones items not ranked.
-        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.pairwise_weights`.
+        missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
 
     Returns:
-        ``(..., m)``, JAX's default float; the mean over users is ``borda_scores(pairwise_weights(ranks))``.
+        ``(..., m)``, JAX's default float; the mean over users is ``borda_scores(PairWeights.from_ranks(ranks))``.
 
     Raises:
         ValueError: no items, ranks that are no integers, an unknown rule.
@@ -85,7 +97,7 @@ def user_scores(ranks: Any, *, missing: str = "last") -> Array:
     return _user_scores(checked_ranks(ranks), missing)
 
 
-def borda_sensitivity(num_items: Any, order: int = 1) -> Any:
+def borda_sensitivity(num_items: Count, order: int = 1) -> Array | float:
     """How far replacing one user moves n times the Borda scores, in ℓ₁ or ℓ₂; the proof heads this module.
 
     Args:
@@ -99,79 +111,73 @@ def borda_sensitivity(num_items: Any, order: int = 1) -> Any:
     largest = (
         xp.floor(num_items**2 / 2) if order == 1 else xp.sqrt(num_items * (num_items**2 - 1) / 3)
     )
-    return largest if is_traced(num_items) else largest.item()
+    return jnp.asarray(largest) if is_traced(num_items) else float(largest)
 
 
 def dp_borda(
-    key: Array,
-    w: Any,
-    *,
-    num_users: Any,
-    epsilon: Any = 1.0,
-    delta: Any = 0.0,
-    mask: Any = None,
+    key: Key, weights: PairWeights, privacy: Privacy, *, noise: str = "laplace"
 ) -> Estimate:
     """Borda scores plus noise.
 
-    **Guarantee.** ε-DP (Laplace) at ``delta=0``, else (ε, δ)-DP (Gaussian, analytic calibration); unit user, adjacency
-    replace; sensitivities and their proof head this module.
+    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user, adjacency
+    replace, and whatever these cover; sensitivities and their proof head this module.
 
     Args:
         key: PRNG key.
-        w: ``(m, m)`` weights of n users, see :func:`~privrank_jax.aggregation.pairwise_weights`.
-        num_users: n >= 1, public, may be traced.
-        epsilon: ε > 0, may be traced; ∞ adds no noise.
-        delta: 0 for Laplace noise, δ in (0, 1) for Gaussian noise; a traced δ must be positive.
-        mask: ``(m,)`` bool, real items, public; their number sets the sensitivity.
+        weights: of n users.
+        privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
+        noise: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
 
     Returns:
-        ``value``: noisy scores ``(m,)``, dtype of w, in items beaten, high = preferred; 0 for masked items;
+        ``value``: noisy scores ``(m,)``, dtype of the weights, in items beaten, high = preferred; 0 for masked items;
         ``rankings.ranks_from_scores(value, mask)`` sorts them. ``guarantee``. ``diagnostics``:
-        ``{"noise_scale": λ or σ}``, public.
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`.
 
     Raises:
-        ValueError: ε <= 0, δ out of range, n < 1, w not square.
+        TypeError: a plain matrix in place of weights.
+        ValueError: a promise that this can't keep, Gaussian noise without δ, weights that don't fit.
 
-    >>> w = jnp.array([[0.0, 0.9, 0.9], [0.1, 0.0, 0.8], [0.1, 0.2, 0.0]])
-    >>> scores = dp_borda(jax.random.key(0), w, num_users=1000, epsilon=1.0).value
+    >>> weights = PairWeights(jnp.array([[0.0, 0.9, 0.9], [0.1, 0.0, 0.8], [0.1, 0.2, 0.0]]), 1000)
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> scores = dp_borda(jax.random.key(0), weights, privacy).value
     >>> bool(scores[0] > scores[1] > scores[2])
     True
     """
-    w, mask = checked_weights(w, mask)
-    check_epsilon(epsilon)
-    check_delta(delta)
-    check_users(num_users)
+    attained = of_rankings(privacy, "dp_borda", noise)
+    w, users, mask = shares_of_users(weights, "dp_borda")
     items = w.shape[0] if mask is None else jnp.sum(mask)
-    scale = dp_borda_scale(items, num_users, epsilon, delta)
-    noise = "laplace" if is_pure(delta) else "gaussian"
+    scale = dp_borda_scale(items, users, privacy, noise=noise)
     value = _noisy_scores(key, w, mask, scale, noise)
-    return Estimate(
-        value,
-        Guarantee(Privacy(epsilon, unit="user", adjacency="replace", delta=delta)),
-        {"noise_scale": scale},
-    )
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
 
 
-def dp_borda_scale(num_items: Any, num_users: Any, epsilon: Any = 1.0, delta: Any = 0.0) -> Any:
-    """Laplace scale (``delta=0``) or standard deviation of the noise on each score, in items beaten.
+def dp_borda_scale(
+    num_items: Count, num_users: Count, privacy: Privacy, *, noise: str = "laplace"
+) -> Array | float:
+    """Laplace scale or standard deviation of the noise that :func:`dp_borda` adds to each score, in items beaten.
 
-    Args: as :func:`dp_borda`; ``num_items`` may be traced; one item, without any pair, counts as two.
+    Args:
+        num_items: m, may be traced; one item, without any pair, counts as two.
+        num_users: n >= 1, may be traced.
+        privacy: what is promised, as for :func:`dp_borda`.
+        noise: ``"laplace"`` or ``"gaussian"``.
 
-    >>> dp_borda_scale(10, 1000, epsilon=0.5)
+    >>> dp_borda_scale(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
     0.1
     """
+    attained = of_rankings(privacy, "dp_borda", noise)
     traced = is_traced(num_items)
     num_items = jnp.maximum(num_items, 2) if traced else max(np.asarray(num_items).item(), 2)
     first, second = borda_sensitivity(num_items), borda_sensitivity(num_items, 2)
-    return noise_scale(first / num_users, second / num_users, epsilon, delta)
+    return additive_scale(noise, attained, first / num_users, second / num_users)
 
 
 def ldp_borda(
-    key: Array,
-    ranks: Any,
-    epsilon: Any = 1.0,
-    mechanism: str = "duchi",
+    key: Key,
+    ranks: RankingsLike,
+    privacy: Privacy,
     *,
+    mechanism: str = "duchi",
     missing: str = "last",
 ) -> Estimate:
     """Borda scores from one report per user, with nothing sent back: local and non-interactive.
@@ -185,56 +191,65 @@ def ldp_borda(
     Args:
         key: PRNG key.
         ranks: ``(n, m)`` integers, 0 = best, m >= 2; ties and items not ranked as for :func:`user_scores`.
-        epsilon: ε > 0, may be traced; ∞ reports the scores themselves.
+        privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ reports the scores themselves.
         mechanism: ``"duchi"`` or ``"privunit"`` (less error, the more so the larger ε).
         missing: rule for items not ranked.
 
     Returns:
         ``value``: unbiased scores ``(m,)``, in items beaten, high = preferred. ``guarantee``. ``diagnostics``:
-        ``{"report_norm": B}``, public.
+        :class:`~privrank_jax.aggregation.ReportDiagnostics`.
 
     Raises:
-        ValueError: ε <= 0, fewer than 2 items, ranks that are no integers, unknown names.
+        ValueError: a promise that this can't keep, fewer than 2 items, ranks that are no integers, unknown names.
 
     >>> ranks = jnp.tile(jnp.arange(3), (4000, 1))
-    >>> scores = ldp_borda(jax.random.key(0), ranks, epsilon=1.0).value
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> scores = ldp_borda(jax.random.key(0), ranks, privacy).value
     >>> bool(scores[0] > scores[1] > scores[2])
     True
     """
-    ranks = checked_ranks(ranks)
-    if ranks.ndim != 2 or 0 in ranks.shape:
-        raise ValueError(f"ranks must have shape (users, items), got {ranks.shape}.")
-    reports = ldp_borda_report(key, ranks, epsilon, mechanism, missing=missing)
-    norm = report_norm(mechanism, ranks.shape[1] - 1, epsilon, score_radius(ranks.shape[1]))
-    guarantee = Guarantee(Privacy(epsilon, unit="user", adjacency="replace"), trust="local")
-    return Estimate(ldp_borda_aggregate(reports), guarantee, {"report_norm": norm})
+    attained = of_rankings(privacy, "ldp_borda")
+    given = checked_ranks(ranks)
+    if given.ndim != 2 or 0 in given.shape:
+        raise ValueError(f"ranks must have shape (users, items), got {given.shape}.")
+    items, epsilon = given.shape[1], attained.epsilon
+    reports = ldp_borda_report(key, given, epsilon, mechanism=mechanism, missing=missing)
+    norm = report_norm(mechanism, items - 1, epsilon, score_radius(items))
+    guarantee = Guarantee(privacy, attained, trust="local")
+    return Estimate(ldp_borda_aggregate(reports), guarantee, ReportDiagnostics(norm))
 
 
 def ldp_borda_report(
-    key: Array,
-    ranks: Any,
-    epsilon: Any = 1.0,
-    mechanism: str = "duchi",
+    key: Key,
+    ranks: RanksLike | RankingsLike,
+    epsilon: Epsilon,
     *,
+    mechanism: str = "duchi",
     missing: str = "last",
-) -> Array:
+) -> Float[Array, "*users items"]:
     """What one user sends: the centered Borda scores, randomized; ``(m,)`` for ranks ``(m,)``.
 
     ε-local DP by itself; the numbers drawn for simulation are not fit to protect real users, see
-    :mod:`privrank_jax.release`. Args as :func:`ldp_borda`; users ``(n, m)`` draw independent reports.
+    :mod:`privrank_jax.release`.
+
+    Args:
+        key: PRNG key.
+        ranks: ``(m,)`` integers, as :func:`ldp_borda`; users ``(n, m)`` draw independent reports.
+        epsilon: ε > 0 of the report, may be traced; ∞ reports the scores themselves.
+        mechanism, missing: as :func:`ldp_borda`.
     """
-    ranks = checked_ranks(ranks)
+    given = checked_ranks(ranks)
     check_choice("mechanism", mechanism, VECTOR_MECHANISMS)
-    items = ranks.shape[-1]
+    items = given.shape[-1]
     if items < 2:
         raise ValueError("a ranking of fewer than 2 items has nothing to report.")
-    centered = user_scores(ranks, missing=missing) - (items - 1) / 2
+    centered = user_scores(given, missing=missing) - (items - 1) / 2
     radius = score_radius(items)
     return report_vectors(key, centered, epsilon, radius, mechanism=mechanism, zero_sum=True)
 
 
 @jax.jit
-def ldp_borda_aggregate(reports: Array) -> Array:
+def ldp_borda_aggregate(reports: Float[Array, "users items"]) -> Scores:
     """What the server makes of the reports ``(n, m)``: unbiased scores ``(m,)``, in items beaten."""
     return jnp.mean(reports, axis=0) + (reports.shape[-1] - 1) / 2
 
@@ -276,38 +291,5 @@ def _user_scores(ranks: Array, missing: str) -> Array:
 
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _noisy_scores(key: Array, w: Array, mask: Array | None, scale: Any, noise: str) -> Array:
-    draw = laplace if noise == "laplace" else gaussian
-    noisy = _borda_scores(w, mask) + draw(key, w.shape[:1], scale, w.dtype)
+    noisy = _borda_scores(w, mask) + draw(key, noise, w.shape[:1], scale, w.dtype)
     return noisy if mask is None else jnp.where(mask, noisy, 0)
-
-
-def checked_ranks(ranks: Any) -> Array:
-    """Ranks as an integer array ``(..., m)``; ``ValueError`` for anything else."""
-    ranks = jnp.asarray(ranks)
-    if not jnp.issubdtype(ranks.dtype, jnp.integer):
-        raise ValueError(f"ranks must be integers, got {ranks.dtype}.")
-    if ranks.ndim < 1 or ranks.shape[-1] < 1:
-        raise ValueError(f"ranks must have shape (..., items), at least one, got {ranks.shape}.")
-    return ranks
-
-
-def checked_weights(w: Any, mask: Any = None) -> tuple[Array, Array | None]:
-    """Weights as a float array, and the mask as booleans; ``ValueError`` where shapes don't fit, or w isn't finite."""
-    check_square("w", w)
-    w = jnp.asarray(w)
-    if w.ndim != 2:
-        raise ValueError(f"w must have shape (m, m), got {w.shape}: use jax.vmap for a batch.")
-    if not jnp.issubdtype(w.dtype, jnp.floating):
-        w = w.astype(jnp.result_type(float))
-    # Half precision can't hold sums of weights.
-    w = w.astype(jnp.promote_types(w.dtype, jnp.float32))
-    mask = None if mask is None else jnp.asarray(mask, bool)
-    if mask is not None and mask.shape != w.shape[:1]:
-        raise ValueError(
-            f"mask must have shape {w.shape[:1]}, one entry per item, got {mask.shape}."
-        )
-    if not is_traced(w, mask):
-        keep = slice(None) if mask is None else np.asarray(mask)
-        if not np.all(np.isfinite(np.asarray(w)[keep][:, keep])):
-            raise ValueError("w must be finite: count the rankings again, see pairwise_weights.")
-    return w, mask

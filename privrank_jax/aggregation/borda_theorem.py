@@ -52,18 +52,14 @@ for users who each send their centered scores once through an ℓ₂ mechanism o
 
 from __future__ import annotations
 
-from typing import Any
-
-import jax
 import jax.numpy as jnp
-
-Array = jax.Array
+from jaxtyping import Array, ArrayLike, Float
 
 RATIO = 5.0
 ERROR_FACTOR = 2.0
 
 
-def order_error(errors: Any) -> Array:
+def order_error(errors: Float[ArrayLike, " items"]) -> Float[Array, ""]:
     """min_c ‖e - c·1‖₁, the part of the errors of scores that can change their order.
 
     Args:
@@ -76,7 +72,9 @@ def order_error(errors: Any) -> Array:
     return jnp.sum(jnp.abs(errors - jnp.median(errors)))
 
 
-def borda_cost_bound(optimum: Any, errors: Any) -> Array:
+def borda_cost_bound(
+    optimum: Float[ArrayLike, ""], errors: Float[ArrayLike, " items"]
+) -> Float[Array, ""]:
     """5·OPT + 2·min_c ‖e - c·1‖₁: no ranking by scores that are off by e costs more (theorem above).
 
     Args:

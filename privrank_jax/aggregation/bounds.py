@@ -24,6 +24,7 @@ docstrings say which constants are the paper's, and what was amended.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any, NamedTuple
 
@@ -31,13 +32,16 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
+from privrank_jax._types import Count, Epsilon, Scalar
 from privrank_jax._validate import check_choice, check_epsilon, check_nonnegative, check_users
 from privrank_jax.aggregation.borda import dp_borda_scale, score_radius
 from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.aggregation.one_pair import one_pair_variance
+from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budget import exceeding_probability, query_budget
-from privrank_jax.privacy.calibration import is_pure, noise_scale
+from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm
 
 
@@ -49,79 +53,93 @@ class Bound(NamedTuple):
         additive: β, in pairs per user (out of m(m-1)/2).
     """
 
-    ratio: Any
-    additive: Any
+    ratio: Scalar
+    additive: Scalar
 
 
 def noise_all_bound(
-    num_items: int, num_users: Any, epsilon: Any = 1.0, delta: Any = 0.0, *, xi: float = 0.0
+    num_items: int,
+    num_users: Count,
+    privacy: Privacy,
+    *,
+    noise: str = "laplace",
+    xi: float = 0.0,
 ) -> Bound:
-    """Corollaries 3 (δ = 0) and 4: :func:`~privrank_jax.aggregation.noise_all`, solved to a proven ratio 1 + ξ.
+    """Corollaries 3 (Laplace) and 4: :func:`~privrank_jax.aggregation.noise_all`, solved to a proven ratio 1 + ξ.
 
     β = (2 + ξ) N²/(nε), that is O(m⁴/(nε)), or (2 + ξ) N √(2/π) σ = O(m³ √log(1/δ)/(nε)).
 
-    >>> noise_all_bound(10, 1000, epsilon=0.5)
+    >>> noise_all_bound(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
     Bound(ratio=1.0, additive=8.1)
     """
     _check(num_items, num_users)
     check_nonnegative("xi", xi)
-    error = _mean_error(noise_all_scale(num_items, num_users, epsilon, delta), delta)
+    error = _mean_error(noise_all_scale(num_items, num_users, privacy, noise=noise), noise)
     return Bound(1 + xi, (2 + xi) * _pairs(num_items) * error)
 
 
 def kwiksort_bound(
     num_items: int,
-    num_users: Any,
-    epsilon: Any = 1.0,
-    delta: Any = 0.0,
+    num_users: Count,
+    privacy: Privacy,
     *,
+    noise: str = "laplace",
     max_queries: int | None = None,
     split: float = 0.5,
 ) -> Bound:
-    """Corollaries 6 (δ = 0) and 7: :func:`~privrank_jax.aggregation.dp_kwiksort`.
+    """Corollaries 6 (Laplace) and 7: :func:`~privrank_jax.aggregation.dp_kwiksort`.
 
     β is O(m³ log m/(nε)), or O(m^{2.5} √(log m log(1/δ))/(nε)).
 
     Args:
+        num_items: m >= 2.
+        num_users: n >= 1.
+        privacy: what is promised, as for ``dp_kwiksort``.
+        noise: ``"laplace"`` or ``"gaussian"``.
         max_queries: q; default as in ``dp_kwiksort``.
         split: share of ε for the queries; 1 counts where q reaches all pairs.
     """
     _check(num_items, num_users)
+    attained = of_rankings(privacy, "kwiksort_bound", noise)
     pairs = _pairs(num_items)
     queries = min(int(query_budget(num_items)) if max_queries is None else max_queries, pairs)
     whole = queries >= pairs
     failure = 0.0 if whole else exceeding_probability(num_items, queries)
-    first = epsilon if whole else split * epsilon
-    scale = noise_scale(queries / num_users, queries**0.5 / num_users, first, delta)
-    additive = 6 * pairs * _mean_error(scale, delta)
+    epsilon = attained.epsilon
+    asked = dataclasses.replace(attained, epsilon=epsilon if whole else split * epsilon)
+    scale = additive_scale(noise, asked, queries / num_users, queries**0.5 / num_users)
+    additive = 6 * pairs * _mean_error(scale, noise)
     if not whole:
-        fallback = noise_all_bound(num_items, num_users, (1 - split) * epsilon, xi=4.0)
+        rest = dataclasses.replace(attained, epsilon=(1 - split) * epsilon)
+        fallback = noise_all_bound(num_items, num_users, rest, xi=4.0)
         additive = additive + failure * fallback.additive
     return Bound(5 + 5 * failure, additive)
 
 
-def borda_bound(num_items: int, num_users: Any, epsilon: Any = 1.0, delta: Any = 0.0) -> Bound:
-    """:func:`~privrank_jax.aggregation.dp_borda`: (5, 2m·⌊m²/2⌋/(nε)), or (5, 2m√(2/π)σ) with δ > 0.
+def borda_bound(
+    num_items: int, num_users: Count, privacy: Privacy, *, noise: str = "laplace"
+) -> Bound:
+    """:func:`~privrank_jax.aggregation.dp_borda`: (5, 2m·⌊m²/2⌋/(nε)), or (5, 2m√(2/π)σ) with Gaussian noise.
 
-    >>> borda_bound(10, 1000, epsilon=0.5)
+    >>> borda_bound(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
     Bound(ratio=5.0, additive=2.0)
     """
     _check(num_items, num_users)
-    error = _mean_error(dp_borda_scale(num_items, num_users, epsilon, delta), delta)
+    error = _mean_error(dp_borda_scale(num_items, num_users, privacy, noise=noise), noise)
     return Bound(5.0, 2 * num_items * error)
 
 
-def exponential_bound(num_items: int, num_users: Any, epsilon: Any = 1.0) -> Bound:
+def exponential_bound(num_items: int, num_users: Count, privacy: Privacy) -> Bound:
     """:func:`~privrank_jax.aggregation.exponential_kemeny`: (1, 2N log(m!)/(nε)) = (1, O(m³ log m/(nε)))."""
     _check(num_items, num_users)
-    check_epsilon(epsilon)
+    epsilon = of_rankings(privacy, "exponential_bound").epsilon
     return Bound(1.0, 2 * _pairs(num_items) * math.lgamma(num_items + 1) / (num_users * epsilon))
 
 
 def local_noise_all_bound(
     num_items: int,
-    num_users: Any,
-    epsilon: Any = 1.0,
+    num_users: Count,
+    epsilon: Epsilon,
     *,
     mechanism: str = "duchi",
     xi: float = 0.0,
@@ -139,8 +157,8 @@ def local_noise_all_bound(
 
 def ldp_kwiksort_bound(
     num_items: int,
-    num_users: Any,
-    epsilon: Any = 1.0,
+    num_users: Count,
+    epsilon: Epsilon,
     *,
     max_uses: int,
     failure: float,
@@ -165,7 +183,7 @@ def ldp_kwiksort_bound(
 
 
 def ldp_borda_bound(
-    num_items: int, num_users: Any, epsilon: Any = 1.0, *, mechanism: str = "duchi"
+    num_items: int, num_users: Count, epsilon: Epsilon, *, mechanism: str = "duchi"
 ) -> Bound:
     """:func:`~privrank_jax.aggregation.ldp_borda`: (5, 2√(m(B² - r²)/n)) = (5, O(m^{2.5}/(ε√n))), non-interactive.
 
@@ -184,7 +202,7 @@ def ldp_borda_bound(
 
 
 def pure_lower_bound(
-    num_items: int, epsilon: Any = 1.0, *, additive: float = 0.01, packing: str = "rankings"
+    num_items: int, epsilon: float, *, additive: float = 0.01, packing: str = "rankings"
 ) -> float:
     """Theorem 13 with a constant: fewer users than this, and no ε-DP algorithm is an (α, additive·m²)-approximation.
 
@@ -230,13 +248,13 @@ class ApproximateLowerBound(NamedTuple):
 
 
 def approximate_lower_bound(
-    num_items: int, ratio: float = 5.0, epsilon: float = 1.0
+    num_items: int, epsilon: float, *, ratio: float = 5.0
 ) -> ApproximateLowerBound:
     """Theorem 14 with its constants, for approximate DP.
 
     Lemma 19 of the paper, ε = 1: with d = m/(40α + 2), t = 40αd, γ = 0.05 and β such that 1-way marginals of
     Beta(β, β) are extreme enough, n ≥ γβ√d. Amended, as the printed proof rests on Observation 16, whose t should
-    be 2t (:mod:`privrank_jax.aggregation.hard_instances`): so α|2q - 1| enters twice, and β has to satisfy
+    be 2t (:mod:`privrank_jax.simulate.worlds.hard_rankings`): so α|2q - 1| enters twice, and β has to satisfy
     E|2q - 1| = 2·4^{-β}/(β·Beta(β, β)) ≥ 1 - 0.25/α instead of 1 - 0.5/α. The additive constant c must satisfy
     2cm²/t ≤ 0.1d, that is c ≤ 2α/(40α + 2)²; the paper's 0.00001α does for α ≤ 11 only. We take the largest.
 
@@ -244,10 +262,10 @@ def approximate_lower_bound(
 
     Args:
         num_items: m; divided as if 40α + 2 divided it.
-        ratio: α >= 1.
         epsilon: ε in (0, 1].
+        ratio: α >= 1.
 
-    >>> bound = approximate_lower_bound(10**9, ratio=1.0)
+    >>> bound = approximate_lower_bound(10**9, 1.0, ratio=1.0)
     >>> bound.users > 25
     True
     """
@@ -271,13 +289,13 @@ def approximate_lower_bound(
     return ApproximateLowerBound(users / epsilon, 2 * ratio / (40 * ratio + 2) ** 2, 0.05)
 
 
-def _check(num_items: int, num_users: Any) -> None:
+def _check(num_items: int, num_users: Count) -> None:
     check_users(num_users)
     if num_items < 2:
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
 
 
-def _local_variance(num_items: int, num_users: Any, epsilon: Any, mechanism: str) -> Any:
+def _local_variance(num_items: int, num_users: Count, epsilon: Epsilon, mechanism: str) -> Any:
     if mechanism == "one-pair":
         return one_pair_variance(num_items, num_users, epsilon)
     return local_weight_variance(num_items, num_users, epsilon, mechanism)
@@ -287,9 +305,9 @@ def _pairs(num_items: int) -> int:
     return num_items * (num_items - 1) // 2
 
 
-def _mean_error(scale: Any, delta: Any) -> Any:
+def _mean_error(scale: Any, noise: str) -> Any:
     """Mean absolute value of the noise: λ for Laplace, σ√(2/π) for Gaussian."""
-    return scale if is_pure(delta) else scale * math.sqrt(2 / math.pi)
+    return scale if noise == "laplace" else scale * math.sqrt(2 / math.pi)
 
 
 def _log_small_inversions(num_items: int, most: int) -> float:

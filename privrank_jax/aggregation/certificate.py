@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
 
 import jax
 import numpy as np
 
+from privrank_jax._types import PairMatrixLike
 from privrank_jax._validate import check_nonnegative, check_positive
 from privrank_jax.aggregation.dynamic_program import MAX_ITEMS, exact_kemeny
 from privrank_jax.aggregation.integer_program import (
@@ -26,6 +26,7 @@ from privrank_jax.aggregation.integer_program import (
     descend,
     host_score,
 )
+from privrank_jax.aggregation.weights import PairWeights
 
 # Dynamic programming comes first where it takes a millisecond, and once more where it spares the integer program.
 _SOLVERS = (
@@ -38,14 +39,17 @@ _SOLVERS = (
 _FAST_DYNAMIC = 12
 
 
-def kemeny(w: Any, xi: float = 0.0, *, time_limit: float | None = 60.0) -> ProvenRanking:
+def kemeny(
+    weights: PairWeights | PairMatrixLike, xi: float = 0.0, *, time_limit: float | None = 60.0
+) -> ProvenRanking:
     """A ranking whose Kemeny score is at most 1 + ξ times the least one, with proof.
 
     Runs on the host, one problem at a time; under ``jit`` and ``vmap`` take :func:`exact_kemeny` or
     :func:`local_search`.
 
     Args:
-        w: ``(m, m)``, finite and >= 0, w_ij the weight of i before j, consistent or not.
+        weights: :class:`~privrank_jax.aggregation.PairWeights` without padding, or a plain ``(m, m)`` matrix, finite
+            and >= 0, w_ij the weight of i before j, consistent or not.
         xi: how far from the optimum the ranking may be, >= 0; 0 asks for an optimum.
         time_limit: seconds; when they are over, the best ranking and the best bound so far are returned, and ``ratio``
             says what they prove. None never stops early.
@@ -55,26 +59,26 @@ def kemeny(w: Any, xi: float = 0.0, *, time_limit: float | None = 60.0) -> Prove
         ``"dynamic program"``, ``"linear program"`` or ``"integer program"``, the costliest one that was needed.
 
     Raises:
-        ValueError: w is no square matrix of finite numbers >= 0, xi < 0, a time limit that is not positive.
+        ValueError: weights that are no square matrix of finite numbers >= 0, xi < 0, a time limit that is not positive.
 
     >>> best = kemeny([[0.0, 0.6, 0.3], [0.4, 0.0, 0.9], [0.7, 0.1, 0.0]])
     >>> best.ranks.tolist(), best.ratio, best.solver
     ([2, 0, 1], 1.0, 'local search')
     """
-    weights = checked_host_weights(w)
+    matrix = checked_host_weights(weights)
     check_nonnegative("xi", xi)
     if time_limit is not None:
         check_positive("time_limit", time_limit)
     deadline = time.monotonic() + (math.inf if time_limit is None else time_limit)
 
-    parts = _components(weights)
-    programs = [PairProgram(weights[np.ix_(part, part)], deadline) for part in parts]
-    across = np.minimum(weights, weights.T).sum() / 2 - sum(p.lower_bound for p in programs)
+    parts = _components(matrix)
+    programs = [PairProgram(matrix[np.ix_(part, part)], deadline) for part in parts]
+    across = np.minimum(matrix, matrix.T).sum() / 2 - sum(p.lower_bound for p in programs)
     needed = 0  # the solver, an index into _SOLVERS
 
     def result() -> ProvenRanking:
         ranks = _joined(parts, programs)
-        cost, bound = host_score(ranks, weights), across + sum(p.lower_bound for p in programs)
+        cost, bound = host_score(ranks, matrix), across + sum(p.lower_bound for p in programs)
         if all(program.solved for program in programs):
             bound = cost
         return ProvenRanking(ranks, cost, min(bound, cost), _SOLVERS[needed])

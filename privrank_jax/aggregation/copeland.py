@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
-from privrank_jax.aggregation.borda import checked_weights
+from privrank_jax._types import MaskLike, PairMatrixLike, Ranks, Scores
+from privrank_jax.aggregation.weights import PairWeights, shares_of
 from privrank_jax.rankings import ranks_from_scores
 
-Array = jax.Array
 
-
-def copeland_scores(w: Any, mask: Any = None) -> Array:
+def copeland_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Scores:
     """How many items each item beats, half for a draw.
 
     Args:
-        w: ``(m, m)``, w_ij the weight of i before j; i beats j where w_ij > w_ji.
-        mask: ``(m,)``, bool; items with False score 0 and count for no other. None keeps all.
+        weights: :class:`~privrank_jax.aggregation.PairWeights`, or a plain ``(m, m)`` matrix, w_ij the weight of i
+            before j; i beats j where w_ij > w_ji.
+        mask: ``(m,)`` bool, of a plain matrix; items with False score 0 and count for no other. None keeps all.
 
     Returns:
-        ``(m,)`` in the dtype of w (JAX's default float for integers).
+        ``(m,)`` in the dtype of the weights (JAX's default float for integers).
 
     Raises:
-        ValueError: w is not one square matrix.
+        ValueError: weights that are not one square, finite matrix.
 
     >>> copeland_scores([[0.0, 0.7, 0.5], [0.3, 0.0, 0.9], [0.5, 0.1, 0.0]]).tolist()
     [1.5, 1.0, 0.5]
     """
-    w, mask = checked_weights(w, mask)
+    w, mask = shares_of(weights, mask)
     return _copeland_scores(w, jnp.ones(w.shape[:1], bool) if mask is None else mask)
 
 
@@ -40,23 +39,24 @@ def _copeland_scores(w: Array, keep: Array) -> Array:
     return jnp.sum(jnp.where(others, points, 0), axis=1)
 
 
-def copeland(w: Any, mask: Any = None) -> Array:
+def copeland(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Ranks:
     """Rank items by :func:`copeland_scores`, the best first.
 
     A Condorcet winner comes first, and a weight matrix whose majorities have no cycle is ranked as its Kemeny optimum
-    is. Equal scores are ranked by item index; at random by ``ranks_from_scores(copeland_scores(w), mask, key)``.
+    is. Equal scores are ranked by item index; at random by ``ranks_from_scores(copeland_scores(weights), mask, key)``.
 
     Args:
-        w: ``(m, m)``, w_ij the weight of i before j.
-        mask: ``(m,)``, bool; items with False get the last ranks, in index order. None keeps all.
+        weights: as for :func:`copeland_scores`.
+        mask: ``(m,)`` bool, of a plain matrix; items with False get the last ranks, in index order. None keeps all.
 
     Returns:
         Ranks ``(m,)``, int32, 0 = best.
 
     Raises:
-        ValueError: w is not one square matrix.
+        ValueError: weights that are not one square, finite matrix.
 
     >>> copeland([[0.0, 0.2, 0.5], [0.8, 0.0, 0.9], [0.5, 0.1, 0.0]]).tolist()
     [1, 0, 2]
     """
+    w, mask = shares_of(weights, mask)
     return ranks_from_scores(copeland_scores(w, mask), mask)

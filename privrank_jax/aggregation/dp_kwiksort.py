@@ -40,121 +40,103 @@ corrected."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from privrank_jax._validate import (
-    check_choice,
-    check_delta,
-    check_epsilon,
-    check_users,
-    is_traced,
-)
-from privrank_jax.aggregation.borda import checked_weights
+from privrank_jax._types import Count, Epsilon, Key, Scalar
+from privrank_jax._validate import check_choice, is_traced
+from privrank_jax.aggregation.diagnostics import SortDiagnostics
+from privrank_jax.aggregation.fallback import replace_where
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.noise_all import noise_all
-from privrank_jax.aggregation.query_budget import query_budget
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.query_budget import check_max_queries, check_split, query_budget
+from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import is_pure, noise_scale
+from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import gaussian, laplace
+from privrank_jax.privacy.noise import draw
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import order_to_ranks
 
-Array = jax.Array
-
 
 def dp_kwiksort(
-    key: Array,
-    w: Any,
-    num_users: Any,
-    epsilon: Any = 1.0,
-    delta: Any = 0.0,
-    max_queries: int | None = None,
+    key: Key,
+    weights: PairWeights,
+    privacy: Privacy,
     *,
-    split: Any = 0.5,
+    noise: str = "laplace",
+    max_queries: int | None = None,
+    split: Scalar = 0.5,
     calibration: str = "tight",
-    mask: Any = None,
 ) -> Estimate:
     """A private consensus ranking from at most q noisy comparisons.
 
-    **Guarantee.** ε-DP at ``delta=0`` (Laplace), else (ε, δ)-DP (Gaussian), unit user, adjacency replace, the
-    fallback included. Theorem, proof and advice on when to use it head this module.
+    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and whatever
+    these cover, the fallback included. Theorem, proof and advice on when to use it head this module.
 
     ``calibration="published"`` reproduces Algorithm 1: Laplace noise of scale q/(nε) on the queries *and* ε/2 for the
     fallback, 1.5ε in all; the guarantee says so.
 
-    Args: key: PRNG key. w: ``(m, m)`` weights, see :func:`~privrank_jax.aggregation.pairwise_weights`; an item goes
-        before its pivot where w_item,pivot plus noise exceeds 1/2. num_users: n >= 1, public, may be traced.
-        epsilon: ε > 0, may be traced; ∞ adds no noise. delta: 0 for Laplace noise, δ in (0, 1) for Gaussian noise,
-        all of it spent on the queries; a traced δ must be positive. max_queries: q >= 1, an int; None for
-        :func:`~privrank_jax.aggregation.query_budget`. More than all pairs counts as all pairs. split: share of ε
-        for the queries, in (0, 1), may be traced; not used where no fallback is needed. calibration: ``"tight"`` or
-        ``"published"``. mask: ``(m,)`` bool, real items, public; the others get the last ranks, in index order.
+    Args:
+        key: PRNG key.
+        weights: of n users; an item goes before its pivot where w_item,pivot plus noise exceeds 1/2. Masked items get
+            the last ranks, in index order.
+        privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
+        noise: of the answers: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0, all of it spent on the
+            queries. The fallback has Laplace noise.
+        max_queries: q >= 1, an int; None for :func:`~privrank_jax.aggregation.query_budget`. More than all pairs
+            counts as all pairs.
+        split: share of ε for the queries, in (0, 1), may be traced; not used where no fallback is needed.
+        calibration: ``"tight"`` or ``"published"``.
 
     Returns:
-        ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``: ``queries`` answered, ``exceeded``
-        (True where the ranking is the fallback's), both private values; ``noise_scale`` (λ or σ of an answer) and
-        ``max_queries`` (q), public.
+        ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.aggregation.SortDiagnostics`, ``exceeded`` where the ranking is the fallback's.
 
     Raises:
-        ValueError: ε <= 0, δ, n, q or split out of range, w not square, a published calibration with δ or a split.
+        TypeError: a plain matrix in place of weights.
+        ValueError: a promise that this can't keep, Gaussian noise without δ, q or split out of range, weights that
+            don't fit, a published calibration with Gaussian noise or a split.
 
-    >>> w = jnp.array([[0.0, 0.9, 0.8], [0.1, 0.0, 0.7], [0.2, 0.3, 0.0]])
-    >>> dp_kwiksort(jax.random.key(0), w, 10_000, epsilon=1.0).value.tolist()
+    >>> weights = PairWeights(jnp.array([[0.0, 0.9, 0.8], [0.1, 0.0, 0.7], [0.2, 0.3, 0.0]]), 10_000)
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> dp_kwiksort(jax.random.key(0), weights, privacy).value.tolist()
     [0, 1, 2]
     """
-    w, mask = checked_weights(w, mask)
-    check_epsilon(epsilon)
-    check_delta(delta)
-    check_users(num_users)
+    attained = of_rankings(privacy, "dp_kwiksort", noise)
+    w, users, mask = shares_of_users(weights, "dp_kwiksort")
     check_choice("calibration", calibration, ("tight", "published"))
     check_split(split)
-    pure = is_pure(delta)
-    if calibration == "published" and (not pure or is_traced(split) or np.any(split != 0.5)):
+    published = calibration == "published"
+    if published and (noise != "laplace" or is_traced(split) or np.any(split != 0.5)):
         raise ValueError("the published calibration has Laplace noise and an even split.")
     budget, pairs, may_exceed = _budgets(w.shape[0], max_queries, mask)
-    shares = _shares(budget < pairs, epsilon, split, calibration)
-    of_queries, of_fallback = shares
+    epsilon = attained.epsilon
+    of_queries, of_fallback = _shares(budget < pairs, epsilon, split, calibration)
     most = jnp.maximum(budget, 1) if is_traced(budget) else np.maximum(budget, 1)
-    scale = noise_scale(most / num_users, most**0.5 / num_users, of_queries, delta)
+    asked = dataclasses.replace(attained, epsilon=of_queries)
+    scale = additive_scale(noise, asked, most / users, most**0.5 / users)
     ranks, queries, exceeded = _dp_kwiksort(
-        key, w, num_users, scale, of_fallback, budget, mask,
-        noise="laplace" if pure else "gaussian", may_exceed=may_exceed,
-    )  # fmt: skip
-    note, proven = "", epsilon
-    if calibration == "published":
+        key, w, users, scale, of_fallback, budget, mask, noise=noise, may_exceed=may_exceed
+    )
+    note = ""
+    if published:
         proven = of_queries + jnp.where(budget < pairs, of_fallback, 0.0)
+        attained = dataclasses.replace(attained, epsilon=proven)
         note = "published as epsilon, but the fallback adds half of it." if may_exceed else ""
-    facts = {"queries": queries, "exceeded": exceeded, "noise_scale": scale, "max_queries": budget}
     return Estimate(
         ranks,
-        Guarantee(
-            Privacy(epsilon, unit="user", adjacency="replace", delta=delta),
-            Privacy(proven, unit="user", adjacency="replace", delta=delta),
-            note=note,
-        ),
-        facts,
+        Guarantee(privacy, attained, note=note),
+        SortDiagnostics(queries, exceeded, scale, budget),
     )
-
-
-def check_split(split: Any) -> None:
-    """Raise ``ValueError`` unless ``split``, the share of ε for the queries, lies in (0, 1)."""
-    if not is_traced(split) and not np.all((np.asarray(split) > 0) & (np.asarray(split) < 1)):
-        raise ValueError(f"split must lie between 0 and 1, got {split!r}; 0.5 or 0.9 are usual.")
-
-
-def check_max_queries(max_queries: Any) -> None:
-    """Raise ``ValueError`` unless ``max_queries`` is an int of at least 1."""
-    if isinstance(max_queries, bool) or not isinstance(max_queries, (int, np.integer)):
-        raise ValueError(f"max_queries must be an int or None, got {max_queries!r}.")
-    if max_queries < 1:
-        raise ValueError(f"max_queries must be at least 1, got {max_queries}.")
 
 
 def _budgets(num_items: int, max_queries: int | None, mask: Array | None) -> tuple[Any, Any, bool]:
@@ -172,7 +154,7 @@ def _budgets(num_items: int, max_queries: int | None, mask: Array | None) -> tup
     return jnp.asarray(budgets)[real], jnp.asarray(pairs)[real], bool(np.any(budgets < pairs))
 
 
-def _shares(may_exceed: Any, epsilon: Any, split: Any, calibration: str) -> tuple[Any, Any]:
+def _shares(may_exceed: Any, epsilon: Epsilon, split: Scalar, calibration: str) -> tuple[Any, Any]:
     """ε of the queries and of the fallback; all of it for the queries where q can't be exceeded."""
     if calibration == "published":
         return epsilon, 0.5 * epsilon
@@ -184,16 +166,19 @@ def _shares(may_exceed: Any, epsilon: Any, split: Any, calibration: str) -> tupl
 
 @functools.partial(jax.jit, static_argnames=("noise", "may_exceed"))
 def _dp_kwiksort(
-    key: Array, w: Array, num_users: Any, scale: Any, of_fallback: Any, budget: Any,
+    key: Array, w: Array, num_users: Count, scale: Any, of_fallback: Any, budget: Any,
     mask: Array | None, *, noise: str, may_exceed: bool,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """Ranks, queries answered, whether the budget was exceeded."""
     sort_key, fallback_key = jax.random.split(key)
-    draw = laplace if noise == "laplace" else gaussian
 
     def answer(key: Array, asking: Round, state: Any) -> tuple[Array, Any, Array]:
         weights = w[asking.items, asking.pivots]
-        return weights + draw(key, weights.shape, scale, w.dtype) > 0.5, state, jnp.bool_(False)
+        return (
+            weights + draw(key, noise, weights.shape, scale, w.dtype) > 0.5,
+            state,
+            jnp.bool_(False),
+        )
 
     sorting = partition_sort(sort_key, w.shape[0], answer, (), budget, mask)
     ranks = order_to_ranks(sorting.order)
@@ -208,33 +193,6 @@ def _dp_kwiksort(
 
 def _noise_all_ranks(key: Array, w: Array, num_users: Array, epsilon: Array, mask: Array) -> Array:
     """The fallback: weights noised at ε (unit user, adjacency replace), ranked by local search from Borda."""
-    return local_search(noise_all(key, w, num_users, epsilon, mask=mask).value, mask=mask)
-
-
-def replace_where(needed: Array, ranks: Array, compute: Any, *arguments: Array) -> Array:
-    """``compute(*arguments)`` where ``needed``, else ``ranks``; under ``vmap`` only the replicates in need compute it.
-
-    A ``cond`` under ``vmap`` would compute the fallback for all replicates. Here those in need are taken one by
-    one, so that a fallback which hardly ever occurs costs neither time nor memory.
-    """
-
-    @jax.custom_batching.custom_vmap
-    def choose(needed: Array, ranks: Array, *arguments: Array) -> Array:
-        return jax.lax.cond(needed, lambda: compute(*arguments), lambda: ranks)
-
-    @choose.def_vmap
-    def batched(size: int, in_batched: Any, needed: Array, ranks: Array, *arguments: Array) -> Any:
-        if not in_batched[0]:
-            needed = jnp.broadcast_to(needed, (size,))
-        if not in_batched[1]:
-            ranks = jnp.broadcast_to(ranks, (size, *ranks.shape))
-        in_need_first = jnp.argsort(~needed, stable=True)
-
-        def one(number: Array, ranks: Array) -> Array:
-            which = in_need_first[number]
-            own = [x[which] if own else x for x, own in zip(arguments, in_batched[2:])]
-            return ranks.at[which].set(choose(jnp.bool_(True), ranks[which], *own))
-
-        return jax.lax.fori_loop(0, jnp.sum(needed), one, ranks), True
-
-    return choose(needed, ranks, *arguments)
+    privacy = Privacy(epsilon, unit="user", adjacency="replace")
+    noisy = noise_all(key, PairWeights(w, num_users, mask), privacy).value
+    return local_search(noisy, mask=mask)

@@ -22,24 +22,24 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from privrank_jax.aggregation.borda import checked_weights
-from privrank_jax.aggregation.local_search import integer_lead
+from privrank_jax._types import MaskLike, PairMatrixLike, Ranks
+from privrank_jax.aggregation.weights import PairWeights, integer_lead, shares_of
 from privrank_jax.rankings import order_to_ranks, ranks_from_scores
-
-Array = jax.Array
 
 MAX_ITEMS = 20
 _COLUMN_ITEMS, _BLOCKS = 6, 64
 _FEW, _MAX_ITEMS_MANY = 32, 16
 
 
-def exact_kemeny(w: Any, *, mask: Any = None) -> Array:
+def exact_kemeny(weights: PairWeights | PairMatrixLike, *, mask: MaskLike | None = None) -> Ranks:
     """A ranking of least Kemeny score, for m <= 20 items; time O(m 2^m), memory 4·2^m bytes (8·2^m in float64).
 
     Args:
-        w: ``(m, m)``, w_ij >= 0 the weight of i before j; any finite w will do, consistent or not.
-        mask: ``(m,)``, bool; items with False get the last ranks, in index order. None keeps all.
+        weights: :class:`~privrank_jax.aggregation.PairWeights`, or a plain ``(m, m)`` matrix, w_ij the weight of i
+            before j; any finite one will do, consistent or not.
+        mask: ``(m,)`` bool, of a plain matrix; items with False get the last ranks, in index order. None keeps all.
 
     Returns:
         Ranks ``(m,)``, int32, 0 = best; one of the optimal ones, always the same.
@@ -51,7 +51,7 @@ def exact_kemeny(w: Any, *, mask: Any = None) -> Array:
     >>> exact_kemeny(w).tolist()
     [2, 0, 1]
     """
-    w, mask = checked_weights(w, mask)
+    w, mask = shares_of(weights, mask)
     items = w.shape[0]
     if items > MAX_ITEMS:
         raise ValueError(

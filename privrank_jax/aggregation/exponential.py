@@ -28,91 +28,99 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
-from privrank_jax._validate import check_epsilon, check_users
-from privrank_jax.aggregation.borda import checked_weights
+from privrank_jax._types import Count, Epsilon, Key, RankingsLike, RanksLike
+from privrank_jax.aggregation.diagnostics import ExponentialDiagnostics
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 
-Array = jax.Array
-
 MAX_ITEMS = 20
 _SHARP = 1e4  # stands for β = ∞
 
 
-def exponential_kemeny(
-    key: Array, w: Any, num_users: Any, epsilon: Any = 1.0, *, mask: Any = None
-) -> Estimate:
+def exponential_kemeny(key: Key, weights: PairWeights, privacy: Privacy) -> Estimate:
     """One ranking, drawn with odds exp(-ε n K/(m(m-1))): the exponential mechanism, exactly.
 
-    **Guarantee.** ε-DP, unit user, adjacency replace; proof at the head of this module.
+    **Guarantee.** ε-DP, unit user, adjacency replace, and whatever these cover; proof at the head of this module.
 
     Args:
         key: PRNG key.
-        w: ``(m, m)`` weights of n users, w_ij + w_ji = 1, see :func:`~privrank_jax.aggregation.pairwise_weights`;
-            m <= 20. One draw takes O(2^m m²) time; further keys under ``vmap`` only O(m²) each.
-        num_users: n >= 1, public, may be traced.
-        epsilon: ε > 0, may be traced; ∞ draws one of the best rankings.
-        mask: ``(m,)`` bool, real items, public; their number sets the sensitivity.
+        weights: of n users, m <= 20. One draw takes O(2^m m²) time; further keys under ``vmap`` only O(m²) each.
+        privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ draws one of the best rankings.
 
     Returns:
         ``value``: ranks ``(m,)`` int32, 0 = best; masked items last, in index order. ``guarantee``. ``diagnostics``:
-        ``{"rate": β}``, public.
+        :class:`~privrank_jax.aggregation.ExponentialDiagnostics`.
 
     Raises:
-        ValueError: ε <= 0, n < 1, w not square, more than 20 items.
+        TypeError: a plain matrix in place of weights.
+        ValueError: a promise that this can't keep, weights that don't fit, more than 20 items.
 
-    >>> w = jnp.array([[0.0, 0.9, 0.9], [0.1, 0.0, 0.8], [0.1, 0.2, 0.0]])
-    >>> exponential_kemeny(jax.random.key(0), w, 1000, epsilon=1.0).value.tolist()
+    >>> weights = PairWeights(jnp.array([[0.0, 0.9, 0.9], [0.1, 0.0, 0.8], [0.1, 0.2, 0.0]]), 1000)
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> exponential_kemeny(jax.random.key(0), weights, privacy).value.tolist()
     [0, 1, 2]
     """
-    w, mask = _checked(w, num_users, epsilon, mask)
-    rate = exponential_rate(w.shape[0] if mask is None else jnp.sum(mask), epsilon)
-    ranks = _draw(key, _steepness(w, num_users, rate, mask))
+    attained = of_rankings(privacy, "exponential_kemeny")
+    w, users, mask = _checked(weights, "exponential_kemeny")
+    rate = _rate(w.shape[0] if mask is None else jnp.sum(mask), attained.epsilon)
+    ranks = _draw(key, _steepness(w, users, rate, mask))
     if mask is not None:
         ranks = ranks_from_scores(-ranks, mask)
-    return Estimate(
-        ranks, Guarantee(Privacy(epsilon, unit="user", adjacency="replace")), {"rate": rate}
-    )
+    return Estimate(ranks, Guarantee(privacy, attained), ExponentialDiagnostics(rate))
 
 
-def exponential_rate(num_items: Any, epsilon: Any) -> Array:
+def _rate(num_items: Count, epsilon: Epsilon) -> Float[Array, ""]:
     """β = ε/(m(m-1)), per pair of items and user that disagree with σ; one item counts as two."""
     pairs = jnp.maximum(num_items * (num_items - 1) / 2, 1.0)
     return jnp.asarray(epsilon, jnp.result_type(float)) / (2 * pairs)
 
 
-def exponential_log_probability(ranks: Any, w: Any, num_users: Any, epsilon: Any = 1.0) -> Array:
+def exponential_log_probability(
+    ranks: RanksLike | RankingsLike, weights: PairWeights, privacy: Privacy
+) -> Float[Array, "*batch"]:
     """log P(σ) of :func:`exponential_kemeny`, exact.
 
     Args:
         ranks: ``(..., m)`` integers, 0 = best.
-        w, num_users, epsilon: as :func:`exponential_kemeny`; ε finite.
+        weights, privacy: as :func:`exponential_kemeny`; no mask, ε finite.
 
     Returns:
-        ``(...)``, dtype of w.
+        ``(...)``, dtype of the weights.
+
+    Raises:
+        TypeError, ValueError: as :func:`exponential_kemeny`; padded items.
+
+    >>> weights = PairWeights.from_ranks([[0, 1]])
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> round(float(exponential_log_probability([0, 1], weights, privacy)), 4)  # 1/(1 + e^(-1/2))
+    -0.4741
     """
-    w, _ = _checked(w, num_users, epsilon, None)
-    costs = _steepness(w, num_users, exponential_rate(w.shape[0], epsilon), None)
+    attained = of_rankings(privacy, "exponential_log_probability")
+    w, users, mask = _checked(weights, "exponential_log_probability")
+    if mask is not None:
+        raise ValueError("probabilities are of rankings of real items: leave padded items out.")
+    costs = _steepness(w, users, _rate(w.shape[0], attained.epsilon), None)
     return _log_probability(jnp.asarray(ranks), costs)
 
 
-def _checked(w: Any, num_users: Any, epsilon: Any, mask: Any) -> tuple[Array, Array | None]:
-    w, mask = checked_weights(w, mask)
-    check_epsilon(epsilon)
-    check_users(num_users)
+def _checked(weights: PairWeights, by: str) -> tuple[Array, Count, Array | None]:
+    w, users, mask = shares_of_users(weights, by)
     if w.shape[0] > MAX_ITEMS:
         raise ValueError(
             f"the exponential mechanism enumerates subsets: at most {MAX_ITEMS} items, got {w.shape[0]}. "
             "Use dp_borda or noise_all, whose cost is polynomial."
         )
-    return w, mask
+    return w, users, mask
 
 
 @jax.jit
-def _steepness(w: Array, num_users: Any, rate: Array, mask: Array | None) -> Array:
+def _steepness(w: Array, num_users: Count, rate: Array, mask: Array | None) -> Array:
     """βn w, less what both orders of a pair cost, which no probability depends on."""
     excess = w - jnp.minimum(w, w.T)
     if mask is not None:

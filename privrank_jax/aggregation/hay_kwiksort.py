@@ -14,11 +14,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
-from privrank_jax._validate import check_epsilon, check_users
-from privrank_jax.aggregation.borda import checked_weights
-from privrank_jax.aggregation.dp_kwiksort import check_max_queries
+from privrank_jax._types import Key
+from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.query_budget import check_max_queries
+from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
@@ -26,52 +29,52 @@ from privrank_jax.privacy.noise import laplace
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import order_to_ranks
 
-Array = jax.Array
-
 
 def hay_kwiksort(
-    key: Array,
-    w: Any,
-    num_users: Any,
-    epsilon: Any = 1.0,
-    max_queries: int | None = None,
+    key: Key,
+    weights: PairWeights,
+    privacy: Privacy,
     *,
-    mask: Any = None,
+    max_queries: int | None = None,
 ) -> Estimate:
     """A private ranking from at most q noisy comparisons, in random order where they don't reach.
 
-    **Guarantee.** ε-DP, unit user, adjacency replace: at most q answers with Laplace noise of scale q/(nε), each of
-    sensitivity 1/n, compose to ε; shuffling looks at nothing. (Proof as in
+    **Guarantee.** ε-DP, unit user, adjacency replace, and whatever these cover: at most q answers with Laplace noise of
+    scale q/(nε), each of sensitivity 1/n, compose to ε; shuffling looks at nothing. (Proof as in
     :mod:`~privrank_jax.aggregation.dp_kwiksort`, without a fallback.)
 
     Args:
         key: PRNG key.
-        w: ``(m, m)`` weights, see :func:`~privrank_jax.aggregation.pairwise_weights`.
-        num_users: n >= 1, public, may be traced.
-        epsilon: ε > 0, may be traced; ∞ adds no noise.
+        weights: of n users; masked items get the last ranks, in index order, but count for q.
+        privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ adds no noise.
         max_queries: q >= 1, an int, at most all pairs; None for ⌈m log₂ m⌉.
-        mask: ``(m,)`` bool, real items, public; the others get the last ranks, in index order, but count for q.
 
-    Returns: ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``: ``queries`` answered and
-        ``exceeded`` (True where something was shuffled), private values; ``noise_scale``, ``max_queries``, public.
+    Returns:
+        ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.aggregation.SortDiagnostics`, ``exceeded`` where something was shuffled.
 
     Raises:
-        ValueError: ε <= 0, n or q out of range, w not square.
+        TypeError: a plain matrix in place of weights.
+        ValueError: a promise that this can't keep, q out of range, weights that don't fit.
 
     Source: Hay, Elagina and Miklau (2017), as Alabi et al. (2022) describe it.
+
+    >>> weights = PairWeights.from_ranks([[2, 0, 1]] * 10_000)
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> hay_kwiksort(jax.random.key(0), weights, privacy, max_queries=3).value.tolist()
+    [2, 0, 1]
     """
-    w, mask = checked_weights(w, mask)
-    check_epsilon(epsilon)
-    check_users(num_users)
+    attained = of_rankings(privacy, "hay_kwiksort")
+    w, users, mask = shares_of_users(weights, "hay_kwiksort")
     items = w.shape[0]
     if max_queries is None:
         max_queries = max(1, math.ceil(items * math.log2(items)))
     check_max_queries(max_queries)
     budget = max(1, min(max_queries, items * (items - 1) // 2))
-    scale = laplace_scale(budget / num_users, epsilon)
+    scale = laplace_scale(budget / users, attained.epsilon)
     ranks, queries, exceeded = _hay_kwiksort(key, w, scale, budget, mask)
-    facts = {"queries": queries, "exceeded": exceeded, "noise_scale": scale, "max_queries": budget}
-    return Estimate(ranks, Guarantee(Privacy(epsilon, unit="user", adjacency="replace")), facts)
+    diagnostics = SortDiagnostics(queries, exceeded, scale, budget)
+    return Estimate(ranks, Guarantee(privacy, attained), diagnostics)
 
 
 @jax.jit

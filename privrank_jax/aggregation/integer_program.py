@@ -17,8 +17,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from privrank_jax._types import PairMatrixLike
 from privrank_jax._validate import check_nonnegative, check_positive, check_square, is_traced
 from privrank_jax.aggregation.local_search import local_search
+from privrank_jax.aggregation.weights import PairWeights
 
 _VIOLATED, _ROUNDING = 1e-6, 1e-12
 
@@ -44,11 +46,14 @@ class ProvenRanking:
         return self.cost / self.lower_bound if self.lower_bound > 0 else math.inf
 
 
-def integer_program(w: Any, *, time_limit: float | None = None) -> ProvenRanking:
+def integer_program(
+    weights: PairWeights | PairMatrixLike, *, time_limit: float | None = None
+) -> ProvenRanking:
     """A ranking of least Kemeny score, or the best found and the best bound when time is up.
 
     Args:
-        w: ``(m, m)``, finite and >= 0, w_ij the weight of i before j.
+        weights: :class:`~privrank_jax.aggregation.PairWeights` without padding, or a plain ``(m, m)`` matrix, finite
+            and >= 0, w_ij the weight of i before j.
         time_limit: seconds after which to stop; None never stops early, and hard instances of 50 items may take hours.
 
     Returns:
@@ -56,15 +61,15 @@ def integer_program(w: Any, *, time_limit: float | None = None) -> ProvenRanking
         sufficed.
 
     Raises:
-        ValueError: w is no square matrix of finite numbers >= 0, a time limit that is not positive.
+        ValueError: weights that are no square matrix of finite numbers >= 0, a time limit that is not positive.
 
     >>> integer_program([[0.0, 0.6, 0.3], [0.4, 0.0, 0.9], [0.7, 0.1, 0.0]]).ranks.tolist()
     [2, 0, 1]
     """
-    weights = checked_host_weights(w)
+    given = checked_host_weights(weights)
     if time_limit is not None:
         check_positive("time_limit", time_limit)
-    program = PairProgram(weights, time.monotonic() + (time_limit or math.inf))
+    program = PairProgram(given, time.monotonic() + (time_limit or math.inf))
     program.relax()
     solver = "linear program"
     if not program.solved:
@@ -73,27 +78,34 @@ def integer_program(w: Any, *, time_limit: float | None = None) -> ProvenRanking
     return ProvenRanking(program.ranks, program.cost, program.lower_bound, solver)
 
 
-def checked_host_weights(w: Any) -> np.ndarray:
+def checked_host_weights(weights: PairWeights | PairMatrixLike) -> np.ndarray:
     """The weights in float64, diagonal 0; ``ValueError`` if they are traced, not square, not finite or negative."""
-    if is_traced(w):
+    given: Any = weights
+    if isinstance(weights, PairWeights):
+        if weights.mask is not None and not np.all(np.asarray(weights.mask)):
+            raise ValueError(
+                "this solver runs on the host, and takes no padding: leave padded items out of the weights."
+            )
+        given = weights.matrix
+    if is_traced(given):
         raise ValueError(
-            "w is traced: this solver runs on the host; inside jit use aggregation.exact_kemeny (m <= 20) or "
-            "aggregation.local_search"
+            "the weights are traced: this solver runs on the host; inside jit use aggregation.exact_kemeny (m <= 20) "
+            "or aggregation.local_search"
         )
-    check_square("w", w)
-    if np.all(np.isfinite(np.asarray(w))) and np.any(np.asarray(w) < 0):
+    check_square("the weights", given)
+    if np.all(np.isfinite(np.asarray(given))) and np.any(np.asarray(given) < 0):
         raise ValueError(
-            "w must be finite and at least 0, for a ratio of costs to say something. Of debiased or noised weights, "
-            "w - w.min() has the same best rankings."
+            "weights must be finite and at least 0, for a ratio of costs to say something. Of debiased or noised "
+            "weights w, w - w.min() has the same best rankings."
         )
-    check_nonnegative("w", w)
-    weights = np.array(w, float)
-    if weights.ndim != 2:
+    check_nonnegative("the weights", given)
+    matrix = np.array(given, float)
+    if matrix.ndim != 2:
         raise ValueError(
-            f"w must have shape (m, m), got {weights.shape}: solve one after the other"
+            f"the weights must have shape (m, m), got {matrix.shape}: solve one after the other"
         )
-    np.fill_diagonal(weights, 0)
-    return weights
+    np.fill_diagonal(matrix, 0)
+    return matrix
 
 
 def host_score(ranks: np.ndarray, weights: np.ndarray) -> float:

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int
 
-from privrank_jax.aggregation.borda import checked_weights
+from privrank_jax._types import Key, Mask, MaskLike, PairMatrixLike, Ranks
+from privrank_jax.aggregation.weights import PairWeights, shares_of
 from privrank_jax.rankings import order_to_ranks
-
-Array = jax.Array
 
 
 class Round(NamedTuple):
@@ -39,9 +39,9 @@ class Round(NamedTuple):
         asked: whether the pair is a query; False for pivots and items that are in place.
     """
 
-    items: Array
-    pivots: Array
-    asked: Array
+    items: Ranks
+    pivots: Ranks
+    asked: Mask
 
 
 class Sorting(NamedTuple):
@@ -56,11 +56,11 @@ class Sorting(NamedTuple):
         state: what ``answer`` carries from round to round.
     """
 
-    order: Array
-    start: Array
-    length: Array
-    queries: Array
-    stopped: Array
+    order: Ranks
+    start: Ranks
+    length: Ranks
+    queries: Int[Array, ""]
+    stopped: Bool[Array, ""]
     state: Any
 
 
@@ -151,28 +151,32 @@ def _partition(sorting: Sorting, pivot: Array, left: Array) -> tuple[Array, Arra
     return order, new_start, new_length
 
 
-def kwiksort(key: Array, w: Any, *, mask: Any = None) -> Array:
+def kwiksort(
+    key: Key,
+    weights: PairWeights | PairMatrixLike,
+    *,
+    mask: MaskLike | None = None,
+) -> Ranks:
     """Sort the items by pairwise majorities, with random pivots.
 
     Args:
         key: PRNG key; the ranking depends on it wherever majorities are not transitive.
-        w: ``(m, m)`` weights, see :func:`~privrank_jax.aggregation.pairwise_weights`, noisy ones too: an item goes
-            before the pivot if w_item,pivot > w_pivot,item, which is w_item,pivot > 1/2 where the two add up to 1.
-        mask: ``(m,)`` bool; items with False get the last ranks, in index order.
+        weights: :class:`~privrank_jax.aggregation.PairWeights`, or a plain ``(m, m)`` matrix, noisy ones too: an item
+            goes before the pivot if w_item,pivot > w_pivot,item, which is w_item,pivot > 1/2 where the two add up to 1.
+        mask: ``(m,)`` bool, of a plain matrix; items with False get the last ranks, in index order.
 
     Returns:
         Ranks ``(m,)``, int32, 0 = best. Transitive majorities without ties are sorted exactly. For weights with
         w_ij + w_ji = 1 the expected Kemeny score is at most 5 times the smallest.
 
     Raises:
-        ValueError: w not square, a mask of another shape.
+        ValueError: weights that are not square or not finite, a mask of another shape.
 
     >>> w = [[0.0, 0.4, 0.1], [0.6, 0.0, 0.3], [0.9, 0.7, 0.0]]
     >>> kwiksort(jax.random.key(0), w).tolist()
     [2, 1, 0]
     """
-    w, mask = checked_weights(w, mask)
-    return _kwiksort(key, w, mask)
+    return _kwiksort(key, *shares_of(weights, mask))
 
 
 @jax.jit

@@ -29,93 +29,91 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
+from privrank_jax._types import Key, RankingsLike, Scalar
 from privrank_jax._validate import check_choice
-from privrank_jax.aggregation.dp_kwiksort import replace_where
+from privrank_jax.aggregation.counting import order_lead
+from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics
+from privrank_jax.aggregation.fallback import replace_where
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
-from privrank_jax.aggregation.ldp_plan import (
-    balanced_groups,
-    goes_left,
-    local_plan,
-    order_lead,
-    respond,
-)
+from privrank_jax.aggregation.ldp_plan import balanced_groups, goes_left, local_plan, respond
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.local_weights import local_weights
 from privrank_jax.aggregation.weights import MISSING
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.local import flip_threshold
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import order_to_ranks
-
-Array = jax.Array
 
 
 def ldp_kwiksort(
-    key: Array,
-    ranks: Any,
-    epsilon: Any = 1.0,
-    max_queries: int | None = None,
+    key: Key,
+    ranks: RankingsLike,
+    privacy: Privacy,
     *,
+    max_queries: int | None = None,
     encoding: str = "sign",
-    split: Any = 0.5,
+    split: Scalar = 0.5,
     calibration: str = "tight",
     missing: str = "last",
 ) -> Estimate:
     """A consensus ranking in the local model, by interactive questions on pairs.
 
-    **Guarantee.** ε-local DP, unit user, adjacency replace, the fallback included. Theorem and proof head this module.
-    ``encoding="published"`` spends less than ε on its queries, ``calibration="published"`` (all of ε for the queries
-    and ε/2 for the fallback) 1.5ε; the guarantee carries what is proven of each.
+    **Guarantee.** ε-local DP, unit user, adjacency replace, and whatever these cover, the fallback included. Theorem
+    and proof head this module. ``encoding="published"`` spends less than ε on its queries, ``calibration="published"``
+    (all of ε for the queries and ε/2 for the fallback) 1.5ε; the guarantee carries what is proven of each.
 
     Args:
         key: PRNG key.
         ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ones items that were not ranked. n >= m.
-        epsilon: ε > 0, may be traced; ∞ adds no noise (questions still go to random groups).
+        privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ adds no noise (questions still
+            go to random groups).
         max_queries: q >= 1, an int, sets τ = ⌊2q/m⌋; None takes τ such that Pr[refusal] <= 1/m⁴, see
             :mod:`~privrank_jax.aggregation.ldp_plan`.
         encoding: ``"sign"`` or ``"published"``, of the responses.
         split: share of ε for the queries, in (0, 1), may be traced; not used where nothing can be refused.
         calibration: ``"tight"`` or ``"published"``.
-        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.pairwise_weights`.
+        missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
 
     Returns:
-        ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``: trust ``"local"``. ``diagnostics``: ``queries``,
-        ``refused`` (True where the ranking is the fallback's), private values; ``epsilon_per_query`` (ε₀) and
-        ``max_uses`` (τ), public.
+        ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``: trust ``"local"``. ``diagnostics``:
+        :class:`~privrank_jax.aggregation.LocalSortDiagnostics`.
 
     Raises:
-        ValueError: ε <= 0, fewer users than items, unknown names, ranks that are no integers, m above 1000 without
-            ``max_queries``.
+        ValueError: a promise that this can't keep, fewer users than items, unknown names, ranks that are no integers,
+            m above 1000 without ``max_queries``.
 
     >>> ranks = jnp.tile(jnp.array([2, 0, 1]), (3000, 1))
-    >>> ldp_kwiksort(jax.random.key(0), ranks, epsilon=1.0).value.tolist()
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> ldp_kwiksort(jax.random.key(0), ranks, privacy).value.tolist()
     [2, 0, 1]
     """
     check_choice("missing", missing, MISSING)
-    ranks = jnp.asarray(ranks)
-    if ranks.ndim != 2 or not jnp.issubdtype(ranks.dtype, jnp.integer):
+    given = jnp.asarray(ranks)
+    if given.ndim != 2 or not jnp.issubdtype(given.dtype, jnp.integer):
         raise ValueError(
-            f"ranks must be integers of shape (users, items), got {ranks.dtype} {ranks.shape}."
+            f"ranks must be integers of shape (users, items), got {given.dtype} {given.shape}."
         )
-    users, items = ranks.shape
+    users, items = given.shape
     if items < 1 or users < items:
         raise ValueError(
             f"the m items need m groups of users: got {users} users for {items} items. Take ldp_borda."
         )
     plan = local_plan(
-        items, epsilon, max_queries, encoding=encoding, split=split, calibration=calibration
+        items,
+        privacy,
+        max_queries=max_queries,
+        encoding=encoding,
+        split=split,
+        calibration=calibration,
     )
     value, queries, refused = _ldp_kwiksort(
-        key, ranks, plan.epsilon_per_query, plan.max_uses, plan.fallback_epsilon,
+        key, given, plan.epsilon_per_query, plan.max_uses, plan.fallback_epsilon,
         encoding=encoding, missing=missing, may_refuse=plan.may_refuse,
     )  # fmt: skip
-    facts = {
-        "queries": queries,
-        "refused": refused,
-        "epsilon_per_query": plan.epsilon_per_query,
-        "max_uses": plan.max_uses,
-    }
-    return Estimate(value, plan.guarantee, facts)
+    told = LocalSortDiagnostics(queries, refused, plan.epsilon_per_query, plan.max_uses)
+    return Estimate(value, plan.guarantee, told)
 
 
 @functools.partial(jax.jit, static_argnames=("encoding", "missing", "may_refuse"))
@@ -158,5 +156,6 @@ def _ldp_kwiksort(
 
 def _local_noise_all_ranks(key: Array, ranks: Array, epsilon: Array, *, missing: str) -> Array:
     """The fallback: one report per user at ε (unit user, adjacency replace, local), local search from Borda."""
-    w = local_weights(key, ranks, epsilon, "duchi", missing=missing).value
+    privacy = Privacy(epsilon, unit="user", adjacency="replace")
+    w = local_weights(key, ranks, privacy, mechanism="duchi", missing=missing).value
     return local_search(jnp.clip(w, 0, 1))

@@ -30,9 +30,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._validate import check_choice, check_epsilon, is_traced
-from privrank_jax.aggregation.dp_kwiksort import check_max_queries, check_split
-from privrank_jax.aggregation.query_budget import use_budget
+from privrank_jax._types import Scalar
+from privrank_jax._validate import check_choice, is_traced
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.query_budget import check_max_queries, check_split, use_budget
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -55,9 +56,9 @@ class LocalPlan:
     """
 
     num_items: int
-    epsilon_per_query: Any
+    epsilon_per_query: Scalar
     max_uses: int
-    fallback_epsilon: Any
+    fallback_epsilon: Scalar
     may_refuse: bool
     encoding: str
     guarantee: Guarantee
@@ -65,20 +66,21 @@ class LocalPlan:
 
 def local_plan(
     num_items: int,
-    epsilon: Any = 1.0,
-    max_queries: int | None = None,
+    privacy: Privacy,
     *,
+    max_queries: int | None = None,
     encoding: str = "sign",
-    split: Any = 0.5,
+    split: Scalar = 0.5,
     calibration: str = "tight",
 ) -> LocalPlan:
     """Settle the terms of :func:`~privrank_jax.aggregation.ldp_kwiksort`; arguments and errors are described there.
 
-    >>> plan = local_plan(30, epsilon=1.0)
+    >>> plan = local_plan(30, Privacy(1.0, unit="user", adjacency="replace"))
     >>> plan.max_uses, plan.epsilon_per_query
     (20, 0.025)
     """
-    check_epsilon(epsilon)
+    attained = of_rankings(privacy, "ldp_kwiksort")
+    epsilon = attained.epsilon
     check_choice("encoding", encoding, ENCODINGS)
     check_choice("calibration", calibration, ("tight", "published"))
     check_split(split)
@@ -99,33 +101,21 @@ def local_plan(
     of_queries = epsilon if published or not may_refuse else split * epsilon
     of_fallback = (0.5 if published else 1 - split) * epsilon
     per_query = of_queries / uses
-    guarantee = _guarantee(epsilon, per_query, uses, of_fallback, may_refuse, encoding, published)
-    return LocalPlan(num_items, per_query, uses, of_fallback, may_refuse, encoding, guarantee)
-
-
-def _guarantee(
-    epsilon: Any, per_query: Any, uses: int, of_fallback: Any, may_refuse: bool, encoding: str,
-    published: bool,
-) -> Guarantee:  # fmt: skip
-    """τ·loss(ε₀) + ε₂: unit user, adjacency replace, local."""
+    proven, note = epsilon, ""
     extra = of_fallback if may_refuse else 0.0
-    note = ""
     if encoding == "published":
         proven = uses * response_loss(per_query, encoding) + extra
         note = "calibrated for epsilon, but the 0/1 encoding spends less on its queries."
-    else:
-        proven = epsilon + extra if published else epsilon
+    elif published:
+        proven = epsilon + extra
     if published and may_refuse:
         note = (note + " Published as epsilon, but the fallback adds half of it.").strip()
-    return Guarantee(
-        Privacy(epsilon, unit="user", adjacency="replace"),
-        Privacy(proven, unit="user", adjacency="replace"),
-        trust="local",
-        note=note,
-    )
+    attained = dataclasses.replace(attained, epsilon=proven)  # τ·loss(ε₀) + ε₂
+    guarantee = Guarantee(privacy, attained, trust="local", note=note)
+    return LocalPlan(num_items, per_query, uses, of_fallback, may_refuse, encoding, guarantee)
 
 
-def response_loss(epsilon_per_query: Any, encoding: str = "sign") -> Any:
+def response_loss(epsilon_per_query: Scalar, encoding: str = "sign") -> Scalar:
     """Largest loss of one response: ε₀, or log((e^{ε₀}+1)/2) in the published encoding.
 
     >>> round(float(response_loss(1.0, "published")), 4)
@@ -156,7 +146,7 @@ def respond(words: Any, lead: Any, flip: Any, encoding: str) -> Any:
     return kept | ((lead < 0) & (words >= _HALF)) | ((lead == 0) & (words >= quarter))
 
 
-def goes_left(plus: Any, users: Any, epsilon_per_query: Any, encoding: str) -> Any:
+def goes_left(plus: Any, users: Any, epsilon_per_query: Scalar, encoding: str) -> Any:
     """Whether w̃ > 1/2, given how many of a group's users responded 1."""
     mean = 2 * plus - users  # Σ r
     if encoding == "sign":
@@ -164,22 +154,10 @@ def goes_left(plus: Any, users: Any, epsilon_per_query: Any, encoding: str) -> A
     return mean > 0.5 * jnp.tanh(0.5 * epsilon_per_query) * users
 
 
-def weight_estimate(plus: Any, users: Any, epsilon_per_query: Any, encoding: str) -> Any:
+def weight_estimate(plus: Any, users: Any, epsilon_per_query: Scalar, encoding: str) -> Any:
     """w̃, the unbiased share of users with the item before the pivot, from how many responded 1."""
     debiased = (2 * plus / users - 1) / jnp.tanh(0.5 * epsilon_per_query)
     return (1 + debiased) / 2 if encoding == "sign" else debiased
-
-
-def order_lead(item_ranks: Any, pivot_ranks: Any, missing: str) -> Any:
-    """1, 0 or -1: whether the user ranks the item before, beside or behind the pivot; ranks below 0 are missing."""
-    ahead = (item_ranks < pivot_ranks) | ((pivot_ranks < 0) & (item_ranks >= 0))
-    behind = (item_ranks > pivot_ranks) | ((item_ranks < 0) & (pivot_ranks >= 0))
-    ahead &= item_ranks >= 0
-    behind &= pivot_ranks >= 0
-    if missing == "unknown":
-        known = (item_ranks >= 0) & (pivot_ranks >= 0)
-        ahead, behind = ahead & known, behind & known
-    return ahead * 1 - behind * 1
 
 
 def balanced_groups(shuffled_users: Any, num_groups: int) -> Any:

@@ -8,7 +8,7 @@ floating-point sampler.
 
 One round asks all open segments at once, O(log m) rounds in all::
 
-    plan = local_plan(num_items, epsilon=1.0)
+    plan = local_plan(num_items, Privacy(1.0, unit="user", adjacency="replace"))
     server = Server(num_users, plan)
     while questions := server.next_round():
         server.receive([[clients[user].answer(q.item, q.pivot) for user in server.groups[q.group]] for q in questions])
@@ -22,19 +22,17 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import ArrayLike, Float
 
+from privrank_jax._types import RanksLike
 from privrank_jax._validate import check_choice
-from privrank_jax.aggregation.ldp_plan import (
-    LocalPlan,
-    goes_left,
-    order_lead,
-    respond,
-)
+from privrank_jax.aggregation.counting import order_lead
+from privrank_jax.aggregation.ldp_plan import LocalPlan, goes_left, respond
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.local_weights import local_weights_aggregate, local_weights_report
 from privrank_jax.aggregation.weights import MISSING
@@ -77,7 +75,7 @@ class Client:
 
     def __init__(
         self,
-        ranks: Any,
+        ranks: RanksLike,
         plan: LocalPlan,
         *,
         missing: str = "last",
@@ -209,7 +207,7 @@ class Server:
         ranks[[segment[0] for segment in self._segments]] = np.arange(self.plan.num_items)
         return ranks
 
-    def fall_back(self, reports: Any) -> np.ndarray:
+    def fall_back(self, reports: Float[ArrayLike, "users pairs"]) -> np.ndarray:
         """The ranking from one :meth:`Client.fallback_report` per user, ``(n, m(m-1)/2)``, for a refused sort."""
         if not self.refused:
             raise RuntimeError("no question was refused: the sort needs no fallback.")

@@ -9,28 +9,33 @@ A move is made if it lowers the integer score by more than m units, which is wha
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
-from privrank_jax.aggregation.borda import borda_scores, checked_weights
+from privrank_jax._types import MaskLike, PairMatrixLike, Ranks, RanksLike
+from privrank_jax.aggregation.borda import borda_scores
+from privrank_jax.aggregation.weights import PairWeights, integer_lead, shares_of
 from privrank_jax.rankings import ranks_from_scores, ranks_to_order
 
-Array = jax.Array
 
-
-def local_search(w: Any, ranks: Any = None, *, mask: Any = None) -> Array:
+def local_search(
+    weights: PairWeights | PairMatrixLike,
+    ranks: RanksLike | None = None,
+    *,
+    mask: MaskLike | None = None,
+) -> Ranks:
     """The insertion-optimal ranking that steepest descent of the Kemeny score reaches.
 
     Args:
-        w: ``(m, m)``, w_ij >= 0 the weight of i before j; any finite w will do, consistent or not.
+        weights: :class:`~privrank_jax.aggregation.PairWeights`, or a plain ``(m, m)`` matrix, w_ij the weight of i
+            before j; any finite one will do, consistent or not.
         ranks: where to start, ``(m,)``, integers, 0 = best; None starts from the Borda ranking.
-        mask: ``(m,)``, bool; items with False get the last ranks, in index order. None keeps all.
+        mask: ``(m,)`` bool, of a plain matrix; items with False get the last ranks, in index order. None keeps all.
 
     Returns:
         Ranks ``(m,)``, int32, 0 = best. Its Kemeny score is never above the start's, and no insertion of one item
-        lowers it, both as far as the dtype of w can tell.
+        lowers it, both as far as the dtype of the weights can tell.
 
     Raises:
         ValueError: shapes that don't fit.
@@ -39,12 +44,12 @@ def local_search(w: Any, ranks: Any = None, *, mask: Any = None) -> Array:
     >>> local_search(w, [2, 1, 0]).tolist()
     [0, 1, 2]
     """
-    w, mask = checked_weights(w, mask)
+    w, mask = shares_of(weights, mask)
     keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
-    ranks = -borda_scores(w, keep) if ranks is None else jnp.asarray(ranks)
-    if ranks.shape != w.shape[:1]:
-        raise ValueError(f"ranks must have shape {w.shape[:1]}, as w has, got {ranks.shape}.")
-    return _local_search(w, ranks, keep)
+    start = -borda_scores(w, keep) if ranks is None else jnp.asarray(ranks)
+    if start.shape != w.shape[:1]:
+        raise ValueError(f"ranks must have shape {w.shape[:1]}, one per item, got {start.shape}.")
+    return _local_search(w, start, keep)
 
 
 @jax.jit
@@ -64,22 +69,6 @@ def _local_search(w: Array, ranks: Array, keep: Array) -> Array:
     carry = (table, own, ranks), _best_move(table, own)
     (_, _, ranks), _ = jax.lax.while_loop(lambda carry: carry[1][0] < -items, step, carry)
     return ranks
-
-
-def integer_lead(w: Array, keep: Array, *, total: bool) -> Array:
-    """w − wᵀ as integers, antisymmetric, 0 where not both items are kept or w is not finite.
-
-    The unit is a power of two such that the absolute values of a row, or of the matrix if ``total``, sum to at most
-    2^30 (int32) or 2^52 (int64, for float64).
-    """
-    integer, bits = (jnp.int64, 52) if w.dtype == jnp.float64 else (jnp.int32, 30)
-    lead = jnp.where(keep[:, None] & keep, w - w.T, 0)
-    lead = jnp.where(jnp.isfinite(lead), lead, 0)
-    rows = jnp.sum(jnp.abs(lead), axis=1)
-    largest = 2 * jnp.sum(rows) if total else jnp.max(rows)
-    unit = jnp.exp2(bits - jnp.ceil(jnp.log2(jnp.where(largest > 0, largest, 1))))
-    upper = jnp.triu(jnp.round(lead * unit).astype(integer))
-    return upper - upper.T
 
 
 def _best_move(table: Array, own: Array) -> tuple[Array, Array, Array]:

@@ -23,33 +23,34 @@ Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 8 and Lemma 17, on ±
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, ArrayLike, Float
 
+from privrank_jax._types import Count, Epsilon, Key, PairMatrix, RankingsLike, RanksLike
 from privrank_jax._validate import check_choice, check_epsilon, check_users
-from privrank_jax.aggregation.borda import checked_ranks
-from privrank_jax.aggregation.weights import MISSING, gaps_last
+from privrank_jax.aggregation.counting import gaps_last
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.weights import MISSING, checked_ranks
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import randomized_response
+from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm, report_vectors
-
-Array = jax.Array
 
 LOCAL_MECHANISMS = ("duchi", "privunit", "randomized-response")
 _BLOCK = 1 << 18  # numbers in the reports of users that are simulated at a time: what a cache holds
 
 
 def local_weights(
-    key: Array,
-    ranks: Any,
-    epsilon: Any = 1.0,
-    mechanism: str = "duchi",
+    key: Key,
+    ranks: RankingsLike,
+    privacy: Privacy,
     *,
+    mechanism: str = "duchi",
     missing: str = "last",
 ) -> Estimate:
     """Unbiased pairwise weights from one report per user: local and non-interactive.
@@ -57,76 +58,87 @@ def local_weights(
     Simulates all users, in blocks, so that memory does not grow with their number beyond the ranks themselves:
     :func:`local_weights_report` for each, then :func:`local_weights_aggregate`.
 
-    **Guarantee.** ε-DP in the local model, unit user, adjacency replace; proof at the head of this module.
+    **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; proof at the head of
+    this module.
 
     Args:
         key: PRNG key.
         ranks: ``(n, m)`` integers, 0 = best, m >= 2; equal ranks are ties, negative ones items not ranked.
-        epsilon: ε > 0, may be traced; ∞ reports the vectors themselves.
+        privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ reports the vectors themselves.
         mechanism: ``"duchi"``, ``"privunit"`` or ``"randomized-response"``.
-        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.pairwise_weights`.
+        missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
 
     Returns:
         ``value``: ``(m, m)``, JAX's default float: w̃, unbiased, w̃_ij + w̃_ji = 1, diagonal 0; not clipped, so
-        entries may lie outside [0, 1]. ``guarantee``. ``diagnostics``: ``{"noise_scale": standard deviation of one
-        weight given full rankings}``, public.
+        entries may lie outside [0, 1]. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, the standard deviation of one weight given full rankings.
 
     Raises:
-        ValueError: ε <= 0, fewer than 2 items, ranks that are no integers, unknown names.
+        ValueError: a promise that this can't keep, fewer than 2 items, ranks that are no integers, unknown names.
 
     >>> ranks = jnp.tile(jnp.arange(3), (4000, 1))
-    >>> w = local_weights(jax.random.key(0), ranks, epsilon=2.0).value
+    >>> privacy = Privacy(2.0, unit="user", adjacency="replace")
+    >>> w = local_weights(jax.random.key(0), ranks, privacy).value
     >>> bool(w[0, 1] > 0.5), bool(w[0, 1] + w[1, 0] == 1.0)
     (True, True)
     """
-    ranks = checked_ranks(ranks)
-    _check(ranks, epsilon, mechanism, missing)
-    if ranks.ndim != 2 or 0 in ranks.shape:
-        raise ValueError(f"ranks must have shape (users, items), got {ranks.shape}.")
-    users, items = ranks.shape
-    epsilon = jnp.asarray(epsilon, jnp.result_type(float))
-    mean = _mean_report(key, ranks, epsilon, mechanism, missing, _BLOCK)
+    attained = of_rankings(privacy, "local_weights")
+    given = checked_ranks(ranks)
+    _check(given, attained.epsilon, mechanism, missing)
+    if given.ndim != 2 or 0 in given.shape:
+        raise ValueError(f"ranks must have shape (users, items), got {given.shape}.")
+    users, items = given.shape
+    epsilon = jnp.asarray(attained.epsilon, jnp.result_type(float))
+    mean = _mean_report(key, given, epsilon, mechanism, missing, _BLOCK)
     scale = jnp.sqrt(local_weight_variance(items, users, epsilon, mechanism))
-    guarantee = Guarantee(Privacy(epsilon, unit="user", adjacency="replace"), trust="local")
-    return Estimate(_mirrored(mean, items), guarantee, {"noise_scale": scale})
+    guarantee = Guarantee(privacy, attained, trust="local")
+    return Estimate(_mirrored(mean, items), guarantee, NoiseDiagnostics(scale))
 
 
 def local_weights_report(
-    key: Array,
-    ranks: Any,
-    epsilon: Any = 1.0,
-    mechanism: str = "duchi",
+    key: Key,
+    ranks: RanksLike | RankingsLike,
+    epsilon: Epsilon,
     *,
+    mechanism: str = "duchi",
     missing: str = "last",
-) -> Array:
+) -> Float[Array, "*users pairs"]:
     """What one user sends: ``(m(m-1)/2,)`` numbers, pairs in row order, for ranks ``(m,)``.
 
     ε-local DP by itself, unbiased for ±1 on each pair; the numbers drawn for simulation are not fit to protect real
-    users, see :mod:`privrank_jax.release`. Args as :func:`local_weights`; users ``(n, m)`` draw independent reports.
+    users, see :mod:`privrank_jax.release`.
+
+    Args:
+        key: PRNG key.
+        ranks: ``(m,)`` integers, as :func:`local_weights`; users ``(n, m)`` draw independent reports.
+        epsilon: ε > 0 of the report, may be traced; ∞ reports the vector itself.
+        mechanism, missing: as :func:`local_weights`.
     """
-    ranks = checked_ranks(ranks)
-    _check(ranks, epsilon, mechanism, missing)
+    given = checked_ranks(ranks)
+    _check(given, epsilon, mechanism, missing)
     epsilon = jnp.asarray(epsilon, jnp.result_type(float))
-    return _reports(key, ranks, epsilon, mechanism, missing)
+    return _reports(key, given, epsilon, mechanism, missing)
 
 
-def local_weights_aggregate(reports: Any) -> Array:
+def local_weights_aggregate(
+    reports: Float[ArrayLike, "users pairs"],
+) -> PairMatrix:
     """What the server makes of reports ``(n, m(m-1)/2)``: w̃ ``(m, m)``, as :func:`local_weights`.
 
     Raises:
         ValueError: reports whose length is no number of pairs.
     """
-    reports = jnp.asarray(reports)
-    pairs = reports.shape[-1] if reports.ndim == 2 else 0
+    given = jnp.asarray(reports)
+    pairs = given.shape[-1] if given.ndim == 2 else 0
     items = int((1 + (1 + 8 * pairs) ** 0.5) // 2)
-    if not pairs or items * (items - 1) // 2 != pairs or not reports.shape[0]:
-        raise ValueError(f"reports must have shape (users, m(m-1)/2), got {reports.shape}.")
-    return _mirrored(jnp.mean(reports, axis=0), items)
+    if not pairs or items * (items - 1) // 2 != pairs or not given.shape[0]:
+        raise ValueError(f"reports must have shape (users, m(m-1)/2), got {given.shape}.")
+    return _mirrored(jnp.mean(given, axis=0), items)
 
 
 def local_weight_variance(
-    num_items: int, num_users: Any, epsilon: Any, mechanism: str = "duchi"
-) -> Array:
+    num_items: int, num_users: Count, epsilon: Epsilon, mechanism: str = "duchi"
+) -> Float[Array, ...]:
     """Variance of one weight given n full rankings, (B²/N - 1)/(4n); the same at every pair.
 
     Args:
@@ -150,7 +162,7 @@ def local_weight_variance(
     return jnp.maximum(square - 1, 0) / (4 * num_users)
 
 
-def _check(ranks: Array, epsilon: Any, mechanism: str, missing: str) -> None:
+def _check(ranks: Array, epsilon: Epsilon, mechanism: str, missing: str) -> None:
     check_epsilon(epsilon)
     check_choice("mechanism", mechanism, LOCAL_MECHANISMS)
     check_choice("missing", missing, MISSING)

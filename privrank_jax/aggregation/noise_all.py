@@ -21,84 +21,77 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array
 
-from privrank_jax._validate import check_delta, check_epsilon, check_users, is_traced
-from privrank_jax.aggregation.borda import checked_weights
+from privrank_jax._types import Count, Key
+from privrank_jax._validate import is_traced
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import is_pure, noise_scale
+from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import gaussian, laplace
+from privrank_jax.privacy.noise import NoiseDiagnostics, draw
 from privrank_jax.privacy.privacy import Privacy
-
-Array = jax.Array
 
 
 def noise_all(
-    key: Array,
-    w: Any,
-    num_users: Any,
-    epsilon: Any = 1.0,
-    delta: Any = 0.0,
-    *,
-    mask: Any = None,
+    key: Key, weights: PairWeights, privacy: Privacy, *, noise: str = "laplace"
 ) -> Estimate:
     """Noise on every pairwise weight, for a solver of choice.
 
-    **Guarantee.** ε-DP (Laplace) at ``delta=0``, else (ε, δ)-DP (Gaussian), unit user, adjacency replace; the
-    sensitivities and their proof head this module.
+    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and whatever
+    these cover; the sensitivities and their proof head this module.
 
     Args:
         key: PRNG key.
-        w: ``(m, m)`` weights, see :func:`~privrank_jax.aggregation.pairwise_weights`; only the entries above the
-            diagonal are read.
-        num_users: n >= 1, public, may be traced.
-        epsilon: ε > 0, may be traced; ∞ adds no noise.
-        delta: 0 for Laplace noise, δ in (0, 1) for Gaussian noise; a traced δ must be positive.
-        mask: ``(m,)`` bool, real items, public; their number sets the sensitivity.
+        weights: of n users; only the entries above the diagonal are read.
+        privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
+        noise: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
 
     Returns:
-        ``value``: ``(m, m)``, dtype of w: entries in [0, 1], w̃_ij + w̃_ji = 1, diagonal 0; 0 in the rows and
-        columns of masked items. ``guarantee``. ``diagnostics``: ``{"noise_scale": λ or σ}``, public.
+        ``value``: ``(m, m)``, dtype of the weights: entries in [0, 1], w̃_ij + w̃_ji = 1, diagonal 0; 0 in the rows and
+        columns of masked items. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`.
 
     Raises:
-        ValueError: ε <= 0, δ out of range, n < 1, w not square.
+        TypeError: a plain matrix in place of weights.
+        ValueError: a promise that this can't keep, Gaussian noise without δ, weights that don't fit.
 
-    >>> w = jnp.array([[0.0, 0.75], [0.25, 0.0]])
-    >>> noise_all(jax.random.key(0), w, 1000, epsilon=jnp.inf).value.tolist()
+    >>> weights = PairWeights(jnp.array([[0.0, 0.75], [0.25, 0.0]]), 1000)
+    >>> privacy = Privacy(jnp.inf, unit="user", adjacency="replace")
+    >>> noise_all(jax.random.key(0), weights, privacy).value.tolist()
     [[0.0, 0.75], [0.25, 0.0]]
     """
-    w, mask = checked_weights(w, mask)
-    check_epsilon(epsilon)
-    check_delta(delta)
-    check_users(num_users)
+    attained = of_rankings(privacy, "noise_all", noise)
+    w, users, mask = shares_of_users(weights, "noise_all")
     items = w.shape[0] if mask is None else jnp.sum(mask)
-    scale = noise_all_scale(items, num_users, epsilon, delta)
-    noise = "laplace" if is_pure(delta) else "gaussian"
+    scale = noise_all_scale(items, users, privacy, noise=noise)
     value = _noise_pairs(key, w, scale, mask, noise)
-    return Estimate(
-        value,
-        Guarantee(Privacy(epsilon, unit="user", adjacency="replace", delta=delta)),
-        {"noise_scale": scale},
-    )
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
 
 
-def noise_all_scale(num_items: Any, num_users: Any, epsilon: Any = 1.0, delta: Any = 0.0) -> Any:
-    """Laplace scale (``delta=0``) or standard deviation of the noise on each weight, in shares of users.
+def noise_all_scale(
+    num_items: Count, num_users: Count, privacy: Privacy, *, noise: str = "laplace"
+) -> Array | float:
+    """Laplace scale or standard deviation of the noise that :func:`noise_all` adds to each weight, in shares of users.
 
-    Args: as :func:`noise_all`; ``num_items`` may be traced, and below 2 items, where no pair is, counts as 2.
+    Args:
+        num_items: m, may be traced; below 2 items, where no pair is, counts as 2.
+        num_users: n >= 1, may be traced.
+        privacy: what is promised, as for :func:`noise_all`.
+        noise: ``"laplace"`` or ``"gaussian"``.
 
-    >>> noise_all_scale(10, 1000, epsilon=0.5)
+    >>> noise_all_scale(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
     0.09
     """
+    attained = of_rankings(privacy, "noise_all", noise)
     pairs = num_items * (num_items - 1) / 2
     pairs = jnp.maximum(pairs, 1.0) if is_traced(pairs) else max(float(pairs), 1.0)
-    return noise_scale(pairs / num_users, pairs**0.5 / num_users, epsilon, delta)
+    return additive_scale(noise, attained, pairs / num_users, pairs**0.5 / num_users)
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _noise_pairs(key: Array, w: Array, scale: Any, mask: Array | None, noise: str) -> Array:
-    draw = laplace if noise == "laplace" else gaussian
-    noisy = jnp.clip(w + draw(key, w.shape, scale, w.dtype), 0, 1)
+    noisy = jnp.clip(w + draw(key, noise, w.shape, scale, w.dtype), 0, 1)
     above = jnp.arange(w.shape[0])[:, None] < jnp.arange(w.shape[0])
     mirrored = jnp.where(above, noisy, 1 - noisy.T) * (1 - jnp.eye(w.shape[0], dtype=w.dtype))
     return mirrored if mask is None else mirrored * (mask[:, None] & mask)

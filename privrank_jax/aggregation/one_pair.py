@@ -25,55 +25,70 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
+from privrank_jax._types import Count, Key, Numbers, PairMatrix, Rankings, RankingsLike, RanksLike
 from privrank_jax._validate import check_choice, check_epsilon, check_users, is_traced
-from privrank_jax.aggregation.borda import checked_ranks
-from privrank_jax.aggregation.ldp_plan import order_lead
-from privrank_jax.aggregation.weights import MISSING
+from privrank_jax.aggregation.counting import order_lead
+from privrank_jax.aggregation.diagnostics import PairDiagnostics
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.weights import MISSING, checked_ranks
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import randomized_response
 from privrank_jax.privacy.privacy import Privacy
 
-Array = jax.Array
-
 
 def one_pair_weights(
-    key: Array, ranks: Any, epsilon: Any = 1.0, *, missing: str = "last"
+    key: Key,
+    ranks: RankingsLike,
+    privacy: Privacy,
+    *,
+    missing: str = "last",
 ) -> Estimate:
     """Unbiased pairwise weights from one randomized answer per user; simulates all users at once.
 
-    **Guarantee.** ε-DP in the local model, unit user, adjacency replace; proof at the head of this module.
+    **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; proof at the head of
+    this module.
 
     Args:
         key: PRNG key.
         ranks: ``(n, m)`` integers, 0 = best, ties allowed, -1 = not ranked; m >= 2, n >= m(m-1)/2.
-        epsilon: ε > 0, may be traced; ∞ tells the truth (ties by a coin).
+        privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ tells the truth (ties by a
+            coin).
         missing: ``"last"``: items not ranked come last, tied; ``"unknown"``: their pairs are answered by a coin.
 
     Returns:
         ``value``: ``(m, m)`` weights, w_ij + w_ji = 1, which may lie outside of [0, 1]; for Borda scores sum its rows
-        (:func:`~privrank_jax.aggregation.borda_scores`). ``guarantee``. ``diagnostics``: ``{"users_per_pair": ⌊n/N⌋}``,
-        public.
+        (:func:`~privrank_jax.aggregation.borda_scores`). ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.aggregation.PairDiagnostics`.
 
     Raises:
-        ValueError: ε <= 0, fewer users than pairs, fewer than 2 items, ranks that are no integers.
+        ValueError: a promise that this can't keep, fewer users than pairs, fewer than 2 items, ranks that are no
+            integers.
 
     >>> ranks = jnp.tile(jnp.arange(3), (3000, 1))
-    >>> w = one_pair_weights(jax.random.key(0), ranks, epsilon=2.0).value
+    >>> privacy = Privacy(2.0, unit="user", adjacency="replace")
+    >>> w = one_pair_weights(jax.random.key(0), ranks, privacy).value
     >>> bool(jnp.all(jnp.abs(w[jnp.triu_indices(3, 1)] - 1) < 0.1))
     True
     """
-    ranks, pairs = checked_for_pairs(ranks, missing)
-    check_epsilon(epsilon)
-    value = _weights(key, ranks, jnp.asarray(epsilon, jnp.result_type(float)), missing)
-    guarantee = Guarantee(Privacy(epsilon, unit="user", adjacency="replace"), trust="local")
-    return Estimate(value, guarantee, {"users_per_pair": ranks.shape[0] // pairs})
+    attained = of_rankings(privacy, "one_pair_weights")
+    given, pairs = checked_for_pairs(ranks, missing)
+    epsilon = jnp.asarray(attained.epsilon, jnp.result_type(float))
+    value = _weights(key, given, epsilon, missing)
+    guarantee = Guarantee(privacy, attained, trust="local")
+    return Estimate(value, guarantee, PairDiagnostics(given.shape[0] // pairs))
 
 
 def one_pair_report(
-    key: Array, ranks: Any, pair: Any, epsilon: Any = 1.0, *, missing: str = "last"
-) -> Array:
+    key: Key,
+    ranks: RanksLike,
+    pair: Int[ArrayLike, ""],
+    epsilon: Numbers,
+    *,
+    missing: str = "last",
+) -> Bool[Array, ""]:
     """What one user sends when asked for ``pair``: whether its first item is ahead, randomized.
 
     ε-local DP by itself; the numbers drawn for simulation are not fit to protect real users, see
@@ -83,7 +98,7 @@ def one_pair_report(
         key: PRNG key.
         ranks: ``(m,)`` integers, as :func:`one_pair_weights`.
         pair: number of the pair, in the order of ``np.triu_indices(m, 1)``; assigned by chance, public.
-        epsilon: ε > 0, may be traced.
+        epsilon: ε > 0 of the report, may be traced.
         missing: as :func:`one_pair_weights`.
 
     Returns:
@@ -92,20 +107,20 @@ def one_pair_report(
     Raises:
         ValueError: ε <= 0, no such pair, ranks that are no integers.
     """
-    ranks = checked_ranks(ranks)
+    given = checked_ranks(ranks)
     check_epsilon(epsilon)
     check_choice("missing", missing, MISSING)
-    first, second = np.triu_indices(ranks.shape[-1], 1)
-    if not is_traced(pair) and not 0 <= int(pair) < len(first):
+    first, second = np.triu_indices(given.shape[-1], 1)
+    if not is_traced(pair) and not 0 <= int(np.asarray(pair)) < len(first):
         raise ValueError(f"pair must be a number from 0 to {len(first) - 1}, got {pair!r}.")
-    first, second = jnp.asarray(first)[pair], jnp.asarray(second)[pair]
+    one, other = jnp.asarray(first)[pair], jnp.asarray(second)[pair]
     coin_key, response_key = jax.random.split(key)
-    lead = order_lead(ranks[first], ranks[second], missing)
+    lead = order_lead(given[one], given[other], missing)
     ahead = jnp.where(lead == 0, jax.random.bernoulli(coin_key, 0.5), lead > 0)
     return randomized_response(response_key, ahead, epsilon)
 
 
-def one_pair_variance(num_items: int, num_users: Any, epsilon: Any) -> Array:
+def one_pair_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Float[Array, ...]:
     """Bound on the variance of one weight, n/(n-1)/(4t²⌊n/N⌋); ∞ with fewer users than pairs.
 
     >>> round(float(one_pair_variance(2, 1001, jnp.inf)), 6)
@@ -119,7 +134,7 @@ def one_pair_variance(num_items: int, num_users: Any, epsilon: Any) -> Array:
     return users / jnp.maximum(users - 1, 1) / (4 * strength * (users // pairs))
 
 
-def checked_for_pairs(ranks: Any, missing: str) -> tuple[Array, int]:
+def checked_for_pairs(ranks: RankingsLike, missing: str) -> tuple[Rankings, int]:
     """Ranks ``(n, m)`` with a user for every pair at least, and the number of pairs; else ``ValueError``."""
     ranks = checked_ranks(ranks)
     check_choice("missing", missing, MISSING)
@@ -136,7 +151,7 @@ def checked_for_pairs(ranks: Any, missing: str) -> tuple[Array, int]:
     return ranks, pairs
 
 
-def weights_of_answers(answers: Any, asked: Any, num_items: int, epsilon: Any) -> Array:
+def weights_of_answers(answers: Any, asked: Any, num_items: int, epsilon: Numbers) -> PairMatrix:
     """ŵ from randomized answers, ``(n,)`` bits, and the pairs that they are of, ``(n,)``, each at least once."""
     pairs = num_items * (num_items - 1) // 2
     dtype = jnp.result_type(float)

@@ -19,6 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from privrank_jax._types import Scalar
+from privrank_jax._validate import is_traced
+
 # Largest m of the exact law of T: time grows as m³ log m (two seconds at m = 300).
 MAX_ITEMS = 500
 _TILT = 3.0
@@ -116,6 +119,20 @@ def _checked(num_items: int) -> int:
             "query_budget(m)."
         )
     return int(num_items)
+
+
+def check_max_queries(max_queries: Any) -> None:
+    """Raise ``ValueError`` unless ``max_queries`` is an int of at least 1."""
+    if isinstance(max_queries, bool) or not isinstance(max_queries, (int, np.integer)):
+        raise ValueError(f"max_queries must be an int or None, got {max_queries!r}.")
+    if max_queries < 1:
+        raise ValueError(f"max_queries must be at least 1, got {max_queries}.")
+
+
+def check_split(split: Scalar) -> None:
+    """Raise ``ValueError`` unless ``split``, the share of ε for the queries, lies in (0, 1)."""
+    if not is_traced(split) and not np.all((np.asarray(split) > 0) & (np.asarray(split) < 1)):
+        raise ValueError(f"split must lie between 0 and 1, got {split!r}; 0.5 or 0.9 are usual.")
 
 
 @functools.lru_cache(maxsize=16)

@@ -5,163 +5,303 @@ weight rule**: of each pair of items, every user gives 1 to the item ranked firs
 them. So w_ij + w_ji = 1, and one user moves an entry by at most 1/n. An item that a user did not rank (rank -1) comes
 after all that the user ranked, tied with the others that are not ranked (``missing="last"``, what top-k lists say); or
 nothing is known of its pairs, and both items get 1/2 (``missing="unknown"``).
+
+The noise of a private function is scaled to 1/n, so w and n travel together, as :class:`PairWeights`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-from typing import Any
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, ArrayLike, Float, Int, Integer
 
-from privrank_jax._validate import check_choice, is_traced
-
-Array = jax.Array
+from privrank_jax._types import (
+    Count,
+    Mask,
+    MaskLike,
+    PairMatrix,
+    PairMatrixLike,
+    RankingsLike,
+    RanksLike,
+)
+from privrank_jax._validate import check_choice, check_square, check_users, is_traced
+from privrank_jax.aggregation.counting import largest_rank, share_matrix
 
 MISSING = ("last", "unknown")
-_BLOCK, _VECTOR, _TABLE = 128, 64, 2**16
+_MANY = 2**50  # users whose doubled counts float64 still tells apart
+_ROUNDING = 0.01  # of shares in half precision
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class PairCounts:
-    """How n users order each pair of m items: all that a curator's methods look at, whatever n.
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class PairWeights:
+    """How n users order each pair of m items: what a solver ranks by, and what a private function adds noise to.
+
+    Made by :meth:`from_ranks`, or by :meth:`from_counts` where an engine has counted. A pytree: a batch has a leading
+    axis in ``matrix``, and in ``num_users`` and ``mask`` where they differ, for :func:`jax.vmap`. As of
+    :class:`~privrank_jax.comparisons.WinCounts`, the fields are checked by the functions that take them.
 
     Attributes:
-        twice: ``(m, m)`` int64 NumPy array: twice the number of users who rank i before j, a tie counting half, so
-            that entries of a pair sum to 2n; diagonal 0.
-        num_users: n >= 1.
+        matrix: ``(m, m)`` float, ``matrix[i, j]`` = share of the users who rank item ``i`` before ``j``; a tie counts
+            1/2 for both. The diagonal is 0. A NumPy array in float64 keeps exact counts of up to 2^50 users.
+        num_users: n >= 1, public; may be traced. Each user moves an entry by at most 1/n: a number that is too large
+            makes for too little noise, and a guarantee that does not hold.
+        mask: ``(m,)`` bool, False for items that only pad the problem, public; ``None`` = all are real.
 
-    >>> PairCounts(np.array([[0, 3], [1, 0]]), 2).weights().tolist()
-    [[0.0, 0.75], [0.25, 0.0]]
+    >>> weights = PairWeights.from_ranks([[0, 1, 2], [0, 2, 1]])
+    >>> weights.matrix.tolist(), weights.num_users
+    ([[0.0, 1.0, 1.0], [0.0, 0.0, 0.5], [0.0, 0.5, 0.0]], 2)
     """
 
-    twice: np.ndarray
-    num_users: int
+    matrix: Float[Array | np.ndarray, "items items"]
+    num_users: Count
+    mask: Mask | None = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.num_items} items; shares not shown>"
+
+    @classmethod
+    def from_ranks(cls, ranks: RankingsLike, *, missing: str = "last") -> PairWeights:
+        """The weights of n rankings of m items.
+
+        Args:
+            ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ranks items that were not ranked.
+                Concrete ranks are compared in the narrowest type that holds them; traced ones in their own, and int8
+                is fastest.
+            missing: ``"last"`` or ``"unknown"``, see the head of this module.
+
+        Returns:
+            Weights in JAX's default float; ``num_users`` is n, the number of rows.
+
+        Raises:
+            ValueError: no users, no items, ranks that are no integers, an unknown rule.
+
+        >>> PairWeights.from_ranks([[0, 1], [0, -1]], missing="unknown").matrix.tolist()
+        [[0.0, 0.75], [0.25, 0.0]]
+        """
+        check_choice("missing", missing, MISSING)
+        given = jnp.asarray(ranks)
+        if given.ndim != 2 or 0 in given.shape:
+            raise ValueError(
+                f"ranks must have shape (users, items), at least one of each, got {given.shape}"
+            )
+        if not jnp.issubdtype(given.dtype, jnp.integer):
+            raise ValueError(f"ranks must be integers, got {given.dtype}")
+        narrow = not is_traced(given) and int(largest_rank(given)) < np.iinfo(np.int8).max
+        return cls(share_matrix(given, missing, narrow), given.shape[0])
+
+    @classmethod
+    def from_counts(
+        cls, twice: Integer[ArrayLike, "items items"] | Sequence[Sequence[int]], num_users: int
+    ) -> PairWeights:
+        """The weights from exact counts, such as a table engine makes them.
+
+        Args:
+            twice: ``(m, m)`` integers: twice the number of users who rank i before j, a tie counting half, so that the
+                entries of a pair sum to 2n; diagonal 0.
+            num_users: n >= 1.
+
+        Returns:
+            Weights as a NumPy array in float64, from which :attr:`twice` gives back the same counts.
+
+        Raises:
+            ValueError: not square, no integers, n < 1, counts that are not those of n users.
+
+        >>> PairWeights.from_counts([[0, 3], [1, 0]], 2).matrix.tolist()
+        [[0.0, 0.75], [0.25, 0.0]]
+        """
+        check_square("twice", twice)
+        check_users(num_users)
+        counts = np.asarray(twice)
+        if counts.ndim != 2 or not np.issubdtype(counts.dtype, np.integer):
+            raise ValueError(
+                f"twice must be integers of shape (m, m), got {counts.dtype} {counts.shape}."
+            )
+        _check_counts(counts, num_users)
+        return cls(counts / (2.0 * num_users), num_users)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """``(n, m)``, as of the ranks that were counted."""
-        return self.num_users, len(self.twice)
+    def num_items(self) -> int:
+        """Number of items m, padding included (static)."""
+        return self.matrix.shape[-1]
 
-    def weights(self) -> Array:
-        """What :func:`pairwise_weights` makes of the ranks: ``(m, m)``, JAX's default float."""
-        return jnp.asarray(self.twice / (2 * self.num_users), jnp.result_type(float))
+    @property
+    def item_mask(self) -> Mask:
+        """``(m,)`` bool, True for real items."""
+        return jnp.ones(self.num_items, bool) if self.mask is None else self.mask
+
+    @property
+    def twice(self) -> Int[np.ndarray, "items items"]:
+        """``(m, m)`` int64 on the host: twice the number of users who rank i before j, exactly.
+
+        Raises:
+            ValueError: traced weights; more users than the float type of ``matrix`` tells apart; weights that are
+                those of another number of users, or of no users at all.
+        """
+        if is_traced(self.matrix, self.num_users):
+            raise ValueError("exact counts are for the host: these weights are traced.")
+        check_users(self.num_users)
+        users, given = int(self.num_users), np.asarray(self.matrix)
+        if given.ndim != 2:
+            raise ValueError(
+                f"exact counts are for one problem, got weights of shape {given.shape}."
+            )
+        # Entries are rounded by at most half a unit in the last place below 1, and 2n of that must stay below 1/2.
+        if 2 * users * float(jnp.finfo(given.dtype).eps) >= 0.5:
+            raise ValueError(
+                f"{given.dtype} weights can't tell the counts of {users:,} users apart: make them under "
+                "jax.enable_x64(True), or by PairWeights.from_counts."
+            )
+        counts = 2.0 * users * given.astype(np.float64)
+        rounded = np.rint(counts)
+        if not np.all(np.abs(counts - rounded) <= 0.25):  # also catches NaN
+            raise ValueError(
+                f"the weights are not those of {users:,} users: 2n times a weight must be a whole number. "
+                "PairWeights.from_ranks counts both."
+            )
+        exact = rounded.astype(np.int64)
+        real = np.asarray(self.item_mask)
+        _check_counts(exact[np.ix_(real, real)], users)
+        return exact
 
 
-def pairwise_weights(ranks: Any, *, missing: str = "last") -> Array:
-    """The weights of n rankings of m items.
+def _check_counts(twice: np.ndarray, num_users: int) -> None:
+    """Raise ``ValueError`` unless the entries of each pair are at least 0 and sum to 2n."""
+    if num_users != int(num_users) or not num_users <= _MANY:
+        raise ValueError(f"num_users must be a whole number of at most 2^50, got {num_users!r}.")
+    wanted = 2 * int(num_users) * (1 - np.eye(len(twice), dtype=np.int64))
+    if np.any(twice < 0) or np.any(twice + twice.T != wanted):
+        raise ValueError(
+            f"these are not the counts of {num_users:,} users: the two entries of a pair must be at least 0 and sum "
+            "to twice that, and the diagonal must be 0."
+        )
+
+
+def shares_of(
+    weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None
+) -> tuple[PairMatrix, Mask | None]:
+    """What a solver reads: the matrix as a float array, and the mask as booleans.
 
     Args:
-        ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ranks items that were not ranked. Concrete
-            ranks are compared in the narrowest type that holds them; traced ones in their own, and int8 is fastest.
-        missing: ``"last"`` or ``"unknown"``, see the head of this module.
-
-    Returns:
-        ``(m, m)``, JAX's default float: w_ij the share of users who rank i before j, ties half; diagonal 0.
+        weights: :class:`PairWeights`, which bring their own mask, or a plain ``(m, m)`` matrix, noisy ones too.
+        mask: ``(m,)`` bool, real items of a plain matrix.
 
     Raises:
-        ValueError: no users, no items, ranks that are no integers, an unknown rule.
-
-    >>> pairwise_weights([[0, 1, 2], [0, 2, 1]]).tolist()
-    [[0.0, 1.0, 1.0], [0.0, 0.0, 0.5], [0.0, 0.5, 0.0]]
+        ValueError: shapes that don't fit, weights that are not finite, a mask beside that of :class:`PairWeights`.
     """
-    check_choice("missing", missing, MISSING)
-    ranks = jnp.asarray(ranks)
-    if ranks.ndim != 2 or 0 in ranks.shape:
+    if isinstance(weights, PairWeights):
+        if mask is not None:
+            raise ValueError("PairWeights bring their own mask: leave mask out.")
+        weights, mask = weights.matrix, weights.mask
+    check_square("the weights", weights)
+    matrix = jnp.asarray(weights)
+    if matrix.ndim != 2:
         raise ValueError(
-            f"ranks must have shape (users, items), at least one of each, got {ranks.shape}"
+            f"the weights must have shape (m, m), got {matrix.shape}: use jax.vmap for a batch."
         )
-    if not jnp.issubdtype(ranks.dtype, jnp.integer):
-        raise ValueError(f"ranks must be integers, got {ranks.dtype}")
-    narrow = not is_traced(ranks) and int(_largest(ranks)) < np.iinfo(np.int8).max
-    return _pairwise_weights(ranks, missing, narrow)
+    if not jnp.issubdtype(matrix.dtype, jnp.floating):
+        matrix = matrix.astype(jnp.result_type(float))
+    # Half precision can't hold sums of weights.
+    matrix = matrix.astype(jnp.promote_types(matrix.dtype, jnp.float32))
+    keep = None if mask is None else jnp.asarray(mask, bool)
+    if keep is not None and keep.shape != matrix.shape[:1]:
+        raise ValueError(
+            f"mask must have shape {matrix.shape[:1]}, one entry per item, got {keep.shape}."
+        )
+    if not is_traced(matrix, keep):
+        real = slice(None) if keep is None else np.asarray(keep)
+        if not np.all(np.isfinite(np.asarray(matrix)[real][:, real])):
+            raise ValueError(
+                "the weights must be finite: count the rankings again, see PairWeights.from_ranks."
+            )
+    return matrix, keep
 
 
-@jax.jit
-def _largest(ranks: Array) -> Array:
-    return jnp.max(ranks)
+def shares_of_users(weights: PairWeights, by: str) -> tuple[PairMatrix, Count, Mask | None]:
+    """What a private function reads: matrix, number of users, mask.
 
+    Args:
+        weights: of the users.
+        by: name of the function.
 
-@functools.partial(jax.jit, static_argnames=("missing", "narrow"))
-def _pairwise_weights(ranks: Array, missing: str, narrow: bool) -> Array:
-    users, items = ranks.shape
-    known = ranks >= 0
-    if narrow:
-        ranks = ranks.astype(jnp.int8)
-    elif jnp.issubdtype(ranks.dtype, jnp.unsignedinteger) or items > np.iinfo(ranks.dtype).max:
-        ranks = ranks.astype(jnp.int32)
-    ranks = jnp.where(known, ranks, np.iinfo(ranks.dtype).max)
-    # The comparison ahead_ui < behind_uj must fail for what is unknown, whatever it is compared with.
-    behind = ranks if missing == "last" else jnp.where(known, ranks, -1)
-    before = _count_less(ranks, behind)
-    lead = (before - before.T).astype(jnp.result_type(float))
-    half = 0.5 * (1 - jnp.eye(items, dtype=lead.dtype))
-    return half + 0.5 * lead / users
-
-
-def gaps_last(ranks: Array) -> tuple[Array, Array]:
-    """Which items were ranked; and the ranks, at least int32 so that none is the largest number, which gaps get."""
-    known = ranks >= 0
-    ranks = ranks.astype(jnp.promote_types(ranks.dtype, jnp.int32))
-    return known, jnp.where(known, ranks, jnp.iinfo(ranks.dtype).max)
-
-
-def _count_less(ahead: Array, behind: Array) -> Array:
-    """How many users have ahead_i < behind_j, (m, m), int32.
-
-    Blocks of users are counted in bytes, a user of each of ``lanes`` groups at a time: plain vector operations on one
-    table that stays in cache, its rows padded to whole vectors.
+    Raises:
+        TypeError: a plain matrix, which does not say how many users it is of.
+        ValueError: as :func:`shares_of`, n < 1, pairs whose weights do not sum to 1.
     """
-    users, items = ahead.shape
-    width = -(-items // _VECTOR) * _VECTOR
-    lanes = max(1, min(_TABLE // (items * width), users // _BLOCK))
-    block = min(_BLOCK, -(-users // lanes))
-    steps = -(-users // (lanes * block))
-    fill = steps * lanes * block - users
-
-    # Users that are not there tie all items.
-    ahead = jnp.pad(ahead, ((0, fill), (0, 0)))
-    behind = jnp.pad(behind, ((0, fill), (0, width - items)))
-    shape = steps, lanes, block
-
-    def step(_, now: tuple[Array, Array]) -> tuple[None, Array]:
-        first, second = now
-        count = jnp.zeros((lanes, items, width), jnp.uint8)
-        for user in range(block):
-            count += (first[:, user, :, None] < second[:, user, None, :]).astype(jnp.uint8)
-        return None, count  # not added up here: XLA would count in wider integers
-
-    blocks = ahead.reshape(*shape, items), behind.reshape(*shape, width)
-    _, counts = jax.lax.scan(step, None, blocks)
-    return jnp.sum(counts, axis=(0, 1), dtype=jnp.int32)[:, :items]
+    if not isinstance(weights, PairWeights):
+        raise TypeError(
+            f"{by} takes PairWeights, got {type(weights).__name__}: its noise is scaled to the number of users, which "
+            "a plain matrix does not hold. PairWeights.from_ranks(ranks) counts both."
+        )
+    matrix, mask = shares_of(weights)
+    check_users(weights.num_users)
+    if not is_traced(matrix, mask):
+        real = slice(None) if mask is None else np.asarray(mask)
+        shares = np.asarray(matrix)[real][:, real]
+        off = ~np.eye(len(shares), dtype=bool)
+        if not np.all(np.abs(shares + shares.T - 1)[off] <= _ROUNDING) or not np.all(
+            np.abs(shares - 0.5) <= 0.5 + _ROUNDING
+        ):
+            raise ValueError(
+                "PairWeights hold shares of users: entries from 0 to 1, the two of a pair summing to 1. "
+                "PairWeights.from_ranks(ranks) counts them, PairWeights.from_counts takes counts."
+            )
+    return matrix, weights.num_users, mask
 
 
-def kemeny_score(ranks: Any, w: Any) -> Array:
+def checked_ranks(ranks: RanksLike | RankingsLike) -> Int[Array, "*batch items"]:
+    """Ranks as an integer array ``(..., m)``; ``ValueError`` for anything else."""
+    given = jnp.asarray(ranks)
+    if not jnp.issubdtype(given.dtype, jnp.integer):
+        raise ValueError(f"ranks must be integers, got {given.dtype}.")
+    if given.ndim < 1 or given.shape[-1] < 1:
+        raise ValueError(f"ranks must have shape (..., items), at least one, got {given.shape}.")
+    return given
+
+
+def kemeny_score(ranks: RanksLike, weights: PairWeights | PairMatrixLike) -> Float[Array, ""]:
     """K(σ, w): how many pairs a user, on average, orders against σ; Σ of w_ji over pairs with σ(i) < σ(j).
 
     Args:
         ranks: ``(m,)`` integers, 0 = best; a pair tied in it counts nothing.
-        w: ``(m, m)``, see :func:`pairwise_weights`.
+        weights: :class:`PairWeights`, or a plain ``(m, m)`` matrix.
 
     Returns:
-        Scalar in the dtype of w.
+        Scalar in the dtype of the weights.
 
     Raises:
-        ValueError: shapes that don't fit.
+        ValueError: shapes that don't fit, weights that are not finite.
 
-    >>> w = pairwise_weights([[0, 1, 2], [0, 2, 1]])
-    >>> float(kemeny_score([0, 1, 2], w))
+    >>> float(kemeny_score([0, 1, 2], PairWeights.from_ranks([[0, 1, 2], [0, 2, 1]])))
     0.5
     """
-    ranks, w = jnp.asarray(ranks), jnp.asarray(w)
-    if ranks.ndim != 1 or w.shape != ranks.shape * 2:
-        raise ValueError(f"ranks (m,) and w (m, m) must fit, got {ranks.shape} and {w.shape}")
-    return _kemeny_score(ranks, w)
+    w, mask = shares_of(weights)
+    given = jnp.asarray(ranks)
+    if given.ndim != 1 or w.shape != given.shape * 2:
+        raise ValueError(f"ranks (m,) and weights (m, m) must fit, got {given.shape} and {w.shape}")
+    return _kemeny_score(given, w if mask is None else jnp.where(mask[:, None] & mask, w, 0))
 
 
 @jax.jit
 def _kemeny_score(ranks: Array, w: Array) -> Array:
     return jnp.sum(jnp.where(ranks[:, None] < ranks[None, :], w.T, 0))
+
+
+def integer_lead(w: Array, keep: Array, *, total: bool) -> Array:
+    """w − wᵀ as integers, antisymmetric, 0 where not both items are kept or w is not finite.
+
+    The unit is a power of two such that the absolute values of a row, or of the matrix if ``total``, sum to at most
+    2^30 (int32) or 2^52 (int64, for float64).
+    """
+    integer, bits = (jnp.int64, 52) if w.dtype == jnp.float64 else (jnp.int32, 30)
+    lead = jnp.where(keep[:, None] & keep, w - w.T, 0)
+    lead = jnp.where(jnp.isfinite(lead), lead, 0)
+    rows = jnp.sum(jnp.abs(lead), axis=1)
+    largest = 2 * jnp.sum(rows) if total else jnp.max(rows)
+    unit = jnp.exp2(bits - jnp.ceil(jnp.log2(jnp.where(largest > 0, largest, 1))))
+    upper = jnp.triu(jnp.round(lead * unit).astype(integer))
+    return upper - upper.T

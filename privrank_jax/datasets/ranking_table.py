@@ -26,7 +26,7 @@ class RankingTable:
         user_names: the n original user ids, or () when the data name no users; each row is one user anyway.
         name: name of the data set or file.
         missing: how these data treat an item that was not ranked: ``"last"`` (behind all that were) or
-            ``"unknown"`` (nothing is known of it), as in :func:`~privrank_jax.aggregation.pairwise_weights`.
+            ``"unknown"`` (nothing is known of it), as in :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
         notes: what the loader did, one sentence each; of the form of the data only, so that a private release may show
             them.
         remarks: the same with what was found in the data, for the data holder only.

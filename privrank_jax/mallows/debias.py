@@ -124,7 +124,7 @@ def debiased_borda(
         epsilon: likewise; any ε > 0 will do.
         weights: likewise.
         missing: items not ranked come ``"last"``, tied, or give and get half a point in each of their pairs
-            (``"unknown"``), the rule of :func:`~privrank_jax.aggregation.pairwise_weights`.
+            (``"unknown"``), the rule of :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
 
     Returns:
         Estimate of the scores ``(m,)``, as :func:`~privrank_jax.aggregation.borda_scores` of the users' own weights,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -14,10 +15,12 @@ import numpy as np
 from privrank_jax import aggregation
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.noise_all import noise_all_scale
+from privrank_jax.aggregation.weights import PairWeights
+from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import laplace
 from privrank_jax.privacy_audit import laws, neighbors
-from privrank_jax.privacy_audit.registry import Audited, Facts
+from privrank_jax.privacy_audit.registry import Audited, Facts, Release
 
 Array = jax.Array
 
@@ -43,20 +46,13 @@ def number(ranks: Array) -> Array:
 # --- scores, weights, the exponential mechanism ------------------------------------------------------
 
 
-def borda(key: Array, w: Array, privacy: Privacy) -> Any:
-    """One release of scores."""
-    return aggregation.dp_borda(
-        key, w, num_users=USERS, epsilon=privacy.epsilon, delta=privacy.delta
-    )
+def on_weights(mechanism: Callable[..., Estimate], **options: Any) -> Release:
+    """``(key, w, privacy) -> Estimate`` of a function of the weights of two users."""
 
+    def release(key: Array, w: Array, privacy: Privacy) -> Estimate:
+        return mechanism(key, PairWeights(w, USERS), privacy, **options)
 
-def noised_weights(key: Array, w: Array, privacy: Privacy) -> Any:
-    """One release of all weights."""
-    return aggregation.noise_all(key, w, USERS, privacy.epsilon, privacy.delta)
-
-
-def _exponential(key: Array, w: Array, privacy: Privacy) -> Any:
-    return aggregation.exponential_kemeny(key, w, USERS, privacy.epsilon)
+    return release
 
 
 def _borda_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -85,28 +81,31 @@ def _transcript(key: Array, w: Array, privacy: Privacy, *, calibration: str) -> 
     With the key of a run this is that run's own transcript (a test holds them together): the same split of keys, the
     same sort, the same fallback at ε/2, which both calibrations have. The scale is the run's too.
     """
+    weights = PairWeights(w, USERS)
     run = aggregation.dp_kwiksort(
-        key, w, USERS, privacy.epsilon, max_queries=QUERIES, calibration=calibration
+        key, weights, privacy, max_queries=QUERIES, calibration=calibration
     )
-    scale = run.diagnostics["noise_scale"]
+    scale = run.diagnostics.noise_scale
     sort_key, fallback_key = jax.random.split(key)
 
     def answer(key: Array, asking: Round, first: Array) -> tuple[Array, Array, Array]:
-        weights = w[asking.items, asking.pivots]
-        left = weights + laplace(key, weights.shape, scale, w.dtype) > 0.5
+        shares = w[asking.items, asking.pivots]
+        left = shares + laplace(key, shares.shape, scale, w.dtype) > 0.5
         bits = jnp.sum(jnp.where(left & asking.asked, 1 << asking.items, 0))
         seen = 8 * asking.pivots[0] + bits
         return left, jnp.where(first < 0, seen, first).astype(jnp.int32), jnp.bool_(False)
 
     sorting = partition_sort(sort_key, NUM_ITEMS, answer, jnp.int32(-1), QUERIES, None)
-    noisy = aggregation.noise_all(fallback_key, w, USERS, 0.5 * privacy.epsilon).value
+    half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
+    noisy = aggregation.noise_all(fallback_key, weights, half).value
     fallback = number(aggregation.local_search(noisy))
     seen = 7 * sorting.state + jnp.where(sorting.stopped, fallback, 6)
     return dataclasses.replace(run, value=seen)
 
 
 def _transcript_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
-    fallback = float(noise_all_scale(NUM_ITEMS, USERS, 0.5 * privacy.epsilon))
+    half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
+    fallback = float(noise_all_scale(NUM_ITEMS, USERS, half))
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
     return laws.kwiksort_with_fallback(data, scale, queries, fallback)
 
@@ -122,18 +121,10 @@ _TRANSCRIPTS = tuple(
 )
 
 
-def _sort(key: Array, w: Array, privacy: Privacy) -> Any:
-    return aggregation.dp_kwiksort(key, w, USERS, privacy.epsilon)
-
-
 def _sort_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     """Of the whole sort: with a budget for all pairs there is no fallback."""
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
     return laws.shuffled_kwiksort(data, scale, queries)
-
-
-def _hay(key: Array, w: Array, privacy: Privacy) -> Any:
-    return aggregation.hay_kwiksort(key, w, USERS, privacy.epsilon, QUERIES)
 
 
 USER = Privacy(1.0, unit="user", adjacency="replace")
@@ -162,7 +153,7 @@ AUDITED = (
         name="dp-borda",
         title="Borda scores + Laplace",
         function="dp_borda",
-        release=borda,
+        release=on_weights(aggregation.dp_borda),
         reduce=lambda scores: jnp.minimum(scores[0] - 1, 1 - scores[2]),
         sees="the least of item 0's rise above its score and item 2's fall below its own",
         law=_borda_law,
@@ -179,7 +170,7 @@ AUDITED = (
         name="noise-all",
         title="all pairwise weights + Laplace",
         function="noise_all",
-        release=noised_weights,
+        release=on_weights(aggregation.noise_all),
         reduce=lambda noisy: jnp.min(noisy[_UPPER]),
         sees="the least noisy weight above the diagonal",
         law=_pairs_law,
@@ -195,7 +186,7 @@ AUDITED = (
         name="exponential-kemeny",
         title="exponential mechanism on the Kemeny score",
         function="exponential_kemeny",
-        release=_exponential,
+        release=on_weights(aggregation.exponential_kemeny),
         law=_exponential_law,
         calibration="sound",
         released_by="exact_exponential",
@@ -231,7 +222,7 @@ AUDITED = (
         name="dp-kwiksort-ranking",
         title="KwikSort on noisy answers, q = 3 of 3, the ranking alone",
         function="dp_kwiksort",
-        release=_sort,
+        release=on_weights(aggregation.dp_kwiksort),
         law=_sort_law,
         calibration="sound",
         released_by="exact_kwiksort",
@@ -246,7 +237,7 @@ AUDITED = (
         name="hay-kwiksort",
         title="KwikSort that shuffles what its budget q = 2 of 3 leaves",
         function="hay_kwiksort",
-        release=_hay,
+        release=on_weights(aggregation.hay_kwiksort, max_queries=QUERIES),
         law=_sort_law,
         note="aggregation/hay_kwiksort.py",
         **_ORDER,

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
-from privrank_jax import pairwise
+from privrank_jax import aggregation, pairwise
 from privrank_jax.links import get_link
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws
@@ -36,7 +36,7 @@ from privrank_jax.privacy_audit.audited_comparisons import (
     on_wins,
     win_matrix,
 )
-from privrank_jax.privacy_audit.audited_consensus import CENTRAL, borda, noised_weights
+from privrank_jax.privacy_audit.audited_consensus import CENTRAL, on_weights
 from privrank_jax.privacy_audit.registry import Audited, Facts, Loss
 
 Array = jax.Array
@@ -132,7 +132,7 @@ _NUMBERS = (
         name="dp-borda-gaussian",
         title="Borda scores + Gaussian noise at δ = 0.01",
         function="dp_borda",
-        release=borda,
+        release=on_weights(aggregation.dp_borda, noise="gaussian"),
         reduce=lambda scores: scores[2] - scores[0],
         sees="the score of item 2 less that of item 0",
         loss=_apart(_totals),
@@ -143,7 +143,7 @@ _NUMBERS = (
         name="noise-all-gaussian",
         title="all pairwise weights + Gaussian noise at δ = 0.01",
         function="noise_all",
-        release=noised_weights,
+        release=on_weights(aggregation.noise_all, noise="gaussian"),
         reduce=_all_weights,
         sees="the sum of the noisy weights above the diagonal",
         loss=_apart(_pairs),

@@ -66,11 +66,11 @@ def _answers_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
 
 
 def _local_borda(key: Array, ranks: Array, privacy: Privacy, *, mechanism: str) -> Any:
-    return aggregation.ldp_borda(key, ranks[None], privacy.epsilon, mechanism)
+    return aggregation.ldp_borda(key, ranks[None], privacy, mechanism=mechanism)
 
 
 def _local_weights(key: Array, ranks: Array, privacy: Privacy, *, mechanism: str) -> Any:
-    return aggregation.local_weights(key, ranks[None], privacy.epsilon, mechanism)
+    return aggregation.local_weights(key, ranks[None], privacy, mechanism=mechanism)
 
 
 def _first_over_last(scores: Array) -> Array:
@@ -181,7 +181,7 @@ def _one_pair_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
 
 
 def _answers(key: Array, rankings: Array, privacy: Privacy) -> Any:
-    return aggregation.one_pair_weights(key, rankings, privacy.epsilon)
+    return aggregation.one_pair_weights(key, rankings, privacy)
 
 
 def _three_answers_law(profiles: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
@@ -250,9 +250,9 @@ _ONE_PAIR = (
 # --- sorting ---------------------------------------------------------------------------------------
 
 
-def _session(key: Array, ranks: Array, privacy: Privacy, **terms: str) -> Array:
+def _session(key: Array, ranks: Array, privacy: Privacy, **terms: Any) -> Array:
     """What one user sends in a sort that is refused: τ = 1 response, whether 0 comes before 2, and the report."""
-    plan = local_plan(NUM_ITEMS, privacy.epsilon, QUERIES, **terms)
+    plan = local_plan(NUM_ITEMS, privacy, max_queries=QUERIES, **terms)
     response_key, report_key = jax.random.split(key)
     lead = jnp.sign(ranks[2] - ranks[0])
     flip = flip_threshold(jnp.asarray(plan.epsilon_per_query, jnp.result_type(float)))
@@ -262,17 +262,17 @@ def _session(key: Array, ranks: Array, privacy: Privacy, **terms: str) -> Array:
     return 2 * plus.astype(jnp.int32) + (jnp.sum(report) > 0).astype(jnp.int32)
 
 
-def _session_law(ranks: np.ndarray, privacy: Privacy, _: Facts, **terms: str) -> np.ndarray:
+def _session_law(ranks: np.ndarray, privacy: Privacy, _: Facts, **terms: Any) -> np.ndarray:
     """The response, by the words of 2^32 that give it, and the report."""
-    plan = local_plan(NUM_ITEMS, privacy.epsilon, QUERIES, **terms)
-    flip = flip_share(plan.epsilon_per_query)
+    plan = local_plan(NUM_ITEMS, privacy, max_queries=QUERIES, **terms)
+    flip = flip_share(float(plan.epsilon_per_query))
     chances = {
         "sign": {1: 1 - flip, 0: 0.5, -1: flip},
         "published": {1: 1 - flip, 0: 0.75 - flip / 2, -1: 0.5},
     }[plan.encoding]
     leads = np.sign(ranks[:, 2] - ranks[:, 0])
     plus = np.array([chances[lead] for lead in leads.tolist()])
-    report = vector_law(_signs(ranks), plan.fallback_epsilon, "duchi", math.sqrt(_PAIRS))
+    report = vector_law(_signs(ranks), float(plan.fallback_epsilon), "duchi", math.sqrt(_PAIRS))
     return np.concatenate([np.log(p)[:, None] + report for p in (plus, 1 - plus)], axis=1)
 
 

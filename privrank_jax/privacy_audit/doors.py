@@ -86,7 +86,7 @@ def _comparisons(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]
 def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     """ε of every user who isn't among those before; users have no place."""
     rows = [Counter(map(bytes, np.ascontiguousarray(r, np.int64))) for r in (first, second)]
-    return float(facts["epsilon"]) * (rows[0] - rows[1]).total()
+    return float(facts["privacy"].epsilon) * (rows[0] - rows[1]).total()
 
 
 DOORS = (

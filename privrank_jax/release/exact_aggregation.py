@@ -2,7 +2,7 @@ r"""Private aggregation of rankings with exact discrete noise, by OpenDP: what r
 
 n times the Borda scores, and how many users rank one item before another, are sums over users of multiples of 1/2. So
 twice these are integers; integer noise on them is drawn exactly, as in :mod:`~privrank_jax.release.noisy_totals`,
-and dividing by n is post-processing. Sensitivities are those of the simulated twins (replacing one user): ⌊m²/2⌋ in ℓ₁
+and dividing by 2n is post-processing. Sensitivities are those of the simulated twins (replacing one user): ⌊m²/2⌋ in ℓ₁
 and √(m(m²-1)/3) in ℓ₂ for Borda, one per pair for counts; proofs at the heads of :mod:`privrank_jax.aggregation.borda`,
 ``noise_all`` and ``dp_kwiksort``.
 
@@ -25,67 +25,70 @@ from typing import Any
 import jax
 import numpy as np
 
-from privrank_jax._validate import check_choice, check_delta, check_epsilon, check_positive
-from privrank_jax.aggregation.borda import borda_sensitivity, checked_ranks, user_scores
-from privrank_jax.aggregation.dp_kwiksort import check_max_queries, check_split
+from privrank_jax._types import RankingsLike
+from privrank_jax._validate import check_choice, check_epsilon, check_positive
+from privrank_jax.aggregation.borda import borda_sensitivity, user_scores
+from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.local_search import local_search
-from privrank_jax.aggregation.query_budget import query_budget
-from privrank_jax.aggregation.weights import MISSING, PairCounts, pairwise_weights
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.query_budget import check_max_queries, check_split, query_budget
+from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
-from privrank_jax.release.noisy_totals import exact_noisy_totals
+
+UserRankings = RankingsLike | PairWeights
+"""Ranks, or the weights of users (a plain matrix does not say how many they are)."""
 
 
 def exact_borda(
-    ranks: Any, *, epsilon: float, delta: float = 0.0, missing: str = "last", note: str = ""
+    data: UserRankings, privacy: Privacy, *, noise: str = "laplace", missing: str = "last"
 ) -> Estimate:
     """Borda scores plus exact discrete noise; the twin of :func:`~privrank_jax.aggregation.dp_borda`.
 
-    **Guarantee.** ε-DP at ``delta=0``, else (ε, δ)-DP; unit user, adjacency replace. Runs on the host.
+    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and whatever
+    these cover. Runs on the host: no tracing, no key.
 
     Args:
-        ranks: ``(n, m)`` integers, 0 = best, m >= 2; equal ranks are ties, negative ones items not ranked. Or their
-            counts (:class:`~privrank_jax.aggregation.PairCounts`), made under a rule for items not ranked.
-        epsilon: ε, finite.
-        delta: 0 for Laplace noise, δ in (0, 1) for Gaussian noise.
-        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.pairwise_weights`; of ranks.
-        note: recorded in the guarantee.
+        data: ranks ``(n, m)``, integers, 0 = best, m >= 2; equal ranks are ties, negative ones items not ranked. Or
+            :class:`~privrank_jax.aggregation.PairWeights`, without padding, of no more users than their float type
+            tells apart.
+        privacy: what is promised: unit user, adjacency replace; ε finite.
+        noise: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
+        missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`; of ranks.
 
     Returns:
         ``value``: noisy scores, ``(m,)`` float64 NumPy array, in items beaten, high = preferred; n times them are
-        multiples of 1/2. ``guarantee`` with ``numerics="exact"``. ``diagnostics``: ``{"noise_scale": λ or σ, in items
-        beaten}``, public.
+        multiples of 1/2. ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in items beaten.
 
     Raises:
-        ValueError: ε or δ out of range, fewer than 2 items, no users, ranks that are no integers.
+        ValueError: a promise that this can't keep, ε infinite, fewer than 2 items, no users, ranks that are no
+            integers, weights that hold no exact counts.
         ImportError: OpenDP is not installed, or unsound.
 
-    >>> exact_borda([[2, 0, 1]] * 1000, epsilon=20.0).value.argmax().item()
+    >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
+    >>> exact_borda([[2, 0, 1]] * 1000, privacy).value.argmax().item()
     1
     """
-    ranks, noise = checked_rankings(ranks, epsilon, delta, missing)
-    if isinstance(ranks, PairCounts):
-        totals = ranks.twice.sum(axis=1) / 2
+    attained = exact_promise(privacy, "exact_borda", noise)
+    users, items = checked_rankings(data, missing)
+    if isinstance(data, PairWeights):
+        totals = data.twice.sum(axis=1)
     else:
         with jax.enable_x64(True):
-            totals = np.asarray(user_scores(ranks, missing=missing)).sum(axis=0)
-    users, items = ranks.shape
-    noisy = exact_noisy_totals(
-        totals,
-        Privacy(epsilon, unit="user", adjacency="replace", delta=delta),
-        sensitivity=borda_sensitivity(items, 1 if noise == "laplace" else 2),
-        noise=noise,
-    )
-    assert noisy.guarantee is not None
-    guarantee = dataclasses.replace(noisy.guarantee, note=note)
-    scale = noisy.diagnostics.noise_scale / users
-    return Estimate(noisy.value / users, guarantee, {"noise_scale": scale})
+            scores = np.asarray(user_scores(data, missing=missing))
+        totals = np.rint(2 * scores.sum(axis=0)).astype(np.int64)
+    sensitivity = float(borda_sensitivity(items, 1 if noise == "laplace" else 2))
+    noisy, scale = _noisy_halves(totals, sensitivity, attained, noise)
+    guarantee = Guarantee(privacy, attained, numerics="exact")
+    return Estimate(noisy / users, guarantee, NoiseDiagnostics(scale / users))
 
 
 def exact_noise_all(
-    ranks: Any, *, epsilon: float, delta: float = 0.0, missing: str = "last", note: str = ""
+    data: UserRankings, privacy: Privacy, *, noise: str = "laplace", missing: str = "last"
 ) -> Estimate:
     """Pairwise weights with exact discrete noise; the twin of :func:`~privrank_jax.aggregation.noise_all`.
 
@@ -93,77 +96,84 @@ def exact_noise_all(
 
     Returns:
         ``value``: ``(m, m)`` float64 NumPy array: entries in [0, 1], w̃_ij + w̃_ji = 1, diagonal 0. ``guarantee`` with
-        ``numerics="exact"``. ``diagnostics``: ``{"noise_scale": λ or σ, in shares of users}``, public.
+        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in shares of
+        users.
 
-    >>> exact_noise_all([[0, 1]] * 1000, epsilon=20.0).value.round(1).tolist()
+    >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
+    >>> exact_noise_all([[0, 1]] * 1000, privacy).value.round(1).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
-    ranks, noise = checked_rankings(ranks, epsilon, delta, missing)
-    users, items = ranks.shape
+    attained = exact_promise(privacy, "exact_noise_all", noise)
+    users, items = checked_rankings(data, missing)
     above = np.triu_indices(items, 1)
     pairs = float(len(above[0]))
-    noisy = exact_noisy_totals(
-        twice_counts(ranks, missing)[above] / 2,
-        Privacy(epsilon, unit="user", adjacency="replace", delta=delta),
-        sensitivity=pairs if noise == "laplace" else math.sqrt(pairs),
-        noise=noise,
-    )
-    assert noisy.guarantee is not None
-    guarantee = dataclasses.replace(noisy.guarantee, note=note)
+    sensitivity = pairs if noise == "laplace" else math.sqrt(pairs)
+    noisy, scale = _noisy_halves(twice_counts(data, missing)[above], sensitivity, attained, noise)
     weights = np.zeros((items, items))
-    weights[above] = np.clip(noisy.value / users, 0, 1)
+    weights[above] = np.clip(noisy / users, 0, 1)
     weights.T[above] = 1 - weights[above]
-    scale = noisy.diagnostics.noise_scale / users
-    return Estimate(weights, guarantee, {"noise_scale": scale})
+    guarantee = Guarantee(privacy, attained, numerics="exact")
+    return Estimate(weights, guarantee, NoiseDiagnostics(scale / users))
+
+
+def _noisy_halves(
+    twice: np.ndarray, sensitivity: float, attained: Privacy, noise: str
+) -> tuple[np.ndarray, float]:
+    """Halves of integers plus exact noise, float64, and its scale, for the sensitivity of the halves."""
+    if noise == "laplace":
+        mechanism, scale = discrete_laplace(2 * sensitivity, attained.epsilon)
+    else:
+        mechanism, scale = discrete_gaussian(2 * sensitivity, attained.epsilon, attained.delta)
+    return np.asarray(mechanism(twice.tolist()), np.float64) / 2, scale / 2
 
 
 def exact_kwiksort(
-    ranks: Any,
+    data: UserRankings,
+    privacy: Privacy,
     *,
-    epsilon: float,
-    delta: float = 0.0,
+    noise: str = "laplace",
     max_queries: int | None = None,
     split: float = 0.5,
     missing: str = "last",
-    note: str = "",
 ) -> Estimate:
     """KwikSort on noisy answers with exact discrete noise; the twin of :func:`~privrank_jax.aggregation.dp_kwiksort`.
 
     **Guarantee.** As :func:`exact_borda`, the fallback included; proof at the head of this module.
 
     Args:
-        ranks, epsilon, delta, missing, note: as :func:`exact_borda`.
+        data, privacy, missing: as :func:`exact_borda`.
+        noise: of the answers, as :func:`exact_borda`; the fallback has Laplace noise.
         max_queries: q >= 1; None for :func:`~privrank_jax.aggregation.query_budget`.
         split: share of ε for the queries, in (0, 1); not used where q reaches all pairs and no fallback is needed.
 
     Returns:
         ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee`` with ``numerics="exact"``.
-        ``diagnostics``: ``queries``, ``exceeded`` (private values); ``noise_scale`` (of a weight), ``max_queries``,
-        public.
+        ``diagnostics``: :class:`~privrank_jax.aggregation.SortDiagnostics`.
 
     Raises:
         ValueError, ImportError: as :func:`exact_borda`; q or split out of range.
 
-    >>> exact_kwiksort([[2, 0, 1]] * 1000, epsilon=20.0).value.tolist()
+    >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
+    >>> exact_kwiksort([[2, 0, 1]] * 1000, privacy).value.tolist()
     [2, 0, 1]
     """
-    ranks, noise = checked_rankings(ranks, epsilon, delta, missing)
+    attained = exact_promise(privacy, "exact_kwiksort", noise)
+    users, items = checked_rankings(data, missing)
     check_split(split)
-    users, items = ranks.shape
     pairs = items * (items - 1) // 2
     if max_queries is not None:
         check_max_queries(max_queries)
     budget = min(pairs, int(query_budget(items) if max_queries is None else max_queries))
-    of_queries, of_fallback = float(epsilon), 0.0
+    of_queries, of_fallback = attained.epsilon, 0.0
     if budget < pairs:
-        of_queries = float(split * epsilon)
-        of_fallback = _largest_below(Fraction(epsilon) - Fraction(of_queries))
+        of_queries = float(split * attained.epsilon)
+        of_fallback = _largest_below(Fraction(attained.epsilon) - Fraction(of_queries))
     if noise == "laplace":
         each = _largest_below(Fraction(of_queries) / budget)
         mechanism, scale = discrete_laplace(2, each)
     else:
-        mechanism, scale = discrete_gaussian(2 * math.sqrt(budget), of_queries, float(delta))
-    counts = twice_counts(ranks, missing)
+        mechanism, scale = discrete_gaussian(2 * math.sqrt(budget), of_queries, attained.delta)
+    counts = twice_counts(data, missing)
 
     def before(asked: list[tuple[int, int]]) -> list[bool]:
         """Whether more than half of the users rank the first item of each pair ahead, as far as noise lets see."""
@@ -173,24 +183,18 @@ def exact_kwiksort(
     order, queries = _sort(items, before, budget)
     exceeded = order is None
     if order is None:
-        noisy = exact_noise_all(ranks, epsilon=of_fallback, missing=missing)
+        rest = dataclasses.replace(attained, epsilon=of_fallback, delta=0.0)
+        noisy = exact_noise_all(PairWeights.from_counts(counts, users), rest)
         with jax.enable_x64(True):
             value = np.asarray(local_search(noisy.value), np.int32)
     else:
         value = np.empty(items, np.int32)
         value[order] = np.arange(items)
-    guarantee = Guarantee(
-        Privacy(float(epsilon), unit="user", adjacency="replace", delta=float(delta)),
-        numerics="exact",
-        note=note,
+    return Estimate(
+        value,
+        Guarantee(privacy, attained, numerics="exact"),
+        SortDiagnostics(queries, exceeded, scale / (2 * users), budget),
     )
-    facts = {
-        "queries": queries,
-        "exceeded": exceeded,
-        "noise_scale": scale / (2 * users),
-        "max_queries": budget,
-    }
-    return Estimate(value, guarantee, facts)
 
 
 def _sort(
@@ -223,13 +227,12 @@ def _sort(
     return [segment[0] for segment in segments], queries
 
 
-def twice_counts(ranks: np.ndarray | PairCounts, missing: str) -> np.ndarray:
+def twice_counts(data: UserRankings, missing: str) -> np.ndarray:
     """Twice the number of users who rank i before j, ties half: ``(m, m)`` int64, exact."""
-    if isinstance(ranks, PairCounts):
-        return ranks.twice
+    if isinstance(data, PairWeights):
+        return data.twice
     with jax.enable_x64(True):
-        weights = np.asarray(pairwise_weights(ranks, missing=missing))
-    return np.rint(2.0 * len(ranks) * weights).astype(np.int64)
+        return PairWeights.from_ranks(data, missing=missing).twice
 
 
 def _largest_below(bound: Fraction) -> float:
@@ -248,17 +251,28 @@ def check_budget(epsilon: Any) -> None:
         raise ValueError(f"epsilon must be one number, got shape {np.shape(epsilon)}.")
 
 
-def checked_rankings(
-    ranks: Any, epsilon: Any, delta: Any, missing: str
-) -> tuple[np.ndarray | PairCounts, str]:
-    """Ranks ``(n, m)``, or their counts, and the name of the noise."""
-    check_budget(epsilon)
-    check_delta(delta)
+def exact_promise(privacy: Privacy, by: str, noise: str = "laplace") -> Privacy:
+    """As :func:`~privrank_jax.aggregation.promise.of_rankings`, of one finite ε; ε and δ as doubles."""
+    attained = of_rankings(privacy, by, noise)
+    check_budget(attained.epsilon)
+    return dataclasses.replace(
+        attained, epsilon=float(attained.epsilon), delta=float(attained.delta)
+    )
+
+
+def checked_rankings(data: UserRankings, missing: str) -> tuple[int, int]:
+    """How many users and items there are; ``ValueError`` for what are no rankings of two items or more."""
     check_choice("missing", missing, MISSING)
-    if not isinstance(ranks, PairCounts):
-        ranks = np.asarray(checked_ranks(ranks))
-    if len(ranks.shape) != 2 or not ranks.shape[0] or ranks.shape[1] < 2:
+    if isinstance(data, PairWeights):
+        if data.mask is not None and not np.all(np.asarray(data.mask)):
+            raise ValueError(
+                "exact releases take no padding: leave padded items out of the weights."
+            )
+        shape = int(data.num_users), data.num_items
+    else:
+        shape = checked_ranks(data).shape
+    if len(shape) != 2 or not shape[0] or shape[1] < 2:
         raise ValueError(
-            f"ranks must have shape (users, items), one user and two items at least, got {ranks.shape}."
+            f"ranks must have shape (users, items), one user and two items at least, got {shape}."
         )
-    return ranks, "gaussian" if delta > 0 else "laplace"
+    return shape

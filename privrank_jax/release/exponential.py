@@ -27,11 +27,17 @@ from typing import Any
 
 import numpy as np
 
+from privrank_jax.aggregation.diagnostics import ExponentialDiagnostics
 from privrank_jax.aggregation.exponential import MAX_ITEMS
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.exact_aggregation import checked_rankings, twice_counts
+from privrank_jax.release.exact_aggregation import (
+    UserRankings,
+    checked_rankings,
+    exact_promise,
+    twice_counts,
+)
 from privrank_jax.release.intervals import BITS as _BITS
 from privrank_jax.release.intervals import DIGITS as _DIGITS
 from privrank_jax.release.intervals import down, exp, quotient, up
@@ -39,45 +45,42 @@ from privrank_jax.release.intervals import down, exp, quotient, up
 _STEEPEST = 2**14
 
 
-def exact_exponential(
-    ranks: Any, *, epsilon: float, missing: str = "last", note: str = ""
-) -> Estimate:
+def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "last") -> Estimate:
     """One ranking by the exponential mechanism; the twin of :func:`~privrank_jax.aggregation.exponential_kemeny`.
 
-    **Guarantee.** ε-DP, unit user, adjacency replace, exactly; proof at the head of this module. Runs on the host: no
-    tracing, no key. Takes O(2^m m) time and memory, at m = 15 half a second, at m = 20 half a minute and 300 MiB.
+    **Guarantee.** ε-DP, unit user, adjacency replace, and whatever these cover, exactly; proof at the head of this
+    module. Runs on the host: no tracing, no key. Takes O(2^m m) time and memory, at m = 15 half a second, at m = 20
+    half a minute and 300 MiB.
 
     Args:
-        ranks: ``(n, m)`` integers, 0 = best, 2 <= m <= 20; equal ranks are ties, negative ones items not ranked. Or
-            their counts, as for :func:`exact_borda`.
-        epsilon: ε, finite.
-        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.pairwise_weights`.
-        note: recorded in the guarantee.
+        data: ranks ``(n, m)``, integers, 0 = best, 2 <= m <= 20; equal ranks are ties, negative ones items not ranked.
+            Or their weights, as for :func:`exact_borda`.
+        privacy: what is promised: unit user, adjacency replace; ε finite.
+        missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`; of ranks.
 
     Returns:
         ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee`` with ``numerics="exact"``.
-        ``diagnostics``: ``{"rate": β}``, per pair of items and user that disagree, public.
+        ``diagnostics``: :class:`~privrank_jax.aggregation.ExponentialDiagnostics`.
 
     Raises:
-        ValueError: ε out of range, fewer than 2 items or more than 20, no users, ranks that are no integers.
+        ValueError: a promise that this can't keep, ε infinite, fewer than 2 items or more than 20, no users, ranks that
+            are no integers.
 
-    >>> exact_exponential([[2, 0, 1]] * 1000, epsilon=20.0).value.tolist()
+    >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
+    >>> exact_exponential([[2, 0, 1]] * 1000, privacy).value.tolist()
     [2, 0, 1]
     """
-    ranks, _ = checked_rankings(ranks, epsilon, 0.0, missing)
-    epsilon = float(epsilon)  # a fraction is made of a double
-    items = ranks.shape[1]
+    attained = exact_promise(privacy, "exact_exponential")
+    _, items = checked_rankings(data, missing)
     if items > MAX_ITEMS:
         raise ValueError(
             f"the exponential mechanism weighs all subsets: at most {MAX_ITEMS} items, got {items}. Use exact_borda."
         )
-    rate = min(Fraction(epsilon) / (2 * items * (items - 1)), Fraction(_STEEPEST))
+    rate = min(Fraction(attained.epsilon) / (2 * items * (items - 1)), Fraction(_STEEPEST))
     value = np.empty(items, np.int32)
-    value[_draw(_excess(twice_counts(ranks, missing)), rate)] = np.arange(items)
-    guarantee = Guarantee(
-        Privacy(epsilon, unit="user", adjacency="replace"), numerics="exact", note=note
-    )
-    return Estimate(value, guarantee, {"rate": float(2 * rate)})
+    value[_draw(_excess(twice_counts(data, missing)), rate)] = np.arange(items)
+    guarantee = Guarantee(privacy, attained, numerics="exact")
+    return Estimate(value, guarantee, ExponentialDiagnostics(float(2 * rate)))
 
 
 def _excess(counts: np.ndarray) -> list[list[int]]:

@@ -8,21 +8,24 @@ pair and the coins of ties come from the operating system; the bit is turned by 
 from __future__ import annotations
 
 import secrets
-from typing import Any
 
 import numpy as np
 
-from privrank_jax.aggregation.ldp_plan import order_lead
+from privrank_jax._types import RankingsLike
+from privrank_jax.aggregation.counting import order_lead
+from privrank_jax.aggregation.diagnostics import PairDiagnostics
 from privrank_jax.aggregation.one_pair import checked_for_pairs, weights_of_answers
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import random_words
-from privrank_jax.release.exact_aggregation import check_budget
+from privrank_jax.release.exact_aggregation import exact_promise
 from privrank_jax.release.randomized_response import exact_randomized_response
 
 
-def exact_one_pair_weights(ranks: Any, epsilon: float = 1.0, *, missing: str = "last") -> Estimate:
+def exact_one_pair_weights(
+    ranks: RankingsLike, privacy: Privacy, *, missing: str = "last"
+) -> Estimate:
     """Unbiased pairwise weights from one exactly randomized answer per user: for releases.
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace, exactly: for users who answer as this
@@ -34,27 +37,25 @@ def exact_one_pair_weights(ranks: Any, epsilon: float = 1.0, *, missing: str = "
         As there; numerics ``"exact"``.
 
     Raises:
-        ValueError: as there; an ε for each user.
+        ValueError: as there; ε infinite, or an ε for each user.
         ImportError: OpenDP is not installed, or unsound.
 
     >>> ranks = np.tile(np.arange(3), (300, 1))
-    >>> exact_one_pair_weights(ranks, 40.0).value.tolist()
+    >>> exact_one_pair_weights(ranks, Privacy(40.0, unit="user", adjacency="replace")).value.tolist()
     [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
     """
-    ranks, pairs = checked_for_pairs(ranks, missing)
-    check_budget(epsilon)
-    ranks = np.asarray(ranks)
-    users, items = ranks.shape
+    attained = exact_promise(privacy, "exact_one_pair_weights")
+    given, pairs = checked_for_pairs(ranks, missing)
+    told = np.asarray(given)
+    users, items = told.shape
     words = random_words(users)
     asked = np.empty(users, np.int64)
     asked[np.argsort(words, kind="stable")] = np.arange(users) % pairs
     first, second = (side[asked] for side in np.triu_indices(items, 1))
     people = np.arange(users)
-    lead = order_lead(ranks[people, first], ranks[people, second], missing)
+    lead = order_lead(told[people, first], told[people, second], missing)
     coins = np.frombuffer(secrets.token_bytes(users), np.uint8) & 1
-    answers = exact_randomized_response(np.where(lead == 0, coins, lead > 0), epsilon)
-    value = weights_of_answers(answers, asked, items, epsilon)
-    guarantee = Guarantee(
-        Privacy(float(epsilon), unit="user", adjacency="replace"), trust="local", numerics="exact"
-    )
-    return Estimate(value, guarantee, {"users_per_pair": users // pairs})
+    answers = exact_randomized_response(np.where(lead == 0, coins, lead > 0), attained.epsilon)
+    value = weights_of_answers(answers, asked, items, attained.epsilon)
+    guarantee = Guarantee(privacy, attained, trust="local", numerics="exact")
+    return Estimate(value, guarantee, PairDiagnostics(users // pairs))

@@ -47,7 +47,7 @@ from privrank_jax._cells.ranks import (
     check_ranks_of_few,
 )
 from privrank_jax._validate import check_choice
-from privrank_jax.aggregation.weights import MISSING, PairCounts
+from privrank_jax.aggregation.weights import MISSING, PairWeights
 from privrank_jax.tables.backend import Backend, Source, Table, explained, held, one_row
 from privrank_jax.tables.source import (
     RawTable,
@@ -96,8 +96,8 @@ class RankingRows:
         """Number m of items, ranked or not."""
         return len(self.item_names)
 
-    def counts(self) -> PairCounts:
-        """How many users rank one item before another, under the rule ``missing``."""
+    def weights(self) -> PairWeights:
+        """What share of the users ranks one item before another, exactly, under the rule ``missing``."""
         check_choice("missing", self.missing, MISSING)
         items, users = self.num_items, self.num_users
         with explained(self._raw.path):
@@ -115,7 +115,7 @@ class RankingRows:
         else:
             twice += 2 * (once[:, None] - met) + users - once[:, None] - once + met
         np.fill_diagonal(twice, 0)
-        return PairCounts(twice, users)
+        return PairWeights.from_counts(twice, users)
 
 
 def pair_votes(rows: Table) -> Table:

@@ -6,6 +6,7 @@ import pytest
 
 from privrank_jax.aggregation import choose_method
 from privrank_jax.cli.aggregate.command import METHODS
+from tests.promises import user
 
 
 @pytest.mark.parametrize("trust", ["central", "local"])
@@ -13,34 +14,35 @@ def test_the_choice_is_a_method_of_the_command(trust):
     for items in (2, 10, 100):
         for users in (1, 100, 10**6):
             for epsilon in (0.01, 1.0, 10.0):
-                method = choose_method(items, users, epsilon, trust)
+                method = choose_method(items, users, user(epsilon), trust=trust)
                 assert method in set(METHODS) - {"auto", "none"}
                 assert (method, trust) != ("exponential", "local")
 
 
 def test_noise_that_decides_leads_to_borda():
-    assert choose_method(30, 500, 0.5) == "borda"
-    assert choose_method(30, 500, 0.5, "local") == "borda"
+    assert choose_method(30, 500, user(0.5)) == "borda"
+    assert choose_method(30, 500, user(0.5), trust="local") == "borda"
 
 
 def test_noise_that_is_negligible_leads_to_a_solver():
     # Laplace scale m(m-1)/(2nε) = 0.01, and just above it.
-    assert choose_method(10, 4500, 1.0) == "noise-all"
-    assert choose_method(10, 4499, 1.0) == "borda"
-    assert choose_method(10, 2000, 1.0, delta=1e-6) == "borda"
-    assert choose_method(10, 4000, 1.0, delta=1e-6) == "noise-all"
-    assert choose_method(3, 10**6, 4.0, "local") == "noise-all"
+    assert choose_method(10, 4500, user(1.0)) == "noise-all"
+    assert choose_method(10, 4499, user(1.0)) == "borda"
+    assert choose_method(10, 2000, user(1.0, 1e-6), noise="gaussian") == "borda"
+    assert choose_method(10, 4000, user(1.0, 1e-6), noise="gaussian") == "noise-all"
+    assert choose_method(3, 10**6, user(4.0), trust="local") == "noise-all"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1, 10, 1.0), "num_items must be at least 2"),
-        ((3, 0, 1.0), "num_users"),
-        ((3, 10, 0.0), "epsilon must be positive"),
-        ((3, 10, 1.0, "shared"), "trust must be one of"),
+        ({"num_items": 1}, "num_items must be at least 2"),
+        ({"num_users": 0}, "num_users"),
+        ({"noise": "gaussian"}, "needs delta > 0"),
+        ({"noise": "uniform"}, "noise must be one of"),
+        ({"trust": "shared"}, "trust must be one of"),
     ],
 )
 def test_refusals(arguments, message):
     with pytest.raises(ValueError, match=message):
-        choose_method(*arguments)
+        choose_method(**{"num_items": 3, "num_users": 10, "privacy": user(1.0)} | arguments)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import math
 
 import jax
@@ -9,10 +10,12 @@ import pytest
 import scipy.stats
 
 from privrank_jax import aggregation, rankings
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.borda import score_radius
 from privrank_jax.privacy.vectors import report_covariance, report_norm
-from tests import reference
+from tests.promises import noise_of, user
 from tests.reference import borda as reference_borda
+from tests.reference import calibration as reference_calibration
 
 W = np.array([[0, 0.9, 0.7, 0.8], [0.1, 0, 0.6, 0.5], [0.3, 0.4, 0, 0.9], [0.2, 0.5, 0.1, 0]])
 USERS = np.array([[0, 1, 2, 3], [1, 1, 0, -1], [-1, 2, -1, 0], [3, 0, 0, 0]])
@@ -22,7 +25,7 @@ USERS = np.array([[0, 1, 2, 3], [1, 1, 0, -1], [-1, 2, -1, 0], [3, 0, 0, 0]])
 def test_scores_are_those_of_the_pairs(missing):
     want = np.array([reference_borda.pair_shares(user, missing).sum(1) for user in USERS])
     np.testing.assert_allclose(aggregation.user_scores(USERS, missing=missing), want)
-    w = aggregation.pairwise_weights(USERS, missing=missing)
+    w = PairWeights.from_ranks(USERS, missing=missing)
     np.testing.assert_allclose(aggregation.borda_scores(w), want.mean(0))
     np.testing.assert_allclose(aggregation.user_scores(USERS[1], missing=missing), want[1])
 
@@ -30,17 +33,17 @@ def test_scores_are_those_of_the_pairs(missing):
 def test_the_largest_rank_of_a_byte_is_not_a_gap():
     ranks = np.array([127, 0, -1], np.int8)
     assert aggregation.user_scores(ranks).tolist() == [1.0, 2.0, 0.0]
-    w = aggregation.local_weights(jax.random.key(0), ranks[None], jnp.inf).value
-    np.testing.assert_allclose(w, aggregation.pairwise_weights(ranks[None].astype(int)))
+    w = aggregation.local_weights(jax.random.key(0), ranks[None], user(jnp.inf)).value
+    np.testing.assert_allclose(w, PairWeights.from_ranks(ranks[None].astype(int)).matrix)
 
 
 def test_weights_that_are_no_numbers_are_refused(key):
     w = np.array([[0.0, np.nan], [0.5, 0.0]])
-    with pytest.raises(ValueError, match="w must be finite"):
-        aggregation.dp_borda(key, w, num_users=5)
+    with pytest.raises(ValueError, match="the weights must be finite"):
+        aggregation.dp_borda(key, PairWeights(w, 5), user(1.0))
     padded = np.pad(np.array([[0.0, 0.9], [0.1, 0.0]]), (0, 1), constant_values=np.nan)
     mask = np.array([True, True, False])
-    value = aggregation.dp_borda(key, padded, num_users=5, epsilon=jnp.inf, mask=mask).value
+    value = aggregation.dp_borda(key, PairWeights(padded, 5, mask), user(jnp.inf)).value
     np.testing.assert_allclose(value, [0.9, 0.1, 0.0])
 
 
@@ -66,11 +69,13 @@ def test_sensitivity_is_attained_and_never_exceeded(items):
     for order in (1, 2):
         largest = np.linalg.norm(change, order, axis=-1).max()
         assert largest == pytest.approx(aggregation.borda_sensitivity(items, order))
-    loss = np.abs(change).sum(-1).max() / 10 / aggregation.dp_borda_scale(items, 10, 0.7)
+    loss = np.abs(change).sum(-1).max() / 10 / aggregation.dp_borda_scale(items, 10, user(0.7))
     assert loss == pytest.approx(0.7)
     euclidean = np.linalg.norm(change, axis=-1).max() / 10
-    scale = float(aggregation.dp_borda_scale(items, 10, 0.7, 1e-5))
-    assert scale == pytest.approx(reference.gaussian_scale(euclidean, 0.7, 1e-5), rel=1e-6)
+    scale = float(aggregation.dp_borda_scale(items, 10, user(0.7, 1e-5), noise="gaussian"))
+    assert scale == pytest.approx(
+        reference_calibration.gaussian_scale(euclidean, 0.7, 1e-5), rel=1e-6
+    )
     assert np.linalg.norm(scores - (items - 1) / 2, axis=1).max() == pytest.approx(
         score_radius(items)
     )
@@ -80,35 +85,41 @@ def test_sensitivity_is_attained_and_never_exceeded(items):
 def test_one_item_counts_as_two_and_more_as_what_they_are(delta):
     """Two items move by 2/n in ℓ₁ and √2/n in ℓ₂, three by 4/n and √8/n; the same where their number is traced."""
     moved = [math.sqrt(2), math.sqrt(2), math.sqrt(8)] if delta else [2, 2, 4]
-    traced = jax.jit(lambda m: aggregation.dp_borda_scale(m, 10, 0.7, delta))
+
+    def scale(items):
+        return aggregation.dp_borda_scale(items, 10, user(0.7, delta), noise=noise_of(delta))
+
+    traced = jax.jit(scale)
     for items, change in zip((1, 2, 3), moved):
         if delta:
-            expected = reference.gaussian_scale(change / 10, 0.7, delta)
+            expected = reference_calibration.gaussian_scale(change / 10, 0.7, delta)
         else:
             expected = change / 7
-        assert float(aggregation.dp_borda_scale(items, 10, 0.7, delta)) == pytest.approx(
-            expected, rel=1e-6
-        )
+        assert float(scale(items)) == pytest.approx(expected, rel=1e-6)
         assert float(traced(items)) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-4])
 def test_noise_has_the_stated_distribution(delta, key):
     """KS test of 40,000 values, false-alarm rate 1e-6; a scale 10 % off, either way, is rejected."""
-    draws = jax.vmap(lambda k: aggregation.dp_borda(k, W, num_users=50, epsilon=0.8, delta=delta))(
-        jax.random.split(key, 10_000)
+    run = functools.partial(
+        aggregation.dp_borda,
+        weights=PairWeights(W, 50),
+        privacy=user(0.8, delta),
+        noise=noise_of(delta),
     )
+    draws = jax.vmap(run)(jax.random.split(key, 10_000))
     noise = (np.asarray(draws.value) - W.sum(1)).ravel()
     if delta:
-        scale = reference.gaussian_scale(math.sqrt(20) / 50, 0.8, delta)
+        scale = reference_calibration.gaussian_scale(math.sqrt(20) / 50, 0.8, delta)
     else:
         scale = 8 / (50 * 0.8)
     family = scipy.stats.norm if delta else scipy.stats.laplace
     assert scipy.stats.kstest(noise, family(scale=scale).cdf).pvalue > 1e-6
     for wrong in (0.9, 1.1):
         assert scipy.stats.kstest(noise, family(scale=wrong * scale).cdf).pvalue < 1e-6
-    assert float(draws.diagnostics["noise_scale"][0]) == pytest.approx(scale, rel=1e-6)
-    guarantee = aggregation.dp_borda(key, W, num_users=50, epsilon=0.8, delta=delta).guarantee
+    assert float(draws.diagnostics.noise_scale[0]) == pytest.approx(scale, rel=1e-6)
+    guarantee = run(key).guarantee
     assert (guarantee.epsilon, guarantee.delta, guarantee.unit) == (0.8, delta, "user")
     assert (guarantee.adjacency, guarantee.trust) == ("replace", "central")
 
@@ -119,43 +130,41 @@ def test_jit_vmap_mask_dtype_and_one_compilation(key):
     @jax.jit
     def run(key, w, users, epsilon, mask):
         traces.append(1)
-        return aggregation.dp_borda(key, w, num_users=users, epsilon=epsilon, mask=mask)
+        return aggregation.dp_borda(key, PairWeights(w, users, mask), user(epsilon))
 
     mask = jnp.array([True, True, False, True])
     for epsilon, users in [(0.1, 10), (1.0, 500), (np.inf, 7)]:
         estimate = run(key, W, users, epsilon, mask)
         expected = 4 / (users * epsilon)  # of three items: floor(9/2)
-        assert float(estimate.diagnostics["noise_scale"]) == pytest.approx(expected)
+        assert float(estimate.diagnostics.noise_scale) == pytest.approx(expected)
         assert estimate.value[2] == 0
     assert len(traces) == 1
     np.testing.assert_allclose(estimate.value, aggregation.borda_scores(W, mask))
     keys = jax.random.split(key, 3)
-    batch = jax.vmap(lambda k: aggregation.dp_borda(k, W, num_users=9, epsilon=1.0).value)(keys)
-    alone = aggregation.dp_borda(keys[1], W, num_users=9, epsilon=1.0).value
+    batch = jax.vmap(lambda k: aggregation.dp_borda(k, PairWeights(W, 9), user(1.0)).value)(keys)
+    alone = aggregation.dp_borda(keys[1], PairWeights(W, 9), user(1.0)).value
     np.testing.assert_allclose(batch[1], alone, rtol=1e-12)
-    single = aggregation.dp_borda(key, W.astype(np.float32), num_users=9, epsilon=1.0).value
+    single = aggregation.dp_borda(key, PairWeights(W.astype(np.float32), 9), user(1.0)).value
     assert (single.dtype, alone.dtype) == (np.float32, np.float64)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": math.nan}, "epsilon must be positive"),
-        ({"delta": 1.0}, "delta must be at least 0 and below 1"),
-        ({"delta": -0.1}, "delta must be at least 0 and below 1"),
         ({"num_users": 0}, "num_users must be"),
         ({"num_users": 0.5}, "num_users must be at least 1"),
-        ({"w": np.zeros((2, 3))}, "square"),
-        ({"w": np.zeros((2, 4, 4))}, "jax.vmap"),
-        ({"mask": [True]}, "mask must have shape"),
+        ({"matrix": np.zeros((2, 3))}, "square"),
+        ({"matrix": np.zeros((2, 4, 4))}, "jax.vmap"),
+        ({"matrix": 50 * W}, "shares of users"),
+        ({"matrix": 0.5 * W}, "summing to 1"),
+        ({"mask": np.array([True])}, "mask must have shape"),
     ],
 )
 def test_bad_arguments_are_refused(settings, message, key):
-    settings = {"num_users": 10, "epsilon": 1.0, "w": W} | settings
+    weights = PairWeights(**({"matrix": W, "num_users": 10} | settings))
     for private in (aggregation.dp_borda, aggregation.noise_all):
         with pytest.raises(ValueError, match=message):
-            private(key, **settings)
+            private(key, weights, user(1.0))
 
 
 @pytest.mark.parametrize("mechanism", ["duchi", "privunit"])
@@ -164,7 +173,7 @@ def test_local_scores_are_unbiased_with_the_stated_variance(mechanism, key):
     estimate); reports sum to 0; a scale that is 10 % off would be seen."""
     for ranks in ([2, 0, 3, 1], [0, 0, -1, 1]):
         users = np.tile(ranks, (20_000, 1))
-        reports = aggregation.ldp_borda_report(key, users, 1.5, mechanism)
+        reports = aggregation.ldp_borda_report(key, users, 1.5, mechanism=mechanism)
         truth = reference_borda.pair_shares(ranks).sum(1) - 1.5
         covariance = np.asarray(
             report_covariance(mechanism, truth, 1.5, score_radius(4), zero_sum=True)
@@ -180,12 +189,14 @@ def test_local_scores_are_unbiased_with_the_stated_variance(mechanism, key):
         assert norm**2 == pytest.approx(variance.sum() + truth @ truth)
         # The tolerance on means tells a wrong scale: 10 % more would be seen.
         assert np.abs(1.1 * truth - truth).max() > 5 * np.sqrt(variance / len(users)).min()
-    estimate = aggregation.ldp_borda(key, users, 1.5, mechanism)
+    estimate = aggregation.ldp_borda(key, users, user(1.5), mechanism=mechanism)
     np.testing.assert_allclose(estimate.value, reports.mean(0) + 1.5)
-    assert float(estimate.diagnostics["report_norm"]) == pytest.approx(norm)
+    assert float(estimate.diagnostics.report_norm) == pytest.approx(norm)
     assert (estimate.guarantee.trust, estimate.guarantee.unit) == ("local", "user")
     np.testing.assert_allclose(
-        aggregation.ldp_borda(key, users, np.inf, mechanism).value, truth + 1.5, atol=1e-9
+        aggregation.ldp_borda(key, users, user(np.inf), mechanism=mechanism).value,
+        truth + 1.5,
+        atol=1e-9,
     )
 
 
@@ -195,12 +206,11 @@ def test_local_scores_compile_once_and_refuse_bad_input(key):
     @jax.jit
     def run(key, ranks, epsilon):
         traces.append(1)
-        return aggregation.ldp_borda(key, ranks, epsilon).value
+        return aggregation.ldp_borda(key, ranks, user(epsilon)).value
 
     assert len({float(run(key, USERS, epsilon)[0]) for epsilon in (0.5, 1.0, 4.0)}) == 3
     assert len(traces) == 1
     for ranks, settings, message in [
-        (USERS, {"epsilon": 0.0}, "epsilon must be positive"),
         (USERS.astype(float), {}, "ranks must be integers"),
         (USERS[0], {}, "users, items"),
         (USERS[:, :1], {}, "fewer than 2 items"),
@@ -208,7 +218,7 @@ def test_local_scores_compile_once_and_refuse_bad_input(key):
         (USERS, {"missing": "first"}, "missing must be one of"),
     ]:
         with pytest.raises(ValueError, match=message):
-            aggregation.ldp_borda(key, ranks, **settings)
+            aggregation.ldp_borda(key, ranks, user(1.0), **settings)
 
 
 def _costs(items, upper):
@@ -281,8 +291,7 @@ def test_private_ranking_is_good_on_data(key):
     """With plenty of users the best ranking comes out, from central and local scores alike."""
     truth = np.array([2, 0, 3, 1])
     users = np.tile(truth, (30_000, 1))
-    w = aggregation.pairwise_weights(users)
-    central = aggregation.dp_borda(key, w, num_users=len(users), epsilon=1.0).value
-    local = aggregation.ldp_borda(key, users, 2.0, "privunit").value
+    central = aggregation.dp_borda(key, PairWeights.from_ranks(users), user(1.0)).value
+    local = aggregation.ldp_borda(key, users, user(2.0), mechanism="privunit").value
     for scores in (central, local):
         np.testing.assert_array_equal(rankings.ranks_from_scores(scores), truth)

@@ -10,11 +10,14 @@ import scipy.integrate
 import scipy.special
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.query_budget import exceeding_probability
 from privrank_jax.privacy.vectors import report_norm
 from privrank_jax.rankings import ranks_from_scores
-from tests import reference
+from privrank_jax.simulate import worlds
+from tests.promises import noise_of, user
 from tests.reference import borda as reference_borda
+from tests.reference import calibration as reference_calibration
 
 M, USERS, EPSILON, DELTA = 8, 700, 0.6, 1e-5
 PAIRS = 28
@@ -24,30 +27,34 @@ def test_central_bounds_are_their_formulas():
     """Tables 2 and 3 by hand: sensitivities times mean noise, counted per pair and weighted by the ratio."""
 
     def gaussian(sensitivity, epsilon=EPSILON):
-        return reference.gaussian_scale(sensitivity, epsilon, DELTA) * math.sqrt(2 / math.pi)
+        return reference_calibration.gaussian_scale(sensitivity, epsilon, DELTA) * math.sqrt(
+            2 / math.pi
+        )
 
-    noise_all = aggregation.noise_all_bound(M, USERS, EPSILON, xi=0.1)
+    noise_all = aggregation.noise_all_bound(M, USERS, user(EPSILON), xi=0.1)
     assert noise_all.ratio == 1.1
     assert noise_all.additive == pytest.approx(2.1 * PAIRS * PAIRS / (USERS * EPSILON))
-    approximate = aggregation.noise_all_bound(M, USERS, EPSILON, DELTA)
+    approximate = aggregation.noise_all_bound(M, USERS, user(EPSILON, DELTA), noise="gaussian")
     assert float(approximate.additive) == pytest.approx(
         2 * PAIRS * gaussian(PAIRS**0.5 / USERS), rel=1e-6
     )
-    borda = aggregation.borda_bound(M, USERS, EPSILON)
+    borda = aggregation.borda_bound(M, USERS, user(EPSILON))
     assert borda == pytest.approx((5, 2 * M * 32 / (USERS * EPSILON)))
-    approximate = aggregation.borda_bound(M, USERS, EPSILON, DELTA)
+    approximate = aggregation.borda_bound(M, USERS, user(EPSILON, DELTA), noise="gaussian")
     root = math.sqrt(sum((M - 1 - 2 * i) ** 2 for i in range(M)))
     assert float(approximate.additive) == pytest.approx(2 * M * gaussian(root / USERS), rel=1e-6)
-    exponential = aggregation.exponential_bound(M, USERS, EPSILON)
+    exponential = aggregation.exponential_bound(M, USERS, user(EPSILON))
     assert exponential == pytest.approx((1, 2 * PAIRS * math.log(40320) / (USERS * EPSILON)))
-    sort = aggregation.kwiksort_bound(M, USERS, EPSILON, max_queries=20, split=0.9)
+    sort = aggregation.kwiksort_bound(M, USERS, user(EPSILON), max_queries=20, split=0.9)
     failure = exceeding_probability(M, 20)
     fallback = 6 * PAIRS * PAIRS / (USERS * 0.1 * EPSILON)
     assert sort.ratio == pytest.approx(5 + 5 * failure)
     assert sort.additive == pytest.approx(
         6 * PAIRS * 20 / (USERS * 0.9 * EPSILON) + failure * fallback
     )
-    whole = aggregation.kwiksort_bound(M, USERS, EPSILON, DELTA, max_queries=10**6)
+    whole = aggregation.kwiksort_bound(
+        M, USERS, user(EPSILON, DELTA), noise="gaussian", max_queries=10**6
+    )
     assert whole.ratio == 5
     assert float(whole.additive) == pytest.approx(
         6 * PAIRS * gaussian(PAIRS**0.5 / USERS), rel=1e-6
@@ -82,7 +89,10 @@ def test_additive_errors_grow_as_published(delta):
         (aggregation.noise_all_bound, 4 if not delta else 3),
         (aggregation.borda_bound, 3 if not delta else 2.5),
     ):
-        small, large = (float(bound(m, 1000, 0.1, delta).additive) for m in (100, 400))
+        small, large = (
+            float(bound(m, 1000, user(0.1, delta), noise=noise_of(delta)).additive)
+            for m in (100, 400)
+        )
         assert large / small == pytest.approx(4**power, rel=0.03)
     for mechanism, power in (("duchi", 3), ("privunit", 3), ("randomized-response", 4)):
         small, large = (
@@ -97,7 +107,7 @@ def test_additive_errors_grow_as_published(delta):
 def test_bounds_hold_on_hard_instances(key):
     """Mean Kemeny score of 2,000 runs at m = 6 on hidden signs, below the bounds at every ε (OPT by brute force)."""
     signs = np.random.default_rng(0).choice([-1, 1], size=(40, 2))
-    ranks = np.asarray(aggregation.hard_ranking(signs, 2))
+    ranks = np.asarray(worlds.hard_ranking(signs, 2))
     w = reference_borda.weights(ranks)
     all_orders = reference_borda.orders(6)
     costs = reference_borda.kemeny_scores(w, all_orders)
@@ -108,8 +118,8 @@ def test_bounds_hold_on_hard_instances(key):
     @jax.jit
     def run(epsilon):
         def once(k):
-            central = aggregation.dp_borda(k, w, num_users=40, epsilon=epsilon).value
-            local = aggregation.ldp_borda(k, ranks, epsilon).value
+            central = aggregation.dp_borda(k, PairWeights(w, 40), user(epsilon)).value
+            local = aggregation.ldp_borda(k, ranks, user(epsilon)).value
             return ranks_from_scores(central), ranks_from_scores(local), local
 
         return jax.vmap(once)(keys)
@@ -117,7 +127,7 @@ def test_bounds_hold_on_hard_instances(key):
     for epsilon in (0.2, 1.0, 5.0):
         central, local, scores = (np.asarray(value) for value in run(epsilon))
         for found, bound in (
-            (central, aggregation.borda_bound(6, 40, epsilon)),
+            (central, aggregation.borda_bound(6, 40, user(epsilon))),
             (local, aggregation.ldp_borda_bound(6, 40, epsilon)),
         ):
             mean = np.mean([table[tuple(row)] for row in found.tolist()])
@@ -160,7 +170,7 @@ def test_lower_bound_is_below_what_is_achieved():
     """The exponential mechanism reaches 0.01m² with OPT = 0 from some n on: the lower bound must be below it."""
     for items in (5, 20, 100):
         needed = 0.01 * items**2
-        users = aggregation.exponential_bound(items, 1, 1.0).additive / needed
+        users = aggregation.exponential_bound(items, 1, user(1.0)).additive / needed
         assert 0 < aggregation.pure_lower_bound(items, 1.0) < users
 
 
@@ -168,7 +178,7 @@ def test_lower_bound_is_below_what_is_achieved():
 def test_approximate_lower_bound_solves_for_its_constants(ratio):
     """β from the bound: E|2q - 1| by quadrature is 1 - 0.25/α; and the proof's inequalities hold with c."""
     items = 10**8
-    bound = aggregation.approximate_lower_bound(items, ratio)
+    bound = aggregation.approximate_lower_bound(items, 1.0, ratio=ratio)
     half = items / (40 * ratio + 2)
     shape = bound.users / (0.05 * math.sqrt(half))
     log_norm = scipy.special.betaln(shape, shape)
@@ -181,7 +191,7 @@ def test_approximate_lower_bound_solves_for_its_constants(ratio):
     middle = 40 * ratio * half
     assert 4 * ratio * half**2 / middle <= 0.1 * half * (1 + 1e-9)
     assert 2 * bound.additive * items**2 / middle <= 0.1 * half * (1 + 1e-9)
-    quarter = aggregation.approximate_lower_bound(items, ratio, 0.25)
+    quarter = aggregation.approximate_lower_bound(items, 0.25, ratio=ratio)
     assert quarter.users == pytest.approx(4 * bound.users)
     published = 1e-5 * ratio  # the c of the paper: sound up to 11 only
     assert (published <= bound.additive) == (ratio <= 11)
@@ -190,14 +200,18 @@ def test_approximate_lower_bound_solves_for_its_constants(ratio):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: aggregation.noise_all_bound(1, 10), "at least 2"),
-        (lambda: aggregation.borda_bound(5, 0), "num_users must be"),
-        (lambda: aggregation.exponential_bound(5, 10, 0.0), "epsilon must be positive"),
-        (lambda: aggregation.noise_all_bound(5, 10, xi=-1), "xi must be"),
-        (lambda: aggregation.pure_lower_bound(5, packing="spheres"), "packing must be one of"),
-        (lambda: aggregation.pure_lower_bound(5, additive=0.0), "additive must be positive"),
-        (lambda: aggregation.approximate_lower_bound(100, 0.5), "ratio must be at least 1"),
-        (lambda: aggregation.approximate_lower_bound(100, 5.0, 2.0), "at most 1"),
+        (lambda: aggregation.noise_all_bound(1, 10, user(1.0)), "at least 2"),
+        (lambda: aggregation.borda_bound(5, 0, user(1.0)), "num_users must be"),
+        (lambda: aggregation.borda_bound(5, 9, user(1.0), noise="gaussian"), "needs delta > 0"),
+        (lambda: aggregation.local_noise_all_bound(5, 10, 0.0), "epsilon must be positive"),
+        (lambda: aggregation.noise_all_bound(5, 10, user(1.0), xi=-1), "xi must be"),
+        (lambda: aggregation.pure_lower_bound(5, 1.0, packing="spheres"), "packing must be one of"),
+        (lambda: aggregation.pure_lower_bound(5, 1.0, additive=0.0), "additive must be positive"),
+        (
+            lambda: aggregation.approximate_lower_bound(100, 1.0, ratio=0.5),
+            "ratio must be at least 1",
+        ),
+        (lambda: aggregation.approximate_lower_bound(100, 2.0), "at most 1"),
     ],
 )
 def test_bad_arguments_are_refused(call, message):

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import kemeny, kemeny_score, pairwise_weights
+from privrank_jax.aggregation import PairWeights, kemeny, kemeny_score
 from privrank_jax.aggregation.certificate import _components, _cycle_bound
 from tests.reference import aggregation as reference
 
@@ -83,7 +83,7 @@ def test_time_that_does_not_suffice_is_admitted():
 
 def test_unanimous_rankings_cost_nothing():
     ranks = np.tile([2, 0, 3, 1], (5, 1))
-    found = kemeny(pairwise_weights(ranks))
+    found = kemeny(PairWeights.from_ranks(ranks))
     assert found.ranks.tolist() == [2, 0, 3, 1]
     assert (found.cost, found.lower_bound, found.ratio) == (0.0, 0.0, 1.0)
 
@@ -99,7 +99,7 @@ def test_few_items_and_ties(items):
 
 def test_float32_weights_of_jax_and_what_comes_back():
     ranks = np.argsort(np.random.default_rng(0).random((11, 6)), axis=1)
-    w = jnp.asarray(pairwise_weights(ranks), jnp.float32)
+    w = jnp.asarray(PairWeights.from_ranks(ranks).matrix, jnp.float32)
     found = kemeny(w)
     assert found.ranks.dtype == np.int32
     assert float(kemeny_score(found.ranks, w)) == pytest.approx(found.cost, rel=1e-6)

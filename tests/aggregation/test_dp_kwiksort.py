@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax.aggregation import dp_kwiksort, local_search, noise_all, query_budget
-from tests import reference
+from privrank_jax.aggregation import PairWeights, dp_kwiksort, local_search, noise_all, query_budget
+from tests.promises import noise_of, user
+from tests.reference import calibration as reference_calibration
 from tests.reference import kwiksort as slow
 
 CELLS = {3: 40, 4: 4}
 NO_ROUNDING = 1e-9
+HALF = 0.5 * (1 - np.eye(3))
 
 
 @functools.cache
@@ -109,10 +111,10 @@ def test_transcript_loses_epsilon_and_half_more_as_published(published):
     proven = 1.5 if published else 1.0
     assert 0.97 * proven < loss <= proven * epsilon
     run = dp_kwiksort(
-        jax.random.key(0), np.zeros((3, 3)), users, epsilon, 0.0, budget,
+        jax.random.key(0), PairWeights(w, users), user(epsilon), max_queries=budget,
         calibration="published" if published else "tight",
     )  # fmt: skip
-    assert float(run.diagnostics["noise_scale"]) == scale
+    assert float(run.diagnostics.noise_scale) == scale
     assert float(run.guarantee.epsilon) == proven
     assert bool(run.guarantee.note) == published
 
@@ -123,19 +125,20 @@ def test_sampler_has_the_exact_law(items, max_queries, key):
     more or less noise are rejected."""
     users, runs, epsilon = 3, 40_000, 2.5
     w = slow.weights([tuple(range(items)), tuple(range(items)), tuple(range(items))[::-1]])
+    weights = PairWeights(w, users)
     run = jax.jit(
-        jax.vmap(lambda k: dp_kwiksort(k, w, users, epsilon, 0.0, max_queries, split=0.7))
+        jax.vmap(
+            lambda k: dp_kwiksort(k, weights, user(epsilon), max_queries=max_queries, split=0.7)
+        )
     )
     estimate = run(jax.random.split(key, runs))
     orders = np.argsort(np.asarray(estimate.value), axis=1).tolist()
     facts = estimate.diagnostics
     found = [
         (tuple(order), None if exceeded else queries)
-        for order, queries, exceeded in zip(
-            orders, facts["queries"].tolist(), facts["exceeded"].tolist()
-        )
+        for order, queries, exceeded in zip(orders, facts.queries.tolist(), facts.exceeded.tolist())
     ]
-    assert max(facts["queries"].tolist()) <= max_queries
+    assert max(facts.queries.tolist()) <= max_queries
 
     def agrees(off):
         law = exact_law(w, users, epsilon, max_queries, 0.7, off=off)
@@ -159,11 +162,16 @@ def test_the_fallback_has_its_share_of_epsilon(split, key):
     w = slow.weights([(0, 1, 2)] * 3)
     keys = jax.random.split(key, (2, runs))
     found = jax.jit(
-        jax.vmap(lambda k: dp_kwiksort(k, w, users, epsilon, max_queries=1, split=split))
+        jax.vmap(
+            lambda k: dp_kwiksort(
+                k, PairWeights(w, users), user(epsilon), max_queries=1, split=split
+            )
+        )
     )(keys[0])
-    assert np.all(found.diagnostics["exceeded"])
+    assert np.all(found.diagnostics.exceeded)
+    weights = PairWeights(w, users)
     alone = jax.jit(
-        jax.vmap(lambda k, share: local_search(noise_all(k, w, users, share).value), (0, None))
+        jax.vmap(lambda k, share: local_search(noise_all(k, weights, user(share)).value), (0, None))
     )
 
     def agrees(share):
@@ -179,10 +187,11 @@ def test_the_fallback_has_its_share_of_epsilon(split, key):
 def test_gaussian_answers_have_the_calibrated_noise(key):
     """Two items, one query: P[0 before 1] = Φ((w - 1/2)/σ), within 5 standard errors; 10 % off is rejected."""
     w, runs = np.array([[0.0, 0.9], [0.1, 0.0]]), 40_000
-    run = jax.vmap(lambda k: dp_kwiksort(k, w, 4, 0.7, 1e-3))
+    weights = PairWeights(w, 4)
+    run = jax.vmap(lambda k: dp_kwiksort(k, weights, user(0.7, 1e-3), noise="gaussian"))
     estimate = run(jax.random.split(key, runs))
-    sigma = reference.gaussian_scale(0.25, 0.7, 1e-3)
-    assert estimate.diagnostics["noise_scale"][0] == pytest.approx(sigma, rel=1e-6)
+    sigma = reference_calibration.gaussian_scale(0.25, 0.7, 1e-3)
+    assert estimate.diagnostics.noise_scale[0] == pytest.approx(sigma, rel=1e-6)
     first = np.mean(np.asarray(estimate.value)[:, 0] == 0)
     error = 0.5 / math.sqrt(runs)
     assert abs(first - scipy.stats.norm.cdf(0.4 / sigma)) < 5 * error
@@ -197,14 +206,16 @@ def test_scales_guarantee_and_default_budget(delta, key):
     budget = query_budget(items)
     assert budget < items * (items - 1) // 2
     for split in (0.5, 0.9):
-        estimate = dp_kwiksort(key, w, users, 0.8, delta, split=split)
+        estimate = dp_kwiksort(
+            key, PairWeights(w, users), user(0.8, delta), noise=noise_of(delta), split=split
+        )
         expected = (
-            reference.gaussian_scale(math.sqrt(budget) / users, 0.8 * split, delta)
+            reference_calibration.gaussian_scale(math.sqrt(budget) / users, 0.8 * split, delta)
             if delta
             else budget / (users * 0.8 * split)
         )
-        assert float(estimate.diagnostics["noise_scale"]) == pytest.approx(expected, rel=1e-6)
-        assert estimate.diagnostics["max_queries"] == budget
+        assert float(estimate.diagnostics.noise_scale) == pytest.approx(expected, rel=1e-6)
+        assert estimate.diagnostics.max_queries == budget
         guarantee = estimate.guarantee
         assert (float(guarantee.epsilon), float(guarantee.delta)) == (0.8, delta)
         assert (guarantee.unit, guarantee.adjacency, guarantee.trust) == (
@@ -213,8 +224,8 @@ def test_scales_guarantee_and_default_budget(delta, key):
             "central",
         )
         assert sorted(estimate.value.tolist()) == list(range(items))
-    whole = dp_kwiksort(key, w, users, 0.8, max_queries=10**6)
-    assert float(whole.diagnostics["noise_scale"]) == pytest.approx(276 / (users * 0.8))
+    whole = dp_kwiksort(key, PairWeights(w, users), user(0.8), max_queries=10**6)
+    assert float(whole.diagnostics.noise_scale) == pytest.approx(276 / (users * 0.8))
 
 
 @pytest.mark.slow
@@ -227,8 +238,8 @@ def test_batches_fall_back_only_where_they_must_and_agree_with_single_runs(key):
     mask = jnp.asarray(rng.random((12, items)) < 0.9)
 
     def run(key, w, epsilon, mask):
-        estimate = dp_kwiksort(key, w, 3, epsilon, max_queries=6, mask=mask)
-        return estimate.value, estimate.diagnostics["exceeded"]
+        estimate = dp_kwiksort(key, PairWeights(w, 3, mask), user(epsilon), max_queries=6)
+        return estimate.value, estimate.diagnostics.exceeded
 
     shaped = jax.tree.map(lambda x: x.reshape(3, 4, *x.shape[1:]), (keys, w, epsilon, mask))
     values, exceeded = jax.jit(jax.vmap(jax.vmap(run)))(*shaped)
@@ -243,10 +254,10 @@ def test_batches_fall_back_only_where_they_must_and_agree_with_single_runs(key):
 def test_masked_items_are_left_out_and_cost_nothing(key):
     w = np.where(np.arange(6)[:, None] < np.arange(6), 0.9, 0.1) * (1 - np.eye(6))
     mask = np.array([True, False, True, False, False, True])
-    estimate = dp_kwiksort(key, w, 10**6, 1.0, mask=mask)
+    estimate = dp_kwiksort(key, PairWeights(w, 10**6, mask), user(1.0))
     assert estimate.value.tolist() == [0, 3, 1, 4, 5, 2]
-    assert float(estimate.diagnostics["noise_scale"]) == pytest.approx(3e-6)
-    assert int(estimate.diagnostics["max_queries"]) == 3
+    assert float(estimate.diagnostics.noise_scale) == pytest.approx(3e-6)
+    assert int(estimate.diagnostics.max_queries) == 3
 
 
 def test_a_sweep_compiles_once_and_infinite_epsilon_sorts(key):
@@ -256,7 +267,9 @@ def test_a_sweep_compiles_once_and_infinite_epsilon_sorts(key):
     @jax.jit
     def run(key, epsilon, users, split):
         traces.append(1)
-        return dp_kwiksort(key, w, users, epsilon, max_queries=14, split=split).value
+        return dp_kwiksort(
+            key, PairWeights(w, users), user(epsilon), max_queries=14, split=split
+        ).value
 
     for epsilon, users, split in itertools.product((0.1, math.inf), (10.0, 1000.0), (0.5, 0.9)):
         ranks = run(key, epsilon, users, split)
@@ -268,18 +281,21 @@ def test_a_sweep_compiles_once_and_infinite_epsilon_sorts(key):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"delta": 1.0}, "delta must be"),
-        ({"num_users": 0}, "num_users must be"),
+        ({"noise": "gaussian"}, "needs delta > 0"),
+        ({"noise": "uniform"}, "noise must be one of"),
+        ({"weights": PairWeights(HALF, 0)}, "num_users must be"),
         ({"split": 1.0}, "split must lie"),
         ({"max_queries": 0}, "max_queries must be at least 1"),
         ({"max_queries": 2.5}, "max_queries must be an int"),
         ({"calibration": "loose"}, "calibration must be one of"),
-        ({"calibration": "published", "delta": 0.1}, "published calibration has"),
+        (
+            {"calibration": "published", "noise": "gaussian", "privacy": user(1.0, 0.1)},
+            "published calibration has",
+        ),
         ({"calibration": "published", "split": 0.9}, "published calibration has"),
-        ({"w": np.zeros((2, 3))}, "square"),
+        ({"weights": PairWeights(np.zeros((2, 3)), 5)}, "square"),
     ],
 )
 def test_bad_arguments_are_refused(settings, message, key):
     with pytest.raises(ValueError, match=message):
-        dp_kwiksort(key, **({"w": np.zeros((3, 3)), "num_users": 5} | settings))
+        dp_kwiksort(key, **({"weights": PairWeights(HALF, 5), "privacy": user(1.0)} | settings))

@@ -10,6 +10,8 @@ import scipy.special
 import scipy.stats
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation import PairWeights
+from tests.promises import user
 from tests.reference import borda as reference_borda
 
 
@@ -29,19 +31,22 @@ def _log_law(w, users, epsilon):
 def test_probabilities_are_those_of_enumeration(items, users):
     w = _weights(items)
     if items == 1:
-        assert float(aggregation.exponential_log_probability([0], w, users, 2.0)) == 0
+        assert (
+            float(aggregation.exponential_log_probability([0], PairWeights(w, users), user(2.0)))
+            == 0
+        )
         return
     ranks, law = _log_law(w, users, 2.0)
-    got = aggregation.exponential_log_probability(ranks, w, users, 2.0)
+    got = aggregation.exponential_log_probability(ranks, PairWeights(w, users), user(2.0))
     np.testing.assert_allclose(got, law, rtol=1e-10, atol=1e-10)
 
 
 def test_draws_have_the_stated_law(key):
     """χ² test of 40,000 draws of 4 items, false-alarm rate 1e-6; the law at 0.9ε is rejected."""
     w = _weights(4, 1)
-    draws = jax.vmap(lambda k: aggregation.exponential_kemeny(k, w, 30, 1.0).value)(
-        jax.random.split(key, 40_000)
-    )
+    draws = jax.vmap(
+        lambda k: aggregation.exponential_kemeny(k, PairWeights(w, 30), user(1.0)).value
+    )(jax.random.split(key, 40_000))
     base = 4 ** np.arange(4)
     for factor, agrees in ((1.0, True), (0.9, False)):
         ranks, law = _log_law(w, 30, factor)
@@ -65,7 +70,7 @@ def test_exact_loss(users):
     )
     ranks, _ = _log_law(others, 1, 1.0)
     w = (others + reference_borda.pair_shares(*contents[-1])) / users
-    ours = aggregation.exponential_log_probability(ranks, w, users, epsilon)
+    ours = aggregation.exponential_log_probability(ranks, PairWeights(w, users), user(epsilon))
     np.testing.assert_allclose(ours, laws[-1], atol=1e-10)
     loss = float(np.ptp(laws, axis=0).max())
     assert loss <= epsilon + 1e-9
@@ -80,9 +85,9 @@ def test_masked_items_come_last_and_do_not_count(key):
     mask = np.array([True, False, True, True])
     w = _weights(4, 2)
     draws = np.asarray(
-        jax.vmap(lambda k: aggregation.exponential_kemeny(k, w, 8, 3.0, mask=mask).value)(
-            jax.random.split(key, 10_000)
-        )
+        jax.vmap(
+            lambda k: aggregation.exponential_kemeny(k, PairWeights(w, 8, mask), user(3.0)).value
+        )(jax.random.split(key, 10_000))
     )
     assert np.all(draws[:, 1] == 3)
     ranks, law = _log_law(w[np.ix_(mask, mask)], 8, 3.0)
@@ -97,7 +102,7 @@ def test_error_is_below_its_bound():
     for epsilon in (0.1, 1.0, 10.0):
         _, law = _log_law(w, 40, epsilon)
         mean = float(np.exp(law) @ costs)
-        bound = aggregation.exponential_bound(5, 40, epsilon)
+        bound = aggregation.exponential_bound(5, 40, user(epsilon))
         assert mean <= bound.ratio * costs.min() + bound.additive
 
 
@@ -106,10 +111,10 @@ def test_best_ranking_guarantee_and_dtype(key):
     all_orders = reference_borda.orders(6)
     best = all_orders[np.argmin(reference_borda.kemeny_scores(w, all_orders))]
     for epsilon in (np.inf, 1e6):
-        estimate = aggregation.exponential_kemeny(key, w, 50, epsilon)
+        estimate = aggregation.exponential_kemeny(key, PairWeights(w, 50), user(epsilon))
         np.testing.assert_array_equal(estimate.value, np.argsort(best))
     assert estimate.value.dtype == jnp.int32
-    guarantee = aggregation.exponential_kemeny(key, w, 50, 0.5).guarantee
+    guarantee = aggregation.exponential_kemeny(key, PairWeights(w, 50), user(0.5)).guarantee
     assert (guarantee.epsilon, guarantee.delta) == (0.5, 0.0)
     assert (guarantee.unit, guarantee.adjacency, guarantee.trust) == ("user", "replace", "central")
 
@@ -121,7 +126,7 @@ def test_a_sweep_compiles_once_and_runs_under_vmap(key):
     @jax.jit
     def run(key, users, epsilon):
         traces.append(1)
-        return aggregation.exponential_kemeny(key, w, users, epsilon).value
+        return aggregation.exponential_kemeny(key, PairWeights(w, users), user(epsilon)).value
 
     for users, epsilon in [(3, 0.1), (1000, 1.0), (7, np.inf)]:
         assert sorted(np.asarray(run(key, users, epsilon)).tolist()) == [0, 1, 2, 3]
@@ -133,16 +138,13 @@ def test_a_sweep_compiles_once_and_runs_under_vmap(key):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("weights", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": math.nan}, "epsilon must be positive"),
-        ({"num_users": 0}, "num_users must be"),
-        ({"w": np.zeros((2, 3))}, "square"),
-        ({"w": np.zeros((21, 21))}, "at most 20 items"),
+        (PairWeights(_weights(3), 0), "num_users must be"),
+        (PairWeights(np.zeros((2, 3)), 5), "square"),
+        (PairWeights(_weights(21), 5), "at most 20 items"),
     ],
 )
-def test_bad_arguments_are_refused(settings, message, key):
-    settings = {"w": _weights(3), "num_users": 10, "epsilon": 1.0} | settings
+def test_bad_arguments_are_refused(weights, message, key):
     with pytest.raises(ValueError, match=message):
-        aggregation.exponential_kemeny(key, **settings)
+        aggregation.exponential_kemeny(key, weights, user(1.0))

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax.aggregation import hay_kwiksort
+from privrank_jax.aggregation import PairWeights, hay_kwiksort
+from tests.promises import user
 from tests.reference import kwiksort as slow
 
 W = slow.weights([(0, 1, 2), (0, 1, 2), (2, 0, 1)])
@@ -37,7 +38,7 @@ def exact_law(w, users, epsilon, max_queries):
 def test_sampler_has_the_exact_law(key):
     """Chi-squared of 40,000 runs: false-alarm rate 1e-6; noise 15 % off is rejected."""
     runs = 40_000
-    run = jax.jit(jax.vmap(lambda k: hay_kwiksort(k, W, 3, 2.0, 2)))
+    run = jax.jit(jax.vmap(lambda k: hay_kwiksort(k, PairWeights(W, 3), user(2.0), max_queries=2)))
     estimate = run(jax.random.split(key, runs))
     found = list(map(tuple, np.argsort(np.asarray(estimate.value), axis=1).tolist()))
 
@@ -49,7 +50,7 @@ def test_sampler_has_the_exact_law(key):
     assert agrees(2.0)
     assert not agrees(2.0 / 0.85)
     assert not agrees(2.0 / 1.15)
-    assert np.asarray(estimate.diagnostics["queries"]).max() == 2
+    assert np.asarray(estimate.diagnostics.queries).max() == 2
 
 
 def test_loss_is_at_most_epsilon():
@@ -65,27 +66,26 @@ def test_loss_is_at_most_epsilon():
 def test_budget_scale_and_guarantee(key):
     w = np.where(np.arange(9)[:, None] < np.arange(9), 0.9, 0.1) * (1 - np.eye(9))
     mask = np.arange(9) != 4
-    estimate = hay_kwiksort(key, w, 10**6, 0.5, mask=mask)
+    estimate = hay_kwiksort(key, PairWeights(w, 10**6, mask), user(0.5))
     budget = math.ceil(9 * math.log2(9))
-    assert estimate.diagnostics["max_queries"] == budget
-    assert float(estimate.diagnostics["noise_scale"]) == pytest.approx(budget / (10**6 * 0.5))
+    assert estimate.diagnostics.max_queries == budget
+    assert float(estimate.diagnostics.noise_scale) == pytest.approx(budget / (10**6 * 0.5))
     assert float(estimate.guarantee.epsilon) == 0.5
-    if not estimate.diagnostics["exceeded"]:
+    if not estimate.diagnostics.exceeded:
         assert estimate.value.tolist() == [0, 1, 2, 3, 8, 4, 5, 6, 7]
-    coarse = hay_kwiksort(key, w, 10**6, 0.5, 7, mask=mask)
-    assert bool(coarse.diagnostics["exceeded"])
-    assert coarse.diagnostics["queries"] == 7
+    coarse = hay_kwiksort(key, PairWeights(w, 10**6, mask), user(0.5), max_queries=7)
+    assert bool(coarse.diagnostics.exceeded)
+    assert coarse.diagnostics.queries == 7
     assert sorted(coarse.value.tolist()) == list(range(9))
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"epsilon": -1.0}, "epsilon must be positive"),
-        ({"num_users": 0}, "num_users must be"),
+        ({"weights": PairWeights(W, 0)}, "num_users must be"),
         ({"max_queries": 0}, "max_queries must be at least 1"),
     ],
 )
 def test_bad_arguments_are_refused(settings, message, key):
     with pytest.raises(ValueError, match=message):
-        hay_kwiksort(key, W, **({"num_users": 3} | settings))
+        hay_kwiksort(key, **({"weights": PairWeights(W, 3), "privacy": user(1.0)} | settings))

@@ -16,11 +16,11 @@ import pytest
 import scipy.stats
 
 from privrank_jax.aggregation import ldp_kwiksort, local_weights
+from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.ldp_plan import (
     ENCODINGS,
     goes_left,
     local_plan,
-    order_lead,
     respond,
     response_loss,
     weight_estimate,
@@ -29,6 +29,7 @@ from privrank_jax.aggregation.ldp_protocol import Client, Server, run_protocol
 from privrank_jax.aggregation.query_budget import refusal_bound, use_budget
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy.vectors import report_norm
+from tests.promises import user
 from tests.reference import kwiksort as slow
 
 NO_ROUNDING = 1e-9
@@ -117,7 +118,7 @@ def test_groups_of_different_size_count_their_own_users_only(key):
     """Three users in groups of two and one, no noise. Over pivots, the user who is alone, and the group that is
     asked, P[0 first] = 1/3. 4,000 runs, 5 standard errors."""
     ranks = np.array([[0, 1], [1, 0], [1, 0]])
-    run = jax.vmap(lambda k: ldp_kwiksort(k, ranks, math.inf).value)
+    run = jax.vmap(lambda k: ldp_kwiksort(k, ranks, user(math.inf)).value)
     first = np.mean(np.asarray(run(jax.random.split(key, 4000)))[:, 0] == 0)
     assert abs(first - 1 / 3) < 5 * math.sqrt(2 / 9 / 4000)
 
@@ -135,7 +136,7 @@ def test_leads_follow_the_weight_rule():
 @pytest.mark.parametrize("items", [5, 30, 60])
 @pytest.mark.parametrize("split", [0.5, 0.9])
 def test_plan_spends_epsilon_exactly(items, split):
-    plan = local_plan(items, 0.8, split=split)
+    plan = local_plan(items, user(0.8), split=split)
     pairs = items * (items - 1) // 2
     spent = plan.max_uses * plan.epsilon_per_query + (
         plan.fallback_epsilon if plan.may_refuse else 0
@@ -153,10 +154,10 @@ def test_plan_spends_epsilon_exactly(items, split):
 
 def test_published_plan():
     """τ = 2q/m, all of ε for the queries, half of it again for the fallback; the 0/1 encoding spends less."""
-    plan = local_plan(30, 2.0, 900, calibration="published")
+    plan = local_plan(30, user(2.0), max_queries=900, calibration="published")
     assert (plan.max_uses, plan.epsilon_per_query, plan.fallback_epsilon) == (60, 2 / 60, 1.0)
     assert float(plan.guarantee.epsilon) == 3.0
-    both = local_plan(30, 2.0, 900, calibration="published", encoding="published")
+    both = local_plan(30, user(2.0), max_queries=900, calibration="published", encoding="published")
     expected = 60 * math.log((math.exp(2 / 60) + 1) / 2) + 1.0
     assert float(both.guarantee.epsilon) == pytest.approx(expected)
     assert 1.9 < expected < 2.1
@@ -168,13 +169,13 @@ def test_simulation_has_the_exact_law(encoding, key):
     """One user per group, no refusal possible: chi-squared of 30,000 runs, false-alarm rate 1e-6; responses at an ε₀
     that is 25 % off are rejected."""
     runs, epsilon = 30_000, 4.5
-    run = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, THREE, epsilon, encoding=encoding)))
+    run = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, THREE, user(epsilon), encoding=encoding)))
     estimate = run(jax.random.split(key, runs))
-    assert not np.any(estimate.diagnostics["refused"])
-    per_query = float(estimate.diagnostics["epsilon_per_query"][0])
+    assert not np.any(estimate.diagnostics.refused)
+    per_query = float(estimate.diagnostics.epsilon_per_query[0])
     assert per_query == pytest.approx(1.5)
     orders = np.argsort(np.asarray(estimate.value), axis=1).tolist()
-    found = list(zip(map(tuple, orders), estimate.diagnostics["queries"].tolist()))
+    found = list(zip(map(tuple, orders), estimate.diagnostics.queries.tolist()))
     for off in (1.0, 0.75, 1.25):
         law = exact_law(THREE, off * per_query, encoding)
         counts = [found.count(end) for end in law]
@@ -186,7 +187,7 @@ def test_simulated_responses_are_flipped_as_often_as_stated(key):
     """Two users agree on two items, one of them is asked: 300,000 runs within 5 standard errors of e^ε to 1; responses
     at 1.05ε are rejected."""
     runs = 300_000
-    run = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, np.array([[0, 1], [0, 1]]), 1.0).value))
+    run = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, np.array([[0, 1], [0, 1]]), user(1.0)).value))
     seen = np.mean(np.asarray(run(jax.random.split(key, runs)))[:, 0] == 0)
     error = 5 * math.sqrt(0.25 / runs)
     assert abs(seen - 1 / (1 + math.exp(-1.0))) < error
@@ -198,18 +199,20 @@ def test_the_simulated_fallback_has_its_share_of_epsilon(split, key, monkeypatch
     """Reports that are true above some ε₂ and reversed below it: the ranking tells where ε₂ lies, to 1 in 10⁶."""
     epsilon, truth = 0.6, np.array([2, 0, 1])
     module = importlib.import_module("privrank_jax.aggregation.ldp_kwiksort")
-    exact = local_weights(key, truth[None], math.inf).value
+    exact = local_weights(key, truth[None], user(math.inf)).value
     monkeypatch.setattr(module, "_ldp_kwiksort", module._ldp_kwiksort.__wrapped__)  # nothing cached
 
     def ranks_if_above(limit):
-        def weights(_key, _ranks, share, *_args, **_settings):
-            return SimpleNamespace(value=jnp.where(share > limit, exact, 1 - exact))
+        def weights(_key, _ranks, share, **_settings):
+            return SimpleNamespace(value=jnp.where(share.epsilon > limit, exact, 1 - exact))
 
         monkeypatch.setattr(module, "local_weights", weights)
         users = np.tile(truth, (3, 1))
-        runs = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, users, epsilon, 1, split=split)))
+        runs = jax.jit(
+            jax.vmap(lambda k: ldp_kwiksort(k, users, user(epsilon), max_queries=1, split=split))
+        )
         found = runs(jax.random.split(key, 200))
-        return np.unique(np.asarray(found.value)[np.asarray(found.diagnostics["refused"])], axis=0)
+        return np.unique(np.asarray(found.value)[np.asarray(found.diagnostics.refused)], axis=0)
 
     assert ranks_if_above((1 - split) * epsilon * (1 - 1e-6)).tolist() == [truth.tolist()]
     assert ranks_if_above((1 - split) * epsilon * (1 + 1e-6)).tolist() == [(2 - truth).tolist()]
@@ -218,7 +221,7 @@ def test_the_simulated_fallback_has_its_share_of_epsilon(split, key, monkeypatch
 def test_protocol_has_the_law_of_the_simulation():
     """Messages between server and clients, 1,500 runs: chi-squared against the same law, false-alarm rate 1e-6."""
     runs, rng = 1500, random.Random(20261121)
-    plan = local_plan(3, 4.5)
+    plan = local_plan(3, user(4.5))
     found = []
     for _ in range(runs):
         server = Server(3, plan, rng=rng)
@@ -247,13 +250,13 @@ def test_refusals_are_as_frequent_as_the_multinomial_says(max_uses, key):
     The fallback at ε = ∞ then finds the truth too."""
     ranks = np.tile(np.array([2, 0, 3, 1]), (9, 1))
     run = jax.vmap(
-        lambda k: ldp_kwiksort(k, ranks, math.inf, 2 * max_uses)
+        lambda k: ldp_kwiksort(k, ranks, user(math.inf), max_queries=2 * max_uses)
     )  # one program for all τ
     estimate = run(jax.random.split(key, 4000))
-    refused = np.mean(estimate.diagnostics["refused"])
+    refused = np.mean(estimate.diagnostics.refused)
     exact = unanimous_refusal(max_uses)
     assert abs(refused - exact) < 5 * math.sqrt(exact * (1 - exact) / 4000)
-    assert estimate.diagnostics["max_uses"][0] == max_uses
+    assert estimate.diagnostics.max_uses[0] == max_uses
     assert exact <= refusal_bound(4, max_uses) * (1 + NO_ROUNDING)
     assert exact > 0.2 or refusal_bound(4, max_uses) < 1.5 * exact
     np.testing.assert_array_equal(estimate.value, np.tile(ranks[0], (4000, 1)))
@@ -262,7 +265,7 @@ def test_refusals_are_as_frequent_as_the_multinomial_says(max_uses, key):
 def test_protocol_keeps_to_the_plan():
     """No group is asked more than τ times, users count for themselves, and a refused sort falls back."""
     rng = random.Random(7)
-    plan = local_plan(4, 40.0, 2)  # τ = 1
+    plan = local_plan(4, user(40.0), max_queries=2)  # τ = 1
     ranks = np.tile(np.array([2, 0, 3, 1]), (300, 1))
     refusals = 0
     for _ in range(3):
@@ -303,7 +306,7 @@ class Words(random.Random):
 def test_clients_flip_the_words_of_the_plan_and_report_at_its_share(epsilon):
     """The words that flip an answer, found by bisection: their share loses ε₀, but for 1e-6 of it at most. A report has
     the norm of Duchi's mechanism at ε₂."""
-    plan = local_plan(8, epsilon, 12)
+    plan = local_plan(8, user(epsilon), max_queries=12)
     assert plan.may_refuse
 
     def told(word, item, pivot):
@@ -322,7 +325,7 @@ def test_clients_flip_the_words_of_the_plan_and_report_at_its_share(epsilon):
 
 
 def test_every_word_of_entropy_counts_for_the_fallback_report():
-    plan = local_plan(8, 1.0, 12)
+    plan = local_plan(8, user(1.0), max_queries=12)
     drawn = [
         Client(np.arange(8), plan, rng=Words(*words)).fallback_report()
         for words in ((5, 6), (5, 7), (6, 6), (5, 6))
@@ -333,11 +336,11 @@ def test_every_word_of_entropy_counts_for_the_fallback_report():
 
 
 def test_one_item_is_ranked(key):
-    assert ldp_kwiksort(key, np.zeros((5, 1), int), epsilon=1.0).value.tolist() == [0]
+    assert ldp_kwiksort(key, np.zeros((5, 1), int), user(1.0)).value.tolist() == [0]
 
 
 def test_server_refuses_what_does_not_fit():
-    plan = local_plan(3, 1.0)
+    plan = local_plan(3, user(1.0))
     with pytest.raises(ValueError, match="as many users"):
         Server(2, plan)
     with pytest.raises(ValueError, match="3 items"):
@@ -364,7 +367,7 @@ def test_a_sweep_over_epsilon_and_split_compiles_once(key):
     @jax.jit
     def run(key, epsilon, split):
         traces.append(1)
-        return ldp_kwiksort(key, ranks, epsilon, 4, split=split).value
+        return ldp_kwiksort(key, ranks, user(epsilon), max_queries=4, split=split).value
 
     for epsilon, split in itertools.product((0.5, math.inf), (0.5, 0.9)):
         value = run(key, epsilon, split)
@@ -376,7 +379,6 @@ def test_a_sweep_over_epsilon_and_split_compiles_once(key):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
         ({"encoding": "binary"}, "encoding must be one of"),
         ({"calibration": "loose"}, "calibration must be one of"),
         ({"missing": "first"}, "missing must be one of"),
@@ -389,4 +391,4 @@ def test_a_sweep_over_epsilon_and_split_compiles_once(key):
 )
 def test_bad_arguments_are_refused(settings, message, key):
     with pytest.raises(ValueError, match=message):
-        ldp_kwiksort(key, **({"ranks": THREE} | settings))
+        ldp_kwiksort(key, **({"ranks": THREE, "privacy": user(1.0)} | settings))

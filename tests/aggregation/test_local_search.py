@@ -63,7 +63,7 @@ def test_ties_and_rounding_end():
     assert local_search(equal, np.arange(8)).tolist() == list(range(8))
     for w in (np.full((3, 3), np.nan), np.array([[0, np.inf], [1, 0]])):
         assert sorted(np.asarray(jax.jit(local_search)(w))) == list(range(len(w)))
-        with pytest.raises(ValueError, match="w must be finite"):
+        with pytest.raises(ValueError, match="the weights must be finite"):
             local_search(w)
 
 

@@ -9,8 +9,10 @@ import pytest
 import scipy.stats
 
 from privrank_jax import aggregation
-from tests import reference
+from privrank_jax.aggregation import PairWeights
+from tests.promises import noise_of, user
 from tests.reference import borda as reference_borda
+from tests.reference import calibration as reference_calibration
 
 W = np.array([[0, 0.6, 0.5, 0.4], [0.4, 0, 0.55, 0.5], [0.5, 0.45, 0, 0.6], [0.6, 0.5, 0.4, 0]])
 ABOVE = np.triu_indices(4, 1)
@@ -23,24 +25,28 @@ def test_sensitivity_is_attained_and_never_exceeded(items):
     shares = np.array([reference_borda.pair_shares(*user) for user in users])
     entries = np.unique(shares[:, *np.triu_indices(items, 1)], axis=0)
     change = entries[:, None] - entries[None]
-    loss = np.abs(change).sum(-1).max() / 10 / aggregation.noise_all_scale(items, 10, 0.7)
+    loss = np.abs(change).sum(-1).max() / 10 / aggregation.noise_all_scale(items, 10, user(0.7))
     assert loss == pytest.approx(0.7)
     euclidean = np.linalg.norm(change, axis=-1).max() / 10
-    scale = float(aggregation.noise_all_scale(items, 10, 0.7, 1e-5))
-    assert scale == pytest.approx(reference.gaussian_scale(euclidean, 0.7, 1e-5), rel=1e-6)
+    scale = float(aggregation.noise_all_scale(items, 10, user(0.7, 1e-5), noise="gaussian"))
+    assert scale == pytest.approx(
+        reference_calibration.gaussian_scale(euclidean, 0.7, 1e-5), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-4])
 def test_noise_has_the_stated_distribution(delta, key):
     """KS test of 60,000 values away from the clipping, false-alarm rate 1e-6; a scale 10 % off is rejected."""
-    estimate = jax.vmap(lambda k: aggregation.noise_all(k, W, 1000, 0.8, delta))(
-        jax.random.split(key, 10_000)
-    )
+    estimate = jax.vmap(
+        lambda k: aggregation.noise_all(
+            k, PairWeights(W, 1000), user(0.8, delta), noise=noise_of(delta)
+        )
+    )(jax.random.split(key, 10_000))
     value = np.asarray(estimate.value)
     noise = (value - W)[:, *ABOVE].ravel()
     pairs = 6
     if delta:
-        scale = reference.gaussian_scale(math.sqrt(pairs) / 1000, 0.8, delta)
+        scale = reference_calibration.gaussian_scale(math.sqrt(pairs) / 1000, 0.8, delta)
     else:
         scale = pairs / (1000 * 0.8)
     family = scipy.stats.norm if delta else scipy.stats.laplace
@@ -56,8 +62,9 @@ def test_noise_has_the_stated_distribution(delta, key):
 
 def test_value_is_clipped_mirrored_and_reads_only_the_upper_half(key):
     other = np.triu(W) + 7 * np.tril(np.ones((4, 4)), -1)
-    noisy = np.asarray(aggregation.noise_all(key, other, 1, 0.5).value)
-    np.testing.assert_array_equal(noisy, aggregation.noise_all(key, W, 1, 0.5).value)
+    run = jax.jit(lambda w: aggregation.noise_all(key, PairWeights(w, 1), user(0.5)).value)
+    noisy = np.asarray(run(other))
+    np.testing.assert_array_equal(noisy, run(W))
     assert {0.0, 1.0} & set(noisy[ABOVE])
     assert noisy.min() == 0
     assert noisy.max() <= 1
@@ -66,7 +73,10 @@ def test_value_is_clipped_mirrored_and_reads_only_the_upper_half(key):
 
 def test_guarantee(key):
     for delta in (0.0, 1e-3):
-        guarantee = aggregation.noise_all(key, W, 100, 0.5, delta).guarantee
+        privacy = user(0.5, delta)
+        guarantee = aggregation.noise_all(
+            key, PairWeights(W, 100), privacy, noise=noise_of(delta)
+        ).guarantee
         assert (guarantee.epsilon, guarantee.delta) == (0.5, delta)
         assert (guarantee.unit, guarantee.adjacency, guarantee.trust) == (
             "user",
@@ -78,15 +88,15 @@ def test_guarantee(key):
 def test_masked_items_do_not_count(key):
     """Noise is for the pairs of real items alone, whether their number is traced or not."""
     mask = np.array([True, False, True, True])
-    estimate = aggregation.noise_all(key, W, 100, 0.5, mask=mask)
-    assert float(estimate.diagnostics["noise_scale"]) == pytest.approx(3 / 50)
+    estimate = aggregation.noise_all(key, PairWeights(W, 100, mask), user(0.5))
+    assert float(estimate.diagnostics.noise_scale) == pytest.approx(3 / 50)
     value = np.asarray(estimate.value)
     assert not value[1].any()
     assert not value[:, 1].any()
     np.testing.assert_allclose((value + value.T)[0, 2:], 1)
-    alone = aggregation.noise_all(key, W, 100, np.inf, mask=mask).value
+    alone = aggregation.noise_all(key, PairWeights(W, 100, mask), user(np.inf)).value
     np.testing.assert_allclose(alone[0, 2:], W[0, 2:])
-    lonely = aggregation.noise_all(key, W, 100, 1.0, mask=[True, False, False, False])
+    lonely = aggregation.noise_all(key, PairWeights(W, 100, np.arange(4) == 0), user(1.0))
     assert not np.asarray(lonely.value).any()
 
 
@@ -96,19 +106,22 @@ def test_one_compilation_dtype_and_vmap(key):
     @jax.jit
     def run(key, w, users, epsilon):
         traces.append(1)
-        return aggregation.noise_all(key, w, users, epsilon).value
+        return aggregation.noise_all(key, PairWeights(w, users), user(epsilon)).value
 
     for epsilon, users in [(0.1, 10), (2.0, 300), (np.inf, 5)]:
         value = run(key, W, users, epsilon)
     assert len(traces) == 1
     np.testing.assert_allclose(value, W)
-    assert aggregation.noise_all(key, W.astype(np.float32), 9).value.dtype == np.float32
+    assert (
+        aggregation.noise_all(key, PairWeights(W.astype(np.float32), 9), user(1.0)).value.dtype
+        == np.float32
+    )
     keys = jax.random.split(key, 2)
-    batch = jax.vmap(lambda k, e: aggregation.noise_all(k, W, 9, e).value)(
+    batch = jax.vmap(lambda k, e: aggregation.noise_all(k, PairWeights(W, 9), user(e)).value)(
         keys, jnp.array([1.0, 3.0])
     )
     np.testing.assert_allclose(
-        batch[1], aggregation.noise_all(keys[1], W, 9, 3.0).value, rtol=1e-12
+        batch[1], aggregation.noise_all(keys[1], PairWeights(W, 9), user(3.0)).value, rtol=1e-12
     )
-    small = aggregation.noise_all(key, np.zeros((1, 1)), 9).value
+    small = aggregation.noise_all(key, PairWeights(np.zeros((1, 1)), 9), user(1.0)).value
     np.testing.assert_array_equal(small, [[0.0]])

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.one_pair import weights_of_answers
 from privrank_jax.release import exact_one_pair_weights
+from tests.promises import user
 from tests.reference.aggregation import pairwise_weights as naive_weights
 
 RNG = np.random.default_rng(4)
@@ -42,10 +44,10 @@ def test_unbiased_and_within_the_variance_bound(missing, key):
     ranks = RANKS.copy()
     ranks[6:9, 3] = -1
     run = jax.jit(
-        jax.vmap(lambda k: aggregation.one_pair_weights(k, ranks, 1.5, missing=missing).value)
+        jax.vmap(lambda k: aggregation.one_pair_weights(k, ranks, user(1.5), missing=missing).value)
     )
     drawn = np.asarray(run(jax.random.split(key, 4000)))
-    truth = np.asarray(aggregation.pairwise_weights(ranks, missing=missing))[PAIRS]
+    truth = np.asarray(PairWeights.from_ranks(ranks, missing=missing).matrix)[PAIRS]
     found = drawn[:, *PAIRS]
     bound = float(aggregation.one_pair_variance(4, 32, 1.5))
     assert np.all(np.abs(found.mean(0) - truth) < 5 * (bound / 4000) ** 0.5)
@@ -58,7 +60,9 @@ def test_unbiased_and_within_the_variance_bound(missing, key):
 
 def test_exact_twin_is_unbiased_too():
     """400 exact releases: mean within 5 standard errors, and rejecting another ε."""
-    drawn = np.array([np.asarray(exact_one_pair_weights(RANKS, 1.5).value) for _ in range(400)])
+    drawn = np.array(
+        [np.asarray(exact_one_pair_weights(RANKS, user(1.5)).value) for _ in range(400)]
+    )
     bound = float(aggregation.one_pair_variance(4, 32, 1.5))
     truth = naive_weights(RANKS)[PAIRS]
     assert np.all(np.abs(drawn[:, *PAIRS].mean(0) - truth) < 5 * (bound / 400) ** 0.5)
@@ -71,11 +75,11 @@ def test_exact_twin_is_unbiased_too():
 
 def test_guarantees_and_the_truth_without_noise(key):
     strict = np.tile([2, 0, 1], (9, 1))
-    estimate = aggregation.one_pair_weights(key, strict, np.inf)
-    np.testing.assert_allclose(estimate.value, aggregation.pairwise_weights(strict))
+    estimate = aggregation.one_pair_weights(key, strict, user(np.inf))
+    np.testing.assert_allclose(estimate.value, PairWeights.from_ranks(strict).matrix)
     assert (estimate.guarantee.unit, estimate.guarantee.trust) == ("user", "local")
-    assert estimate.diagnostics == {"users_per_pair": 3}
-    released = exact_one_pair_weights(strict, 1.0)
+    assert estimate.diagnostics.users_per_pair == 3
+    released = exact_one_pair_weights(strict, user(1.0))
     assert released.guarantee.numerics == "exact"
     assert (released.guarantee.unit, released.guarantee.trust) == ("user", "local")
 
@@ -83,16 +87,16 @@ def test_guarantees_and_the_truth_without_noise(key):
 def test_the_exact_twin_takes_one_epsilon():
     """As many users as pairs: budgets of users would pass for those of pairs."""
     with pytest.raises(ValueError, match="epsilon must be one number"):
-        exact_one_pair_weights(RANKS[:6], np.linspace(1, 2, 6))
+        exact_one_pair_weights(RANKS[:6], user(np.linspace(1, 2, 6)))
 
 
 def test_bounds_hold_for_one_pair(key):
     """Expected cost of Borda from one answer per user, over 200 runs on a crowd of one mind."""
     ranks = np.tile(np.arange(4), (120, 1))
-    w = aggregation.pairwise_weights(ranks)
+    w = PairWeights.from_ranks(ranks)
 
     def cost(key):
-        scores = jnp.sum(aggregation.one_pair_weights(key, ranks, 1.0).value, axis=1)
+        scores = jnp.sum(aggregation.one_pair_weights(key, ranks, user(1.0)).value, axis=1)
         order = jnp.argsort(jnp.argsort(-scores))
         return aggregation.kemeny_score(order, w)
 
@@ -103,8 +107,13 @@ def test_bounds_hold_for_one_pair(key):
     assert float(noise.additive) == pytest.approx(
         2 * 6 * float(aggregation.one_pair_variance(4, 120, 1.0)) ** 0.5
     )
-    assert aggregation.choose_method(4, 10**6, 2.0, "local", mechanism="one-pair") == "noise-all"
-    assert aggregation.choose_method(4, 100, 2.0, "local", mechanism="one-pair") == "borda"
+    assert (
+        aggregation.choose_method(4, 10**6, user(2.0), trust="local", mechanism="one-pair")
+        == "noise-all"
+    )
+    assert (
+        aggregation.choose_method(4, 100, user(2.0), trust="local", mechanism="one-pair") == "borda"
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,8 +127,8 @@ def test_bounds_hold_for_one_pair(key):
 )
 def test_refusals(ranks, epsilon, message, key):
     for call in (
-        lambda: aggregation.one_pair_weights(key, ranks, epsilon),
-        lambda: exact_one_pair_weights(ranks, epsilon),
+        lambda: aggregation.one_pair_weights(key, ranks, user(epsilon)),
+        lambda: exact_one_pair_weights(ranks, user(epsilon)),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -127,4 +136,4 @@ def test_refusals(ranks, epsilon, message, key):
 
 def test_no_such_pair(key):
     with pytest.raises(ValueError, match="from 0 to 5"):
-        aggregation.one_pair_report(key, RANKS[0], 6)
+        aggregation.one_pair_report(key, RANKS[0], 6, 1.0)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import kemeny_score, pairwise_weights
+from privrank_jax.aggregation import PairWeights, kemeny_score
 from tests.reference import aggregation as reference
 
 
@@ -24,12 +24,13 @@ def test_weights_are_the_naive_count(missing, dtype):
     ranks = incomplete_rankings(41, 6)
     ranks = (np.maximum(ranks, 0) if dtype == np.uint16 else ranks).astype(dtype)
     expected = reference.pairwise_weights(ranks.astype(int), missing)
-    w = pairwise_weights(ranks, missing=missing)
+    w = PairWeights.from_ranks(ranks, missing=missing).matrix
     assert w.dtype == jnp.result_type(float)
     np.testing.assert_allclose(w, expected, rtol=0, atol=1e-15)
-    traced = jax.jit(lambda r: pairwise_weights(r, missing=missing))(ranks)
+    traced = jax.jit(lambda r: PairWeights.from_ranks(r, missing=missing))(ranks).matrix
     np.testing.assert_array_equal(traced, w)
-    one_user_moves = np.abs(np.asarray(w) - pairwise_weights(ranks[1:], missing=missing) * 40 / 41)
+    others = PairWeights.from_ranks(ranks[1:], missing=missing).matrix
+    one_user_moves = np.abs(np.asarray(w) - others * 40 / 41)
     assert one_user_moves.max() <= 1 / 41 + 1e-12
     np.testing.assert_allclose(w + w.T, 1 - np.eye(6), atol=1e-15)
 
@@ -39,22 +40,26 @@ def test_blocks_of_users_of_any_number(users):
     """More than one block and more users in a place than a byte counts, the last block not full."""
     ranks = np.argsort(np.random.default_rng(users).random((users, 70)), axis=1)
     before = (ranks[:, :, None] < ranks[:, None, :]).mean(0)
-    np.testing.assert_allclose(pairwise_weights(ranks), before, atol=1e-15)
+    np.testing.assert_allclose(PairWeights.from_ranks(ranks).matrix, before, atol=1e-15)
     same = np.tile(np.arange(70), (users, 1))
-    np.testing.assert_array_equal(pairwise_weights(same), np.triu(np.ones((70, 70)), 1))
+    np.testing.assert_array_equal(
+        PairWeights.from_ranks(same).matrix, np.triu(np.ones((70, 70)), 1)
+    )
 
 
 @pytest.mark.parametrize("largest", [126, 127, 128, 40_000])
 def test_ranks_that_do_not_fit_a_byte(largest):
     """The rank of what is not ranked stays behind every rank."""
     ranks = np.array([[0, largest, -1], [largest, -1, 0], [-300, 1, largest - 1]])
-    np.testing.assert_allclose(pairwise_weights(ranks), reference.pairwise_weights(ranks))
+    np.testing.assert_allclose(
+        PairWeights.from_ranks(ranks).matrix, reference.pairwise_weights(ranks)
+    )
 
 
 def test_kemeny_score_is_the_naive_sum_and_the_mean_distance():
     rng = np.random.default_rng(0)
     ranks = np.argsort(rng.random((9, 6)), axis=1)
-    w = pairwise_weights(ranks)
+    w = PairWeights.from_ranks(ranks).matrix
     for candidate in ranks:
         score = float(kemeny_score(candidate, w))
         assert score == pytest.approx(reference.kemeny_score(candidate, np.asarray(w)))
@@ -74,12 +79,12 @@ def test_batches_of_worlds_agree_and_trace_once():
     @jax.jit
     def weights(ranks):
         traces.append(1)
-        return jax.vmap(pairwise_weights)(ranks)
+        return jax.vmap(PairWeights.from_ranks)(ranks).matrix
 
     for shift in (0, 1):
         batch = weights((worlds + shift) % 5)
         for world, w in zip((worlds + shift) % 5, batch):
-            np.testing.assert_array_equal(w, pairwise_weights(world))
+            np.testing.assert_array_equal(w, PairWeights.from_ranks(world).matrix)
     assert len(traces) == 1
     scores = jax.vmap(kemeny_score)(worlds[:, 0], batch)
     np.testing.assert_allclose(scores[2], kemeny_score(worlds[2, 0], batch[2]))
@@ -97,7 +102,7 @@ def test_batches_of_worlds_agree_and_trace_once():
 )
 def test_bad_rankings_are_refused(ranks, settings, message):
     with pytest.raises(ValueError, match=message):
-        pairwise_weights(ranks, **settings)
+        PairWeights.from_ranks(ranks, **settings)
 
 
 def test_bad_shapes_are_refused():

@@ -47,8 +47,11 @@ def main() -> None:
     count = jax.jit(
         lambda w, v: pr.comparisons.WinCounts.from_comparisons(w, v, num_items=100).matrix
     )
+    privacy = pr.Privacy(1.0, unit="user", adjacency="replace")
     respond = jax.jit(
-        lambda k: pr.aggregation.local_weights(k, crowd, 1.0, "randomized-response").value
+        lambda k: (
+            pr.aggregation.local_weights(k, crowd, privacy, mechanism="randomized-response").value
+        )
     )
     bits = jax.jit(lambda k: jax.random.bits(k, (WORDS,), jnp.uint32))
     add = jax.jit(lambda x: x + 1)
@@ -69,7 +72,7 @@ def main() -> None:
             USERS * (8 * ITEMS + 4),
         ),
         f"weights of {USERS:,} rankings, {ITEMS} items": (
-            lambda: pr.aggregation.pairwise_weights(one),
+            lambda: pr.aggregation.PairWeights.from_ranks(one).matrix,
             0,
             USERS * 4 * ITEMS,
         ),

@@ -39,7 +39,8 @@ def one_run(method: str) -> None:
     """Time the method in this process; print seconds for all replicates, MiB of growth, a note."""
     import jax
 
-    from privrank_jax.aggregation import dp_kwiksort, query_budget
+    from privrank_jax.aggregation import PairWeights, dp_kwiksort, query_budget
+    from privrank_jax.privacy import Privacy
 
     w = weights()
     if method == METHODS[2]:
@@ -52,7 +53,8 @@ def one_run(method: str) -> None:
         print(f"{seconds}|0|extrapolated from {RECURSIONS}")
         return
     budget = None if method == METHODS[0] else 648
-    run = jax.jit(jax.vmap(lambda k: dp_kwiksort(k, w, USERS, EPSILON, 0.0, budget)))
+    privacy, counted = Privacy(EPSILON, unit="user", adjacency="replace"), PairWeights(w, USERS)
+    run = jax.jit(jax.vmap(lambda k: dp_kwiksort(k, counted, privacy, max_queries=budget)))
     compiled = run.lower(jax.random.split(jax.random.key(0), REPLICATES)).compile()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     times = []
@@ -62,8 +64,8 @@ def one_run(method: str) -> None:
         estimate = jax.block_until_ready(compiled(keys))
         times.append(time.perf_counter() - started)
     growth = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    share = float(np.mean(estimate.diagnostics["exceeded"]))
-    queries = float(np.mean(estimate.diagnostics["queries"]))
+    share = float(np.mean(estimate.diagnostics.exceeded))
+    queries = float(np.mean(estimate.diagnostics.queries))
     print(f"{np.median(times)}|{growth}|{queries:.0f} queries, {share:.0%} fell back")
 
 

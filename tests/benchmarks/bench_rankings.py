@@ -47,8 +47,8 @@ def main() -> None:
     on_device = jnp.asarray(a), jnp.asarray(b)
 
     weights = {
-        "privrank_jax": lambda: pr.aggregation.pairwise_weights(on_device[0]),
-        "privrank_jax, from NumPy": lambda: pr.aggregation.pairwise_weights(a),
+        "privrank_jax": lambda: pr.aggregation.PairWeights.from_ranks(on_device[0]).matrix,
+        "privrank_jax, from NumPy": lambda: pr.aggregation.PairWeights.from_ranks(a).matrix,
         "NumPy, item-major": lambda: numpy_weights(a),
     }
     assert np.abs(np.asarray(weights["privrank_jax"]()) - numpy_weights(a)).max() < 1e-6

@@ -162,7 +162,7 @@ def test_borda_scores_are_unbiased_and_need_no_large_epsilon(missing: str) -> No
     """Exactly, over all draws of two users, one of whom ranked three of the four items."""
     centers = np.array([[2, 0, 3, 1], [1, -1, 0, 2]])
     epsilon = np.array([0.05, 0.2])
-    truth = aggregation.borda_scores(aggregation.pairwise_weights(centers, missing=missing))
+    truth = aggregation.borda_scores(aggregation.PairWeights.from_ranks(centers, missing=missing))
     full, three = all_rankings(4), np.insert(all_rankings(3), 1, -1, axis=1)
     law = [chances(centers[0], 0.05), chances(centers[1][centers[1] >= 0], 0.2)]
     found = np.zeros(4)

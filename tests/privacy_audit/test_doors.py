@@ -13,7 +13,7 @@ import pytest
 from privrank_jax.privacy_audit import doors, replay
 from privrank_jax.privacy_audit.replay import Door
 from privrank_jax.release import exponential
-from tests.promises import promise
+from tests.promises import promise, user
 
 ORDERS = [np.array(one) for one in itertools.permutations(range(4))]
 
@@ -126,5 +126,5 @@ def test_bits_totals_and_units():
     assert scores(one, one * [[0, 1], [0, 0]], one_way) == 0.5
     users = loss_of("ldp_borda")
     rows = np.array([[0, 1], [1, 0], [0, 1]])
-    assert users(rows, rows[[1, 0, 2]], {"epsilon": 0.5}) == 0.0
-    assert users(rows, 1 - rows, {"epsilon": 0.5}) == 0.5
+    assert users(rows, rows[[1, 0, 2]], {"privacy": user(0.5)}) == 0.0
+    assert users(rows, 1 - rows, {"privacy": user(0.5)}) == 0.5

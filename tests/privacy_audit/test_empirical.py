@@ -233,10 +233,14 @@ def test_the_transcript_is_that_of_the_sort(key):
 
     def both(key):
         real = aggregation.dp_kwiksort(
-            key, row.neighbors[0], USERS, 1.0, max_queries=QUERIES, calibration="published"
+            key,
+            aggregation.PairWeights(row.neighbors[0], USERS),
+            row.promise,
+            max_queries=QUERIES,
+            calibration="published",
         )
         seen = row.run(key, jnp.asarray(row.neighbors[0]), row.promise)
-        return seen, real.diagnostics["exceeded"], number(real.value)
+        return seen, real.diagnostics.exceeded, number(real.value)
 
     seen, exceeded, ranking = (
         np.asarray(x) for x in jax.jit(jax.vmap(both))(jax.random.split(key, 200))

@@ -11,7 +11,9 @@ import scipy.integrate
 import scipy.stats
 
 from privrank_jax import aggregation, mallows, privacy_audit
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.privacy_audit import enumeration, laws, neighbors
+from tests.promises import user
 
 
 def test_one_shot_lists_by_adaptive_quadrature():
@@ -64,5 +66,7 @@ def test_exponential_law_is_log_probability():
     for w, found in zip(row.neighbors, logs):
         orders = neighbors.strict_orders(3)
         np.testing.assert_allclose(
-            aggregation.exponential_log_probability(orders, w, 2, 0.7), found, atol=1e-12
+            aggregation.exponential_log_probability(orders, PairWeights(w, 2), user(0.7)),
+            found,
+            atol=1e-12,
         )

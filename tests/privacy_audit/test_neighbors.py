@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from privrank_jax import aggregation
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.privacy_audit import neighbors
 
 
@@ -33,7 +33,7 @@ def test_profiles_differ_in_one_user():
     found = neighbors.profiles(orders, 2)
     assert (len(found.data), len(found.pairs)) == (13 * 13, 13 * 78)
     np.testing.assert_allclose(
-        neighbors.weights(orders[:5]), aggregation.pairwise_weights(orders[:5]), atol=1e-12
+        neighbors.weights(orders[:5]), PairWeights.from_ranks(orders[:5]).matrix, atol=1e-12
     )
     gaps = found.data[found.pairs[:, 0]] - found.data[found.pairs[:, 1]]
     assert np.abs(gaps).max() == 0.5
@@ -45,14 +45,14 @@ def test_rankings_with_gaps_give_all_weights_that_one_user_can():
     assert partial[13:].min(axis=1).tolist() == [-1] * 6
     np.testing.assert_allclose(
         neighbors.weights(partial),
-        aggregation.pairwise_weights(partial, missing="unknown"),
+        PairWeights.from_ranks(partial, missing="unknown").matrix,
         atol=1e-6,
     )
     found = {neighbors.weights(one[None]).tobytes() for one in partial}
     ranks = [r for r in itertools.product(range(-1, 3), repeat=3) if max(r) >= 0]
     for missing in ("last", "unknown"):
         every = [
-            np.asarray(aggregation.pairwise_weights([r], missing=missing), float) for r in ranks
+            np.asarray(PairWeights.from_ranks([r], missing=missing).matrix, float) for r in ranks
         ]
         assert {w.tobytes() for w in every} <= found
     assert len(found) == 19

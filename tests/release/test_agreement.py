@@ -16,9 +16,11 @@ import pytest
 from scipy import stats
 
 from privrank_jax import aggregation, mallows, pairwise
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.privacy import randomized_response
 from privrank_jax.release import (
+    exact_aggregation,
     exact_borda,
     exact_mallows,
     exact_noise_all,
@@ -27,7 +29,7 @@ from privrank_jax.release import (
     exact_top_k,
 )
 from privrank_jax.release import noisy_totals as exact
-from tests.promises import promise
+from tests.promises import noise_of, promise, user
 from tests.release.laws import gaussian_pmf, laplace_pmf
 
 GAUSSIAN_IN_THE_SLOW_TIER = [0.0, pytest.param(1e-5, marks=pytest.mark.slow)]
@@ -38,7 +40,8 @@ ALARM = 1e-6  # false-alarm rate of each comparison; exact draws can't be seeded
 def calibrated_once(monkeypatch):
     """Keep OpenDP's mechanisms from one draw to the next."""
     for name in ("discrete_laplace", "discrete_gaussian"):
-        monkeypatch.setattr(exact, name, functools.cache(getattr(exact, name)))
+        for module in (exact, exact_aggregation):
+            monkeypatch.setattr(module, name, functools.cache(getattr(module, name)))
 
 
 @pytest.mark.parametrize("scale", [0.5, 1.0, 7.3, 80.0])
@@ -110,16 +113,16 @@ def test_many_win_totals_tell_a_fifth_more_noise(noise, delta):
 def test_borda(key, calibrated_once, delta):
     items, runs = 400, 10
     ranks = np.stack([np.arange(items), np.arange(items)[::-1]])
-    w = aggregation.pairwise_weights(ranks)
+    weights = PairWeights.from_ranks(ranks)
     scores = np.full(items, (items - 1) / 2)
-    budget = {"epsilon": 1.0, "delta": delta}
-    found = [exact_borda(ranks, **budget) for _ in range(runs)]
-    scale = found[0].diagnostics["noise_scale"]
+    privacy, noise = user(1.0, delta), noise_of(delta)
+    found = [exact_borda(ranks, privacy, noise=noise) for _ in range(runs)]
+    scale = found[0].diagnostics.noise_scale
     drawn = np.concatenate([estimate.value - scores for estimate in found]) / scale
 
     def fast(key):
-        estimate = aggregation.dp_borda(key, w, num_users=2, **budget)
-        return (estimate.value - scores) / estimate.diagnostics["noise_scale"]
+        estimate = aggregation.dp_borda(key, weights, privacy, noise=noise)
+        return (estimate.value - scores) / estimate.diagnostics.noise_scale
 
     twin = np.asarray(jax.vmap(fast)(jax.random.split(key, runs)))
     assert_same_noise(drawn, twin.ravel(), 2 * 2 * scale)
@@ -132,14 +135,14 @@ def test_noise_on_all_pairs(key, delta):
     ranks = np.tile(np.stack([np.arange(items), np.arange(items)[::-1]]), (users // 2, 1))
     pairs = items * (items - 1) // 2
     epsilon = 50 * (pairs if delta == 0 else 2 * math.sqrt(pairs)) / users
-    found = exact_noise_all(ranks, epsilon=epsilon, delta=delta)
-    w = aggregation.pairwise_weights(ranks)
-    twin = aggregation.noise_all(key, w, users, epsilon, delta)
+    privacy, noise = user(epsilon, delta), noise_of(delta)
+    found = exact_noise_all(ranks, privacy, noise=noise)
+    twin = aggregation.noise_all(key, PairWeights.from_ranks(ranks), privacy, noise=noise)
     above = np.triu_indices(items, 1)
-    scale = found.diagnostics["noise_scale"]
+    scale = found.diagnostics.noise_scale
     assert_same_noise(
         (found.value[above] - 0.5) / scale,
-        (np.asarray(twin.value)[above] - 0.5) / float(twin.diagnostics["noise_scale"]),
+        (np.asarray(twin.value)[above] - 0.5) / float(twin.diagnostics.noise_scale),
         2 * users * scale,
     )
 

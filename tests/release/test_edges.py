@@ -10,7 +10,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairCounts
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.borda import borda_sensitivity
 from privrank_jax.release import (
     exact_aggregation,
@@ -20,7 +20,6 @@ from privrank_jax.release import (
     exact_mallows,
     exact_noise_all,
     exact_noisy_totals,
-    exact_one_pair_weights,
     exponential,
     mallows,
 )
@@ -30,7 +29,7 @@ from privrank_jax.release.ledger import BudgetExhausted, Ledger, Privacy, create
 from privrank_jax.release.ledger_file import LedgerError, clearly, plain
 from privrank_jax.release.library import load_opendp
 from privrank_jax.release.randomized_response import keep_probability
-from tests.promises import promise
+from tests.promises import promise, user
 
 
 def test_flips_are_no_more_than_the_proof_asks_for():
@@ -61,10 +60,6 @@ def test_totals_are_taken_as_far_as_they_are_exact():
 def test_a_tie_for_the_first_place_is_a_tie():
     with pytest.raises(ValueError, match="row 1 holds a rank twice"):
         exact_mallows([[0, 1, 2], [0, 0, 1]], 1.0)
-
-
-def test_one_answer_is_asked_for_at_epsilon_one_unless_it_is_said():
-    assert exact_one_pair_weights(np.tile([0, 1], (3, 1))).guarantee.epsilon == 1.0
 
 
 @pytest.mark.parametrize(
@@ -177,19 +172,19 @@ def test_noise_is_on_twice_the_totals_at_twice_the_sensitivity():
 
 
 def test_the_rate_of_the_exponential_mechanism_ends_at_two_to_the_fourteen():
-    assert exact_exponential([[1, 0]], epsilon=1e300).diagnostics["rate"] == 2**15  # per pair
+    assert exact_exponential([[1, 0]], user(1e300)).diagnostics.rate == 2**15  # per pair
 
 
 def test_queries_take_half_of_epsilon_unless_it_is_said():
-    found = exact_kwiksort(np.tile([3, 0, 2, 1], (500, 1)), epsilon=1.0, max_queries=1)
-    assert found.diagnostics["noise_scale"] == pytest.approx(2 / 0.5 / 1000)
+    found = exact_kwiksort(np.tile([3, 0, 2, 1], (500, 1)), user(1.0), max_queries=1)
+    assert found.diagnostics.noise_scale == pytest.approx(2 / 0.5 / 1000)
 
 
 def test_the_exponential_mechanism_takes_as_many_items_as_it_says(monkeypatch):
     monkeypatch.setattr(exponential, "MAX_ITEMS", 3)
-    assert exact_exponential([[1, 0, 2]], epsilon=1e6).value.tolist() == [1, 0, 2]
+    assert exact_exponential([[1, 0, 2]], user(1e6)).value.tolist() == [1, 0, 2]
     with pytest.raises(ValueError, match="at most 3 items, got 4"):
-        exact_exponential([[1, 0, 2, 3]], epsilon=1.0)
+        exact_exponential([[1, 0, 2, 3]], user(1.0))
 
 
 def test_the_least_epsilon_of_mallows_is_said():
@@ -202,10 +197,10 @@ def test_the_least_epsilon_of_mallows_is_said():
 def test_counts_of_pairs_stand_in_for_their_rankings(missing):
     """At ε = 5000 noise other than 0 has probability below 1e-100."""
     ranks = np.array([[0, 1, 2], [2, 0, 1], [0, 0, 1], [1, 0, -1]])
-    counts = PairCounts(twice_counts(ranks, missing), len(ranks))
+    counts = PairWeights.from_counts(twice_counts(ranks, missing), len(ranks))
     for release in (exact_borda, exact_noise_all):
-        found = release(counts, epsilon=5000.0).value
-        np.testing.assert_allclose(found, release(ranks, epsilon=5000.0, missing=missing).value)
+        found = release(counts, user(5000.0)).value
+        np.testing.assert_allclose(found, release(ranks, user(5000.0), missing=missing).value)
 
 
 def test_half_of_the_users_are_not_more_than_half(monkeypatch):
@@ -217,7 +212,7 @@ def test_half_of_the_users_are_not_more_than_half(monkeypatch):
 
     monkeypatch.setattr(exact_aggregation, "_sort", ask)
     twice = np.array([[0, 10, 11], [10, 0, 11], [9, 9, 0]])
-    exact_kwiksort(PairCounts(twice, 10), epsilon=1e4)
+    exact_kwiksort(PairWeights.from_counts(twice, 10), user(1e4))
     assert heard == [False, True]
 
 
@@ -226,19 +221,19 @@ def test_half_of_the_users_are_not_more_than_half(monkeypatch):
 )
 def test_no_users_are_refused(release):
     with pytest.raises(ValueError, match="one user and two items at least"):
-        release(np.zeros((0, 3), int), epsilon=1.0)
+        release(np.zeros((0, 3), int), user(1.0))
 
 
 def test_gaussian_noise_on_rankings_is_for_their_euclidean_sensitivity():
     items, users = 7, 40
-    ranks, budget = np.tile(np.arange(items), (users, 1)), {"epsilon": 0.7, "delta": 1e-6}
+    ranks, privacy = np.tile(np.arange(items), (users, 1)), user(0.7, 1e-6)
     pairs = items * (items - 1) // 2
     for release, sensitivity in (
         (exact_borda, borda_sensitivity(items, 2)),
         (exact_noise_all, math.sqrt(pairs)),
         (exact_kwiksort, math.sqrt(pairs)),
     ):
-        options = {"max_queries": pairs} if release is exact_kwiksort else {}
-        scale = release(ranks, **budget, **options).diagnostics["noise_scale"]
+        options: dict = {"max_queries": pairs} if release is exact_kwiksort else {}
+        scale = release(ranks, privacy, noise="gaussian", **options).diagnostics.noise_scale
         known = discrete_gaussian(2 * float(sensitivity), 0.7, 1e-6)[1]
         assert 2 * users * scale == pytest.approx(known, rel=1e-12)

@@ -7,6 +7,7 @@ import itertools
 import math
 import sys
 from fractions import Fraction
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -14,8 +15,10 @@ import pytest
 from scipy import stats
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.release import exact_aggregation, exact_borda, exact_kwiksort, exact_noise_all
 from privrank_jax.release.exact_aggregation import _largest_below, _sort
+from tests.promises import noise_of, user
 
 ALARM = 1e-4  # false-alarm rate of each test on fresh noise; the noise can't be seeded
 RANKS = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [0, 1, -1], [0, 0, 1]])
@@ -76,7 +79,7 @@ def test_kwiksort_has_the_enumerated_law_and_no_other_scale(prepare_once):
     draws = 1000
     counts = prepare_once(RANKS)
     orders = [
-        tuple(np.argsort(exact_kwiksort(RANKS, epsilon=4.0).value).tolist()) for _ in range(draws)
+        tuple(np.argsort(exact_kwiksort(RANKS, user(4.0)).value).tolist()) for _ in range(draws)
     ]
     every = list(itertools.permutations(range(3)))
     observed = [orders.count(order) for order in every]
@@ -104,15 +107,16 @@ def test_many_users_give_the_law_of_the_simulated_twin(key, prepare_once, delta)
     """With 400 users the grain of 1/2 in noise of scale 100 and more is not seen; one order against the others."""
     draws, epsilon = 400, 0.03 if delta == 0 else 0.06
     ranks = np.repeat(RANKS[:4], 100, axis=0)
-    w = aggregation.pairwise_weights(ranks)
+    weights, privacy = PairWeights.from_ranks(ranks), user(epsilon, delta)
+    noise = noise_of(delta)
     twin = jax.vmap(
-        lambda key: aggregation.dp_kwiksort(key, w, len(ranks), epsilon, delta).value
+        lambda key: aggregation.dp_kwiksort(key, weights, privacy, noise=noise).value
     )(jax.random.split(key, 20_000))  # fmt: skip
     chance = float(np.mean(np.all(np.asarray(twin) == [0, 1, 2], axis=1)))
     assert 0.2 < chance < 0.8
     prepare_once(ranks)
     found = sum(
-        exact_kwiksort(ranks, epsilon=epsilon, delta=delta).value.tolist() == [0, 1, 2]
+        exact_kwiksort(ranks, privacy, noise=noise).value.tolist() == [0, 1, 2]
         for _ in range(draws)
     )
     # 5 standard deviations; for δ > 0 the discrete σ is some percent larger.
@@ -121,21 +125,21 @@ def test_many_users_give_the_law_of_the_simulated_twin(key, prepare_once, delta)
 
 
 def test_borda_without_noise_is_the_mean_of_the_scores():
-    estimate = exact_borda(np.repeat(RANKS, 2, axis=0), epsilon=5000.0)
+    estimate = exact_borda(np.repeat(RANKS, 2, axis=0), user(5000.0))
     # Noise other than 0 has probability below 1e-100 here.
-    w = np.asarray(aggregation.pairwise_weights(RANKS))
+    w = np.asarray(PairWeights.from_ranks(RANKS).matrix)
     np.testing.assert_allclose(estimate.value, w.sum(axis=1), rtol=1e-12)
-    unknown = exact_borda(RANKS, epsilon=5000.0, missing="unknown").value
-    w = np.asarray(aggregation.pairwise_weights(RANKS, missing="unknown"))
+    unknown = exact_borda(RANKS, user(5000.0), missing="unknown").value
+    w = np.asarray(PairWeights.from_ranks(RANKS, missing="unknown").matrix)
     np.testing.assert_allclose(unknown, w.sum(axis=1), rtol=1e-12)
 
 
 def test_noise_all_without_noise_is_the_weights():
-    estimate = exact_noise_all(RANKS, epsilon=5000.0)
-    w = np.asarray(aggregation.pairwise_weights(RANKS))
+    estimate = exact_noise_all(RANKS, user(5000.0))
+    w = np.asarray(PairWeights.from_ranks(RANKS).matrix)
     np.testing.assert_allclose(estimate.value, w, rtol=1e-12)
-    unknown = exact_noise_all(RANKS, epsilon=5000.0, missing="unknown").value
-    w = np.asarray(aggregation.pairwise_weights(RANKS, missing="unknown"))
+    unknown = exact_noise_all(RANKS, user(5000.0), missing="unknown").value
+    w = np.asarray(PairWeights.from_ranks(RANKS, missing="unknown").matrix)
     np.testing.assert_allclose(unknown, w, rtol=1e-12)
     assert estimate.guarantee.as_dict() == {
         "epsilon": 5000.0, "delta": 0.0, "unit": "user", "adjacency": "replace", "trust": "central",
@@ -147,25 +151,26 @@ def test_noise_all_without_noise_is_the_weights():
 @pytest.mark.parametrize("items", [2, 5, 12])
 def test_scales_are_those_of_the_simulated_twins(items, delta):
     ranks = np.tile(np.arange(items), (50, 1))
+    privacy, noise = user(0.7, delta), noise_of(delta)
     slack = 1.15 if delta else 1 + 1e-9  # σ of the discrete Gaussian by way of zCDP
     for release, twin in (
         (exact_borda, aggregation.dp_borda_scale),
         (exact_noise_all, aggregation.noise_all_scale),
     ):
-        scale = release(ranks, epsilon=0.7, delta=delta).diagnostics["noise_scale"]
-        known = float(twin(items, 50, 0.7, delta))
+        scale = release(ranks, privacy, noise=noise).diagnostics.noise_scale
+        known = float(twin(items, 50, privacy, noise=noise))
         assert known * (1 - 1e-9) <= scale <= known * slack
-    found = exact_kwiksort(ranks, epsilon=0.7, delta=delta).diagnostics
-    w = aggregation.pairwise_weights(ranks)
-    twin = aggregation.dp_kwiksort(jax.random.key(0), w, 50, 0.7, delta).diagnostics
-    assert found["max_queries"] == twin["max_queries"]
-    known = float(twin["noise_scale"])
-    assert known * (1 - 1e-9) <= found["noise_scale"] <= known * slack
+    found = exact_kwiksort(ranks, privacy, noise=noise).diagnostics
+    weights = PairWeights.from_ranks(ranks)
+    twin = aggregation.dp_kwiksort(jax.random.key(0), weights, privacy, noise=noise).diagnostics
+    assert found.max_queries == twin.max_queries
+    known = float(twin.noise_scale)
+    assert known * (1 - 1e-9) <= found.noise_scale <= known * slack
 
 
 def test_noise_of_all_pairs_is_drawn_afresh_and_spreads_as_it_should():
     ranks = np.tile([0, 1, 2, 3], (40, 1))
-    noisy = [exact_noise_all(ranks, epsilon=3.0) for _ in range(400)]
+    noisy = [exact_noise_all(ranks, user(3.0)) for _ in range(400)]
     above = np.array([estimate.value[np.triu_indices(4, 1)] for estimate in noisy])
     # The weights are 1: clipped noise is 0 in half the draws and a little more.
     scale = 2 * 6 / 3.0
@@ -178,9 +183,9 @@ def test_noise_of_all_pairs_is_drawn_afresh_and_spreads_as_it_should():
 def test_a_budget_that_is_exceeded_falls_back_on_noise_for_all_pairs():
     ranks = np.tile([3, 0, 2, 1], (500, 1))
     # One query can't sort four items, so every run falls back, at half of ε.
-    estimate = exact_kwiksort(ranks, epsilon=400.0, max_queries=1)
-    assert estimate.diagnostics["exceeded"] is True
-    assert estimate.diagnostics["queries"] == 0
+    estimate = exact_kwiksort(ranks, user(400.0), max_queries=1)
+    assert estimate.diagnostics.exceeded is True
+    assert estimate.diagnostics.queries == 0
     assert estimate.value.tolist() == [3, 0, 2, 1]
     assert estimate.guarantee.epsilon == 400.0
 
@@ -195,16 +200,16 @@ def test_the_two_shares_never_exceed_epsilon(monkeypatch):
     monkeypatch.setattr(
         exact_aggregation,
         "exact_noise_all",
-        lambda ranks, *, epsilon, missing: (
-            spent.append(epsilon),
-            exact_noise_all(ranks, epsilon=9.0),
+        lambda weights, privacy: (
+            spent.append(privacy.epsilon),
+            SimpleNamespace(value=weights.matrix),
         )[1],
     )
     ranks = np.tile(np.arange(5), (9, 1))
     for epsilon in (0.1, 0.3, 1 / 3, 0.7, 1.0, 2.9):
         for split in (0.5, 0.9, 1 / 3):
             spent.clear()
-            exact_kwiksort(ranks, epsilon=epsilon, max_queries=3, split=split)
+            exact_kwiksort(ranks, user(epsilon), max_queries=3, split=split)
             each, fallback = spent
             total = 3 * Fraction(each) + Fraction(fallback)
             assert Fraction(epsilon) * (1 - Fraction(1, 2**50)) < total <= Fraction(epsilon)
@@ -235,23 +240,22 @@ def test_largest_below():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": math.inf}, "epsilon must be finite"),
-        ({"delta": 1.0}, "delta must be at least 0"),
+        ({"privacy": user(math.inf)}, "epsilon must be finite"),
+        ({"privacy": user(np.ones(2))}, "epsilon must be one number"),
+        ({"noise": "gaussian"}, "needs delta > 0"),
         ({"missing": "first"}, "missing must be one of"),
-        ({"ranks": [0, 1]}, "one user and two items at least"),
-        ({"ranks": [[0], [0]]}, "one user and two items at least"),
-        ({"ranks": [[0.0, 1.0]]}, "integers"),
+        ({"data": [0, 1]}, "one user and two items at least"),
+        ({"data": [[0], [0]]}, "one user and two items at least"),
+        ({"data": [[0.0, 1.0]]}, "integers"),
     ],
 )
 def test_refusals(release, change, message):
-    arguments = {"ranks": [[0, 1]], "epsilon": 1.0, **change}
     with pytest.raises(ValueError, match=message):
-        release(arguments.pop("ranks"), **arguments)
+        release(**{"data": [[0, 1]], "privacy": user(1.0)} | change)
 
 
 def test_without_opendp_the_message_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     for release in (exact_borda, exact_noise_all, exact_kwiksort):
         with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
-            release([[0, 1]], epsilon=1.0)
+            release([[0, 1]], user(1.0))

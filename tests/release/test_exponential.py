@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.aggregation import pairwise_weights
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.exponential import exponential_log_probability
 from privrank_jax.release import exact_exponential, exponential
 from privrank_jax.release.exact_aggregation import twice_counts
+from tests.promises import user
 from tests.release.rankings import EVERY, RANKS, costs_and_rate
 
 ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
@@ -39,9 +40,9 @@ def test_the_law_is_that_of_the_fast_twin(missing):
     epsilon = 3.0
     odds = exponential.Odds(*costs_and_rate(epsilon, missing), 40)
     with jax.enable_x64(True):
-        w = pairwise_weights(RANKS, missing=missing)
+        weights = PairWeights.from_ranks(RANKS, missing=missing)
         ranks = np.argsort(np.array(EVERY), axis=1)
-        twin = np.exp(np.asarray(exponential_log_probability(ranks, w, len(RANKS), epsilon)))
+        twin = np.exp(np.asarray(exponential_log_probability(ranks, weights, user(epsilon))))
     np.testing.assert_allclose(law_of(odds, 4), twin, rtol=1e-12)
     assert twin.max() > 2 * twin.min()
 
@@ -121,13 +122,13 @@ def test_many_draws_of_five_items_have_the_law_of_the_fast_twin(monkeypatch, eps
     costs, rate = exponential._excess(twice_counts(ranks, "last")), Fraction(epsilon) / 40
     odds = exponential.Odds(costs, rate, 36)
     monkeypatch.setattr(exponential, "Odds", lambda *arguments: odds)
-    drawn = [exact_exponential(ranks, epsilon=epsilon).value for _ in range(400)]
+    drawn = [exact_exponential(ranks, user(epsilon)).value for _ in range(400)]
     orders = [exponential._draw(costs, rate) for _ in range(draws - len(drawn))]
     drawn = np.concatenate([drawn, np.argsort(orders, axis=1)])
     every = np.array(list(itertools.permutations(range(5))))  # sorted, and so are its codes
     with jax.enable_x64(True):
-        w = pairwise_weights(ranks)
-        law = np.exp(np.asarray(exponential_log_probability(every, w, len(ranks), epsilon)))
+        weights = PairWeights.from_ranks(ranks)
+        law = np.exp(np.asarray(exponential_log_probability(every, weights, user(epsilon))))
     codes = 5 ** np.arange(5)[::-1]
     observed = np.bincount(np.searchsorted(every @ codes, drawn @ codes), minlength=120)
     many = draws * law > 5
@@ -141,8 +142,8 @@ def test_the_rate_gives_epsilon_and_no_more():
         _, rate = costs_and_rate(epsilon)
         # Twice the sensitivity m(m-1) of the integer costs.
         assert 2 * 4 * 3 * rate == Fraction(epsilon)
-        found = exact_exponential(RANKS, epsilon=epsilon)
-        assert found.diagnostics["rate"] == pytest.approx(epsilon / (4 * 3))
+        found = exact_exponential(RANKS, user(epsilon))
+        assert found.diagnostics.rate == pytest.approx(epsilon / (4 * 3))
         assert found.guarantee.as_dict() == {
             "epsilon": epsilon, "delta": 0.0, "unit": "user", "adjacency": "replace", "trust": "central",
             "numerics": "exact",
@@ -166,34 +167,31 @@ def test_the_exact_loss_between_all_rankings_of_one_user_is_within_epsilon(epsil
 
 @pytest.mark.parametrize("number", [np.float32(1.5), np.int64(2), 2])
 def test_epsilon_is_any_number(number):
-    found = exact_exponential(RANKS, epsilon=number)
+    found = exact_exponential(RANKS, user(number))
     assert found.guarantee.epsilon == float(number)
-    assert found.diagnostics["rate"] == pytest.approx(float(number) / 12)
+    assert found.diagnostics.rate == pytest.approx(float(number) / 12)
 
 
 def test_extremes():
-    assert exact_exponential([[1, 0]] * 3, epsilon=1e6).value.tolist() == [1, 0]
-    assert exact_exponential([[1, 0, 2]] * 3, epsilon=1e300).value.tolist() == [1, 0, 2]
-    drawn = {tuple(exact_exponential([[0, 1]], epsilon=1e-9).value.tolist()) for _ in range(60)}
+    assert exact_exponential([[1, 0]] * 3, user(1e6)).value.tolist() == [1, 0]
+    assert exact_exponential([[1, 0, 2]] * 3, user(1e300)).value.tolist() == [1, 0, 2]
+    drawn = {tuple(exact_exponential([[0, 1]], user(1e-9)).value.tolist()) for _ in range(60)}
     assert drawn == {(0, 1), (1, 0)}  # both, but for a chance below 1e-17
-    value = exact_exponential(np.tile(np.arange(9)[::-1], (500, 1)), epsilon=100.0).value
+    value = exact_exponential(np.tile(np.arange(9)[::-1], (500, 1)), user(100.0)).value
     assert (value.dtype, value.tolist()) == (np.int32, list(range(9))[::-1])
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": math.inf}, "epsilon must be finite"),
-        ({"epsilon": math.nan}, "epsilon must be positive"),
-        ({"epsilon": np.ones(2)}, "epsilon must be one number"),
+        ({"privacy": user(math.inf)}, "epsilon must be finite"),
+        ({"privacy": user(np.ones(2))}, "epsilon must be one number"),
         ({"missing": "first"}, "missing must be one of"),
-        ({"ranks": [0, 1]}, "one user and two items at least"),
-        ({"ranks": [[0.0, 1.0]]}, "integers"),
-        ({"ranks": [list(range(21))]}, "at most 20 items, got 21"),
+        ({"data": [0, 1]}, "one user and two items at least"),
+        ({"data": [[0.0, 1.0]]}, "integers"),
+        ({"data": [list(range(21))]}, "at most 20 items, got 21"),
     ],
 )
 def test_refusals(change, message):
-    arguments = {"ranks": [[0, 1]], "epsilon": 1.0, **change}
     with pytest.raises(ValueError, match=message):
-        exact_exponential(arguments.pop("ranks"), **arguments)
+        exact_exponential(**{"data": [[0, 1]], "privacy": user(1.0)} | change)

@@ -13,7 +13,7 @@ import pytest
 import privrank_jax
 from privrank_jax import release
 from privrank_jax.release.library import exact_samplers_available, load_opendp, unsound_opendp
-from tests.promises import promise
+from tests.promises import promise, user
 
 RELEASES = {
     "totals": lambda: release.exact_noisy_totals([1.0], promise(1.0), sensitivity=2),
@@ -24,10 +24,10 @@ RELEASES = {
         [1.0, 2.0], promise(1.0), 1, sensitivity=1, total_sensitivity=2
     ),
     "responses": lambda: release.exact_randomized_response([True], 1.0),
-    "one pair": lambda: release.exact_one_pair_weights(np.tile(np.arange(3), (9, 1)), 1.0),
-    "borda": lambda: release.exact_borda([[0, 1]], epsilon=1.0),
-    "kwiksort": lambda: release.exact_kwiksort([[0, 1]], epsilon=1.0),
-    "noise-all": lambda: release.exact_noise_all([[0, 1]], epsilon=1.0),
+    "one pair": lambda: release.exact_one_pair_weights(np.tile(np.arange(3), (9, 1)), user(1.0)),
+    "borda": lambda: release.exact_borda([[0, 1]], user(1.0)),
+    "kwiksort": lambda: release.exact_kwiksort([[0, 1]], user(1.0)),
+    "noise-all": lambda: release.exact_noise_all([[0, 1]], user(1.0)),
 }
 
 

@@ -8,12 +8,13 @@ from scipy import stats
 from privrank_jax.release import (
     exact_one_pair_weights,
 )
+from tests.promises import user
 from tests.release.laws import RATE
 
 
 def test_ties_are_answered_by_fair_coins():
     users = 100_000
-    found = exact_one_pair_weights(np.zeros((users, 2), int), 40.0).value[0, 1]
+    found = exact_one_pair_weights(np.zeros((users, 2), int), user(40.0)).value[0, 1]
     assert stats.binomtest(round(found * users), users, 0.5).pvalue > RATE
 
 
@@ -25,7 +26,7 @@ def test_who_is_asked_for_which_pair_is_left_to_chance():
         np.arange(pairs)[:, None] < pairs // 2, np.arange(items), np.arange(items)[::-1]
     )
     for order in (np.arange(pairs), np.arange(pairs).reshape(2, -1).T.ravel()):
-        value = exact_one_pair_weights(ranks[order], 40.0).value[np.triu_indices(items, 1)]
+        value = exact_one_pair_weights(ranks[order], user(40.0)).value[np.triu_indices(items, 1)]
         assert int(np.round(value).sum()) == pairs // 2
         for half in (np.arange(pairs) < pairs // 2, np.arange(pairs) % 2 == 0):
             law = stats.hypergeom(pairs, pairs // 2, pairs // 2)

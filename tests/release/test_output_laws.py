@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.aggregation import PairCounts
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.release import (
     exact_aggregation,
     exact_borda,
@@ -34,7 +34,7 @@ from privrank_jax.release import (
 )
 from privrank_jax.release import noisy_totals as exact
 from privrank_jax.release.randomized_response import keep_probability
-from tests.promises import promise
+from tests.promises import promise, user
 from tests.release.laws import RATE, gaussian_pmf, laplace_pmf
 
 LESS = 0.95  # of the noise that is due
@@ -190,8 +190,8 @@ def test_the_order_of_a_list_has_its_law(monkeypatch):
 def test_noise_on_borda_scores_has_its_law():
     items, runs, epsilon = 1500, 25, 1500.0 * 1500
     ranks = np.stack([np.arange(items), np.arange(items)[::-1]])
-    found = [exact_borda(ranks, epsilon=epsilon) for _ in range(runs)]
-    scale = 2 * 2 * found[0].diagnostics["noise_scale"]  # of twice the sum over two users
+    found = [exact_borda(ranks, user(epsilon)) for _ in range(runs)]
+    scale = 2 * 2 * found[0].diagnostics.noise_scale  # of twice the sum over two users
     draws = np.stack([4 * estimate.value for estimate in found]) - 2 * (items - 1)
     # ℓ₁ sensitivity of the scores, ⌊m²/2⌋, on twice the totals.
     assert scale == pytest.approx(2 * (items**2 // 2) / epsilon)
@@ -204,8 +204,8 @@ def test_noise_on_all_pairs_has_its_law():
     items, users = 270, 10**6
     pairs = items * (items - 1) // 2
     twice = users * (1 - np.eye(items, dtype=np.int64))  # every weight 1/2
-    found = exact_noise_all(PairCounts(twice, users), epsilon=pairs / 2)
-    scale = 2 * users * found.diagnostics["noise_scale"]
+    found = exact_noise_all(PairWeights.from_counts(twice, users), user(pairs / 2))
+    scale = 2 * users * found.diagnostics.noise_scale
     assert scale == pytest.approx(4.0)
     above = np.triu_indices(items, 1)
     np.testing.assert_allclose(found.value[above] + found.value.T[above], 1, rtol=1e-15)
@@ -225,8 +225,8 @@ def test_answers_to_queries_have_their_law(monkeypatch):
         return [0, 1], queries
 
     monkeypatch.setattr(exact_aggregation, "_sort", ask)
-    found = exact_kwiksort(PairCounts(twice, users), epsilon=0.1)
-    scale = 2 * users * found.diagnostics["noise_scale"]
+    found = exact_kwiksort(PairWeights.from_counts(twice, users), user(0.1))
+    scale = 2 * users * found.diagnostics.noise_scale
     assert scale == pytest.approx(20.0)
 
     def chance(scale):  # P(X > 32)
@@ -267,7 +267,7 @@ def test_flips_have_their_rate_and_neighbors_are_independent():
 def test_answers_of_one_user_each_have_their_rate():
     users, epsilon = 160_000, 1.0
     chance = 1 - keep_probability(epsilon)
-    found = exact_one_pair_weights(np.tile([1, 0], (users, 1)), epsilon).value
+    found = exact_one_pair_weights(np.tile([1, 0], (users, 1)), user(epsilon)).value
     unbiased = (1 - chance) / (1 - 2 * chance), -chance / (1 - 2 * chance)  # of a yes, of a no
     yes = float(found[0, 1] - unbiased[1]) / (unbiased[0] - unbiased[1]) * users
     assert yes == pytest.approx(round(yes), abs=1e-4)

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairCounts, pairwise_weights
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.datasets import DataError, RankingTable, read_rankings
 from privrank_jax.release.exact_aggregation import twice_counts
 from privrank_jax.tables import scan_rankings
@@ -70,20 +70,20 @@ def test_the_same_as_by_the_loader(tmp_path, backend, case):
         assert getattr(rows, name) == getattr(table, name)
     assert rows.partial_users == np.sum(np.any(table.ranks < 0, axis=1))
     for missing in ("last", "unknown"):
-        counts = dataclasses.replace(rows, missing=missing).counts()
-        np.testing.assert_array_equal(counts.twice, twice_counts(table.ranks, missing))
-        assert counts.shape == table.ranks.shape
+        weights = dataclasses.replace(rows, missing=missing).weights()
+        np.testing.assert_array_equal(weights.twice, twice_counts(table.ranks, missing))
+        assert (weights.num_users, weights.num_items) == table.ranks.shape
         with jax.enable_x64(True):
-            weights = pairwise_weights(table.ranks, missing=missing)
-            np.testing.assert_allclose(counts.weights(), weights, atol=1e-12)
+            counted = PairWeights.from_ranks(table.ranks, missing=missing)
+            np.testing.assert_allclose(weights.matrix, counted.matrix, atol=1e-12)
 
 
 def test_a_table_of_an_engine():
     frame = ibis.memtable({"user": [1, 1, 2], "item": ["a", "b", "b"], "rank": [2, 1, 7]})
-    counts = scan_rankings(frame, name="votes", cells="ranks").counts()
-    assert isinstance(counts, PairCounts)
+    counts = scan_rankings(frame, name="votes", cells="ranks").weights()
+    assert isinstance(counts, PairWeights)
     assert counts.twice.tolist() == [[0, 0], [4, 0]]
-    unknown = scan_rankings(frame, missing="unknown", cells="ranks").counts()
+    unknown = scan_rankings(frame, missing="unknown", cells="ranks").weights()
     assert unknown.twice.tolist() == [[0, 1], [3, 0]]
 
 
@@ -186,7 +186,7 @@ def test_counts_of_a_table_do_not_depend_on_who_is_who(tmp_path, backend):
     ranks = random_ranks(9)
     first, second = (
         scan_rankings(parquet(tmp_path, long(r), f"{k}.parquet"), cells="ranks", backend=backend)
-        .counts()
+        .weights()
         .twice
         for k, r in enumerate((ranks, ranks[::-1]))
     )

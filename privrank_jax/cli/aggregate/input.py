@@ -30,7 +30,7 @@ class Input:
     Attributes:
         table: as the loader read it, ``missing`` as asked for; where a curator releases what is in a Parquet file,
             the rows in the engine, which holds them.
-        votes: ranks ``(n, m)``, or how users order each pair, which is all that a curator looks at.
+        votes: ranks ``(n, m)``, or their pairwise weights, which are all that a curator looks at.
         complete: whether everybody knows that all users ranked all items: by the kind of file, or the data set.
         users: what one user is, for the guarantee.
         remarks: for the data holder; not covered by the guarantee.
@@ -81,7 +81,7 @@ def read_input(request: Request) -> Input:
     if isinstance(table, datasets.RankingTable):
         votes, partial = table.ranks, int(np.sum(np.any(table.ranks < 0, axis=1)))
     else:
-        votes, partial = table.counts(), table.partial_users
+        votes, partial = table.weights(), table.partial_users
     remarks = private_remarks(table)
     if partial and request.missing is None:
         other = "unknown" if table.missing == "last" else "last"

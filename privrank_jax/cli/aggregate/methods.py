@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from privrank_jax.cli.rank.certainty import of_noise
 from privrank_jax.cli.rank.noise import noise_reach
 from privrank_jax.cli.rank.result import Result
 from privrank_jax.estimate import Estimate
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm
 from privrank_jax.release import (
     exact_borda,
@@ -50,10 +50,10 @@ def release(data: Input, request: Request) -> Result:
         method = choose_method(
             table.num_items,
             table.num_users,
-            request.epsilon,
-            request.trust,
-            request.delta,
-            "privunit" if request.accept_idealized else _ONE_PAIR,
+            _promise(request),
+            trust=request.trust,
+            noise=request.noise,
+            mechanism="privunit" if request.accept_idealized else _ONE_PAIR,
         )
         request = dataclasses.replace(request, method=method)
     found = _METHODS[request.method, request.trust](data, request)
@@ -62,20 +62,16 @@ def release(data: Input, request: Request) -> Result:
 
 def _central_borda(data: Input, request: Request) -> Result:
     table, exact = data.table, draws_exactly(request)
+    privacy, noise = _promise(request), request.noise
     if exact:
-        estimate = exact_borda(
-            data.votes, epsilon=request.epsilon, delta=request.delta, missing=table.missing
-        )
+        estimate = exact_borda(data.votes, privacy, noise=noise, missing=table.missing)
     else:
-        weights = weights_of(data)
-        estimate = aggregation.dp_borda(
-            data.entropy.key(), weights, num_users=table.num_users, **_budget(request)
-        )
-    scale = float(estimate.diagnostics["noise_scale"])
+        estimate = aggregation.dp_borda(data.entropy.key(), weights_of(data), privacy, noise=noise)
+    scale = float(estimate.diagnostics.noise_scale)
     reach = noise_reach(scale, request.noise, _LEVEL, table.num_items)
     reach += 0.5 / table.num_users if exact else 0.0  # the noise is on halves of totals
     scores = np.asarray(estimate.value)
-    bound = aggregation.borda_bound(table.num_items, table.num_users, **_budget(request))
+    bound = aggregation.borda_bound(table.num_items, table.num_users, privacy, noise=noise)
     better, intervals = of_noise(scores, reach)
     return dataclasses.replace(
         result(data, request, estimate, "by noisy Borda scores", scores, bound, exact=exact),
@@ -103,11 +99,11 @@ def _one_pair_weights(data: Input, request: Request) -> tuple[Estimate, bool]:
     """Weights from one answer per user, and whether they were drawn exactly."""
     table, exact = data.table, draws_exactly(request)
     if exact:
-        found = exact_one_pair_weights(data.votes, request.epsilon, missing=table.missing)
+        found = exact_one_pair_weights(data.votes, _promise(request), missing=table.missing)
         return found, True
     key = data.entropy.key()
     return aggregation.one_pair_weights(
-        key, data.votes, request.epsilon, missing=table.missing
+        key, data.votes, _promise(request), missing=table.missing
     ), False
 
 
@@ -125,7 +121,11 @@ def _local_borda(data: Input, request: Request) -> Result:
         )
     mechanism = _local_mechanism(table.num_items - 1, request.epsilon)
     estimate = aggregation.ldp_borda(
-        data.entropy.key(), data.votes, request.epsilon, mechanism, missing=table.missing
+        data.entropy.key(),
+        data.votes,
+        _promise(request),
+        mechanism=mechanism,
+        missing=table.missing,
     )
     bound = aggregation.ldp_borda_bound(
         table.num_items, table.num_users, request.epsilon, mechanism=mechanism
@@ -137,16 +137,20 @@ def _local_borda(data: Input, request: Request) -> Result:
 
 def _central_kwiksort(data: Input, request: Request) -> Result:
     table, exact = data.table, draws_exactly(request)
-    budget = {**_budget(request), "split": SPLIT}
+    privacy, noise = _promise(request), request.noise
     if exact:
-        estimate = exact_kwiksort(data.votes, missing=table.missing, **budget)
+        estimate = exact_kwiksort(
+            data.votes, privacy, noise=noise, split=SPLIT, missing=table.missing
+        )
     else:
         estimate = aggregation.dp_kwiksort(
-            data.entropy.key(), weights_of(data), table.num_users, **budget
+            data.entropy.key(), weights_of(data), privacy, noise=noise, split=SPLIT
         )
     bound = None
     if table.num_items <= MAX_EXACT_LAW:
-        bound = aggregation.kwiksort_bound(table.num_items, table.num_users, **budget)
+        bound = aggregation.kwiksort_bound(
+            table.num_items, table.num_users, privacy, noise=noise, split=SPLIT
+        )
     return result(
         data, request, estimate, "by a sort of noisy majorities", bound=bound, exact=exact
     )
@@ -160,9 +164,9 @@ def _local_kwiksort(data: Input, request: Request) -> Result:
             f"{table.name} has {table.num_users:,} users for {table.num_items:,} items: use --method borda."
         )
     estimate = aggregation.ldp_kwiksort(
-        data.entropy.key(), data.votes, request.epsilon, split=SPLIT, missing=table.missing
+        data.entropy.key(), data.votes, _promise(request), split=SPLIT, missing=table.missing
     )
-    uses = int(estimate.diagnostics["max_uses"])
+    uses = int(estimate.diagnostics.max_uses)
     never_refused = uses >= table.num_items * (table.num_items - 1) // 2
     bound = aggregation.ldp_kwiksort_bound(
         table.num_items,
@@ -177,14 +181,13 @@ def _local_kwiksort(data: Input, request: Request) -> Result:
 
 def _central_noise_all(data: Input, request: Request) -> Result:
     table, exact = data.table, draws_exactly(request)
+    privacy, noise = _promise(request), request.noise
     if exact:
-        estimate = exact_noise_all(data.votes, missing=table.missing, **_budget(request))
+        estimate = exact_noise_all(data.votes, privacy, noise=noise, missing=table.missing)
     else:
-        estimate = aggregation.noise_all(
-            data.entropy.key(), weights_of(data), table.num_users, **_budget(request)
-        )
+        estimate = aggregation.noise_all(data.entropy.key(), weights_of(data), privacy, noise=noise)
     bound = functools.partial(
-        aggregation.noise_all_bound, table.num_items, table.num_users, **_budget(request)
+        aggregation.noise_all_bound, table.num_items, table.num_users, privacy, noise=noise
     )
     return solved(data, request, estimate, bound, exact=exact)
 
@@ -194,7 +197,11 @@ def _local_noise_all(data: Input, request: Request) -> Result:
     if request.accept_idealized:
         mechanism = _local_mechanism(table.num_items * (table.num_items - 1) // 2, request.epsilon)
         estimate = aggregation.local_weights(
-            data.entropy.key(), data.votes, request.epsilon, mechanism, missing=table.missing
+            data.entropy.key(),
+            data.votes,
+            _promise(request),
+            mechanism=mechanism,
+            missing=table.missing,
         )
     else:
         mechanism = _ONE_PAIR
@@ -217,14 +224,12 @@ def _exponential(data: Input, request: Request) -> Result:
             f"--method exponential weighs all subsets of the items and takes at most {MAX_EXPONENTIAL}; "
             f"{table.name} has {table.num_items:,}. Use --method borda."
         )
-    exact = not request.simulate  # needs no library
+    exact, privacy = not request.simulate, _promise(request)  # needs no library
     if exact:
-        estimate = exact_exponential(data.votes, epsilon=request.epsilon, missing=table.missing)
+        estimate = exact_exponential(data.votes, privacy, missing=table.missing)
     else:
-        estimate = aggregation.exponential_kemeny(
-            data.entropy.key(), weights_of(data), table.num_users, request.epsilon
-        )
-    bound = aggregation.exponential_bound(table.num_items, table.num_users, request.epsilon)
+        estimate = aggregation.exponential_kemeny(data.entropy.key(), weights_of(data), privacy)
+    bound = aggregation.exponential_bound(table.num_items, table.num_users, privacy)
     return result(data, request, estimate, "by the exponential mechanism", bound=bound, exact=exact)
 
 
@@ -233,8 +238,8 @@ def _local_mechanism(dimension: int, epsilon: float) -> str:
     return min(("duchi", "privunit"), key=lambda name: float(report_norm(name, dimension, epsilon)))
 
 
-def _budget(request: Request) -> dict[str, Any]:
-    return {"epsilon": request.epsilon, "delta": request.delta}
+def _promise(request: Request) -> Privacy:
+    return Privacy(request.epsilon, unit="user", adjacency="replace", delta=request.delta)
 
 
 _METHODS = {

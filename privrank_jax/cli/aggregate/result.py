@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.integer_program import ProvenRanking
 from privrank_jax.cli.aggregate.command import Request
 from privrank_jax.cli.aggregate.input import Input
@@ -88,7 +89,7 @@ def result(
         notes.insert(0, _bound_words(limit, data, request))
     if request.trust == "local":
         notes.append(_SIMULATED_USERS)
-    found = {name: np.asarray(value).item() for name, value in estimate.diagnostics.items()}
+    found = {name: np.asarray(value).item() for name, value in vars(estimate.diagnostics).items()}
     noise = None
     if request.trust == "central" and "noise_scale" in found:
         noise = noise_name(request, exact)
@@ -178,8 +179,8 @@ def _facts(data: Input, request: Request, **facts: Any) -> dict[str, Any]:
     return {name: value for name, value in common.items() if value is not None}
 
 
-def weights_of(data: Input) -> Any:
-    """w, from the users' ranks or from how they order pairs."""
-    if isinstance(data.votes, aggregation.PairCounts):
-        return data.votes.weights()
-    return aggregation.pairwise_weights(data.votes, missing=data.table.missing)
+def weights_of(data: Input) -> PairWeights:
+    """The weights of the users, from their ranks unless these have been counted already."""
+    if isinstance(data.votes, PairWeights):
+        return data.votes
+    return PairWeights.from_ranks(data.votes, missing=data.table.missing)

@@ -15,12 +15,7 @@ from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Key
-from privrank_jax.aggregation import bounds
-from privrank_jax.aggregation.hard_instances import (
-    hard_ranking,
-    hidden_cost_bounds,
-    hidden_signs,
-)
+from privrank_jax.aggregation import PairWeights, bounds
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
@@ -40,6 +35,11 @@ from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 from privrank_jax.simulate.table_files import Row
+from privrank_jax.simulate.worlds.hard_rankings import (
+    hard_ranking,
+    hidden_cost_bounds,
+    hidden_signs,
+)
 
 COST = "cost_over_m2"
 TARGET = 0.01  # of m², the additive error of Theorem 13
@@ -74,12 +74,12 @@ def unanimous_trial(key: Key, cell: Parameters, *, config: BoundsConfig) -> Metr
     items = cell["num_items"]
     order_key, noise_key = jax.random.split(key)
     truth = jax.random.permutation(order_key, items)
-    w = aggregation.pairwise_weights(truth[None])
+    w = PairWeights.from_ranks(truth[None]).matrix
     usable = methods(CentralConfig(""), items)
     keys = dict(zip(PURE, jax.random.split(noise_key, len(PURE)), strict=True))
 
     def at(users: Array) -> dict[str, Any]:
-        world = common.World(w, users, jnp.ones(items, bool), truth)
+        world = common.World(PairWeights(w, users, jnp.ones(items, bool)), truth)
         epsilon = jnp.asarray(config.epsilon)
         found = {n: usable[n](keys[n], world, epsilon) for n in PURE if n in usable}
         return {
@@ -97,7 +97,7 @@ def signs_trial(key: Key, cell: Parameters, *, config: BoundsConfig) -> Metrics:
     sign_key, own_key, rank_key = jax.random.split(key, 3)
     signs = _signs(sign_key, (config.crowd, half))
     mean = jnp.mean(signs.astype(float), axis=0)
-    w = aggregation.pairwise_weights(hard_ranking(signs, middle))
+    w = PairWeights.from_ranks(hard_ranking(signs, middle))
     own = _signs(own_key, (half,))
     any_ranks = jax.random.permutation(rank_key, 2 * half + middle)
     least, _ = hidden_cost_bounds(hidden_signs(any_ranks, half), mean, middle)
@@ -132,12 +132,13 @@ def build(config: BoundsConfig) -> tuple[Study, ...]:
 def beside_bounds(config: BoundsConfig, rows: list[Row]) -> list[Row]:
     """Rows with ε, Theorem 13's number of users and the cost that each algorithm's own theorem allows."""
     result = []
+    privacy = common.replaced_user(config.epsilon)
     for row in rows:
         least = allowed = math.nan
         if row["study"] == UNANIMOUS:
             least = users_needed_by_any(row["num_items"], config.epsilon)
             if bound := _BOUNDS.get(row["estimator"]):
-                found = bound(row["num_items"], float(row["num_users"]), config.epsilon)
+                found = bound(row["num_items"], float(row["num_users"]), privacy)
                 allowed = float(found.additive) / row["num_items"] ** 2
         result.append({**row, "epsilon": config.epsilon, "least_users": least, "allowed": allowed})
     return result

@@ -17,6 +17,7 @@ from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, World
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
@@ -73,40 +74,39 @@ class CentralConfig:
 
 def methods(config: CentralConfig, padded: int) -> Mapping[str, Callable[..., Array]]:
     """Every private consensus that can be computed for so many items, or its weights, see :func:`common.errors`."""
-    delta = config.delta
 
-    def borda(key: Key, world: World, epsilon: Array, delta: float = 0.0) -> Array:
-        found = aggregation.dp_borda(
-            key, world.w, num_users=world.users, epsilon=epsilon, delta=delta, mask=world.mask
-        )
+    def promise(epsilon: Array, noise: str) -> Privacy:
+        return common.replaced_user(epsilon, config.delta if noise == "gaussian" else 0.0)
+
+    def borda(key: Key, world: World, epsilon: Array, noise: str = "laplace") -> Array:
+        found = aggregation.dp_borda(key, world.weights, promise(epsilon, noise), noise=noise)
         return ranks_from_scores(found.value, world.mask)
 
-    def noise_all(key: Key, world: World, epsilon: Array, delta: float = 0.0) -> Array:
-        return aggregation.noise_all(
-            key, world.w, world.users, epsilon, delta, mask=world.mask
-        ).value
+    def noise_all(key: Key, world: World, epsilon: Array, noise: str = "laplace") -> Array:
+        privacy = promise(epsilon, noise)
+        return aggregation.noise_all(key, world.weights, privacy, noise=noise).value
 
-    def kwiksort(key: Key, world: World, epsilon: Array, delta: float = 0.0, split: float = 0.5):
-        return aggregation.dp_kwiksort(
-            key, world.w, world.users, epsilon, delta, split=split, mask=world.mask
-        ).value
+    def kwiksort(
+        key: Key, world: World, epsilon: Array, noise: str = "laplace", split: float = 0.5
+    ) -> Array:
+        privacy = promise(epsilon, noise)
+        return aggregation.dp_kwiksort(key, world.weights, privacy, noise=noise, split=split).value
 
     def hay(key: Key, world: World, epsilon: Array) -> Array:
-        return aggregation.hay_kwiksort(key, world.w, world.users, epsilon, mask=world.mask).value
+        return aggregation.hay_kwiksort(key, world.weights, common.replaced_user(epsilon)).value
 
     def exponential(key: Key, world: World, epsilon: Array) -> Array:
-        return aggregation.exponential_kemeny(
-            key, world.w, world.users, epsilon, mask=world.mask
-        ).value
+        privacy = common.replaced_user(epsilon)
+        return aggregation.exponential_kemeny(key, world.weights, privacy).value
 
     found: dict[str, Callable[..., Array]] = {
         BORDA: borda,
-        BORDA_GAUSS: functools.partial(borda, delta=delta),
+        BORDA_GAUSS: functools.partial(borda, noise="gaussian"),
         ALL: noise_all,
-        ALL_GAUSS: functools.partial(noise_all, delta=delta),
+        ALL_GAUSS: functools.partial(noise_all, noise="gaussian"),
         KWIK: kwiksort,
         KWIK_UNEVEN: functools.partial(kwiksort, split=0.9),
-        KWIK_GAUSS: functools.partial(kwiksort, delta=delta),
+        KWIK_GAUSS: functools.partial(kwiksort, noise="gaussian"),
         HAY: hay,
     }
     if padded <= _EXPONENTIAL_ITEMS:
@@ -140,8 +140,8 @@ def data_trial(
 
 
 def _judged(key: Key, world: World, config: CentralConfig) -> Metrics:
-    usable = methods(config, world.w.shape[0])
-    levels = jnp.asarray(config.epsilons, world.w.dtype)
+    usable = methods(config, world.weights.num_items)
+    levels = jnp.asarray(config.epsilons, world.weights.matrix.dtype)
     found = jax.vmap(lambda level: common.errors(key, world, usable, level, PAIRS))(levels)
     return {
         name: {metric: labeled(values, config.epsilons) for metric, values in errors.items()}

@@ -16,13 +16,15 @@ from jaxtyping import Array
 
 from privrank_jax import aggregation, datasets
 from privrank_jax._types import Count, Epsilon, Key, Mask
-from privrank_jax.aggregation.hard_instances import hard_ranking
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim, Verdict, minus
 from privrank_jax.metrics import kendall_distance
+from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters
+from privrank_jax.simulate.worlds.hard_rankings import hard_ranking
 from privrank_jax.simulate.worlds.rankings import mallows_rankings, mallows_weights
 
 PAPER = "Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models"
@@ -42,55 +44,62 @@ YARDSTICK = (
 )
 
 
+def replaced_user(epsilon: Any, delta: float = 0.0) -> Privacy:
+    """What every method here promises: a user's whole ranking may be replaced."""
+    return Privacy(epsilon, unit="user", adjacency="replace", delta=delta)
+
+
 class World(NamedTuple):
     """One data set of a replicate.
 
     Attributes:
-        w: ``(m, m)`` weights.
-        users: n.
-        mask: ``(m,)`` real items.
-        truth: ``(m,)`` ranks of the center; None: the best ranking of w itself is the truth.
+        weights: of n users, with the mask of real items.
+        truth: ``(m,)`` ranks of the center; None: the best ranking of the weights themselves is the truth.
     """
 
-    w: Array
-    users: Count
-    mask: Mask
+    weights: PairWeights
     truth: Array | None
+
+    @property
+    def mask(self) -> Array:
+        """``(m,)`` real items."""
+        return self.weights.item_mask
 
 
 def mallows_world(key: Key, cell: Parameters, strength: float) -> World:
     """Users around a center at θ = ``strength``/m, so that crowds of all m disagree alike; items in random order."""
     crowd_key, order_key = jax.random.split(key)
     users, items, padded = cell["num_users"], cell["num_items"], cell["max_items"]
-    w, mask = mallows_weights(
+    crowd = mallows_weights(
         crowd_key, users, items, strength / items, max_users=cell["max_users"], max_items=padded
     )
+    mask = crowd.item_mask
     place = jnp.where(mask, jax.random.permutation(order_key, padded), jnp.arange(padded) + padded)
     place = jnp.argsort(place)  # real items first, shuffled
-    return World(w[place][:, place], users, mask, place)
+    return World(PairWeights(crowd.matrix[place][:, place], users, mask), place)
 
 
 def best_ranks(world: World) -> Array:
     """The best ranking that is known: optimal for few items, else of two local searches the better."""
-    w, mask = world.w, world.mask
-    if w.shape[0] <= _EXACT:
-        return aggregation.exact_kemeny(w, mask=mask)
-    starts = -aggregation.borda_scores(w, mask)[None]
+    weights = world.weights
+    if weights.num_items <= _EXACT:
+        return aggregation.exact_kemeny(weights)
+    starts = -aggregation.borda_scores(weights)[None]
     if world.truth is not None:
         starts = jnp.append(starts, world.truth[None].astype(starts.dtype), axis=0)
-    found = jax.vmap(lambda start: aggregation.local_search(w, start, mask=mask))(starts)
+    found = jax.vmap(lambda start: aggregation.local_search(weights, start))(starts)
     return found[jnp.argmin(jax.vmap(lambda ranks: cost(ranks, world))(found))]
 
 
 def cost(ranks: Array, world: World) -> Array:
     """K(σ, w) over the number of pairs of real items."""
     items = jnp.sum(world.mask)
-    return aggregation.kemeny_score(ranks, world.w) / (items * (items - 1) / 2)
+    return aggregation.kemeny_score(ranks, world.weights.matrix) / (items * (items - 1) / 2)
 
 
 def borda_ranks(key: Key, world: World) -> Array:
     """The ranking by the weights themselves."""
-    return ranks_from_scores(aggregation.borda_scores(world.w, world.mask), world.mask, key)
+    return ranks_from_scores(aggregation.borda_scores(world.weights), world.mask, key)
 
 
 def solved(found: Mapping[str, Array], mask: Mask) -> dict[str, Array]:
@@ -205,9 +214,10 @@ def worst_world(
     counts = (jnp.arange(max_users) < users)[:, None]
     items = ranks.shape[1]
     # Users who do not count tie everything: half a user for either side.
-    padded = aggregation.pairwise_weights(jnp.where(counts, ranks, 0))
+    padded = PairWeights.from_ranks(jnp.where(counts, ranks, 0)).matrix
     idle = 0.5 * (1 - jnp.eye(items)) * (max_users - users)
-    return World((padded * max_users - idle) / users, users, jnp.ones(items, bool), None)
+    matrix = (padded * max_users - idle) / users
+    return World(PairWeights(matrix, users, jnp.ones(items, bool)), None)
 
 
 # --- data ----------------------------------------------------------------------------------------
@@ -231,7 +241,7 @@ def data_world(key: Key, ranks: Array, users: Count) -> World:
     share = ahead.astype(jnp.result_type(float)) / users
     w = jnp.zeros((items, items), share.dtype).at[upper].set(share)
     w = w.at[upper[::-1]].set(1 - share)
-    return World(w, users, jnp.ones(items, bool), None)
+    return World(PairWeights(w, users, jnp.ones(items, bool)), None)
 
 
 def _pair_wins(ranks: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -76,13 +77,17 @@ def methods(ranks: Array) -> Mapping[str, Callable[..., Array]]:
     """Every local consensus of these users, ``(n, m)``, or its weights, see :func:`common.errors`."""
 
     def borda(key: Key, world: World, epsilon: Array, mechanism: str) -> Array:
-        return ranks_from_scores(aggregation.ldp_borda(key, ranks, epsilon, mechanism).value)
+        privacy = common.replaced_user(epsilon)
+        found = aggregation.ldp_borda(key, ranks, privacy, mechanism=mechanism)
+        return ranks_from_scores(found.value)
 
     def weights(key: Key, world: World, epsilon: Array, mechanism: str) -> Array:
-        return jnp.clip(aggregation.local_weights(key, ranks, epsilon, mechanism).value, 0, 1)
+        privacy = common.replaced_user(epsilon)
+        found = aggregation.local_weights(key, ranks, privacy, mechanism=mechanism)
+        return jnp.clip(found.value, 0, 1)
 
     def kwiksort(key: Key, world: World, epsilon: Array) -> Array:
-        return aggregation.ldp_kwiksort(key, ranks, epsilon).value
+        return aggregation.ldp_kwiksort(key, ranks, common.replaced_user(epsilon)).value
 
     return {
         BORDA: functools.partial(borda, mechanism="duchi"),
@@ -116,8 +121,9 @@ def data_trial(key: Key, cell: Parameters, *, ranks: np.ndarray) -> Metrics:
 
 
 def _judged(key: Key, ranks: Array, truth: Array | None, epsilon: Epsilon) -> Metrics:
-    users, items = ranks.shape
-    world = World(aggregation.pairwise_weights(ranks), users, jnp.ones(items, bool), truth)
+    shares = aggregation.PairWeights.from_ranks(ranks)
+    everything = dataclasses.replace(shares, mask=jnp.ones(ranks.shape[1], bool))
+    world = World(everything, truth)
     return common.errors(key, world, methods(ranks), epsilon, PAIRS)
 
 

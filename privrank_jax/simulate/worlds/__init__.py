@@ -1,4 +1,4 @@
-"""Worlds to simulate in: true scores and comparisons, randomized reports, crowds of rankings."""
+"""Worlds to simulate in: true scores and comparisons, randomized reports, crowds of rankings, hard rankings."""
 
 from privrank_jax.simulate.worlds.comparisons import (
     cai_scores,
@@ -7,6 +7,11 @@ from privrank_jax.simulate.worlds.comparisons import (
     tournament,
     user_comparison_records,
     user_comparisons,
+)
+from privrank_jax.simulate.worlds.hard_rankings import (
+    hard_ranking,
+    hidden_cost_bounds,
+    hidden_signs,
 )
 from privrank_jax.simulate.worlds.rankings import mallows_rankings, mallows_weights
 from privrank_jax.simulate.worlds.reports import (
@@ -22,6 +27,9 @@ __all__ = [
     "cai_scores",
     "cai_top_k",
     "draw_report_sums",
+    "hard_ranking",
+    "hidden_cost_bounds",
+    "hidden_signs",
     "mallows_rankings",
     "mallows_weights",
     "mechanism_sums",

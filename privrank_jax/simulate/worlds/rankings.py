@@ -11,11 +11,11 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
-from jaxtyping import Int
+from jaxtyping import Array, Int
 
 from privrank_jax._types import Count, Key, Scalar
 from privrank_jax._validate import check_nonnegative
+from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.mallows.distribution import TINY
 from privrank_jax.mallows.sampling import LARGE, insert, insertion_codes, insertion_mass
 from privrank_jax.simulate.worlds.comparisons import padded_size
@@ -67,7 +67,7 @@ def mallows_weights(
     *,
     max_users: int | None = None,
     max_items: int | None = None,
-) -> tuple[Array, Array]:
+) -> PairWeights:
     """The weights of such users, without keeping their rankings; n and m may be traced.
 
     Args:
@@ -79,7 +79,8 @@ def mallows_weights(
         max_items: static; by default m.
 
     Returns:
-        w ``(max_items, max_items)``, JAX's default float, rows and columns of padding 0, and the mask of real items.
+        Weights of ``max_items`` items, JAX's default float, 0 in rows and columns of padding, with the mask of real
+        items.
 
     Raises:
         ValueError: as :func:`mallows_rankings`; traced sizes without their largest.
@@ -87,7 +88,8 @@ def mallows_weights(
     max_items = padded_size("num_items", num_items, "max_items", max_items)
     max_users = padded_size("num_users", num_users, "max_users", max_users)
     _check(max_users, max_items, spread)
-    return _weights(key, num_users, num_items, spread, max_users, max_items)
+    matrix, mask = _weights(key, num_users, num_items, spread, max_users, max_items)
+    return PairWeights(matrix, num_users, mask)
 
 
 @functools.partial(jax.jit, static_argnames=("max_users", "max_items"))

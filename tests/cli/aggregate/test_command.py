@@ -142,7 +142,7 @@ def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, meth
 
 
 def test_intervals_hold_the_scores_before_the_noise(privrank, votes):
-    w = aggregation.pairwise_weights(
+    w = aggregation.PairWeights.from_ranks(
         np.array([[0, 1, -1 if k % 8 == 0 else 2] if k % 4 or k % 8 == 0 else [1, 0, 2] for k in range(40)])
     )  # fmt: skip
     truth = dict(zip("abc", np.asarray(aggregation.borda_scores(w)).tolist()))
@@ -164,7 +164,7 @@ def test_without_privacy_the_certificate_is_that_of_kemeny(privrank, write):
     assert document["guarantee"] is None
     certificate = document["diagnostics"]["certificate"]
     ranks = np.array([[int(c) - 1 for c in line.split(",")] for line in lines])
-    w = np.asarray(aggregation.pairwise_weights(ranks))
+    w = np.asarray(aggregation.PairWeights.from_ranks(ranks).matrix)
     costs = [
         sum(w[j, i] for i, j in itertools.combinations(order, 2))
         for order in itertools.permutations(range(3))
@@ -350,7 +350,7 @@ def sushi(data_folder):
 def test_sushi_without_privacy(privrank, sushi):
     document = privrank("aggregate", "sushi", "--method", "none", "--json").json()
     assert document["diagnostics"]["certificate"]["ratio"] == 1
-    w = np.asarray(aggregation.pairwise_weights(sushi.ranks))
+    w = np.asarray(aggregation.PairWeights.from_ranks(sushi.ranks).matrix)
     order = [sushi.item_names.index(name) for name in items(document)]
     cost = sum(w[j, i] for i, j in itertools.combinations(order, 2))
     assert document["diagnostics"]["certificate"]["cost"] == pytest.approx(cost)
@@ -364,7 +364,7 @@ def test_sushi_without_privacy(privrank, sushi):
      ("exponential", "central", 1, 6), ("auto", "local", 1, 12), ("auto", "central", 0.1, 8)],
 )  # fmt: skip
 def test_sushi_comes_near_the_best_consensus(privrank, sushi, method, trust, epsilon, most):
-    best = np.asarray(aggregation.kemeny(aggregation.pairwise_weights(sushi.ranks)).ranks)
+    best = np.asarray(aggregation.kemeny(aggregation.PairWeights.from_ranks(sushi.ranks)).ranks)
     document = privrank(
         "aggregate", "sushi", "--method", method, "--trust", trust, "--epsilon", epsilon, "--json",
         *REHEARSAL,

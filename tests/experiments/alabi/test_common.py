@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import aggregation
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.experiments.alabi import common as alabi_common
 from privrank_jax.experiments.alabi.common import World
 from privrank_jax.simulate.result import StudyResult
@@ -32,7 +32,7 @@ def test_errors_are_those_of_a_slow_twin():
     table = costs(w)
     least = min(table.values())
     fixed, truth = (2, 0, 3, 1), (0, 1, 2, 3)
-    world = World(jnp.asarray(w), 10, jnp.ones(4, bool), jnp.asarray(truth))
+    world = World(PairWeights(jnp.asarray(w), 10, jnp.ones(4, bool)), jnp.asarray(truth))
     found = alabi_common.errors(
         KEY, world, {"fixed": lambda key, world, epsilon: jnp.asarray(fixed)}, 1.0, ()
     )
@@ -47,9 +47,11 @@ def test_worst_world_counts_the_users_that_count():
     ranks = alabi_common.worst_ranks(KEY, 50, 2, 3, 0.4)
     np.testing.assert_array_equal(np.sort(ranks, axis=1), np.tile(np.arange(7), (50, 1)))
     world = jax.jit(lambda n: alabi_common.worst_world(KEY, n, 50, 2, 3, 0.4))(20)
-    np.testing.assert_allclose(world.w, aggregation.pairwise_weights(ranks[:20]), atol=1e-12)
+    np.testing.assert_allclose(
+        world.weights.matrix, PairWeights.from_ranks(ranks[:20]).matrix, atol=1e-12
+    )
     # Only the outer items move; each of the two pairs leans by 0.4 to one side.
-    many = alabi_common.worst_world(KEY, 20_000, 20_000, 2, 3, 0.4).w
+    many = alabi_common.worst_world(KEY, 20_000, 20_000, 2, 3, 0.4).weights.matrix
     np.testing.assert_allclose(many[2, 3:5], 1.0)
     np.testing.assert_allclose(np.abs(2 * many[[0, 1], [5, 6]] - 1), 0.4, atol=0.05)
 
@@ -57,13 +59,15 @@ def test_worst_world_counts_the_users_that_count():
 def test_data_world_is_a_random_subset_with_gaps_last():
     ranks = np.array([[0, 1, 2], [2, 1, 0], [0, -1, -1], [1, 0, -1]])
     world = alabi_common.data_world(KEY, jnp.asarray(ranks), 4)
-    np.testing.assert_allclose(world.w, aggregation.pairwise_weights(ranks), atol=1e-12)
+    np.testing.assert_allclose(
+        world.weights.matrix, PairWeights.from_ranks(ranks).matrix, atol=1e-12
+    )
     seen = [
-        np.asarray(alabi_common.data_world(key, jnp.asarray(ranks), 2).w)
+        np.asarray(alabi_common.data_world(key, jnp.asarray(ranks), 2).weights.matrix)
         for key in jax.random.split(KEY, 12)
     ]
     possible = [
-        np.asarray(aggregation.pairwise_weights(ranks[list(pair)]))
+        np.asarray(PairWeights.from_ranks(ranks[list(pair)]).matrix)
         for pair in itertools.combinations(range(4), 2)
     ]
     assert all(any(np.allclose(w, other) for other in possible) for w in seen)
@@ -77,7 +81,7 @@ def test_mallows_world_shuffles_real_items_only():
     assert sorted(truth[:4]) == [0, 1, 2, 3]
     assert truth[4:].tolist() == [4, 5]
     ahead = truth[:4, None] < truth[None, :4]
-    assert np.all(np.asarray(world.w)[:4, :4][ahead] > 0.5)
+    assert np.all(np.asarray(world.weights.matrix)[:4, :4][ahead] > 0.5)
 
 
 @pytest.mark.parametrize(

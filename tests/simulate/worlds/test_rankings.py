@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import pairwise_weights
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.simulate.worlds import rankings
 
 KEY = jax.random.key(11)
@@ -40,17 +40,23 @@ def test_every_ranking_has_its_probability(spread):
 
 def test_weights_are_those_of_the_rankings():
     drawn = rankings.mallows_rankings(KEY, 1500, 5, 0.4)
-    w, mask = rankings.mallows_weights(KEY, 1500, 5, 0.4)
-    np.testing.assert_allclose(w, pairwise_weights(drawn), atol=1e-12)
-    assert mask.all()
-    part, _ = jax.jit(
-        lambda n: rankings.mallows_weights(KEY, n, 5, 0.4, max_users=1500, max_items=5)
-    )(1100)
-    np.testing.assert_allclose(part, pairwise_weights(drawn[:1100]), atol=1e-12)
+    weights = rankings.mallows_weights(KEY, 1500, 5, 0.4)
+    counted = PairWeights.from_ranks(drawn)
+    np.testing.assert_allclose(weights.matrix, counted.matrix, atol=1e-12)
+    np.testing.assert_array_equal(weights.twice, counted.twice)
+    assert weights.num_users == 1500
+    assert weights.mask.all()
+    part = jax.jit(lambda n: rankings.mallows_weights(KEY, n, 5, 0.4, max_users=1500, max_items=5))(
+        1100
+    )
+    assert part.num_users == 1100
+    counted = PairWeights.from_ranks(drawn[:1100])
+    np.testing.assert_allclose(part.matrix, counted.matrix, atol=1e-12)
 
 
 def test_padded_items_come_last_and_do_not_count():
-    w, mask = rankings.mallows_weights(KEY, 3000, 3, 0.7, max_items=5)
+    weights = rankings.mallows_weights(KEY, 3000, 3, 0.7, max_items=5)
+    w, mask = weights.matrix, weights.mask
     assert mask.tolist() == [True] * 3 + [False] * 2
     assert not np.any(w[3:])
     assert not np.any(w[:, 3:])

@@ -27,8 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import jax.numpy as jnp
-from jax import Array
-from jaxtyping import ArrayLike, Float, Int, Integer, Real
+from jaxtyping import Array, ArrayLike, Float, Int, Integer, Real
 
 from privrank_jax._validate import is_traced
 
@@ -51,18 +50,18 @@ def hard_ranking(
     >>> hard_ranking([1, -1], 1).tolist()
     [3, 1, 2, 0, 4]
     """
-    signs = jnp.asarray(signs)
-    if signs.ndim < 1 or num_middle < 0:
-        raise ValueError(f"signs must have shape (..., d) and t be at least 0, got {signs.shape}.")
-    if not is_traced(signs) and not bool(jnp.all(jnp.abs(signs) == 1)):
+    given = jnp.asarray(signs)
+    if given.ndim < 1 or num_middle < 0:
+        raise ValueError(f"signs must have shape (..., d) and t be at least 0, got {given.shape}.")
+    if not is_traced(given) and not bool(jnp.all(jnp.abs(given) == 1)):
         raise ValueError("signs must be +1 or -1.")
-    half = signs.shape[-1]
+    half = given.shape[-1]
     left = jnp.arange(half, dtype=jnp.int32)
     middle = jnp.broadcast_to(
-        jnp.arange(half, half + num_middle, dtype=jnp.int32), (*signs.shape[:-1], num_middle)
+        jnp.arange(half, half + num_middle, dtype=jnp.int32), (*given.shape[:-1], num_middle)
     )
     shift = half + num_middle
-    kept, moved = jnp.where(signs > 0, left + shift, left), jnp.where(signs > 0, left, left + shift)
+    kept, moved = jnp.where(given > 0, left + shift, left), jnp.where(given > 0, left, left + shift)
     return jnp.concatenate([kept, middle, moved], axis=-1)
 
 
@@ -78,12 +77,12 @@ def hidden_signs(
     >>> hidden_signs([3, 1, 2, 0, 4], 2).tolist()
     [1, -1]
     """
-    ranks = jnp.asarray(ranks)
-    if not 1 <= 2 * num_signs <= ranks.shape[-1]:
+    given = jnp.asarray(ranks)
+    if not 1 <= 2 * num_signs <= given.shape[-1]:
         raise ValueError(
-            f"{ranks.shape[-1]} items can't hide {num_signs!r} signs: two each needed."
+            f"{given.shape[-1]} items can't hide {num_signs!r} signs: two each needed."
         )
-    left, right = ranks[..., :num_signs], ranks[..., -num_signs:]
+    left, right = given[..., :num_signs], given[..., -num_signs:]
     return jnp.where(left < right, -1, 1).astype(jnp.int32)
 
 
@@ -105,9 +104,9 @@ def hidden_cost_bounds(
     Returns:
         t(d - ⟨ρ, x̄⟩)/2 (with t + 1 in place of t unless published), t(d - ⟨y, x̄⟩) + d(2d - 1), each ``(...)``.
     """
-    signs = jnp.asarray(signs)
-    half = signs.shape[-1]
-    wrong = 0.5 * (half - jnp.sum(signs * jnp.asarray(mean_signs), axis=-1))
+    given = jnp.asarray(signs)
+    half = given.shape[-1]
+    wrong = 0.5 * (half - jnp.sum(given * jnp.asarray(mean_signs), axis=-1))
     if published:
         return num_middle * wrong, num_middle * wrong + 2 * half**2
     return (num_middle + 1) * wrong, 2 * num_middle * wrong + half * (2 * half - 1)

@@ -1,0 +1,83 @@
+"""What private functions on rankings say of their computation."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+from jaxtyping import Array, Bool
+
+from privrank_jax._types import Count, Scalar
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class SortDiagnostics:
+    """Of a sort on noisy answers.
+
+    Attributes:
+        queries: answered; a private value, as the ranking is.
+        exceeded: whether the sort would have needed more than ``max_queries``; a private value.
+        noise_scale: λ or σ of the noise on one weight; public.
+        max_queries: q, the most queries that are answered; public.
+    """
+
+    queries: Count
+    exceeded: bool | Bool[Array, ""]
+    noise_scale: Scalar
+    max_queries: Count
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class LocalSortDiagnostics:
+    """Of a sort that asks groups of users.
+
+    Attributes:
+        queries: answered; a private value, as the ranking is.
+        refused: whether a group would have been asked more than ``max_uses`` times, so that the ranking is the
+            fallback's; a private value.
+        epsilon_per_query: ε₀ of one response; public.
+        max_uses: τ, the most queries that a group answers; public.
+    """
+
+    queries: Count
+    refused: bool | Bool[Array, ""]
+    epsilon_per_query: Scalar
+    max_uses: Count
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class ExponentialDiagnostics:
+    """Of the exponential mechanism.
+
+    Attributes:
+        rate: β, per pair of items and user that disagree with the ranking; public.
+    """
+
+    rate: Scalar
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class ReportDiagnostics:
+    """Of reports of vectors.
+
+    Attributes:
+        report_norm: B, the norm of every report; public.
+    """
+
+    report_norm: Scalar
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class PairDiagnostics:
+    """Of one answer per user.
+
+    Attributes:
+        users_per_pair: the fewest users that were asked for one pair; public.
+    """
+
+    users_per_pair: Count

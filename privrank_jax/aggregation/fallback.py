@@ -1,0 +1,46 @@
+"""A costly computation that is hardly ever needed: done for those replicates alone that need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
+
+from privrank_jax._types import Ranks
+
+
+def replace_where(
+    needed: Bool[Array, ""],
+    ranks: Ranks,
+    compute: Callable[..., Array],
+    *arguments: Any,
+) -> Ranks:
+    """``compute(*arguments)`` where ``needed``, else ``ranks``; under ``vmap`` only the replicates in need compute it.
+
+    A ``cond`` under ``vmap`` would compute the fallback for all replicates. Here those in need are taken one by
+    one, so that a fallback which hardly ever occurs costs neither time nor memory.
+    """
+
+    @jax.custom_batching.custom_vmap
+    def choose(needed: Array, ranks: Array, *arguments: Array) -> Array:
+        return jax.lax.cond(needed, lambda: compute(*arguments), lambda: ranks)
+
+    @choose.def_vmap
+    def batched(size: int, in_batched: Any, needed: Array, ranks: Array, *arguments: Array) -> Any:
+        if not in_batched[0]:
+            needed = jnp.broadcast_to(needed, (size,))
+        if not in_batched[1]:
+            ranks = jnp.broadcast_to(ranks, (size, *ranks.shape))
+        in_need_first = jnp.argsort(~needed, stable=True)
+
+        def one(number: Array, ranks: Array) -> Array:
+            which = in_need_first[number]
+            own = [x[which] if own else x for x, own in zip(arguments, in_batched[2:])]
+            return ranks.at[which].set(choose(jnp.bool_(True), ranks[which], *own))
+
+        return jax.lax.fori_loop(0, jnp.sum(needed), one, ranks), True
+
+    return choose(needed, ranks, *arguments)
