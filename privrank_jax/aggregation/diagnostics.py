@@ -7,7 +7,7 @@ import dataclasses
 import jax
 from jaxtyping import Array, Bool
 
-from privrank_jax._types import Count, Scalar
+from privrank_jax._types import Count, Numbers, Scalar
 
 
 @jax.tree_util.register_dataclass
@@ -24,7 +24,7 @@ class SortDiagnostics:
 
     queries: Count
     exceeded: bool | Bool[Array, ""]
-    noise_scale: Scalar
+    noise_scale: Numbers
     max_queries: Count
 
 
