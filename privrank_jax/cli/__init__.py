@@ -1,7 +1,7 @@
 """The command line, ``privrank``. Nothing here imports JAX before a command runs, so that ``--help`` is instant.
 
-To add a command, write its function in a module of its own, JAX imported inside, wrapped in
-:func:`~privrank_jax.cli.console.refusing`, and register it below.
+To add a command, write its options as a dataclass and its function in a module of its own, JAX imported inside, make it
+a :func:`~privrank_jax.cli.options.command`, and register it below.
 """
 
 from __future__ import annotations

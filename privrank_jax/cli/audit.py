@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from privrank_jax._limits import LARGEST_EPSILON
-from privrank_jax.cli import hardware, options
+from privrank_jax.cli import hardware
 from privrank_jax.cli.console import (
     Refusal,
     check_seed,
     print_json,
     print_paragraphs,
     print_table,
-    refusing,
 )
+from privrank_jax.cli.options import Json, Seed, command
 
 if TYPE_CHECKING:
     from privrank_jax.privacy_audit import Audited, AuditResult
@@ -35,46 +36,53 @@ HELP = (
 )
 
 
-@refusing
-def audit(
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Seed, Json):
+    """The options of one run."""
+
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Of the mechanism; --list shows all.")
-    ] = None,
+    ] = None
     epsilon: Annotated[
         float | None,
         typer.Option(help="To run the mechanism at.  [default: that of its row, usually 1]"),
-    ] = None,
+    ] = None
     draws: Annotated[
         int, typer.Option(metavar="N", help="Under each data set; half of them choose the event.")
-    ] = 1_000_000,
+    ] = 1_000_000
     confidence: Annotated[
         float, typer.Option(metavar="Q", help="Of the bound, all intervals counted.")
-    ] = 0.999,
-    seed: options.Seed = 0,
+    ] = 0.999
     out: Annotated[
         Path | None, typer.Option(metavar="PICTURE", help="Draw the events: .png, .pdf or .svg.")
-    ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="List the mechanisms, and stop.")] = False,
-    json: options.Json = False,
-) -> None:
-    """Audit a private mechanism: draw it on two neighbors, and bound the epsilon that it really has."""
-    if listing:
-        _print_list(json)
-        return
-    if name is None:
-        raise Refusal("name a mechanism; `privrank audit --list` shows all.")
-    if draws > _MOST_DRAWS:
-        raise Refusal(f"--draws must be at most {_MOST_DRAWS:,}, which are held in memory.")
-    if epsilon is not None and epsilon > LARGEST_EPSILON:
-        raise Refusal(f"--epsilon must be finite and at most {LARGEST_EPSILON:g}; 1 is usual.")
-    check_seed(seed)
+    ] = None
+    listing: Annotated[bool, typer.Option("--list", help="List the mechanisms, and stop.")] = False
 
+    def check(self) -> None:
+        """Refuse what can be refused before anything is loaded."""
+        if self.name is None:
+            raise Refusal("name a mechanism; `privrank audit --list` shows all.")
+        if self.draws > _MOST_DRAWS:
+            raise Refusal(f"--draws must be at most {_MOST_DRAWS:,}, which are held in memory.")
+        if self.epsilon is not None and self.epsilon > LARGEST_EPSILON:
+            raise Refusal(f"--epsilon must be finite and at most {LARGEST_EPSILON:g}; 1 is usual.")
+        check_seed(self.seed)
+
+
+@command
+def audit(request: Request) -> None:
+    """Audit a private mechanism: draw it on two neighbors, and bound the epsilon that it really has."""
+    if request.listing:
+        _print_list(request.json)
+        return
+    request.check()
     import jax
 
     from privrank_jax import privacy_audit
 
     hardware.keep_programs()
-    row = privacy_audit.get(name)
+    assert request.name is not None
+    row, out = privacy_audit.get(request.name), request.out
     if out is not None:
         from privrank_jax import plotting  # refuses before the work if matplotlib is missing
         from privrank_jax.datasets.reports_file import check_writable
@@ -82,12 +90,17 @@ def audit(
         plotting.check_picture(out)
         check_writable(out)
     found = privacy_audit.audit(
-        jax.random.key(seed), row, epsilon, draws=draws, confidence=confidence
+        jax.random.key(request.seed),
+        row,
+        request.epsilon,
+        draws=request.draws,
+        confidence=request.confidence,
     )
     if out is not None:
         _draw(found, out)
-    if json:
-        print_json({**found.as_dict(), "seed": seed, "picture": None if out is None else str(out)})
+    if request.json:
+        picture = None if out is None else str(out)
+        print_json({**found.as_dict(), "seed": request.seed, "picture": picture})
     else:
         _print_result(found, out)
     if found.verdict == "violated":

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import functools
 import json
 import os
-import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal, ParamSpec
 
 import typer
 
 from privrank_jax import _interrupt
+from privrank_jax._arguments import Argument, ArgumentError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+P = ParamSpec("P")
+Side = Literal["left", "right"]
 
 _NO_TERMINAL_WIDTH = 110
 REFUSED = 2
@@ -26,22 +31,30 @@ class Refusal(ValueError):
     """A request that a command won't serve; the message says what is wrong and what to do."""
 
 
-def refusing(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn the errors that a user can mend into one paragraph on stderr and exit code 2."""
+def refusing(
+    spell: Callable[[Argument], str | None],
+) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Turn the errors that a user can mend into one paragraph on stderr and exit code 2.
 
-    @functools.wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
-        try:
-            with contextlib.ExitStack() as stack:
-                stack.callback(_STACK.reset, _STACK.set(stack))
-                stack.callback(_interrupt.release)
-                command(*args, **kwargs)
-        except (ValueError, ImportError, OSError, MemoryError) as error:
-            message = printable(" ".join(_in_options(_words(error)).split()))
-            typer.echo(f"privrank: {message}", err=True)
-            raise typer.Exit(REFUSED) from None
+    Args:
+        spell: of an argument that a message of the library names, the option of this command.
+    """
 
-    return run
+    def decorate(command: Callable[P, None]) -> Callable[P, None]:
+        def run(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                with contextlib.ExitStack() as stack:
+                    stack.callback(_STACK.reset, _STACK.set(stack))
+                    stack.callback(_interrupt.release)
+                    command(*args, **kwargs)
+            except (ValueError, ImportError, OSError, MemoryError) as error:
+                message = printable(" ".join(_words(error, spell).split()))
+                typer.echo(f"privrank: {message}", err=True)
+                raise typer.Exit(REFUSED) from None
+
+        return run
+
+    return decorate
 
 
 def at_end(close: Callable[[], None]) -> None:
@@ -56,8 +69,10 @@ _STACK: contextvars.ContextVar[contextlib.ExitStack | None] = contextvars.Contex
 )
 
 
-def _words(error: Exception) -> str:
+def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
     """What is wrong, for people."""
+    if isinstance(error, ArgumentError):
+        return error.spelled(spell)
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
         return (
@@ -103,7 +118,7 @@ def check_folder(folder: Path) -> None:
     tempfile.TemporaryFile(dir=nearest).close()
 
 
-def print_json(document: dict[str, Any]) -> None:
+def print_json(document: Mapping[str, object]) -> None:
     """One JSON document on stdout; a NaN or infinity in it is a bug, and raises."""
     try:
         text = json.dumps(document, indent=2, allow_nan=False)
@@ -112,7 +127,7 @@ def print_json(document: dict[str, Any]) -> None:
     typer.echo(text)
 
 
-def console() -> Any:
+def console() -> Console:
     """Rich console on the current stdout; away from a terminal it has a fixed width."""
     from rich.console import Console
 
@@ -121,7 +136,7 @@ def console() -> Any:
 
 
 def print_table(
-    title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]
+    title: str, columns: Sequence[tuple[str, Side]], rows: Iterable[Sequence[str]]
 ) -> None:
     """Print a table; columns are (heading, ``"left"`` or ``"right"``)."""
     from rich.box import SIMPLE_HEAD
@@ -130,8 +145,7 @@ def print_table(
 
     table = Table(box=SIMPLE_HEAD)
     for heading, side in columns:
-        justify: Any = side
-        table.add_column(Text(heading), justify=justify, overflow="fold", no_wrap=side == "right")
+        table.add_column(Text(heading), justify=side, overflow="fold", no_wrap=side == "right")
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     out = console()
@@ -155,18 +169,3 @@ def printable(text: str) -> str:
     shown = "".join(c if c.isprintable() else "\ufffd" for c in text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return shown.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def _in_options(message: str) -> str:
-    """Arguments of the Python functions, as messages name them, spelt as options.
-
-    >>> _in_options("give tie='draw', or user=None; see `items`")
-    'give --tie draw, or --user none; see --items'
-    """
-    message = re.sub(
-        r"\b(tie|user|link|noise|method|unit|adjacency)='([^']*)'", r"--\1 \2", message
-    )
-    message = re.sub(r"\b(tie|user)=None", r"--\1 none", message)
-    message = message.replace("cells='ranks'", "--ranks")
-    message = message.replace("cells='ratings'", "--higher-is-better")
-    return re.sub(r"`(items)`", r"--\1", message)

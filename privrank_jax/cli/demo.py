@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
-from privrank_jax.cli import hardware, options
+from privrank_jax.cli import hardware
 from privrank_jax.cli.console import (
+    Side,
     check_folder,
     check_seed,
     print_json,
     print_paragraphs,
     print_table,
-    refusing,
 )
+from privrank_jax.cli.options import Folder, Json, Seed, command
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from privrank_jax._types import Key, Scalar
+    from privrank_jax.comparisons import WinCounts
+    from privrank_jax.simulate import StudyResult
 
 OFFICES = {
     "M": "Mountain View",
@@ -46,29 +55,39 @@ HELP = (
 )
 
 
-@refusing
-def demo(
-    out: options.Out = options.RESULTS,
-    seed: options.Seed = 0,
-    json: options.Json = False,
-) -> None:
+class Votes(TypedDict):
+    """Win totals of the offices, without noise and with, by budget."""
+
+    wins: list[float]
+    sensitivity: float
+    noisy: dict[float, list[float]]
+    winner_kept: dict[float, float]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Folder, Seed, Json):
+    """The options of one run."""
+
+
+@command
+def demo(request: Request) -> None:
     """See private ranking at work, on data that come with the program."""
-    check_seed(seed)
-    check_folder(out)
+    check_seed(request.seed)
+    check_folder(request.out)
     import jax
 
     hardware.keep_programs()
     started = time.perf_counter()
-    vote_key, study_key = jax.random.split(jax.random.key(seed))
+    vote_key, study_key = jax.random.split(jax.random.key(request.seed))
     votes = rank_voters(vote_key)
-    if not json:
+    if not request.json:
         _print_votes(votes)
         print_paragraphs(
             "", f"Running {REPLICATES:,} surveys for each of {len(STUDY_BUDGETS)} budgets ..."
         )
     result = run_study(study_key)
-    picture, remark = _draw(result, out)
-    if json:
+    picture, remark = _draw(result, request.out)
+    if request.json:
         print_json(_document(votes, result, picture))
         return
     _print_study(result)
@@ -78,7 +97,7 @@ def demo(
     )
 
 
-def voter_wins() -> Any:
+def voter_wins() -> WinCounts:
     """Each voter's ranking as 10 comparisons: ``(5, 5)`` win counts of the offices."""
     from privrank_jax.comparisons import WinCounts
 
@@ -88,20 +107,20 @@ def voter_wins() -> Any:
     return WinCounts.from_comparisons(winners, losers, num_items=len(OFFICES))
 
 
-def rank_voters(key: Any) -> dict[str, Any]:
+def rank_voters(key: Key) -> Votes:
     """Win totals of the offices: without noise, with noise at each budget, and how often the winner stays."""
     import jax
     import numpy as np
 
     from privrank_jax import pairwise
-    from privrank_jax.privacy import Privacy
+    from privrank_jax._promise import Privacy
 
     wins = voter_wins()
     pairs = list(itertools.combinations(range(len(OFFICES)), 2))
     # One voter may turn the whole ranking round; every pair is asked once.
     sensitivity = pairwise.questionnaire_sensitivity(pairs, len(OFFICES), "flip")
 
-    def noisy(key: Any, epsilon: Any) -> Any:
+    def noisy(key: Key, epsilon: Scalar) -> Array:
         privacy = Privacy(epsilon, unit="user", adjacency="flip")
         return pairwise.noisy_counts(key, wins, privacy, sensitivity=sensitivity).value
 
@@ -117,21 +136,22 @@ def rank_voters(key: Any) -> dict[str, Any]:
     }
 
 
-def run_study(key: Any) -> Any:
+def run_study(key: Key) -> StudyResult:
     """Errors of both methods at each budget, all replicates of all budgets in one program."""
     from privrank_jax.simulate import Study, grid, run
 
-    study = Study("demo", _survey, grid(epsilon=STUDY_BUDGETS))
+    cells = grid(epsilon=STUDY_BUDGETS)
+    study = Study("demo", _survey, cells, axes=("method", "metric"))
     return run(key, study, REPLICATES)
 
 
-def _survey(key: Any, parameters: dict[str, Any]) -> dict[str, Any]:
+def _survey(key: Key, parameters: dict[str, Scalar]) -> dict[str, dict[str, Array]]:
     """One simulated survey: true scores, answers of the users, both private rankings, their errors."""
     import jax
 
     from privrank_jax import pairwise
+    from privrank_jax._promise import Privacy
     from privrank_jax.metrics import kendall_distance, top_k_error
-    from privrank_jax.privacy import Privacy
     from privrank_jax.rankings import ranks_from_scores
     from privrank_jax.simulate.worlds.comparisons import user_comparisons
 
@@ -147,22 +167,26 @@ def _survey(key: Any, parameters: dict[str, Any]) -> dict[str, Any]:
     errors = {}
     for method, value in values.items():
         ranks = ranks_from_scores(value, key=tie_key)
-        errors[f"{method} kendall"] = kendall_distance(ranks, truth, normalized=True)
-        errors[f"{method} top"] = top_k_error(ranks, truth, TOP)
+        errors[method] = {
+            "kendall": kendall_distance(ranks, truth, normalized=True),
+            "top": top_k_error(ranks, truth, TOP),
+        }
     return errors
 
 
-def _print_votes(votes: dict[str, Any]) -> None:
+def _print_votes(votes: Votes) -> None:
+    places: list[tuple[str, Side]] = [(f"{place}.", "left") for place in range(1, 6)]
     print_table(
         "Four voters rank the offices (Alabi et al., Table 1), best first",
-        [("voter", "right"), *((f"{place}.", "left") for place in range(1, 6))],
+        [("voter", "right"), *places],
         [
             [str(number), *(OFFICES[letter] for letter in voter)]
             for number, voter in enumerate(VOTERS, start=1)
         ],
     )
-    columns = [("office", "left"), ("wins", "right")]
-    columns += [(f"epsilon = {epsilon:g}", "right") for epsilon in VOTER_BUDGETS]
+    columns: list[tuple[str, Side]] = [("office", "left"), ("wins", "right")]
+    for epsilon in VOTER_BUDGETS:
+        columns.append((f"epsilon = {epsilon:g}", "right"))
     order = sorted(range(len(OFFICES)), key=lambda item: -votes["wins"][item])
     names = list(OFFICES.values())
     cells = [_ranked(votes["wins"], "{:.0f}")]
@@ -190,17 +214,14 @@ def _ranked(values: list[float], form: str) -> list[str]:
     return [f"{form.format(v)} ({1 + sum(other > v for other in values)})" for v in values]
 
 
-def _print_study(result: Any) -> None:
-    columns = [("epsilon", "right")]
-    columns += [
-        (f"{short}, {m}", "right")
-        for short in ("wrong pairs", f"missed top {TOP}")
-        for m in METHODS
-    ]
+def _print_study(result: StudyResult) -> None:
+    columns: list[tuple[str, Side]] = [("epsilon", "right")]
+    for short, m in itertools.product(("wrong pairs", f"missed top {TOP}"), METHODS):
+        columns.append((f"{short}, {m}", "right"))
     rows = []
     for epsilon in STUDY_BUDGETS:
         cells = [
-            result.row(f"{method} {metric}", epsilon=epsilon)["mean"]
+            result.row(metric, method=method, epsilon=epsilon)["mean"]
             for metric in METRICS
             for method in METHODS
         ]
@@ -224,18 +245,17 @@ def _print_study(result: Any) -> None:
     )
 
 
-def _draw(result: Any, out: Path) -> tuple[str | None, str]:
+def _draw(result: StudyResult, out: Path) -> tuple[str | None, str]:
     """Path of the picture, or None and why there is none."""
     from privrank_jax import plotting
 
-    rows = []
-    for row in result.rows:
-        if math.isinf(row["epsilon"]):
-            continue
-        method, metric = row["metric"].split()
-        rows.append({**row, "method": METHODS[method], "metric": METRICS[metric]})
+    rows = [
+        {**row, "method": METHODS[row["method"]], "metric": METRICS[row["metric"]]}
+        for row in result.rows
+        if math.isfinite(row["epsilon"])
+    ]
     for metric in METRICS:  # the best that either could do, a level line
-        free = result.row(f"mle {metric}", epsilon=math.inf)
+        free = result.row(metric, method="mle", epsilon=math.inf)
         rows += [
             {**free, "epsilon": epsilon, "method": "MLE without privacy", "metric": METRICS[metric]}
             for epsilon in STUDY_BUDGETS
@@ -259,7 +279,7 @@ def _draw(result: Any, out: Path) -> tuple[str | None, str]:
     return str(path), ""
 
 
-def _document(votes: dict[str, Any], result: Any, picture: str | None) -> dict[str, Any]:
+def _document(votes: Votes, result: StudyResult, picture: str | None) -> dict[str, object]:
     def budget(epsilon: float) -> float | None:
         return epsilon if math.isfinite(epsilon) else None
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.options import Options
 
 MOST = 2**30  # bytes of compiled programs; the oldest go first
 AUTO = "auto"
@@ -73,33 +78,53 @@ def prune(folder: Path, most: int) -> None:
         total -= found.st_size
 
 
-def check_processes(coordinator: str | None, processes: int | None, process_id: int | None) -> None:
-    """Refuse options that name no group of processes, before anything is loaded."""
-    given = processes is not None or process_id is not None
-    if coordinator is None or coordinator == AUTO:
-        if given:
-            raise Refusal("--processes and --process-id need --coordinator HOST:PORT.")
-        return
-    host, _, port = coordinator.rpartition(":")
-    if not host or not port.isdigit():
-        raise Refusal(f"--coordinator {coordinator!r} is neither HOST:PORT nor {AUTO}.")
-    if processes is None or process_id is None:
-        raise Refusal("--coordinator HOST:PORT needs --processes and --process-id.")
-    if processes < 1 or not 0 <= process_id < processes:
-        raise Refusal(
-            f"--process-id {process_id} of {processes} processes: they count from 0 to "
-            f"{max(processes, 1) - 1}."
-        )
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Processes(Options):
+    """The processes that share the work."""
+
+    coordinator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Share the work with the other processes that run this command: where the first of them listens; "
+            f"{AUTO}: ask Slurm, Open MPI or Kubernetes.",
+        ),
+    ] = None
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", help="How many processes share the work.")
+    ] = None
+    process_id: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Which of them this is; 0 listens, prints and writes."),
+    ] = None
+
+    def check_processes(self) -> None:
+        """Refuse options that name no group of processes, before anything is loaded."""
+        given = self.processes is not None or self.process_id is not None
+        if self.coordinator is None or self.coordinator == AUTO:
+            if given:
+                raise Refusal("--processes and --process-id need --coordinator HOST:PORT.")
+            return
+        host, _, port = self.coordinator.rpartition(":")
+        if not host or not port.isdigit():
+            raise Refusal(f"--coordinator {self.coordinator!r} is neither HOST:PORT nor {AUTO}.")
+        if self.processes is None or self.process_id is None:
+            raise Refusal("--coordinator HOST:PORT needs --processes and --process-id.")
+        if self.processes < 1 or not 0 <= self.process_id < self.processes:
+            raise Refusal(
+                f"--process-id {self.process_id} of {self.processes} processes: they count from 0 to "
+                f"{max(self.processes, 1) - 1}."
+            )
 
 
-def join(coordinator: str | None, processes: int | None, process_id: int | None) -> bool:
+def join(group: Processes) -> bool:
     """Join the processes that share the work, if there are any; is this the one that prints and writes?"""
     import jax
 
-    if coordinator is None:
+    if group.coordinator is None:
         return True
     _set_stdout_apart()
-    if coordinator == AUTO:
+    if group.coordinator == AUTO:
         try:
             jax.distributed.initialize()
         except (ValueError, RuntimeError) as error:
@@ -108,7 +133,7 @@ def join(coordinator: str | None, processes: int | None, process_id: int | None)
                 "HOST:PORT, --processes and --process-id."
             ) from error
     else:
-        jax.distributed.initialize(coordinator, processes, process_id)
+        jax.distributed.initialize(group.coordinator, group.processes, group.process_id)
     return jax.process_index() == 0
 
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 import dataclasses
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from privrank_jax import _interrupt
-from privrank_jax._neighbors import NO_COLUMN, OWN, Neighbors
+from privrank_jax._neighbors import NO_COLUMN, OWN
 from privrank_jax._promise import Privacy
-from privrank_jax.cli import options
-from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, refusing
+from privrank_jax.cli.console import (
+    Refusal,
+    Side,
+    print_json,
+    print_paragraphs,
+    print_table,
+)
+from privrank_jax.cli.core.request import User
+from privrank_jax.cli.options import Json, command
 from privrank_jax.release.ledger import (
     Account,
     Ledger,
@@ -39,30 +46,31 @@ HELP = (
 _GIVEN_TOGETHER = "--data FILE and --budget EPSILON make a ledger and need each other"
 
 
-@refusing
-def ledger(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")],
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Json):
+    """The options of one run."""
+
+    file: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
     data: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Make a ledger of these data, or this named data set."),
-    ] = None,
+    ] = None
     budget: Annotated[
         str | None,
         typer.Option(
             metavar="EPSILON",
             help="Budget of all releases through this ledger together; it can't be changed.",
         ),
-    ] = None,
+    ] = None
     budget_delta: Annotated[
         str,
         typer.Option(
             metavar="DELTA", help="Likewise for delta; 0 allows no release with a --delta."
         ),
-    ] = "0",
+    ] = "0"
     unit: Annotated[
         str, typer.Option(metavar="NAME", help="What is protected: user, comparison or rank.")
-    ] = "user",
+    ] = "user"
     adjacency: Annotated[
         str,
         typer.Option(
@@ -70,7 +78,7 @@ def ledger(
             help="How neighboring data differ: replace, flip or add-remove. Releases that protect less are "
             "refused; replace is more than flip.",
         ),
-    ] = "replace",
+    ] = "replace"
     public: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,14 +88,8 @@ def ledger(
             "ranked-items (which items each user ranked), budgets (each user's epsilon), or none. Default: items, for "
             "a list of items that is read off the data; of a named data set what it defines.",
         ),
-    ] = None,
-    user: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column that names the users; none: each row is one user. Default: user.",
-        ),
-    ] = None,
+    ] = None
+    user: User = None
     delta: Annotated[
         str | None,
         typer.Option(
@@ -95,66 +97,69 @@ def ledger(
             help="Show as well the epsilon of all releases together at this delta, by tighter accounting, which "
             "holds for releases fixed ahead of time and enforces nothing.",
         ),
-    ] = None,
-    json: options.Json = False,
-) -> None:
+    ] = None
+
+
+@command
+def ledger(request: Request) -> None:
     """Make the privacy budget of a data set, or show what was spent of it."""
-    making = [name for name in options.given(context) if name not in ("file", "json", "delta")]
-    if making:
-        if delta is not None:
+    if request.given - {"file", "json", "delta"}:
+        if request.delta is not None:
             raise Refusal(
                 "--delta is for showing a ledger that exists; the delta of its budget is --budget-delta."
             )
-        if data is None or budget is None:
-            raise Refusal(f"{_GIVEN_TOGETHER}; without them, {file} is shown.")
-        neighbors = _neighbors(data, unit, adjacency, public, user)
-        _make(file, data, budget, budget_delta, neighbors)
-    with Ledger(file) as found:
-        _show(found, None if delta is None else amount(delta, "--delta", zero=True), as_json=json)
+        if request.data is None or request.budget is None:
+            raise Refusal(f"{_GIVEN_TOGETHER}; without them, {request.file} is shown.")
+        _make(request, request.data, request.budget)
+    delta = None if request.delta is None else amount(request.delta, "--delta", zero=True)
+    with Ledger(request.file) as found:
+        _show(found, delta, as_json=request.json)
 
 
-def _make(file: Path, data: str, budget: str, delta: str, neighbors: Neighbors) -> None:
-    from privrank_jax.cli.core.spending import data_sha256
+def _make(request: Request, data: str, budget: str) -> None:
+    from privrank_jax.cli.core.sources import load_named
+    from privrank_jax.release.ledger import content_sha256
 
+    named = load_named(data)
+    if named is None and not Path(data).is_file():
+        raise Refusal(f"--data {data} is neither a file nor a named data set.")
+    if request.public is not None:
+        facts = [fact.replace("-", " ") for fact in request.public if fact != "none"]
+    elif named is None:
+        facts = ["items"]
+    else:
+        facts = ["questionnaire"] if getattr(named.table, "questionnaire", None) is not None else []
     promise = Privacy(
         amount(budget, "--budget"),
-        delta=amount(delta, "--budget-delta", zero=True),
-        **vars(neighbors),
+        unit=request.unit,
+        adjacency=request.adjacency,
+        delta=amount(request.budget_delta, "--budget-delta", zero=True),
+        public=tuple(facts),
+        users=_users(request, data),
     )
-    sha256 = data_sha256(data)
-    if sha256 is None:
-        raise Refusal(f"--data {data} is neither a file nor a named data set.")
-    with _interrupt.whole(f"{file} may be unfinished", f"{file} was made"):
-        create(file, promise, data=Path(data).name, sha256=sha256)
+    sha256 = content_sha256(data) if named is None else named.sha256
+    with _interrupt.whole(f"{request.file} may be unfinished", f"{request.file} was made"):
+        create(request.file, promise, data=Path(data).name, sha256=sha256)
 
 
-def _neighbors(
-    data: str, unit: str, adjacency: str, public: list[str] | None, user: str | None
-) -> Neighbors:
-    """What the ledger promises: the options, and what the data define themselves."""
-    from privrank_jax import datasets
-    from privrank_jax.cli.core.spending import users_of
+def _users(request: Request, data: str) -> str:
+    """What one user is."""
+    from privrank_jax.cli.core.sources import users_of
     from privrank_jax.datasets.formats import read_header
 
-    users = users_of(data, user)
-    if unit == "comparison":  # belongs to one user, whoever that is
-        users = ""
-    elif users == OWN and user is not None:
+    if request.unit == "comparison":  # belongs to one user, whoever that is
+        return ""
+    users = users_of(data, request.user)
+    if users == OWN and request.user is not None:
         raise Refusal(f"{data} defines its users itself: leave out --user.")
-    elif users not in (OWN, NO_COLUMN):
-        column, header = user or "user", read_header(Path(data))
+    if users not in (OWN, NO_COLUMN):
+        column, header = request.user or "user", read_header(Path(data))
         if header and column not in header:
             raise Refusal(
                 f"{data} has no column {column!r}, and a budget for users needs to know what a user is: name the "
                 "column by --user, or say --user none where each row is one user."
             )
-    if public is not None:
-        facts = [fact.replace("-", " ") for fact in public if fact != "none"]
-    elif data in datasets.available():
-        facts = [] if datasets.load(data).questionnaire is None else ["questionnaire"]
-    else:
-        facts = [] if data in datasets.available_rankings() else ["items"]
-    return Neighbors(unit, adjacency, tuple(facts), users)
+    return users
 
 
 def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
@@ -216,7 +221,7 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
         )
 
 
-def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str, Any]:
+def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str, object]:
     """What the spends promise together if they were fixed ahead of time."""
     from privrank_jax.privacy import Guarantee, compose
 
@@ -232,7 +237,7 @@ def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str
     return {"epsilon": found.epsilon, "delta": found.delta, "holds": _HOLDS}
 
 
-def _facts(privacy: Privacy) -> dict[str, Any]:
+def _facts(privacy: Privacy) -> dict[str, object]:
     return {**vars(privacy.neighbors), "public": list(privacy.public)}
 
 
@@ -250,7 +255,7 @@ _HOLDS = (
     "That holds only if the number of releases and their budgets were fixed ahead of time, and it enforces nothing: "
     "what is left is counted by the plain sum."
 )
-_HEADINGS: Any = (
+_HEADINGS: tuple[tuple[str, Side], ...] = (
     ("no.", "right"),
     ("time (UTC)", "left"),
     ("command", "left"),

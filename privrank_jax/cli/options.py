@@ -1,113 +1,154 @@
-"""Options that several commands share, so that they read alike everywhere."""
+"""A command from a frozen dataclass: each field is an option, written once, and an instance is the request.
+
+A field is ``Annotated[type, typer.Option(help=...)]`` with its default, as a parameter of a Typer command would be.
+Groups of options that several commands share are base classes. On the command line a class's own options come first,
+then those of its bases in the order in which they stand.
+"""
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import inspect
+import shlex
+import typing
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import typer
 
-from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.console import Refusal, refusing
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")]
-Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files go; made if absent.")]
-RESULTS = Path("privrank-results")
+if TYPE_CHECKING:
+    from privrank_jax._arguments import Argument
 
-# Columns of a file of comparisons.
-User = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Column of users; none: there is no such. Default: user."),
-]
-Winner = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Column of preferred items. Default: winner.")
-]
-Loser = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Column of the other items. Default: loser.")
-]
-Tie = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column that marks ties (1 or 0); none: there are no ties. Default: tie.",
-    ),
-]
-
-# Columns of a file of rankings.
-Item = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN", help="Column of items, one row per user and item. Default: item."
-    ),
-]
-Rank = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Column of ranks, likewise. Default: rank.")
-]
-
-Ranks = Annotated[
-    bool,
-    typer.Option(
-        "--ranks", help="The cells are ranks, 1 = best, even where they look like ratings."
-    ),
-]
-HigherIsBetter = Annotated[
-    bool,
-    typer.Option(
-        "--higher-is-better",
-        help="The cells are ratings: the larger the better, equal ones are ties.",
-    ),
-]
-
-# The budget of a release.
-Epsilon = Annotated[
-    float | None,
-    typer.Option(help="Privacy budget; smaller protects more. Every private method needs it."),
-]
-Delta = Annotated[
-    float,
-    typer.Option(
-        help="Any probability is at most e^epsilon times what it was, plus delta; above 0 the noise is "
-        "Gaussian."
-    ),
-]
-
-Ledger = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Spend from this ledger of the data before anything is printed (see privrank ledger).",
-    ),
-]
-
-# Rehearsals of a release.
-Simulate = Annotated[
-    bool,
-    typer.Option("--simulate", help="A rehearsal with fast simulated noise, not to be published."),
-]
-RehearsalSeed = Annotated[
-    int | None, typer.Option(metavar="N", help="Seed of a rehearsal; only with --simulate.")
-]
-
-AcceptIdealized = Annotated[
-    bool,
-    typer.Option(
-        "--accept-idealized",
-        help="Release even what can't be drawn exactly; the guarantee then says so.",
-    ),
-]
+_FLAGS = {("cells", "ranks"): "--ranks", ("cells", "ratings"): "--higher-is-better"}
 
 
-def cells(ranks: bool, higher_is_better: bool) -> str | None:
-    """What the cells of a file of rankings are, by ``--ranks`` and ``--higher-is-better``; None: not said."""
-    if ranks and higher_is_better:
-        raise Refusal("give --ranks (1 = best) or --higher-is-better, not both.")
-    return "ranks" if ranks else "ratings" if higher_is_better else None
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of one run of a command.
+
+    Attributes:
+        given: names of those that stand on the command line.
+        LIBRARY: where the library has another name for a field: that name to the field.
+        PANEL: heading of the class's own options in the help; "" for the common one.
+    """
+
+    given: frozenset[str] = frozenset()
+
+    LIBRARY: ClassVar[dict[str, str]] = {}
+    PANEL: ClassVar[str] = ""
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Names of all options, in the order in which ``--help`` shows them."""
+        return list(_parameters(cls))
+
+    @classmethod
+    def spelled(cls, argument: Argument) -> str | None:
+        """An argument that a message of the library names, as an option of this command; None if it is none."""
+        flag = _FLAGS.get((argument.name, str(argument.value)))
+        if flag is not None:
+            return flag
+        name = cls.LIBRARY.get(argument.name, argument.name)
+        if name not in _parameters(cls):
+            return None
+        if not argument.has_value:
+            return option(name)
+        value = "none" if argument.value is None else str(argument.value)
+        return f"{option(name)} {shlex.quote(value)}"
 
 
-def given(context: typer.Context) -> list[str]:
-    """Names of the parameters that stand on the command line."""
-    return [
-        name
-        for name in context.params
-        if (found := context.get_parameter_source(name)) and found.name == "COMMANDLINE"
-    ]
+def option(name: str) -> str:
+    """The option of a field.
+
+    >>> option("top_k")
+    '--top-k'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+Request = TypeVar("Request", bound=Options)
+
+
+def command(serve: Callable[[Request], None]) -> Callable[..., None]:
+    """The Typer command of a function that takes a request; errors that the user can mend become refusals."""
+    (request,) = (hint for name, hint in typing.get_type_hints(serve).items() if name != "return")
+    parameters = _parameters(request)
+
+    @refusing(request.spelled)
+    def run(context: typer.Context, **values: object) -> None:
+        sources = {name: context.get_parameter_source(name) for name in context.params}
+        given = {name for name, found in sources.items() if found and found.name == "COMMANDLINE"}
+        serve(request(given=frozenset(given), **values))
+
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    run.__signature__ = inspect.Signature([context, *parameters.values()])  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in (context, *parameters.values())}
+    run.__name__, run.__doc__, run.__module__ = serve.__name__, serve.__doc__, serve.__module__
+    return run
+
+
+def _parameters(request: type[Options]) -> dict[str, inspect.Parameter]:
+    """The options of a class as parameters of a function, in the order in which ``--help`` shows them."""
+    hints = typing.get_type_hints(request, include_extras=True)
+    fields = {field.name: field for field in dataclasses.fields(request)}
+    panels: dict[str, str] = {}
+    for one in request.__mro__:
+        for name in inspect.get_annotations(one):
+            if typing.get_origin(hints[name]) is Annotated:
+                panels.setdefault(name, vars(one).get("PANEL", ""))
+    return {
+        name: inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=_under(panel, hints[name]),
+            default=_default(fields[name]),
+        )
+        for name, panel in panels.items()
+    }
+
+
+def _under(panel: str, hint: Any) -> Any:
+    """The annotation of an option with the heading under which the help shows it."""
+    if not panel:
+        return hint
+    kind, info = typing.get_args(hint)
+    info = copy.copy(info)
+    info.rich_help_panel = panel
+    return Annotated[kind, info]
+
+
+def _default(field: dataclasses.Field[object]) -> object:
+    missing = field.default is dataclasses.MISSING
+    return inspect.Parameter.empty if missing else field.default
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Json(Options):
+    """How the result is shown."""
+
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Seed(Options):
+    """Of commands that draw all that they work on."""
+
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")] = 0
+
+    def check_seed(self) -> None:
+        """Refuse what JAX has no key for."""
+        if not 0 <= self.seed < 2**63:
+            raise Refusal("--seed must lie between 0 and 2**63 - 1.")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Folder(Options):
+    """Where files are written."""
+
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the files go; made if absent.")
+    ] = Path("privrank-results")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 import typer
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
-from privrank_jax.cli import options
 from privrank_jax.cli.console import (
     Refusal,
     check_choice,
     print_json,
     print_paragraphs,
     print_table,
-    refusing,
     warn,
 )
+from privrank_jax.cli.options import Json, command
+
+if TYPE_CHECKING:
+    from privrank_jax._types import Scalar
+    from privrank_jax.pairwise.planner import PlannedError
 
 LINKS = ("logistic", "normal", "laplace")
 # Beyond this error the theory, one linear step, is too crude to plan with.
@@ -37,19 +40,47 @@ HELP = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Design:
-    """A survey to plan. Attributes are the options of the same name."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Design(Json):
+    """A survey to plan: the options of one run."""
 
-    items: int
-    epsilon: float | None
-    epsilon_max: float | None
-    target: float | None
-    users: int | None
-    share_observed: float
-    spread: float
-    link: str
-    confidence: float | None
+    items: Annotated[int, typer.Option(metavar="M", help="Number of items.")]
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Privacy budget of one answer; with --epsilon-max the smallest of them."),
+    ] = None
+    epsilon_max: Annotated[
+        float | None,
+        typer.Option(help="Users choose budgets evenly between --epsilon and this."),
+    ] = None
+    target: Annotated[
+        float | None,
+        typer.Option(
+            metavar="A", help="Error wanted: largest error of a score, in units of scores."
+        ),
+    ] = None
+    users: Annotated[int | None, typer.Option(metavar="N", help="Number of users.")] = None
+    share_observed: Annotated[
+        float, typer.Option(metavar="P", help="Share of all pairs that a user is asked.")
+    ] = 1.0
+    spread: Annotated[
+        float,
+        typer.Option(
+            metavar="S",
+            help="Scores to plan for, evenly from -S to S. At 1 the best of them beats the worst "
+            "88 times of 100 (logistic).",
+        ),
+    ] = 1.0
+    link: Annotated[
+        str, typer.Option(metavar="NAME", help="Model: logistic, normal or laplace.")
+    ] = "logistic"
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="Q",
+            help="The error must stay below --target with this probability. Default: on average.",
+        ),
+    ] = None
 
     @property
     def criterion(self) -> str:
@@ -62,62 +93,58 @@ class Design:
         return self.share_observed * self.items * (self.items - 1) / 2
 
 
-@refusing
-def plan(
-    items: Annotated[int, typer.Option(metavar="M", help="Number of items.")],
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="Privacy budget of one answer; with --epsilon-max the smallest of them."),
-    ] = None,
-    epsilon_max: Annotated[
-        float | None,
-        typer.Option(help="Users choose budgets evenly between --epsilon and this."),
-    ] = None,
-    target: Annotated[
-        float | None,
-        typer.Option(
-            metavar="A", help="Error wanted: largest error of a score, in units of scores."
-        ),
-    ] = None,
-    users: Annotated[int | None, typer.Option(metavar="N", help="Number of users.")] = None,
-    share_observed: Annotated[
-        float, typer.Option(metavar="P", help="Share of all pairs that a user is asked.")
-    ] = 1.0,
-    spread: Annotated[
-        float,
-        typer.Option(
-            metavar="S",
-            help="Scores to plan for, evenly from -S to S. At 1 the best of them beats the worst "
-            "88 times of 100 (logistic).",
-        ),
-    ] = 1.0,
-    link: Annotated[
-        str, typer.Option(metavar="NAME", help="Model: logistic, normal or laplace.")
-    ] = "logistic",
-    confidence: Annotated[
-        float | None,
-        typer.Option(
-            metavar="Q",
-            help="The error must stay below --target with this probability. Default: on average.",
-        ),
-    ] = None,
-    json: options.Json = False,
-) -> None:
+class Errors(TypedDict):
+    """Largest error of a score, on average and at a probability; and the typical one."""
+
+    expected: float
+    upper: float
+    rms: float
+
+
+class Budgets(TypedDict):
+    """The smallest and the largest ε of a user."""
+
+    min: float
+    max: float
+
+
+class Plan(TypedDict):
+    """A solved design, as the JSON document has it."""
+
+    items: int
+    share_observed: float
+    link: str
+    spread: float
+    criterion: str
+    confidence: float
+    target: float | None
+    users: int
+    users_needed: int | None
+    more_users: int | None
+    epsilon: Budgets
+    answers_per_user: float
+    epsilon_per_user: float
+    effective_users: float
+    error: Errors
+    error_without_privacy: Errors
+    rate: float
+    users_needed_without_privacy: NotRequired[int]
+
+
+@command
+def plan(design: Design) -> None:
     """Plan a survey under local privacy: how many users, which epsilon, or what error to expect."""
-    design = Design(
-        items, epsilon, epsilon_max, target, users, share_observed, spread, link, confidence
-    )
     _check(design)
-    document = solve(design)
-    if document["error"]["expected"] > _CRUDE:
+    found = solve(design)
+    if found["error"]["expected"] > _CRUDE:
         warn(
-            f"an error of {document['error']['expected']:.2g} is too large for the theory to be exact; "
+            f"an error of {found['error']['expected']:.2g} is too large for the theory to be exact; "
             "take it as a sign that this survey is too small."
         )
-    if json:
-        print_json(document)
+    if design.json:
+        print_json(found)
     else:
-        _print_plan(design, document)
+        _print_plan(design, found)
 
 
 def _check(design: Design) -> None:
@@ -159,7 +186,7 @@ def _check(design: Design) -> None:
         raise Refusal("give two of --epsilon, --target and --users to get the third.")
 
 
-def solve(design: Design) -> dict[str, Any]:
+def solve(design: Design) -> Plan:
     """The whole plan as plain Python values."""
     import jax.numpy as jnp
     import numpy as np
@@ -195,7 +222,7 @@ def solve(design: Design) -> dict[str, Any]:
         planner.planned_error(scores, e, float(at_hand), **common, confidence=goal["confidence"])
         for e in (budgets, np.inf)
     )
-    document = {
+    document: Plan = {
         "items": design.items,
         "share_observed": design.share_observed,
         "link": design.link,
@@ -219,8 +246,9 @@ def solve(design: Design) -> dict[str, Any]:
     if needed is not None and design.target is not None:
         free = planner.users_needed(scores, math.inf, design.target, **goal)
         document["users_needed_without_privacy"] = _round_up(free)
-    numbers = (*document["error"].values(), *document["error_without_privacy"].values())
-    if not all(map(math.isfinite, (*numbers, document["rate"], document["effective_users"]))):
+    both = document["error"], document["error_without_privacy"]
+    largest = [end for one in both for end in (one["expected"], one["upper"], one["rms"])]
+    if not all(map(math.isfinite, (*largest, document["rate"], document["effective_users"]))):
         raise Refusal(
             "this design is beyond what the theory can compute: take scores that are closer (--spread), or options "
             "nearer to their usual values."
@@ -228,21 +256,25 @@ def solve(design: Design) -> dict[str, Any]:
     return document
 
 
-def _errors(error: Any) -> dict[str, float]:
-    return {name: float(getattr(error, name)) for name in ("expected", "upper", "rms")}
+def _errors(error: PlannedError) -> Errors:
+    return {
+        "expected": float(error.expected),
+        "upper": float(error.upper),
+        "rms": float(error.rms),
+    }
 
 
-def _round_up(users: Any) -> int:
+def _round_up(users: Scalar) -> int:
     if not float(users) <= _MOST_USERS:  # NaN too
         raise Refusal(
             f"the target takes more than {_MOST_USERS:,} users, if it can be reached at all: take a larger --target "
             "or --epsilon, or a smaller --spread."
         )
-    # Less a millionth, so that the rounding of float32 costs nobody.
+    # Less a millionth, which absorbs the rounding of float32.
     return max(math.ceil(float(users) * (1 - 1e-6)), 1)
 
 
-def _print_plan(design: Design, found: dict[str, Any]) -> None:
+def _print_plan(design: Design, found: Plan) -> None:
     low, high = found["epsilon"]["min"], found["epsilon"]["max"]
     budget = f"{low:.3g}" if low == high else f"{low:g} to {high:g}"
     rows = [
@@ -262,7 +294,7 @@ def _print_plan(design: Design, found: dict[str, Any]) -> None:
             f"{found['error_without_privacy']['expected']:.3g}",
         ),
     ]
-    if found["users_needed"] is not None:
+    if found["users_needed"] is not None and "users_needed_without_privacy" in found:
         without = f"{found['users_needed_without_privacy']:,}"
         rows.insert(1, ("users needed for the target", f"{found['users_needed']:,}"))
         rows.insert(2, ("users needed without privacy", without))
@@ -279,7 +311,7 @@ def _print_plan(design: Design, found: dict[str, Any]) -> None:
     )
 
 
-def _answer(design: Design, found: dict[str, Any]) -> str:
+def _answer(design: Design, found: Plan) -> str:
     if design.target is None:
         return "Halving the error takes four times the users."
     words = "on average" if design.confidence is None else f"in {design.confidence:.0%} of surveys"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privrank_jax import _interrupt
-from privrank_jax.cli import hardware, options
+from privrank_jax.cli import hardware
 from privrank_jax.cli.console import (
     Refusal,
     check_folder,
@@ -16,8 +17,8 @@ from privrank_jax.cli.console import (
     print_paragraphs,
     print_table,
     printable,
-    refusing,
 )
+from privrank_jax.cli.options import Folder, Json, Seed, command
 
 if TYPE_CHECKING:
     from privrank_jax.experiments import ExperimentResult
@@ -38,70 +39,63 @@ HELP = (
 )
 
 
-@refusing
-def reproduce(
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Seed, Folder, hardware.Processes, Json):
+    """The options of one run."""
+
     study: Annotated[
         str | None, typer.Argument(metavar="[STUDY]", help="Its name; --list shows all.")
-    ] = None,
+    ] = None
     replicates: Annotated[
         int | None,
         typer.Option(metavar="N", help="Replicates of each cell.  [default: that of the study]"),
-    ] = None,
-    seed: options.Seed = 0,
-    out: options.Out = options.RESULTS,
+    ] = None
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over, whatever an interrupted run has left.")
-    ] = False,
-    coordinator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="Share the work with the other processes that run this command: where the first of them listens; "
-            f"{hardware.AUTO}: ask Slurm, Open MPI or Kubernetes.",
-        ),
-    ] = None,
-    processes: Annotated[
-        int | None, typer.Option(metavar="N", help="How many processes share the work.")
-    ] = None,
-    process_id: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Which of them this is; 0 listens, prints and writes."),
-    ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="List the studies, and stop.")] = False,
-    json: options.Json = False,
-) -> None:
-    """Run a published study again: a table, a picture, and a verdict on each claim of the paper."""
-    if listing:
-        _print_list(json)
-        return
-    if study is None:
-        raise Refusal("name a study; `privrank reproduce --list` shows all.")
-    if replicates is not None and replicates < 2:
-        raise Refusal(f"--replicates {replicates} gives no standard errors; take 2 or more.")
-    if replicates is not None and replicates > _MOST_REPLICATES:
-        raise Refusal(f"--replicates must be at most {_MOST_REPLICATES:,}.")
-    check_seed(seed)
-    hardware.check_processes(coordinator, processes, process_id)
+    ] = False
+    listing: Annotated[bool, typer.Option("--list", help="List the studies, and stop.")] = False
 
+    def check(self) -> None:
+        """Refuse what can be refused before anything is loaded."""
+        if self.study is None:
+            raise Refusal("name a study; `privrank reproduce --list` shows all.")
+        if self.replicates is not None and self.replicates < 2:
+            raise Refusal(
+                f"--replicates {self.replicates} gives no standard errors; take 2 or more."
+            )
+        if self.replicates is not None and self.replicates > _MOST_REPLICATES:
+            raise Refusal(f"--replicates must be at most {_MOST_REPLICATES:,}.")
+        check_seed(self.seed)
+        self.check_processes()
+
+
+@command
+def reproduce(request: Request) -> None:
+    """Run a published study again: a table, a picture, and a verdict on each claim of the paper."""
+    if request.listing:
+        _print_list(request.json)
+        return
+    request.check()
+    assert request.study is not None
     import jax
 
     from privrank_jax import experiments
 
     hardware.keep_programs()
-    if coordinator is None:
+    if request.coordinator is None:
         hardware.use_cores()
-    first = hardware.join(coordinator, processes, process_id)
-    found = experiments.get(study)
-    check_folder(out)
+    first = hardware.join(request)
+    found = experiments.get(request.study)
+    check_folder(request.out)
     _interrupt.say(_GOES_ON)
     try:
         result = experiments.run(
-            jax.random.key(seed),
+            jax.random.key(request.seed),
             found,
-            replicates=replicates,
-            folder=out,
-            progress=not json,
-            fresh=fresh,
+            replicates=request.replicates,
+            folder=request.out,
+            progress=not request.json,
+            fresh=request.fresh,
             notice=_notice if first else None,
         )
     except KeyboardInterrupt:
@@ -109,9 +103,9 @@ def reproduce(
         raise
     if not first:
         return
-    _interrupt.say(f"the results are in {printable(str(out))}")
-    if json:
-        print_json({**result.as_dict(), "seed": seed})
+    _interrupt.say(f"the results are in {printable(str(request.out))}")
+    if request.json:
+        print_json({**result.as_dict(), "seed": request.seed})
     else:
         _print_result(result)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from privrank_jax._types import Key, MaskLike, Scalar, ScoresLike
+from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.top_k import select_once, selection_task
@@ -21,6 +22,7 @@ def one_shot_top_k(
     approximate: bool = False,
     calibration: str = "tight",
     sensitivity: Scalar | None = None,
+    total_sensitivity: Scalar | None = None,
     mask: MaskLike | None = None,
 ) -> Estimate:
     """The k items with the largest score plus Laplace(λ) noise, added once; only the items are published.
@@ -56,6 +58,8 @@ def one_shot_top_k(
             source as they stand, 2ks/ε, and 8s√(k ln(m/δ))/ε with ``approximate``.
         sensitivity: s, public. Needed with scores; for win totals the default is 1 for a comparison and L
             for a user, and a smaller bound may be given if no user meets an item more often than that.
+        total_sensitivity: ℓ₁ sensitivity of all win totals (or scores) together, public; None: that of
+            :func:`~privrank_jax.pairwise.totals_sensitivity` for win totals.
         mask: ``(m,)`` bool, real items, with scores (win counts carry their own).
 
     Returns:
@@ -76,13 +80,17 @@ def one_shot_top_k(
     [0, 1]
     """
     task = selection_task(wins, privacy, "one_shot_top_k", k, sensitivity, mask)
+    bounds = dict(task.bounds)
+    if total_sensitivity is not None:
+        check_positive("total_sensitivity", total_sensitivity, infinite=False)
+        bounds["total_change"] = total_sensitivity / (1.0 if bounds["monotone"] else 2.0)
     scale, attained = one_shot_scale(
         task.attained,
         k,
         task.num_real,
         approximate=approximate,
         calibration=calibration,
-        **task.bounds,
+        **bounds,
     )
     value = select_once(key, task.scores, task.mask, scale, k, "laplace", not approximate)
     return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))

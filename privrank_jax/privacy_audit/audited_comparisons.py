@@ -275,7 +275,7 @@ _FITS = (
         promise=_TWO_EACH,
         commands=(
             "rank --method mle --max-per-user 2 --adjacency replace --accept-idealized",
-            "rank --method mle --max-per-user 2 --adjacency replace --delta 1e-6 --accept-idealized",
+            "rank --method mle --max-per-user 2 --adjacency replace --noise gaussian --delta 1e-6 --accept-idealized",
         ),
         note="privacy/calibration.py",
         **_SCORES,

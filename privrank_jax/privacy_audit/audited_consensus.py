@@ -161,7 +161,7 @@ AUDITED = (
         commands=(
             "aggregate --method borda",
             "aggregate --method borda --missing unknown",
-            "aggregate --method borda --delta 1e-6",
+            "aggregate --method borda --noise gaussian --delta 1e-6",
         ),
         note="aggregation/borda.py",
         **CENTRAL,
@@ -177,7 +177,7 @@ AUDITED = (
         released_by="exact_noise_all",
         commands=(
             "aggregate --method noise-all",
-            "aggregate --method noise-all --delta 1e-6 --missing unknown",
+            "aggregate --method noise-all --noise gaussian --delta 1e-6 --missing unknown",
         ),
         note="aggregation/noise_all.py",
         **CENTRAL,
@@ -204,7 +204,7 @@ AUDITED = (
         released_by="exact_kwiksort",
         commands=(
             "aggregate --method kwiksort",
-            "aggregate --method kwiksort --delta 1e-6",
+            "aggregate --method kwiksort --noise gaussian --delta 1e-6",
         ),
         note="aggregation/dp_kwiksort.py",
         **_SORTED,

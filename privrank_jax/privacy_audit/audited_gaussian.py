@@ -100,7 +100,7 @@ _NUMBERS = (
         sees="the gap between the noisy totals",
         promise=_COMPARISON,
         instances=all_comparisons(_COMPARISON, _TRIPLE, _UNEVEN),
-        commands=("rank --unit comparison --delta 1e-6",),
+        commands=("rank --unit comparison --noise gaussian --delta 1e-6",),
         **_COUNTS,
     ),
     Audited(
@@ -112,8 +112,8 @@ _NUMBERS = (
         instances=all_comparisons(_USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
         promise=_USER,
         commands=(
-            "rank --max-per-user 2 --delta 1e-6",
-            "rank --method mle --max-per-user 2 --delta 1e-6",
+            "rank --max-per-user 2 --noise gaussian --delta 1e-6",
+            "rank --method mle --max-per-user 2 --noise gaussian --delta 1e-6",
         ),
         **_COUNTS,
     ),
@@ -125,7 +125,7 @@ _NUMBERS = (
         sees="the noisy total of item 0",
         instances=all_comparisons(_USER_ADDED, _PAIR),
         promise=_USER_ADDED,
-        commands=("rank --max-per-user 2 --adjacency add-remove --delta 1e-6",),
+        commands=("rank --max-per-user 2 --adjacency add-remove --noise gaussian --delta 1e-6",),
         **_COUNTS,
     ),
     Audited(

@@ -352,5 +352,5 @@ def _advice(left: tuple[Decimal, Decimal], asked: tuple[Decimal, Decimal]) -> st
     if left[0] == 0:
         return "The budget is exhausted: these data can't be used again."
     if asked[1] > left[1] and left[1] == 0:
-        return "Leave --delta out."
+        return "Release without a delta: leave --noise gaussian and --delta out."
     return "Ask for less."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from privrank_jax.aggregation import choose_method
-from privrank_jax.cli.aggregate.command import METHODS
+from privrank_jax.cli.aggregate.request import METHODS
 from tests.promises import user
 
 

@@ -58,10 +58,10 @@ def test_demo(privrank, tmp_path, monkeypatch):
     kept = [row["winner_kept"] for row in voters["private"]]
     assert 0.2 < kept[0] < 0.4 < 0.8 < kept[1] < kept[2]
     assert (tmp_path / "new" / demo.PICTURE).stat().st_size > 10_000
-    errors = {(r["metric"], r["epsilon"]): r["mean"] for r in document["study"]}
-    assert errors["counts kendall", 0.1] > 0.25  # noise drowns 400 users at ε = 0.1 ...
-    assert errors["mle kendall", 5.0] < 0.06  # ... and hardly shows at ε = 5
-    assert errors["mle kendall", None] < errors["counts kendall", None]
+    errors = {(r["method"], r["metric"], r["epsilon"]): r["mean"] for r in document["study"]}
+    assert errors["counts", "kendall", 0.1] > 0.25  # noise drowns 400 users at ε = 0.1 ...
+    assert errors["mle", "kendall", 5.0] < 0.06  # ... and hardly shows at ε = 5
+    assert errors["mle", "kendall", None] < errors["counts", "kendall", None]
 
 
 def test_demo_in_words(privrank, tmp_path, monkeypatch):

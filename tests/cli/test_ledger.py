@@ -64,10 +64,11 @@ def test_a_ranking_spends(privrank, budget, votes):
     path = budget(votes, 1, "--budget-delta", "1e-6", "--unit", "user", "--adjacency", "flip")
     run = ("rank", votes, "--max-per-user", 2, "--ledger", path, "--epsilon", "0.3")
     best = ("--method", "one-shot", "--top-k", 1, "--adjacency", "flip")
-    for more in ((), best, ("--delta", "1e-6")):
+    gaussian = ("--noise", "gaussian", "--delta")
+    for more in ((), best, (*gaussian, "1e-6")):
         result = privrank(*run, *more, "--json")
         assert result.code == 0, result.err
-    refused = privrank(*run, "--delta", "1e-7")
+    refused = privrank(*run, *gaussian, "1e-7")
     assert (refused.code, refused.out) == (2, "")
     assert "epsilon 0.1, delta 0 left of epsilon 1, delta 1e-6" in refused.err
     assert [(one.method, one.privacy.adjacency) for one in spends(path)] == [
@@ -166,7 +167,7 @@ def test_what_is_not_shown_stays_spent(privrank, budget, rankings, monkeypatch):
         assert [one.state for one in spends(path)] == ["spent"]  # before a byte is shown
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("privrank_jax.cli.rank.output.print_table", torn)
+    monkeypatch.setattr("privrank_jax.cli.core.output.print_table", torn)
     assert (
         privrank(
             "aggregate", rankings, "--epsilon", "0.4", "--method", "borda", "--ledger", path

@@ -44,7 +44,7 @@ def blind(monkeypatch):
         lambda bits, epsilon: np.arange(bits.size) % 2 == 0,
     )
     monkeypatch.setattr(
-        "privrank_jax.cli.privatize.ranking_files.exact_mallows",
+        "privrank_jax.release.mallows.exact_mallows",
         lambda ranks, epsilon: np.where(ranks < 0, -1, np.argsort(np.argsort(ranks < 0, 1), 1)),
     )
 
@@ -110,7 +110,7 @@ RANK = ("rank", "--max-per-user", 2, "--items", "a,b,c,d")
     [
         pytest.param("flip", SAME_PAIRS, (), marks=slow),
         ("replace", OTHER_PAIRS, ()),
-        ("replace", OTHER_PAIRS, ("--delta", 1e-6)),
+        ("replace", OTHER_PAIRS, ("--noise", "gaussian", "--delta", 1e-6)),
         ("replace", OTHER_PAIRS, ("--unit", "comparison")),
         ("add-remove", OTHER_USERS, ()),
     ],

@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 
 from privrank_jax import datasets
-from privrank_jax.cli.aggregate.command import METHODS as CONSENSUS
-from privrank_jax.cli.aggregate.command import TRUSTS
+from privrank_jax.cli.aggregate.request import METHODS as CONSENSUS
+from privrank_jax.cli.aggregate.request import TRUSTS
 from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.core.result import Certainty
+from privrank_jax.cli.privatize import comparison_files
 from privrank_jax.cli.rank import input as rank_input
 from privrank_jax.cli.rank import methods as rank_methods
-from privrank_jax.cli.rank import noise as rank_noise
-from privrank_jax.cli.rank.command import METHODS
+from privrank_jax.cli.rank.request import METHODS
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_bound, exact_noisy_totals
@@ -116,7 +117,7 @@ def test_a_release_through_a_ledger(tmp_path):
         ("replace", "others", (), 1.0),
         ("replace", "reversed", (), 0.75),
         ("flip", "reversed", ("--method", "mle"), 1.0),
-        ("flip", "reversed", ("--delta", "1e-6"), 1.0),
+        ("flip", "reversed", ("--noise", "gaussian", "--delta", "1e-6"), 1.0),
         ("replace", "others", ("--method", "one-shot", "--top-k", "2"), 1.0),
         ("replace", "others", ("--max-per-user", "5"), 1.0),
     ],
@@ -185,7 +186,7 @@ def test_a_number_in_a_note(monkeypatch, tmp_path):
 def test_a_branch_on_the_data(monkeypatch, tmp_path):
     def change(method, data, request):
         result = method(data, request)
-        return dataclasses.replace(result, intervals={}) if d_wins(data) else result
+        return dataclasses.replace(result, certainty=Certainty()) if d_wins(data) else result
 
     changed_counts(monkeypatch, change)
     assert "output, line" in found_by_replay(tmp_path, COUNTS, "others")
@@ -203,7 +204,8 @@ def test_an_order_that_the_data_settle(monkeypatch, tmp_path):
 def test_a_budget_that_the_data_settle(monkeypatch, tmp_path):
     def change(method, data, request):
         epsilon = 0.5 if d_wins(data) else request.epsilon
-        return method(data, dataclasses.replace(request, epsilon=epsilon))
+        privacy = dataclasses.replace(data.privacy, epsilon=epsilon)
+        return method(dataclasses.replace(data, privacy=privacy), request)
 
     changed_counts(monkeypatch, change)
     assert "door 1" in found_by_replay(tmp_path, COUNTS, "others")
@@ -242,7 +244,7 @@ def test_noise_of_ones_own(monkeypatch, tmp_path):
         own = np.array([secrets.randbelow(9) - 4 for _ in range(4)])
         return dataclasses.replace(found, value=np.asarray(wins.matrix).sum(1) + own)
 
-    monkeypatch.setattr(rank_noise, "exact_noisy_totals", noisy)
+    monkeypatch.setattr("privrank_jax.release.noisy_totals.exact_noisy_totals", noisy)
     assert "output, line" in found_by_replay(tmp_path, COUNTS, "others")
 
 
@@ -256,14 +258,14 @@ def test_a_number_in_a_file(monkeypatch, tmp_path):
         return columns
 
     first = []
-    read = rank_input.read_table
+    read = comparison_files.read_comparisons
 
     def reading(*given, **options):
         table = read(*given, **options)
         first[:] = [table.ties]
         return table
 
-    monkeypatch.setattr(rank_input, "read_table", reading)
+    monkeypatch.setattr(comparison_files, "read_comparisons", reading)
     monkeypatch.setattr(datasets, "write_reports", write)
     assert "private.csv" in found_by_replay(tmp_path, REPORTS, "tied", "flip")
     assert "private.csv" not in found_by_replay(tmp_path, REPORTS, "reversed", "flip")

@@ -8,7 +8,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.rank import input as rank_input
+from privrank_jax.cli.core import entropy
 from privrank_jax.cli.rank import methods as rank_methods
 from privrank_jax.tables import ComparisonRows
 
@@ -58,7 +58,7 @@ def test_bounding_keeps_the_words_and_draws_from_the_operating_system(
     privrank, votes, as_parquet, monkeypatch
 ):
     other, drawn, used = as_parquet(votes), [], []
-    count, token = ComparisonRows.win_counts, rank_input.secrets.token_hex
+    count, token = ComparisonRows.win_counts, entropy.secrets.token_hex
 
     def salted(size=None):
         if size is not None:  # not a salt
@@ -70,7 +70,7 @@ def test_bounding_keeps_the_words_and_draws_from_the_operating_system(
         used.append((limit, salt))
         return count(self, limit, salt)
 
-    monkeypatch.setattr(rank_input.secrets, "token_hex", salted)
+    monkeypatch.setattr(entropy.secrets, "token_hex", salted)
     monkeypatch.setattr(ComparisonRows, "win_counts", recorded)
     run = ("rank", other, "--epsilon", 900, "--max-per-user", 1, "--json")
     result = privrank(*run)
@@ -115,7 +115,7 @@ def test_which_pairs_are_compared_stays_public_when_bounded(
         (f"u{u}", *rng.choice(list("abcd"), 2, replace=False)) for u in range(6) for _ in range(5)
     ]
     flips = rng.integers(2, size=len(pairs))
-    monkeypatch.setattr(rank_input.secrets, "token_hex", lambda size=None: "one salt")
+    monkeypatch.setattr(entropy.secrets, "token_hex", lambda size=None: "one salt")
 
     def watched(totals, comparisons, *rest):
         seen.append(np.asarray(comparisons))

@@ -44,6 +44,7 @@ COLUMNS = {
 RELEASE = {
     "--epsilon": numbers("1", "2"),
     "--delta": numbers("0", "1e-6"),
+    "--noise": words("laplace", "gaussian"),
     "--simulate": FLAG,
     "--seed": integers("1"),
     "--ledger": st.sampled_from(("votes.ledger",) * 4 + ("no.ledger", "votes.csv", "folder", "", "other.ledger")),

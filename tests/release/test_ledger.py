@@ -74,7 +74,9 @@ def test_numbers_of_arrays_are_taken_in_full(made):
 
 def test_delta_has_a_budget_of_its_own(made):
     with Ledger(made(3)) as pure:
-        with pytest.raises(BudgetExhausted, match=r"delta 0 left of .* Leave --delta out"):
+        with pytest.raises(
+            BudgetExhausted, match=r"delta 0 left of .* leave --noise gaussian and --delta out"
+        ):
             pure.spend(promise(1, 1e-9))
         assert pure.spent() == (0, 0)
     with Ledger(made(3, "2e-9", name="other")) as ledger:

@@ -12,24 +12,13 @@ from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.exponential import MAX_ITEMS as MAX_EXPONENTIAL
 from privrank_jax.aggregation.query_budget import MAX_ITEMS as MAX_EXACT_LAW
 from privrank_jax.aggregation.query_budget import refusal_bound
-from privrank_jax.cli.aggregate.command import Request
 from privrank_jax.cli.aggregate.input import Input
-from privrank_jax.cli.aggregate.result import result, solved, weights_of, without_privacy
+from privrank_jax.cli.aggregate.request import Request
+from privrank_jax.cli.aggregate.result import result, solved, without_privacy
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.core.numerics import check_numerics, draws_exactly
-from privrank_jax.cli.rank.certainty import of_noise
-from privrank_jax.cli.rank.noise import noise_reach
-from privrank_jax.cli.rank.result import Result
-from privrank_jax.estimate import Estimate
-from privrank_jax.privacy import Privacy
+from privrank_jax.cli.core.mechanisms import MECHANISMS, Drawn, draw
+from privrank_jax.cli.core.result import Result, of_noise
 from privrank_jax.privacy.vectors import report_norm
-from privrank_jax.release import (
-    exact_borda,
-    exact_exponential,
-    exact_kwiksort,
-    exact_noise_all,
-    exact_one_pair_weights,
-)
 
 SPLIT = 0.9  # of the budget, for the questions of KwikSort; the rest is for its fallback, which is hardly ever used
 _LEVEL = 0.95
@@ -37,51 +26,57 @@ _ONE_PAIR = "one-pair"  # how users report where nothing else is accepted
 
 
 def release(data: Input, request: Request) -> Result:
-    """Run the method that was asked for; its guarantee says what is public, and what a user is."""
+    """Run the method that was asked for."""
     table = data.table
-    if request.method == "none":
+    if not request.private:
         return without_privacy(data, request)
-    local = request.trust == "local"
-    if local and (request.method == "kwiksort" or request.accept_idealized):
-        check_numerics("simulation", request, "use --method borda or --trust central")
-    elif local:
+    MECHANISMS[request.mechanism].drawn_exactly(request)  # refuses early
+    if request.mechanism == "one-pair-weights":
         _check_pairs(data)
     if request.method == "auto":
         method = choose_method(
             table.num_items,
             table.num_users,
-            _promise(request),
+            data.promised,
             trust=request.trust,
             noise=request.noise,
             mechanism="privunit" if request.accept_idealized else _ONE_PAIR,
         )
         request = dataclasses.replace(request, method=method)
-    found = _METHODS[request.method, request.trust](data, request)
-    return found.given(public=table.public, users=data.users)
+    return _METHODS[request.method, request.trust](data, request)
+
+
+def _draw(data: Input, request: Request, **options: object) -> Drawn:
+    """A release by the mechanism of the method.
+
+    Users answer for themselves; a curator looks at weights, and the exact twins count these themselves.
+    """
+    exact = MECHANISMS[request.mechanism].drawn_exactly(request)
+    if request.local or (exact and not data.in_engine):
+        votes, options = data.ranks, {**options, "missing": data.table.missing}
+    else:
+        votes = data.weights
+    return draw(request.mechanism, request, data.entropy, votes, data.promised, **options)
 
 
 def _central_borda(data: Input, request: Request) -> Result:
-    table, exact = data.table, draws_exactly(request)
-    privacy, noise = _promise(request), request.noise
-    if exact:
-        estimate = exact_borda(data.votes, privacy, noise=noise, missing=table.missing)
-    else:
-        estimate = aggregation.dp_borda(data.entropy.key(), weights_of(data), privacy, noise=noise)
-    scale = float(estimate.diagnostics.noise_scale)
-    reach = noise_reach(scale, request.noise, _LEVEL, table.num_items)
-    reach += 0.5 / table.num_users if exact else 0.0  # the noise is on halves of totals
-    scores = np.asarray(estimate.value)
-    bound = aggregation.borda_bound(table.num_items, table.num_users, privacy, noise=noise)
-    better, intervals = of_noise(scores, reach)
-    return dataclasses.replace(
-        result(data, request, estimate, "by noisy Borda scores", scores, bound, exact=exact),
-        intervals=intervals,
-        interval_words=(
-            "for the scores before the noise and the ranks by them, all items together; they cover the privacy "
-            "noise alone. The score of an item is how many others a user, on average, ranks behind it"
-        ),
-        better=better,
+    table = data.table
+    drawn = _draw(data, request, noise=request.noise)
+    scores = np.asarray(drawn.estimate.value)
+    bound = aggregation.borda_bound(
+        table.num_items, table.num_users, data.promised, noise=request.noise
     )
+    certainty = of_noise(
+        scores,
+        scale=drawn.scale,
+        noise=request.noise,
+        rounding=0.5 / table.num_users * drawn.exact,  # the noise is on halves of totals
+        level=_LEVEL,
+        what="scores",
+        more=". The score of an item is how many others a user, on average, ranks behind it",
+    )
+    found = result(data, request, drawn, scores=scores, bound=bound)
+    return dataclasses.replace(found, certainty=certainty)
 
 
 def _check_pairs(data: Input) -> None:
@@ -95,126 +90,81 @@ def _check_pairs(data: Input) -> None:
         )
 
 
-def _one_pair_weights(data: Input, request: Request) -> tuple[Estimate, bool]:
-    """Weights from one answer per user, and whether they were drawn exactly."""
-    table, exact = data.table, draws_exactly(request)
-    if exact:
-        found = exact_one_pair_weights(data.votes, _promise(request), missing=table.missing)
-        return found, True
-    key = data.entropy.key()
-    return aggregation.one_pair_weights(
-        key, data.votes, _promise(request), missing=table.missing
-    ), False
-
-
 def _local_borda(data: Input, request: Request) -> Result:
-    table = data.table
-    if not request.accept_idealized:
-        estimate, exact = _one_pair_weights(data, request)
-        scores = np.asarray(aggregation.borda_scores(estimate.value))
-        bound = aggregation.ldp_borda_bound(
-            table.num_items, table.num_users, request.epsilon, mechanism=_ONE_PAIR
-        )
-        named = "by Borda scores from one answer per user"
-        return result(
-            data, request, estimate, named, scores, bound, exact=exact, mechanism=_ONE_PAIR
-        )
-    mechanism = _local_mechanism(table.num_items - 1, request.epsilon)
-    estimate = aggregation.ldp_borda(
-        data.entropy.key(),
-        data.votes,
-        _promise(request),
-        mechanism=mechanism,
-        missing=table.missing,
+    items, users, epsilon = data.table.num_items, data.table.num_users, data.promised.epsilon
+    if request.mechanism == "one-pair-weights":
+        mechanism, named = _ONE_PAIR, "Borda scores from one answer per user"
+        drawn = _draw(data, request)
+        scores = np.asarray(aggregation.borda_scores(drawn.estimate.value))
+    else:
+        mechanism, named = _local_mechanism(items - 1, epsilon), None
+        drawn = _draw(data, request, mechanism=mechanism)
+        scores = np.asarray(drawn.estimate.value)
+    bound = aggregation.ldp_borda_bound(items, users, epsilon, mechanism=mechanism)
+    return result(
+        data,
+        request,
+        drawn,
+        named=named,
+        scores=scores,
+        bound=bound,
+        facts={"mechanism": mechanism},
     )
-    bound = aggregation.ldp_borda_bound(
-        table.num_items, table.num_users, request.epsilon, mechanism=mechanism
-    )
-    scores = np.asarray(estimate.value)
-    named = "by Borda scores from one report per user"
-    return result(data, request, estimate, named, scores, bound, mechanism=mechanism)
 
 
 def _central_kwiksort(data: Input, request: Request) -> Result:
-    table, exact = data.table, draws_exactly(request)
-    privacy, noise = _promise(request), request.noise
-    if exact:
-        estimate = exact_kwiksort(
-            data.votes, privacy, noise=noise, split=SPLIT, missing=table.missing
-        )
-    else:
-        estimate = aggregation.dp_kwiksort(
-            data.entropy.key(), weights_of(data), privacy, noise=noise, split=SPLIT
-        )
+    table = data.table
+    drawn = _draw(data, request, noise=request.noise, split=SPLIT)
     bound = None
     if table.num_items <= MAX_EXACT_LAW:
         bound = aggregation.kwiksort_bound(
-            table.num_items, table.num_users, privacy, noise=noise, split=SPLIT
+            table.num_items, table.num_users, data.promised, noise=request.noise, split=SPLIT
         )
-    return result(
-        data, request, estimate, "by a sort of noisy majorities", bound=bound, exact=exact
-    )
+    return result(data, request, drawn, bound=bound)
 
 
 def _local_kwiksort(data: Input, request: Request) -> Result:
-    table = data.table
-    if table.num_users < table.num_items:
+    items, users = data.table.num_items, data.table.num_users
+    if users < items:
         raise Refusal(
             f"--method kwiksort with --trust local splits the users into as many groups as there are items, and "
-            f"{table.name} has {table.num_users:,} users for {table.num_items:,} items: use --method borda."
+            f"{data.table.name} has {users:,} users for {items:,} items: use --method borda."
         )
-    estimate = aggregation.ldp_kwiksort(
-        data.entropy.key(), data.votes, _promise(request), split=SPLIT, missing=table.missing
-    )
-    uses = int(estimate.diagnostics.max_uses)
-    never_refused = uses >= table.num_items * (table.num_items - 1) // 2
+    drawn = _draw(data, request, split=SPLIT)
+    uses = int(drawn.estimate.diagnostics.max_uses)
+    never_refused = uses >= items * (items - 1) // 2
     bound = aggregation.ldp_kwiksort_bound(
-        table.num_items,
-        table.num_users,
-        request.epsilon,
+        items,
+        users,
+        data.promised.epsilon,
         max_uses=uses,
-        failure=0.0 if never_refused else refusal_bound(table.num_items, uses),
+        failure=0.0 if never_refused else refusal_bound(items, uses),
         split=1 - 1e-12 if never_refused else SPLIT,
     )
-    return result(data, request, estimate, "by a sort that asks groups of users", bound=bound)
+    return result(data, request, drawn, bound=bound)
 
 
 def _central_noise_all(data: Input, request: Request) -> Result:
-    table, exact = data.table, draws_exactly(request)
-    privacy, noise = _promise(request), request.noise
-    if exact:
-        estimate = exact_noise_all(data.votes, privacy, noise=noise, missing=table.missing)
-    else:
-        estimate = aggregation.noise_all(data.entropy.key(), weights_of(data), privacy, noise=noise)
+    items, users = data.table.num_items, data.table.num_users
+    drawn = _draw(data, request, noise=request.noise)
     bound = functools.partial(
-        aggregation.noise_all_bound, table.num_items, table.num_users, privacy, noise=noise
+        aggregation.noise_all_bound, items, users, data.promised, noise=request.noise
     )
-    return solved(data, request, estimate, bound, exact=exact)
+    return solved(data, request, drawn, drawn.estimate.value, bound)
 
 
 def _local_noise_all(data: Input, request: Request) -> Result:
-    table, exact = data.table, False
-    if request.accept_idealized:
-        mechanism = _local_mechanism(table.num_items * (table.num_items - 1) // 2, request.epsilon)
-        estimate = aggregation.local_weights(
-            data.entropy.key(),
-            data.votes,
-            _promise(request),
-            mechanism=mechanism,
-            missing=table.missing,
-        )
+    items, users, epsilon = data.table.num_items, data.table.num_users, data.promised.epsilon
+    if request.mechanism == "one-pair-weights":
+        mechanism, drawn = _ONE_PAIR, _draw(data, request)
     else:
-        mechanism = _ONE_PAIR
-        estimate, exact = _one_pair_weights(data, request)
-    estimate = dataclasses.replace(estimate, value=np.clip(np.asarray(estimate.value), 0, 1))
+        mechanism = _local_mechanism(items * (items - 1) // 2, epsilon)
+        drawn = _draw(data, request, mechanism=mechanism)
+    weights = np.clip(np.asarray(drawn.estimate.value), 0, 1)
     bound = functools.partial(
-        aggregation.local_noise_all_bound,
-        table.num_items,
-        table.num_users,
-        request.epsilon,
-        mechanism=mechanism,
+        aggregation.local_noise_all_bound, items, users, epsilon, mechanism=mechanism
     )
-    return solved(data, request, estimate, bound, exact=exact, mechanism=mechanism)
+    return solved(data, request, drawn, weights, bound, mechanism=mechanism)
 
 
 def _exponential(data: Input, request: Request) -> Result:
@@ -224,22 +174,13 @@ def _exponential(data: Input, request: Request) -> Result:
             f"--method exponential weighs all subsets of the items and takes at most {MAX_EXPONENTIAL}; "
             f"{table.name} has {table.num_items:,}. Use --method borda."
         )
-    exact, privacy = not request.simulate, _promise(request)  # needs no library
-    if exact:
-        estimate = exact_exponential(data.votes, privacy, missing=table.missing)
-    else:
-        estimate = aggregation.exponential_kemeny(data.entropy.key(), weights_of(data), privacy)
-    bound = aggregation.exponential_bound(table.num_items, table.num_users, privacy)
-    return result(data, request, estimate, "by the exponential mechanism", bound=bound, exact=exact)
+    bound = aggregation.exponential_bound(table.num_items, table.num_users, data.promised)
+    return result(data, request, _draw(data, request), bound=bound)
 
 
 def _local_mechanism(dimension: int, epsilon: float) -> str:
     """Whichever has the shorter reports, a public fact."""
     return min(("duchi", "privunit"), key=lambda name: float(report_norm(name, dimension, epsilon)))
-
-
-def _promise(request: Request) -> Privacy:
-    return Privacy(request.epsilon, unit="user", adjacency="replace", delta=request.delta)
 
 
 _METHODS = {

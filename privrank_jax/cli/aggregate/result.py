@@ -1,21 +1,21 @@
-"""What the methods of ``privrank aggregate`` share: from an estimate to what is shown, and the way without privacy."""
+"""What the methods of ``privrank aggregate`` share: from a release to what is shown, and the way without privacy."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TypedDict
 
 import numpy as np
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights
+from privrank_jax._types import PairMatrixLike
 from privrank_jax.aggregation.integer_program import ProvenRanking
-from privrank_jax.cli.aggregate.command import Request
 from privrank_jax.cli.aggregate.input import Input
-from privrank_jax.cli.rank.noise import about_noise, labeled, noise_name
-from privrank_jax.cli.rank.result import Result, best_first
-from privrank_jax.estimate import Estimate
+from privrank_jax.cli.aggregate.request import Request
+from privrank_jax.cli.core.mechanisms import MECHANISMS, Drawn
+from privrank_jax.cli.core.result import Result, best_first
 
 _SIMULATED_USERS = (
     "local trust: the users' reports were drawn here, from a file of raw rankings, just as each user would draw "
@@ -23,13 +23,19 @@ _SIMULATED_USERS = (
 )
 
 
+class Limit(TypedDict):
+    """A bound on the expected cost, for JSON."""
+
+    ratio: float
+    additive: float
+
+
 def without_privacy(data: Input, request: Request) -> Result:
     """The consensus of least disagreement, with its certificate."""
-    weights = weights_of(data)
-    best = aggregation.kemeny(weights, request.xi)
+    best = aggregation.kemeny(data.weights, request.xi)
     found, words = _certificate(best, data.table.num_items, "")
     return Result(
-        title=_title(data, "by least disagreement (Kemeny), without privacy"),
+        title=_title(data, "least disagreement (Kemeny), without privacy"),
         order=np.argsort(best.ranks),
         guarantee=None,
         diagnostics=_facts(data, request, certificate=found, xi=request.xi),
@@ -39,17 +45,26 @@ def without_privacy(data: Input, request: Request) -> Result:
 
 
 def solved(
-    data: Input, request: Request, estimate: Estimate, bound: Any, *, exact: bool = False, **facts: Any
-) -> Result:  # fmt: skip
+    data: Input,
+    request: Request,
+    drawn: Drawn,
+    weights: PairMatrixLike,
+    bound: Callable[..., aggregation.Bound],
+    **facts: str,
+) -> Result:
     """The best ranking for noisy weights; its certificate looks at those alone."""
-    best = aggregation.kemeny(np.asarray(estimate.value), request.xi)
+    best = aggregation.kemeny(np.asarray(weights), request.xi)
     found, words = _certificate(best, data.table.num_items, " on the noisy votes")
-    estimate = dataclasses.replace(estimate, value=best.ranks)
-    named = "by least disagreement with noisy majorities"
     # The theorem is for a ratio that was settled beforehand, not for the one that happened to be proven.
     limit = bound(xi=request.xi) if best.ratio <= 1 + request.xi else None
     whole = result(
-        data, request, estimate, named, bound=limit, exact=exact, certificate=found, **facts
+        data,
+        request,
+        drawn,
+        named="least disagreement with noisy majorities",
+        ranks=best.ranks,
+        bound=limit,
+        facts={"certificate": found, **facts},
     )
     return dataclasses.replace(
         whole,
@@ -71,54 +86,59 @@ def _unproven(best: ProvenRanking, request: Request) -> tuple[str, ...]:
 def result(
     data: Input,
     request: Request,
-    estimate: Estimate,
-    named: str,
-    scores: np.ndarray | None = None,
-    bound: aggregation.Bound | None = None,
+    drawn: Drawn,
     *,
-    exact: bool = False,
-    **facts: Any,
+    named: str | None = None,
+    scores: np.ndarray | None = None,
+    ranks: np.ndarray | None = None,
+    bound: aggregation.Bound | None = None,
+    facts: Mapping[str, object] | None = None,
 ) -> Result:
-    """What all private methods share; ``estimate.value`` holds ranks unless ``scores`` are given."""
-    guarantee = estimate.guarantee if exact else labeled(estimate.guarantee, request)
-    assert guarantee is not None
-    notes = list(_notes(data))
+    """What all private methods share.
+
+    Args:
+        data: the rankings.
+        request: the options.
+        drawn: what was released.
+        named: by what; None for the label of the mechanism.
+        scores: that settle the order.
+        ranks: likewise; without either the value of the release holds them.
+        bound: on the expected cost.
+        facts: more for the diagnostics.
+    """
+    if scores is not None:
+        order = best_first(scores)
+    else:
+        order = np.argsort(np.asarray(drawn.estimate.value if ranks is None else ranks))
+    notes, facts = list(_notes(data)), dict(facts or {})
     if bound is not None:
-        limit = {"ratio": float(bound.ratio), "additive": float(bound.additive)}
+        limit: Limit = {"ratio": float(bound.ratio), "additive": float(bound.additive)}
         facts["expected_cost_bound"] = limit
         notes.insert(0, _bound_words(limit, data, request))
-    if request.trust == "local":
+    if request.local:
         notes.append(_SIMULATED_USERS)
-    found = {name: np.asarray(value).item() for name, value in vars(estimate.diagnostics).items()}
-    noise = None
-    if request.trust == "central" and "noise_scale" in found:
-        noise = noise_name(request, exact)
+    found = {
+        name: np.asarray(value).item() for name, value in vars(drawn.estimate.diagnostics).items()
+    }
+    with_noise = not request.local and "noise_scale" in found
     return Result(
-        title=_title(data, named),
-        order=best_first(scores) if scores is not None else np.argsort(np.asarray(estimate.value)),
-        guarantee=guarantee,
-        diagnostics=_facts(data, request, noise=noise, **found, **facts),
+        title=_title(data, named or MECHANISMS[request.mechanism].label),
+        order=order,
+        guarantee=drawn.guarantee,
+        diagnostics=_facts(
+            data, request, noise=drawn.law if with_noise else None, **found, **facts
+        ),
         scores=scores,
         notes=tuple(notes),
-        warnings=() if exact else _about_noise(request),
+        warnings=drawn.warnings,
     )
 
 
-def _about_noise(request: Request) -> tuple[str, ...]:
-    """The warning that goes with noise that is not exact, and can't be for users' reports."""
-    if request.simulate or request.trust == "central":
-        return about_noise(request)
-    return (
-        "the reports come from fast floating-point generators, keyed by the operating system, and only "
-        "approximate their exact law.",
-    )
-
-
-def _certificate(best: ProvenRanking, items: int, where: str) -> tuple[dict[str, Any], str]:
+def _certificate(best: ProvenRanking, items: int, where: str) -> tuple[dict[str, object], str]:
     """A proven ranking for JSON and in words."""
     pairs = items * (items - 1) // 2
     ratio = best.ratio if math.isfinite(best.ratio) else None
-    found = {
+    found: dict[str, object] = {
         "cost": best.cost,
         "lower_bound": best.lower_bound,
         "ratio": ratio,
@@ -134,10 +154,10 @@ def _certificate(best: ProvenRanking, items: int, where: str) -> tuple[dict[str,
     return found, f"{words}no order gets below {best.lower_bound:.4g}{near}"
 
 
-def _bound_words(limit: dict[str, float], data: Input, request: Request) -> str:
+def _bound_words(limit: Limit, data: Input, request: Request) -> str:
     pairs = data.table.num_items * (data.table.num_items - 1) // 2
     full = ""
-    if request.trust == "local" and not data.complete:
+    if request.local and not data.complete:
         full = ", where all users rank all items"
     if limit["additive"] >= pairs:
         return (
@@ -156,14 +176,14 @@ def _bound_words(limit: dict[str, float], data: Input, request: Request) -> str:
 
 def _title(data: Input, named: str) -> str:
     table = data.table
-    return f"{table.name}: consensus of {table.num_users:,} rankings of {table.num_items} items, {named}"
+    return f"{table.name}: consensus of {table.num_users:,} rankings of {table.num_items} items, by {named}"
 
 
 def _notes(data: Input) -> tuple[str, ...]:
     return data.table.notes if data.complete else (data.rule, *data.table.notes)
 
 
-def _facts(data: Input, request: Request, **facts: Any) -> dict[str, Any]:
+def _facts(data: Input, request: Request, **facts: object) -> dict[str, object]:
     """Public facts, and what was worked out from private values."""
     table = data.table
     common = {
@@ -177,10 +197,3 @@ def _facts(data: Input, request: Request, **facts: Any) -> dict[str, Any]:
         "notes": list(_notes(data)),
     }
     return {name: value for name, value in common.items() if value is not None}
-
-
-def weights_of(data: Input) -> PairWeights:
-    """The weights of the users, from their ranks unless these have been counted already."""
-    if isinstance(data.votes, PairWeights):
-        return data.votes
-    return PairWeights.from_ranks(data.votes, missing=data.table.missing)

@@ -3,72 +3,55 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any
 
 import jax
 import numpy as np
 
 from privrank_jax import aggregation, datasets, mallows
 from privrank_jax._cells.rankings import SYNTHETIC
-from privrank_jax.cli.aggregate.command import Request
 from privrank_jax.cli.aggregate.input import MAX_ITEMS
+from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.console import Refusal, warn
-from privrank_jax.cli.privatize.ranking_files import guarantee_of
-from privrank_jax.cli.rank.input import item_list, named_column
-from privrank_jax.cli.rank.output import print_result
-from privrank_jax.cli.rank.result import Result, best_first
+from privrank_jax.cli.core.checks import check_already_randomized, check_items
+from privrank_jax.cli.core.output import print_result
+from privrank_jax.cli.core.randomized import TRUSTED, rankings_guarantee
+from privrank_jax.cli.core.result import Certainty, Result, best_first
+from privrank_jax.cli.core.sources import item_list, named_column
+from privrank_jax.estimate import Estimate
 
 METHODS = ("auto", "borda", "none")
-_SERVED = ("context", "source", "method", "missing", "xi", "items", "user", "json")
+_SERVED = ("source", "method", "missing", "xi", "items", "user", "json")
 _LEVEL = 0.95
-_TRUSTED = "the largest epsilon in the file, which is taken at its word; this command adds no noise and spends nothing."
 
 
-def aggregate_synthetic(request: Request, given: Sequence[str], *, as_json: bool) -> None:
-    """Debias, and print; ``given`` are the names of all options on the command line."""
-    _check(request, given)
+def aggregate_synthetic(request: Request) -> None:
+    """Debias, and print."""
+    _check(request)
     user = named_column(request.user, "user")
     items = None if request.items is None else item_list(request.items)
     rankings = datasets.read_synthetic_rankings(
         request.source, user=user, items=items, missing=request.missing
     )
     table = rankings.table
-    if table.num_items < 2:
-        raise Refusal(f"a ranking needs at least two items, {table.name} has {table.num_items}.")
-    if table.num_items > MAX_ITEMS:
-        raise Refusal(
-            f"{table.name} has {table.num_items:,} items; this command takes at most {MAX_ITEMS:,}."
-        )
-    find = _best if request.method == "none" else _borda
+    check_items(table.name, table.num_items, MAX_ITEMS)
+    find = _borda if request.private else _best
     with jax.enable_x64(True):
         result = find(rankings, request)
     for message in result.warnings:
         warn(message)
-    print_result(table.item_names, result, level=_LEVEL, as_json=as_json)
+    print_result(table.item_names, result, level=_LEVEL, as_json=request.json)
 
 
-def _check(request: Request, given: Sequence[str]) -> None:
-    if {"epsilon", "delta", "trust"} & set(given):
-        option = next(name for name in ("epsilon", "delta", "trust") if name in given)
-        raise Refusal(
-            f"--{option} has nothing to buy here: {request.source} holds synthetic rankings, each drawn at the "
-            "epsilon of its row. A consensus of them is post-processing, adds no noise and spends nothing more. "
-            f"Leave out --{option}; for another epsilon, privatize the rankings anew (both files together then "
-            "spend the sum)."
-        )
+def _check(request: Request) -> None:
+    what = f"{request.source} holds synthetic rankings"
+    budget = ("epsilon", "noise", "delta", "trust")
     if request.method not in METHODS:
         raise Refusal(
-            f"--method {request.method} protects rankings in the clear, and {request.source} holds synthetic ones: "
-            f"use --method {', '.join(METHODS[:-1])} (debiased Borda scores) or none (the best ranking for "
-            "debiased pairs)."
+            f"--method {request.method} protects rankings in the clear, and {what}: use --method "
+            f"{', '.join(METHODS[:-1])} (debiased Borda scores) or none (the best ranking for debiased pairs)."
         )
-    others = [f"--{name.replace('_', '-')}" for name in given if name not in _SERVED]
-    if others:
-        raise Refusal(
-            f"{', '.join(others)}: meant for rankings in the clear; leave it out for a file of synthetic ones."
-        )
+    check_already_randomized(request, _SERVED, budget, what, "rankings")
 
 
 def _borda(rankings: datasets.SyntheticRankings, request: Request) -> Result:
@@ -86,12 +69,10 @@ def _borda(rankings: datasets.SyntheticRankings, request: Request) -> Result:
     return Result(
         title=_title(rankings, "by debiased Borda scores"),
         order=best_first(scores),
-        guarantee=guarantee_of(rankings, "unknown", _note(rankings)),
+        guarantee=rankings_guarantee(rankings, "unknown", _note(rankings)),
         diagnostics=_facts(rankings, "debiased borda", found),
         scores=scores,
-        intervals=intervals,
-        interval_words=words,
-        better=_better(scores, errors),
+        certainty=Certainty(_better(scores, errors), intervals, words),
         told_by="By these rankings",
         notes=_notes(rankings),
     )
@@ -135,7 +116,7 @@ def _best(rankings: datasets.SyntheticRankings, request: Request) -> Result:
     return Result(
         title=_title(rankings, "by least disagreement with debiased pairs (Kemeny)"),
         order=np.argsort(best.ranks),
-        guarantee=guarantee_of(rankings, "unknown", _note(rankings)),
+        guarantee=rankings_guarantee(rankings, "unknown", _note(rankings)),
         diagnostics=_facts(
             rankings,
             "debiased pairs",
@@ -161,7 +142,7 @@ def _missing_last(w: np.ndarray, ranks: np.ndarray) -> np.ndarray:
 
 
 def _note(rankings: datasets.SyntheticRankings) -> str:
-    parts = [_TRUSTED]
+    parts = [TRUSTED]
     if not rankings.table.user_names:
         parts.append("The file names no users: who has several rows spends the sum of them.")
     return " ".join(parts)
@@ -178,8 +159,8 @@ def _notes(rankings: datasets.SyntheticRankings) -> tuple[str, ...]:
 
 
 def _facts(
-    rankings: datasets.SyntheticRankings, method: str, found: Any, **more: Any
-) -> dict[str, Any]:
+    rankings: datasets.SyntheticRankings, method: str, found: Estimate, **more: object
+) -> dict[str, object]:
     table, epsilon = rankings.table, rankings.epsilon
     total = found.diagnostics.total
     return {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.core.request import Release
 from privrank_jax.release.library import EXTRA, exact_samplers_available, unsound_opendp
 
 _WHY = {
@@ -21,48 +20,34 @@ _WHY = {
 }
 
 
-class Options(Protocol):
-    """What the options of a command say of a release."""
-
-    @property
-    def simulate(self) -> bool:
-        """Whether this is a rehearsal."""
-        ...
-
-    @property
-    def accept_idealized(self) -> bool:
-        """Whether a release that is not exact is wanted all the same."""
-        ...
-
-
-def draws_exactly(options: Options) -> bool:
+def draws_exactly(request: Release) -> bool:
     """Whether OpenDP is to draw the noise: always, but in a rehearsal, and where it is missing and was not asked for.
 
     Raises:
         Refusal: it is missing; or unsound, whatever was accepted.
     """
-    if options.simulate:
+    if request.simulate:
         return False
     if reason := unsound_opendp():
         raise Refusal(f"{reason}. Or rehearse by --simulate.")
     exact = exact_samplers_available()
     if not exact:
-        check_numerics("simulation", options)
+        check_numerics("simulation", request)
     return exact
 
 
-def check_numerics(numerics: str, options: Options, instead: str = "") -> None:
+def check_numerics(numerics: str, request: Release, instead: str = "") -> None:
     """Refuse a release that isn't exact, unless ``--accept-idealized`` was given.
 
     Args:
         numerics: of its guarantee.
-        options: of the command; a rehearsal is no release.
+        request: of the command; a rehearsal is no release.
         instead: what would be exact, an instruction.
 
     Raises:
         Refusal: what is not exact, and what to do.
     """
-    if numerics == "exact" or options.simulate or options.accept_idealized:
+    if numerics == "exact" or request.simulate or request.accept_idealized:
         return
     if not exact_samplers_available():
         instead = f"install exact samplers by {EXTRA}" + (f" and {instead}" if instead else "")

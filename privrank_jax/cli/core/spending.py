@@ -4,50 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from privrank_jax import _interrupt
-from privrank_jax._neighbors import COVERS, NO_COLUMN, OWN, Neighbors, of_column
-from privrank_jax._promise import Privacy
+from privrank_jax._neighbors import COVERS, Neighbors
 from privrank_jax.cli.console import Refusal, at_end, printable, warn
 from privrank_jax.cli.core.numerics import check_numerics
-from privrank_jax.release.ledger import Ledger, LedgerError, content_sha256, in_words, numbers
+from privrank_jax.cli.core.request import Release
+from privrank_jax.cli.core.result import Result, check_finite
+from privrank_jax.cli.core.sources import data_sha256
+from privrank_jax.release.ledger import Ledger, LedgerError, in_words, numbers
 
 if TYPE_CHECKING:
-    from privrank_jax.cli.rank.result import Result
+    from privrank_jax._promise import Privacy
     from privrank_jax.privacy.guarantee import Guarantee
 
 
-def begin(
-    ledger: Path | None,
-    command: str,
-    request: Any,
-    unit: str | None = None,
-    adjacency: str | None = None,
-) -> Spending:
+def begin(command: str, request: Release) -> Spending:
     """Open the ledger, and refuse early, before the work, what it doesn't allow.
 
     Args:
-        ledger: ``--ledger``.
         command: that releases.
-        request: its options: ``source``, ``epsilon``, ``delta``, ``simulate``, ``accept_idealized``, and ``method``
-            where it has one.
-        unit: of the guarantee, where it is known now.
-        adjacency: likewise.
+        request: its options.
     """
-    if ledger is not None and getattr(request, "method", None) == "none":
+    if request.ledger is not None and not request.private:
         raise Refusal(
             "--method none protects nobody, and no budget of a ledger covers that. Leave out --ledger, or choose a "
             "private method."
         )
-    spending = Spending(ledger, command, request)
-    spending.check(request.epsilon, getattr(request, "delta", 0.0), unit, adjacency)
+    spending = Spending(command, request)
+    spending.check(request.promised)
     return spending
 
 
@@ -55,17 +46,15 @@ class Spending:
     """The spending of one release; without a ledger it only checks how exactly the release was drawn.
 
     Args:
-        ledger: ``--ledger``.
         command: that releases.
-        request: its options, as for :func:`begin`; a rehearsal spends nothing.
+        request: its options; a rehearsal spends nothing.
     """
 
-    def __init__(self, ledger: Path | None, command: str, request: Any) -> None:
-        self._ledger = None if ledger is None else Ledger(ledger)
+    def __init__(self, command: str, request: Release) -> None:
+        self._ledger = None if request.ledger is None else Ledger(request.ledger)
         if self._ledger is not None:
             at_end(self._ledger.close)
             _interrupt.say(_NOT_SPENT.format(self._name))
-        self._source: str = request.source
         self._command = command
         self._request = request
         self._number: int | None = None
@@ -75,48 +64,35 @@ class Spending:
     def _name(self) -> str:
         return "" if self._ledger is None else printable(self._ledger.path.name)
 
-    def check(
-        self, epsilon: float | None, delta: float, unit: str | None, adjacency: str | None
-    ) -> None:
-        """Refuse early what the ledger doesn't allow; what is None isn't known yet."""
+    def check(self, privacy: Privacy | None) -> None:
+        """Refuse early what the ledger doesn't allow; None: what is promised isn't known yet."""
         if self._ledger is None:
             return
-        if unit is not None and adjacency is not None:
+        if privacy is not None:
             # What is public, and what a user is, only the data say.
-            users = self._ledger.account.budget.users
-            self._check_covers(Neighbors(unit, adjacency, (), users))
-            if epsilon is not None:
-                self._ledger.check(
-                    Privacy(epsilon, delta=delta, unit=unit, adjacency=adjacency, users=users)
-                )
-        known = data_sha256(self._source)
+            privacy = dataclasses.replace(privacy, users=self._ledger.account.budget.users)
+            self._check_covers(privacy)
+            self._ledger.check(privacy)
+        known = data_sha256(self._request.source)
         if known is not None:  # else reading it says what is wrong
-            self._ledger.check_data(known, self._source)
+            self._ledger.check_data(known, self._request.source)
 
-    def _check_covers(self, found: Privacy | Neighbors) -> None:
+    def _check_covers(self, found: Privacy) -> None:
         """Refuse a guarantee that is weaker than the ledger's, and say which options would do."""
         assert self._ledger is not None
         try:
             self._ledger.check_covers(found)
         except LedgerError as error:
-            neighbors = found if isinstance(found, Neighbors) else found.neighbors
             wanted = self._ledger.account.budget.neighbors
-            raise LedgerError(f"{error} {_advice(self._command, neighbors, wanted)}") from None
+            advice = _advice(self._command, found.neighbors, wanted)
+            raise LedgerError(f"{error} {advice}") from None
 
-    def spend(
-        self,
-        guarantee: Guarantee | None,
-        method: str,
-        epsilon: float = 0.0,
-        delta: float = 0.0,
-    ) -> str | None:
-        """Spend what a result promises, or what was asked for where that is more.
+    def spend(self, guarantee: Guarantee | None, method: str) -> str | None:
+        """Spend what a result attains, or what was asked for where that is more.
 
         Args:
             guarantee: of the result.
             method: that found it.
-            epsilon: as asked for, of the guarantee itself (one of ``also`` counts as it stands).
-            delta: likewise.
 
         Returns:
             What is left, in words; None where nothing was spent, without a ledger or in a rehearsal.
@@ -133,10 +109,14 @@ class Spending:
         if guarantee is None:
             raise RuntimeError("a result without a guarantee can't be paid for")
         # The file was read between two looks at its content.
-        ledger.check_data(data_sha256(self._source) or "", self._source)
+        ledger.check_data(data_sha256(self._request.source) or "", self._request.source)
         used = _relevant(guarantee, ledger)
         if used is guarantee.attained:
-            most = max(float(used.epsilon), epsilon), max(float(used.delta), delta)
+            promise = guarantee.promise
+            most = (
+                max(float(used.epsilon), float(promise.epsilon)),
+                max(float(used.delta), float(promise.delta)),
+            )
             used = dataclasses.replace(used, epsilon=most[0], delta=most[1])
         self._check_covers(used)
         if self._request.simulate:
@@ -172,27 +152,24 @@ class Spending:
         _interrupt.hold(f"{spent}, and the result was not shown in full")
         self._shown = f"{spent}, and the result was shown"
 
-    def pay(self, result: Result, request: Any) -> Result:
+    def pay(self, result: Result) -> Result:
         """:meth:`spend` for a result of ``rank`` or ``aggregate``, which then says what is left."""
-        from privrank_jax.cli.rank.result import check_finite
-
         check_finite(result)
-        method = result.diagnostics["method"]
-        words = self.spend(result.guarantee, method, request.epsilon, request.delta)
+        words = self.spend(result.guarantee, str(result.diagnostics["method"]))
         if words is None:
             return result
         public = {**result.diagnostics, "ledger": words}
         return dataclasses.replace(result, notes=(*result.notes, words), diagnostics=public)
 
-    def spend_and_report(self, guarantee: Guarantee, method: str) -> None:
+    def spend_and_report(self, guarantee: Guarantee, method: str, out: Path) -> None:
         """:meth:`spend` for a file that is written next; says on stderr what is left."""
         words = self.spend(guarantee, method)
-        out = printable(str(self._request.out))
+        file = printable(str(out))
         if self._number is None:
-            _interrupt.hold(f"{out} may have been written")
-            self._shown = f"{out} was written"
+            _interrupt.hold(f"{file} may have been written")
+            self._shown = f"{file} was written"
         else:
-            self._shown += f": {out}"
+            self._shown += f": {file}"
         if words is not None:
             typer.echo(f"privrank: {words}", err=True)
 
@@ -262,34 +239,3 @@ _WAYS_OF = {
         "participation": "Leave the users out by --drop-user, from a file that has a row for everybody."
     },
 }
-
-
-def users_of(source: str, column: str | None) -> str:
-    """What one user is, by the kind of FILE and ``--user``.
-
-    >>> users_of("votes.csv", None), users_of("votes.csv", "none"), users_of("votes.soc", None)
-    ("column 'user'", 'each row', 'as the data define them')
-    """
-    from privrank_jax._cells.columns import DELIMITERS, PARQUET
-
-    if Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET):
-        return OWN
-    return NO_COLUMN if column == "none" else of_column(column or "user")
-
-
-def data_sha256(source: str) -> str | None:
-    """Content of a file or a named data set: of its one file, or of the list of its files; None if there is none."""
-    from privrank_jax import datasets
-    from privrank_jax.datasets.source import recorded
-
-    for names, load in (
-        (datasets.available(), datasets.load),
-        (datasets.available_rankings(), datasets.load_rankings),
-    ):
-        if source in names:
-            with recorded() as checksums:
-                load(source)
-            if len(checksums) == 1:
-                return checksums.pop()
-            return hashlib.sha256("\n".join(sorted(checksums)).encode()).hexdigest()
-    return content_sha256(source) if Path(source).is_file() else None

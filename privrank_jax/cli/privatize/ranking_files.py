@@ -8,33 +8,45 @@ for the mixture, and a tie is as protected as an order.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import datasets, mallows
 from privrank_jax._cells.columns import DELIMITERS, PARQUET
 from privrank_jax._cells.rankings import SYNTHETIC, check_shape
 from privrank_jax._cells.ranks import cells_note
-from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, warn
-from privrank_jax.cli.core.spending import begin, users_of
-from privrank_jax.cli.rank.command import check_size
-from privrank_jax.cli.rank.input import Entropy, named_column
+from privrank_jax._types import Key
+from privrank_jax.cli.console import (
+    Refusal,
+    Side,
+    print_json,
+    print_paragraphs,
+    print_table,
+    warn,
+)
+from privrank_jax.cli.core.checks import check_size
+from privrank_jax.cli.core.entropy import Entropy
+from privrank_jax.cli.core.mechanisms import sample
+from privrank_jax.cli.core.randomized import rankings_guarantee
+from privrank_jax.cli.core.sources import (
+    given_columns,
+    named_column,
+    private_remark,
+    read_rankings,
+    users_of,
+)
+from privrank_jax.cli.core.spending import begin
+from privrank_jax.cli.privatize.request import Request
 from privrank_jax.datasets.formats import open_source, read_header
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.preflib import SUFFIXES
 from privrank_jax.datasets.rankings_file import read_ranks
 from privrank_jax.datasets.synthetic_file import check_item_names
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release import exact_mallows
 from privrank_jax.release.entropy import random_words
-
-if TYPE_CHECKING:
-    from privrank_jax.cli.privatize.command import Request
 
 _COMPARING, _RANKING = ("winner", "loser", "tie"), ("item", "rank")
 
@@ -45,11 +57,9 @@ def holds_rankings(request: Request) -> bool:
     Raises:
         Refusal: options of the other kind, or a file that looks like neither.
     """
-    source, columns = request.source, request.columns
-    comparing = [f"--{role}" for role in _COMPARING if columns[role] is not None]
-    ranking = [f"--{role}" for role in _RANKING if columns[role] is not None]
-    if request.cells is not None:
-        ranking.append("--ranks" if request.cells == "ranks" else "--higher-is-better")
+    source = request.source
+    comparing = given_columns(request, _COMPARING)
+    ranking = given_columns(request, (*_RANKING, "ranks", "higher_is_better"))
     path = Path(source)
     known, wrong, what = None, [], ""
     if source in datasets.available_rankings() or path.suffix.lower() in (*SUFFIXES, KAMISHIMA):
@@ -71,7 +81,7 @@ def holds_rankings(request: Request) -> bool:
         return True
     if not header or path.suffix.lower() not in (*DELIMITERS, *PARQUET):
         return False
-    user = _user(columns)
+    user = _user(request)
     why = _not_wide(path, [c for c in header if c not in (user, request.epsilon_column)])
     if why:
         named = "" if user in header else " --user COLUMN names the column that says who ranked."
@@ -103,10 +113,8 @@ def _not_wide(path: Path, columns: list[str]) -> str:
     return "no row has a rank"
 
 
-def privatize_rankings(request: Request, *, as_json: bool) -> None:
+def privatize_rankings(request: Request) -> None:
     """Read, draw, write, print."""
-    from privrank_jax.cli.privatize.command import check_out
-
     if request.ties == "drop":
         raise Refusal(
             "--ties drop is for comparisons. In rankings --ties coin puts tied items into a random order before "
@@ -117,24 +125,24 @@ def privatize_rankings(request: Request, *, as_json: bool) -> None:
             f"{request.source} holds synthetic rankings already; privrank aggregate {request.source} makes one of "
             "them. Randomizing them again would only add noise."
         )
-    spending = begin(request.ledger, "privatize", request)
+    spending = begin("privatize", request)
     table, epsilon = _read(request)
     _check_gaps(table, request)
     check_item_names(request.out, table.item_names)
-    entropy = Entropy(request.simulate, request.seed)
+    entropy = Entropy(request)
     with jax.enable_x64(True):
         rankings, numerics, remarks = randomize_rankings(table, epsilon, request, entropy)
         budgets = () if request.epsilon_column is None else ("budgets",)
-        promised = guarantee_of(rankings, numerics, _note(request)).given(
-            public=budgets, users=users_of(request.source, request.columns["user"])
-        )
+        promised = rankings_guarantee(
+            rankings, numerics, request.guarantee_note("the largest of any user.", "orders")
+        ).given(public=budgets, users=users_of(request.source, request.user))
     promised = _who_took_part(promised, table, request)
-    check_out(request)  # once more, for the time that passed
-    spending.spend_and_report(promised, "mallows")
+    request.check_out()  # once more, for the time that passed
+    spending.spend_and_report(promised, "mallows", request.out)
     written = datasets.write_synthetic_rankings(request.out, rankings, users=not request.drop_user)
     for remark in remarks:
         warn(remark)
-    _print(request, rankings, promised, written, entropy.seed, as_json=as_json)
+    _print(request, rankings, promised, written, entropy.seed)
     spending.printed()
 
 
@@ -161,28 +169,25 @@ def _who_took_part(
     return dataclasses.replace(promised, also=also)
 
 
-def _user(columns: Mapping[str, str | None]) -> str | None:
+def _user(request: Request) -> str | None:
     """Column of users, None for none."""
-    return named_column(columns["user"] or None, "user")
+    return named_column(request.user or None, "user")
 
 
 def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
     """The rankings, and ε of each user, ``(n,)`` float64."""
-    from privrank_jax.cli.aggregate.input import read_ranking_table
-
     source, column = request.source, request.epsilon_column
-    roles = {role: request.columns[role] for role in ("user", *_RANKING)}
     ignore = () if column is None else (column,)
     if column is not None and Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET):
         raise Refusal(
             f"{source} has no columns of budgets: give --epsilon instead of --epsilon-column."
         )
-    table = read_ranking_table(source, roles, request.items, ignore, cells=request.cells)
+    table = read_rankings(source, request, request.items, ignore)
     if column is None:
         return table, np.full(table.num_users, request.epsilon, np.float64)
     header = set(read_header(Path(source)))
-    if any(roles[role] for role in _RANKING) or set(_RANKING) <= header:
-        budgets = datasets.read_user_epsilon(source, column, _user(roles) or "user")
+    if request.item or request.rank or set(_RANKING) <= header:
+        budgets = datasets.read_user_epsilon(source, column, _user(request) or "user")
     else:
         budgets = datasets.read_epsilon(source, column)
     for budget in {float(budgets.min()), float(budgets.max())}:
@@ -205,20 +210,19 @@ def randomize_rankings(
                 "the ranking is randomized: ties stay as protected as orders."
             )
         ranks = _untied(ranks, entropy)
-        alone = "(For you alone: these numbers are not covered by the guarantee.)"
-        remarks = (f"{count}; these were put into a random order. {alone}",)
-    if request.simulate:
-        keys = jax.random.split(entropy.key(), table.num_users)
-        drawn, numerics = (
-            np.asarray(jax.vmap(mallows.sample)(keys, ranks, jax.numpy.asarray(epsilon))),
-            "simulation",
-        )
+        remarks = private_remark(f"{count}; these were put into a random order.")
+    drawn, exact = sample("mallows-sample", request, entropy, ranks, epsilon)
+    if not exact:
         about = "a rehearsal: who knows the seed can undo the draws. Don't share the file."
         remarks = (*remarks, about)
-    else:
-        drawn, numerics = exact_mallows(ranks, epsilon), "exact"
     found = dataclasses.replace(table, ranks=drawn)
-    return datasets.SyntheticRankings(found, epsilon), numerics, remarks
+    return datasets.SyntheticRankings(found, epsilon), "exact" if exact else "simulation", remarks
+
+
+def simulated_mallows(key: Key, ranks: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+    """One draw for each user, the twin of :func:`privrank_jax.release.exact_mallows`."""
+    keys = jax.random.split(key, len(ranks))
+    return np.asarray(jax.vmap(mallows.sample)(keys, ranks, jnp.asarray(epsilon)))
 
 
 def _untied(ranks: np.ndarray, entropy: Entropy) -> np.ndarray:
@@ -235,35 +239,12 @@ def _untied(ranks: np.ndarray, entropy: Entropy) -> np.ndarray:
     return np.where(ranks < 0, ranks, found - np.sum(ranks < 0, axis=1, keepdims=True))
 
 
-def guarantee_of(rankings: datasets.SyntheticRankings, numerics: str, note: str = "") -> Guarantee:
-    """What synthetic rankings promise: the largest ε for a rank, the largest εk/2 for a user who ranked k items."""
-    found = mallows.synthetic_guarantee(np.maximum(rankings.lengths, 1), rankings.epsilon, numerics)
-    public = ("ranked items",) * (not rankings.table.complete)
-    public += ("budgets",) * bool(rankings.epsilon.min() != rankings.epsilon.max())
-    rank, user = (
-        Privacy.proven(float(one.epsilon), unit=one.unit, adjacency=one.adjacency, public=public)
-        for one in (found.attained, *found.also)
-    )
-    return Guarantee(rank, trust=found.trust, numerics=found.numerics, note=note, also=(user,))
-
-
-def _note(request: Request) -> str:
-    parts = ["the largest of any user."]
-    if request.ties == "coin":
-        parts.append("Ties are protected like orders.")
-    if request.simulate:
-        parts.append("A rehearsal, not to be shared: who knows the seed can take the noise off.")
-    return " ".join(parts)
-
-
 def _print(
     request: Request,
     rankings: datasets.SyntheticRankings,
     promised: Guarantee,
     written: tuple[str, ...],
     seed: int | None,
-    *,
-    as_json: bool,
 ) -> None:
     table, epsilon = rankings.table, rankings.epsilon
     notes = [
@@ -277,7 +258,7 @@ def _print(
     command += "" if "user" in written else " --user none"
     command += " --missing unknown" if table.missing == "unknown" else ""
     counts = {"rankings": table.num_users, "items": table.num_items}
-    if as_json:
+    if request.json:
         facts = {"data": table.name, "ties": request.ties, "seed": seed, "notes": notes}
         print_json(
             {
@@ -294,7 +275,7 @@ def _print(
     rows.append(("epsilon of a rank", f"{low:g}" if low == high else f"{low:g} to {high:g}"))
     rows.append(("epsilon of a whole ranking, at most", f"{promised.also[0].epsilon:g}"))
     shown = ", ".join(written[:6]) + (", ..." if len(written) > 6 else "")
-    headings: Any = (("synthetic", "left"), ("", "right"))
+    headings: tuple[tuple[str, Side], ...] = (("synthetic", "left"), ("", "right"))
     print_table(f"{request.out}: columns {shown}", headings, rows)
     print_paragraphs(promised.in_words(), *(f"- {note}" for note in notes))
     print_paragraphs(f"Next: {command}")

@@ -3,53 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import jax
+import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import datasets
-from privrank_jax._cells.columns import PARQUET
-from privrank_jax._cells.names import did_you_mean
+from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.core.spending import users_of
-from privrank_jax.cli.rank.command import Request
+from privrank_jax.cli.core.checks import check_items
+from privrank_jax.cli.core.entropy import Entropy
+from privrank_jax.cli.core.sources import (
+    comparison_roles,
+    in_parquet,
+    private_remark,
+    read_comparisons,
+    users_of,
+)
+from privrank_jax.cli.rank.request import Request
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.datasets.formats import read_lines
 from privrank_jax.pairwise import questionnaire_sensitivity, totals_sensitivity
-from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_bound
-
-if TYPE_CHECKING:
-    from privrank_jax.tables import ComparisonRows
+from privrank_jax.tables import ComparisonRows, scan_comparisons
 
 MAX_ITEMS = 10_000
-
-
-class Entropy:
-    """PRNG keys: from the operating system, or from a seed in a rehearsal."""
-
-    def __init__(self, simulate: bool, seed: int | None) -> None:
-        self.seed = None
-        if simulate:
-            self.seed = secrets.randbits(31) if seed is None else seed
-        self._drawn = 0
-
-    def key(self) -> Any:
-        """A fresh key."""
-        if self.seed is None:
-            data = np.frombuffer(secrets.token_bytes(8), np.uint32)
-            return jax.random.wrap_key_data(jax.numpy.asarray(data), impl="threefry2x32")
-        self._drawn += 1
-        return jax.random.fold_in(jax.random.key(self.seed), self._drawn)
-
-    def salt(self) -> str:
-        """A fresh salt of a keyed hash, as text."""
-        if self.seed is None:
-            return secrets.token_hex()
-        return np.asarray(jax.random.key_data(self.key())).tobytes().hex()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,24 +36,20 @@ class Input:
     Attributes:
         table: as the loader read it; of a Parquet file the rows in the engine, which holds them.
         wins: win counts of the comparisons that were kept.
-        per_user: L, the most comparisons of one user; 1 for ``--unit comparison``.
+        privacy: what is promised, with L, what is public and what a user is; None without privacy.
         sensitivity: of the win totals to one unit: ℓ₁ for Laplace noise, ℓ₂ for Gaussian.
         per_item: most that one unit can move the total of one item.
-        public: what neighbors share beyond the adjacency's own, for the guarantee.
-        users: what one user is, likewise.
-        remarks: for the data holder; not covered by the guarantee.
+        remarks: for the holder of the data; not covered by the guarantee.
         entropy: keys.
     """
 
     table: datasets.ComparisonTable | ComparisonRows
     wins: WinCounts
-    per_user: int
-    sensitivity: float
-    per_item: float
-    public: tuple[str, ...]
-    users: str
-    remarks: tuple[str, ...]
     entropy: Entropy
+    privacy: Privacy | None
+    sensitivity: float = 0.0
+    per_item: float = 0.0
+    remarks: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -85,42 +58,46 @@ class Input:
             return self.table.notes
         return tuple(note for note in self.table.notes if "names no users" not in note)
 
+    @property
+    def promised(self) -> Privacy:
+        """The promise, where there is one."""
+        assert self.privacy is not None
+        return self.privacy
+
 
 def read_input(request: Request) -> Input:
     """Read, bound the contributions of users, and work out the sensitivity."""
-    by_user = request.unit == "user" and request.method != "none"
-    read = _scan_table if Path(request.source).suffix.lower() in PARQUET else read_table
-    table = read(request.source, request.columns, request.items, by_user=by_user)
-    if request.top_k is not None and request.top_k > table.num_items:
-        raise Refusal(
-            f"--top-k {request.top_k} is more than there are items: {table.name} has {table.num_items}."
-        )
-    if table.num_items > MAX_ITEMS:
-        raise Refusal(
-            f"{table.name} has {table.num_items:,} items; this command keeps a table of all pairs and "
-            f"takes at most {MAX_ITEMS:,}. From Python, comparisons.WinEdges serves more."
-        )
-    entropy = Entropy(request.simulate, request.seed)
-    per_user = _limit(table, request) if by_user else 1
-    limit = per_user if by_user and table.comparisons_per_user > per_user else None
+    by_user = request.unit == "user" and request.private
+    table = _read_table(request, by_user=by_user)
+    check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
+    entropy = Entropy(request)
+    remarks = private_remark(*table.remarks)
+    if not request.private:
+        return Input(table, _count(table, None, entropy)[0], entropy, None, remarks=remarks)
+    privacy = request.privacy
+    limit = None
+    if by_user:
+        most = _limit(table, request)
+        privacy = dataclasses.replace(privacy, contributions=most)
+        limit = most if table.comparisons_per_user > most else None
     wins, kept = _count(table, limit, entropy)
-    remarks = private_remarks(table)
     if kept < len(table):
-        remarks += (
+        remarks += private_remark(
             f"{len(table) - kept} of {len(table)} comparisons were left out, chosen at random, to keep at most "
-            f"{per_user} per user. (For you alone: these numbers are not covered by the guarantee.)",
+            f"{limit} per user."
         )
-    sensitivity, per_item, public = _sensitivity(table, request, per_user)
-    if request.adjacency == "flip":  # keeps who compared what, and so all of these
-        public = ()
-    users = users_of(request.source, request.columns["user"]) if by_user else ""
-    return Input(table, wins, per_user, sensitivity, per_item, public, users, remarks, entropy)
+    sensitivity, per_item, public = _sensitivity(table, request, privacy)
+    users = users_of(request.source, request.user) if by_user else ""
+    privacy = privacy.given(public=public, users=users)
+    return Input(table, wins, entropy, privacy, sensitivity, per_item, remarks)
 
 
-def private_remarks(table: Any) -> tuple[str, ...]:
-    """What a loader counted, for the data holder only."""
-    alone = "(For you alone: this is not covered by the guarantee.)"
-    return tuple(f"{remark} {alone}" for remark in table.remarks)
+def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable | ComparisonRows:
+    """A file or a named data set; a Parquet file stays in the engine, however large it is."""
+    if in_parquet(request.source):
+        roles = comparison_roles(request, request.items, by_user=by_user)
+        return scan_comparisons(Path(request.source), most_items=MAX_ITEMS, **roles)
+    return read_comparisons(request.source, request, request.items, by_user=by_user)
 
 
 def _count(
@@ -136,85 +113,9 @@ def _count(
     if entropy.seed is not None:
         comparisons = comparisons.bounded(entropy.key(), limit)
     else:
-        kept = jax.numpy.asarray(exact_bound(table.users, limit))
+        kept = jnp.asarray(exact_bound(table.users, limit))
         comparisons = dataclasses.replace(comparisons, mask=kept)
     return comparisons.win_counts(), int(comparisons.mask.sum())
-
-
-def read_table(
-    source: str, columns: dict[str, str | None], items: str | None, *, by_user: bool
-) -> datasets.ComparisonTable:
-    """A file or a named data set; ``columns`` and ``items`` are the options as given.
-
-    Args:
-        source: FILE.
-        columns: role to column; None where the option was left out.
-        items: ``--items``.
-        by_user: whether a file must name its users, unless ``--user none`` says that it doesn't.
-    """
-    if source in datasets.available():
-        given = [f"--{role}" for role, column in columns.items() if column is not None]
-        given += ["--items"] if items is not None else []
-        if given:
-            raise Refusal(
-                f"{source} is a named data set with its own columns and items: leave out "
-                f"{', '.join(given)}."
-            )
-        return datasets.load(source)
-    path = Path(source)
-    if not path.suffix and not path.exists():
-        known = datasets.available()
-        if source in datasets.available_rankings():
-            raise Refusal(
-                f"{source} holds rankings, not comparisons: privrank aggregate {source} makes one of them."
-            )
-        raise Refusal(
-            f"{source!r} is neither a file nor a named data set{did_you_mean(source, known)}; the named "
-            f"ones are {', '.join(known)}."
-        )
-    return datasets.read_comparisons(path, **_roles(columns, items, by_user=by_user))
-
-
-def _scan_table(
-    source: str, columns: dict[str, str | None], items: str | None, *, by_user: bool
-) -> ComparisonRows:
-    """A Parquet file, however large; arguments as of :func:`read_table`."""
-    from privrank_jax.tables import scan_comparisons
-
-    roles = _roles(columns, items, by_user=by_user)
-    return scan_comparisons(Path(source), most_items=MAX_ITEMS, **roles)
-
-
-def _roles(columns: dict[str, str | None], items: str | None, *, by_user: bool) -> dict[str, Any]:
-    """The options of columns and items as arguments of a loader."""
-    return {
-        "user": named_column(columns["user"], "user" if by_user else None),
-        "winner": columns["winner"] or "winner",
-        "loser": columns["loser"] or "loser",
-        "tie": named_column(columns["tie"], "tie"),
-        "items": None if items is None else item_list(items),
-    }
-
-
-def named_column(given: str | None, default: str | None) -> str | None:
-    """The column that an option names: ``none`` stands for no column, an option left out for the default."""
-    if given is None:
-        return default
-    return None if given == "none" else given
-
-
-def item_list(given: str) -> list[str]:
-    """Lines of a text file, or names between commas."""
-    if "," in given or not Path(given).suffix:
-        return [name.strip() for name in given.split(",")]
-    path = Path(given)
-    try:
-        lines = list(read_lines(path))
-    except ValueError as error:
-        raise Refusal(
-            f"--items {given}: {error}. Give a text file with one item per line, or names separated by commas."
-        ) from error
-    return [line.strip() for line in lines if line.strip()]
 
 
 def _limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -> int:
@@ -237,28 +138,17 @@ def _limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -
     return asked
 
 
-def promised(request: Request, per_user: int) -> Privacy:
-    """What the options promise, where nobody has more than ``per_user`` comparisons."""
-    return Privacy(
-        request.epsilon,
-        unit=request.unit,
-        adjacency=request.adjacency,
-        delta=request.delta,
-        contributions=per_user if request.unit == "user" else None,
-    )
-
-
 def _sensitivity(
-    table: datasets.ComparisonTable | ComparisonRows, request: Request, per_user: int
+    table: datasets.ComparisonTable | ComparisonRows, request: Request, privacy: Privacy
 ) -> tuple[float, float, tuple[str, ...]]:
-    """How far one unit moves all win totals, and one of them; what is public, for the guarantee."""
+    """How far one unit moves all win totals, and one of them; what is public for that to hold."""
     norm = "l1" if request.noise == "laplace" else "l2"
-    total = float(totals_sensitivity(promised(request, per_user), norm))
-    one = float(per_user)
+    total = float(totals_sensitivity(privacy, norm))
+    one = float(privacy.comparisons_per_unit)
     if request.unit != "user" or table.questionnaire is None:
         return total, one, table.public
     pairs = table.questionnaire
-    known = questionnaire_sensitivity(pairs, table.num_items, request.adjacency, norm)
+    known = questionnaire_sensitivity(pairs, table.num_items, privacy.adjacency, norm)
     meetings = float(np.bincount(pairs.ravel()).max())
     used = known < total or (request.method == "one-shot" and meetings < one)
     public = (*table.public, "questionnaire") if used else table.public

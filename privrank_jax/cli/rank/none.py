@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from privrank_jax import pairwise
-from privrank_jax.cli.rank.certainty import of_scores
-from privrank_jax.cli.rank.command import Request
+from privrank_jax._types import PairMatrixLike
+from privrank_jax.cli.core.result import (
+    ANSWERS,
+    SEVERAL_GROUPS,
+    Result,
+    best_first,
+    each_by_itself,
+)
+from privrank_jax.cli.rank.certainty import of_fit
 from privrank_jax.cli.rank.input import Input
-from privrank_jax.cli.rank.result import SEVERAL_GROUPS, Result, best_first
+from privrank_jax.cli.rank.request import Request
 from privrank_jax.pairwise.minimize import CODES
 
 
@@ -33,20 +38,15 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
     if code > 1:
         warnings.append(f"the fit did not converge ({CODES[code]}); try a larger --gamma.")
     scores = np.asarray(estimate.value)
-    about = functools.partial(
-        pairwise.standard_errors, scores, data.wins.comparisons, gamma=gamma, link=request.link
-    )
-    known = of_scores(
+    certainty = of_fit(
         scores,
         data.wins.comparisons,
-        about(),
-        functools.partial(about, target="penalized"),
+        gamma=gamma,
         link=request.link,
         level=request.level,
-        words="for the true score and the rank by it, each by itself; they cover the chance in the answers (taken as "
-        "independent)",
+        words=each_by_itself("the true score", ANSWERS),
     )
-    notes = (*data.notes, *data.table.remarks, *(known.notes if components == 1 else ()))
+    notes = (*data.notes, *data.table.remarks, *(certainty.notes if components == 1 else ()))
     return Result(
         title=f"{data.table.name}: {data.table.num_items} items by fitted scores ({request.link} link)",
         order=best_first(scores),
@@ -69,13 +69,18 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
             "warnings": warnings,
         },
         scores=scores,
-        intervals=known.intervals,
-        interval_words=known.words,
-        better=known.better,
+        certainty=certainty,
         told_by="By these comparisons",
         notes=notes,
         warnings=tuple(warnings),
     )
+
+
+def components_of(weights: PairMatrixLike) -> int:
+    """Groups of items that comparisons link."""
+    from scipy.sparse.csgraph import connected_components
+
+    return int(connected_components(np.asarray(weights) > 0, directed=False)[0])
 
 
 def _why_infinite(components: int) -> str:

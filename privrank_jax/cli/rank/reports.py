@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -12,106 +10,81 @@ import numpy as np
 
 from privrank_jax import datasets
 from privrank_jax.cli.console import Refusal, check_choice, warn
-from privrank_jax.cli.rank.certainty import Certainty, of_scores
-from privrank_jax.cli.rank.input import MAX_ITEMS, item_list, named_column
-from privrank_jax.cli.rank.output import print_result
-from privrank_jax.cli.rank.result import SEVERAL_GROUPS, Result, best_first
+from privrank_jax.cli.core.checks import (
+    check_already_randomized,
+    check_gamma,
+    check_items,
+    check_level,
+    check_top_k,
+)
+from privrank_jax.cli.core.output import print_result
+from privrank_jax.cli.core.randomized import TRUSTED, reports_guarantee
+from privrank_jax.cli.core.result import (
+    SEVERAL_GROUPS,
+    UNDONE,
+    Certainty,
+    Result,
+    best_first,
+    each_by_itself,
+)
+from privrank_jax.cli.core.sources import item_list, named_column
+from privrank_jax.cli.rank.certainty import of_scores
+from privrank_jax.cli.rank.input import MAX_ITEMS
+from privrank_jax.cli.rank.none import components_of
+from privrank_jax.cli.rank.request import LINKS, Request
 from privrank_jax.pairwise import DebiasedSums, report_standard_errors, scores_from_sums
 from privrank_jax.pairwise.minimize import CODES
-from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.privacy import Privacy
 
-LINKS = ("logistic", "laplace", "normal")
-_SERVED = ("context", "source", "user", "items", "link", "gamma", "level", "top_k", "json")
+_SERVED = ("source", "user", "items", "link", "gamma", "level", "top_k", "json")
+_USUAL_GAMMA = 2.0
 
 
-@dataclasses.dataclass(frozen=True)
-class ReportRequest:
-    """The options of one run; attributes are the options of the same name."""
-
-    source: str
-    user: str | None
-    items: str | None
-    link: str
-    gamma: float
-    level: float
-    top_k: int | None
-
-
-def rank_reports(request: ReportRequest, given: Sequence[str], *, as_json: bool) -> None:
-    """Fit, and print; ``given`` are the names of all options on the command line."""
-    _check(request, given)
+def rank_reports(request: Request) -> None:
+    """Fit, and print."""
+    _check(request)
     user = named_column(request.user, "user")
     items = None if request.items is None else item_list(request.items)
     table = datasets.read_reports(request.source, user=user, items=items)
-    if table.num_items < 2:
-        raise Refusal(f"a ranking needs at least two items, {table.name} has {table.num_items}.")
-    if table.num_items > MAX_ITEMS:
-        raise Refusal(
-            f"{table.name} has {table.num_items:,} items; this command keeps a table of all pairs and "
-            f"takes at most {MAX_ITEMS:,}."
-        )
-    if request.top_k is not None and request.top_k > table.num_items:
-        raise Refusal(
-            f"--top-k {request.top_k} is more than there are items: {table.name} has {table.num_items}."
-        )
+    check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     with jax.enable_x64(True):
         result = fit_reports(table, request)
     for message in result.warnings:
         warn(message)
-    print_result(
-        table.item_names, result, level=request.level, top_k=request.top_k, as_json=as_json
-    )
+    names, level, top_k = table.item_names, request.level, request.top_k
+    print_result(names, result, level=level, top_k=top_k, as_json=request.json)
 
 
-def _check(request: ReportRequest, given: Sequence[str]) -> None:
-    if "epsilon" in given or "delta" in given:
-        option = "--epsilon" if "epsilon" in given else "--delta"
-        raise Refusal(
-            f"{option} has nothing to buy here: {request.source} holds reports that were randomized before "
-            "they were collected, each at the epsilon of its row. Ranking them is post-processing, adds no "
-            f"noise and spends nothing more. Leave out {option}; for another epsilon, privatize the answers "
-            "anew (both files together then spend the sum)."
-        )
-    others = [f"--{name.replace('_', '-')}" for name in given if name not in _SERVED]
-    if others:
-        raise Refusal(
-            f"{', '.join(others)}: meant for answers in the clear, but {request.source} holds randomized "
-            f"reports (columns report and epsilon), which need no further protection. Leave it out."
-        )
+def _check(request: Request) -> None:
+    what = f"{request.source} holds reports (columns report and epsilon)"
+    check_already_randomized(request, _SERVED, ("epsilon", "noise", "delta"), what, "answers")
     check_choice("--link", request.link, LINKS)
-    if not 0 < request.level < 1:
-        raise Refusal(f"--level must lie between 0 and 1, got {request.level:g}; 0.95 is usual.")
-    if not 0 <= request.gamma < math.inf:
-        raise Refusal(f"--gamma must be finite and at least 0, got {request.gamma:g}.")
-    if request.top_k is not None and request.top_k < 1:
-        raise Refusal(f"--top-k must be at least 1, got {request.top_k}.")
+    check_level(request.level)
+    check_gamma(request.gamma)
+    check_top_k(request.top_k)
 
 
-def fit_reports(table: datasets.ReportTable, request: ReportRequest) -> Result:
+def fit_reports(table: datasets.ReportTable, request: Request) -> Result:
     """Adaptive, debiased scores with intervals. All of it is post-processing of the file."""
-    from scipy.sparse.csgraph import connected_components
-
+    gamma = _USUAL_GAMMA if request.gamma is None else request.gamma
     sums, squares = sums_of_table(table)
-    estimate = scores_from_sums(sums, request.link, request.gamma)
+    estimate = scores_from_sums(sums, request.link, gamma)
     scores, details = np.asarray(estimate.value), estimate.diagnostics
     code, curvature = int(details.fit.code), float(details.smallest_eigenvalue)
-    components = int(connected_components(np.asarray(sums.weights) > 0, directed=False)[0])
+    components = components_of(sums.weights)
     warnings = _warnings(code, components, scores)
-    known = Certainty(None)
+    certainty = Certainty()
     if code <= 1:
-        errors = report_standard_errors(
-            scores, sums, squares, gamma=request.gamma, link=request.link
+        errors = report_standard_errors(scores, sums, squares, gamma=gamma, link=request.link)
+        cover = f"the chance in the answers and in the responses (all taken as independent){UNDONE}"
+        certainty = of_scores(
+            scores,
+            sums.weights,
+            errors,
+            link=request.link,
+            level=request.level,
+            words=each_by_itself("the true score", cover),
         )
-        words = (
-            "for the true score and the rank by it, each by itself; they cover the chance in the answers and in the "
-            "responses (all taken as independent), and are centered where the ridge's pull is undone"
-        )
-        known = of_scores(
-            scores, sums.weights, errors, link=request.link, level=request.level, words=words
-        )
-    notes = (*table.notes, *(known.notes if components == 1 else ()))
-    whole = table.largest_epsilon_of_a_user
+    notes = (*table.notes, *(certainty.notes if components == 1 else ()))
     diagnostics = {
         "method": "debiased reports",
         "data": table.name,
@@ -120,10 +93,10 @@ def fit_reports(table: datasets.ReportTable, request: ReportRequest) -> Result:
         "users": table.num_users,
         "smallest_epsilon": float(table.epsilon.min()),
         "largest_epsilon": table.largest_epsilon,
-        "largest_epsilon_of_a_user": whole,
+        "largest_epsilon_of_a_user": table.largest_epsilon_of_a_user,
         "information": float(np.sum(np.tanh(0.5 * table.epsilon) ** 2)),
         "link": request.link,
-        "gamma": request.gamma,
+        "gamma": gamma,
         "components": components,
         "smallest_curvature": curvature if math.isfinite(curvature) else None,
         "solver": CODES[code],
@@ -134,27 +107,14 @@ def fit_reports(table: datasets.ReportTable, request: ReportRequest) -> Result:
     return Result(
         title=f"{table.name}: {table.num_items} items by {len(table):,} debiased reports ({request.link} link)",
         order=best_first(scores),
-        guarantee=guarantee_of(table, "unknown", _TRUSTED),
+        guarantee=reports_guarantee(table, "unknown", TRUSTED),
         diagnostics={name: value for name, value in diagnostics.items() if value is not None},
         scores=scores,
-        intervals=known.intervals,
-        interval_words=known.words,
-        better=known.better,
+        certainty=certainty,
         told_by="By these reports",
         notes=notes,
         warnings=warnings,
     )
-
-
-_TRUSTED = "the largest epsilon in the file, which is taken at its word; this command adds no noise and spends nothing."
-
-
-def guarantee_of(table: datasets.ReportTable, numerics: str, note: str) -> Guarantee:
-    """What reports promise: for one comparison the largest ε, for one user the largest sum."""
-    whole = table.largest_epsilon_of_a_user
-    also = () if whole is None else (Privacy.proven(whole, unit="user", adjacency="flip"),)
-    comparison = Privacy.proven(table.largest_epsilon, unit="comparison", adjacency="flip")
-    return Guarantee(comparison, trust="local", numerics=numerics, note=note, also=also)
 
 
 def sums_of_table(table: datasets.ReportTable) -> tuple[DebiasedSums, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation, metrics
-from privrank_jax.cli.aggregate.command import METHODS
+from privrank_jax.cli.aggregate.request import METHODS
 from privrank_jax.datasets import load_rankings
 from privrank_jax.release import exact_samplers_available
 
@@ -22,6 +22,8 @@ PRIVATE = [
     if method != "none" and (method, trust) != ("exponential", "local")
 ]
 EXACT = ("borda", "kwiksort", "noise-all")
+
+GAUSSIAN = ("--epsilon", 1, "--noise", "gaussian", "--delta", 1e-6)
 
 
 def items(document):
@@ -124,7 +126,19 @@ def test_a_release_never_repeats_and_is_exact(privrank, votes):
 
 @pytest.mark.parametrize("method", EXACT)
 def test_delta_gives_gaussian_noise(privrank, votes, method):
-    run = ("aggregate", votes, "--method", method, "--epsilon", 1, "--delta", 1e-5, "--json")
+    run = (
+        "aggregate",
+        votes,
+        "--method",
+        method,
+        "--epsilon",
+        1,
+        "--noise",
+        "gaussian",
+        "--delta",
+        1e-5,
+        "--json",
+    )
     document = privrank(*run).json()
     assert document["diagnostics"]["noise"] == "discrete Gaussian"
     assert document["guarantee"]["delta"] == 1e-5
@@ -272,8 +286,11 @@ def test_long_files_and_preflib_files(privrank, tmp_path):
         (("--method", "none", "--xi", -1), "--xi must be finite"),
         (("--method", "none", "--xi", "nan"), "--xi must be finite"),
         (("--epsilon", 1, "--method", "exponential", "--trust", "local"), "--method exponential needs someone"),
-        (("--epsilon", 1, "--method", "exponential", "--delta", 1e-6), "pure epsilon; leave --delta out"),
-        (("--epsilon", 1, "--trust", "local", "--delta", 1e-6), "pure epsilon; leave --delta out"),
+        (("--epsilon", 1, "--delta", 1e-6), "add --noise gaussian; or leave --delta out"),
+        (("--epsilon", 1, "--noise", "gaussian"), "--noise gaussian needs a --delta above 0"),
+        (("--epsilon", 1, "--noise", "normal"), "choose laplace or gaussian"),
+        ((*GAUSSIAN, "--method", "exponential"), "pure epsilon; leave --noise and --delta out"),
+        ((*GAUSSIAN, "--trust", "local"), "pure epsilon; leave --noise and --delta out"),
         (("--epsilon", 1, "--items", "a,b,x"), "no column for the item 'x'"),
         (("--epsilon", 1, "--items", "a,a"), "item named twice"),
         (("--epsilon", 1, "--user", "voter"), "no column 'voter'"),

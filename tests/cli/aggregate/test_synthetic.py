@@ -90,8 +90,8 @@ def test_items_that_nobody_ranked_together_and_budgets_too_small(privrank, write
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--epsilon", 1), "nothing to buy"),
-        (("--trust", "local"), "nothing to buy"),
+        (("--epsilon", 1), "does not apply"),
+        (("--trust", "local"), "does not apply"),
         (("--method", "kwiksort"), "rankings in the clear"),
         (("--simulate",), "--simulate: meant for rankings in the clear"),
         (("--higher-is-better",), "--higher-is-better: meant for rankings in the clear"),

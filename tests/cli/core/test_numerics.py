@@ -9,10 +9,10 @@ import pytest
 import typer
 
 from privrank_jax.cli import app
-from privrank_jax.cli.aggregate import command as aggregate
 from privrank_jax.cli.aggregate import methods as aggregate_methods
-from privrank_jax.cli.rank import command as rank
-from privrank_jax.cli.rank.input import Entropy
+from privrank_jax.cli.aggregate import request as aggregate
+from privrank_jax.cli.core.entropy import Entropy
+from privrank_jax.cli.rank import request as rank
 from privrank_jax.release.ledger import Ledger
 
 RANK = (
@@ -24,10 +24,11 @@ RANK = (
 MLE = (*RANK, "--method", "mle")
 AGGREGATE = ("aggregate", "rankings")
 LOCAL = ("--trust", "local")
+GAUSSIAN = ("--noise", "gaussian", "--delta", 1e-5)
 # Command and options, how a release is drawn, and whether OpenDP draws it.
 CASES = [
     (RANK, "exact", True),
-    ((*RANK, "--delta", 1e-5), "exact", True),
+    ((*RANK, *GAUSSIAN), "exact", True),
     (MLE, "exact", True),
     ((*RANK, "--method", "one-shot", "--top-k", 2), "exact", True),
     ((*MLE, "--adjacency", "replace"), "idealized", False),
@@ -37,7 +38,7 @@ CASES = [
     ((*AGGREGATE, "--method", "borda"), "exact", True),
     ((*AGGREGATE, "--method", "kwiksort"), "exact", True),
     ((*AGGREGATE, "--method", "noise-all"), "exact", True),
-    ((*AGGREGATE, "--method", "noise-all", "--delta", 1e-5), "exact", True),
+    ((*AGGREGATE, "--method", "noise-all", *GAUSSIAN), "exact", True),
     ((*AGGREGATE, "--method", "exponential"), "exact", False),
     ((*AGGREGATE, *LOCAL), "exact", True),
     ((*AGGREGATE, *LOCAL, "--method", "borda"), "exact", True),

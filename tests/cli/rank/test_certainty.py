@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from privrank_jax.cli.rank.certainty import told_apart
-from privrank_jax.cli.rank.result import Result
+from privrank_jax.cli.core.output import told_apart
+from privrank_jax.cli.core.result import Certainty, Result
 from privrank_jax.datasets import ReportTable, write_reports
 
 RANDOM = "the order shown may be no better than a random one"
@@ -114,7 +114,7 @@ NOISY = {
     "counts": ("--epsilon", 0.01),
     "add-remove": ("--epsilon", 0.01, "--adjacency", "add-remove"),
     "flip": ("--epsilon", 0.01, "--adjacency", "flip"),
-    "gaussian": ("--epsilon", 0.01, "--delta", "1e-6"),
+    "gaussian": ("--epsilon", 0.01, "--noise", "gaussian", "--delta", "1e-6"),
     "mle": ("--epsilon", 0.01, "--method", "mle"),
 }
 
@@ -212,7 +212,7 @@ def chain(*pairs, size=4):
     better = np.zeros((size, size), bool)
     for one, other in pairs:
         better[one, other] = True
-    return Result("", np.array([2, 0, 1, 3]), None, {}, better=better)
+    return Result("", np.array([2, 0, 1, 3]), None, {}, certainty=Certainty(better))
 
 
 def test_the_words_for_each_degree_of_certainty():

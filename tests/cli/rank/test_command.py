@@ -62,9 +62,19 @@ def test_a_release_is_exact_and_never_repeats(privrank, votes):
     assert first != second
 
 
-def test_delta_above_zero_draws_discrete_gaussian_noise(privrank, votes):
+def test_gaussian_noise_is_discrete(privrank, votes):
     document = privrank(
-        "rank", votes, "--epsilon", 1, "--delta", 1e-5, "--max-per-user", 2, "--json"
+        "rank",
+        votes,
+        "--epsilon",
+        1,
+        "--noise",
+        "gaussian",
+        "--delta",
+        1e-5,
+        "--max-per-user",
+        2,
+        "--json",
     ).json()
     assert document["diagnostics"]["noise"] == "discrete Gaussian"
     assert document["guarantee"]["delta"] == 1e-5

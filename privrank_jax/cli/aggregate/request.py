@@ -1,0 +1,149 @@
+"""The options of ``privrank aggregate``."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Annotated, ClassVar
+
+import typer
+
+from privrank_jax._promise import Privacy
+from privrank_jax.cli.console import Refusal, check_choice, warn
+from privrank_jax.cli.core.checks import check_budget, check_rehearsal
+from privrank_jax.cli.core.mechanisms import MECHANISMS
+from privrank_jax.cli.core.request import Budget, Items, RankingColumns, Release
+from privrank_jax.cli.options import Json
+
+METHODS = ("auto", "borda", "kwiksort", "noise-all", "exponential", "none")
+TRUSTS = ("central", "local")
+MISSING = ("last", "unknown")
+# Mechanisms by method and trust. Local reports of real numbers need consent; else each user answers for one pair.
+_CENTRAL = {
+    "borda": "dp-borda",
+    "kwiksort": "dp-kwiksort",
+    "noise-all": "noise-all",
+    "exponential": "exponential-kemeny",
+}
+_LOCAL = {"borda": "ldp-borda", "kwiksort": "ldp-kwiksort", "noise-all": "local-weights"}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Budget, RankingColumns, Json, Release):
+    """The options of one run."""
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, Parquet or PrefLib file (.soc, .soi, .toc, .toi), or a named data set: sushi, apa, "
+            "apa1998 to apa2009, aspen, aspen-mayor, german, nascar, potato, potato-weighing, salad.",
+        ),
+    ]
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto (the one with the least error to be expected), borda (noisy mean scores), kwiksort (a "
+            "sort by noisy majorities), noise-all (the best ranking for noisy majorities of all pairs), "
+            "exponential (a random ranking, good ones likelier; central only, up to 20 items), none (not "
+            "private: the best ranking, with a certificate).",
+        ),
+    ] = "auto"
+    trust: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="central (you hold the rankings and publish the consensus) or local (each user randomizes the "
+            "own ranking; on a file, the users' side is simulated).",
+        ),
+    ] = "central"
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What it means that a user did not rank an item: last (behind all that were ranked) or unknown "
+            "(half a vote to either side of each pair). Default: last; nascar: unknown.",
+        ),
+    ] = None
+    xi: Annotated[
+        float,
+        typer.Option(
+            metavar="X",
+            help="none and noise-all: a ranking proven to cost at most 1 + X times the smallest cost will do.",
+        ),
+    ] = 0.0
+    items: Items = None
+    users: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Public number of all users, for a file with a row for each user and item: those who ranked nothing "
+            "have no row there. Default: the users with a row; that nobody else took part is then public.",
+        ),
+    ] = None
+
+    LIBRARY: ClassVar[dict[str, str]] = {"num_users": "users"}
+
+    @property
+    def private(self) -> bool:
+        """Whether there is a promise."""
+        return self.method != "none"
+
+    @property
+    def local(self) -> bool:
+        """Whether users randomize their own rankings."""
+        return self.private and self.trust == "local"
+
+    @property
+    def promised(self) -> Privacy | None:
+        """The promise, if there is one."""
+        return self.privacy if self.private else None
+
+    @functools.cached_property
+    def privacy(self) -> Privacy:
+        """What is promised; the data say what is public."""
+        assert self.epsilon is not None
+        return Privacy(self.epsilon, unit="user", adjacency="replace", delta=self.delta)
+
+    @property
+    def mechanism(self) -> str:
+        """Its name in the table of mechanisms; auto stands for borda, whose noises it has."""
+        method = "borda" if self.method == "auto" else self.method
+        if not self.local:
+            return _CENTRAL[method]
+        if method == "kwiksort" or self.accept_idealized:
+            return _LOCAL[method]
+        return "one-pair-weights"
+
+    def check(self) -> None:
+        """Refuse what can be refused without the data."""
+        check_choice("--method", self.method, METHODS)
+        check_choice("--trust", self.trust, TRUSTS)
+        if self.missing is not None:
+            check_choice("--missing", self.missing, MISSING)
+        if not 0 <= self.xi < math.inf:
+            raise Refusal(f"--xi must be finite and at least 0, got {self.xi:g}.")
+        if self.xi and self.method not in ("none", "noise-all"):
+            raise Refusal(
+                "--xi is for the methods that look for the best ranking, --method none and noise-all."
+            )
+        if self.users is not None and self.users < 1:
+            raise Refusal(f"--users must be at least 1, got {self.users}.")
+        check_rehearsal(self)
+        if not self.private:
+            if {"epsilon", "noise", "delta", "simulate", "trust"} & self.given:
+                warn(
+                    "--method none adds no noise: --epsilon, --noise, --delta, --trust and --simulate are not used."
+                )
+            return
+        check_budget(self)
+        if self.method == "exponential" and self.local:
+            raise Refusal(
+                "--method exponential needs someone who holds all rankings; with --trust local use --method borda, "
+                "kwiksort or noise-all."
+            )
+        if self.noise not in MECHANISMS[self.mechanism].noises:
+            which = "--trust local" if self.local else f"--method {self.method}"
+            raise Refusal(f"{which} gives pure epsilon; leave --noise and --delta out.")

@@ -1,0 +1,137 @@
+"""Refusals of options that several commands share, before any data are read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
+from privrank_jax.cli.console import Refusal, check_choice, check_seed, warn
+from privrank_jax.cli.core.request import Budget, Release
+from privrank_jax.cli.options import Options, option
+
+NOISES = ("laplace", "gaussian")
+# Beyond this ε, e^ε says that an observer may become certain of what one user answered.
+_HARDLY_PRIVATE = 10.0
+
+
+def check_rehearsal(request: Release) -> None:
+    """Refuse a seed that would make a release predictable, or that isn't one."""
+    if request.seed is None:
+        return
+    if not request.simulate:
+        raise Refusal(
+            "--seed makes the noise predictable: who knows or guesses the seed can take the noise off "
+            "again. Leave --seed out for a release, or add --simulate for a rehearsal."
+        )
+    check_seed(request.seed)
+
+
+def check_budget(budget: Budget) -> None:
+    """Refuse a budget that is missing, out of range or not the noise's."""
+    if budget.epsilon is None:
+        raise Refusal(
+            "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller "
+            "protects more; --method none ranks without privacy."
+        )
+    check_choice("--noise", budget.noise, NOISES)
+    if not 0 < budget.epsilon < math.inf:  # NaN too
+        raise Refusal(
+            f"--epsilon must be a positive number, got {budget.epsilon:g}. Use a value such as 1, or --method "
+            "none if no privacy is wanted."
+        )
+    if not 0 <= budget.delta < 1:
+        raise Refusal(
+            f"--delta must be at least 0 and below 1, got {budget.delta:g}. Leave it out for pure epsilon; "
+            "otherwise a common choice is 1/n**2 for n users."
+        )
+    if budget.delta > 0 and budget.noise != "gaussian":
+        raise Refusal(
+            "--delta is for Gaussian noise: add --noise gaussian; or leave --delta out, for Laplace noise keeps pure "
+            "epsilon."
+        )
+    if budget.delta == 0 and budget.noise == "gaussian":
+        raise Refusal(
+            "--noise gaussian needs a --delta above 0; a common choice is 1/n**2 for n users. Or leave "
+            "--noise out: Laplace noise keeps pure epsilon."
+        )
+    check_size(budget.epsilon)
+
+
+def check_size(epsilon: float) -> None:
+    """Refuse an epsilon that leaves nothing but noise, or none; warn of one that protects nobody."""
+    if epsilon < SMALLEST_EPSILON:
+        raise Refusal(
+            f"--epsilon {epsilon:g} is so small that the result would be noise alone, whatever the data: "
+            "publish nothing, or choose a value such as 1."
+        )
+    if epsilon > LARGEST_EPSILON:
+        raise Refusal(
+            f"--epsilon {epsilon:g} is so large that hardly any noise is left, and nobody protected: choose a value "
+            "such as 1."
+        )
+    if epsilon > _HARDLY_PRIVATE:
+        warn(
+            f"epsilon = {epsilon:g} protects next to nothing: what is published may become "
+            f"e^{epsilon:g} times likelier by one user's answers. Values up to about 3 are usual."
+        )
+
+
+def check_level(level: float) -> None:
+    """Refuse a confidence that isn't one."""
+    if not 0 < level < 1:
+        raise Refusal(f"--level must lie between 0 and 1, got {level:g}; 0.95 is usual.")
+
+
+def check_gamma(gamma: float | None) -> None:
+    """Refuse a ridge that isn't one."""
+    if gamma is not None and not 0 <= gamma < math.inf:
+        raise Refusal(f"--gamma must be finite and at least 0, got {gamma:g}.")
+
+
+def check_top_k(top_k: int | None) -> None:
+    """Refuse an empty list of the best."""
+    if top_k is not None and top_k < 1:
+        raise Refusal(f"--top-k must be at least 1, got {top_k}.")
+
+
+def check_items(name: str, count: int, most: int, top_k: int | None = None) -> None:
+    """Refuse data of too few items for a ranking, or too many for a table of all pairs."""
+    if top_k is not None and top_k > count:
+        raise Refusal(f"--top-k {top_k} is more than there are items: {name} has {count}.")
+    if count > most:
+        raise Refusal(
+            f"{name} has {count:,} items; this command keeps a table of all pairs and takes at most {most:,}."
+        )
+    if count < 2:
+        raise Refusal(f"a ranking needs at least two items, {name} has {count}.")
+
+
+def check_already_randomized(
+    request: Options, served: Sequence[str], budget: Sequence[str], what: str, raw: str
+) -> None:
+    """Refuse options that protect answers, where users randomized theirs before they were collected.
+
+    Args:
+        request: with its options.
+        served: names of those that still mean something.
+        budget: names of those that choose how much privacy.
+        what: the file holds, such as ``"votes.csv holds randomized reports"``.
+        raw: what it doesn't hold, such as ``"answers"``.
+    """
+    for name in budget:
+        if name in request.given:
+            raise Refusal(
+                f"{option(name)} does not apply: {what}, each already randomized at the epsilon of its row. Ranking "
+                "them is post-processing, adds no noise and spends nothing more. "
+                f"Leave out {option(name)}; for another epsilon, privatize the {raw} anew (both files together then "
+                "spend the sum)."
+            )
+    others = [
+        option(name) for name in request.names() if name in request.given and name not in served
+    ]
+    if others:
+        raise Refusal(
+            f"{', '.join(others)}: meant for {raw} in the clear, but {what}, which need no further protection. Leave "
+            "it out."
+        )

@@ -1,0 +1,252 @@
+"""The mechanisms that commands release by, as one table: how each is simulated, how it is drawn exactly.
+
+A key is the name of the mechanism's first row in the audit registry (:mod:`privrank_jax.privacy_audit`). Functions are
+named, not imported, so that options can be checked before anything heavy is loaded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from privrank_jax.cli.core.numerics import check_numerics, draws_exactly
+from privrank_jax.cli.core.request import Release
+from privrank_jax.release.library import EXTRA
+
+if TYPE_CHECKING:
+    from privrank_jax.cli.core.entropy import Entropy
+    from privrank_jax.estimate import Estimate
+    from privrank_jax.privacy.guarantee import Guarantee
+
+_OF_COMPARISONS = tuple(
+    (unit, adjacency)
+    for unit in ("comparison", "user")
+    for adjacency in ("flip", "replace", "add-remove")
+)
+_OF_RANKINGS = (("user", "replace"),)
+_BOTH = ("laplace", "gaussian")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mechanism:
+    """How something is released.
+
+    Attributes:
+        label: of the result, after "by".
+        simulated: ``"package:function"``, called with ``(key, data, privacy, ...)``.
+        exact: its twin, called with ``(data, privacy, ...)``; "" where there is none.
+        numerics: of a release: ``"exact"``, or what is there instead.
+        opendp: whether the exact twin needs OpenDP.
+        kinds: units and adjacencies that it protects.
+        noises: that it can draw.
+        trust: who draws.
+        instead: what would be exact where this isn't, an instruction.
+    """
+
+    label: str
+    simulated: str
+    exact: str = ""
+    numerics: str = "exact"
+    opendp: bool = True
+    kinds: tuple[tuple[str, str], ...] = _OF_RANKINGS
+    noises: tuple[str, ...] = ("laplace",)
+    trust: str = "central"
+    instead: str = ""
+
+    def drawn_exactly(self, request: Release) -> bool:
+        """Whether this request is drawn by the exact twin.
+
+        Raises:
+            Refusal: it is a release that is not exact, and nobody said that this will do.
+        """
+        if not self.exact:
+            check_numerics(self.numerics, request, self.instead)
+            return False
+        return draws_exactly(request) if self.opendp else not request.simulate
+
+
+MECHANISMS = {
+    "noisy-counts": Mechanism(
+        label="noisy win totals",
+        simulated="pairwise:noisy_counts",
+        exact="release:exact_noisy_totals",
+        kinds=_OF_COMPARISONS,
+        noises=_BOTH,
+    ),
+    "perturbed-mle": Mechanism(
+        label="private scores",
+        simulated="pairwise:perturbed_mle",
+        numerics="idealized",
+        kinds=_OF_COMPARISONS,
+        noises=_BOTH,
+        instead="use --adjacency flip with --link logistic, or --method counts",
+    ),
+    "one-shot-top-k": Mechanism(
+        label="one-shot noise",
+        simulated="pairwise:one_shot_top_k",
+        exact="release:exact_top_k",
+        kinds=_OF_COMPARISONS,
+    ),
+    "dp-borda": Mechanism(
+        label="noisy Borda scores",
+        simulated="aggregation:dp_borda",
+        exact="release:exact_borda",
+        noises=_BOTH,
+    ),
+    "dp-kwiksort": Mechanism(
+        label="a sort of noisy majorities",
+        simulated="aggregation:dp_kwiksort",
+        exact="release:exact_kwiksort",
+        noises=_BOTH,
+    ),
+    "noise-all": Mechanism(
+        label="least disagreement with noisy majorities",
+        simulated="aggregation:noise_all",
+        exact="release:exact_noise_all",
+        noises=_BOTH,
+    ),
+    "exponential-kemeny": Mechanism(
+        label="the exponential mechanism",
+        simulated="aggregation:exponential_kemeny",
+        exact="release:exact_exponential",
+        opendp=False,
+    ),
+    "one-pair-weights": Mechanism(
+        label="one answer per user",
+        simulated="aggregation:one_pair_weights",
+        exact="release:exact_one_pair_weights",
+        trust="local",
+    ),
+    "ldp-borda": Mechanism(
+        label="Borda scores from one report per user",
+        simulated="aggregation:ldp_borda",
+        numerics="simulation",
+        trust="local",
+        instead="use --method borda or --trust central",
+    ),
+    "ldp-kwiksort": Mechanism(
+        label="a sort that asks groups of users",
+        simulated="aggregation:ldp_kwiksort",
+        numerics="simulation",
+        trust="local",
+        instead="use --method borda or --trust central",
+    ),
+    "local-weights": Mechanism(
+        label="least disagreement with noisy majorities",
+        simulated="aggregation:local_weights",
+        numerics="simulation",
+        trust="local",
+        instead="use --method borda or --trust central",
+    ),
+    "randomized-response": Mechanism(
+        label="randomized response",
+        simulated="privacy:randomized_response",
+        exact="release:exact_randomized_response",
+        kinds=(("comparison", "flip"),),
+        trust="local",
+    ),
+    "mallows-sample": Mechanism(
+        label="the Mallows model",
+        simulated="cli.privatize.ranking_files:simulated_mallows",
+        exact="release:exact_mallows",
+        opendp=False,
+        kinds=(("rank", "replace"),),
+        trust="local",
+    ),
+}
+
+
+def sample(
+    name: str, request: Release, entropy: Entropy, data: Any, *arguments: Any, **options: Any
+) -> tuple[Any, bool]:
+    """What a mechanism makes of data, and whether it was drawn exactly.
+
+    Args:
+        name: of the mechanism.
+        request: says whether this is a rehearsal.
+        entropy: keys.
+        data: of the users.
+        arguments: what follows, the promise first.
+        options: of both twins.
+    """
+    mechanism = MECHANISMS[name]
+    if mechanism.drawn_exactly(request):
+        return _function(mechanism.exact)(data, *arguments, **options), True
+    return _function(mechanism.simulated)(entropy.key(), data, *arguments, **options), False
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """A release by a mechanism of the table.
+
+    Attributes:
+        estimate: its value and diagnostics.
+        guarantee: of it.
+        exact: whether it was drawn exactly.
+        law: of the noise, in words.
+        warnings: for the holder of the data.
+    """
+
+    estimate: Estimate
+    guarantee: Guarantee
+    exact: bool
+    law: str
+    warnings: tuple[str, ...]
+
+    @property
+    def scale(self) -> float:
+        """Of the noise."""
+        return float(self.estimate.diagnostics.noise_scale)
+
+
+def draw(
+    name: str, request: Release, entropy: Entropy, data: Any, *arguments: Any, **options: Any
+) -> Drawn:
+    """A release by the mechanism of that name; arguments as of :func:`sample`."""
+    estimate, exact = sample(name, request, entropy, data, *arguments, **options)
+    law = {"laplace": "Laplace", "gaussian": "Gaussian"}[options.get("noise", "laplace")]
+    return Drawn(
+        estimate,
+        _labeled(estimate.guarantee, request, exact),
+        exact,
+        f"discrete {law}" if exact else law,
+        () if exact or request.simulate else _about_noise(name),
+    )
+
+
+def _function(path: str) -> Callable[..., Any]:
+    """Looked up when it is called, so that an audit can watch it."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(f"privrank_jax.{module}"), name)
+
+
+def _labeled(guarantee: Guarantee | None, request: Release, exact: bool) -> Guarantee:
+    """The guarantee, for users of any number of comparisons, for what is beyond L was left out; or for a rehearsal."""
+    assert guarantee is not None
+    guarantee = guarantee.for_any_user()
+    if exact or not request.simulate:
+        return guarantee
+    parts = [guarantee.note] if guarantee.note else []
+    parts.append("A rehearsal, not to be published: who knows the seed can take the noise off.")
+    return dataclasses.replace(guarantee, numerics="simulation", note=" ".join(parts))
+
+
+def _about_noise(name: str) -> tuple[str, ...]:
+    """The warning that goes with a release that is not exact."""
+    mechanism = MECHANISMS[name]
+    if mechanism.numerics == "idealized":
+        return (
+            "this guarantee is proven for real numbers and an exact minimizer only; "
+            "help(privrank_jax.privacy.calibration) explains what that may cost.",
+        )
+    if mechanism.trust == "local":
+        return (
+            "the reports come from fast floating-point generators, keyed by the operating system, and only "
+            "approximate their exact law.",
+        )
+    return (
+        "the noise comes from fast floating-point generators, keyed by the operating system: their low "
+        f"bits can give answers away. For exact noise: {EXTRA}.",
+    )

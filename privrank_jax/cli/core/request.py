@@ -1,0 +1,162 @@
+"""Options of the commands that release something, in groups."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+import typer
+
+from privrank_jax._promise import Privacy
+from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.options import Options
+
+Items = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|A,B,C",
+        help="Public list of all items, one per line of a text file, or separated by commas. "
+        "Default: the items seen in the data, which are then treated as public.",
+    ),
+]
+User = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of users; none: there is none, and in a file of rankings each row is another "
+        "user. Default: user.",
+    ),
+]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Budget(Options):
+    """How much privacy, and the noise that gives it."""
+
+    PANEL: ClassVar[str] = "Privacy budget"
+
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Privacy budget; smaller protects more. Every private method needs it."),
+    ] = None
+    noise: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="laplace, or gaussian, which needs --delta and can be smaller where one user moves many numbers.",
+        ),
+    ] = "laplace"
+    delta: Annotated[
+        float,
+        typer.Option(
+            help="Any probability is at most e^epsilon times what it was, plus delta; for --noise gaussian."
+        ),
+    ] = 0.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ComparisonColumns(Options):
+    """Columns of a file of comparisons."""
+
+    PANEL: ClassVar[str] = "Columns of FILE"
+
+    user: User = None
+    winner: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of preferred items. Default: winner."),
+    ] = None
+    loser: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of the other items. Default: loser."),
+    ] = None
+    tie: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column that marks ties (1 or 0); none: there are no ties. Default: tie.",
+        ),
+    ] = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RankingColumns(Options):
+    """Columns of a file of rankings, and what its cells are."""
+
+    PANEL: ClassVar[str] = "Columns of FILE"
+
+    user: User = None
+    item: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of items, one row per user and item. Default: item."
+        ),
+    ] = None
+    rank: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of ranks, one row per user and item. Default: rank."
+        ),
+    ] = None
+    ranks: Annotated[
+        bool,
+        typer.Option(
+            "--ranks", help="The cells are ranks, 1 = best, even where they look like ratings."
+        ),
+    ] = False
+    higher_is_better: Annotated[
+        bool,
+        typer.Option(
+            "--higher-is-better",
+            help="The cells are ratings: the larger the better, equal ones are ties.",
+        ),
+    ] = False
+
+    @property
+    def cells(self) -> str | None:
+        """What the cells are, as the loaders call it; None: not said."""
+        if self.ranks and self.higher_is_better:
+            raise Refusal("give --ranks (1 = best) or --higher-is-better, not both.")
+        return "ranks" if self.ranks else "ratings" if self.higher_is_better else None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Release(Options):
+    """Whether the release is real and what pays for it. Requests have a ``source``, the argument FILE, as well."""
+
+    PANEL: ClassVar[str] = "Release"
+
+    source: str
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Spend from this ledger of the data before anything is printed (see privrank ledger).",
+        ),
+    ] = None
+    simulate: Annotated[
+        bool,
+        typer.Option(
+            "--simulate", help="A rehearsal with fast simulated noise, not to be published."
+        ),
+    ] = False
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of a rehearsal; only with --simulate.")
+    ] = None
+    accept_idealized: Annotated[
+        bool,
+        typer.Option(
+            "--accept-idealized",
+            help="Release even what can't be drawn exactly; the guarantee then says so.",
+        ),
+    ] = False
+
+    @property
+    def private(self) -> bool:
+        """Whether what is released is private at all."""
+        return True
+
+    @property
+    def promised(self) -> Privacy | None:
+        """What is promised, where the options alone say it."""
+        return None

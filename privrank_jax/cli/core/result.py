@@ -1,0 +1,159 @@
+"""What a method of ``privrank rank`` or ``privrank aggregate`` found, and how sure it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from privrank_jax.cli.console import Refusal
+from privrank_jax.privacy.guarantee import Guarantee
+
+SEVERAL_GROUPS = (
+    "the comparisons fall into {} groups of items that were never compared with one another: the order of "
+    "items of different groups means nothing"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Certainty:
+    """What is known of scores and of the order.
+
+    Attributes:
+        better: ``(m, m)`` bool, whether item i is surely better than j, all pairs together at the level; None where
+            that isn't known.
+        intervals: per item ``low``, ``high`` and, where known, ``rank_low``, ``rank_high`` (0 = best); empty where
+            there are none.
+        words: what the intervals say.
+        notes: why there are none.
+    """
+
+    better: np.ndarray | None = None
+    intervals: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    words: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a method found.
+
+    Attributes:
+        title: of the table.
+        order: items from best to worst, all that may be shown.
+        guarantee: None without privacy.
+        diagnostics: public facts on the computation.
+        scores: ``(m,)``, or None where none are released.
+        score_name: heading of the scores.
+        certainty: what is known of them by what was released.
+        told_by: what tells items apart or can't, at the beginning of a sentence.
+        notes: remarks that belong to the release.
+        warnings: for the holder of the data.
+    """
+
+    title: str
+    order: np.ndarray
+    guarantee: Guarantee | None
+    diagnostics: dict[str, object]
+    scores: np.ndarray | None = None
+    score_name: str = "score"
+    certainty: Certainty = Certainty()
+    told_by: str = "At this budget"
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def check_finite(result: Result) -> None:
+    """Refuse a result with a number that isn't one; called before it is paid for.
+
+    A constant refusal for the data alone would be an answer about them, but such numbers come of options and budgets
+    beyond the range of floating point.
+    """
+    guarantee = result.guarantee
+    promised = () if guarantee is None else (guarantee.attained, *guarantee.also)
+    numbers = [one.epsilon for one in promised] + [one.delta for one in promised]
+    numbers += [fact for fact in result.diagnostics.values() if isinstance(fact, float)]
+    shown = [] if result.scores is None else [result.scores]
+    ends = result.certainty.intervals.values()
+    shown += [end for end in ends if np.issubdtype(end.dtype, np.floating)]
+    if not all(map(math.isfinite, numbers)) or not all(np.all(np.isfinite(one)) for one in shown):
+        raise Refusal(
+            "the result has numbers beyond the range of floating point: take options, such as --epsilon, --level or "
+            "--gamma, that are nearer to their usual values. Nothing is shown."
+        )
+
+
+def best_first(scores: np.ndarray) -> np.ndarray:
+    """Best first; equal scores in the order of the item list, which says nothing about the data."""
+    return np.argsort(-scores, kind="stable")
+
+
+# --- certainty ---------------------------------------------------------------------------------------
+
+
+def each_by_itself(of: str, cover: str) -> str:
+    """What intervals say that hold for each item alone.
+
+    Args:
+        of: what they are for.
+        cover: which chance they cover.
+    """
+    return f"for {of} and the rank by it, each by itself; they cover {cover}"
+
+
+ANSWERS = "the chance in the answers (taken as independent)"
+UNDONE = ", and are centered where the ridge's pull is undone"
+
+
+def of_noise(
+    scores: np.ndarray,
+    *,
+    scale: float,
+    noise: str,
+    rounding: float,
+    level: float,
+    what: str,
+    more: str = "",
+) -> Certainty:
+    """What is known of scores before independent noise, all items together.
+
+    Args:
+        scores: with the noise.
+        scale: of the noise.
+        noise: its law.
+        rounding: how far scores on a grid may be off beside; see :func:`noise_reach`.
+        level: of confidence.
+        what: the scores are, in words.
+        more: ends the words.
+
+    >>> found = of_noise(np.array([9.0, 2.0, 1.0]), scale=0.2, noise="laplace", rounding=0.0, level=0.95, what="totals")
+    >>> found.better[0].tolist(), found.intervals["rank_low"].tolist(), found.intervals["rank_high"].tolist()
+    ([False, True, True], [0, 1, 1], [0, 2, 2])
+    """
+    reach = noise_reach(scale, noise, level, scores.size) + rounding
+    low, high = scores - reach, scores + reach
+    better = low[:, None] > high[None, :]
+    best, worst = better.sum(0), scores.size - 1 - better.sum(1)
+    return Certainty(
+        better,
+        {"low": low, "high": high, "rank_low": best, "rank_high": worst},
+        f"for the {what} before the noise and the ranks by them, all items together; they cover the privacy noise "
+        f"alone{more}",
+    )
+
+
+def noise_reach(scale: float, noise: str, level: float, items: int) -> float:
+    """Half-width that holds the noise of all items with probability ``level``; draws are independent.
+
+    Discrete noise on the halves needs half a win more: with α = e^(-1/s) on twice the totals, P(|X| > t + 1) is
+    2α^(⌊t⌋ + 2)/(1 + α) <= α^t (Laplace), and at most P(|N| > t) (Gaussian; Canonne, Kamath, Steinke, 2020).
+
+    >>> round(noise_reach(1.0, "laplace", 0.95, 1), 3)  # log 20
+    2.996
+    """
+    beyond = -math.expm1(math.log(level) / items)  # 1 - level^(1/items), for one item
+    if noise == "laplace":
+        return -scale * math.log(beyond)
+    return -scale * NormalDist().inv_cdf(beyond / 2)

@@ -1,0 +1,215 @@
+"""The argument FILE: a file or a named data set, of comparisons or of rankings."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple, TypedDict
+
+from privrank_jax import datasets
+from privrank_jax._cells.columns import DELIMITERS, PARQUET
+from privrank_jax._cells.names import did_you_mean
+from privrank_jax._neighbors import NO_COLUMN, OWN, of_column
+from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.core.request import ComparisonColumns, RankingColumns
+from privrank_jax.cli.options import option
+from privrank_jax.datasets.formats import read_lines
+from privrank_jax.datasets.source import recorded
+from privrank_jax.release.ledger import content_sha256
+
+_COMPARING, _RANKING = ("winner", "loser", "tie"), ("item", "rank")
+
+
+class ComparisonRoles(TypedDict):
+    """Columns and items of comparisons, as the loaders take them."""
+
+    user: str | None
+    winner: str
+    loser: str
+    tie: str | None
+    items: list[str] | None
+
+
+class RankingRoles(TypedDict):
+    """Likewise of rankings."""
+
+    user: str | None
+    item: str | None
+    rank: str | None
+    items: list[str] | None
+
+
+def private_remark(*remarks: str) -> tuple[str, ...]:
+    """What was counted in the data, for their holder alone."""
+    return tuple(f"{one} (For you alone: the guarantee does not cover this.)" for one in remarks)
+
+
+def in_parquet(source: str) -> bool:
+    """Whether FILE is a Parquet file, which an engine reads, however large it is."""
+    return Path(source).suffix.lower() in PARQUET
+
+
+def read_comparisons(
+    source: str, columns: ComparisonColumns, items: str | None, *, by_user: bool
+) -> datasets.ComparisonTable:
+    """A file or a named data set.
+
+    Args:
+        source: FILE.
+        columns: the options.
+        items: ``--items``.
+        by_user: whether a file must name its users, unless ``--user none`` says that it doesn't.
+    """
+    if source in datasets.available():
+        given = given_columns(columns, ("user", *_COMPARING))
+        given += ["--items"] if items is not None else []
+        if given:
+            raise Refusal(
+                f"{source} is a named data set with its own columns and items: leave out {', '.join(given)}."
+            )
+        return datasets.load(source)
+    path = Path(source)
+    if not path.suffix and not path.exists():
+        if source in datasets.available_rankings():
+            raise Refusal(
+                f"{source} holds rankings, not comparisons: privrank aggregate {source} makes one of them."
+            )
+        raise _unknown(source, datasets.available())
+    return datasets.read_comparisons(path, **comparison_roles(columns, items, by_user=by_user))
+
+
+def comparison_roles(
+    columns: ComparisonColumns, items: str | None, *, by_user: bool
+) -> ComparisonRoles:
+    """The options of columns and items as arguments of a loader."""
+    return {
+        "user": named_column(columns.user, "user" if by_user else None),
+        "winner": columns.winner or "winner",
+        "loser": columns.loser or "loser",
+        "tie": named_column(columns.tie, "tie"),
+        "items": None if items is None else item_list(items),
+    }
+
+
+def read_rankings(
+    source: str,
+    columns: RankingColumns,
+    items: str | None,
+    ignore: Collection[str] = (),
+    num_users: int | None = None,
+) -> datasets.RankingTable:
+    """A file or a named data set.
+
+    Args:
+        source: FILE.
+        columns: the options.
+        items: ``--items``.
+        ignore: columns that hold no item's ranks.
+        num_users: ``--users``.
+    """
+    if source in datasets.available_rankings():
+        given = given_columns(columns, ("user", *_RANKING))
+        given += ["--items"] if items is not None else []
+        given += ["--users"] if num_users is not None else []
+        given += given_columns(columns, ("ranks", "higher_is_better"))
+        if given:
+            raise Refusal(
+                f"{source} is a named data set with its own columns, items and users: leave out {', '.join(given)}."
+            )
+        return datasets.load_rankings(source)
+    path = Path(source)
+    if not path.suffix and not path.exists():
+        if source in datasets.available():
+            raise Refusal(
+                f"{source} holds comparisons, not rankings: privrank rank {source} ranks its items."
+            )
+        raise _unknown(source, datasets.available_rankings())
+    roles = ranking_roles(columns, items)
+    return datasets.read_rankings(
+        path, ignore=ignore, num_users=num_users, cells=columns.cells, **roles
+    )
+
+
+def ranking_roles(columns: RankingColumns, items: str | None) -> RankingRoles:
+    """The options of columns and items as arguments of a loader."""
+    return {
+        "user": named_column(columns.user or None, "user"),
+        "item": columns.item,
+        "rank": columns.rank,
+        "items": None if items is None else item_list(items),
+    }
+
+
+def given_columns(columns: ComparisonColumns | RankingColumns, names: Collection[str]) -> list[str]:
+    """Those of these options that say something."""
+    return [option(name) for name in names if getattr(columns, name) not in (None, False)]
+
+
+def _unknown(source: str, known: list[str]) -> Refusal:
+    return Refusal(
+        f"{source!r} is neither a file nor a named data set{did_you_mean(source, known)}; the named ones are "
+        f"{', '.join(known)}."
+    )
+
+
+def named_column(given: str | None, default: str | None) -> str | None:
+    """The column that an option names: ``none`` stands for no column, an option left out for the default."""
+    if given is None:
+        return default
+    return None if given == "none" else given
+
+
+def item_list(given: str) -> list[str]:
+    """Lines of a text file, or names between commas."""
+    if "," in given or not Path(given).suffix:
+        return [name.strip() for name in given.split(",")]
+    path = Path(given)
+    try:
+        lines = list(read_lines(path))
+    except ValueError as error:
+        raise Refusal(
+            f"--items {given}: {error}. Give a text file with one item per line, or names separated by commas."
+        ) from error
+    return [line.strip() for line in lines if line.strip()]
+
+
+def users_of(source: str, column: str | None) -> str:
+    """What one user is, by the kind of FILE and ``--user``.
+
+    >>> users_of("votes.csv", None), users_of("votes.csv", "none"), users_of("votes.soc", None)
+    ("column 'user'", 'each row', 'as the data define them')
+    """
+    if Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET):
+        return OWN
+    return NO_COLUMN if column == "none" else of_column(column or "user")
+
+
+class Named(NamedTuple):
+    """A named data set, and the checksum of its one file, or of the list of those of its files."""
+
+    table: datasets.ComparisonTable | datasets.RankingTable
+    sha256: str
+
+
+def load_named(source: str) -> Named | None:
+    """The data set of that name; None if there is none."""
+    if source in datasets.available():
+        load = datasets.load
+    elif source in datasets.available_rankings():
+        load = datasets.load_rankings
+    else:
+        return None
+    with recorded() as checksums:
+        table = load(source)
+    if len(checksums) == 1:
+        return Named(table, checksums.pop())
+    return Named(table, hashlib.sha256("\n".join(sorted(checksums)).encode()).hexdigest())
+
+
+def data_sha256(source: str) -> str | None:
+    """Checksum of the content of a file or a named data set; None if there is neither."""
+    named = load_named(source)
+    if named is not None:
+        return named.sha256
+    return content_sha256(source) if Path(source).is_file() else None

@@ -1,0 +1,180 @@
+"""``privrank privatize`` on comparisons: one randomized report of each."""
+
+from __future__ import annotations
+
+import secrets
+
+import jax
+import numpy as np
+
+from privrank_jax import datasets
+from privrank_jax.cli.console import (
+    Refusal,
+    Side,
+    print_json,
+    print_paragraphs,
+    print_table,
+    warn,
+)
+from privrank_jax.cli.core.checks import check_size
+from privrank_jax.cli.core.entropy import Entropy
+from privrank_jax.cli.core.mechanisms import sample
+from privrank_jax.cli.core.randomized import reports_guarantee
+from privrank_jax.cli.core.sources import private_remark, read_comparisons, users_of
+from privrank_jax.cli.core.spending import begin
+from privrank_jax.cli.privatize.request import Request
+from privrank_jax.datasets import ComparisonTable, ReportTable
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.release.library import EXTRA
+
+_HEADINGS: tuple[tuple[str, Side], ...] = (("privatized", "left"), ("", "right"))
+
+
+def privatize_comparisons(request: Request) -> None:
+    """Read, draw, write, print."""
+    source, named = request.source, request.winner is not None or request.loser is not None
+    if not named and datasets.is_report_file(source):
+        raise Refusal(
+            f"{source} holds randomized reports already; rank them by `privrank rank {source}`. Randomizing "
+            "them again would only add noise."
+        )
+    if request.public:
+        raise Refusal(
+            "--public is for rankings; of comparisons it is always public who compared what."
+        )
+    spending = begin("privatize", request)
+    table = read_comparisons(source, request, request.items, by_user=True)
+    entropy = Entropy(request)
+    with jax.enable_x64(True):
+        reports, numerics, remarks = randomize(table, _budgets(request, table), request, entropy)
+    note = "the largest epsilon of any comparison, and of all those of any user together."
+    guarantee = reports_guarantee(reports, numerics, request.guarantee_note(note, "answers"))
+    revealed = ("ties",) if request.ties == "drop" else ()
+    guarantee = guarantee.given(public=revealed, users=users_of(source, request.user))
+    request.check_out()  # once more, for the time that passed
+    spending.spend_and_report(guarantee, "randomized response", request.out)
+    written = datasets.write_reports(request.out, reports, users=not request.drop_user)
+    for remark in remarks:
+        warn(remark)
+    _print(request, reports, guarantee, written, entropy.seed)
+    spending.printed()
+
+
+def _budgets(request: Request, table: ComparisonTable) -> np.ndarray:
+    """ε of each comparison, ``(N,)`` float64."""
+    if request.epsilon_column is None:
+        return np.full(len(table), request.epsilon, np.float64)
+    if request.source in datasets.available():
+        raise Refusal(
+            f"{request.source} is a named data set without budgets: give --epsilon instead of "
+            "--epsilon-column."
+        )
+    budgets = datasets.read_epsilon(request.source, request.epsilon_column)
+    check_size(float(budgets.min()))
+    if budgets.min() != budgets.max():
+        check_size(float(budgets.max()))
+    return budgets
+
+
+def randomize(
+    table: ComparisonTable, epsilon: np.ndarray, request: Request, entropy: Entropy
+) -> tuple[ReportTable, str, tuple[str, ...]]:
+    """One report per comparison; how exactly it was drawn; remarks for the data holder."""
+    tied, remarks = table.tied, ()
+    keep = np.ones(len(table), bool)
+    if table.ties:
+        keep, remarks = _ties(table, request)
+    bits = table.winners < table.losers
+    bits = np.where(tied, _coins(len(table), entropy), bits)[keep]
+    reports, numerics, about = _respond(bits, epsilon[keep], request, entropy)
+    found = ReportTable(
+        users=table.users[keep],
+        first=np.minimum(table.winners, table.losers)[keep],
+        second=np.maximum(table.winners, table.losers)[keep],
+        reports=reports,
+        epsilon=epsilon[keep],
+        item_names=table.item_names,
+        user_names=table.user_names,
+        name=table.name,
+    )
+    return found, numerics, (*remarks, *about)
+
+
+def _ties(table: ComparisonTable, request: Request) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Which comparisons are kept, and a remark that must not be shared: the number of ties is private."""
+    count = f"{table.ties} of {len(table)} comparisons are ties"
+    if request.ties == "refuse":
+        raise Refusal(
+            f"{count}, and a report is a yes or a no. --ties coin lets a fair coin decide each tie before it "
+            "is randomized: ties stay as protected as answers, and count half on average. --ties drop leaves "
+            "them out, which shows everyone who knows the questions that they were ties."
+        )
+    if request.ties == "coin":
+        return np.ones(len(table), bool), private_remark(f"{count}; a fair coin decided each.")
+    if table.ties == len(table):
+        raise Refusal("all comparisons are ties: --ties drop would leave nothing.")
+    remark = f"{count}, and were left out: who knows the questions sees which. --ties coin protects them."
+    return ~table.tied, private_remark(remark)
+
+
+def _coins(count: int, entropy: Entropy) -> np.ndarray:
+    """Fair coins, ``(N,)`` bool, from the operating system except in a rehearsal."""
+    if entropy.seed is not None:
+        return np.asarray(jax.random.bernoulli(entropy.key(), 0.5, (count,)))
+    drawn = np.frombuffer(secrets.token_bytes(-(-count // 8)), np.uint8)
+    return np.unpackbits(drawn, count=count).astype(bool)
+
+
+def _respond(
+    bits: np.ndarray, epsilon: np.ndarray, request: Request, entropy: Entropy
+) -> tuple[np.ndarray, str, tuple[str, ...]]:
+    reports, exact = sample("randomized-response", request, entropy, bits, epsilon)
+    if exact:
+        return reports, "exact", ()
+    if request.simulate:
+        about = "a rehearsal: who knows the seed can undo every flip. Don't share the file."
+    else:
+        about = (
+            "the flips come from a fast generator keyed by the operating system, which is made for simulation "
+            f"and not for secrecy. For exact ones: {EXTRA}."
+        )
+    return np.asarray(reports), "simulation", (about,)
+
+
+def _print(
+    request: Request,
+    reports: ReportTable,
+    guarantee: Guarantee,
+    written: tuple[str, ...],
+    seed: int | None,
+) -> None:
+    notes = [
+        "who compared which items, and at which epsilon, is taken as public; "
+        + ("the file keeps the users" if "user" in written else "the file leaves the users out"),
+        "the rows are sorted by what they say, so the order of the answers is not kept",
+        "the answers themselves stay where they were: whoever sees them needs no report",
+    ]
+    if not reports.has_users:
+        notes.append("the data name no users: who gave several comparisons spends the sum of them")
+    counts = {"reports": len(reports), "users": reports.num_users, "items": reports.num_items}
+    if request.json:
+        facts = {"data": reports.name, "ties": request.ties, "seed": seed, "notes": notes}
+        print_json(
+            {
+                "file": str(request.out),
+                "columns": list(written),
+                "counts": {name: count for name, count in counts.items() if count is not None},
+                "guarantee": guarantee.as_dict(),
+                "diagnostics": {name: fact for name, fact in facts.items() if fact is not None},
+            }
+        )
+        return
+    rows = [(name, f"{count:,}") for name, count in counts.items() if count is not None]
+    low, high = float(reports.epsilon.min()), reports.largest_epsilon
+    rows.append(("epsilon of a comparison", f"{low:g}" if low == high else f"{low:g} to {high:g}"))
+    whole = reports.largest_epsilon_of_a_user
+    if whole is not None:
+        rows.append(("epsilon of a user, all comparisons, at most", f"{whole:g}"))
+    print_table(f"{request.out}: columns {', '.join(written)}", _HEADINGS, rows)
+    print_paragraphs(guarantee.in_words(), *(f"- {note}" for note in notes))
+    print_paragraphs(f"Next: privrank rank {request.out}")

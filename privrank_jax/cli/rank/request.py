@@ -1,0 +1,164 @@
+"""The options of ``privrank rank``."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Annotated, ClassVar
+
+import typer
+
+from privrank_jax._promise import Privacy
+from privrank_jax.cli.console import Refusal, check_choice, warn
+from privrank_jax.cli.core.checks import (
+    check_budget,
+    check_gamma,
+    check_level,
+    check_rehearsal,
+    check_top_k,
+)
+from privrank_jax.cli.core.mechanisms import MECHANISMS
+from privrank_jax.cli.core.request import Budget, ComparisonColumns, Items, Release
+from privrank_jax.cli.options import Json
+
+METHODS = ("counts", "mle", "one-shot", "none")
+UNITS = ("comparison", "user")
+ADJACENCIES = ("flip", "replace", "add-remove")
+LINKS = ("logistic", "laplace", "normal")
+_MOST_PER_USER = 2**31 - 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Budget, ComparisonColumns, Json, Release):
+    """The options of one run."""
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV or Parquet file with a header row and one comparison per row, a file of "
+            "privrank privatize, or a named data set: cemspc, immig, cars, cars2.",
+        ),
+    ]
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="counts (noisy win totals, for items that are compared equally often), mle (scores "
+            "fitted under privacy), one-shot (only the list of the top K), none (not private).",
+        ),
+    ] = "counts"
+    unit: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="What is protected: user (all that a user said) or comparison."
+        ),
+    ] = "user"
+    adjacency: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Neighboring data differ by one unit that answers differently (flip; who compared "
+            "what is public), is replaced (replace), or is there or not (add-remove). Default: "
+            "replace; for mle flip, because there the release is exact noise on win totals.",
+        ),
+    ] = None
+    max_per_user: Annotated[
+        int | None,
+        typer.Option(
+            metavar="L",
+            help="Most comparisons of one user. Users with more keep a random choice of L. Default: "
+            "the questionnaire of a named data set, else 1 and a refusal where someone has more.",
+        ),
+    ] = None
+    top_k: Annotated[
+        int | None, typer.Option(metavar="K", help="Publish only the K best; one-shot needs it.")
+    ] = None
+    link: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Model of mle and none: logistic, laplace; normal only without privacy, and for "
+            "randomized reports.",
+        ),
+    ] = "logistic"
+    gamma: Annotated[
+        float | None,
+        typer.Option(
+            help="Ridge of fitted scores, in comparisons. Default: mle chooses it without the answers, none "
+            "takes 0, a fit to randomized reports 2."
+        ),
+    ] = None
+    items: Items = None
+    level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
+
+    LIBRARY: ClassVar[dict[str, str]] = {"contributions": "max_per_user", "k": "top_k"}
+
+    @property
+    def private(self) -> bool:
+        """Whether there is a promise."""
+        return self.method != "none"
+
+    @property
+    def promised(self) -> Privacy | None:
+        """The promise, if there is one."""
+        return self.privacy if self.private else None
+
+    @functools.cached_property
+    def privacy(self) -> Privacy:
+        """What is promised; the data say what one user gave, and what is public."""
+        assert self.epsilon is not None
+        usual = "flip" if self.method == "mle" else "replace"
+        return Privacy(
+            self.epsilon, unit=self.unit, adjacency=self.adjacency or usual, delta=self.delta
+        )
+
+    @property
+    def mechanism(self) -> str:
+        """Its name in the table of mechanisms."""
+        if self.method == "one-shot":
+            return "one-shot-top-k"
+        # Where the comparison graph is public, noise on the totals is enough for a fit.
+        on_totals = self.privacy.adjacency == "flip" and self.link == "logistic"
+        return "noisy-counts" if self.method == "counts" or on_totals else "perturbed-mle"
+
+    def check(self) -> None:
+        """Refuse what can be refused without the data."""
+        check_choice("--method", self.method, METHODS)
+        check_choice("--unit", self.unit, UNITS)
+        if self.adjacency is not None:
+            check_choice("--adjacency", self.adjacency, ADJACENCIES)
+        check_choice("--link", self.link, LINKS)
+        check_level(self.level)
+        check_top_k(self.top_k)
+        check_gamma(self.gamma)
+        if self.max_per_user is not None and self.max_per_user < 1:
+            raise Refusal(f"--max-per-user must be at least 1, got {self.max_per_user}.")
+        if self.max_per_user is not None and self.max_per_user > _MOST_PER_USER:
+            raise Refusal(
+                f"--max-per-user must be at most {_MOST_PER_USER:,}; the noise grows with it, so take what users give."
+            )
+        check_rehearsal(self)
+        if not self.private:
+            unused = {"epsilon", "noise", "delta", "max_per_user", "simulate"}
+            if unused & self.given:
+                warn(
+                    "--method none adds no noise: --epsilon, --noise, --delta, --max-per-user and --simulate are not "
+                    "used."
+                )
+            return
+        check_budget(self)
+        if self.max_per_user is not None and self.unit == "comparison":
+            raise Refusal(
+                "--max-per-user bounds what one user gives and needs --unit user; with --unit comparison "
+                "every comparison is protected on its own. Leave out one of the two."
+            )
+        if self.method == "one-shot" and self.top_k is None:
+            raise Refusal(
+                "--method one-shot selects a top list: give its length by --top-k, such as --top-k 3."
+            )
+        if self.noise not in MECHANISMS[self.mechanism].noises:
+            raise Refusal(
+                f"--method {self.method} publishes an ordered list under pure epsilon; leave --noise and --delta out "
+                "(they would help only for lists of more than 16 ln(m/delta) items)."
+            )

@@ -1,0 +1,76 @@
+"""The table of mechanisms: its names are the audit's, its functions exist, and it says what they protect."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+
+import pytest
+
+from privrank_jax import privacy_audit
+from privrank_jax.cli.core import mechanisms
+from privrank_jax.cli.core.mechanisms import MECHANISMS
+
+ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
+FUNCTIONS = {"simulated_mallows": "sample"}  # of many users, where the audit has one
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_it_is_audited_under_its_name(name):
+    mechanism = MECHANISMS[name]
+    row = privacy_audit.get(name)
+    function = mechanism.simulated.partition(":")[2]
+    assert row.function == FUNCTIONS.get(function, function)
+    assert row.released_by == mechanism.exact.partition(":")[2]
+    assert row.trust == mechanism.trust
+
+
+def test_all_that_the_audit_knows_to_be_released_is_in_the_table():
+    exact = {mechanism.exact.partition(":")[2] for mechanism in MECHANISMS.values()}
+    assert {row.released_by for row in ROWS if row.released_by} <= exact
+    simulated = {mechanism.simulated.partition(":")[2] for mechanism in MECHANISMS.values()}
+    released = {row.function for row in ROWS if row.commands}
+    assert {FUNCTIONS.get(name, name) for name in simulated} == released
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_twins_take_the_same(name):
+    mechanism = MECHANISMS[name]
+    simulated = inspect.signature(mechanisms._function(mechanism.simulated)).parameters
+    assert next(iter(simulated)) == "key"
+    assert mechanism.numerics == ("exact" if mechanism.exact else mechanism.numerics)
+    if "noise" in simulated:
+        assert mechanism.noises == ("laplace", "gaussian")
+    if not mechanism.exact:
+        assert mechanism.numerics != "exact"
+        return
+    exact = inspect.signature(mechanisms._function(mechanism.exact)).parameters
+    beside = (
+        "key",
+        "missing",
+        "calibration",
+        "approximate",
+        "mask",
+    )  # missing: where it counts votes itself
+    shared = [set(found) - set(beside) for found in (simulated, exact)]
+    data = [list(found)[place] for found, place in ((simulated, 1), (exact, 0))]
+    assert shared[0] - {data[0]} == shared[1] - {data[1]}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_audit_has_no_other_neighbors(name):
+    """A kind that a row of this function claims is one that the table knows."""
+    mechanism, row = MECHANISMS[name], privacy_audit.get(name)
+    assert row.promise.kind in mechanism.kinds
+
+
+def test_a_mechanism_without_twin_needs_consent():
+    from privrank_jax.cli.console import Refusal
+    from privrank_jax.cli.rank.request import Request
+
+    release = Request(source="votes.csv", epsilon=1.0)
+    mechanism = MECHANISMS["perturbed-mle"]
+    with pytest.raises(Refusal, match="--accept-idealized"):
+        mechanism.drawn_exactly(release)
+    for consent in ({"accept_idealized": True}, {"simulate": True}):
+        assert not mechanism.drawn_exactly(dataclasses.replace(release, **consent))
