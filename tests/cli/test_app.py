@@ -42,38 +42,3 @@ def test_an_error_inside_the_program_is_not_disguised_as_a_refusal(privrank, wri
     monkeypatch.setattr("privrank_jax.cli.rank.methods.release", fail)
     with pytest.raises(RuntimeError, match="a bug"):
         privrank("rank", write("u1,a,b"), "--epsilon", 1)
-
-
-def test_demo(privrank, tmp_path, monkeypatch):
-    from privrank_jax.cli import demo
-
-    monkeypatch.setattr(demo, "REPLICATES", 100)
-    monkeypatch.setattr(demo, "REPEATS", 2000)
-    document = privrank("demo", "--out", tmp_path / "new", "--json").json()
-    voters = document["voters"]
-    assert dict(zip(voters["items"], voters["wins"])) == {
-        "Mountain View": 12.0, "San Francisco": 8.0, "New York": 8.0, "Cambridge": 8.0, "Accra": 4.0,
-    }  # fmt: skip
-    assert voters["sensitivity"] == 12
-    kept = [row["winner_kept"] for row in voters["private"]]
-    assert 0.2 < kept[0] < 0.4 < 0.8 < kept[1] < kept[2]
-    assert (tmp_path / "new" / demo.PICTURE).stat().st_size > 10_000
-    errors = {(r["method"], r["metric"], r["epsilon"]): r["mean"] for r in document["study"]}
-    assert errors["counts", "kendall", 0.1] > 0.25  # noise drowns 400 users at ε = 0.1 ...
-    assert errors["mle", "kendall", 5.0] < 0.06  # ... and hardly shows at ε = 5
-    assert errors["mle", "kendall", None] < errors["counts", "kendall", None]
-
-
-def test_demo_in_words(privrank, tmp_path, monkeypatch):
-    from privrank_jax.cli import demo
-
-    monkeypatch.setattr(demo, "REPLICATES", 50)
-    monkeypatch.setattr(demo, "REPEATS", 500)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    result = privrank("demo", "--out", tmp_path)
-    assert result.code == 0, result.err
-    assert "Four voters are too few" in result.out
-    assert "no privacy" in result.out
-    assert "pip install 'privrank-jax[plot]'" in result.out
-    assert "compiled 1 time(s)" in result.out
-    assert not list(tmp_path.iterdir())

@@ -1,0 +1,47 @@
+"""Consensus rankings with their certificates."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from privrank_jax.cli.aggregate.input import read_input
+from privrank_jax.cli.aggregate.request import Request
+from privrank_jax.cli.aggregate.result import without_privacy
+
+ROWS = ["u0,1,2,3", "u1,1,3,2", "u2,2,1,3", "u3,3,1,2", "u4,1,2,3"]
+
+
+@pytest.fixture
+def request_of(write):
+    path = write(*ROWS, header="user,a,b,c", name="rankings.csv")
+    return lambda **options: Request(source=str(path), method="none", **options)
+
+
+def test_the_consensus_is_that_of_all_orders_and_its_certificate_proves_it(request_of):
+    request = request_of()
+    result = without_privacy(read_input(request), request)
+    rows = [tuple(map(int, row.split(",")[1:])) for row in ROWS]
+
+    def disagreements(order):
+        return sum(
+            row[first] > row[second]
+            for row in rows
+            for first, second in itertools.combinations(order, 2)
+        )
+
+    best = min(itertools.permutations(range(3)), key=disagreements)
+    assert tuple(result.order.tolist()) == best
+    certificate = result.diagnostics["certificate"]
+    assert certificate["proven"] if "proven" in certificate else certificate
+    assert result.guarantee is None
+    assert result.warnings == ()
+
+
+def test_facts_of_the_request_are_in_the_diagnostics(request_of):
+    request = request_of(xi=0.5)
+    result = without_privacy(read_input(request), request)
+    assert result.diagnostics["xi"] == 0.5
+    assert result.diagnostics["method"] == "none"
+    assert "without privacy" in result.title

@@ -1,0 +1,34 @@
+"""Options in groups: what cells are, and what a release promises unless its command says."""
+
+from __future__ import annotations
+
+import pytest
+
+from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.core.request import Budget, ComparisonColumns, RankingColumns, Release
+
+
+def test_cells_are_one_thing_or_not_said():
+    assert RankingColumns().cells is None
+    assert RankingColumns(ranks=True).cells == "ranks"
+    assert RankingColumns(higher_is_better=True).cells == "ratings"
+    with pytest.raises(Refusal, match="not both"):
+        _ = RankingColumns(ranks=True, higher_is_better=True).cells
+
+
+def test_no_group_of_options_chooses_a_budget():
+    assert Budget().epsilon is None
+    assert "epsilon" in Budget.names()
+    assert "unit" not in Budget.names()
+
+
+def test_groups_have_their_options_and_no_others():
+    assert ComparisonColumns.names() == ["user", "winner", "loser", "tie"]
+    assert RankingColumns.names() == ["user", "item", "rank", "ranks", "higher_is_better"]
+    assert {"ledger", "simulate", "seed", "accept_idealized"} <= set(Release.names())
+
+
+def test_releases_are_private_and_promise_what_their_command_says():
+    request = Release(source="votes.csv")
+    assert request.private
+    assert request.promised is None

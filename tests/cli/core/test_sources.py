@@ -1,0 +1,61 @@
+"""The argument FILE: files, named data sets, and what a user is."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.core import sources
+from privrank_jax.cli.core.request import ComparisonColumns, RankingColumns
+
+
+def test_columns_have_their_usual_names_unless_an_option_says_otherwise():
+    usual = sources.comparison_roles(ComparisonColumns(), None, by_user=True)
+    assert usual == {
+        "user": "user",
+        "winner": "winner",
+        "loser": "loser",
+        "tie": "tie",
+        "items": None,
+    }
+    other = sources.comparison_roles(
+        ComparisonColumns(user="none", winner="best", tie="none"), "a, b", by_user=True
+    )
+    assert (other["user"], other["winner"], other["tie"]) == (None, "best", None)
+    assert other["items"] == ["a", "b"]
+    assert sources.comparison_roles(ComparisonColumns(), None, by_user=False)["user"] is None
+    assert sources.ranking_roles(RankingColumns(item="dish"), None)["item"] == "dish"
+
+
+def test_items_are_names_between_commas_or_lines_of_a_file(tmp_path):
+    path = tmp_path / "items.txt"
+    path.write_text("Oslo\n\n Rome \n")
+    assert sources.item_list(str(path)) == ["Oslo", "Rome"]
+    assert sources.item_list("Oslo, Rome") == ["Oslo", "Rome"]
+    assert sources.item_list("Oslo") == ["Oslo"]
+    with pytest.raises(Refusal, match="--items none.txt"):
+        sources.item_list("none.txt")
+
+
+def test_named_data_sets_have_their_own_columns_and_their_own_kind():
+    with pytest.raises(Refusal, match="leave out --winner"):
+        sources.read_comparisons("cemspc", ComparisonColumns(winner="x"), None, by_user=True)
+    with pytest.raises(Refusal, match="holds rankings, not comparisons"):
+        sources.read_comparisons("sushi", ComparisonColumns(), None, by_user=True)
+    with pytest.raises(Refusal, match="holds comparisons, not rankings"):
+        sources.read_rankings("cemspc", RankingColumns(), None)
+    with pytest.raises(
+        Refusal, match=r"neither a file nor a named data set \(did you mean 'cemspc'"
+    ):
+        sources.read_comparisons("cemsp", ComparisonColumns(), None, by_user=True)
+
+
+def test_checksums_are_those_of_the_content(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("user,winner,loser\nu,a,b\n")
+    assert sources.data_sha256(str(path)) == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert sources.data_sha256(str(tmp_path / "none.csv")) is None
+    assert sources.in_parquet("Votes.PARQUET")
+    assert not sources.in_parquet("votes.csv")

@@ -1,0 +1,58 @@
+"""One report per comparison: which item is which, how often it is flipped, and what becomes of ties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.core.entropy import Entropy
+from privrank_jax.cli.privatize.comparison_files import randomize
+from privrank_jax.cli.privatize.request import Request
+from privrank_jax.datasets import ComparisonTable
+
+
+def table(count=4, ties=()):
+    winners = np.arange(count) % 2 * 2  # a or c
+    return ComparisonTable(
+        np.arange(count), winners, np.full(count, 1), np.isin(np.arange(count), ties),
+        ("a", "b", "c"), tuple(f"u{k}" for k in range(count)), "votes",
+    )  # fmt: skip
+
+
+def reports(rows, epsilon, **options):
+    request = Request(
+        source="votes.csv", out="x.csv", epsilon=1.0, simulate=True, seed=2, **options
+    )
+    found = randomize(rows, np.full(len(rows), epsilon), request, Entropy(request))
+    return found[0], found[2]
+
+
+def test_a_report_says_whether_the_first_item_of_the_pair_won():
+    found, _ = reports(table(), 1e6)
+    assert found.first.tolist() == [0, 1, 0, 1]
+    assert found.second.tolist() == [1, 2, 1, 2]
+    assert found.reports.tolist() == [True, False, True, False]
+
+
+def test_reports_are_flipped_as_often_as_their_epsilon_says():
+    rows = table(20_000)
+    found, _ = reports(rows, 1.0)
+    truth = rows.winners < rows.losers
+    share = np.mean(found.reports != truth)
+    assert abs(share - 1 / (1 + np.e)) < 0.018  # 5.7 standard errors
+
+
+def test_ties_are_refused_decided_by_a_coin_or_dropped():
+    rows = table(4000, ties=range(0, 4000, 2))
+    with pytest.raises(Refusal, match="2000 of 4000 comparisons are ties"):
+        reports(rows, 1e6)
+    coins, remark = reports(rows, 1e6, ties="coin")
+    assert len(coins.reports) == 4000
+    assert "a fair coin decided each" in remark[0]
+    assert abs(np.mean(coins.reports[::2]) - 0.5) < 0.06
+    rest, remark = reports(rows, 1e6, ties="drop")
+    assert len(rest.reports) == 2000
+    assert "were left out" in remark[0]
+    with pytest.raises(Refusal, match="would leave nothing"):
+        reports(table(4, ties=range(4)), 1.0, ties="drop")
