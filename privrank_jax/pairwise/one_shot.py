@@ -74,6 +74,7 @@ def one_shot_top_k(
 
     Source: Qiao, Su and Zhang (2021), *Oneshot differentially private top-k selection*, ICML.
 
+    >>> import jax
     >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
     >>> promise = Privacy(1.0, unit="comparison", adjacency="replace")
     >>> one_shot_top_k(jax.random.key(0), wins, promise, 2).value.tolist()

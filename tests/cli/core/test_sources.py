@@ -35,7 +35,7 @@ def test_items_are_names_between_commas_or_lines_of_a_file(tmp_path):
     assert sources.item_list(str(path)) == ["Oslo", "Rome"]
     assert sources.item_list("Oslo, Rome") == ["Oslo", "Rome"]
     assert sources.item_list("Oslo") == ["Oslo"]
-    with pytest.raises(Refusal, match="--items none.txt"):
+    with pytest.raises(Refusal, match=r"--items none\.txt"):
         sources.item_list("none.txt")
 
 
