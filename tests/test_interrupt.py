@@ -299,7 +299,7 @@ def agree(code, out, err, path):
 @pytest.mark.parametrize(
     ("arguments", "paid"),
     [
-        (("rank", "--method", "mle", "--epsilon", 1, "--max-per-user", 2), False),
+        (("rank", "--method", "mle", *FLIP, "--epsilon", 1, "--max-per-user", 2), False),
         (("rank", "--method", "none"), False),
         (("rank", "--epsilon", 1, "--max-per-user", 2), True),
         (("aggregate", "--epsilon", 1), True),

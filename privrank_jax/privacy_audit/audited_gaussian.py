@@ -113,7 +113,7 @@ _NUMBERS = (
         promise=_USER,
         commands=(
             "rank --max-per-user 2 --noise gaussian --delta 1e-6",
-            "rank --method mle --max-per-user 2 --noise gaussian --delta 1e-6",
+            "rank --method mle --max-per-user 2 --adjacency flip --noise gaussian --delta 1e-6",
         ),
         **_COUNTS,
     ),

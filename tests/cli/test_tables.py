@@ -127,8 +127,11 @@ def test_which_pairs_are_compared_stays_public_when_bounded(
             f"{u},{b},{a}" if turn else f"{u},{a},{b}" for (u, a, b), turn in zip(pairs, turned)
         ]
         path = as_parquet(write(*rows))
-        options = ("--method", "mle", "--epsilon", 1, "--max-per-user", 3, "--items", "a,b,c,d")
-        assert "enough seen" in privrank("rank", path, *options).err
+        options = ("--method", "mle", "--adjacency", "flip", "--items", "a,b,c,d")
+        assert (
+            "enough seen"
+            in privrank("rank", path, "--epsilon", 1, "--max-per-user", 3, *options).err
+        )
     np.testing.assert_array_equal(seen[0], seen[1])
     np.testing.assert_array_equal(seen[0], seen[2])
     assert seen[0].sum() == 2 * 6 * 3

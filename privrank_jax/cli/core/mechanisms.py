@@ -81,7 +81,8 @@ MECHANISMS = {
         numerics="idealized",
         kinds=_OF_COMPARISONS,
         noises=_BOTH,
-        instead="use --adjacency flip with --link logistic, or --method counts",
+        instead="use --adjacency flip with --link logistic, which releases the scores exactly (who compared what is "
+        "then public), or --method counts",
     ),
     "one-shot-top-k": Mechanism(
         label="one-shot noise",

@@ -55,4 +55,7 @@ def check_numerics(numerics: str, request: Release, instead: str = "") -> None:
         "rehearse by --simulate",
         "add --accept-idealized to release it all the same, with a guarantee that says so",
     ]
-    raise Refusal(f"{_WHY[numerics]}. Choose: {', or '.join([instead] * bool(instead) + ways)}.")
+    asked = f"as asked, the release is not exact: {_WHY[numerics]}"
+    if not instead:
+        raise Refusal(f"{asked}. Choose: {', or '.join(ways)}.")
+    raise Refusal(f"{instead}; {asked}. Or {', or '.join(ways)}.")

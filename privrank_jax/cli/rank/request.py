@@ -45,7 +45,7 @@ class Request(Budget, ComparisonColumns, Json, Release):
         typer.Option(
             metavar="NAME",
             help="counts (noisy win totals, for items that are compared equally often), mle (scores "
-            "fitted under privacy), one-shot (only the list of the top K), none (not private).",
+            "fitted under privacy; with --adjacency flip), one-shot (only the list of the top K), none (not private).",
         ),
     ] = "counts"
     unit: Annotated[
@@ -55,14 +55,13 @@ class Request(Budget, ComparisonColumns, Json, Release):
         ),
     ] = "user"
     adjacency: Annotated[
-        str | None,
+        str,
         typer.Option(
             metavar="NAME",
             help="Neighboring data differ by one unit that answers differently (flip; who compared "
-            "what is public), is replaced (replace), or is there or not (add-remove). Default: "
-            "replace; for mle flip, because there the release is exact noise on win totals.",
+            "what is public), is replaced (replace), or is there or not (add-remove). mle is exact under flip alone.",
         ),
-    ] = None
+    ] = "replace"
     max_per_user: Annotated[
         int | None,
         typer.Option(
@@ -108,10 +107,7 @@ class Request(Budget, ComparisonColumns, Json, Release):
     def privacy(self) -> Privacy:
         """What is promised; the data say what one user gave, and what is public."""
         assert self.epsilon is not None
-        usual = "flip" if self.method == "mle" else "replace"
-        return Privacy(
-            self.epsilon, unit=self.unit, adjacency=self.adjacency or usual, delta=self.delta
-        )
+        return Privacy(self.epsilon, unit=self.unit, adjacency=self.adjacency, delta=self.delta)
 
     @property
     def mechanism(self) -> str:
@@ -126,8 +122,7 @@ class Request(Budget, ComparisonColumns, Json, Release):
         """Refuse what can be refused without the data."""
         check_choice("--method", self.method, METHODS)
         check_choice("--unit", self.unit, UNITS)
-        if self.adjacency is not None:
-            check_choice("--adjacency", self.adjacency, ADJACENCIES)
+        check_choice("--adjacency", self.adjacency, ADJACENCIES)
         check_choice("--link", self.link, LINKS)
         check_level(self.level)
         check_top_k(self.top_k)

@@ -22,6 +22,7 @@ RANK = (
     1,
 )  # half of the comparisons are left out at random
 MLE = (*RANK, "--method", "mle")
+FLIP = ("--adjacency", "flip")
 AGGREGATE = ("aggregate", "rankings")
 LOCAL = ("--trust", "local")
 GAUSSIAN = ("--noise", "gaussian", "--delta", 1e-5)
@@ -29,11 +30,11 @@ GAUSSIAN = ("--noise", "gaussian", "--delta", 1e-5)
 CASES = [
     (RANK, "exact", True),
     ((*RANK, *GAUSSIAN), "exact", True),
-    (MLE, "exact", True),
+    ((*MLE, *FLIP), "exact", True),
     ((*RANK, "--method", "one-shot", "--top-k", 2), "exact", True),
-    ((*MLE, "--adjacency", "replace"), "idealized", False),
+    (MLE, "idealized", False),
     ((*MLE, "--adjacency", "add-remove"), "idealized", False),
-    ((*MLE, "--link", "laplace"), "idealized", False),
+    ((*MLE, *FLIP, "--link", "laplace"), "idealized", False),
     (AGGREGATE, "exact", True),
     ((*AGGREGATE, "--method", "borda"), "exact", True),
     ((*AGGREGATE, "--method", "kwiksort"), "exact", True),
@@ -110,8 +111,8 @@ def test_no_method_is_left_out():
     assert len(combined) + 1 == sum("local" in options for options, _, _ in CASES)  # and auto
 
 
-# The label of MLE, which compiles long, is checked where its scores are, in the tests of `rank`.
-@pytest.mark.parametrize("case", [case for case in CASES if case[0] != MLE], ids=name_of)
+# The label of an exact MLE, which compiles long, is checked where its scores are, in the tests of `rank`.
+@pytest.mark.parametrize("case", [case for case in CASES if case[0] != (*MLE, *FLIP)], ids=name_of)
 def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
     command, numerics, _ = case
     if numerics == "exact":  # then nothing may come from JAX's generators
@@ -124,6 +125,8 @@ def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
     for way in ("--accept-idealized", "--simulate"):
         assert way in released.err
     assert ("use --method borda or --trust central" in released.err) == ("local" in command)
+    first = "privrank: use --adjacency flip with --link logistic, which releases the scores exactly"
+    assert released.err.replace("\n", " ").startswith(first) == ("mle" in command)
     # What is accepted is labeled: see the tests of `rank` and `aggregate`.
 
 

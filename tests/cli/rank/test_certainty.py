@@ -19,11 +19,22 @@ SIZES = ((1, 0.0), (3, 0.0), (40, 0.0), (12, 0.15), (40, 0.15))
 KINDS = {
     "counts": ("--epsilon", "0.5"),
     "counts flip": ("--epsilon", "0.5", "--adjacency", "flip"),
-    "mle": ("--method", "mle", "--epsilon", "20"),
-    "mle ridge": ("--method", "mle", "--epsilon", "5", "--gamma", "0.01"),
+    "mle": ("--method", "mle", "--adjacency", "flip", "--epsilon", "20"),
+    "mle ridge": (
+        "--method",
+        "mle",
+        "--adjacency",
+        "flip",
+        "--epsilon",
+        "5",
+        "--gamma",
+        "0.01",
+    ),
     "mle laplace": (
         "--method",
         "mle",
+        "--adjacency",
+        "flip",
         "--epsilon",
         "20",
         "--link",
@@ -115,7 +126,7 @@ NOISY = {
     "add-remove": ("--epsilon", 0.01, "--adjacency", "add-remove"),
     "flip": ("--epsilon", 0.01, "--adjacency", "flip"),
     "gaussian": ("--epsilon", 0.01, "--noise", "gaussian", "--delta", "1e-6"),
-    "mle": ("--epsilon", 0.01, "--method", "mle"),
+    "mle": ("--epsilon", 0.01, "--method", "mle", "--adjacency", "flip"),
 }
 
 
@@ -143,7 +154,17 @@ def test_noise_is_called_noise(privrank, write, kind):
 def test_one_vote_tells_nothing(privrank, write, kind):
     options = {
         "counts": ("--epsilon", 1, "--simulate", "--seed", 1),
-        "mle": ("--epsilon", 1, "--method", "mle", "--simulate", "--seed", 1),
+        "mle": (
+            "--epsilon",
+            1,
+            "--method",
+            "mle",
+            "--adjacency",
+            "flip",
+            "--simulate",
+            "--seed",
+            1,
+        ),
         "none": ("--method", "none"),
         "items": ("--method", "none", "--items", "a,b,c"),
     }[kind]
@@ -160,7 +181,7 @@ def test_one_vote_tells_nothing(privrank, write, kind):
         ("--epsilon", 1),
         ("--epsilon", 1, "--adjacency", "flip"),
         ("--epsilon", 1, "--adjacency", "add-remove"),
-        ("--epsilon", 1, "--method", "mle"),
+        ("--epsilon", 1, "--method", "mle", "--adjacency", "flip"),
         ("--method", "none"),
     ],
 )

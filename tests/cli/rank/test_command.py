@@ -89,6 +89,8 @@ def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, meth
         votes,
         "--method",
         method,
+        "--adjacency",
+        "flip",
         "--epsilon",
         1,
         "--max-per-user",
@@ -109,8 +111,6 @@ def test_objective_perturbation_needs_an_explicit_yes(privrank, votes):
         votes,
         "--method",
         "mle",
-        "--adjacency",
-        "replace",
         "--epsilon",
         1,
         "--max-per-user",
@@ -118,6 +118,7 @@ def test_objective_perturbation_needs_an_explicit_yes(privrank, votes):
     )
     refused = privrank(*run)
     assert refused.code == 2
+    assert refused.err.startswith("privrank: use --adjacency flip")
     assert "--accept-idealized" in refused.err
     accepted = privrank(*run, "--accept-idealized", "--json")
     assert "proven for real numbers" in accepted.err
@@ -129,6 +130,8 @@ def test_objective_perturbation_needs_an_explicit_yes(privrank, votes):
         votes,
         "--method",
         "mle",
+        "--adjacency",
+        "flip",
         "--link",
         "laplace",
         "--epsilon",
@@ -157,6 +160,8 @@ def test_the_mle_is_the_fit_to_the_noisy_totals(privrank, votes):
         votes,
         "--method",
         "mle",
+        "--adjacency",
+        "flip",
         "--epsilon",
         900,
         "--gamma",
@@ -230,6 +235,8 @@ def test_the_table_says_what_is_needed(privrank, votes, method):
         method
     ]  # 30: noise leaves intervals of 18 answers
     options = () if method == "none" else ("--epsilon", epsilon, "--max-per-user", 2)
+    if method == "mle":
+        options += ("--adjacency", "flip")
     result = privrank("rank", votes, "--method", method, *options)
     assert result.code == 0
     assert result.out.count("95% interval") == 1

@@ -72,7 +72,7 @@ def test_items_from_a_file(privrank, write, tmp_path):
         (("--epsilon", 1, "--adjacency", "flips"), "did you mean 'flip'"),
         (("--epsilon", 1, "--link", "probit"), "--link 'probit' is unknown"),
         (("--epsilon", 1, "--method", "mle", "--link", "normal"), "Use --link logistic or --link laplace"),
-        (("--epsilon", 1, "--method", "mle", "--gamma", 0), "--gamma must be positive"),
+        (("--epsilon", 1, "--method", "mle", "--adjacency", "flip", "--gamma", 0), "--gamma must be positive"),
         (("--epsilon", 1, "--gamma", -1), "--gamma must be finite and at least 0"),
         (("--epsilon", 1, "--method", "one-shot"), "--top-k"),
         (("--epsilon", 1, "--delta", 0.01), "add --noise gaussian; or leave --delta out"),

@@ -24,8 +24,8 @@ def found(votes, method, **options):
         ("counts", {}),
         ("counts", {"adjacency": "flip"}),
         ("counts", {"noise": "gaussian", "delta": 1e-6}),
+        ("mle", {"adjacency": "flip"}),
         ("mle", {}),
-        ("mle", {"adjacency": "replace"}),
         ("one-shot", {"top_k": 1}),
     ],
 )
@@ -45,7 +45,7 @@ def test_intervals_are_known_where_the_comparison_graph_is_public_or_noise_is_al
     assert set(counts.certainty.intervals) == {"low", "high", "rank_low", "rank_high"}
     _, flips = found(votes, "counts", adjacency="flip", epsilon=1.0)
     assert "answers" in flips.certainty.words
-    _, fit = found(votes, "mle", adjacency="replace")
+    _, fit = found(votes, "mle")
     assert not fit.certainty.intervals
     assert any("no intervals" in note for note in (*fit.certainty.notes, *fit.notes))
 

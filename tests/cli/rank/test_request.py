@@ -17,15 +17,13 @@ def request(**options):
     [
         ({}, "replace", "noisy-counts"),
         ({"adjacency": "add-remove"}, "add-remove", "noisy-counts"),
-        ({"method": "mle"}, "flip", "noisy-counts"),
-        ({"method": "mle", "link": "laplace"}, "flip", "perturbed-mle"),
-        ({"method": "mle", "adjacency": "replace"}, "replace", "perturbed-mle"),
+        ({"method": "mle"}, "replace", "perturbed-mle"),
+        ({"method": "mle", "adjacency": "flip", "link": "laplace"}, "flip", "perturbed-mle"),
+        ({"method": "mle", "adjacency": "flip"}, "flip", "noisy-counts"),
         ({"method": "one-shot"}, "replace", "one-shot-top-k"),
     ],
 )
-def test_methods_promise_their_usual_neighbors_by_the_mechanism_that_keeps_them(
-    options, adjacency, mechanism
-):
+def test_every_method_promises_the_same_by_a_mechanism_that_keeps_it(options, adjacency, mechanism):
     found = request(**options)
     assert (found.privacy.unit, found.privacy.adjacency) == ("user", adjacency)
     assert found.promised is found.privacy
