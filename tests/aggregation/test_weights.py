@@ -35,18 +35,6 @@ def test_weights_are_the_naive_count(missing, dtype):
     np.testing.assert_allclose(w + w.T, 1 - np.eye(6), atol=1e-15)
 
 
-@pytest.mark.parametrize("users", [1, 127, 129, 5_000])
-def test_blocks_of_users_of_any_number(users):
-    """More than one block and more users in a place than a byte counts, the last block not full."""
-    ranks = np.argsort(np.random.default_rng(users).random((users, 70)), axis=1)
-    before = (ranks[:, :, None] < ranks[:, None, :]).mean(0)
-    np.testing.assert_allclose(PairWeights.from_ranks(ranks).matrix, before, atol=1e-15)
-    same = np.tile(np.arange(70), (users, 1))
-    np.testing.assert_array_equal(
-        PairWeights.from_ranks(same).matrix, np.triu(np.ones((70, 70)), 1)
-    )
-
-
 @pytest.mark.parametrize("largest", [126, 127, 128, 40_000])
 def test_ranks_that_do_not_fit_a_byte(largest):
     """The rank of what is not ranked stays behind every rank."""

@@ -1,0 +1,83 @@
+"""Ranks compared pair by pair, against naive counts."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.aggregation.counting import gaps_last, largest_rank, order_lead, share_matrix
+from tests.reference import aggregation as reference
+
+WITH_GAPS = np.array([[0, 3, -1, 3], [-1, -1, 2, -7], [5, 0, 1, -1], [2, 2, 2, 2]])
+
+
+def test_leads_follow_the_weight_rule():
+    """Ranked before not ranked; ties, and two items not ranked, are even; unknown pairs are even if so wished."""
+    pairs = [((0, 1), 1), ((2, 1), -1), ((1, 1), 0), ((0, -1), 1), ((-1, 0), -1), ((-1, -1), 0)]
+    for (item, pivot), lead in pairs:
+        given = np.int32(item), np.int32(pivot)
+        assert order_lead(*given, "last") == lead
+        assert order_lead(*given, "unknown") == (0 if -1 in (item, pivot) else lead)
+        assert int(order_lead(jnp.int32(item), jnp.int32(pivot), "last")) == lead
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+@pytest.mark.parametrize("narrow", [True, False])
+def test_shares_are_the_leads_of_the_users(missing, narrow):
+    """A pair's share is (1 + the mean lead)/2, with ties, gaps, and users who ranked one item or nothing."""
+    shares = share_matrix(jnp.asarray(WITH_GAPS), missing, narrow)
+    np.testing.assert_allclose(shares, reference.pairwise_weights(WITH_GAPS, missing), atol=1e-15)
+    leads = order_lead(WITH_GAPS[:, :, None], WITH_GAPS[:, None, :], missing)
+    off = ~np.eye(4, dtype=bool)
+    np.testing.assert_allclose(shares[off], 0.5 + 0.5 * leads.mean(0)[off], atol=1e-15)
+    assert shares.dtype == jnp.result_type(float)
+
+
+@pytest.mark.parametrize("users", [1, 127, 129, 5_000])
+def test_blocks_of_users_of_any_number(users):
+    """More than one block and more users in a place than a byte counts, the last block not full."""
+    ranks = np.argsort(np.random.default_rng(users).random((users, 70)), axis=1)
+    before = (ranks[:, :, None] < ranks[:, None, :]).mean(0)
+    np.testing.assert_allclose(share_matrix(jnp.asarray(ranks), "last", True), before, atol=1e-15)
+    same = jnp.tile(jnp.arange(70), (users, 1))
+    np.testing.assert_array_equal(share_matrix(same, "last", True), np.triu(np.ones((70, 70)), 1))
+
+
+def test_gaps_stay_behind_the_largest_rank_of_a_byte():
+    """Gaps become 127, so 126 is the largest rank that narrow shares may count."""
+    ranks = jnp.array([[126, -1, 0]])
+    want = reference.pairwise_weights(np.asarray(ranks))
+    assert want[0, 1] == 1.0
+    for narrow in (True, False):
+        np.testing.assert_array_equal(share_matrix(ranks, "last", narrow), want)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32])
+def test_more_items_than_a_byte_numbers(dtype):
+    """Bytes are widened where so many items may have their largest number, which gaps would share."""
+    ranks = np.minimum(np.arange(130), 127)[None]
+    if dtype != np.uint8:
+        ranks = np.where(np.arange(130) == 5, -1, ranks)
+    want = reference.pairwise_weights(ranks)
+    np.testing.assert_array_equal(
+        share_matrix(jnp.asarray(ranks.astype(dtype)), "last", False), want
+    )
+
+
+def test_the_largest_rank_is_that_of_all_users():
+    assert int(largest_rank(jnp.asarray(WITH_GAPS))) == 5
+    assert int(largest_rank(jnp.full((2, 3), -1))) == -1
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64])
+def test_gaps_come_last_and_no_rank_with_them(dtype):
+    """Also behind the largest number of a byte, which needs a wider one."""
+    top = min(np.iinfo(dtype).max, 40_000)
+    ranks = np.array([top, 0] if dtype == np.uint16 else [top, -1], dtype)
+    known, moved = gaps_last(jnp.asarray(ranks))
+    assert known.tolist() == [True, bool(ranks[1] >= 0)]
+    assert jnp.issubdtype(moved.dtype, jnp.signedinteger)
+    assert moved.dtype.itemsize >= 4
+    assert int(moved[0]) == top
+    assert int(moved[1]) == (jnp.iinfo(moved.dtype).max if ranks[1] < 0 else 0)

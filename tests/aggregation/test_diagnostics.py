@@ -1,0 +1,93 @@
+"""Diagnostics of functions on rankings: pytrees, and public where they say so."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import aggregation
+from privrank_jax.aggregation import PairWeights, diagnostics
+from tests.promises import user
+
+KINDS = [kind for _, kind in inspect.getmembers(diagnostics, dataclasses.is_dataclass)]
+UNANIMOUS = np.tile([0, 1, 2, 3], (24, 1))
+SPLIT = np.stack([np.roll([0, 1, 2, 3], shift) for shift in range(24)])
+
+
+def said_of(kind):
+    """``{field: what the docstring says of it}``."""
+    text = inspect.getdoc(kind).split("Attributes:")[1]
+    return {
+        name: " ".join(words.split())
+        for name, words in re.findall(r"^    (\w+): (.*?)(?=^    \w+: |\Z)", text, re.M | re.S)
+    }
+
+
+def weighing(function, **settings):
+    return lambda key, ranks: function(key, PairWeights.from_ranks(ranks), user(0.5), **settings)
+
+
+def asking(function, **settings):
+    return lambda key, ranks: function(key, ranks, user(0.5), **settings)
+
+
+RUNS = {
+    "dp_kwiksort": (diagnostics.SortDiagnostics, weighing(aggregation.dp_kwiksort, max_queries=4)),
+    "hay_kwiksort": (
+        diagnostics.SortDiagnostics,
+        weighing(aggregation.hay_kwiksort, max_queries=4),
+    ),
+    "ldp_kwiksort": (
+        diagnostics.LocalSortDiagnostics,
+        asking(aggregation.ldp_kwiksort, max_queries=4),
+    ),
+    "exponential_kemeny": (
+        diagnostics.ExponentialDiagnostics,
+        weighing(aggregation.exponential_kemeny),
+    ),
+    "ldp_borda": (diagnostics.ReportDiagnostics, asking(aggregation.ldp_borda)),
+    "one_pair_weights": (diagnostics.PairDiagnostics, asking(aggregation.one_pair_weights)),
+}
+
+
+def test_every_kind_is_run():
+    assert {kind for kind, _ in RUNS.values()} == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_kinds_are_exported_frozen_pytrees_that_say_what_is_public(kind):
+    assert getattr(aggregation, kind.__name__) is kind
+    names = [field.name for field in dataclasses.fields(kind)]
+    said = said_of(kind)
+    assert list(said) == names
+    for words in said.values():
+        assert re.search(r"; (public|a private value\b.*)\.$", words), words
+    told = kind(*map(float, range(len(names))))
+    assert jax.tree.leaves(told) == list(range(len(names)))
+    assert jax.tree.map(lambda leaf: leaf + 1, told) == kind(*map(float, range(1, len(names) + 1)))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(told, names[0], 0)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_public_facts_do_not_depend_on_the_data(name, key):
+    """The same from users who agree and from users who don't, under other keys; with a replicate axis under vmap."""
+    kind, run = RUNS[name]
+    found = [run(key, UNANIMOUS).diagnostics, run(jax.random.key(1), SPLIT).diagnostics]
+    batch = jax.vmap(run, in_axes=(0, None))(jax.random.split(key, 3), UNANIMOUS).diagnostics
+    assert {type(told) for told in (*found, batch)} == {kind}
+    for field, words in said_of(kind).items():
+        if words.endswith("public."):
+            one, other = (getattr(told, field) for told in found)
+            np.testing.assert_array_equal(one, other, err_msg=field)
+            np.testing.assert_allclose(
+                jnp.broadcast_to(getattr(batch, field), 3), np.full(3, one), rtol=1e-12
+            )
+        else:
+            assert np.shape(getattr(batch, field)) == (3,)
