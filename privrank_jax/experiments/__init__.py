@@ -1,4 +1,4 @@
-"""Published studies as registered experiments: one frozen config, a batched trial, and claims to judge.
+"""Published studies as registered experiments: a frozen config, a batched trial, and claims to check.
 
 >>> names()[:2]
 ['alabi-central', 'alabi-local']

@@ -1,10 +1,10 @@
-"""Claims held against a table, with the slack of chance stated.
+"""Checks of claims against a table, with a stated allowance for chance.
 
 Two means are called different if they are more than ``SLACK`` = 3 standard errors (SE) apart: of 370 comparisons of
 equal means, one is expected to be called different by chance. Standard errors of differences are pooled as if
-independent; common random numbers usually make the true ones smaller, so this errs to the side of "can't tell".
+independent; common random numbers usually make the true ones smaller, so this errs toward "can't tell".
 Differences between two estimators (:func:`minus`) are metrics of their own, with their own (paired) standard errors.
-Below ``ENOUGH`` replicates nothing is decided: standard errors are then too rough.
+Below ``ENOUGH`` replicates every claim is undecided, as standard errors are then too rough.
 
 A *selection* of rows is a mapping from columns to values; a tuple of values selects any of them.
 """
@@ -24,24 +24,24 @@ from privrank_jax.simulate.table_files import Row
 
 SLACK = 3.0
 ENOUGH = 30  # replicates
-NEGLIGIBLE = 0.01  # a difference between two errors below this, or their ranks, is none
+NEGLIGIBLE = 0.01  # a difference between two errors, or their ranks, below this counts as none
 VALUES = (
     *("mean", "standard_error", "replicates", "nonfinite"),
     *("printed", "printed_standard_error", "verdict"),
 )
 _ROUNDING = 1e-6  # of float32 metrics
-_SHOWN = 3  # exceptions that evidence spells out
+_SHOWN = 3  # exceptions that the evidence lists
 
 Where = Callable[[Row], bool]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the replicates say about a claim.
+    """The verdict of the replicates on a claim.
 
     Attributes:
-        holds: True, False, or None where the replicates can't tell, or the cells that it needs did not run.
-        evidence: the figures behind it, with standard errors and the slack that was allowed.
+        holds: True, False, or None if the replicates can't tell or the cells that the claim needs did not run.
+        evidence: the figures behind the verdict, with standard errors and the slack allowed.
     """
 
     holds: bool | None
@@ -55,7 +55,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, or one of ours, and how a table is held against it.
+    """A statement of the paper, or one of ours, and its check against a table.
 
     Attributes:
         text: the claim.
@@ -67,7 +67,7 @@ class Claim:
 
 
 def claim(text: str, check: Callable[..., Verdict], **arguments: object) -> Claim:
-    """A claim whose check is ``check(table, **arguments)``, undecided below ``ENOUGH`` replicates."""
+    """Make a claim whose check is ``check(table, **arguments)``, undecided below ``ENOUGH`` replicates."""
     return Claim(text, functools.partial(_judged, check=check, **arguments))
 
 
@@ -83,7 +83,7 @@ def _judged(table: StudyResult, *, check: Callable[..., Verdict], **arguments: o
 
 
 def minus(one: str, other: str) -> str:
-    """The estimator under which a paired difference stands in a table.
+    """Return the estimator name of a paired difference in a table.
 
     >>> minus("mle", "counts")
     'mle minus counts'
@@ -92,12 +92,12 @@ def minus(one: str, other: str) -> str:
 
 
 def is_difference(row: Row) -> bool:
-    """Whether the row is about a paired difference of two estimators; see :func:`minus`."""
+    """Whether the row holds a paired difference of two estimators; see :func:`minus`."""
     return " minus " in (row["estimator"] or "")
 
 
 def matches(row: Row, wanted: Mapping[str, Any]) -> bool:
-    """Whether the row is of this selection."""
+    """Whether the row belongs to this selection."""
     return all(
         row.get(column) in value if isinstance(value, tuple) else row.get(column) == value
         for column, value in wanted.items()
@@ -112,7 +112,7 @@ def selected(
 
 
 def groups(rows: Iterable[Row], *columns: str) -> dict[tuple[Any, ...], list[Row]]:
-    """Rows by the values of these columns."""
+    """Group rows by the values of these columns."""
     found: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         found.setdefault(tuple(row[column] for column in columns), []).append(row)
@@ -120,7 +120,7 @@ def groups(rows: Iterable[Row], *columns: str) -> dict[tuple[Any, ...], list[Row
 
 
 def curves(rows: Iterable[Row], x: str) -> dict[str, list[Row]]:
-    """Rows by all columns but x, sorted by x; the name spells out the columns that vary."""
+    """Group rows by all columns but x, sorted by x; the name of each group lists the columns that vary."""
     rows = list(rows)
     columns = [c for c in (rows[0] if rows else {}) if c != x and c not in VALUES]
     varying = [c for c in columns if len({row[c] for row in rows}) > 1]
@@ -195,7 +195,7 @@ def better(
     where: Where | None = None,
     **wanted: Any,
 ) -> Claim:
-    """Claim: a paired difference of two errors is positive, so that the second is the better; see the check."""
+    """Claim: a paired difference of two errors is positive, so the second is better; see :func:`judge_better`."""
     wanted = {"estimator": difference, **wanted}
     return claim(text, judge_better, wanted=wanted, private=private, where=where)
 
@@ -207,11 +207,11 @@ def judge_better(
     private: bool | None = None,
     where: Where | None = None,
 ) -> Verdict:
-    """Is the paired difference of two errors positive: is the second estimator the better one?
+    """Is the paired difference of two errors positive, i.e. is the second estimator better?
 
     In each cell the second wins or loses (by more than ``SLACK`` SE), or there is no difference (it lies, ``SLACK`` SE
     included, within ±``NEGLIGIBLE``), or it is unclear. The claim holds if the second wins in at least half of the
-    cells and loses in none; it does not hold if the second loses in one, or can't win in half of them any more.
+    cells and loses in none; it does not hold if the second loses in one, or can no longer win in half of them.
     """
     rows = selected(table.rows, wanted, where)
     if private is not None:
@@ -243,7 +243,7 @@ def _outcome(row: Row) -> str:
 
 
 def paired(text: str, difference: str, **wanted: Any) -> Claim:
-    """Claim: the paired difference of two errors (:func:`minus`) is positive everywhere: the second is the better."""
+    """Claim: the paired difference of two errors (:func:`minus`) is positive everywhere: the second is better."""
     return claim(text, judge_paired, wanted={"estimator": difference, **wanted})
 
 
@@ -263,7 +263,7 @@ def judge_paired(table: StudyResult, *, wanted: Mapping[str, Any]) -> Verdict:
 
 
 def ahead(text: str, difference: str, **wanted: Any) -> Claim:
-    """Claim: the paired difference of two successes (:func:`minus`) is positive everywhere: the first is the better."""
+    """Claim: the paired difference of two successes (:func:`minus`) is positive everywhere: the first is better."""
     return claim(text, judge_ahead, wanted={"estimator": difference, **wanted})
 
 

@@ -1,4 +1,4 @@
-"""What an experiment is: one study of a paper, with its grid, its claims and its picture."""
+"""Definition of an experiment: one study of a paper, with its grid, its claims and its figure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Annotate = Callable[[Any, list[Row]], list[Row]]
 PADDING = (
     "max_items",
     "max_users",
-)  # sizes of arrays, which change no result: no columns of a table
+)  # sizes of arrays, which change no result and are not columns of a table
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,22 @@ class Experiment:
     """One study of a paper.
 
     Attributes:
-        name: what ``privrank reproduce`` calls it.
-        title: what it studies.
-        paper: where it stands.
+        name: name for ``privrank reproduce``.
+        title: subject of the study.
+        paper: reference to the paper and its figure or table.
         config: frozen dataclass of the grid: items, ε, users and so on.
-        build: config to studies; see :meth:`studies`.
-        claims: judged in this order.
-        draw: the table to a picture.
-        outline: which column is on the horizontal axis, and which names a curve; for short tables.
-        annotate: config and rows of the engine to the rows of the table, with further columns, such as printed or
-            exact values; None adds none.
-        differences: where and why our curves differ from the printed ones.
-        replicates: how many a run has unless told otherwise.
+        build: function from a config to studies; see :meth:`studies`.
+        claims: claims, checked in this order.
+        draw: function from the table to a figure.
+        outline: the column of the horizontal axis, and those that name a curve, for short tables.
+        annotate: function from the config and the engine's rows to the rows of the table, with further columns such as
+            printed or exact values; None adds none.
+        differences: reasons why our curves differ from the printed ones.
+        replicates: default number of replicates.
         batch_size: (cell, replicate) pairs at once on each device, see :func:`privrank_jax.simulate.run`.
-        measure: how key, experiment, replicates and a function like :func:`privrank_jax.simulate.run` become a result,
-            for studies that are no means over replicates (times; a row per replicate); None runs the studies.
+        measure: function from key, experiment, replicates and a function like :func:`privrank_jax.simulate.run` to a
+            result, for studies that are not means over replicates (times; one row per replicate); None runs the
+            studies.
     """
 
     name: str
@@ -62,10 +63,10 @@ class Experiment:
     measure: Callable[[jax.Array, Experiment, int, Run], StudyResult] | None = None
 
     def configured(self, **changes: Any) -> Experiment:
-        """The same experiment on another grid.
+        """Return the same experiment on another grid.
 
         Raises:
-            ValueError: a field that its config does not have.
+            ValueError: the config has no such field.
         """
         fields = [field.name for field in dataclasses.fields(self.config)]
         if unknown := sorted(set(changes) - set(fields)):
@@ -73,11 +74,11 @@ class Experiment:
         return dataclasses.replace(self, config=dataclasses.replace(self.config, **changes))
 
     def studies(self, **changes: Any) -> tuple[Study, ...]:
-        """Its studies, ready for :func:`privrank_jax.simulate.run`; ``changes`` replace config fields."""
+        """Return the studies, ready for :func:`privrank_jax.simulate.run`; ``changes`` replace config fields."""
         return self.build(self.configured(**changes).config)
 
     def table(self, result: StudyResult) -> StudyResult:
-        """The table that the claims and the picture look at, of what its studies found."""
+        """Return the table for the claims and the figure, from the results of the studies."""
         rows = [{c: v for c, v in row.items() if c not in PADDING} for row in result.rows]
         if self.annotate is not None:
             rows = self.annotate(self.config, rows)

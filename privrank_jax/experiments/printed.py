@@ -1,4 +1,4 @@
-"""What a paper prints, beside what we find: columns of a table, and claims on them."""
+"""Comparison with the values printed in a paper: columns of a table, and claims on them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Printed:
     """Cells of a printed table.
 
     Attributes:
-        columns: what names a cell.
-        cells: values of those columns to (mean, standard error of the mean).
+        columns: the columns that identify a cell.
+        cells: from values of those columns to (mean, standard error of the mean).
     """
 
     columns: tuple[str, ...]
@@ -36,14 +36,14 @@ def beside(
     least: bool = True,
     where: Mapping[str, Any] | None = None,
 ) -> list[Row]:
-    """Rows with ``printed``, ``printed_standard_error`` (NaN where the paper prints nothing) and ``verdict``.
+    """Add ``printed``, ``printed_standard_error`` (NaN where the paper prints nothing) and ``verdict`` to the rows.
 
     Args:
-        config: not used; functions that annotate rows have it.
-        rows: of a table.
+        config: not used; part of the signature of functions that annotate rows.
+        rows: rows of a table.
         printed: the cells of the paper.
         least: whether a smaller mean is better.
-        where: selection of the rows that stand beside printed ones; None: all.
+        where: selection of the rows that are compared with printed ones; None for all.
     """
     del config
     nothing = Printed(printed.columns, {})
@@ -65,7 +65,7 @@ def _beside(row: Row, printed: Printed, least: bool) -> Row:
 
 
 def excess(row: Row, least: bool = True) -> float:
-    """By how many standard errors (both) the mean is on the wrong side of the printed one."""
+    """By how many standard errors (of both, combined) the mean is on the wrong side of the printed one."""
     gap = row["mean"] - row["printed"] if least else row["printed"] - row["mean"]
     error = math.hypot(row["standard_error"], row["printed_standard_error"])
     if error > 0:
@@ -74,17 +74,16 @@ def excess(row: Row, least: bool = True) -> float:
 
 
 def verdict(row: Row, least: bool) -> str:
-    """The word for a row with its printed value: does it hold that ours is not worse? Empty where none is printed."""
+    """The verdict on a row: is ours not worse than the printed value? Empty where nothing is printed."""
     if not math.isfinite(row["printed"]):
         return ""
-    """The word for a row with its printed value: does it hold that ours is not worse? Empty where none is printed."""
     if not math.isfinite(row["standard_error"]):
         return UNDECIDED
     return HOLDS if excess(row, least) <= SLACK else FAILS
 
 
 def beside_printed(text: str, least: bool = True, **wanted: Any) -> Claim:
-    """Claim: every printed cell is met: ours is not worse by more than 3 standard errors of both."""
+    """Claim: every printed cell is met, i.e. ours is not worse by more than 3 combined standard errors."""
     return claims.claim(text, _met, least=least, wanted=wanted)
 
 

@@ -32,18 +32,18 @@ MODULES = {
 
 
 def names() -> list[str]:
-    """Names of all experiments, in the order of their papers."""
+    """Return the names of all experiments, in the order of their papers."""
     return sorted(_modules())
 
 
 def get(name: str) -> Experiment:
-    """The experiment of that name; imports the module that holds it, and no other study.
+    """Return the experiment of that name, importing only the module that holds it.
 
     Args:
         name: as in :func:`names`.
 
     Raises:
-        ValueError: there is none; the message names the nearest.
+        ValueError: there is no such experiment; the message names the closest.
     """
     module = _registry.find(_modules(), name, "experiment", names())
     found = importlib.import_module(f"{__package__}.{module}").EXPERIMENTS

@@ -1,4 +1,4 @@
-"""Run an experiment: table, picture, verdicts and times, written to a folder."""
+"""Run an experiment, and write table, figure, verdicts and times to a folder."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from privrank_jax.simulate.devices import is_first
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row, write_csv
 
-# What tells the lines of an outline apart.
+# Columns that distinguish the lines of an outline.
 _HEADS = ("study", "metric", "link", "scheme", "gap", "estimator", "calibration", "ties")
 
 
 @dataclass(frozen=True)
 class ExperimentResult:
-    """What a run of an experiment found.
+    """Results of a run of an experiment.
 
     Attributes:
-        experiment: as it ran.
+        experiment: the experiment as it was run.
         table: one row per cell and metric, with a column for each axis, and the diagnostics of the engine.
         verdicts: claims with their verdicts.
         replicates: of each cell.
-        diagnostics: ``total_seconds`` (picture and files included), ``compile_seconds``, ``run_seconds``,
-            ``compilations``, the programs that XLA compiled, ``failed_fits``, those that did not converge, and
-            ``nonfinite``, the values that means leave out.
-        paths: ``csv``, ``claims``, ``config``; with matplotlib ``picture``; with DuckDB ``parquet``; of those that
-            this process has written.
+        diagnostics: ``total_seconds`` (figure and files included), ``compile_seconds``, ``run_seconds``,
+            ``compilations`` (programs that XLA compiled), ``failed_fits`` (fits that did not converge) and
+            ``nonfinite`` (values left out of means).
+        paths: paths of the files that this process has written: ``csv``, ``claims``, ``config``; with matplotlib
+            ``picture``; with DuckDB ``parquet``.
     """
 
     experiment: Experiment
@@ -70,7 +70,7 @@ class ExperimentResult:
         }
 
     def outline(self) -> tuple[list[str], list[list[str]]]:
-        """A short table: header, and one line per error curve bundle with its two ends.
+        """Return a short table: header, and one line per bundle of error curves with its two ends.
 
         Each cell reads "first value → last value" along the horizontal axis.
         """
@@ -106,25 +106,26 @@ def run(
 ) -> ExperimentResult:
     """Run an experiment and judge its claims.
 
-    With a folder, results so far are kept in ``NAME.unfinished`` in it until all is written: the
-    same call after an interruption goes on from there, and gives the same table. Of several
-    processes (``jax.distributed``) each does its part, and the first writes.
+    With a folder, results so far are kept in its subfolder ``NAME.unfinished`` until all is written: after an
+    interruption the same call resumes from there and gives the same table. With several processes (``jax.distributed``)
+    each computes its part, and the first writes.
 
     Args:
         key: PRNG key, JAX's default kind.
         experiment: a name, see :func:`~privrank_jax.experiments.names`, or an experiment.
         replicates: of each cell; None takes the default of the experiment.
-        folder: where table, claims and picture go, made if absent; None writes nothing, and keeps nothing.
+        folder: folder for table, claims and figure, created if absent; None writes nothing and keeps no unfinished
+            results.
         progress: show a progress bar.
-        fresh: start over, whatever an earlier run has left.
-        notice: called with messages: where the run resumed, and when memory ran out.
+        fresh: start over and ignore the results of an earlier run.
+        notice: called with messages, e.g. where the run resumed or that memory ran out.
         changes: config fields to replace, for a smaller or another grid.
 
     Returns:
         The :class:`ExperimentResult`.
 
     Raises:
-        ValueError: unknown experiment or setting; data that are not there (with what to do).
+        ValueError: unknown experiment or setting, or missing data (the message says what to do).
     """
     started = time.perf_counter()
     found = get(experiment) if isinstance(experiment, str) else experiment
@@ -202,7 +203,7 @@ def _write(
 
 
 def _finite(value: Any) -> Any:
-    """The same value with ∞ and NaN as words: JSON has neither."""
+    """Replace ∞ and NaN by words, as JSON has neither."""
     if isinstance(value, dict):
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, tuple | list):

@@ -23,7 +23,7 @@ class Outcome:
 
     Attributes:
         values: one scalar (or one array over the batch) per metric.
-        labels: of each value, its label on every axis.
+        labels: the label of each value on every axis.
     """
 
     values: tuple[Any, ...]
@@ -31,7 +31,7 @@ class Outcome:
 
 
 def labeled(values: Any, *labels: Sequence[Label]) -> dict[Label, Any]:
-    """The entries of an array under their labels: nested dicts, one level for each leading axis.
+    """Nest the entries of an array in dicts under their labels, one level per leading axis.
 
     >>> labeled([[1.0, 2.0], [3.0, 4.0]], ("mle", "counts"), (0.5, 1.0))
     {'mle': {0.5: 1.0, 1.0: 2.0}, 'counts': {0.5: 3.0, 1.0: 4.0}}
@@ -41,7 +41,7 @@ def labeled(values: Any, *labels: Sequence[Label]) -> dict[Label, Any]:
         labels: the labels along each of these axes.
 
     Raises:
-        ValueError: an axis has another number of entries than labels.
+        ValueError: an axis has a different number of entries than labels.
     """
     first, *rest = labels
     return {
@@ -51,10 +51,10 @@ def labeled(values: Any, *labels: Sequence[Label]) -> dict[Label, Any]:
 
 
 def check_axes(axes: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
-    """The names of the axes as a tuple.
+    """Check the names of the axes and return them as a tuple.
 
     Raises:
-        ValueError: ``"metric"`` is not among them, a name is there twice or is one of the ``taken`` columns.
+        ValueError: ``"metric"`` is not among them, or a name is repeated or is one of the ``taken`` columns.
     """
     names = (axes,) if isinstance(axes, str) else tuple(axes)
     if METRIC not in names or len(set(names)) != len(names):
@@ -65,13 +65,14 @@ def check_axes(axes: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
 
 
 def flatten(found: Any, axes: tuple[str, ...]) -> Outcome:
-    """The metrics that a trial returned, sorted by metric, then by their labels along the axes.
+    """Flatten the metrics of a trial, sorted by metric, then by their labels along the axes.
 
-    Each key on the way to a value is its label on one axis, in the order of ``axes``. A value that stands higher up
-    lacks the axes below; if the axis ``metric`` is one of these, its last key is its metric.
+    Each key on the way to a value is its label on one axis, in the order of ``axes``. A value at a higher level lacks
+    the axes below it; if ``metric`` is one of those, its last key is its metric.
 
     Raises:
-        ValueError: no dict, an empty one, more levels than axes, a key that is no label, or two values of one place.
+        ValueError: not a dict, an empty dict, more levels than axes, an invalid key, or two values with the same
+            labels.
     """
     if not isinstance(found, Mapping) or not found:
         raise ValueError("must return a dict of metrics with an entry")
@@ -87,7 +88,7 @@ def flatten(found: Any, axes: tuple[str, ...]) -> Outcome:
 
 
 def columns(labels: Labels, axes: tuple[str, ...]) -> dict[str, Label | None]:
-    """The columns of a metric's row: every other axis, then the metric.
+    """Return the columns of a metric's row: every other axis, then the metric.
 
     >>> columns(("l2_error", "mle"), ("metric", "estimator"))
     {'estimator': 'mle', 'metric': 'l2_error'}
@@ -123,7 +124,7 @@ def _place(keys: tuple[Label, ...], axes: tuple[str, ...]) -> Labels:
 
 
 def _rank(label: Label | None) -> tuple[int, Any]:
-    """Sorts labels of any kind: none, numbers, names."""
+    """Sort key for labels of any kind: None first, then numbers, then names."""
     if label is None:
         return 0, 0
     return (2, label) if isinstance(label, str) else (1, label)

@@ -1,4 +1,4 @@
-"""What an unfinished study knows, in files that are whole or absent, for the next run to go on from."""
+"""Checkpoints of unfinished studies: atomically written files from which the next run resumes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from privrank_jax.simulate.program import Program
 from privrank_jax.simulate.table_files import whole_file
 
 SECONDS = 2.0  # least time between two writes
-SHARE = 0.02  # of the time, at most, goes into writing
+SHARE = 0.02  # largest share of the time spent on writing
 _DIGEST = 32  # bytes of SHA-256, before the content
 _CALLBACKS = ("pure_callback", "io_callback")
 
@@ -33,19 +33,18 @@ _CALLBACKS = ("pure_callback", "io_callback")
 class Checkpoints:
     """A folder of unfinished studies.
 
-    Each compiled program of a study has one file, the running moments of its cells. It is replaced
-    as the program advances: written beside it, flushed to the disk, renamed. So it is whole whenever
-    the run is killed, and at most ``SECONDS`` behind (more where writing is slow: writing takes a
-    ``SHARE`` of the time).
+    Each compiled program of a study has one file, the running moments of its cells. As the program advances, the file
+    is replaced atomically: a new one is written next to it, flushed to the disk and renamed. So it is intact whenever
+    the run is killed, and at most ``SECONDS`` old (older where writing is slow, as writing takes at most a ``SHARE`` of
+    the time).
 
-    A file is used only by the run that it belongs to. Its name is a hash of all that decides the
-    numbers: the lowered program with its constants (the trial, its config and data, types, batch
-    and devices), the cells, the key, the replicates, the sources of this library and the versions of
-    JAX. Anything else starts from the beginning, and so does a trial that calls back to Python, of
-    which a hash can't know what it returns.
+    A file is used only by the run that it belongs to. Its name is a hash of everything that determines the numbers: the
+    lowered program with its constants (the trial, its config and data, types, batch and devices), the cells, the key,
+    the replicates, the sources of this library and the versions of JAX. Any other run starts from the beginning, and so
+    does a trial that calls back to Python, as a hash cannot cover what the callback returns.
 
     Args:
-        folder: where the files are, made when the first is written.
+        folder: where the files are; created when the first is written.
         fresh: start over; files of the same studies are replaced.
     """
 
@@ -54,7 +53,7 @@ class Checkpoints:
         self._used: list[Path] = []
 
     def open(self, program: Program, moments: Moments) -> Checkpoint:
-        """The file of a program, its state restored into ``moments`` in every process."""
+        """Open the file of a program and restore its state into ``moments`` in every process."""
         name = identity(program)
         path = self.folder / f"{_file_name(program.name)}-{name[:20]}.state"
         self._used.append(path)
@@ -63,7 +62,7 @@ class Checkpoints:
         return Checkpoint(path, name)
 
     def clear(self) -> None:
-        """Remove the files that were used, and the folder if nothing else is in it."""
+        """Remove the files that were used, and the folder if it is then empty."""
         for path in self._used if is_first() else ():
             for leftover in (path, *path.parent.glob(f".{path.name}.*.tmp")):
                 leftover.unlink(missing_ok=True)
@@ -80,7 +79,7 @@ class Checkpoint:
         self._due = time.perf_counter() + SECONDS
 
     def save(self, moments: Moments, *, now: bool = False) -> None:
-        """Write the moments, if the last time was long enough ago."""
+        """Write the moments if the last write was long enough ago."""
         started = time.perf_counter()
         if not is_first() or not (now or started >= self._due):
             return
@@ -96,7 +95,7 @@ class Checkpoint:
 
 
 def identity(program: Program) -> str:
-    """A hash of everything that decides the results of a program, the same in every run; new where it calls Python."""
+    """Hash everything that determines the results of a program, reproducibly; unique where the program calls Python."""
     found = hashlib.sha256()
     words = (
         *(program.name, program.replicates, program.static, list(program.columns)),
@@ -124,7 +123,7 @@ def _calls_back(jaxpr: Jaxpr) -> bool:
 
 
 def _constants(closed: ClosedJaxpr) -> Iterator[Any]:
-    """Arrays that a traced program closes over; lowering may leave them out of its text."""
+    """Arrays that a traced program closes over; its lowered text may leave them out."""
     yield from (value for value in closed.consts if hasattr(value, "dtype"))
     yield from _literals(closed.jaxpr)
 
@@ -153,7 +152,7 @@ def _sources() -> str:
 def _read(
     path: Path, identity: str, like: Mapping[str, np.ndarray]
 ) -> Mapping[str, np.ndarray] | None:
-    """The state in a file, or None: absent, damaged or of something else."""
+    """Read the state in a file; None if it is absent, damaged or belongs to something else."""
     if not is_first() or not path.exists():
         return None
     content = path.read_bytes()
@@ -171,5 +170,5 @@ def _read(
 
 
 def _file_name(study: str) -> str:
-    """The name with nothing that a file system could mind."""
+    """The name without characters that a file system may reject."""
     return "".join(c if c.isalnum() or c in "-_" else "-" for c in study)[:60]

@@ -1,4 +1,4 @@
-"""The devices that share a batch: those of this process, and those of others that run the same study."""
+"""The devices that share a batch: those of this process and of the other processes that run the same study."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ Batched = Callable[..., Any]  # (key, columns, cells, replicates) -> pytree of a
 
 
 class Devices:
-    """A one-dimensional mesh over the devices of all processes, along which a batch is cut in equal parts.
+    """A one-dimensional mesh over the devices of all processes, along which a batch is split evenly.
 
-    Each device runs the same program on its own part and needs no word from the others, so their
-    loops stop when their own replicates are done. Only results travel, as bits, once per batch.
+    Each device runs the same program on its own part without communication, so its loops stop when its own replicates
+    are done. Only results are exchanged, as bits, once per batch.
 
     Args:
-        devices: JAX devices; None takes those of all processes, or the one that ``jax.default_device``
-            names.
+        devices: JAX devices; None takes those of all processes, or the one set by ``jax.default_device``.
 
     Attributes:
         count: how many there are, in all processes.
 
     Raises:
-        ValueError: no devices, one twice, or not as many in each process.
+        ValueError: no devices, a repeated device, or different numbers of devices in the processes.
     """
 
     def __init__(self, devices: Sequence[Any] | None = None):
@@ -55,18 +54,18 @@ class Devices:
 
     @property
     def local(self) -> int:
-        """How many belong to this process."""
+        """Number of devices of this process."""
         return self.count // jax.process_count()
 
     @property
     def kind(self) -> str:
-        """What they are."""
+        """Platform and kind of the devices."""
         found = jnp.zeros(()).devices() if self._mesh is None else self._mesh.devices.flat
         first = next(iter(found))
         return f"{first.platform} {first.device_kind}"
 
     def jit(self, program: Batched) -> Any:
-        """The program over a batch of pairs, each device on its part; call it with :meth:`place`."""
+        """Compile the program over a batch of pairs, split over the devices; call it on the result of :meth:`place`."""
         if self._mesh is None:
             return jax.jit(program)
 
@@ -85,7 +84,7 @@ class Devices:
         )
 
     def place(self, key: Key, columns: Any, cell: np.ndarray, replicate: np.ndarray) -> Any:
-        """The arguments where they belong: key and columns on every device, pairs in parts."""
+        """Place the arguments on the devices: key and columns on each, the pairs split between them."""
         if self._mesh is None:
             return key, columns, cell, replicate
         whole, cut = PartitionSpec(), PartitionSpec(AXIS)
@@ -100,7 +99,7 @@ class Devices:
         return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index])
 
     def fetch(self, metrics: Sequence[jax.Array]) -> np.ndarray:
-        """The parts of this process, float64 of shape (metrics, pairs of this process)."""
+        """Fetch the results of this process, float64 of shape (metrics, pairs of this process)."""
         if self._mesh is None:
             columns = jax.device_get(list(metrics))
             return np.stack([np.asarray(column, float) for column in columns])
@@ -113,7 +112,7 @@ class Devices:
 
 
 def exchange(values: np.ndarray | None, shape: tuple[int, int]) -> np.ndarray | None:
-    """The values of all processes side by side, each ``shape``; None if one of them has none."""
+    """Gather the values of all processes, each of the given ``shape``; None if any of them has none."""
     if jax.process_count() == 1:
         return values
     from jax.experimental import multihost_utils
@@ -128,7 +127,7 @@ def exchange(values: np.ndarray | None, shape: tuple[int, int]) -> np.ndarray | 
 
 
 def least(value: int) -> int:
-    """The least of the values that the processes hold."""
+    """The smallest of the values that the processes hold."""
     if jax.process_count() == 1:
         return value
     from jax.experimental import multihost_utils
@@ -137,7 +136,7 @@ def least(value: int) -> int:
 
 
 def from_first(state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-    """What the first process holds, to the last bit; all hold arrays of the same shapes."""
+    """Broadcast the arrays of the first process, bit for bit; all processes hold arrays of the same shapes."""
     if jax.process_count() == 1:
         return state
     from jax.experimental import multihost_utils
@@ -148,5 +147,5 @@ def from_first(state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
 
 
 def is_first() -> bool:
-    """Is this the process that prints and writes?"""
+    """Whether this is the process that prints and writes."""
     return jax.process_index() == 0

@@ -1,16 +1,15 @@
 """The Monte Carlo engine: one batched program for all replicates of all cells of a study.
 
-A *trial* is a pure function ``(key, parameters) -> metrics`` of one replicate. A *study* is a trial
+A *trial* is a pure function ``(key, parameters) -> metrics`` that computes one replicate. A *study* is a trial
 and a grid of *cells* (parameter values), see :class:`~privrank_jax.simulate.Study`. Cells with the
-same static values run as one compiled program over a flat batch of (cell, replicate) pairs, in as
-many equal batches as memory asks for, each cut in equal parts over all devices.
+same static values run as one compiled program over a flat batch of (cell, replicate) pairs, in as many equal batches as
+memory requires, each split evenly over all devices.
 
-Replicate ``r`` uses the key ``fold_in(key, r)`` in every cell: **common random numbers**. Cells see
-the same noise, so a difference between two cells is usually known better than their separate
-standard errors say (never pool them as if independent; return the difference as a metric of one
-trial to get its own standard error). The same key gives the same table whatever the batch size and
-however many devices and processes share it: bit for bit for what is sampled and counted, to rounding
-for what XLA or LAPACK may reassociate when the batch changes (1e-12 for solved estimates in float64).
+Replicate ``r`` uses the key ``fold_in(key, r)`` in every cell: **common random numbers**. Cells see the same noise, so
+a difference between two cells is usually more precise than their separate standard errors suggest (never pool them as
+if independent; return the difference as a metric of one trial to get its own standard error). The same key gives the
+same table for any batch size and any number of devices and processes: bit for bit for what is sampled and counted, to
+rounding for what XLA or LAPACK may reassociate when the batch changes (1e-12 for solved estimates in float64).
 """
 
 from __future__ import annotations
@@ -64,33 +63,31 @@ def run(
     [(1.0, 'mean'), (1.0, 'median'), (2.0, 'mean'), (2.0, 'median')]
 
     Device memory stays under ``memory_limit`` for any number of replicates: the batch is chosen by
-    :func:`~privrank_jax.simulate.memory.peak_bytes` with room to spare, then held against XLA's
-    own buffer assignment (a program that needs more than the limit is compiled again with a smaller
-    batch). Where the device itself runs out of memory the batch is halved, and the run goes on. The
-    host keeps running moments (24 bytes per cell and metric, 8 KiB per metric) and one batch of
-    metrics.
+    :func:`~privrank_jax.simulate.memory.peak_bytes` with room to spare, then checked against XLA's own buffer
+    assignment (a program that needs more than the limit is compiled again with a smaller batch). If the device itself
+    runs out of memory, the batch is halved and the run continues. The host keeps running moments (24 bytes per cell and
+    metric, 8 KiB per metric) and one batch of metrics.
 
-    After ``jax.distributed.initialize`` every process makes the same call, does its part, and
-    returns the same result.
+    After ``jax.distributed.initialize``, every process makes the same call, computes its part, and returns the same
+    result.
 
     Args:
         key: one threefry key, JAX's default. (Other generators draw differently under ``vmap``, so
             the table would depend on the batch size.)
-        study: what to run, or several studies: while the programs of one run, those of the next are compiled.
+        study: the study to run, or several: while the programs of one run, those of the next are compiled.
         replicates: replicates of each cell, below 2³².
         batch_size: at most this many (cell, replicate) pairs at once on each device; by default as
             many as the memory limit allows, up to ``MAX_BATCH`` and, on a CPU, ``CPU_WORKING_SET``
-            bytes. Shortened to make batches equally full.
-        memory_limit: bytes of memory of each device for arguments, intermediate values and results.
-        devices: JAX devices that share each batch in equal parts; by default all of all processes, or the one
-            that ``jax.default_device`` names.
-            On several CPU devices a trial must not call LAPACK on batches of large matrices (beyond 2·10⁵
-            operations in all): jaxlib lets each device wait for threads of one pool, and they may wait for ever.
-            The functions of this library keep clear of it.
-        checkpoints: folder for unfinished results, see :class:`~.checkpoint.Checkpoints`. A run
-            that was killed goes on from there and gives the table that it would have given. What is
-            in it stays when the study is done: the same call again then computes nothing.
-        notice: called with messages, such as where the run resumed and when memory ran out.
+            bytes. Reduced so that all batches are equally full.
+        memory_limit: bytes of memory per device for arguments, intermediate values and results.
+        devices: JAX devices that share each batch evenly; by default all devices of all processes, or the one set by
+            ``jax.default_device``. On several CPU devices a trial must not call LAPACK on batches of large matrices
+            (beyond 2·10⁵ operations in all): jaxlib makes the devices wait for threads of one shared pool, which can
+            deadlock. The functions of this library avoid such calls.
+        checkpoints: folder for unfinished results, see :class:`~.checkpoint.Checkpoints`. A run that was killed resumes
+            from there and gives the same table as an uninterrupted one. The files stay when the study is done, so
+            repeating the call computes nothing.
+        notice: called with messages, e.g. where the run resumed or that memory ran out.
         progress: show a progress bar (rich).
 
     Returns:
@@ -98,18 +95,18 @@ def run(
         cells; within a cell they are sorted by metric, then along the axes.
 
     Raises:
-        ValueError: replicates, batch size, memory limit or devices out of range, a key that is not
-            one threefry key, no study, a trial that does not return (nested) dicts of real scalars, or
-            one replicate that needs more than the memory limit, or than the device has.
+        ValueError: replicates, batch size, memory limit or devices out of range, a key that is not one threefry key, no
+            study, a trial that does not return (nested) dicts of real scalars, or a replicate that needs more memory
+            than the limit or the device allows.
         TypeError: a parameter shapes the program but is not named in ``static``.
-        OSError: a checkpoint can't be written.
+        OSError: a checkpoint cannot be written.
     """
     studies = [study] if isinstance(study, Study) else list(study)
     _check(key, studies, replicates, batch_size, memory_limit)
     if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
         checkpoints = Checkpoints(checkpoints)
     mesh, notice = Devices(devices), notice or _discard
-    # Of several processes all compile the same at the same time, as a compiler of theirs may talk to the others.
+    # Several processes compile the same program at the same time, as their compilers may communicate.
     ahead = ThreadPoolExecutor(1, "privrank-compile") if jax.process_count() == 1 else None
 
     def prepared(study: Study, indices: list[int]) -> _Job:
@@ -133,7 +130,7 @@ def run(
 
 @dataclass
 class _Job:
-    """A program and what it has found so far."""
+    """A program and its results so far."""
 
     study: Study
     indices: list[int]
@@ -150,7 +147,7 @@ class _Job:
         checkpoints: Checkpoints | None,
         ahead: Executor | None,
     ) -> _Job:
-        """The job of a program, at the point where an earlier run left it; what is missing is compiled ahead."""
+        """The job of a program, resumed where an earlier run stopped; a program with work left is compiled ahead."""
         moments = Moments(program.num_cells, len(program.metrics), program.replicates)
         kept = None if checkpoints is None else checkpoints.open(program, moments)
         if ahead is not None and moments.position < program.total:
@@ -158,7 +155,7 @@ class _Job:
         return cls(study, indices, program, moments, kept)
 
     def run(self, notice: Notice, advance: Callable[[int], None]) -> None:
-        """Run what is missing, batch after batch."""
+        """Run the remaining pairs, batch by batch."""
         program, moments = self.program, self.moments
         if moments.position:
             at, total = f"{moments.position:,}", f"{program.total:,}"
@@ -186,7 +183,7 @@ class _Job:
 def _finish(
     study: Study, jobs: list[_Job], notice: Notice, advance: Callable[[int], None]
 ) -> tuple[list[Row], list[dict[str, Any]]]:
-    """Run the jobs of a study: its rows, and the facts of each program."""
+    """Run the jobs of a study; return its rows and the facts of each program."""
     rows: dict[int, list[Row]] = {}
     facts = []
     with one_blas_thread():
@@ -241,7 +238,7 @@ def _check(
 
 @contextmanager
 def _progress_bar(name: str, jobs: Sequence[_Job], shown: bool) -> Iterator[Callable[[int], None]]:
-    """The function that advances the bar (rich), or one that does nothing."""
+    """A function that advances the bar (rich), or one that does nothing."""
     if not shown:
         yield lambda count: None
         return

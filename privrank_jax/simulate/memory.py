@@ -1,4 +1,4 @@
-"""How much memory a traced program needs, from a liveness analysis of its jaxpr."""
+"""Estimates of the memory that a traced program needs, from a liveness analysis of its jaxpr."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 # Primitives whose lowering keeps several buffers of the size of the result: threefry carries both
 # words of its state twice, a sort works on copies.
 _WORKSPACE = {"random_bits": 4, "threefry2x32": 4, "random_gamma": 4, "sort": 2, "top_k": 2}
-# Run a program inside them once. Any other primitive that holds one counts as a loop, which needs more.
+# These primitives run their inner program once. Any other primitive with one counts as a loop, which needs more.
 _CALLS = {"jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "cond", "shard_map"}
 _CALLS |= {"custom_jvp_call", "custom_vjp_call", "custom_vmap_call", "custom_linear_solve"}
 
 
 def peak_bytes(closed: ClosedJaxpr) -> int:
-    """Estimate of the memory that is alive at once while ``closed`` runs, rather high than low.
+    """Estimate the peak memory of ``closed`` in bytes, erring on the high side.
 
     The equations run in order; the result of each stays alive until its last use, arguments and
-    closed-over constants throughout. A loop needs its carry three times beside the peak of its body
-    (result, current and next), and so does any other equation with a program inside of which we do
-    not know that it is run once; a conditional needs the larger of its branches, a scatter a copy of
-    what goes in, a factorization with several results one more copy of them. XLA fuses element-wise
-    chains and reuses buffers, so the compiled program usually needs less, at times several-fold; it
-    may also reorder equations and need more, so a hard limit must be checked against the compiled
-    program.
+    closed-over constants throughout. A loop needs three copies of its carry (result, current and next) on top of the
+    peak of its body, and so does any other equation whose inner program is not known to run only once; a conditional
+    needs the larger of its branches, a scatter a copy of its input, a factorization with several results one more copy
+    of them. XLA fuses element-wise chains and reuses buffers, so the compiled program usually needs less, sometimes
+    several times less; it may also reorder equations and need more, so a hard limit must be checked against the
+    compiled program.
 
     Args:
         closed: a traced program, as ``jax.make_jaxpr`` returns it. Trace a ``vmap`` over one
@@ -81,10 +80,10 @@ def _while_running(equation: JaxprEqn, results: int) -> int:
 
 
 def _carried(loop: JaxprEqn, body: Jaxpr) -> int:
-    """What a turn of ``scan`` hands on to the next, and the slices it reads of the arrays that the loop goes along.
+    """The carry of one step of ``scan``, and the slices it reads of the arrays that it scans over.
 
-    Both show in the shapes: a carry has one shape inside and outside, a slice another than its array. The parameters
-    that count them are JAX's own affair, and have other names since 0.11.
+    The shapes tell them apart: a carry has the same shape inside and outside, a slice a different one from its array.
+    The parameters that count them are internal to JAX and were renamed in 0.11.
     """
     carry = sum(_size(x) for x, whole in zip(body.outvars, loop.outvars) if _same(x, whole))
     slices = sum(_size(x) for x, whole in zip(body.invars, loop.invars) if not _same(x, whole))

@@ -12,16 +12,15 @@ BLOCK = 1024  # replicates per summation block; changing it changes the last bit
 
 
 class Moments:
-    """Count, mean and sum of squares of every metric, for cells that come in one after another.
+    """Count, mean and sum of squares of every metric, for cells that arrive one after another.
 
     Replicates are reduced in blocks of ``BLOCK``, in the order of their index, and blocks are
-    merged by Chan's formula. Block boundaries depend on the replicate's index alone, so how the
-    replicates were batched changes nothing, to the last bit; nor does a stop between two batches,
-    if :meth:`state` was kept.
+    merged by Chan's formula. Block boundaries depend on the replicate's index alone, so the results do not depend on
+    the batches, to the last bit, nor on a stop between two batches if :meth:`state` was kept.
 
     Attributes:
-        position: how many (cell, replicate) pairs are in.
-        total: how many there will be.
+        position: number of (cell, replicate) pairs added so far.
+        total: number of pairs in all.
     """
 
     def __init__(self, num_cells: int, num_metrics: int, replicates: int):
@@ -33,7 +32,7 @@ class Moments:
         self._buffer = np.zeros((num_metrics, BLOCK))
 
     def add(self, values: np.ndarray) -> None:
-        """Take the next pairs, no more than are missing; ``values`` has shape (metrics, pairs)."""
+        """Add the next pairs, no more than are missing; ``values`` has shape (metrics, pairs)."""
         while values.shape[1]:
             cell, count = divmod(self.position, self.replicates)
             filled = count % BLOCK
@@ -61,7 +60,7 @@ class Moments:
     def rows(
         self, cell: int, head: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]
     ) -> Iterator[dict[str, Any]]:
-        """One tidy row per metric of a cell that is in: ``head``, the metric's columns, mean, error and counts."""
+        """One tidy row per metric of a complete cell: ``head``, the metric's columns, mean, error and counts."""
         for index, metric in enumerate(metrics):
             finite = int(self._finite[cell, index])
             error = math.nan
@@ -77,7 +76,7 @@ class Moments:
             }
 
     def state(self) -> dict[str, np.ndarray]:
-        """All there is to know, for :meth:`restore`; shapes and types never change."""
+        """The full state, for :meth:`restore`; its shapes and types never change."""
         return {
             "position": np.array([self.position]),
             "finite": self._finite,
@@ -87,7 +86,7 @@ class Moments:
         }
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go on from a state of moments of the same shape."""
+        """Continue from a state of moments of the same shape."""
         self.position = int(state["position"][0])
         for name in ("finite", "mean", "squares", "buffer"):
             getattr(self, f"_{name}")[...] = state[name]

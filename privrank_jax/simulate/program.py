@@ -20,30 +20,30 @@ from privrank_jax.simulate.devices import Devices, exchange, least
 from privrank_jax.simulate.memory import peak_bytes
 from privrank_jax.simulate.study import Parameters, Study
 
-MAX_BATCH = 16_384  # when memory would allow more: batched loops wait for their slowest replicate
-CPU_WORKING_SET = 1 << 24  # bytes that a default batch aims at on a CPU: larger ones miss the cache
+MAX_BATCH = 16_384  # even where memory allows more: batched loops wait for their slowest replicate
+CPU_WORKING_SET = 1 << 24  # target bytes of a default batch on a CPU: larger ones miss the cache
 HEADROOM = 2  # the estimate assumes program order; XLA on a CPU schedules for concurrency instead
 
 
 class Program:
-    """A trial over a flat batch of (cell, replicate) pairs, cell by cell, in equal parts on all devices.
+    """A trial over a flat batch of (cell, replicate) pairs, cell by cell, split evenly over all devices.
 
-    The batch is what memory allows by an estimate, then by XLA's own buffer assignment, then by the
-    device itself: where that runs out, in any process, the batch is halved in all.
+    The batch size is what memory allows by an estimate, then by XLA's own buffer assignment, then by the device itself:
+    if it runs out of memory in any process, the batch is halved in all of them.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         static: parameters that all cells share, by name.
-        columns: the other parameters, an array over the cells for each.
-        num_cells: how many cells there are.
-        replicates: of each cell.
+        columns: the other parameters, each an array over the cells.
+        num_cells: number of cells.
+        replicates: replicates of each cell.
         total: number of pairs.
-        metrics: of each metric, its columns in the result; sorted.
+        metrics: the columns of each metric in the result; sorted.
         closed: one replicate, traced.
-        key: of the study.
-        devices: that share a batch.
+        key: key of the study.
+        devices: devices that share a batch.
         size: pairs at once on each device.
-        compile_seconds: spent so far on tracing, and waiting for the compiler.
+        compile_seconds: time spent so far on tracing and waiting for the compiler.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Program:
             self.closed, shapes = _trace(program, study, indices[0], key, self.columns)
         except (
             NotImplementedError
-        ):  # what takes JAX's own generator only: poisson, 2**32 numbers of one key
+        ):  # sampling that works with JAX's own generator only: poisson, 2**32 numbers of one key
             program = _batched(study, self.static, lambda key: key)
             self.closed, shapes = _trace(program, study, indices[0], key, self.columns)
         self.metrics: list[dict[str, Label | None]] = [
@@ -91,12 +91,12 @@ class Program:
         self.compile_seconds = time.perf_counter() - started
 
     def _even(self, size: int) -> int:
-        """As many batches as for ``size``, equally full."""
+        """The smallest size that gives as many batches as ``size``: they are equally full."""
         batches = -(-self.total // (size * self.devices.count))
         return -(-self.total // (batches * self.devices.count))
 
     def lowered(self) -> Any:
-        """The program for XLA, at the present size."""
+        """The program lowered for XLA at the present size."""
         if self._lowered is None:
             started = time.perf_counter()
             self._lowered = self._jitted.lower(*self._arguments(0))
@@ -104,14 +104,14 @@ class Program:
         return self._lowered
 
     def compile_ahead(self, executor: Executor) -> None:
-        """Let another thread compile the program at its present size, until :meth:`compile` asks for it."""
+        """Start compiling the program at its present size in another thread; :meth:`compile` waits for it."""
         self._ahead = executor.submit(self.lowered().compile)
 
     def compile(self, notice: Callable[[str], None]) -> None:
-        """Compile at the largest size, from the present one down, that memory has room for.
+        """Compile at the largest size that fits into memory, starting from the present one.
 
         Raises:
-            ValueError: one replicate needs more than the memory limit, or than the device has.
+            ValueError: one replicate needs more memory than the limit or the device allows.
         """
         while True:
             needed = self._compile()
@@ -135,7 +135,7 @@ class Program:
                 self._resize(agreed)
 
     def _compile(self) -> int | None:
-        """Bytes that the compiled program needs; None if there was no memory to compile it."""
+        """Compile the program and return the bytes that it needs; None if memory ran out while compiling."""
         lowered, started = self.lowered(), time.perf_counter()
         ahead, self._ahead = self._ahead, None
         try:
@@ -156,7 +156,7 @@ class Program:
         self.size, self._lowered, self._call = self._even(size), None, None
 
     def _shrink(self, size: int, notice: Callable[[str], None]) -> None:
-        """Go down to a size that the device may have memory for."""
+        """Shrink the batch to a size that the device may have memory for."""
         if not size:
             raise ValueError(
                 f"the device has no memory for one replicate of {self.name!r}: make the problem smaller"
@@ -165,7 +165,7 @@ class Program:
         self._resize(size)
 
     def batch(self, start: int, notice: Callable[[str], None]) -> np.ndarray:
-        """Metrics of the next pairs from ``start``, float64 of shape (metrics, pairs).
+        """Compute the metrics of the pairs from ``start`` on, float64 of shape (metrics, pairs).
 
         Raises:
             ValueError: the device has no memory for one replicate.
@@ -179,7 +179,7 @@ class Program:
             self.compile(notice)
 
     def _run(self, start: int) -> np.ndarray | None:
-        """The part of this process; None if memory ran out."""
+        """Run the part of this process; None if memory ran out."""
         try:
             found = self._call(*self._arguments(start))
             return self.devices.fetch(found.values)
@@ -195,7 +195,7 @@ class Program:
         return self.devices.place(self.key, self.columns, *pairs)
 
     def facts(self) -> dict[str, Any]:
-        """What the diagnostics of the study say of this program."""
+        """The diagnostics of this program."""
         return {
             **self.static,
             "cells": self.num_cells,
@@ -230,7 +230,7 @@ def _batched(
 
 
 def _traced_columns(study: Study, indices: list[int]) -> dict[str, jax.Array]:
-    """The traced parameters as arrays over the group; one type per parameter in the whole study."""
+    """The traced parameters as arrays over the group; each has one type in the whole study."""
     columns = {}
     for name in study.cells[0]:
         if name in study.static:
@@ -248,7 +248,7 @@ def _traced_columns(study: Study, indices: list[int]) -> dict[str, jax.Array]:
 
 
 def _pairs(start: int, size: int, total: int, replicates: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cells and replicates of one batch, cell by cell; past the end the last pair, discarded."""
+    """Cells and replicates of one batch, cell by cell; past the end the last pair repeats and is discarded."""
     flat = np.minimum(np.arange(start, start + size, dtype=np.int64), total - 1)
     return (flat // replicates).astype(np.int32), (flat % replicates).astype(np.uint32)
 
@@ -260,7 +260,7 @@ def _trace(
     key: Key,
     columns: dict[str, jax.Array],
 ) -> tuple[ClosedJaxpr, Outcome]:
-    """Trace one replicate: its jaxpr for the memory estimate, its metrics checked."""
+    """Trace one replicate; return its jaxpr, for the memory estimate, and its checked metrics."""
     try:
         closed, shapes = jax.make_jaxpr(program, return_shape=True)(
             key, columns, *_pairs(0, 1, 1, 1)
@@ -319,7 +319,7 @@ def _describe(leaf: Any) -> str:
 
 
 def _compiled_bytes(compiled: Any) -> int | None:
-    """What XLA has assigned to the program, where the backend tells."""
+    """Bytes that XLA has assigned to the program, where the backend reports them."""
     try:
         stats = compiled.memory_analysis()
         parts = (

@@ -24,7 +24,7 @@ _SHOWN = 40  # rows of a printed table
 class StudyResult:
     """The table of a study and how it was computed.
 
-    It prints as an aligned table of the columns that vary; what all rows share stands above it.
+    It prints as an aligned table of the columns that vary, below a line with the values that all rows share.
 
     >>> print(StudyResult("example", [
     ...     {"study": "example", "num_users": 50, "epsilon": epsilon, "estimator": estimator,
@@ -37,18 +37,17 @@ class StudyResult:
             ∞   0.125            0.01
 
     Attributes:
-        study: the study's name; of several, all names.
+        study: the name of the study, or of all studies.
         rows: one dict per (cell, metric) with the columns ``study``, the cell's parameters, the axes of
             the metrics (see :class:`~privrank_jax.simulate.Study`), ``metric``, ``mean``,
             ``standard_error`` (of the mean, from the sample variance with n − 1; NaN for one replicate),
             ``replicates`` (all that ran) and ``nonfinite``. Mean and standard error are over the
-            ``replicates - nonfinite`` finite values. What a row does not have is None.
+            ``replicates - nonfinite`` finite values. A column that does not apply to a row is None.
         diagnostics: ``compilations``, ``devices``, ``batch_sizes`` (on each device, one per
             program), ``estimated_peak_bytes`` and ``compiled_peak_bytes`` (of a device, largest over
-            the programs; the second is XLA's own buffer assignment, None where the backend keeps it
-            to itself or a program had run before), ``memory_limit``,
-            ``compile_seconds`` (tracing included), ``run_seconds``, and ``programs``, a list with
-            the same for each program.
+            the programs; the second is XLA's own buffer assignment, None where the backend does not report it or a
+            program had run before), ``memory_limit``, ``compile_seconds`` (tracing included), ``run_seconds``, and
+            ``programs``, a list of the same facts for each program.
     """
 
     study: str
@@ -61,7 +60,7 @@ class StudyResult:
         return list(dict.fromkeys(name for row in self.rows for name in row))
 
     def values(self, column: str) -> list[Any]:
-        """The different values of a column, in order of appearance.
+        """The distinct values of a column, in order of appearance.
 
         Raises:
             ValueError: no column has that name.
@@ -70,7 +69,7 @@ class StudyResult:
         return list(dict.fromkeys(row.get(column) for row in self.rows))
 
     def select(self, metric: str | None = None, **columns: Any) -> list[Row]:
-        """Rows of that metric (all metrics if None) with these values in these columns.
+        """Select the rows of a metric (all metrics if None) with these values in these columns.
 
         Columns are parameters of the cell (``epsilon=0.5``) and axes of the metrics (``estimator="mle"``).
 
@@ -85,7 +84,7 @@ class StudyResult:
         return [r for r in self.rows if all(r.get(name) == v for name, v in wanted.items())]
 
     def row(self, metric: str, **columns: Any) -> Row:
-        """The one row of that metric with these values in these columns.
+        """Return the one row of a metric with these values in these columns.
 
         Raises:
             ValueError: several rows match, or none.
@@ -99,7 +98,7 @@ class StudyResult:
         return rows[0]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The table as a DataFrame, one row each.
+        """Return the table as a DataFrame, with the same rows.
 
         Raises:
             ImportError: pandas is not installed.
@@ -145,7 +144,7 @@ class StudyResult:
 
 
 def joined(rows: Sequence[Row]) -> list[Row]:
-    """Rows of several studies with the columns of all, None where a study lacks one; metric and values come last."""
+    """Join rows of several studies on the union of their columns (None where absent); metric and values come last."""
     columns = dict.fromkeys(name for row in rows for name in row)
     last = (METRIC, *VALUES)
     order = [*(column for column in columns if column not in last), *last]

@@ -1,4 +1,4 @@
-"""What a study is: a trial, the cells to run it in, and the axes of its metrics."""
+"""Definition of a study: a trial, the cells to run it in, and the axes of its metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privrank_jax._types import Key
 from privrank_jax.simulate.axes import METRIC, check_axes
 from privrank_jax.simulate.result import RESERVED
 
-# Static values as given, all others traced, so anything may be in it.
+# Static values are as given, all others are traced arrays, so values may be of any type.
 Parameters = dict[str, Any]
 # {metric: scalar}, or nested dicts with a label for each axis.
 Metrics = Mapping[Any, Any]
@@ -23,9 +23,9 @@ Value = bool | int | float | str | None
 
 
 def grid(**axes: Value | Iterable[Value]) -> tuple[Parameters, ...]:
-    """All combinations of the axes; a scalar (or string) is an axis of one value.
+    """Return all combinations of the axes; a scalar (or string) is an axis of one value.
 
-    Concatenate grids with ``+`` for a study that is not one product.
+    Concatenate grids with ``+`` for a study that is not a single product.
 
     >>> grid(epsilon=(0.5, 1.0), num_items=300)
     ({'epsilon': 0.5, 'num_items': 300}, {'epsilon': 1.0, 'num_items': 300})
@@ -56,17 +56,16 @@ class Study:
             values given, all others as traced scalar arrays (floats in JAX's default float type, so
             float64 where x64 is on).
         cells: parameter values, the same names in every cell; see :func:`grid`.
-        static: names whose values shape the program (padded size, link, method). Each distinct
-            combination of their values compiles once; everything else is traced.
-        axes: what the keys of the trial's dicts are, from the outermost in: the columns of the result
-            that tell one metric of a cell from another, ``"metric"`` among them. Keys are names or
-            numbers, and stay what they are in the result. A value that stands higher up, such as
-            ``{"mle": {"error": 0.1}, "failed": 0}``, has None in the columns below; its last key
-            is its metric.
+        static: names whose values shape the program (padded size, link, method). Each distinct combination of their
+            values is compiled once; everything else is traced.
+        axes: the names of the levels of the trial's dicts, outermost first. They are the columns of the result that
+            tell the metrics of a cell apart, ``"metric"`` among them. Keys are names or numbers and appear unchanged in
+            the result. A value at a higher level, such as ``"failed"`` in ``{"mle": {"error": 0.1}, "failed": 0}``, has
+            None in the columns below it; its last key is its metric.
 
     Raises:
-        ValueError: no cells, cells with different names, an unknown static name, a name that is a
-            column of the result, a value that is not a scalar, or axes without ``"metric"``.
+        ValueError: no cells, cells with different names, an unknown static name, a name that is already a column of the
+            result, a value that is not a scalar, or axes without ``"metric"``.
     """
 
     name: str
@@ -103,7 +102,7 @@ class Study:
         object.__setattr__(self, "axes", check_axes(self.axes, taken))
 
     def groups(self) -> list[list[int]]:
-        """Indices of the cells that share their static values (1, 1.0 and True are not the same)."""
+        """Indices of the cells that share their static values (1, 1.0 and True are different values)."""
         groups: dict[tuple[object, ...], list[int]] = {}
         for index, cell in enumerate(self.cells):
             values = tuple((type(cell[name]), cell[name]) for name in self.static)
@@ -112,7 +111,7 @@ class Study:
 
 
 def _scalar(name: str, value: Any, static: bool) -> Value:
-    """``value`` as the Python scalar that it is."""
+    """Return ``value`` as a Python scalar."""
     if isinstance(value, np.generic | np.ndarray | jax.Array) and np.ndim(value) == 0:
         value = value.item()
     allowed = bool | int | float | str | None if static else bool | int | float

@@ -1,4 +1,4 @@
-"""Tables as files, whole or absent: CSV, and Parquet by DuckDB."""
+"""Tables written atomically to files: CSV, and Parquet through DuckDB."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Row = dict[str, Any]
 
 
 def write_csv(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
-    """Write tidy rows, of one study or several, as CSV.
+    """Write tidy rows of one or several studies as CSV.
 
     Columns are the union over the rows, in order of appearance; a value that a row lacks is empty.
-    Floats are written with all their digits. The file appears whole or not at all.
+    Floats are written with all their digits. The file is written completely or not at all.
 
     Args:
         rows: of a :class:`StudyResult`.
@@ -39,7 +39,7 @@ def write_csv(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
 def write_parquet(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
     """Write tidy rows as Parquet, with DuckDB (extra ``tables``); otherwise as :func:`write_csv`.
 
-    A column of numbers is BIGINT or DOUBLE, of truth values BOOLEAN, anything else VARCHAR.
+    A column of numbers becomes BIGINT or DOUBLE, a column of truth values BOOLEAN, any other VARCHAR.
 
     Args:
         rows: of a :class:`StudyResult`.
@@ -97,9 +97,9 @@ def _quoted(name: str) -> str:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary neighbor of ``path`` that takes its place on success and vanishes on failure.
+    """Open a temporary file next to ``path`` that replaces it on success and is removed on failure.
 
-    Its content is on the disk before it takes the place.
+    Its content is flushed to the disk before it replaces ``path``.
     """
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
@@ -115,7 +115,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, where the system can do that."""
+    """Flush the names in a folder to the disk, where the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Lower bounds beside what the algorithms reach, and Observations 15 and 16 in numbers (``alabi-lower-bounds``)."""
+"""Lower bounds compared with the algorithms' errors; Observations 15 and 16 in numbers (``alabi-lower-bounds``)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from privrank_jax.simulate.worlds.hard_rankings import (
 )
 
 COST = "cost_over_m2"
-TARGET = 0.01  # of m², the additive error of Theorem 13
+TARGET = 0.01  # the additive error of Theorem 13, as a share of m²
 _RACE_AXES = ("metric", "estimator", "num_users")
 UNANIMOUS, SIGNS = "unanimous", "hidden signs"
 BELOW_15, ABOVE_16, ABOVE_PRINTED = "below_15", "above_16", "above_16_printed"
@@ -53,12 +53,12 @@ class BoundsConfig:
     """Grid of ``alabi-lower-bounds``.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m.
         users: n.
         epsilon: ε; only nε matters to the noise.
-        shapes: (d, t) of the hard instances on which the observations are tried.
-        crowd: users of those.
+        shapes: (d, t) of the hard instances on which the observations are tested.
+        crowd: number of users of these instances.
     """
 
     name: str
@@ -92,7 +92,7 @@ def unanimous_trial(key: Key, cell: Parameters, *, config: BoundsConfig) -> Metr
 
 
 def signs_trial(key: Key, cell: Parameters, *, config: BoundsConfig) -> Metrics:
-    """Random signs, a random ranking: by how much each observation fails, at worst 0 if it holds."""
+    """Random signs and a random ranking: by how much each observation is violated; at most 0 if it holds."""
     half, middle = cell["num_signs"], cell["num_middle"]
     sign_key, own_key, rank_key = jax.random.split(key, 3)
     signs = _signs(sign_key, (config.crowd, half))
@@ -119,7 +119,7 @@ def _signs(key: Key, shape: tuple[int, ...]) -> Array:
 
 
 def build(config: BoundsConfig) -> tuple[Study, ...]:
-    """The race against the lower bound, and the observations; a program per m, and per (d, t)."""
+    """Build the studies of the lower bound and of the observations; one program per m and per (d, t)."""
     race = functools.partial(unanimous_trial, config=config)
     shapes = tuple({"num_signs": d, "num_middle": t} for d, t in config.shapes)
     tried = functools.partial(signs_trial, config=config)
@@ -130,7 +130,7 @@ def build(config: BoundsConfig) -> tuple[Study, ...]:
 
 
 def beside_bounds(config: BoundsConfig, rows: list[Row]) -> list[Row]:
-    """Rows with ε, Theorem 13's number of users and the cost that each algorithm's own theorem allows."""
+    """Add ε, Theorem 13's number of users and the cost that each algorithm's own theorem allows to the rows."""
     result = []
     privacy = common.replaced_user(config.epsilon)
     for row in rows:
@@ -145,7 +145,7 @@ def beside_bounds(config: BoundsConfig, rows: list[Row]) -> list[Row]:
 
 
 def users_needed_by_any(items: int, epsilon: float) -> float:
-    """The larger of the two bounds of Theorem 13: by codes, and straight in Kendall's metric."""
+    """The larger of the two bounds of Theorem 13: by codes, and directly in Kendall's metric."""
     return max(
         bounds.pure_lower_bound(items, epsilon, additive=TARGET, packing=packing)
         for packing in ("codes", "rankings")
@@ -197,7 +197,7 @@ def promises_kept(table: StudyResult) -> Verdict:
 
 
 def users_reached(table: StudyResult) -> dict[str, dict[int, float]]:
-    """Per estimator and m the n at which its mean cost falls to the target, between grid points log-linear."""
+    """The n at which the mean cost falls to the target, per estimator and m, by log-linear interpolation."""
     found: dict[str, dict[int, float]] = {}
     for row in _race(table):
         found.setdefault(row["estimator"], {}).setdefault(int(row["num_items"]), math.nan)
@@ -215,7 +215,7 @@ def users_reached(table: StudyResult) -> dict[str, dict[int, float]]:
 
 
 def grows(table: StudyResult, *, estimator: str, expected: float, slack: float = 0.3) -> Verdict:
-    """Does n at the target grow as m^expected, between the two largest m? (Small m feel that pairs are whole.)"""
+    """Does n at the target grow as m^expected between the two largest m? (Rounding to whole pairs distorts small m.)"""
     points = [
         (items, users)
         for items, users in users_reached(table).get(estimator, {}).items()
@@ -238,7 +238,7 @@ def grows(table: StudyResult, *, estimator: str, expected: float, slack: float =
 
 
 def never(table: StudyResult, *, metric: str) -> Verdict:
-    """Did the inequality never fail?"""
+    """Does the inequality hold in every replicate?"""
     rows = [row for row in table.rows if row["metric"] == metric]
     failed = [row for row in rows if row["mean"] > 0]
     tries = sum(row["replicates"] for row in rows)

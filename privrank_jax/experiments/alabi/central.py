@@ -1,4 +1,4 @@
-"""The central model: every private consensus beside the others, over users, items and ε (study ``alabi-central``)."""
+"""The central model: all private consensus methods compared over users, items and ε (study ``alabi-central``)."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ class CentralConfig:
     """Grid of ``alabi-central``.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m of the Mallows crowds.
-        users: n, for data sets as far as they have so many.
+        users: n; for data sets, the values that they have enough users for.
         epsilons: ε.
         delta: δ of the Gaussian variants.
         strength: θm of the Mallows crowds.
-        flips: d of the worst case (0: without it), pairs of items that change places.
-        buffer: t of the worst case, items between them.
-        lean: in the worst case, mean of a user's ±1 for each pair, up to sign.
+        flips: d of the worst case (0: no worst case), the number of pairs of items that change places.
+        buffer: t of the worst case, the number of items between them.
+        lean: mean of a user's ±1 for each pair in the worst case, up to sign.
         data: named data sets.
     """
 
@@ -73,7 +73,7 @@ class CentralConfig:
 
 
 def methods(config: CentralConfig, padded: int) -> Mapping[str, Callable[..., Array]]:
-    """Every private consensus that can be computed for so many items, or its weights, see :func:`common.errors`."""
+    """Private consensus methods that are feasible for so many items, or their weights; see :func:`common.errors`."""
 
     def promise(epsilon: Array, noise: str) -> Privacy:
         return common.replaced_user(epsilon, config.delta if noise == "gaussian" else 0.0)
@@ -133,7 +133,7 @@ def worst_trial(key: Key, cell: Parameters, *, config: CentralConfig) -> Metrics
 def data_trial(
     key: Key, cell: Parameters, *, data: str, ranks: np.ndarray, config: CentralConfig
 ) -> Metrics:
-    """Some users of a data set, drawn anew in every replicate."""
+    """A subset of the users of a data set, drawn anew in every replicate."""
     world_key, noise_key = jax.random.split(key)
     world = common.data_world(world_key, jnp.asarray(ranks), cell["num_users"])
     return _judged(noise_key, world, config)
@@ -150,7 +150,7 @@ def _judged(key: Key, world: World, config: CentralConfig) -> Metrics:
 
 
 def build(config: CentralConfig) -> tuple[Study, ...]:
-    """A study per world; of Mallows crowds, one program for up to 10 items and one for each further m."""
+    """Build a study per world; Mallows crowds take one program for up to 10 items and one for each larger m."""
     most = max(config.users)
     small = [m for m in config.items if m <= _EXPONENTIAL_ITEMS]
     cells = [

@@ -1,4 +1,4 @@
-"""What the aggregation studies share: worlds of rankings, the yardstick, errors, paired differences.
+"""Shared parts of the aggregation studies: worlds of rankings, the error measure, errors, paired differences.
 
 The paper of Alabi and others has no experiments; these studies are ours.
 """
@@ -35,7 +35,7 @@ BORDA, PLAIN = "Borda", "Borda, no privacy"
 MALLOWS, WORST = "Mallows", "worst case"
 DATA = ("sushi", "apa")
 NEGLIGIBLE = 0.001  # of all pairs
-_EXACT = 10  # items up to which the least cost is computed, not searched for
+_EXACT = 10  # most items for which the least cost is computed exactly
 
 YARDSTICK = (
     "excess cost: (K(σ, w) - OPT) over the number of pairs; OPT exact for at most "
@@ -45,7 +45,7 @@ YARDSTICK = (
 
 
 def replaced_user(epsilon: Any, delta: float = 0.0) -> Privacy:
-    """What every method here promises: a user's whole ranking may be replaced."""
+    """The promise of every method here: a user's whole ranking may be replaced."""
     return Privacy(epsilon, unit="user", adjacency="replace", delta=delta)
 
 
@@ -53,8 +53,8 @@ class World(NamedTuple):
     """One data set of a replicate.
 
     Attributes:
-        weights: of n users, with the mask of real items.
-        truth: ``(m,)`` ranks of the center; None: the best ranking of the weights themselves is the truth.
+        weights: weights of n users, with the mask of real items.
+        truth: ``(m,)`` ranks of the center; None takes the best ranking for the weights themselves as the truth.
     """
 
     weights: PairWeights
@@ -67,7 +67,7 @@ class World(NamedTuple):
 
 
 def mallows_world(key: Key, cell: Parameters, strength: float) -> World:
-    """Users around a center at θ = ``strength``/m, so that crowds of all m disagree alike; items in random order."""
+    """Users around a center at θ = ``strength``/m, so that crowds of all m disagree equally; items in random order."""
     crowd_key, order_key = jax.random.split(key)
     users, items, padded = cell["num_users"], cell["num_items"], cell["max_items"]
     crowd = mallows_weights(
@@ -80,7 +80,7 @@ def mallows_world(key: Key, cell: Parameters, strength: float) -> World:
 
 
 def best_ranks(world: World) -> Array:
-    """The best ranking that is known: optimal for few items, else of two local searches the better."""
+    """The best known ranking: the optimum for few items, otherwise the better of two local searches."""
     weights = world.weights
     if weights.num_items <= _EXACT:
         return aggregation.exact_kemeny(weights)
@@ -103,7 +103,7 @@ def borda_ranks(key: Key, world: World) -> Array:
 
 
 def solved(found: Mapping[str, Array], mask: Mask) -> dict[str, Array]:
-    """Rankings as they are, and weights solved by local search: one copy of it in the program, for all of them."""
+    """Keep rankings, and solve weights by local search, with one copy of the search in the program for all of them."""
     weights = {name: value for name, value in found.items() if value.ndim == 2}
     if not weights:
         return dict(found)
@@ -118,13 +118,13 @@ def errors(
     epsilon: Epsilon,
     pairs: Sequence[tuple[str, str]],
 ) -> Metrics:
-    """Both errors of every method, and paired differences between methods, along ``AXES``.
+    """Compute both errors of every method, and paired differences between methods, along ``AXES``.
 
     Args:
         key: PRNG key.
         world: the data set.
-        methods: name to function ``(key, world, epsilon) -> ranks``, or to weights ``(m, m)`` that are to be solved
-            by local search.
+        methods: name to function ``(key, world, epsilon) -> ranks``, or to weights ``(m, m)``, which are solved by
+            local search.
         epsilon: ε, may be traced.
         pairs: methods whose first minus second is wanted; those that did not run are left out.
     """
@@ -142,7 +142,7 @@ def errors(
         far = kendall_distance(ranks, target, normalized=True, mask=world.mask)
         return {EXCESS: cost(ranks, world) - least, KENDALL: far}
 
-    # One copy of the judgment in the program.
+    # One copy of the evaluation in the program.
     every = jax.vmap(judge)(jnp.stack(list(found.values())))
     judged = {
         name: {metric: every[metric][place] for metric in METRICS}
@@ -213,7 +213,7 @@ def worst_world(
     ranks = worst_ranks(key, max_users, flips, buffer, lean)
     counts = (jnp.arange(max_users) < users)[:, None]
     items = ranks.shape[1]
-    # Users who do not count tie everything: half a user for either side.
+    # Users who do not count tie all pairs: half a user for either side.
     padded = PairWeights.from_ranks(jnp.where(counts, ranks, 0)).matrix
     idle = 0.5 * (1 - jnp.eye(items)) * (max_users - users)
     matrix = (padded * max_users - idle) / users
@@ -224,7 +224,7 @@ def worst_world(
 
 
 def data_ranks(name: str) -> np.ndarray | None:
-    """Ranks ``(n, m)`` of a named data set, -1 for items not ranked; None where the data are not there."""
+    """Ranks ``(n, m)`` of a named data set, -1 for items not ranked; None if the data are missing."""
     try:
         table = datasets.load_rankings(name)
     except datasets.DataError:
@@ -233,7 +233,7 @@ def data_ranks(name: str) -> np.ndarray | None:
 
 
 def data_world(key: Key, ranks: Array, users: Count) -> World:
-    """A random subset of the users of a data set; items not ranked come after those that are."""
+    """A random subset of the users of a data set; unranked items come after ranked ones."""
     chosen = jax.random.permutation(key, len(ranks)) < users
     ahead = chosen.astype(jnp.float32) @ _pair_wins(ranks)
     items = ranks.shape[1]
@@ -245,14 +245,14 @@ def data_world(key: Key, ranks: Array, users: Count) -> World:
 
 
 def _pair_wins(ranks: Array) -> Array:
-    """Per user and pair i < j 1, 1/2 or 0: whether i is ahead, ``(n, pairs)``."""
+    """Whether i is ahead of j for each user and pair i < j: 1, 1/2 or 0, ``(n, pairs)``."""
     ranks = jnp.where(ranks < 0, ranks.shape[1], ranks)
     first, second = np.triu_indices(ranks.shape[1], 1)
     return 0.5 * (1 - jnp.sign(ranks[:, first] - ranks[:, second])).astype(jnp.float32)
 
 
 def crowd(key: Key, users: int, items: int, strength: float) -> tuple[Array, Array]:
-    """Rankings of such users, ``(n, m)``, and the ranks of their center."""
+    """Rankings of Mallows users, ``(n, m)``, and the ranks of their center."""
     crowd_key, order_key = jax.random.split(key)
     place = jax.random.permutation(order_key, items)
     return mallows_rankings(crowd_key, users, items, strength / items)[:, place], place

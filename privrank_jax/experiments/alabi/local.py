@@ -1,4 +1,4 @@
-"""The local model: consensus from users who randomize at home, over users, items and ε (study ``alabi-local``)."""
+"""The local model: consensus from locally randomized reports, over users, items and ε (study ``alabi-local``)."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class LocalConfig:
     """Grid of ``alabi-local``.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         sizes: (m, n) of the Mallows crowds.
         epsilons: ε.
         strength: θm of the Mallows crowds.
-        flips: d of the worst case (0: without it).
+        flips: d of the worst case (0: no worst case).
         buffer: t of the worst case.
-        lean: of the worst case.
-        worst_users: n of the worst case.
+        lean: mean of a user's ±1 for each pair in the worst case, up to sign.
+        worst_users: n in the worst case.
         data: named data sets, with all of their users.
     """
 
@@ -74,7 +74,7 @@ class LocalConfig:
 
 
 def methods(ranks: Array) -> Mapping[str, Callable[..., Array]]:
-    """Every local consensus of these users, ``(n, m)``, or its weights, see :func:`common.errors`."""
+    """Local consensus methods for these users, ``(n, m)``, or their weights; see :func:`common.errors`."""
 
     def borda(key: Key, world: World, epsilon: Array, mechanism: str) -> Array:
         privacy = common.replaced_user(epsilon)
@@ -128,7 +128,7 @@ def _judged(key: Key, ranks: Array, truth: Array | None, epsilon: Epsilon) -> Me
 
 
 def build(config: LocalConfig) -> tuple[Study, ...]:
-    """A study per world; a program per (m, n), as the local mechanisms see every user."""
+    """Build a study per world; one program per (m, n), as the local mechanisms process every user."""
     cells = [
         {"num_items": items, "num_users": users, "epsilon": epsilon}
         for items, users in config.sizes

@@ -1,4 +1,4 @@
-"""Pictures of the aggregation studies: error curves of all methods, and maps of the one to use."""
+"""Figures of the aggregation studies: error curves of all methods, and maps of the best method."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LABELS = {"epsilon": "ε", "num_users": "users n", "num_items": "items m"}
 
 
 def methods(table: StudyResult, looks: Mapping[str, tuple[int, int]]) -> Figure:
-    """Excess cost of every method: against ε, against n, on the other worlds; then which method costs least.
+    """Excess cost of every method against ε, against n and on the other worlds, then a map of the best method.
 
     Args:
         table: tidy.
@@ -97,7 +97,7 @@ def _map(
     looks: Mapping[str, tuple[int, int]],
     title: str,
 ) -> None:
-    """A field per (ε, m), in the color of the method of least mean cost; "=" where it doesn't differ from Borda."""
+    """A field per (ε, m) in the color of the method with the least mean cost; "=" where it ties with Borda."""
     levels = sorted({row["epsilon"] for row in rows})
     items = sorted({row["num_items"] for row in rows})
     for left, level in enumerate(levels):
@@ -121,7 +121,7 @@ def _map(
 
 
 def _sign(at: Mapping[str, Row], winner: str, pure: Sequence[str]) -> str:
-    """How many times less than Borda (Borda: than the next best) the winner costs; "=" if that isn't clear."""
+    """The cost of Borda (of the next best where Borda wins) over the winner's; "=" if the difference is not clear."""
     rest = [name for name in pure if name in at and name != winner]
     second = min(rest, key=lambda name: at[name]["mean"]) if winner == BORDA else BORDA
     gap = at[minus(second if winner == BORDA else winner, BORDA)]
@@ -151,7 +151,7 @@ def _legend(
 
 
 def local_methods(table: StudyResult, looks: Mapping[str, tuple[int, int]]) -> Figure:
-    """Excess cost in the local model: against ε for every crowd, the worst case and data."""
+    """Excess cost in the local model against ε, for every crowd, the worst case and the data sets."""
     rows = [row for row in table.rows if row["metric"] == EXCESS and row["estimator"] in looks]
     places = sorted(
         {

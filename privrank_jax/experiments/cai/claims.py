@@ -43,10 +43,10 @@ def trends(text: str, x: str, sign: int) -> tuple[Claim, ...]:
 def counts_against_mle(
     published: str = "2/ε", replaced: str = "4/ε", flipped: str = "2/ε"
 ) -> tuple[Claim, ...]:
-    """Counts have the smaller top-k error: private and not, published and tight.
+    """Counts have the smaller top-k error, with and without privacy, published and tight.
 
     Args:
-        published: noise of the published counts (that of the MLE is 8/ε or 8L/ε).
+        published: noise of the published counts (the MLE's is 8/ε or 8L/ε).
         replaced: noise of the tight MLE under replacement.
         flipped: noise of both methods under flips, and of the tight counts.
     """
@@ -88,8 +88,9 @@ def closeness() -> tuple[Claim, ...]:
 def closer(table: StudyResult, *, wanted: dict[str, Any]) -> Verdict:
     """Is |e(2.5) - e(∞)| < |e(1) - e(2.5)|, e the error at an ε?
 
-    "Tend to" is read as: in at least three quarters of the (curve, x) cells. The claim holds if so many say yes by
-    more than ``SLACK`` SE; it does not hold if more than a quarter say no by as much.
+    "Tend to" is read as "in at least three quarters of the (curve, x) cells". The claim holds if the inequality holds
+    by more than ``SLACK`` SE in that many cells; it does not hold if the inequality fails by as much in more than a
+    quarter.
     """
     estimators = wanted["estimator"]
     bent = {**wanted, "estimator": tuple(map(BEND.format, estimators))}
@@ -123,5 +124,5 @@ def closer(table: StudyResult, *, wanted: dict[str, Any]) -> Verdict:
 
 
 def _place(row: Row) -> tuple[object, ...]:
-    """All that tells a row from others."""
+    """Everything that distinguishes a row from others."""
     return tuple(row[column] for column in sorted(row) if column not in claims.VALUES)

@@ -1,12 +1,12 @@
-"""What the studies of Cai, Chakraborty and Wang share: calibrations, and the errors of one data set.
+"""Shared parts of the studies of Cai, Chakraborty and Wang: calibrations, and the errors of one data set.
 
-Names: the paper's n items are ``num_items`` here, its m users ``num_users``. Three calibrations stand side by side:
+Names: the paper's n items are ``num_items`` here, its m users ``num_users``. Three calibrations are compared:
 
 - ``published``: perturbed MLE with λ = 8/ε and γ = max(2√(np log n), 1/ε) (one comparison) or λ = 8L/ε and γ = 2L/ε
   (a user); counts with 2/ε or L/ε. The last is unsound under replacement: it is proven for 2ε only.
 - ``tight replace``: sound and tight where a comparison (a user's L comparisons) is replaced by any other, the adjacency
   of the paper: λ = 4/ε (4L/ε), γ ≥ λ; counts 2/ε (2L/ε).
-- ``tight flip``: answers are private, who compared what is public: λ = 2/ε (2L/ε), the very noise of the counts. The
+- ``tight flip``: answers are private, who compared what is public: λ = 2/ε (2L/ε), the same noise as the counts. The
   fair comparison of the two methods.
 """
 
@@ -39,7 +39,7 @@ PAPER = (
     "Cai, Chakraborty and Wang, Optimal differentially private ranking from pairwise comparisons"
 )
 
-# Below this size all fits of a replicate run as one batch; above it, one after another, in cache.
+# Up to this size all fits of a replicate run as one batch; larger ones run one after another, to stay in cache.
 _BATCH_ITEMS = 64
 
 
@@ -63,10 +63,10 @@ FAILED = "failed_fits"
 MLE, COUNTS = "mle", "counts"
 DIFFERENCE = minus(MLE, COUNTS)
 AXES = ("metric", "estimator", "calibration", "epsilon")
-# Of an estimator: [e(1) - e(2.5)] - [e(2.5) - e(∞)], what 2.5 gains over 1 less what no privacy gains over 2.5.
+# [e(1) - e(2.5)] - [e(2.5) - e(∞)] of an estimator: the gain of 2.5 over 1 minus the gain of no privacy over 2.5.
 NEAR, FAR, BEND = 2.5, 1.0, "{}: gain up to 2.5 minus gain beyond"
 
-# What the published code (github.com/abhinavc3/DP-Ranking) does otherwise, study by study.
+# How the published code (github.com/abhinavc3/DP-Ranking) differs, study by study.
 EDGE_DIFFERENCES = (
     "the published code gives the MLE one noise vector, of a fixed seed, in every replicate and every study (counts "
     "have fresh noise), so its MLE curves carry the luck of one draw; here every replicate has its own",
@@ -103,7 +103,7 @@ class Unit:
     per_user: Any = 1
 
     def promise(self, epsilon: Any, adjacency: str) -> Privacy:
-        """Of that ε, or of several."""
+        """The promise at this ε, or at several."""
         contributions = self.per_user if self.name == "user" else None
         return Privacy(epsilon, unit=self.name, adjacency=adjacency, contributions=contributions)
 
@@ -159,8 +159,8 @@ def private_totals(
 def reflected(wins: WinCounts, totals: Array) -> Array:
     """Noisy totals N + w turned into N - w, which have the same law.
 
-    The perturbed MLE fits N - w. With the same key and scale both methods then see the same numbers, and
-    differ only in what they make of them: at p = 1 in nothing.
+    The perturbed MLE fits N - w. With the same key and scale both methods then use the same numbers and differ only in
+    the estimator; at p = 1 they agree.
     """
     return 2 * wins.totals - totals
 
@@ -168,7 +168,7 @@ def reflected(wins: WinCounts, totals: Array) -> Array:
 def private_estimates(
     key: Key, wins: WinCounts, unit: Unit, epsilons: Sequence[float]
 ) -> tuple[Array, Array, Array]:
-    """Scores and noisy totals of all calibrations, ``(C, E, m)`` each, and fits that failed, ``()``."""
+    """Scores and noisy totals of all calibrations, ``(C, E, m)`` each, and the number of failed fits, ``()``."""
     levels = jnp.asarray(epsilons, wins.matrix.dtype)
     settings = [noise_settings(wins, unit, levels, calibration) for calibration in CALIBRATIONS]
     scales, gammas = (jnp.concatenate(parts) for parts in zip(*settings, strict=True))
@@ -186,11 +186,11 @@ def errors(
     unit: Unit,
     epsilons: tuple[float, ...],
 ) -> Metrics:
-    """Every metric of the paper's Figures 1 to 7 on one data set, for all calibrations and ε.
+    """Compute every metric of the paper's Figures 1 to 7 on one data set, for all calibrations and ε.
 
     Args:
-        keys: of the noise, and of the coins that break ties. The MLE and the counts share both, so their
-            difference is known better than either; see :func:`reflected`.
+        keys: keys of the noise and of the coins that break ties. The MLE and the counts share both, so their difference
+            is more precise than either; see :func:`reflected`.
         wins: win counts of m items.
         theta: ``(m,)`` true scores, Σθ = 0, its first k items on top (as :func:`~.worlds.cai_scores` draws them).
         top: k, may be traced.
@@ -198,13 +198,13 @@ def errors(
         epsilons: E levels; ∞ adds no noise.
 
     Returns:
-        Scalars along ``AXES``: ``{metric: {estimator: {calibration: {epsilon: value}}}}``, and the count of fits that
-        failed.
+        Scalars along ``AXES``: ``{metric: {estimator: {calibration: {epsilon: value}}}}``, and the number of failed
+        fits.
     """
     noise_key, tie_key = keys
     mask = wins.item_mask
     scores, totals, failed = private_estimates(noise_key, wins, unit, epsilons)
-    truth = jnp.arange(wins.num_items)  # ranks: what is below the top k does not matter
+    truth = jnp.arange(wins.num_items)  # ranks: the order below the top k does not matter
 
     def missed(values: Array) -> Array:
         return top_k_error(ranks_from_scores(values, mask, tie_key), truth, top, mask)
@@ -237,5 +237,5 @@ def errors(
 
 
 def by_setting(table: Array, epsilons: Sequence[float]) -> dict[Label, Any]:
-    """A table ``(C, E)`` of all calibrations and these ε as ``{calibration: {epsilon: value}}``."""
+    """Return a table ``(C, E)`` of all calibrations and these ε as ``{calibration: {epsilon: value}}``."""
     return labeled(table, [calibration.name for calibration in CALIBRATIONS], epsilons)

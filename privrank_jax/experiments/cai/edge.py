@@ -25,7 +25,7 @@ from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate import worlds
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 
-# Tournaments fitted at once: two keep two cores busy, four hide most waiting, more leave the cache.
+# Tournaments fitted at once: two keep two cores busy, four hide most of the waiting, more exceed the cache.
 BATCH = 4
 
 
@@ -34,11 +34,11 @@ class EdgeConfig:
     """Grid of a study under edge DP: every pair of items is compared at most once.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: n.
         probabilities: p, the chance that a pair is compared.
-        epsilons: ε; ∞ is no privacy.
-        programs: n are padded to so many sizes, each compiled once: fewer compile faster and run slower.
+        epsilons: ε; ∞ means no privacy.
+        programs: number of sizes that the n are padded to, each compiled once: fewer compile faster and run slower.
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -51,7 +51,7 @@ class EdgeConfig:
 
 
 def tournament(key: Key, cell: Parameters, dtype: str) -> tuple[WinCounts, Array, Array]:
-    """Scores drawn afresh and one tournament: win counts, θ ``(m,)``, and the size k of the top set."""
+    """Draw scores and one tournament: win counts, θ ``(m,)``, and the size k of the top set."""
     world_key, data_key = jax.random.split(key)
     theta, mask = worlds.cai_scores(world_key, cell["num_items"], cell["max_items"], dtype)
     wins = worlds.tournament(data_key, theta, cell["probability"], mask=mask)
@@ -66,7 +66,7 @@ def trial(key: Key, cell: Parameters, *, epsilons: tuple[float, ...], dtype: str
 
 
 def padded_sizes(sizes: Sequence[int], groups: int) -> dict[int, int]:
-    """Each size's padded size: the largest of its group of neighbors.
+    """Map each size to its padded size, the largest of its group of neighbors.
 
     >>> padded_sizes([10, 20, 30, 40], 2)
     {10: 20, 20: 20, 30: 40, 40: 40}
@@ -79,7 +79,7 @@ def padded_sizes(sizes: Sequence[int], groups: int) -> dict[int, int]:
 
 
 def build(config: EdgeConfig) -> tuple[Study, ...]:
-    """One study; cells that share a padded size share a compilation."""
+    """Build one study; cells with the same padded size share a compilation."""
     run = functools.partial(trial, epsilons=config.epsilons, dtype=config.dtype)
     padded = padded_sizes(config.items, config.programs)
     cells = tuple(

@@ -38,7 +38,7 @@ class OneShotConfig:
     """Two grids under edge DP with p = 1: against the number of items, and against ε.
 
     Attributes:
-        items: n of the first grid, each its own padded size.
+        items: n of the first grid, compiled separately without padding.
         levels: ε of the first grid.
         fixed_items: n of the second grid.
         epsilons: ε of the second grid.
@@ -93,7 +93,7 @@ def one_shot_errors(
 ) -> Array:
     """Top-k error of the one-shot mechanism at each ε, ``(E,)``; items 0..k-1 are the truth.
 
-    δ serves the approximate mechanism only; ``options`` go to :func:`~privrank_jax.pairwise.one_shot_top_k`.
+    δ is used by the approximate mechanism only; ``options`` go to :func:`~privrank_jax.pairwise.one_shot_top_k`.
     """
 
     def missed(epsilon: Array) -> Array:
@@ -105,10 +105,10 @@ def one_shot_errors(
 
 
 def spectral_sensitivity(wins: WinCounts) -> Array:
-    """What the published code takes for the sensitivity of rank centrality: 2/(d(1 - ρ)).
+    """The published code's value for the sensitivity of rank centrality: 2/(d(1 - ρ)).
 
-    ρ is half of the largest ℓ₁ distance between two rows of the walk, d the number of opponents of an item. It
-    is computed from the data, so noise scaled by it carries no guarantee: for this comparison only.
+    ρ is half the largest ℓ₁ distance between two rows of the walk, d the number of opponents of an item. It is computed
+    from the data, so noise scaled by it carries no guarantee; use it for this comparison only.
     """
     walk = transition_matrix(wins)
 
@@ -120,7 +120,7 @@ def spectral_sensitivity(wins: WinCounts) -> Array:
 
 
 def build(config: OneShotConfig) -> tuple[Study, ...]:
-    """Two studies; each number of items has its own k, hence its own compilation."""
+    """Build two studies; each number of items has its own k, hence its own compilation."""
     against_items = functools.partial(trial, epsilons=config.levels, dtype=config.dtype)
     against_epsilon = functools.partial(trial, epsilons=config.epsilons, dtype=config.dtype)
     return (

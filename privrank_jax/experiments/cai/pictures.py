@@ -1,4 +1,4 @@
-"""Pictures of the Cai studies: small multiples, calibrations side by side, color-blind safe."""
+"""Figures of the Cai studies: small multiples, calibrations side by side, color-blind safe."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _METRICS = {
     L2: "log relative ℓ₂ error of θ",
     TOP: "top-k error",
 }
-_ESTIMATORS = {MLE: "MLE", COUNTS: "counts"}  # counts last: where they coincide they show
+_ESTIMATORS = {
+    MLE: "MLE",
+    COUNTS: "counts",
+}  # counts last, so that they stay visible where curves coincide
 
 
 def errors_by_epsilon(table: StudyResult, *, x: str, x_label: str) -> Figure:
@@ -41,7 +44,7 @@ def _calibrations(
     table: StudyResult, x: str, x_label: str, *, curve: str, label: str, log_x: bool
 ) -> Figure:
     rows = [row for row in table.rows if row["estimator"] in _ESTIMATORS]
-    # A grid that varies more than the paper's has more panels.
+    # A grid that varies more columns than the paper's has more panels.
     further = [
         column
         for column in ("num_items", "num_users", "probability")
@@ -64,7 +67,7 @@ def _calibrations(
 
 def one_shot(table: StudyResult) -> Figure:
     """Top-k error of all methods against the number of items at each ε, then against ε."""
-    # Of each method its estimator, its calibration and the style of its line.
+    # The estimator, calibration and line style of each method.
     methods = {
         "counts, 2/ε": (COUNTS, "published", 2),
         "MLE, published 8/ε": (MLE, "published", 0),

@@ -59,7 +59,7 @@ class SurveyConfig:
         data: named data sets whose users were all asked the same pairs.
         ties: ``"half"`` a win for both, as this library counts, or ``"dropped"``, as the published code does.
         epsilons: ε.
-        data_folder: where the data lie; None: the environment variable ``PRIVRANK_DATA``.
+        data_folder: folder of the data; None takes the environment variable ``PRIVRANK_DATA``.
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -73,7 +73,7 @@ class SurveyConfig:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Survey:
-    """What a trial needs of one survey; several stack into one batch.
+    """The data of one survey that a trial needs; several surveys stack into one batch.
 
     Attributes:
         wins: counts of all users, padded to a common number of items.
@@ -89,7 +89,7 @@ class Survey:
 
 
 def survey(table: ComparisonTable, ties: str, max_items: int, dtype: str) -> Survey:
-    """Count a survey.
+    """Count the wins of a survey, and compute its sensitivities.
 
     Raises:
         ValueError: the users were not all asked the same pairs.
@@ -170,10 +170,10 @@ def _asked_totals(
 
 
 def build(config: SurveyConfig) -> tuple[Study, ...]:
-    """One study, one compilation: surveys are padded, stacked and chosen by a traced index.
+    """Build one study with one compilation: surveys are padded, stacked and chosen by a traced index.
 
     Raises:
-        ValueError: the data are not there; the message says what to set.
+        ValueError: the data are missing; the message says what to set.
     """
     tables = {name: datasets.load(name, config.data_folder) for name in config.data}
     largest = max(table.num_items for table in tables.values())
@@ -188,10 +188,10 @@ def build(config: SurveyConfig) -> tuple[Study, ...]:
 
 
 def named_rows(config: SurveyConfig, rows: list[Row]) -> list[Row]:
-    """Rows with the names of survey and way with ties.
+    """Add the names of the survey and of the tie rule to the rows.
 
-    Where ties are dropped a changed answer changes how often a pair was compared, so what takes the
-    comparison graph as public is left out.
+    Where ties are dropped, a changed answer changes how often a pair was compared, so rows that take the comparison
+    graph as public are left out.
     """
     result = []
     for row in rows:
@@ -207,7 +207,7 @@ def _kinds(config: SurveyConfig) -> list[tuple[str, str]]:
 
 
 def random_difference(num_items: int) -> float:
-    """Expected mean rank difference of two independent uniform rankings, (m² - 1)/(3m).
+    """Return the expected mean rank difference of two independent uniform rankings, (m² - 1)/(3m).
 
     >>> random_difference(4)
     1.25
@@ -218,7 +218,7 @@ def random_difference(num_items: int) -> float:
 def near(table: StudyResult, *, calibration: str, share: float = 0.25) -> Verdict:
     """Is the mean rank difference at the largest ε below ``share`` of that of a random ranking?
 
-    Holds if all lie below, does not hold if one lies above, by more than the slack of the claims.
+    The claim holds if all lie below, and does not hold if one lies above, by more than the slack of the claims.
     """
     rows = [
         row

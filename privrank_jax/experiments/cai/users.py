@@ -22,10 +22,10 @@ class UserConfig:
     """Grid of a study under individual DP: every user answers L pairs drawn at random.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: n, padded to the largest.
         users: m, padded to the largest.
-        epsilons: ε; ∞ is no privacy.
+        epsilons: ε; ∞ means no privacy.
         per_user: L, comparisons of each user.
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
@@ -53,7 +53,7 @@ def trial(
 
 
 def build(config: UserConfig) -> tuple[Study, ...]:
-    """One study, one compilation: items and users are padded and masked."""
+    """Build one study with one compilation: items and users are padded and masked."""
     run = functools.partial(
         trial, epsilons=config.epsilons, per_user=config.per_user, dtype=config.dtype
     )

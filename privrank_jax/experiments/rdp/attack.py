@@ -28,7 +28,7 @@ from privrank_jax.simulate.table_files import Row
 WRONG, BOUND = "wrong", "lower_bound"
 GUESS = "most likely center"
 SLOW, FAST = "(m-1)/√N", "(m-1) log N/√N"
-_SEEN = 0.02  # an error below is too rare for what changes it to be seen
+_SEEN = 0.02  # below this an error is too rare to show a trend
 _FACTORS = {SLOW: lambda n: 1.0, FAST: math.log}
 
 
@@ -37,7 +37,7 @@ class AttackConfig:
     """Grid of ``rdp-fig5``.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m.
         epsilons: ε.
         rankings: N.
@@ -54,10 +54,10 @@ class AdaptiveConfig:
     """Grid of ``rdp-fig6``.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m.
         rankings: N.
-        schemes: how ε falls with N.
+        schemes: laws by which ε falls with N.
     """
 
     name: str
@@ -67,14 +67,14 @@ class AdaptiveConfig:
 
 
 def attack_trial(key: Key, cell: Parameters, *, config: AttackConfig) -> Metrics:
-    """As many synthetic rankings as any N needs; the attack on the first N of them, for every N."""
+    """Draw synthetic rankings for the largest N, and attack the first N of them for every N."""
     sizes = jnp.asarray(config.rankings)
     wrong = _attacked(key, cell["num_items"], cell["epsilon"], sizes, max(config.rankings))
     return {WRONG: {GUESS: labeled(wrong, config.rankings)}}
 
 
 def adaptive_trial(key: Key, cell: Parameters, *, config: AdaptiveConfig) -> Metrics:
-    """The attack on N synthetic rankings at the ε that the scheme has for N."""
+    """Attack N synthetic rankings at the scheme's ε for this N."""
     rankings, items = cell["num_rankings"], cell["num_items"]
     factor = jnp.log(rankings) if cell["scheme"] == FAST else 1.0
     epsilon = (items - 1) * factor / jnp.sqrt(rankings)
@@ -96,7 +96,7 @@ def _attacked(key: Key, items: int, epsilon: Epsilon, sizes: Array, most: int) -
 
 
 def build(config: AttackConfig) -> tuple[Study, ...]:
-    """One study, a program per m."""
+    """Build one study, with a program per m."""
     trial = functools.partial(attack_trial, config=config)
     cells = grid(num_items=config.items, epsilon=config.epsilons)
     axes = (*common.AXES, "num_rankings")
@@ -104,14 +104,14 @@ def build(config: AttackConfig) -> tuple[Study, ...]:
 
 
 def build_adaptive(config: AdaptiveConfig) -> tuple[Study, ...]:
-    """One study, a program per m and scheme."""
+    """Build one study, with a program per m and scheme."""
     trial = functools.partial(adaptive_trial, config=config)
     cells = grid(num_items=config.items, scheme=config.schemes, num_rankings=config.rankings)
     return (Study(config.name, trial, cells, ("num_items", "scheme"), common.AXES),)
 
 
 def with_bounds(config: Any, rows: list[Row]) -> list[Row]:
-    """Rows of the attack, and after each the lower bound of its error as a row of its own."""
+    """Add a row with the lower bound of the error after each row of the attack."""
     del config
     result = []
     for row in rows:
@@ -141,13 +141,13 @@ def above_bound(table: StudyResult) -> Verdict:
 
 
 def _beside_bounds(table: StudyResult) -> list[tuple[Row, float]]:
-    """Rows of the attack, each with its bound; they follow each other in the table."""
+    """Rows of the attack, each with its bound, which is the next row of the table."""
     rows = table.rows
     return [(row, after["mean"]) for row, after in zip(rows[::2], rows[1::2], strict=True)]
 
 
 def _error(row: Row, chance: float) -> float:
-    """Standard error of a share, were ``chance`` the truth: that of no errors at all is not 0."""
+    """Standard error of a share if the true probability were ``chance``; not 0 even when no errors are observed."""
     return math.sqrt(chance * (1 - chance) / row["replicates"])
 
 
@@ -184,7 +184,7 @@ def stays_away(table: StudyResult) -> Verdict:
 
 
 def goes_to_zero(table: StudyResult) -> Verdict:
-    """At ε = (m-1) log N/√N, does the error fall, to below a tenth of what it is at the least N?"""
+    """At ε = (m-1) log N/√N, does the error fall to below a tenth of its value at the smallest N?"""
     rows = [row for row in table.rows if row["metric"] == WRONG and row.get("scheme") == FAST]
     curves = claims.groups(rows, "num_items")
     if not curves or any(len(some) < 2 for some in curves.values()):

@@ -1,4 +1,4 @@
-"""What the studies of ranking differential privacy share: exact laws beside estimates, and checks against them."""
+"""Shared parts of the studies of ranking differential privacy: exact laws, and checks of estimates against them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Z = 4.5  # standard errors: a false alarm has probability 7e-6
 
 
 def laplace_concordance(num_items: int, epsilon: float) -> float:
-    """E of the pairs, of m(m-1)/2, that ranks with Laplace noise of scale λ = 2(m-1)/ε order as they were.
+    """Expected number of the m(m-1)/2 pairs whose order survives Laplace noise of scale λ = 2(m-1)/ε on the ranks.
 
     The difference of two such noises exceeds d with probability e^{-d/λ}(1 + d/2λ)/2.
 
@@ -33,7 +33,7 @@ def laplace_concordance(num_items: int, epsilon: float) -> float:
 
 
 def neighbors(items: int) -> np.ndarray:
-    """The ranking in index order, then the (m-1)² that one of its items moved elsewhere makes: ``(K, m)`` ranks."""
+    """The ranking in index order, then the (m-1)² rankings that arise by moving one item: ``(K, m)`` ranks."""
     found = {tuple(range(items)): None}
     for item, place in itertools.product(range(items), repeat=2):
         order = [other for other in range(items) if other != item]
@@ -48,7 +48,7 @@ def all_rankings(items: int) -> np.ndarray:
 
 
 def mallows_law(items: int, epsilon: float) -> np.ndarray:
-    """P of each of :func:`all_rankings` around each of :func:`neighbors`: ``(K, m!)``."""
+    """Probability of each of :func:`all_rankings` around each of :func:`neighbors`: ``(K, m!)``."""
     every = all_rankings(items)
     first, second = np.triu_indices(items, 1)
     ahead = every[:, first] < every[:, second]
@@ -63,7 +63,7 @@ def matches_exact(
 ) -> Verdict:
     """Is every mean within ``Z`` standard errors, and ``rare``/replicates, of the column ``exact``?
 
-    The second allows for what is so rare that no replicate may have it, whose standard error is then 0.
+    The second term allows for events so rare that no replicate may show them, whose standard error is then 0.
     """
     rows = [row for row in table.rows if where(row) and math.isfinite(row["exact"])]
     if not rows:

@@ -1,4 +1,4 @@
-"""Users of two groups that no feature tells apart: where synthetic ranks mislead (``rdp-hidden-groups``)."""
+"""Two groups of users with identical features, where synthetic ranks mislead (``rdp-hidden-groups``)."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class GroupConfig:
     """Grid of ``rdp-hidden-groups``.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         num_items: m.
-        movers: items that the first group has on top and the second at the bottom, in random order.
-        block: items that both groups keep together in random order, next to the top.
-        share: of users in the first group.
-        users: n; a program each.
+        movers: number of items that the first group has on top and the second at the bottom, in random order.
+        block: number of items that both groups keep together in random order, next to the top.
+        share: share of users in the first group.
+        users: n; one program for each.
         epsilons: ε.
     """
 
@@ -68,7 +68,7 @@ def group_ranks(key: Key, count: int, config: GroupConfig) -> Array:
 
 
 def group_weights(config: GroupConfig) -> np.ndarray:
-    """P(i before j) over users, ``(m, m)``."""
+    """P(i before j) over all users, ``(m, m)``."""
     parts = _parts(config)
     total = np.zeros((config.num_items,) * 2)
     for share, places in zip((config.share, 1 - config.share), _places(config), strict=True):
@@ -84,14 +84,14 @@ def _parts(config: GroupConfig) -> np.ndarray:
 
 
 def _places(config: GroupConfig) -> tuple[np.ndarray, np.ndarray]:
-    """Where either group has its items, alike for items in random order."""
+    """Places of the items in either group, equal for items in random order."""
     item, parts = np.arange(config.num_items), _parts(config)
     first = np.where(parts == 2, item, np.where(parts == 1, config.movers, 0))
     return first, np.where(parts == 0, config.num_items, first)
 
 
 def group_trial(key: Key, cell: Parameters, *, config: GroupConfig) -> Metrics:
-    """One replicate: how many of the population's pairs each method's item scores put in order."""
+    """One replicate: the share of the population's pairs that each method's item scores order correctly."""
     world_key, noise_key = jax.random.split(key)
     ranks = group_ranks(world_key, cell["num_users"], config)
     weights = jnp.asarray(group_weights(config), jnp.float32)
@@ -107,14 +107,14 @@ def group_trial(key: Key, cell: Parameters, *, config: GroupConfig) -> Metrics:
 
 
 def build_groups(config: GroupConfig) -> tuple[Study, ...]:
-    """One study, a program per n."""
+    """Build one study, with a program per n."""
     run = functools.partial(group_trial, config=config)
     cells = grid(num_users=config.users, epsilon=config.epsilons)
     return (Study(config.name, run, cells, ("num_users",), AXES),)
 
 
 def consistent(table: StudyResult, *, estimator: str) -> Verdict:
-    """Does the accuracy reach that without privacy, within ``SLACK`` SE of the paired difference, at the largest n?"""
+    """Does the accuracy at the largest n reach that without privacy, within ``SLACK`` SE of the paired difference?"""
     rows = [row for row in table.rows if row["estimator"] == minus(NO_PRIVACY, estimator)]
     if not rows:
         return Verdict(None, "no such cells")

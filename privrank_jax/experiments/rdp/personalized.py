@@ -1,4 +1,4 @@
-"""Personal rankings learned from synthetic ones: networks on simulated users (``rdp-fig7``), sushi (``rdp-fig8``)."""
+"""Personalized rankings learned from synthetic ones: simulated users (``rdp-fig7``), sushi (``rdp-fig8``)."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class NetworkConfig:
     """Grid of ``rdp-fig7``.
 
     Attributes:
-        name: of the study.
-        items: m; a program each.
+        name: name of the study.
+        items: m; one program for each.
         users: n, padded to the largest.
         epsilons: ε.
-        held_out: of the n users, held out for early stopping.
-        new_users: N, judged by their own rankings.
-        batch_size: users of a step.
-        steps: of a round, after which the held-out users are asked.
+        held_out: how many of the n users are held out for early stopping.
+        new_users: N, the test users, evaluated on their own rankings.
+        batch_size: users per step.
+        steps: steps per round, after which the risk of the held-out users is computed.
         patience: rounds without a better risk before training stops.
-        max_rounds: most rounds.
+        max_rounds: maximum number of rounds.
     """
 
     name: str
@@ -69,7 +69,7 @@ class NetworkConfig:
     max_rounds: int = 50
 
 
-# Those trained side by side stop after about as many rounds.
+# Replicates trained in one batch stop after similar numbers of rounds.
 _TOGETHER = ((MALLOWS, LAPLACE), (UNBIASED, NO_PRIVACY), (LINEAR,))
 _NETWORK_METHODS = tuple(name for names in _TOGETHER for name in names)
 _NETWORK_PAIRS = (
@@ -81,7 +81,7 @@ _NETWORK_PAIRS = (
 
 
 def network_trial(key: Key, cell: Parameters, *, config: NetworkConfig) -> Metrics:
-    """One replicate: a world, its users' rankings privatized, all methods trained and judged on new users."""
+    """One replicate: draw a world, privatize its users' rankings, train all methods, evaluate them on new users."""
     world_key, user_key, new_key, item_key, noise_key, train_key = jax.random.split(key, 6)
     size, most = cell["num_items"], cell["max_users"]
 
@@ -127,7 +127,7 @@ def network_trial(key: Key, cell: Parameters, *, config: NetworkConfig) -> Metri
 
 
 def build_networks(config: NetworkConfig) -> tuple[Study, ...]:
-    """One study; a program per m, as users are padded and masked."""
+    """Build one study, with a program per m, as users are padded and masked."""
     run = functools.partial(network_trial, config=config)
     cells = grid(
         num_items=config.items,
@@ -146,10 +146,10 @@ class SushiConfig:
     """Grid of ``rdp-fig8``.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         data: named data set.
-        items: names of the items kept; ranks are derived again among them.
-        train_users: users to train on, drawn anew in each replicate; the rest is for the test.
+        items: names of the items kept; ranks are recomputed among them.
+        train_users: number of users to train on, drawn anew in each replicate; the rest are test users.
         epsilons: ε.
     """
 
@@ -168,7 +168,7 @@ def sushi_ranks(config: SushiConfig) -> np.ndarray:
     """Ranks ``(n, m)`` of the chosen items among themselves.
 
     Raises:
-        ValueError: the data are not there.
+        ValueError: the data are missing.
     """
     table = datasets.load_rankings(config.data)
     columns = [table.item_names.index(name) for name in config.items]
@@ -176,7 +176,7 @@ def sushi_ranks(config: SushiConfig) -> np.ndarray:
 
 
 def sushi_trial(key: Key, cell: Parameters, *, config: SushiConfig, ranks: np.ndarray) -> Metrics:
-    """One replicate: a split, privatized rankings, item scores, judged on the test users' own rankings."""
+    """One replicate: a split, privatized rankings, and item scores, evaluated on the test users' own rankings."""
     split_key, noise_key = jax.random.split(key)
     own = fixed(ranks.astype(np.int32))[jax.random.permutation(split_key, len(ranks))]
     training, test = own[: config.train_users], own[config.train_users :]
@@ -195,7 +195,7 @@ def sushi_trial(key: Key, cell: Parameters, *, config: SushiConfig, ranks: np.nd
 
 
 def build_sushi(config: SushiConfig) -> tuple[Study, ...]:
-    """One study, one program."""
+    """Build one study with one program."""
     run = functools.partial(sushi_trial, config=config, ranks=sushi_ranks(config))
     return (Study(config.name, run, grid(epsilon=config.epsilons), axes=AXES),)
 

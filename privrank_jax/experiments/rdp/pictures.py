@@ -1,4 +1,4 @@
-"""Pictures of the studies of synthetic rankings: estimates beside exact values and bounds, and accuracy by method."""
+"""Figures of the studies of synthetic rankings: estimates with exact values and bounds, and accuracy by method."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _DASHED = (0, (4, 2))
-# Of each method the style of its line; its color is its place among those of the picture.
+# The line style of each method; its color is its position among the methods of the figure.
 _STYLES: Mapping[str, int] = {
     MALLOWS: 0,
     LAPLACE: 0,
@@ -68,7 +68,7 @@ def concordance(table: StudyResult) -> Figure:
 
 
 def _ticks(axis: Axes, values: Collection[float], wanted: Sequence[float]) -> None:
-    """Ticks at those of the values that are wanted; at all of them if none is."""
+    """Ticks at the wanted values that occur; at all values if none does."""
     shown = [value for value in wanted if value in values] or sorted(values)
     axis.set_xticks(shown, [f"{value:g}" for value in shown])
 
@@ -78,7 +78,7 @@ def _scaled(row: Row, by: float) -> Row:
 
 
 def _with_exact(axis: Axes, rows: Sequence[Row], color: int) -> None:
-    """Marks with error bars, and a line through the exact values."""
+    """Draw markers with error bars, and a line through the exact values."""
     rows = sorted(rows, key=lambda row: row["epsilon"])
     paint = PALETTE[color]
     axis.plot([r["epsilon"] for r in rows], [r["exact"] for r in rows], color=paint, linewidth=1.2)
@@ -95,7 +95,7 @@ def _with_exact(axis: Axes, rows: Sequence[Row], color: int) -> None:
 
 
 def counting(table: StudyResult) -> Figure:
-    """The estimate less ε against ε, a panel per m, with what is to be expected and the band of chance."""
+    """The estimate minus ε against ε, a panel per m, with its expected value and the band of chance."""
     sizes = sorted({row["num_items"] for row in table.rows})
     figure = new_figure(3.1 * len(sizes) + 0.4, 3.6)
     axes = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]

@@ -1,4 +1,4 @@
-"""Synthetic rankings: pairs kept, beside Laplace noise (study ``rdp-fig2``); ε estimated by counting (``rdp-fig4``)."""
+"""Synthetic rankings: pairs kept against Laplace noise (``rdp-fig2``); ε estimated by counting (``rdp-fig4``)."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from privrank_jax.simulate.table_files import Row
 KEPT, EPSILON_HAT = "concordant_pairs", "estimated_epsilon"
 GAIN = minus(MALLOWS, LAPLACE)
 _CHUNK = 1 << 15  # rankings drawn at once
-_NULLS = 4000  # estimates from exact probabilities, for the band
-_OUTSIDE = 1e-3  # of them lie outside the band
+_NULLS = 4000  # number of estimates from exact probabilities, for the band
+_OUTSIDE = 1e-3  # share of them outside the band
 
 
 # --- figure 2 ------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ class ConcordanceConfig:
     """Grid of ``rdp-fig2``.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m.
         epsilons: ε.
     """
@@ -51,7 +51,7 @@ class ConcordanceConfig:
 
 
 def concordance_trial(key: Key, cell: Parameters) -> Metrics:
-    """The ranking in index order, randomized both ways: how many pairs stay in order."""
+    """Randomize the ranking in index order in both ways, and count the pairs that stay in order."""
     own, other = jax.random.split(key)
     center = fixed(jnp.arange(cell["num_items"]))
     kept = {
@@ -68,13 +68,13 @@ def _in_order(ranks: Array) -> Array:
 
 
 def build_concordance(config: ConcordanceConfig) -> tuple[Study, ...]:
-    """One study, a program per m."""
+    """Build one study, with a program per m."""
     cells = grid(num_items=config.items, epsilon=config.epsilons)
     return (Study(config.name, concordance_trial, cells, ("num_items",), common.AXES),)
 
 
 def with_expectations(config: ConcordanceConfig, rows: list[Row]) -> list[Row]:
-    """Rows with the exact expectation."""
+    """Add the exact expectation to the rows."""
     del config
     result = [dict(row) for row in rows]
     for row in result:
@@ -89,7 +89,7 @@ def with_expectations(config: ConcordanceConfig, rows: list[Row]) -> list[Row]:
 
 
 def keeps_more(table: StudyResult) -> Verdict:
-    """Is the gain positive, exactly in every cell, and in the sample as far as it can tell?"""
+    """Is the exact gain positive in every cell, and does the sample not contradict it?"""
     rows = [row for row in table.rows if row["estimator"] == GAIN]
     if not rows:
         return Verdict(None, "no cells")
@@ -138,7 +138,7 @@ class CountingConfig:
     """Grid of ``rdp-fig4``.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m.
         epsilons: ε.
         draws: N of each input.
@@ -151,7 +151,7 @@ class CountingConfig:
 
 
 def counting_trial(key: Key, cell: Parameters, *, config: CountingConfig) -> Metrics:
-    """N rankings of each input, counted: the largest log-ratio of counts over neighbors and rankings."""
+    """Count N rankings of each input: the largest log-ratio of counts over neighbors and rankings."""
     centers = jnp.asarray(common.neighbors(cell["num_items"]))
     keys = jax.random.split(key, len(centers))
 
@@ -163,7 +163,7 @@ def counting_trial(key: Key, cell: Parameters, *, config: CountingConfig) -> Met
 
 
 def count_rankings(key: Key, center: Array, epsilon: Array, draws: int) -> Array:
-    """How often each ranking came, ``(m!,)`` int32, in lexicographic order of ranks."""
+    """Count how often each ranking occurs, ``(m!,)`` int32, in lexicographic order of ranks."""
     items = center.shape[0]
     place = items ** np.arange(items - 1)  # the last rank follows from the others
     every = common.all_rankings(items)
@@ -188,14 +188,14 @@ def largest_ratio(counts: Array) -> Array:
 
 
 def build_counting(config: CountingConfig) -> tuple[Study, ...]:
-    """One study, a program per m."""
+    """Build one study, with a program per m."""
     trial = functools.partial(counting_trial, config=config)
     cells = grid(num_items=config.items, epsilon=config.epsilons)
     return (Study(config.name, trial, cells, ("num_items",), common.AXES),)
 
 
 def with_band(config: CountingConfig, rows: list[Row]) -> list[Row]:
-    """Rows with the exact ε, the estimate to be expected, and the band in which estimates fall by chance."""
+    """Add the exact ε, the expected estimate, and the band in which estimates fall by chance to the rows."""
     result = [dict(row) for row in rows]
     for row in result:
         items, epsilon = int(row["num_items"]), float(row["epsilon"])
@@ -246,7 +246,7 @@ def within_band(table: StudyResult) -> Verdict:
 
 
 def exact_loss(table: StudyResult) -> Verdict:
-    """Is the exact largest log-ratio ε, no less and no more?"""
+    """Is the exact largest log-ratio equal to ε?"""
     rows = table.rows
     if not rows:
         return Verdict(None, "no cells")
@@ -256,7 +256,7 @@ def exact_loss(table: StudyResult) -> Verdict:
 
 
 def perfect_match(table: StudyResult) -> Verdict:
-    """Does the estimate have no bias? Compared with what (8) gives on average from the exact law."""
+    """Is the estimate unbiased, compared with the mean of (8) under the exact law?"""
     rows = table.rows
     if not rows:
         return Verdict(None, "no cells")
@@ -315,7 +315,7 @@ EXPERIMENTS = (
         ),
         draw=rdp_pictures.counting,
         replicates=1,
-        batch_size=1,  # on a CPU one cell at a time stays in the cache
+        batch_size=1,  # on a CPU one cell at a time fits into the cache
         outline=("epsilon", "num_items"),
         differences=(
             f"{_COUNTS.draws:,} draws for the ranking and for each of its (m-1)² neighbors, as in the paper",

@@ -1,4 +1,4 @@
-"""What the studies of personal rankings share: what a method learns from, item scores, paired differences."""
+"""Shared parts of the studies of personalized rankings: training data of a method, item scores, paired differences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ METRIC = (
 def wins_by_method(
     key: Key, ranks: Array, epsilon: Epsilon, names: tuple[str, ...]
 ) -> dict[str, Array]:
-    """What each method learns from: ``(n, m)`` wins, of the users' own or their privatized rankings ``(n, m)``."""
+    """Training data of each method: ``(n, m)`` wins, from the users' own or their privatized rankings ``(n, m)``."""
     sample_key, noise_key = jax.random.split(key)
     each = functools.partial(jax.vmap, in_axes=(0, 0, None))
     synthetic = each(mallows.sample)(jax.random.split(sample_key, len(ranks)), ranks, epsilon)
@@ -50,13 +50,13 @@ def wins_by_method(
 
 
 def item_scores(mean_wins: Array) -> Array:
-    """A free score for every item, ``(m,)``, trained on users whose wins have this mean, ``(m,)``.
+    """Train a free score for every item, ``(m,)``, on users whose wins have this mean, ``(m,)``.
 
     All users have the same scores, so their mean risk is the risk of their mean wins: one user stands for all.
     """
     everyone = Users(jnp.zeros((1, 1), mean_wins.dtype), mean_wins[None])
     found = personalized.train(
-        jax.random.key(0),  # neither start nor batch is random
+        jax.random.key(0),  # neither initialization nor batches are random
         LINEAR_SCORER,
         jnp.eye(mean_wins.shape[0], dtype=mean_wins.dtype),
         everyone,
@@ -78,7 +78,7 @@ def item_scores_by_method(wins: Mapping[str, Array]) -> dict[str, Array]:
 def with_differences(
     values: Mapping[str, Array], pairs: tuple[tuple[str, str], ...]
 ) -> dict[str, Array]:
-    """A metric of every method, and the first less the second of every pair."""
+    """Add the paired differences of the given pairs of methods, first minus second, to the metric of every method."""
     gaps = {
         minus(one, other): values[one] - values[other]
         for one, other in pairs

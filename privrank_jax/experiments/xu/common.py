@@ -1,4 +1,4 @@
-"""What the studies of Xu, Sun and Cheng share: names, fits and their errors."""
+"""Shared parts of the studies of Xu, Sun and Cheng: names, fits and their errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ L2, LINF = "l2_error", "linf_error"
 RANKING, TOP = "full_ranking_error", "top_k_error"
 ADRR, COUNT, CLASSIC, LAPLACE = "ADRR", "Count", "Classic RR", "Laplace"
 FAILED = "failed_fits"
-# Unstated in the paper, chosen once: γ of λ = γ/(2 L B(ε)), and p where no scenario states it.
+# Not stated in the paper and chosen once here: γ of λ = γ/(2 L B(ε)), and p where no scenario states it.
 GAMMA, PROBABILITY = 2.0, 0.5
 
 COMMON_DIFFERENCES = (
@@ -38,9 +38,9 @@ NOT_WORSE = "at or below the printed mean within 3 standard errors"
 
 
 def fits(sums: DebiasedSums, link: str, gamma: Numbers = GAMMA) -> tuple[Array, Array]:
-    """θ̂ ``(K, m)`` of K problems, stacked along the first axis, and how many did not converge, ``()``.
+    """Fit θ̂ ``(K, m)`` of K problems, stacked along the first axis; also returns how many did not converge, ``()``.
 
-    ``gamma``: the ridge of all, or ``(K,)``.
+    ``gamma``: one ridge for all, or ``(K,)``.
     """
     gammas = jnp.broadcast_to(jnp.asarray(gamma, sums.weights.dtype), sums.weights.shape[:1])
     found = jax.vmap(lambda one, gamma: scores_from_sums(one, LINKS[link], gamma))(sums, gammas)
@@ -56,7 +56,7 @@ def score_errors(value: Array, theta: Scores, mask: Mask | None = None) -> dict[
 
 
 def with_differences(errors: Mapping[str, Mapping[str, Array]]) -> dict[str, dict[str, Array]]:
-    """Errors by method and metric, and each other method's minus ADRR's, paired."""
+    """Add each other method's error minus ADRR's, paired, to the errors by method and metric."""
     ours = errors[ADRR]
     gaps = {
         minus(method, ADRR): {m: value - ours[m] for m, value in table.items() if m in ours}
@@ -69,7 +69,7 @@ def with_differences(errors: Mapping[str, Mapping[str, Array]]) -> dict[str, dic
 def padded(
     config: Any, trial: Callable[..., Metrics], axes: tuple[str, ...], **columns: Sequence[int]
 ) -> tuple[Study, ...]:
-    """One study, one compilation: a cell per combination, each column ``num_x`` padded to its largest, ``max_x``."""
+    """Build one study with one compilation: a cell per combination, each ``num_x`` padded to its maximum ``max_x``."""
     most = {column.replace("num_", "max_"): max(values) for column, values in columns.items()}
     run = functools.partial(trial, config=config)
     return (Study(config.name, run, grid(**columns, **most), static=tuple(most), axes=axes),)

@@ -1,4 +1,4 @@
-"""Studies that show every replicate: a row of the table for each, and lines through clouds of them."""
+"""Studies that show every replicate as a row of the table, and regression lines through the replicates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Trial
 from privrank_jax.simulate.table_files import Row
 
-X = "x"  # metric that gives the horizontal place of a dot
+X = "x"  # metric that gives the horizontal position of a dot
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Line:
     """A least-squares line through n points.
 
     Attributes:
-        slope: of the line.
+        slope: slope of the line.
         slope_error: its standard error.
-        intercept: of the line.
+        intercept: intercept of the line.
         correlation: Pearson's.
         deviation: standard deviation of the residuals, n - 2 degrees of freedom.
         count: n.
@@ -51,7 +51,7 @@ class Line:
 
     @classmethod
     def through(cls, x: ArrayLike, y: ArrayLike) -> Line:
-        """The line through points ``(n,)``, n >= 3, not all at one x."""
+        """Fit the line through points ``(n,)``, n >= 3, not all at one x."""
         x, y = np.asarray(x, float), np.asarray(y, float)
         spread = float(np.sum((x - x.mean()) ** 2))
         slope = float(np.sum((x - x.mean()) * (y - y.mean()))) / spread
@@ -63,7 +63,7 @@ class Line:
         return cls(slope, error, intercept, correlation, deviation, len(x), float(x.mean()), spread)
 
     def predict(self, at: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """The line at these x, and half the width of its prediction interval there."""
+        """Evaluate the line at these x; also returns half the width of its prediction interval there."""
         import scipy.stats
 
         at = np.asarray(at, float)
@@ -88,7 +88,7 @@ def _one(key: Key, cell: Parameters, *, trial: Trial) -> Metrics:
 
 
 def placed(config: Any, rows: list[Row]) -> list[Row]:
-    """Rows in which the metric ``x`` of a draw is a column of its other metrics."""
+    """Make the metric ``x`` of each draw a column of the rows of its other metrics."""
     del config
     places = {(row["study"], row["draw"]): row["mean"] for row in rows if row["metric"] == X}
     return [_placed(row, places) for row in rows if row["metric"] != X]
@@ -103,7 +103,7 @@ def _placed(row: Row, places: Mapping[tuple[str, Any], float]) -> Row:
 
 
 def linear(text: str, metrics: Sequence[str], least: float = 0.0) -> Claim:
-    """Claim: errors grow linearly with x: every correlation exceeds ``least``, by its 95% interval."""
+    """Claim: errors grow linearly with x, i.e. every correlation exceeds ``least``, by its 95% interval."""
     return Claim(text, functools.partial(_linear, metrics=tuple(metrics), least=least))
 
 

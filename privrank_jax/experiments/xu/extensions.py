@@ -23,7 +23,7 @@ from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.worlds import reports
 
 SIGMA, CORRECT = "sigma_error", "correct"
-EITHER = "either"  # the mean over both links
+EITHER = "either"  # link of rows with the mean over both links
 TWO_STEP, CORRECTED = "two-step", "two-step, σ̂ corrected"
 
 
@@ -32,10 +32,10 @@ TWO_STEP, CORRECTED = "two-step", "two-step, σ̂ corrected"
 
 @dataclass(frozen=True)
 class MixedConfig:
-    """Grid of Table 3: users who lean towards the item shown first, no privacy, every pair answered.
+    """Grid of Table 3: users who favor the item shown first, no privacy, every pair answered.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m, padded to the largest.
         users: L, padded to the largest.
         sigma: γ_l ~ N(0, σ²).
@@ -78,7 +78,7 @@ def mixed_trial(key: Key, cell: Parameters, *, config: MixedConfig) -> Metrics:
 
 
 def build_mixed(config: MixedConfig) -> tuple[Study, ...]:
-    """One study, one compilation."""
+    """Build one study with one compilation."""
     sizes = {"num_items": config.items, "num_users": config.users}
     return common.padded(config, mixed_trial, ("estimator", "metric"), **sizes)
 
@@ -91,13 +91,13 @@ class SelectionConfig:
     """Grid of Table 4.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m, padded to the largest.
-        users: L, the first of the largest number.
+        users: L; smaller numbers take the first users of the largest.
         low: ε_l ~ Unif(low, high).
         high: see ``low``.
         probability: p that a user is asked a pair.
-        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
+        gamma: ridge γ added to the sums; 2 is λ = 1/(L B(ε)).
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -112,7 +112,7 @@ class SelectionConfig:
 
 
 def selection_trial(key: Key, cell: Parameters, *, config: SelectionConfig) -> Metrics:
-    """One replicate at one m, under either link: was it selected?"""
+    """One replicate at one m under either link: whether the true link was selected."""
     world_key, epsilon_key, report_key = jax.random.split(key, 3)
     theta, mask = reports.uniform_scores(
         world_key, cell["num_items"], cell["max_items"], config.dtype
@@ -141,7 +141,7 @@ def selection_trial(key: Key, cell: Parameters, *, config: SelectionConfig) -> M
 
 
 def build_selection(config: SelectionConfig) -> tuple[Study, ...]:
-    """One study, one compilation."""
+    """Build one study with one compilation."""
     axes = ("metric", "link", "num_users", "estimator")
     return common.padded(config, selection_trial, axes, num_items=config.items)
 

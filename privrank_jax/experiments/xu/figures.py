@@ -40,11 +40,11 @@ class CurvatureConfig:
     Attributes:
         items: m.
         probabilities: p.
-        probability: p of the first.
-        fixed_items: m of the second.
+        probability: p of the first curve.
+        fixed_items: m of the second curve.
         users: L.
         epsilon: ε of all users.
-        link: of the model.
+        link: link of the model.
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -75,7 +75,7 @@ def curvature_trial(key: Key, cell: Parameters, *, config: CurvatureConfig) -> M
 
 
 def build_curvature(config: CurvatureConfig) -> tuple[Study, ...]:
-    """Two studies, named after the column that varies."""
+    """Build two studies, named after the column that varies."""
     run = functools.partial(curvature_trial, config=config)
     most = max(*config.items, config.fixed_items)
     by_items = grid(num_items=config.items, probability=config.probability, max_items=most)
@@ -87,7 +87,7 @@ def build_curvature(config: CurvatureConfig) -> tuple[Study, ...]:
 
 
 def straight(table: StudyResult, *, column: str) -> Verdict:
-    """Do the mean eigenvalues lie on a line in ``column``: share of their variance that it explains above 0.99?"""
+    """Does a line in ``column`` explain more than 0.99 of the variance of the mean eigenvalues?"""
     rows = [r for r in table.rows if r["study"].endswith(column) and r["metric"] == EIGENVALUE]
     values = sorted({row[column] for row in rows})
     if len(values) < 3:
@@ -116,14 +116,14 @@ class PrivacyConfig:
     """Scenario II.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m.
         users: L.
         low: A ~ Unif(low, high).
         high: see ``low``.
         width: ε_l ~ Unif(A, A + width).
         probability: p.
-        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
+        gamma: ridge γ added to the sums; 2 is λ = 1/(L B(ε)).
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -157,7 +157,7 @@ def privacy_trial(key: Key, cell: Parameters, *, config: PrivacyConfig) -> Metri
 
 
 def build_privacy(config: PrivacyConfig) -> tuple[Study, ...]:
-    """One study, one compilation."""
+    """Build one study with one compilation."""
     run = functools.partial(privacy_trial, config=config)
     return (Study(config.name, run, ({},), axes=common.AXES),)
 

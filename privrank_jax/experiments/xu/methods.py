@@ -1,4 +1,4 @@
-"""Scenario V of Xu, Sun and Cheng: ADRR beside other methods (Tables 10 and 11); m and L random, one program."""
+"""Scenario V of Xu, Sun and Cheng: ADRR against other methods (Tables 10 and 11); m and L random, one program."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class MethodConfig:
     """Ranges of Scenario V.
 
     Attributes:
-        name: of the study.
-        items: least and most m, drawn in every replicate.
-        users: least and most L, likewise.
+        name: name of the study.
+        items: smallest and largest m; m is drawn in every replicate.
+        users: smallest and largest L; L is drawn in every replicate.
         low: ε_l ~ Unif(low, high).
         high: see ``low``.
         probability: p that a user is asked a pair.
-        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
+        gamma: ridge γ added to the sums; 2 is λ = 1/(L B(ε)).
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -71,7 +71,7 @@ def method_trial(key: Key, cell: Parameters, *, config: MethodConfig) -> Metrics
     epsilon = jax.random.uniform(keys[3], (most,), config.dtype, config.low, config.high)
     counted = jnp.arange(most) < users
     information = jnp.sum(jnp.where(counted, report_information(epsilon), 0))
-    plain_gamma = config.gamma * users / information  # λ = γ/(2 L B) beside weights 1/L
+    plain_gamma = config.gamma * users / information  # λ = γ/(2 L B) with weights 1/L
     smallest = jnp.min(jnp.where(counted, epsilon, jnp.inf))
     promise = Privacy(smallest, unit="comparison", adjacency="flip", delta=_DELTA)
     truth = ranks_from_scores(theta, mask)
@@ -116,7 +116,7 @@ def _published_perturbation(key: Key, wins: WinCounts, epsilon: Array) -> Estima
     """Objective perturbation as Kifer, Smith and Thakurta (2012, Algorithm 1) calibrate it.
 
     A comparison's gradient has norm at most ζ = √2, its Hessian norm at most 1/2: noise of standard deviation
-    ζ √(8 log(2/δ) + 4ε)/ε per coordinate, ridge γ = 2 (1/2)/ε. For the logistic link that is the fit to noisy totals.
+    ζ √(8 log(2/δ) + 4ε)/ε per coordinate, ridge γ = 2 (1/2)/ε. For the logistic link this is the fit to noisy totals.
     """
     deviation = jnp.sqrt(2 * (8 * math.log(2 / _DELTA) + 4 * epsilon)) / epsilon
     noise = deviation * jax.random.normal(key, wins.totals.shape, wins.matrix.dtype)
@@ -125,13 +125,13 @@ def _published_perturbation(key: Key, wins: WinCounts, epsilon: Array) -> Estima
 
 
 def build_methods(config: MethodConfig) -> tuple[Study, ...]:
-    """One study, one compilation: m and L are drawn, padded and masked; θ drawn, or evenly spaced."""
+    """Build one study with one compilation: m and L are drawn, padded and masked; θ is drawn or evenly spaced."""
     run = functools.partial(method_trial, config=config)
     return (Study(config.name, run, ({"even": False}, {"even": True}), axes=common.AXES),)
 
 
 def beside_tables(config: MethodConfig, rows: list[Row]) -> list[Row]:
-    """Rows beside Tables 10 and 11; ``scores`` says how θ came about."""
+    """Compare rows with Tables 10 and 11; ``scores`` says how θ was chosen."""
     result = []
     for row in printed.beside(config, rows, printed=xu_printed.TABLES_10_11):
         even = row.pop("even")

@@ -1,4 +1,4 @@
-"""Pictures of the Xu studies: ours with bands beside the printed means, clouds with their lines, boxes, times."""
+"""Figures of the Xu studies: ours with bands and the printed means, scatter plots with lines, boxplots, times."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The printed tables of Xu, Sun and Cheng (2 to 11), as data: means and standard errors.
 
-Tables 3 and 5 to 9 print the standard deviation over 200 replicates in parentheses, which is turned here into the
-standard error of the mean; Tables 2, 10 and 11 print standard errors; Table 4 prints a share of 200 replicates.
-Three cells of Table 8 (BTL, 10 items, 100 users) are blank in the copy that was read.
+Tables 3 and 5 to 9 print the standard deviation over 200 replicates in parentheses, which is converted here to the
+standard error of the mean; Tables 2, 10 and 11 print standard errors; Table 4 prints a share of 200 replicates. Three
+cells of Table 8 (BTL, 10 items, 100 users) are blank in the copy that was read.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ TM, full_ranking_error, Laplace, 0.1193, 0.0046
 """,
 )
 
-# Paired t statistics against ADRR, which the table prints for BTL only.
+# Paired t statistics against ADRR; the table prints them for BTL only.
 TABLE_2_T = {"Count": 4.1219, "Classic RR": 3.4277, "Laplace": 9.4314}
 
 _SHARES = {

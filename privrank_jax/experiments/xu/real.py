@@ -37,13 +37,13 @@ class CarsConfig:
     """The survey and the law of ε.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         data: named data set.
         low: A ~ Unif(low, high).
         high: see ``low``.
         width: ε_l ~ Unif(A, A + width).
-        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
-        data_folder: where the data lie; None: the environment variable ``PRIVRANK_DATA``.
+        gamma: ridge γ added to the sums; 2 is λ = 1/(L B(ε)).
+        data_folder: folder of the data; None takes the environment variable ``PRIVRANK_DATA``.
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -60,7 +60,7 @@ class CarsConfig:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Answers:
-    """What a trial needs of the survey.
+    """The data of the survey that a trial needs.
 
     Attributes:
         answers: ``(users, pairs)`` bool, the first item of the pair is preferred.
@@ -76,7 +76,7 @@ class Answers:
 
 
 def answers_of(table: ComparisonTable) -> tuple[np.ndarray, np.ndarray]:
-    """Answers and which were given, ``(users, pairs)`` bool, pairs in the order of ``np.triu_indices(m, 1)``.
+    """Answers, and which of them were given, ``(users, pairs)`` bool, pairs in the order of ``np.triu_indices(m, 1)``.
 
     Raises:
         ValueError: ties, or a user who compared a pair twice.
@@ -102,7 +102,7 @@ def load(config: CarsConfig) -> Answers:
     """The survey and its ranking without privacy.
 
     Raises:
-        ValueError: the data are not there, or BTL, TM and counts rank differently, so that there is no truth.
+        ValueError: the data are missing, or BTL, TM and counts rank differently, so that there is no common truth.
     """
     table = datasets.load(config.data, config.data_folder)
     answers, observed = answers_of(table)
@@ -171,19 +171,19 @@ def _levels(key: Key, survey: Answers, config: CarsConfig) -> Array:
 
 
 def build(config: CarsConfig) -> tuple[Study, ...]:
-    """Table 2: one study, one compilation."""
+    """Build Table 2: one study with one compilation."""
     run = functools.partial(trial, survey=load(config), config=config)
     return (Study(config.name, run, ({},), axes=common.AXES),)
 
 
 def build_errors(config: CarsConfig) -> tuple[Study, ...]:
-    """Figure 14: likewise."""
+    """Build Figure 14: one study with one compilation."""
     run = functools.partial(error_trial, survey=load(config), config=config)
     return (Study(config.name, run, ({},), axes=common.AXES),)
 
 
 def with_statistics(config: CarsConfig, rows: list[Row]) -> list[Row]:
-    """Rows beside Table 2, with the paired t statistics of differences, ours and printed (BTL)."""
+    """Compare rows with Table 2, with the paired t statistics of differences, ours and printed (BTL)."""
     theirs = {minus(method, common.ADRR): t for method, t in xu_printed.TABLE_2_T.items()}
     result = []
     for row in printed.beside(config, rows, printed=xu_printed.TABLE_2):

@@ -41,14 +41,14 @@ class ScenarioConfig:
     """Grid of Scenarios I and IV.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m, padded to the largest.
-        users: L, the first of the largest number.
+        users: L; smaller numbers take the first users of the largest.
         low: ε_l ~ Unif(low, high).
         high: see ``low``.
-        gaps: Δ between neighbors of evenly spaced θ; empty: θ_i ~ Unif(-1, 1).
+        gaps: Δ between neighbors of evenly spaced θ; if empty, θ_i ~ Unif(-1, 1).
         probability: p that a user is asked a pair.
-        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
+        gamma: ridge γ added to the sums; 2 is λ = 1/(L B(ε)).
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -68,14 +68,14 @@ class SchemeConfig:
     """Grid of Scenario III.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m, padded to the largest.
-        users: L, the first of the largest number.
+        users: L; smaller numbers take the first users of the largest.
         anchor: ε of all three schemes at ``anchor_items`` and ``anchor_users``.
         anchor_items: see ``anchor``.
         anchor_users: see ``anchor``.
         probability: p that a user is asked a pair.
-        gamma: ridge γ beside the sums; 2 is λ = 1/(L B(ε)).
+        gamma: ridge γ added to the sums; 2 is λ = 1/(L B(ε)).
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -139,7 +139,7 @@ def trial(key: Key, cell: Parameters, *, config: ScenarioConfig) -> Metrics:
 
 
 def _scores(key: Key, items: Count, padded: int, config: ScenarioConfig) -> tuple[Array, Array]:
-    """True θ of each gap (or the one drawn), ``(G, m)``, and the mask of real items."""
+    """True θ for each gap (or the drawn θ), ``(G, m)``, and the mask of real items."""
     if not config.gaps:
         theta, mask = reports.uniform_scores(key, items, padded, config.dtype)
         return theta[None], mask
@@ -163,7 +163,7 @@ def _at(tree: DebiasedSums, index: int | tuple[int, ...]) -> DebiasedSums:
 
 
 def build(config: ScenarioConfig) -> tuple[Study, ...]:
-    """One study, one compilation."""
+    """Build one study with one compilation."""
     axes = ("link", *(("gap",) if config.gaps else ()), "num_users", "estimator", "metric")
     return common.padded(config, trial, axes, num_items=config.items)
 
@@ -210,7 +210,7 @@ def scheme_trial(key: Key, cell: Parameters, *, config: SchemeConfig) -> Metrics
 
 
 def build_schemes(config: SchemeConfig) -> tuple[Study, ...]:
-    """One study, one compilation."""
+    """Build one study with one compilation."""
     axes = ("link", "scheme", "num_users", "estimator", "metric")
     return common.padded(config, scheme_trial, axes, num_items=config.items)
 
@@ -321,7 +321,7 @@ _TABLE_8 = Experiment(
 
 
 def twin(experiment: Experiment, number: int) -> Experiment:
-    """The second of two tables that share a run, under its own name."""
+    """The second of two tables that share a run, under a name of its own."""
     label = f"xu-table{number}"
     config = dataclasses.replace(experiment.config, name=label)
     return dataclasses.replace(experiment, name=label, config=config)

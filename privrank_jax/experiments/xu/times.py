@@ -1,4 +1,4 @@
-"""Figure 10 of Xu, Sun and Cheng: what an estimate costs against users and items, in measured seconds."""
+"""Figure 10 of Xu, Sun and Cheng: measured time of an estimate against users and items."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class CostConfig:
     """Grid of Figure 10.
 
     Attributes:
-        name: of the study.
+        name: name of the study.
         items: m.
         users: L.
         low: ε_l ~ Unif(low, high).
         high: see ``low``.
-        link: of the fit.
+        link: link of the fit.
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -51,7 +51,7 @@ class CostConfig:
 
 
 def build(config: CostConfig) -> tuple[Study, ...]:
-    """No studies: a trial can't time itself, so :func:`measure` does all."""
+    """Build no studies: a trial cannot time itself, so :func:`measure` does the work."""
     del config
     return ()
 
@@ -59,9 +59,9 @@ def build(config: CostConfig) -> tuple[Study, ...]:
 def measure(key: Key, experiment: Experiment, replicates: int, run: Run) -> StudyResult:
     """Time reports to scores ``replicates`` times in every cell, after one call that compiles.
 
-    All cells are timed once before any is timed again, so that other work on the machine hits them alike.
+    All cells are timed once before any is timed again, so that other work on the machine affects them equally.
     """
-    del run  # a trial can't time itself
+    del run  # a trial cannot time itself
     config = experiment.config
     cells = grid(num_items=config.items, num_users=config.users)
     started = time.perf_counter()
@@ -97,7 +97,7 @@ def measure(key: Key, experiment: Experiment, replicates: int, run: Run) -> Stud
 
 
 def _problem(key: Key, cell: Parameters, config: CostConfig) -> tuple[Array, Array, Array]:
-    """Reports, which were made, and ε of one cell. Half of the pairs are asked; what was said does not matter."""
+    """Reports, the mask of those made, and ε of one cell. Half of the pairs are asked; the answers do not matter."""
     pairs = cell["num_items"] * (cell["num_items"] - 1) // 2
     shape = (cell["num_users"], pairs)
     epsilon_key, report_key, asked_key = jax.random.split(key, 3)
@@ -110,7 +110,7 @@ def _problem(key: Key, cell: Parameters, config: CostConfig) -> tuple[Array, Arr
 
 @jax.jit
 def _sums(says: Array, asked: Array, epsilon: Array) -> DebiasedSums:
-    """Sums of shards of users, added up: what a shard needs stays in cache, whatever their number."""
+    """Add up sums over shards of users, so that a shard stays in cache for any number of users."""
     users, pairs = says.shape
     shards = users // _SHARD if users % _SHARD == 0 else 1
     split = (
@@ -127,7 +127,7 @@ def _sums(says: Array, asked: Array, epsilon: Array) -> DebiasedSums:
 
 
 def _timed(problem: tuple[Array, Array, Array], link: str) -> tuple[float, float]:
-    """Seconds of the sums, and of the fit to them, which does not see the users."""
+    """Seconds of the sums, and of the fit to them, whose cost does not depend on the users."""
     started = time.perf_counter()
     sums = jax.block_until_ready(_sums(*problem))
     summed = time.perf_counter()
@@ -151,7 +151,7 @@ def exponents(table: StudyResult) -> tuple[np.ndarray, np.ndarray]:
         return np.logaddexp(fixed, scale + by_users * users + by_items * items) - seconds
 
     scale = seconds.max() - users.max() - 2 * items.max()
-    # Soft: a cell that other work delayed weighs little.
+    # Soft loss: a cell delayed by other work has little weight.
     fit = scipy.optimize.least_squares(
         misfit, [seconds.min(), scale, 1.0, 2.0], loss="soft_l1", f_scale=0.1
     )
@@ -161,7 +161,7 @@ def exponents(table: StudyResult) -> tuple[np.ndarray, np.ndarray]:
 
 
 def grows(table: StudyResult, *, which: int, expected: float, slack: float = 0.25) -> Verdict:
-    """Is an exponent (0: of L, 1: of m) within ``slack`` of the expected one?"""
+    """Is the exponent of L (0) or m (1) within ``slack`` of the expected one?"""
     found, errors = exponents(table)
     evidence = (
         f"reading the reports takes a + b L^{found[0]:.2f} m^{found[1]:.2f} seconds (standard errors {errors[0]:.2f}, "
@@ -173,7 +173,7 @@ def grows(table: StudyResult, *, which: int, expected: float, slack: float = 0.2
 
 
 def _largest(table: StudyResult) -> str:
-    """What the largest cell costs, and how much of that is the fit, whose cost does not depend on L."""
+    """Time of the largest cell, and the share of the fit, whose cost does not depend on L."""
     rows = [row for row in table.rows if row["metric"] in (LEAST, LEAST_FIT)]
     if not rows:
         return "nothing was timed"

@@ -1,8 +1,8 @@
 """Worlds to simulate in: true scores, and comparisons drawn from them.
 
-Sizes come twice where a study varies them inside one program: a static padded size, which fixes
-the shapes, and a traced true size, which a mask carries. With JAX's default generator the padded
-size has no influence on what is drawn for the real items, users and pairs.
+Where a study varies a size inside one program, the size is given twice: as a static padded size, which fixes the
+    shapes, and as a traced true size, which a mask represents. With JAX's default generator the padded size does not
+    affect what is drawn for the real items, users and pairs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def cai_top_k(num_items: int | np.integer) -> int: ...
 @overload
 def cai_top_k(num_items: Num[Array, ""]) -> Int[Array, ""]: ...
 def cai_top_k(num_items: Count) -> int | Int[Array, ""]:
-    """Size of the true top set in Cai's simulations: k = round(m / 4), halves to even.
+    """Return the size of the true top set in Cai's simulations: k = round(m / 4), halves to even.
 
     Args:
         num_items: m, an int or a traced integer.
@@ -57,10 +57,10 @@ def cai_top_k(num_items: Count) -> int | Int[Array, ""]:
 def cai_scores(
     key: Key, num_items: Count, max_items: int | None = None, dtype: DTypeLike | None = None
 ) -> tuple[Scores, Mask]:
-    """True scores of Cai, section 4.1: a top set of equals, and the rest below it.
+    """Draw the true scores of Cai, section 4.1: a top set of equal items, and the rest below it.
 
     The first k = :func:`cai_top_k` items have e^θ = 1, the others e^θ ~ Unif(0.2, 0.7), and θ is
-    centered. (The paper's "i < k" counts items from 1 or 0; here exactly k items are on top.)
+    centered. (The paper's "i < k" may count items from 1 or 0; here exactly k items are on top.)
 
     Args:
         key: PRNG key.
@@ -97,7 +97,7 @@ def tournament(
     link: str | Link = "logistic",
     mask: Mask | None = None,
 ) -> WinCounts:
-    """Compare each pair once with the given probability, else not at all.
+    """Compare each pair once with the given probability, and otherwise not at all.
 
     One uniform per unordered pair decides both whether it is compared and who wins.
 
@@ -112,7 +112,7 @@ def tournament(
         Win counts in the dtype of the scores, ``W[i, j] + W[j, i]`` 0 or 1.
 
     Raises:
-        ValueError: a probability outside [0, 1] or of another shape.
+        ValueError: a probability outside [0, 1] or of the wrong shape.
     """
     scores = _checked_scores(scores)
     if not is_traced(probability) and not np.all(
@@ -210,7 +210,7 @@ def user_comparison_records(
     mask: Mask | None = None,
     max_users: int | None = None,
 ) -> Comparisons:
-    """Every user draws L pairs of real items and answers each by F (Cai, section 3).
+    """Let every user draw L pairs of real items and answer each by F (Cai, section 3).
 
     Pairs are unordered, uniform and drawn with replacement.
 
@@ -255,7 +255,7 @@ def _user_comparison_records(
     size, rows = scores.shape[0], max_users * per_user
     real = jnp.int32(size) if mask is None else mask.sum(dtype=jnp.int32)
     first_key, second_key, answer_key = jax.random.split(key, 3)
-    # An ordered pair without repetition is an unordered one with a coin to say which comes first.
+    # An ordered pair of distinct items is an unordered pair and a coin that says which comes first.
     first = below(jax.random.bits(first_key, (rows,), jnp.uint32), real)
     second = below(jax.random.bits(second_key, (rows,), jnp.uint32), jnp.maximum(real - 1, 1))
     second = second + (second >= first)
@@ -276,7 +276,7 @@ def _user_comparison_records(
 
 
 def _pairs(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs i < j, ordered by j, then i: those of the first items do not depend on ``size``."""
+    """The pairs i < j, ordered by j, then i, so that the pairs of the first items do not depend on ``size``."""
     high, low = np.tril_indices(size, -1)
     return low.astype(np.int32), high.astype(np.int32)
 
@@ -290,7 +290,7 @@ def _orientation(size: int) -> np.ndarray:
 def _unpack(
     packed: Real[Array, "pairs"], size: int, sign: np.ndarray | None
 ) -> Real[Array, "items items"]:
-    """Spread one value per pair to both of its places, times ``sign`` if given."""
+    """Write the value of each pair to both of its entries, times ``sign`` if given."""
     index = jnp.arange(size)
     high = jnp.maximum(index[:, None], index[None, :])
     low = jnp.minimum(index[:, None], index[None, :])
@@ -315,7 +315,7 @@ def _checked_scores(scores: ScoresLike) -> Scores:
 
 
 def padded_size(name: str, actual: Count, limit_name: str, limit: int | None) -> int:
-    """The static padded size, ``actual`` itself if no limit is given."""
+    """Return the static padded size: ``limit``, or ``actual`` itself if no limit is given."""
     if is_traced(actual):
         if limit is None:
             raise ValueError(f"{name} is traced: give the padded size {limit_name} as an int")

@@ -1,23 +1,24 @@
 r"""Rankings that hide a vector of signs: the instances behind the lower bounds (Theorems 13 and 14).
 
 π^x_{d,t} ranks m = 2d + t items: d on the left, t in the middle, d on the right. It starts from the identity and
-exchanges item j with item j + d + t where x_j = +1, so a sign shows in on which side of the middle an item stands. ρ
+exchanges item j with item j + d + t where x_j = +1, so a sign is visible in which side of the middle an item is on. ρ
 reads the signs back from any ranking: ρ_j = -1 where j stands before j + d + t, +1 otherwise; ρ(π^x) = x.
 
 **The sign convention.** The paper's formula exchanges where x_j = -1, its text where x_j = +1, and with its ρ only
-the text has ρ(π^x) = x, which Observation 15 needs. (The formula with -ρ would do too, and the proof of Theorem 14
-indeed switches to w = -ρ(σ), with other signs out of step to match.) We follow the text.
+the text has ρ(π^x) = x, which Observation 15 needs. (The formula with -ρ would also work, and the proof of Theorem 14
+indeed switches to w = -ρ(σ), but other signs there do not match.) We follow the text.
 
-**Observation 15.** K(σ, {π^{x¹}, ..., π^{xⁿ}}) ≥ t(d - ⟨ρ(σ), x̄⟩)/2, x̄ the mean of the xⁱ: a sign that σ has wrong
-costs one inversion with each of the middle items at least, wherever they stand. One more with each other: t + 1 holds.
+**Observation 15.** K(σ, {π^{x¹}, ..., π^{xⁿ}}) ≥ t(d - ⟨ρ(σ), x̄⟩)/2, x̄ the mean of the xⁱ: a sign that σ gets wrong
+costs at least one inversion with each of the middle items, wherever they are. The two items are also inverted with each
+other, so the bound holds with t + 1.
 
 **Observation 16**, as printed, K(π^y, {π^{xⁱ}}) ≤ t(d - ⟨y, x̄⟩)/2 + 2d², is wrong: j *and* j + d + t both cross the
 middle, so a differing sign costs 2t there. For d = 1, y ≠ x: K = 2t + 1 > t + 2 once t ≥ 2. What holds is
 
     K(π^y, {π^{xⁱ}}) ≤ t(d - ⟨y, x̄⟩) + d(2d - 1),
 
-the last term the number of pairs of outer items. Theorem 14 survives with α replaced by 2α in the choice of its
-constants, see :func:`privrank_jax.aggregation.approximate_lower_bound`; Theorem 13 uses Observation 15 alone.
+where the last term is the number of pairs of outer items. Theorem 14 survives with α replaced by 2α in the choice of
+its constants, see :func:`privrank_jax.aggregation.approximate_lower_bound`; Theorem 13 uses Observation 15 alone.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), section 5 and supplement B.
 """
@@ -35,7 +36,7 @@ from privrank_jax._validate import is_traced
 def hard_ranking(
     signs: Real[ArrayLike, "*batch d"] | Sequence[int], num_middle: int
 ) -> Int[Array, "*batch items"]:
-    """π^x_{d,t}: ranks of 2d + t items, from d signs.
+    """Return π^x_{d,t}: ranks of 2d + t items, from d signs.
 
     Args:
         signs: x, ``(..., d)``, entries +1 and -1.
@@ -68,7 +69,7 @@ def hard_ranking(
 def hidden_signs(
     ranks: Integer[ArrayLike, "*batch items"] | Sequence[int], num_signs: int
 ) -> Int[Array, "*batch d"]:
-    """ρ_{d,t}: the signs that a ranking of 2d + t items tells, ±1 int32, ``(..., d)``.
+    """Return ρ_{d,t}: the signs that a ranking of 2d + t items encodes, ±1 int32, ``(..., d)``.
 
     Args:
         ranks: ``(..., 2d + t)``, 0 = best.
@@ -93,10 +94,10 @@ def hidden_cost_bounds(
     *,
     published: bool = False,
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Least and largest Kemeny score that Observations 15 and 16 allow.
+    """Return the smallest and largest Kemeny scores that Observations 15 and 16 allow.
 
     Args:
-        signs: ρ(σ) for the lower bound, y for the upper one, which is of π^y; ``(..., d)``.
+        signs: ρ(σ) for the lower bound, y for the upper bound, which is that of π^y; ``(..., d)``.
         mean_signs: x̄, ``(..., d)``.
         num_middle: t.
         published: the bounds as printed; the upper one does not hold.

@@ -1,7 +1,7 @@
 """Worlds of whole rankings: Mallows crowds around a center, drawn by repeated insertion.
 
-Items are numbered by the center: item 0 is its best. Users come in blocks, and with JAX's default generator the first
-users are the same however many follow.
+Items are numbered by the center: item 0 is its best. Users are drawn in blocks, and with JAX's default generator the
+    first users are the same for any total number.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BLOCK = 1024  # users at a time
 def mallows_rankings(
     key: Key, num_users: int, num_items: int, spread: Scalar
 ) -> Int[Array, "users items"]:
-    """Rankings of users around the center 0, 1, ..., m-1: P(π) ∝ e^(-θ d(π, center)), d Kendall's distance.
+    """Draw rankings around the center 0, 1, ..., m-1: P(π) ∝ e^(-θ d(π, center)), d Kendall's distance.
 
     Item t is inserted V_t places before the end of items 0..t-1, P(V_t = v) ∝ e^(-θ v) on 0..t: Kendall's distance is
     Σ V_t. One uniform per user and item.
@@ -35,7 +35,7 @@ def mallows_rankings(
         key: PRNG key.
         num_users: n, static.
         num_items: m, static.
-        spread: θ >= 0, may be traced: 0 all rankings alike, large all near the center.
+        spread: θ >= 0, may be traced; at 0 all rankings are equally likely, at large θ all are near the center.
 
     Returns:
         ``(n, m)`` int16 ranks, 0 = best.
@@ -68,12 +68,12 @@ def mallows_weights(
     max_users: int | None = None,
     max_items: int | None = None,
 ) -> PairWeights:
-    """The weights of such users, without keeping their rankings; n and m may be traced.
+    """Return the weights of :func:`mallows_rankings` without storing the rankings; n and m may be traced.
 
     Args:
         key: PRNG key; the users are those of :func:`mallows_rankings` with this key and ``max_items``.
         num_users: n, may be traced.
-        num_items: m, may be traced: padded items come after all others in every ranking.
+        num_items: m, may be traced; padded items come after all others in every ranking.
         spread: θ >= 0, may be traced.
         max_users: static; by default n.
         max_items: static; by default m.
@@ -83,7 +83,7 @@ def mallows_weights(
         items.
 
     Raises:
-        ValueError: as :func:`mallows_rankings`; traced sizes without their largest.
+        ValueError: as :func:`mallows_rankings`; a traced size without its maximum.
     """
     max_items = padded_size("num_items", num_items, "max_items", max_items)
     max_users = padded_size("num_users", num_users, "max_users", max_users)
@@ -101,7 +101,7 @@ def _weights(
     ) -> tuple[Int[Array, "items items"], None]:
         ranks = _block(key, block, max_items, items, spread)
         counts = block * BLOCK + jnp.arange(BLOCK) < users
-        ranks = jnp.where(counts, ranks, 0)  # ties with all: nobody is ahead
+        ranks = jnp.where(counts, ranks, 0)  # ties with all items, so adds no wins
 
         def row(item: Int[Array, ""]) -> Int[Array, "items"]:
             return jnp.sum(ranks[item] < ranks, axis=1, dtype=jnp.int32)

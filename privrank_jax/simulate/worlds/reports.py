@@ -1,9 +1,9 @@
-"""Worlds of randomized reports (Xu, Sun and Cheng): one uniform per report, summed as they are drawn.
+"""Worlds of randomized reports (Xu, Sun and Cheng): one uniform per report, summed as the reports are drawn.
 
-A report is not observed, says 1, or says 0: one categorical draw, so observation, answer and flip share one uniform.
-Users come in blocks, and only sums over users are kept: memory does not grow with their number. With JAX's default
-generator the first users are the same however many follow, and the same key draws the same uniforms whatever the
-scores, links and ε: ``vmap`` over those with one key, and all variants share one set of draws.
+A report is not observed, 1, or 0: a single categorical draw, so observation, answer and flip share one uniform. Users
+    are drawn in blocks and only sums over users are kept, so memory does not grow with their number. With JAX's default
+    generator the first users are the same for any total number, and the same key draws the same uniforms for all
+    scores, links and ε: under ``vmap`` over those with one key, all variants share one set of draws.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BLOCK = 64  # users at a time
 def uniform_scores(
     key: Key, num_items: Count, max_items: int | None = None, dtype: DTypeLike | None = None
 ) -> tuple[Scores, Mask]:
-    """True scores θ_i ~ Unif(-1, 1), then centered.
+    """Draw true scores θ_i ~ Unif(-1, 1), then center them.
 
     Args:
         key: PRNG key.
@@ -56,7 +56,7 @@ def uniform_scores(
 
 
 def pair_chances(scores: ScoresLike, link: str | Link = "logistic") -> Float[Array, "pairs"]:
-    """F(θ_i - θ_j) of the pairs i < j, ``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)``.
+    """Return F(θ_i - θ_j) of the pairs i < j, ``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)``.
 
     Args:
         scores: ``(m,)`` θ.
@@ -78,7 +78,7 @@ def draw_report_sums(
     probability: Scalar = 1.0,
     mask: MaskLike | None = None,
 ) -> DebiasedSums:
-    """The adaptive, debiased sums of users who randomize their answers at their own ε.
+    """Draw the adaptive, debiased sums of users who randomize their answers at their own ε.
 
     The same law as :func:`~privrank_jax.pairwise.debiased_sums` of
     :func:`~privrank_jax.privacy.randomized_response` of answers that are 1 with the given chances, each asked for
@@ -89,7 +89,7 @@ def draw_report_sums(
         key: PRNG key.
         chances: F of each pair, ``(m(m-1)/2,)``, see :func:`pair_chances`.
         epsilon: ε_l > 0, ``(L,)``.
-        num_users: the first so many users count, may be traced; None: all.
+        num_users: how many of the first users count, may be traced; None for all.
         probability: p in [0, 1], may be traced.
         mask: ``(m,)`` bool, real items; None for all.
 
@@ -105,13 +105,13 @@ def draw_report_sums(
 
 
 class MechanismSums(NamedTuple):
-    """What the methods of Scenario V make of the same answers.
+    """Sums of the methods of Scenario V on the same answers.
 
     Attributes:
         adaptive: reports by randomized response, debiased and weighted.
-        plain: the same reports as they come, each of weight 1.
+        plain: the same reports without debiasing, each of weight 1.
         laplace: answers plus Laplace(1/ε_l) noise, each of weight 1.
-        wins: counts of the answers themselves, which a curator would hold.
+        wins: counts of the true answers, as a trusted curator would hold them.
     """
 
     adaptive: DebiasedSums
@@ -128,19 +128,19 @@ def mechanism_sums(
     probability: Scalar = 1.0,
     mask: MaskLike | None = None,
 ) -> MechanismSums:
-    """As :func:`draw_report_sums`, for several mechanisms on the same answers.
+    """Draw the sums of :func:`draw_report_sums` for several mechanisms on the same answers.
 
-    The uniform u of a report is below p F where the answer is 1. Given the answer its place within its interval is
-    uniform again: it decides whether the report is flipped, and is the quantile of the Laplace noise. So the noises
-    of the mechanisms are coupled with each other, and each has its own law.
+    The uniform u of a report is below p F where the answer is 1. Given the answer, its position within its interval is
+    again uniform: it decides whether the report is flipped, and is the quantile of the Laplace noise. So the noises of
+    the mechanisms are coupled, but each has the right distribution.
 
     Args:
         key: PRNG key.
         chances: as :func:`draw_report_sums`.
-        epsilon: likewise.
-        num_users: likewise.
-        probability: likewise.
-        mask: likewise.
+        epsilon: as :func:`draw_report_sums`.
+        num_users: as :func:`draw_report_sums`.
+        probability: as :func:`draw_report_sums`.
+        mask: as :func:`draw_report_sums`.
 
     Returns:
         :class:`MechanismSums`.
@@ -201,7 +201,7 @@ def _mechanism_sums(
         tiny = jnp.finfo(dtype).eps
         place = jnp.clip((uniform - low) / width, tiny, 1 - tiny)
         says = answer ^ (place < 0.5 - 0.5 * tanh[:, None])
-        # ε = 2 artanh t; the clip above cuts Laplace noise off beyond 15/ε in float32.
+        # ε = 2 artanh t; the clip above truncates Laplace noise at 15/ε in float32.
         scale = 0.5 / jnp.arctanh(tanh[:, None])
         noise = -scale * jnp.sign(place - 0.5) * jnp.log1p(-2 * jnp.abs(place - 0.5))
         code = jnp.where(asked, says - 0.5, 0).astype(dtype)
@@ -235,7 +235,7 @@ def _mechanism_sums(
 def _blocks(
     epsilon: Float[Array, "users"], num_users: Count
 ) -> tuple[Int[Array, "blocks"], Float[Array, "blocks size"], Bool[Array, "blocks size"]]:
-    """Users in blocks: index of the block, tanh(ε/2) and whether a user counts, ``(B, BLOCK)``."""
+    """Split users into blocks: index of the block, tanh(ε/2) and whether a user counts, ``(B, BLOCK)``."""
     count = -(-epsilon.shape[0] // BLOCK)
     tanh = jnp.pad(jnp.tanh(0.5 * epsilon), (0, count * BLOCK - epsilon.shape[0]))
     user = jnp.arange(count * BLOCK)
