@@ -38,19 +38,19 @@ def parametric_bootstrap(
     mask: MaskLike | None = None,
     batch_size: int = 100,
 ) -> Float[Array, "replicates items"]:
-    """Estimates from data drawn under ``theta`` with fresh privacy noise. Costs no privacy.
+    """Estimates refitted to data drawn under ``theta``, with fresh privacy noise. Costs no privacy.
 
     Args:
         key: PRNG key.
-        theta: ``(m,)`` released scores, or the ``center`` of :func:`standard_errors`, which are less biased.
+        theta: ``(m,)`` released scores, or the ``center`` of :func:`standard_errors`, which is less biased.
         comparisons: ``(m, m)`` public comparison counts, rounded to whole numbers.
         refit: ``(key, WinCounts) -> Estimate`` (or ``(m,)`` array), the mechanism with its original noise, for
-            example ``lambda key, wins: perturbed_mle(key, wins, privacy)``. The program is compiled per
-            function: pass the same object again where it serves again.
-        replicates: B, how many.
-        link: the model that outcomes are drawn from.
+            example ``lambda key, wins: perturbed_mle(key, wins, privacy)``. The program is compiled once per
+            function object: reuse the same object across calls.
+        replicates: B, the number of replicates.
+        link: the model from which outcomes are drawn.
         mask: ``(m,)`` bool, real items.
-        batch_size: replicates that run side by side, a bound on memory.
+        batch_size: replicates computed at once; bounds the memory in use.
 
     Returns:
         ``(B, m)`` estimates θ*, for :func:`bootstrap_intervals`.
@@ -104,7 +104,7 @@ def bootstrap_intervals(
 
     Args:
         value: ``(m,)`` released scores.
-        theta: ``(m,)`` scores that the draws were simulated under.
+        theta: ``(m,)`` scores under which the draws were simulated.
         draws: ``(B, m)`` from :func:`parametric_bootstrap`.
         level: confidence in (0, 1), may be traced.
 

@@ -1,18 +1,18 @@
-r"""Scores from reports that users randomized themselves (Xu, Sun and Cheng), and the baselines beside them.
+r"""Scores from reports that users randomize themselves (Xu, Sun and Cheng), and baseline estimators.
 
-Notation: a in {0, 1} observed, ỹ report that i is preferred to j, t = tanh(ε_l/2), G = Σ_l t². The published
-objective, with weights w_l = t²/G and debiased reports z̃ = 1/2 + (ỹ-1/2)/t,
+Notation: a in {0, 1} marks the observed pairs, ỹ reports that i is preferred to j, t = tanh(ε_l/2), G = Σ_l t². The
+published objective, with weights w_l = t²/G and debiased reports z̃ = 1/2 + (ỹ-1/2)/t,
 
 .. math:: -\sum_l\sum_{i<j} a\{w_l z̃ \log F + (w_l - w_l z̃) \log(1-F)\} + \tfrac{γ}{2G}‖θ‖², \quad F = F(θ_i - θ_j),
 
-is here multiplied by G: then the data enter through two sums per pair,
+is multiplied by G here, so that the data enter through two sums per pair,
 
 .. math:: W_{ij} = Σ_l a\,t², \qquad D_{ij} = Z_{ij} - W_{ij}/2 = Σ_l a\,t\,(ỹ - 1/2),
 
-and the ridge is γ/2 ‖θ‖². Nothing is divided by t, so ε may be as small as one likes; sums of different users add up,
-so data merge; and what is fitted are real-valued win counts W/2 ± D, which debiasing can make negative. For the
-logistic link D moves the linear term alone and the objective stays convex. For other links it need not be: see
-:func:`debiased_rr`.
+and the ridge is γ/2 ‖θ‖². Nothing is divided by t, so ε may be arbitrarily small. Sums over different users add up,
+so data sets can be merged. The fit is to real-valued win counts W/2 ± D, which debiasing can make negative. For the
+logistic link D enters the linear term alone and the objective stays convex. For other links it need not be convex
+(see :func:`debiased_rr`).
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from privrank_jax.privacy.local import local_guarantee, report_information, repo
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class DebiasedFit:
-    """How a fit to randomized reports went. All of it is post-processing of the reports.
+    """Diagnostics of a fit to randomized reports, all of them post-processing of the reports.
 
     Attributes:
         fit: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`; its ``code`` is 0 where the search converged.
         smallest_eigenvalue: least eigenvalue over Σθ = 0 of the Hessian at θ̂ of the objective of the sums
             without its ridge (see :func:`smallest_curvature`), ``()``.
-        gamma: ridge γ beside those sums, ``()``.
+        gamma: ridge γ in the objective of those sums, ``()``.
         total_information: Σ_l tanh²(ε_l/2) over users with a report, ``()``; ``None`` if users are unknown.
-        mean_information: B(ε), the mean over them, ``()``; ``None`` likewise.
+        mean_information: B(ε), the mean over these users, ``()``; ``None`` if users are unknown.
     """
 
     fit: FitDiagnostics
@@ -76,11 +76,10 @@ def debiased_rr(
     clipped: bool = False,
     mask: MaskLike | None = None,
 ) -> Estimate:
-    """Scores from reports by randomized response with personal ε: adaptive, debiased (ADRR) by default.
+    """Scores from randomized responses with personal ε; adaptive and debiased (ADRR) by default.
 
-    Minimizes -Σ_l Σ_{i<j} a{w_l z log F + (w_l - w_l z) log(1-F)} + λ‖θ‖² with λ = γ/(2Σ w_l) before the w_l
-    are normalized; z and w_l
-    by the choice of
+    Minimizes -Σ_l Σ_{i<j} a{w_l z log F + (w_l - w_l z) log(1-F)} + λ‖θ‖² with λ = γ/(2Σ w_l) before the w_l are
+    normalized. The method determines w_l and z:
 
     ==========================  ========  ========  ==================================================
     method                      weighted  debiased  w_l (normalized), z
@@ -91,34 +90,34 @@ def debiased_rr(
     Laplace on comparisons      False     either    1/L, ỹ (``mechanism="laplace"``)
     ==========================  ========  ========  ==================================================
 
-    Two more baselines live elsewhere: :func:`report_counts` (the count method), and ``NoisyObj``, which trusts
-    a curator: ``perturbed_mle(key, wins, privacy, noise="gaussian")`` at the least ε and δ = 1e-6.
+    Two more baselines are separate functions: :func:`report_counts` (the count method), and ``NoisyObj``, which
+    needs a trusted curator: ``perturbed_mle(key, wins, privacy, noise="gaussian")`` at the smallest ε and δ = 1e-6.
 
-    **Guarantee.** Post-processing of the reports: whatever they were promised. That is stated for one
-    comparison, max_l ε_l, and for one user, max_l S_l ε_l over the S_l reports of a user.
+    **Guarantee.** The fit is post-processing of the reports and inherits their guarantee. It is stated for one
+    comparison, max_l ε_l, and for one user, max_l S_l ε_l, where user l gives S_l reports.
 
-    **Links other than the logistic** can make the objective non-convex, when debiased counts are negative. The
-    search then descends from θ = 0, along Newton's direction on a positive definite model of the Hessian, into a
+    **Links other than the logistic** can make the objective non-convex when debiased counts are negative. The
+    search then descends from θ = 0, along Newton's direction for a positive definite model of the Hessian, to a
     stationary point (``diagnostics.fit.code`` 0), of which there may be several;
-    ``diagnostics.smallest_eigenvalue`` tells how convex the objective is there. Under the normal link, negative
-    counts that outweigh the ridge leave it unbounded below: few reports at small ε; then the code isn't 0, and a
-    larger ``gamma``, ``clipped=True`` or the logistic link helps.
+    ``diagnostics.smallest_eigenvalue`` measures how convex the objective is there. Under the normal link, negative
+    counts that outweigh the ridge, as with few reports at small ε, leave the objective unbounded below. The code is
+    then not 0, and a larger ``gamma``, ``clipped=True`` or the logistic link helps.
 
     Args:
-        reports: ỹ, ``(users, pairs)``, bool, 0/1 or -1/+1, in the order of ``np.triu_indices(m, 1)``; 1 says
-            that the pair's first item is preferred. Floats for ``mechanism="laplace"``. Anything, NaN too, where
-            not observed.
-        observed: ``(users, pairs)``, bool or 0/1, which comparisons were reported. Users who only pad the
-            problem have none, and then count for nothing.
-        epsilon: ``(users,)`` or one number, ε_l > 0 that the reports were randomized at, may be traced.
+        reports: ỹ, ``(users, pairs)``, bool, 0/1 or -1/+1, in the order of ``np.triu_indices(m, 1)``; 1 means that
+            the pair's first item is preferred. Floats for ``mechanism="laplace"``. Entries that are not observed
+            may hold anything, NaN included.
+        observed: ``(users, pairs)``, bool or 0/1, which comparisons were reported. Users added as padding have none
+            and do not affect the result.
+        epsilon: ``(users,)`` or one number, ε_l > 0 at which the reports were randomized; may be traced.
         link: ``"logistic"``, ``"normal"`` or ``"laplace"``.
-        gamma: ridge γ >= 0 beside the sums of the module docstring, may be traced. ``None`` is 2 with weights, and
-            2L/Σ_l tanh²(ε_l/2) without: λ = 1/Σ_l tanh²(ε_l/2) either way.
+        gamma: ridge γ >= 0 in the objective of the sums (module docstring), may be traced. ``None`` is 2 with
+            weights, and 2L/Σ_l tanh²(ε_l/2) without: λ = 1/Σ_l tanh²(ε_l/2) either way.
         weighted: weigh users by their information.
         debiased: correct the reports for the flips.
-        mechanism: ``"randomized-response"``, or ``"laplace"`` for reports y + Laplace(1/ε_l); if weighted,
-            then by ε²/(ε²+8), the information of such a report.
-        clipped: move the debiased share of wins of each pair into [0, 1]: convex under every link, but biased.
+        mechanism: ``"randomized-response"``, or ``"laplace"`` for reports y + Laplace(1/ε_l), whose weight is their
+            information ε²/(ε²+8).
+        clipped: clip the debiased share of wins of each pair to [0, 1]: convex under every link, but biased.
         mask: ``(m,)`` bool, real items; pairs with a masked item are dropped, its score is 0.
 
     Returns:
@@ -161,7 +160,7 @@ def scores_from_sums(
         gamma: ridge γ >= 0, may be traced.
 
     Returns:
-        ``value``: θ, ``(m,)``, dtype of the sums. ``guarantee``: ``None``, that of the reports applies.
+        ``value``: θ, ``(m,)``, dtype of the sums. ``guarantee``: ``None``; the guarantee of the reports applies.
         ``diagnostics``: :class:`DebiasedFit`.
 
     Raises:
@@ -178,13 +177,13 @@ def report_counts(
     *,
     mask: MaskLike | None = None,
 ) -> Estimate:
-    """The count method: wins S̃_i = Σ_j Σ_l a ỹ_ij in the randomized reports, as they come.
+    """Scores by the count method: wins S̃_i = Σ_j Σ_l a ỹ_ij in the randomized reports, without debiasing.
 
     Args:
         reports: as :func:`debiased_rr`.
-        observed: likewise.
-        epsilon: likewise; only the guarantee needs it.
-        mask: likewise.
+        observed: as :func:`debiased_rr`.
+        epsilon: as :func:`debiased_rr`; only the guarantee needs it.
+        mask: as :func:`debiased_rr`.
 
     Returns:
         ``value``: S̃, ``(m,)``, in reports, high = preferred. ``guarantee``: local. ``diagnostics``: ``None``.
@@ -208,7 +207,7 @@ def smallest_curvature(
 ) -> Float[Array, ""]:
     """Least eigenvalue over Σθ = 0 of the Hessian of -Σ_{i<j} {Z log F + (W - Z) log(1-F)} at ``theta``.
 
-    Positive: the objective is strictly convex there, even without a ridge. Divided by Σ_l tanh²(ε_l/2)
+    If positive, the objective is strictly convex there, even without a ridge. Divided by Σ_l tanh²(ε_l/2)
     (L without weights) it is the smallest non-zero eigenvalue of the published objective (Figure 3).
 
     Args:
@@ -271,8 +270,8 @@ def _smallest_curvature(theta: Scores, sums: DebiasedSums, link: Link) -> Float[
     weight = pair_curvature(gap, jax.lax.stop_gradient(sums.wins), link)
     real = jnp.ones(theta.shape, bool) if sums.mask is None else sums.mask
     degree = weight.sum(-1)
-    # All eigenvalues lie within twice the largest row of absolute values. There the direction 1 is put, and masked
-    # items, so that what is left below belongs to Σθ = 0.
+    # All eigenvalues are at most twice the largest absolute row sum. The direction 1 and masked items get a larger
+    # one, so that the smallest eigenvalue belongs to Σθ = 0.
     above = 4 * jnp.max(jnp.sum(jnp.abs(weight), -1))
     share = jnp.where(real[:, None] & real[None, :], above / jnp.maximum(jnp.sum(real), 1), 0)
     return eigenvalues(jnp.diag(jnp.where(real, degree, above)) - weight + share)[0]

@@ -1,4 +1,4 @@
-"""The sums of debiased, weighted reports that a fit needs, and the layout of reports they come from."""
+"""The sums of debiased, weighted reports that a fit needs, and the layout of those reports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MECHANISMS = ("randomized-response", "laplace")
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class DebiasedSums:
-    """All that a fit needs to know of the reports; sums of different users add up.
+    """Sums of the reports that a fit needs; sums over different users add up.
 
     Attributes:
         margins: ``(m, m)`` antisymmetric float, D_ij = weighted, debiased wins of i over j beyond half.
@@ -65,7 +65,7 @@ class DebiasedSums:
         return 0.5 * self.weights + self.margins
 
     def clipped(self) -> DebiasedSums:
-        """The same with each pair's wins moved into [0, W]: convex under every link, but biased."""
+        """The same sums with each pair's wins clipped to [0, W]: convex under every link, but biased."""
         half = 0.5 * self.weights
         margins = jnp.clip(self.margins, -half, half)
         return DebiasedSums(margins, self.weights, self.mask)
@@ -136,7 +136,7 @@ def total(
 def coefficients(
     epsilon: Float[Array, "users"], weighted: bool, debiased: bool, mechanism: str
 ) -> tuple[Float[Array, "users"], Float[Array, "users"]]:
-    """What a report ỹ adds to D per unit of ỹ - 1/2, and what it adds to W, ``(users,)`` each."""
+    """Contribution of a report ỹ to D per unit of ỹ - 1/2, and to W, ``(users,)`` each."""
     one = jnp.ones_like(epsilon)
     if mechanism == "laplace":
         weight = 1 / (1 + 8 / jnp.square(epsilon)) if weighted else one
@@ -151,7 +151,7 @@ def coefficients(
 def kept_pairs(
     observed: Bool[Array, "users pairs"], mask: MaskLike | None
 ) -> Bool[Array, "users pairs"]:
-    """Observed and of two real items, ``(users, pairs)`` bool."""
+    """Which reports are observed and compare two real items, ``(users, pairs)`` bool."""
     if mask is None:
         return observed
     first, second = np.triu_indices(num_items(observed.shape[1]), 1)
@@ -183,8 +183,8 @@ def checked_reports(
         )
     if shape[0] < 1 or num_items(shape[1]) < 2:
         raise ValueError(
-            f"{shape[0]} user(s) and {shape[1]} pair(s) are no problem to fit: there must be a user and "
-            "m(m-1)/2 pairs for some m of at least 2 items."
+            f"{shape[0]} user(s) and {shape[1]} pair(s) cannot be fitted: pass at least one user, and "
+            "m(m-1)/2 pairs for some number m >= 2 of items."
         )
     if np.shape(epsilon) not in ((), shape[:1]):
         raise ValueError(

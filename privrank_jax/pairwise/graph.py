@@ -28,9 +28,9 @@ def component_labels(adjacent: Array) -> Array:
 def connectivity(wins: WinCounts) -> tuple[Array, Array]:
     """Number of connected components of the comparison graph, and whether the wins separate it.
 
-    The likelihood has a finite maximizer exactly if, within every component, every item is linked to
-    every other by a chain of wins (Ford 1957; Zermelo 1929): "separated" is the failure of that. Across
-    components, nothing is known of the order.
+    The likelihood has a finite maximizer exactly if, within every component, every item is linked to every other by
+    a chain of wins (Ford 1957; Zermelo 1929); "separated" means that this fails. The data say nothing about the
+    order of items in different components.
 
     Args:
         wins: win counts of m items.
@@ -49,7 +49,7 @@ def connectivity(wins: WinCounts) -> tuple[Array, Array]:
 
 
 def edge_connectivity(edges: WinEdges) -> tuple[int, bool]:
-    """:func:`connectivity` of an edge list, on the host (a search of the graph, not traceable)."""
+    """:func:`connectivity` of an edge list, computed on the host by a graph search (not traceable)."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 

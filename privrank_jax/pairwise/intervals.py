@@ -1,26 +1,27 @@
 r"""Confidence intervals of private scores and ranks, privacy noise included.
 
-Post-processing of the release: see :mod:`privrank_jax.pairwise.standard_errors` for what they take and assume.
+All of it is post-processing of the release; :mod:`privrank_jax.pairwise.standard_errors` states inputs and assumptions.
 
-**Tails.** An error is a Gaussian part plus a weighted sum of independent Laplace variables, whose tails are heavier. A
-Gaussian plus *one* Laplace variable with the same first four moments gives the critical values.
+**Tails.** An error is a Gaussian part plus a weighted sum of independent Laplace variables, whose tails are
+heavier. Critical values are those of a Gaussian plus *one* Laplace variable with the same first four moments.
 
-**Ranks.** Item i lies below every item that is surely above it, and above every item that is surely below it; "surely"
-at level 1 - α/K for K differences (Bonferroni), so the rank intervals hold whatever the ties (Mogstad, Romano, Shaikh
-and Wilhelm 2024; Klein, Wright and Wieczorek 2020).
+**Ranks.** Item i ranks below every item that is significantly better, and above every item that is significantly
+worse, each of K differences being bounded at confidence 1 - α/K (Bonferroni). So the rank intervals are valid under any
+ties (Mogstad, Romano, Shaikh and Wilhelm 2024; Klein, Wright and Wieczorek 2020).
 
 **Where the ridge's pull can't be undone.** Intervals of scores are centered one Newton step from the released scores,
-at θ̃ + γI⁻¹θ̃, with the information I at θ̃ for the whole way: an approximation where I changes little on it. So no
-interval is given where the information of some compared pair changes by more than a factor of ``MOST_CHANGE`` from θ̃
-to the center, and so the information in no direction by more. Released scores are fitted to
-data, or to noise, for which there may be no finite maximum of the likelihood (separation: some items never lost to the
-others). There the step is too long for every γ. Let u be a direction in which the likelihood never falls, u_k ≥ 0 its
-difference along comparison k, winner less loser, and q_k the gradient of the comparison's log likelihood. The step d
-solves Σ I_k u_k d_k = Σ q_k u_k, so d_k ≥ q_k/I_k for some k with u_k > 0. A difference that grows by
-so much multiplies the pair's information by at most 0.43 (logistic link), 0.37 (laplace) or 0.56 (normal).
+at θ̃ + γI⁻¹θ̃, with the information I held at its value at θ̃. This is a good approximation where I changes little
+along the step. So no interval is given where the information of some compared pair changes by more than a factor of
+``MOST_CHANGE`` from θ̃ to the center; otherwise the information in no direction changes by more. Released scores
+are fitted to data, or to noise, for which the likelihood may have no finite maximum (separation: some items never
+lost to the others). There the step is too long for every γ. Let u be a direction in which the likelihood never
+falls, u_k ≥ 0 its difference along comparison k, winner less loser, and q_k the gradient of the comparison's log
+likelihood. The step d solves Σ I_k u_k d_k = Σ q_k u_k, so d_k ≥ q_k/I_k for some k with u_k > 0. Such an increase
+of a difference multiplies the pair's information by at most 0.43 (logistic link), 0.37 (laplace) or 0.56 (normal).
 
 A moderate step can still leave the released score, which the ridge draws to 0, outside a narrow interval about the
-center. The interval is then prolonged to the score, as that of the rank is to the released rank: it holds all the more.
+center. The interval is then extended to include the score, as the interval of a rank is to include the released
+rank. Extending an interval can only raise its coverage.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ class Intervals:
         standard_errors: ``(m,)``.
         low: ``(m,)`` lower ends of the score intervals.
         high: ``(m,)`` upper ends.
-        rank_low: ``(m,)`` int32, best rank that the data allow.
-        rank_high: ``(m,)`` int32, worst one.
-        better: ``(m, m)`` bool, whether item i is surely better than j: all pairs together at the level.
+        rank_low: ``(m,)`` int32, best rank consistent with the data.
+        rank_high: ``(m,)`` int32, worst rank consistent with the data.
+        better: ``(m, m)`` bool, whether item i is significantly better than j, simultaneously over all pairs.
     """
 
     ranks: Array
@@ -118,7 +119,7 @@ def rank_intervals(
 
     Returns:
         (low, high), each ``(m,)`` int32, 0 = best: with probability ``level`` at least, the rank of the item
-        by its true value is in low..high (of tied items, any rank that the tie leaves open).
+        by its true value is in low..high (for tied items, any rank that the tie allows).
 
     Raises:
         ValueError: ``level`` outside (0, 1).
@@ -136,13 +137,13 @@ def _rank_intervals(
 
 @jax.jit
 def _rows(uncertainty: Uncertainty, level: Scalar) -> tuple[Array, Array, Array]:
-    """Rank intervals, each by itself, and who is surely better than whom, all pairs together."""
+    """Rank intervals, one by one, and which items are significantly better, simultaneously over all pairs."""
     better = _better(uncertainty, level)
     return *_ranks(uncertainty, better[0]), better[1]
 
 
 def _better(uncertainty: Uncertainty, level: Scalar) -> Array:
-    """Whether i is surely better than j, ``(2, m, m)``: for each i by itself, and for all pairs together."""
+    """Whether i is significantly better than j, ``(2, m, m)``: one i at a time, and simultaneously over all pairs."""
     covariance = uncertainty.covariance
     items = jnp.sum(uncertainty.mask)
     differences = jnp.stack([items - 1, items * (items - 1) // 2])
@@ -172,12 +173,12 @@ def interval_estimates(
     level: Scalar = 0.95,
     mask: MaskLike | None = None,
 ) -> Intervals:
-    """Everything that a table of results shows, for a release of either kind.
+    """Released ranks, standard errors and intervals of every item, for a release of either kind.
 
-    Score intervals hold one by one; rank intervals too. They always contain the released score, centered, and the
-    item's released rank. Where the pull of the ridge can't be undone (module head), or where the comparisons leave the
-    items in several components, score intervals are infinite; in the first case, rank intervals hold all ranks, and
-    nobody is surely better.
+    Score and rank intervals hold one by one, not simultaneously. They always contain the item's released score,
+    centered, and its released rank. Where the pull of the ridge can't be undone (module head), or where the
+    comparisons leave the items in several components, score intervals are infinite; in the first case, rank
+    intervals contain all ranks, and no item is significantly better than another.
 
     Args:
         value: ``(m,)`` released scores (``method="mle"``: :func:`perturbed_mle`, :func:`mle`) or win totals
@@ -212,13 +213,13 @@ def interval_estimates(
 def intervals_of(
     value: ScoresLike, errors: Uncertainty, level: Scalar = 0.95, known: MaskLike | None = True
 ) -> Intervals:
-    """What :func:`interval_estimates` returns, for released values ``(m,)`` whose errors are known.
+    """The result of :func:`interval_estimates` for released values ``(m,)`` whose errors are known.
 
     Args:
-        value: released, scores centered.
+        value: released values; scores must be centered.
         errors: their uncertainty.
         level: confidence, in (0, 1).
-        known: bool, whether the errors are to be trusted, as of :func:`center_is_near`.
+        known: bool, whether the errors can be trusted (see :func:`center_is_near`).
 
     Raises:
         ValueError: ``level`` outside (0, 1).
@@ -252,9 +253,9 @@ def center_is_near(
     """Whether each compared pair has about the same information at the scores as where intervals are centered.
 
     Args:
-        scores: ``(m,)`` released.
-        weights: ``(m, m)`` comparison counts, or other weights of pairs; 0 where none was compared.
-        errors: of the scores.
+        scores: ``(m,)`` released scores.
+        weights: ``(m, m)`` comparison counts, or other weights of pairs; 0 for pairs never compared.
+        errors: the uncertainty of the scores.
         link: as in the fit.
 
     Returns:
@@ -286,7 +287,7 @@ def _fourth_moments(influence: Array) -> Array:
 
 
 def _reach(uncertainty: Uncertainty, variance: Array, fourth: Array, alpha: Array) -> Array:
-    """Half-widths at error rate ``alpha``, of errors with these variances and noise Σ_k c_k⁴.
+    """Half-widths at error rate ``alpha`` for errors with these variances and noise Σ_k c_k⁴.
 
     The error's excess kurtosis is 3 v² Σ c_k⁴ / variance²; that of a Gaussian and a Laplace variable, with
     share s of the variance, is 3 s².

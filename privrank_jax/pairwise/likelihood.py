@@ -2,8 +2,8 @@ r"""The negative log-likelihood of comparisons, ridged and tilted, with its deri
 
 .. math:: f(θ) = \frac{1}{S}\Bigl(-\sum_{ij} W_{ij} \log F(θ_i - θ_j) + \tfrac{γ}{2}‖θ‖² + wᵀθ\Bigr) + \frac{(1ᵀθ)²}{2m}
 
-S is the mean degree, so that gradients are of order one. The last term holds the shift, which the likelihood does
-not see, near 0 without moving any difference; estimators center their result.
+S is the mean degree, so that gradients are of order one. The last term keeps the shift, which the likelihood does
+not identify, near 0 without changing any difference; estimators center their result.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _scale(degrees: Array, mask: Mask | None) -> Array:
     return jnp.maximum(jnp.sum(degrees) / _count(degrees, mask), 1.0)
 
 
-# Without a mask, nothing of the mask's arithmetic enters the program.
+# Without a mask, the compiled program has no masking arithmetic.
 def _real(
     theta: Float[Array, "items"], mask: Mask | None, padding: Scalar | Float[Array, "items"] = 0.0
 ) -> Float[Array, "items"]:
@@ -38,7 +38,7 @@ def _count(theta: Scores, mask: Mask | None) -> int | Float[Array, ""]:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class LogisticObjective:
-    """Logistic link: the outcomes enter through the win totals alone.
+    """Objective for the logistic link: the outcomes enter through the win totals alone.
 
     -log σ(x) = log(2 cosh(x/2)) - x/2, so one hyperbolic tangent per pair gives gradient and Hessian.
 
@@ -86,7 +86,7 @@ class LogisticObjective:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class LinkObjective:
-    """Any link.
+    """Objective for any link.
 
     Attributes:
         wins: ``(m, m)`` W_ij.
@@ -125,14 +125,14 @@ class LinkObjective:
         )
 
     def hessian(self, theta: Scores) -> Array:
-        """∇²f(θ), ``(m, m)``; where ``signed`` and it isn't positive definite, a matrix near it that is."""
+        """∇²f(θ), ``(m, m)``; if ``signed`` and it isn't positive definite, a nearby matrix that is."""
         gap = theta[:, None] - theta[None, :]
         weight = pair_curvature(gap, self.wins, self.link)
         exact = _laplacian(self, weight / self.scale)
         if not self.signed:
             return exact
-        # A pair of negative curvature counts by its expected information instead: a Laplacian of weights
-        # that are not negative is positive semidefinite, so Newton's direction descends.
+        # A pair of negative curvature is replaced by its expected information: a Laplacian with non-negative
+        # weights is positive semidefinite, so Newton's direction descends.
         expected = (self.wins + self.wins.T) * self.link.score(gap) * self.link.score(-gap)
         convex = _laplacian(self, jnp.where(weight > 0, weight, expected) / self.scale)
         definite = jnp.all(jnp.isfinite(solve_positive_definite(exact, jnp.ones_like(theta))))
@@ -142,7 +142,7 @@ class LinkObjective:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class EdgeObjective:
-    """Any link, on an edge list: memory and time linear in the number of edges.
+    """Objective for any link on an edge list: memory and time are linear in the number of edges.
 
     Attributes:
         edges: the win counts.
@@ -188,8 +188,8 @@ def signed_objective(
 ) -> DenseObjective:
     """The objective of W_ij/2 + D_ij wins, which may be negative (debiased reports), with ridge γ.
 
-    S is here the gradient at θ = 0 if that exceeds the mean degree: where weights are tiny, so is θ, and only a
-    tolerance relative to it is one.
+    S is the gradient at θ = 0 here if that exceeds the mean degree: where weights are tiny, so is θ, and only a
+    tolerance relative to θ is meaningful.
 
     Args:
         margins: ``(m, m)`` antisymmetric, D_ij.
@@ -235,7 +235,7 @@ def information(theta: Scores, comparisons: PairMatrix, link: Link) -> Array:
 
 
 def _row_sums(matrix: Array) -> Array:
-    """By a product: as a sum of rows it was the costliest operation of a Newton step of many items on a CPU."""
+    """Row sums by a matrix product: as a reduction they dominated a Newton step with many items on a CPU."""
     ones = jnp.ones(matrix.shape[-1], matrix.dtype)
     return jnp.matmul(matrix, ones, precision=jax.lax.Precision.HIGHEST)
 

@@ -1,27 +1,27 @@
-r"""Losses for preference labels that went through randomized response: training under label privacy.
+r"""Losses for preference labels privatized by randomized response: training under label privacy.
 
 A model scores two candidates, s = s_A - s_B is the difference, y = 1 if the user prefers A. With the true label the
 logistic loss is -log σ(s) if y = 1 and -log σ(-s) if y = 0. The user sends a report ỹ instead, flipped with
 probability q = 1/(1 + e^ε) for a personal ε, which makes it ε-locally private *per label*. With t = (2ỹ - 1)s, the
-difference in the direction of the report, :func:`preference_loss` is
+difference in the direction of the report, :func:`preference_loss` equals
 
 .. math:: \frac{(1 - q)\,ℓ(t) - q\,ℓ(-t)}{1 - 2q} = ℓ(t) - \frac{t}{e^{ε} - 1}, \qquad ℓ(t) = -\log σ(t),
 
-whose mean over the flip is the loss with the true label, for every s, and so its gradient too. The second form (as
-ℓ(-t) = ℓ(t) + t) is the one computed: randomized response costs the logistic loss a *linear* correction. It neither
-cancels for small ε nor overflows for large.
+whose mean over the flip is the loss with the true label, for every s; the same holds for its gradient. The second
+form (from ℓ(-t) = ℓ(t) + t) is the one computed: randomized response adds a *linear* correction to the logistic
+loss. This form neither suffers cancellation for small ε nor overflows for large ε.
 
 **Variance over the flip**: s²/(4 sinh²(ε/2)) of the loss and 1/(4 sinh²(ε/2)) of its derivative in s, whatever the
 label. With personal ε, weight the examples by :func:`~privrank_jax.privacy.report_information`, tanh²(ε/2), as the
 adaptive weights of Xu and others do; the weighted loss is unbiased for the equally weighted loss of the true labels.
 
-**Unbounded below**: for t → ∞ the loss tends to -∞. A model flexible enough to fit every report on its own drives it
-there; small models, early stopping, or :func:`clipped_preference_loss` do not.
+**Unbounded below**: for t → ∞ the loss tends to -∞. A model flexible enough to fit every report separately drives
+it there; small models, early stopping, or :func:`clipped_preference_loss` prevent this.
 
 **In TRL** (Hugging Face) this is ``DPOConfig(loss_type="robust", label_smoothing=q)`` with one q for all examples; s
 is then β times the difference of the log-ratios. :func:`label_smoothing` gives q for an ε. The same
-``label_smoothing`` with ``loss_type="sigmoid"`` is another loss, (1 - q)ℓ(t) + qℓ(-t) (conservative DPO, cDPO): that
-one is biased, and shrinks scores that the flips have already shrunk.
+``label_smoothing`` with ``loss_type="sigmoid"`` is another loss, (1 - q)ℓ(t) + qℓ(-t) (conservative DPO, cDPO),
+which is biased: it shrinks scores that the flips have already shrunk.
 
 Sources: Natarajan, Dhillon, Ravikumar, Tewari (2013), Learning with noisy labels, Lemma 1; Chowdhury, Kini, Natarajan
 (2024), Provably robust DPO (arXiv 2403.00409); the debiasing is equation (3) of Xu, Sun, Cheng, Rate-optimal rank
@@ -45,8 +45,8 @@ def label_smoothing(epsilon: Numbers) -> Float[Array, "..."]:
     """``flip_probability(epsilon)``, 1/(1 + e^ε), under the name that users of TRL know.
 
     Pass it as ``DPOConfig(loss_type="robust", label_smoothing=...)`` to train with TRL on labels
-    privatized at ε. With ``loss_type="sigmoid"`` the same number means another loss, which is biased
-    (see the module).
+    privatized at ε. With ``loss_type="sigmoid"`` the same number selects another loss, which is biased (see the
+    module docstring).
 
     Args:
         epsilon: ε > 0, any shape; ∞ gives 0.
@@ -66,22 +66,22 @@ def label_smoothing(epsilon: Numbers) -> Float[Array, "..."]:
 def preference_loss(
     score_difference: NumbersLike, reports: ReportsLike, epsilon: NumbersLike
 ) -> Float[Array, "..."]:
-    """Logistic loss from privatized labels, unbiased for the loss with the true labels. Per example.
+    """Per-example logistic loss from privatized labels, unbiased for the loss with the true labels.
 
     Elementwise and pure: use it under ``jit``, ``vmap``, ``grad`` and any optimizer. Its mean over
     the flip is -log σ(s) for label 1 and -log σ(-s) for label 0, exactly, and so is its gradient.
-    It can be negative, and is unbounded below (see the module for variance and remedies).
+    It can be negative, and is unbounded below (the module docstring gives its variance and remedies).
 
     Args:
         score_difference: s, score of candidate A less that of B, finite, any shape; its float dtype is
             that of the result.
-        reports: ỹ, 0 or 1 (or bool), or -1 or 1: 1 says "A is preferred", 0 and -1 "B is". Broadcasts.
-        epsilon: ε > 0 that each label was randomized with; broadcasts, may be traced. ∞ is no
-            randomization: the plain logistic loss.
+        reports: ỹ, 0 or 1 (or bool), or -1 or 1: 1 means that A is preferred, 0 and -1 that B is. Broadcasts.
+        epsilon: ε > 0 at which each label was randomized; broadcasts, may be traced. ∞ means no randomization: the
+            plain logistic loss.
 
     Returns:
-        The loss of each example, broadcast shape. Average them, weighted by tanh²(ε/2) if ε varies.
-        Where traced, NaN for a report that is none of these numbers.
+        The loss of each example, broadcast shape. Average them, weighted by tanh²(ε/2) if ε varies. When traced, an
+        invalid report gives NaN.
 
     Raises:
         ValueError: ε not positive, other reports, or 0 beside -1 (not checked when traced).
@@ -100,21 +100,21 @@ def clipped_preference_loss(
 ) -> Float[Array, "..."]:
     r"""The unbiased loss with its correction clipped: less variance, bounded below, **biased**.
 
-    ℓ(t) - clip(t, -c, c)/(e^ε - 1). Where \|s\| <= c it is :func:`preference_loss`. Beyond, its mean over the
-    flip exceeds the true loss by q(u - clip(u, -c, c)), u = s for label 1 and -s for label 0: too
-    high for scores that agree with the label, too low for those that don't. Its gradient there is that of
-    the loss which takes reports for labels, so the bias pulls large differences towards 0: scores
-    whose true difference exceeds c come out too close.
+    ℓ(t) - clip(t, -c, c)/(e^ε - 1). Where \|s\| <= c it is :func:`preference_loss`. Outside that range, its mean
+    over the flip exceeds the true loss by q(u - clip(u, -c, c)), u = s for label 1 and -s for label 0: too high for
+    scores that agree with the label, too low for those that don't. Its gradient there is that of the loss which
+    treats reports as labels, so the bias pulls large differences towards 0: scores whose true difference exceeds c
+    are estimated too close together.
 
     Variance over the flip: q(1 - q)(\|s\| + 2 min(\|s\|, c)/(e^ε - 1))² of the loss; of its derivative,
     q(1 - q) where \|s\| > c, by a factor tanh²(ε/2) less. Bounded below by -c/(e^ε - 1).
 
     Args:
         score_difference: s, any shape.
-        reports: ỹ, coded likewise; broadcasts.
+        reports: ỹ, coded as for :func:`preference_loss`; broadcasts.
         epsilon: ε > 0; broadcasts.
-        clip: c > 0; ∞ gives :func:`preference_loss`. Choose it above the differences you believe in:
-            the default 4 is a preference of 98%.
+        clip: c > 0; ∞ gives :func:`preference_loss`. Choose it above the differences you expect: the default 4
+            corresponds to a preference of 98%.
 
     Returns:
         The loss of each example, broadcast shape.

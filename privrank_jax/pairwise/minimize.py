@@ -1,4 +1,4 @@
-"""One minimizer for every objective: any optax transformation, run to a gradient norm, implicitly differentiable."""
+"""One minimizer for every objective: any optax transformation, run to a gradient tolerance; implicit derivatives."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ CODES = {
     OUT_OF_STEPS: "out of steps before the tolerance was reached",
     NOT_FINITE: "a score or gradient was not finite",
 }
-# Within this factor of the goal, where only the precision of the dtype can be in the way, a quarter of the
+# Within this factor of the goal, only the precision of the dtype can prevent progress, and a quarter of the
 # patience suffices.
 _NEAR = 100
-# Number of items from which conjugate gradients beat a Cholesky factor (1.4 times at 30, twice at 700), and the
-# residual, relative to the gradient, at which they stop: a step then leaves about that share of the error.
+# Number of items from which conjugate gradients are faster than a Cholesky factor (1.4 times at 30, twice at 700),
+# and the residual, relative to the gradient, at which they stop: about that share of the error remains after a
+# step.
 _ITERATIVE_FROM, _RESIDUAL = 16, 1e-3
 
 
 @runtime_checkable
 class Smooth(Protocol):
-    """An objective that knows its derivatives; for any other, JAX derives them."""
+    """An objective with its own derivatives; for any other objective, JAX derives them."""
 
     def __call__(self, params: Array) -> Array:
         """Value at ``params``, shape ``()``."""
@@ -52,7 +53,7 @@ class Smooth(Protocol):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Minimum:
-    """Where the search ended.
+    """The end point of a search and how it was reached.
 
     Attributes:
         value: the minimizer, ``(d,)``.
@@ -96,16 +97,16 @@ def minimize(
             Scale it so that its gradients are of order one.
         init: ``(d,)`` start; its dtype is the dtype of the computation.
         optimizer: an optax transformation (default: :func:`newton` with optax's backtracking line
-            search). Line searches get the value, the gradient and the function, as optax wants.
+            search). Line searches receive the value, the gradient and the function, as optax requires.
         tolerance: ℓ_∞ norm of the gradient to reach (default: 1e-6 in float32, 1e-10 in float64).
         max_steps: iterations at most.
-        patience: steps without a smaller gradient norm after which the search counts as stalled. Newton
-            needs few; methods with momentum swing for many.
+        patience: steps without a smaller gradient norm after which the search counts as stalled. Newton needs few;
+            methods with momentum oscillate and need many.
         linear_solver: for the derivative of the minimizer, ``"dense"`` (a ``(d, d)`` solve) or ``"cg"``
             (matrix-free, for large d).
 
     Returns:
-        The :class:`Minimum`; its code tells how the search ended: nothing fails silently.
+        The :class:`Minimum`; its ``code`` says how the search ended, so no failure is silent.
     """
     if linear_solver not in ("dense", "cg"):
         raise ValueError(f"linear_solver must be 'dense' or 'cg', got {linear_solver!r}.")
@@ -168,11 +169,11 @@ def _search(
     gradient, hessian = gradient_of(objective), hessian_of(objective)
 
     def value_fn(params: Float[Array, "d"], hessian_fn: object = None) -> Float[Array, ""]:
-        del hessian_fn  # optax hands every extra argument to the function as well
+        del hessian_fn  # optax passes every extra argument to the function as well
         return objective(params)
 
     state = optimizer.init(init)
-    # Line searches of optax keep value and gradient of the accepted point: use them again.
+    # optax's line searches keep the value and gradient of the accepted point: reuse them.
     keeps_value = optax.tree.get(state, "grad") is not None
     value_and_grad = optax.value_and_grad_from_state(value_fn)
 
@@ -218,13 +219,13 @@ def _search(
 def newton(iterative_from: int | None = None) -> optax.GradientTransformationExtraArgs:
     """Newton's preconditioner as an optax transformation: gradients become -H⁻¹ gradient, by Cholesky.
 
-    The diagonal is lifted by a factor of the order of the rounding error, which keeps the factorization of a
-    singular Hessian finite and does not move the minimizer.
+    The diagonal is scaled up by a factor of the order of the rounding error, which keeps the factorization of a
+    singular Hessian finite and does not change the minimizer.
 
     Args:
         iterative_from: from this number of parameters on, H must be positive definite, and conjugate gradients
-            with the diagonal of H as preconditioner take the place of the factor. Each of their iterates is a
-            descent direction, so what they leave unsolved costs steps, not correctness.
+            preconditioned by the diagonal of H replace the Cholesky factor. Each of their iterates is a descent
+            direction, so an inexact solve costs extra steps, not correctness.
     """
 
     def init(params: object) -> optax.EmptyState:
@@ -268,7 +269,7 @@ def scale_by_self_concordance() -> optax.GradientTransformation:
 
     Globally convergent for objectives with |φ'''| ≤ d φ'' along every line of direction p, such as the
     logistic likelihood of comparisons plus any quadratic (Sun and Tran-Dinh 2019, generalized
-    self-concordance with ν = 2). Tends to full Newton steps, so convergence stays quadratic.
+    self-concordance with ν = 2). Steps tend to full Newton steps, so convergence stays quadratic.
     """
 
     def update(updates: PyTree, params: PyTree = None) -> Array:
@@ -286,7 +287,7 @@ def damped_newton() -> optax.GradientTransformation:
 
 
 def limit_step(longest: float) -> optax.GradientTransformation:
-    """Shorten steps whose largest coordinate exceeds ``longest``; their direction stays."""
+    """Shorten steps whose largest coordinate exceeds ``longest``, keeping their direction."""
 
     def update(updates: PyTree, params: PyTree = None) -> Array:
         del params
@@ -300,10 +301,10 @@ def newton_with_line_search(
 ) -> optax.GradientTransformation:
     """Newton chained with optax's backtracking line search: the default for general objectives.
 
-    Where an objective isn't convex, a ``longest_step`` (of any coordinate) keeps the search in its basin.
+    For a non-convex objective, ``longest_step`` (of any coordinate) keeps the search in its basin.
     """
-    # store_grad: objectives bring their gradients; and optax's own fails for float32 when float64 is enabled.
-    # atol: near the minimum, steps are shorter than the rounding of the value shows; without the allowance
+    # store_grad: objectives have their own gradients, and optax's fails for float32 when float64 is enabled.
+    # atol: near the minimum, a step changes the value by less than its rounding error; without the allowance
     # two thirds of float32 fits stall at a gradient of 1e-4.
     search = optax.scale_by_backtracking_linesearch(
         max_backtracking_steps=max_backtracking_steps, atol=1e-5, store_grad=False

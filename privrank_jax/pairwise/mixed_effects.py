@@ -1,22 +1,24 @@
-r"""Mixed effects: users who lean towards the item shown first.
+r"""Mixed effects: users who are biased towards the item shown first.
 
-User l chooses i over j, i < j, with probability F(b_l + θ_i - θ_j), where b_l ~ N(0, σ²). Logistic link, two steps.
-First all b_l are fitted as if fixed, together with θ:
+User l chooses i over j, i < j, with probability F(b_l + θ_i - θ_j), where b_l ~ N(0, σ²). The link is logistic. The
+fit has two steps. First all b_l are estimated as fixed effects, together with θ:
 
 .. math:: \min_{θ, b} \sum_l \sum_{i<j} a_{ij}^{(l)} \bigl\{\log(1 + e^{η}) - y_{ij}^{(l)} η\bigr\} + \tfrac{γ}{2}‖θ‖²,
    \qquad η = b_l + θ_i - θ_j,
 
-which is jointly convex. Then σ̂ is the sample standard deviation of the b̂_l. The Hessian is an arrow (no two users
-meet), so each Newton step eliminates the users one by one and solves one m × m system: O(L m³) per step at most.
+which is jointly convex. Then σ̂ is the sample standard deviation of the b̂_l. The Hessian is an arrowhead matrix
+(no term couples two users), so each Newton step eliminates the users one by one and solves one m × m system, at
+most O(L m³) per step.
 
-**Users without a finite effect.** A user who always chose the first item (or never) has b̂_l = ±∞, and then tells
-nothing about θ. Such users are left out of the fit, exactly as the limit does, and of σ̂, which then misses their
-tails; ``diagnostics.separated`` marks them. ``user_gamma`` > 0 keeps every b̂_l finite instead. (Gradient descent, as in
-the paper, stops somewhere finite, and its σ̂ depends on where. At m = 10 the printed mean of |σ̂ - σ| is 0.15 to 0.20,
-ours 0.09 to 0.10; with θ sorted, so that more users have no finite effect, and those stopped at ±8, ours is 0.175.)
+**Users without a finite effect.** A user who always chose the first item (or never) has b̂_l = ±∞ and then carries
+no information about θ. Leaving such users out of the fit is exact in that limit; they are left out of σ̂ too, which
+then misses their tails; ``diagnostics.separated`` marks them. ``user_gamma`` > 0 keeps every b̂_l finite instead.
+(Gradient descent, as in the paper, stops at a finite value, and its σ̂ depends on that value. At m = 10 the printed
+mean of |σ̂ - σ| is 0.15 to 0.20, ours 0.09 to 0.10; with θ sorted, so that more users have no finite effect, and
+those stopped at ±8, ours is 0.175.)
 
-**σ̂ is inflated** by the estimation error of each b̂_l, about 1/Σ F'(η) per user. ``sigma_corrected`` takes the mean of
-that off the variance.
+**σ̂ is inflated** by the estimation error of each b̂_l, about 1/Σ F'(η) per user. ``sigma_corrected`` subtracts the
+mean of that term from the variance.
 
 Source: Xu, Sun, Cheng, Rate-optimal rank aggregation with private pairwise rankings, S.1.2.
 """
@@ -40,19 +42,19 @@ from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.minimize import minimize
 
-# Steps of Newton without progress that end a search (see minimize).
+# Newton steps without progress after which a search ends (see minimize).
 _PATIENCE = 8
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class MixedEffects:
-    """The fitted model.
+    """The fitted scores, user effects and their spread.
 
     Attributes:
         scores: ``(m,)`` θ̂, Σθ̂ = 0.
-        user_effects: ``(L,)`` b̂: ±∞ for users who always or never chose the first item, NaN for those
-            who answered nothing (both finite with ``user_gamma`` > 0).
+        user_effects: ``(L,)`` b̂: ±∞ for users who always or never chose the first item, NaN for users without
+            answers (both finite with ``user_gamma`` > 0).
         sigma: σ̂, the standard deviation of the finite b̂_l, shape ``()``.
         sigma_corrected: σ̂ less the estimation error of the b̂_l, at least 0, shape ``()``.
     """
@@ -66,7 +68,7 @@ class MixedEffects:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class MixedDiagnostics:
-    """How the fit went.
+    """Diagnostics of the fit.
 
     Attributes:
         gradient_norm: ℓ_∞ norm of the gradient, in units of the number of comparisons of an item (for θ)
@@ -91,12 +93,12 @@ def mixed_effects(
     tolerance: float | None = None,
     max_steps: int = 100,
 ) -> Estimate:
-    """Scores of the items, leaning of each user, and its spread over users. **Not private** on raw answers.
+    """Scores of the items, the effect of each user, and its spread over users. **Not private** on raw answers.
 
     Args:
         answers: ``(L, m(m-1)/2)``, 1 where the user chose i over j, pairs i < j in the order of
-            ``numpy.triu_indices(m, 1)``. They enter linearly, so debiased reports (real numbers) may stand
-            in for them; users whose reports sum to nothing or to all then count as separated.
+            ``numpy.triu_indices(m, 1)``. They enter linearly, so debiased reports (real numbers) can replace them;
+            users whose reports sum to at most 0, or to at least their number, then count as separated.
         observed: bool of the same shape, False where there is no answer; default all True.
         gamma: ridge γ >= 0 of the scores, may be traced; ``None`` is 2/L.
         user_gamma: μ >= 0, adds (μ/2)Σb_l²; 1/σ² gives the posterior mode for a known σ. May be traced.
@@ -121,7 +123,9 @@ def mixed_effects(
     answers = jnp.asarray(answers)
     answers = answers.astype(jnp.result_type(answers, float))
     if answers.ndim != 2 or answers.shape[0] < 2:
-        raise ValueError(f"answers must be (users, pairs) of 2 users or more, got {answers.shape}.")
+        raise ValueError(
+            f"answers must have shape (users, pairs) with at least 2 users, got {answers.shape}."
+        )
     items = _num_items(answers.shape[1])
     observed = jnp.ones(answers.shape, bool) if observed is None else jnp.asarray(observed)
     if observed.shape != answers.shape:
@@ -132,7 +136,7 @@ def mixed_effects(
 
 
 class _Arrow(NamedTuple):
-    """A Hessian: ``items`` (m, m), ``cross`` (L, m), ``users`` (L,), the diagonal of the rest."""
+    """A Hessian in blocks: ``items`` (m, m), ``cross`` (L, m), and ``users`` (L,), the diagonal of the user block."""
 
     items: Array
     cross: Array
@@ -142,7 +146,7 @@ class _Arrow(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class _Objective:
-    """f(θ, b/α)/S: S and α make the gradients of items and users alike of order one."""
+    """f(θ, b/α)/S, where S and α make the gradients of both items and users of order one."""
 
     weight: Array  # (L, P) 1 where an answer counts
     item_target: (
@@ -223,7 +227,7 @@ def _fit(
         _differences(counted.sum(0), num_items),
         counted.sum(1),
         2 / jnp.asarray(num_users, dtype) if gamma is None else jnp.asarray(gamma, dtype),
-        jnp.where(left_out, 1, user_gamma),  # who is left out stays at 0
+        jnp.where(left_out, 1, user_gamma),  # users left out stay at 0
         total * 2 / num_items,  # comparisons per item
         jnp.asarray(2 * num_users / num_items, dtype),  # over comparisons per user
     )
@@ -245,7 +249,7 @@ def _fit(
 
 
 def _eliminating_newton(objective: _Objective) -> optax.GradientTransformationExtraArgs:
-    """Newton's step by block elimination of the users, damped as generalized self-concordance allows.
+    """Newton's step by block elimination of the users, with the step length of generalized self-concordance.
 
     Along a direction p every logit moves by at most d = max |p_i - p_j| + max |p_l|, and |φ'''| ≤ d φ'', so
     the step log(1 + d)/d decreases the objective (Sun and Tran-Dinh 2019, ν = 2).
@@ -275,7 +279,7 @@ def _eliminating_newton(objective: _Objective) -> optax.GradientTransformationEx
 def _spread(
     objective: _Objective, theta: Array, effects: Array, kept: Array
 ) -> tuple[Array, Array]:
-    """Standard deviation of the kept b̂, and without the mean of their error variances 1/Σ F'(η)."""
+    """Standard deviation of the kept b̂, as it is and corrected for the mean of their error variances 1/Σ F'(η)."""
     count = jnp.sum(kept)
     mean = jnp.sum(jnp.where(kept, effects, 0)) / jnp.maximum(count, 1)
     variance = jnp.sum(jnp.where(kept, effects - mean, 0) ** 2) / jnp.maximum(count - 1, 1)
@@ -295,7 +299,7 @@ def _logistic_slope(x: Array) -> Array:
 
 
 def _differences(per_pair: Array, size: int) -> Array:
-    """Dᵀv: to each item what its pairs hold, + as the first item, - as the second."""
+    """Dᵀv: for each item the sum over its pairs, with + where it is the first item and - where it is the second."""
     first, second = _pairs(size)
     return jnp.zeros(size, per_pair.dtype).at[first].add(per_pair).at[second].add(-per_pair)
 
@@ -317,7 +321,5 @@ def _incidence(size: int, dtype: Any) -> np.ndarray:
 def _num_items(num_pairs: int) -> int:
     items = (1 + math.isqrt(1 + 8 * num_pairs)) // 2
     if items < 2 or items * (items - 1) // 2 != num_pairs:
-        raise ValueError(
-            f"{num_pairs} columns are not the m(m-1)/2 pairs of any number m of items."
-        )
+        raise ValueError(f"{num_pairs} columns are not m(m-1)/2 pairs for any number m of items.")
     return items

@@ -33,12 +33,12 @@ from privrank_jax.pairwise.minimize import (
     newton_with_line_search,
 )
 
-# A float32 search ends here, near the precision of float32, so that one float64 step finishes it.
+# A float32 search stops at this tolerance, near the precision of float32, so that one float64 step finishes it.
 _COARSE_TOLERANCE = 1e-6
-# Steps of Newton without progress that end a search (see minimize).
+# Newton steps without progress after which a search ends (see minimize).
 _PATIENCE = 8
-# Where the objective isn't convex, gradients may grow for a while on the way down, and steps of a score are
-# kept within the range of scores that one sees.
+# Where the objective isn't convex, gradients may grow temporarily during the descent, and steps of a score are
+# limited to the range of scores seen in practice.
 _PATIENCE_NOT_CONVEX = 40
 _LONGEST_STEP = 2.0
 
@@ -46,7 +46,7 @@ _LONGEST_STEP = 2.0
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class FitDiagnostics:
-    """How a fit went.
+    """Diagnostics of a fit.
 
     Attributes:
         gradient_norm: ℓ_∞ norm of the gradient, in units of the mean number of comparisons per item.
@@ -55,7 +55,7 @@ class FitDiagnostics:
             (:data:`~privrank_jax.pairwise.minimize.CODES` spells them out).
         components: connected components of the comparison graph, int32 (``None`` where not computed:
             private fits, and edge lists under ``jit``).
-        separated: True if no finite maximum exists without a ridge (``None`` likewise).
+        separated: True if no finite maximum exists without a ridge (``None`` where not computed).
     """
 
     gradient_norm: Float[Array, ""]
@@ -82,20 +82,20 @@ def mle(
 
     Args:
         wins: dense :class:`~privrank_jax.comparisons.WinCounts` of m items, or
-            :class:`~privrank_jax.comparisons.WinEdges` for many items of which few pairs meet.
+            :class:`~privrank_jax.comparisons.WinEdges` for many items with few compared pairs.
         link: ``"logistic"`` (Bradley-Terry-Luce), ``"normal"`` (Thurstone), ``"laplace"``.
         gamma: ridge γ >= 0, may be traced.
-        optimizer: any optax transformation instead of the default; hash it by identity, so build it
-            once and pass the same object.
+        optimizer: any optax transformation instead of the default; it is hashed by identity, so build it once and
+            pass the same object.
         tolerance: ℓ_∞ gradient norm to reach, relative to the mean number of comparisons per item
             (default 1e-10 in float64, 1e-6 in float32).
         max_steps: iterations at most (edge lists: at least 500 are allowed).
 
     Returns:
         ``value``: θ, ``(m,)``, dtype of the counts; masked items get 0. ``guarantee``: ``None``.
-        ``diagnostics``: :class:`FitDiagnostics`. With ``separated`` True and no ridge there is no finite
-        maximum and the value is wherever the search stopped; with ``components`` > 1 scores of
-        different components can't be compared.
+        ``diagnostics``: :class:`FitDiagnostics`. With ``separated`` True and no ridge there is no finite maximum
+        and the value is the point at which the search stopped; with ``components`` > 1 scores of different
+        components can't be compared.
 
     Raises:
         ValueError: unknown link, γ < 0, a batch of problems.
@@ -121,7 +121,7 @@ def mle(
     if not isinstance(wins, WinCounts):
         raise TypeError(
             f"wins must be WinCounts or WinEdges, got {type(wins).__name__}; "
-            "wrap a matrix by WinCounts.from_matrix."
+            "wrap a matrix with WinCounts.from_matrix."
         )
     _check_one_problem("matrix", wins.matrix, 2)
     return _mle_dense(wins, gamma, link, optimizer, tolerance, max_steps)
@@ -183,9 +183,9 @@ def fit_dense(
     tolerance: float | None = None,
     max_steps: int = 100,
 ) -> Minimum:
-    """Minimize a dense objective by the method that suits its link.
+    """Minimize a dense objective by the method suited to its link.
 
-    In float64, the search first runs in float32, and float64 finishes it.
+    A float64 search runs in float32 first and is finished in float64.
     """
     signed = isinstance(objective, LinkObjective) and objective.signed
     patience = _PATIENCE_NOT_CONVEX if signed else _PATIENCE

@@ -1,4 +1,4 @@
-"""Ranking by noisy win totals: no model, one dose of noise."""
+"""Ranking by noisy win totals: no model, and noise added once."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
 
 
 def totals_sensitivity(privacy: Privacy, norm: str = "l1") -> Numbers:
-    """Sensitivity of the win totals (N_i) to one unit: in ℓ₁, 2 per comparison changed, 1 per one added or removed.
+    """Sensitivity of the win totals N_i to one unit: in ℓ₁, 2 per changed comparison, 1 per added or removed one.
 
-    A comparison adds 1 in all to the totals (a tie 1/2 twice), at items that its neighbor need not
-    share; so L comparisons replaced, or answered differently, move them by at most 2L, and L added or
-    removed by at most L. All three are attained. In ℓ₂ it is √2 L and L.
+    A comparison adds 1 in all to the totals (a tie adds 1/2 twice), and a replaced comparison may add it at other
+    items. So replacing or flipping L comparisons changes the totals by at most 2L, and adding or removing L by at
+    most L. All three bounds are attained. In ℓ₂ it is √2 L and L.
 
     Args:
         privacy: what is promised: unit comparison, or user with ``contributions``; any adjacency.
@@ -55,8 +55,8 @@ def noisy_counts(
     """Win totals plus noise; sort them (``rankings.ranks_from_scores``) for a full ranking or a top-k set.
 
     **Guarantee.** The Laplace mechanism on the totals, of scale sensitivity/ε with the ℓ₁ sensitivity of
-    :func:`totals_sensitivity`: ε-DP for the promised unit and adjacency; everything computed from the value
-    inherits it. With Gaussian noise (ε, δ)-DP, calibrated to the ℓ₂ sensitivity.
+    :func:`totals_sensitivity`: ε-DP for the promised unit and adjacency, which everything computed from the value
+    inherits. With Gaussian noise (ε, δ)-DP, calibrated to the ℓ₂ sensitivity.
 
     ``calibration="published"`` reproduces Cai, Algorithms 2 and 3: 2/ε for one comparison, L/ε for a
     user. The latter is unsound under replacement (one user moves the totals by 2L), and the guarantee
@@ -94,7 +94,10 @@ def noisy_counts(
     note = ""
     if calibration == "published":
         if noise != "laplace" or sensitivity is not None:
-            raise ValueError("the published calibration has Laplace noise and its own sensitivity.")
+            raise ValueError(
+                "the published calibration has Laplace noise and its own sensitivity: leave out noise and "
+                "sensitivity, or use calibration='tight'."
+            )
         users = attained.unit == "user"
         scale = (attained.comparisons_per_unit if users else 2.0) / attained.epsilon
         if users and attained.adjacency != "add-remove":

@@ -27,24 +27,27 @@ def one_shot_top_k(
 ) -> Estimate:
     """The k items with the largest score plus Laplace(λ) noise, added once; only the items are published.
 
-    **Guarantee.** For the promised unit and adjacency; s bounds how far one unit moves one score, all scores at once.
+    **Guarantee.** For the promised unit and adjacency; s bounds how far one unit can change any one score; all
+    scores may change at once.
 
-    - Pure: λ = 2ks/ε is ε-DP, for the list in order. ``"tight"`` also knows that L comparisons move win totals
-      by at most 2L in all: λ = 2 min(ks, L)/ε. Under ``add-remove`` totals move one way: half of that.
-    - ``approximate``: λ = 8s√(k ln(m/δ))/ε is (ε, δ)-DP for ε <= 0.2, δ <= 0.05 (Qiao, Su and Zhang). We rely
-      on it for the *set* alone, so the value then is in increasing item index, which tells nothing. It is below
-      2ks/ε only for k > 16 ln(m/δ).
+    - Pure: λ = 2ks/ε is ε-DP, for the list in order. ``"tight"`` also uses that L comparisons change the win totals
+      by at most 2L in all: λ = 2 min(ks, L)/ε. Under ``add-remove`` all totals change in one direction, which
+      halves the scale.
+    - ``approximate``: λ = 8s√(k ln(m/δ))/ε is (ε, δ)-DP for ε <= 0.2, δ <= 0.05 (Qiao, Su and Zhang). We rely on it
+      for the *set* alone, so the value is then in increasing item index, which reveals nothing more. This scale is
+      below 2ks/ε only for k > 16 ln(m/δ).
 
-    Proofs head :mod:`privrank_jax.privacy.selection`.
+    The proofs are at the head of :mod:`privrank_jax.privacy.selection`.
 
-    **When to use it.** On win totals with s = L (a user may spend all comparisons on one item) the tight
-    scale is that of :func:`~privrank_jax.pairwise.noisy_counts`, which also publishes all totals; the published
-    one is k times larger. It gains where s < L/k: users who meet each item a few times only.
+    **When to use it.** On win totals with s = L (all comparisons of a user may involve one item) the tight scale
+    equals that of :func:`~privrank_jax.pairwise.noisy_counts`, which also publishes all totals; the published one
+    is k times larger. One-shot selection needs less noise where s < L/k, that is where each user compares each item
+    only a few times.
 
     **Rank centrality.** The source applies it to :func:`~privrank_jax.pairwise.rank_centrality` with a
-    sensitivity that contains the spectral gap and the degrees of the data at hand: not a public number, so
-    no guarantee follows. Pass such scores with a bound on ``sensitivity`` that holds for *every* data set,
-    or use win counts.
+    sensitivity that depends on the spectral gap and the degrees of the data at hand. It is not public, so no
+    guarantee follows. Pass such scores with a bound on ``sensitivity`` that holds for *every* data set, or use win
+    counts.
 
     Args:
         key: PRNG key.
@@ -54,18 +57,19 @@ def one_shot_top_k(
             be traced.
         k: number of items, static, 1 <= k <= m.
         approximate: rely on the δ of the promise, which must be positive; static.
-        calibration: ``"tight"``: the smallest scale proven here. ``"published"``: the two formulas of the
-            source as they stand, 2ks/ε, and 8s√(k ln(m/δ))/ε with ``approximate``.
+        calibration: ``"tight"``: the smallest scale proven here. ``"published"``: the two formulas of the source
+            unchanged, 2ks/ε, and 8s√(k ln(m/δ))/ε with ``approximate``.
         sensitivity: s, public. Needed with scores; for win totals the default is 1 for a comparison and L
-            for a user, and a smaller bound may be given if no user meets an item more often than that.
-        total_sensitivity: ℓ₁ sensitivity of all win totals (or scores) together, public; None: that of
+            for a user, and a smaller bound may be given if no user compares an item more often than that.
+        total_sensitivity: ℓ₁ sensitivity of all win totals (or scores) together, public; ``None`` uses
             :func:`~privrank_jax.pairwise.totals_sensitivity` for win totals.
         mask: ``(m,)`` bool, real items, with scores (win counts carry their own).
 
     Returns:
-        ``value``: item indices, ``(k,)`` int32, best first, with ``approximate`` in increasing order; -1, last, in
-        places for which no real item is left. ``guarantee``: δ = 0 unless ``approximate``; for ``"published"`` with
-        a traced ε or δ outside the theorem, the pure loss 2 min(ks, L)/λ that is proven at that scale.
+        ``value``: item indices, ``(k,)`` int32, best first, with ``approximate`` in increasing order; trailing
+        places for which no real item is left hold -1. ``guarantee``: δ = 0 unless ``approximate``; for
+        ``"published"`` with a traced ε or δ outside the theorem, the pure loss 2 min(ks, L)/λ that is proven at
+        that scale.
         ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ, public.
 
     Raises:

@@ -29,11 +29,11 @@ from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PerturbedFit:
-    """What was added, and how the solver fared.
+    """Noise scale, ridge and solver diagnostics of a perturbed fit.
 
     Attributes:
         noise_scale: λ (Laplace) or σ (Gaussian) of each coordinate of w; public.
-        gamma: the ridge γ; public wherever the docstring of the estimator says so.
+        gamma: the ridge γ; public where the docstring of the estimator says so.
         fit: :class:`~privrank_jax.pairwise.mle.FitDiagnostics` of the solver. A function of the private
             objective's iterates: for simulation and debugging, not for publication.
     """
@@ -56,8 +56,8 @@ def perturbed_mle(
 ) -> Estimate:
     """Private scores: the minimizer of -Σ W_ij log F(θ_i - θ_j) + (γ/2)‖θ‖² + wᵀθ with random w, centered.
 
-    **Guarantee.** (ε, δ)-DP, δ = 0 for Laplace noise, for the promised unit and adjacency. Theorem and proof
-    stand at the head of :mod:`privrank_jax.privacy.calibration`; for the logistic link and Laplace noise
+    **Guarantee.** (ε, δ)-DP, δ = 0 for Laplace noise, for the promised unit and adjacency. The theorem and its
+    proof are at the head of :mod:`privrank_jax.privacy.calibration`; for the logistic link and Laplace noise
 
     ==============  ================  ==================  =========
     adjacency       λ, one comparison λ, L per user       γ
@@ -68,10 +68,10 @@ def perturbed_mle(
     ==============  ================  ==================  =========
 
     Under ``flip`` and the logistic link the estimate is the ridge fit to the *noisy win totals* N - w
-    (the outcomes enter the likelihood through the totals alone), so it is post-processing of them:
-    privacy depends neither on γ nor on the solver nor on floating point beyond that of the noise
-    itself. Elsewhere the proof is one for real numbers (``numerics="idealized"``); the head of
-    :mod:`privrank_jax.privacy.calibration` says why floating point breaks it.
+    (the outcomes enter the likelihood through the totals alone), so it is post-processing of them: privacy depends
+    neither on γ, nor on the solver, nor on floating point beyond that of the noise itself. Otherwise the proof is
+    for real numbers (``numerics="idealized"``); the head of :mod:`privrank_jax.privacy.calibration` says why
+    floating point breaks it.
 
     **Default γ.** The ridge with the least first-order risk for scores θ ~ N(0, 1):
     γ = (h + noise variance)/h with h = d/5 the information per item at the mean number d of comparisons
@@ -81,8 +81,8 @@ def perturbed_mle(
     Args:
         key: PRNG key.
         wins: win counts of m items.
-        privacy: what is promised: unit comparison (edge DP) or user (individual DP), any adjacency; flip takes
-            who compared what as public. ε = ∞ adds no noise; ε, δ and ``contributions`` may be traced. Users
+        privacy: what is promised: unit comparison (edge DP) or user (individual DP), any adjacency; flip treats as
+            public who compared which items. ε = ∞ adds no noise; ε, δ and ``contributions`` may be traced. Users
             need ``contributions``, which must hold in the data (see
             :func:`~privrank_jax.comparisons.bound_contributions`), unless ``sensitivity`` is given.
         link: ``"logistic"`` or ``"laplace"``; ``"normal"`` is refused (κ₁ = ∞).
@@ -128,12 +128,11 @@ def scores_from_totals(
     gamma: Scalar,
     mask: MaskLike | None = None,
 ) -> Estimate:
-    """Logistic scores fitted to given, for instance noisy, win totals: no randomness, no access to outcomes.
+    """Logistic scores fitted to given (for instance noisy) win totals, without randomness or access to outcomes.
 
     Solves Σ_j M_ij σ(θ_i - θ_j) + γθ_i = N_i. With N the noisy totals of a release whose comparison
-    graph M is public (adjacency ``flip``) this *is* the perturbed MLE, as post-processing: it spends no
-    privacy, to whatever tolerance it is solved. Totals need not be attainable; γ > 0 makes the solution
-    finite and unique.
+    graph M is public (adjacency ``flip``) this *is* the perturbed MLE, as post-processing: it spends no privacy,
+    whatever the solver's tolerance. Totals need not be attainable; γ > 0 makes the solution finite and unique.
 
     Args:
         totals: ``(m,)`` float, N.
@@ -168,7 +167,7 @@ def scores_from_totals(
 
 @jax.jit
 def _fit_totals(totals: Scores, halves: WinCounts, gamma: Scalar) -> Estimate:
-    # Half of M_ij as wins of either side has the right graph; the tilt moves its totals to the given ones.
+    # Counting half of M_ij as wins of either side gives the right graph; the tilt moves its totals to the given ones.
     tilt = halves.totals - totals
     found = fit_dense(dense_objective(halves, get_link("logistic"), gamma=gamma, tilt=tilt))
     diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
@@ -201,7 +200,7 @@ def _calibrate(
     if sensitivity is not None:
         if privacy.adjacency != "flip" or link.name != "logistic" or calibration != "tight":
             raise ValueError(
-                "a sensitivity of the win totals calibrates the perturbed MLE only for adjacency='flip', "
+                "sensitivity, of the win totals, calibrates the perturbed MLE only for adjacency='flip', "
                 "link='logistic', calibration='tight'; leave it out, or use noisy_counts."
             )
         scale = additive_scale(noise, privacy, sensitivity, sensitivity)
@@ -222,7 +221,7 @@ def default_gamma(
     noise: str = "laplace",
     calibration: str = "tight",
 ) -> Numbers:
-    """The γ wanted for utility at this noise scale, before its privacy floor (see :func:`perturbed_mle`)."""
+    """The γ chosen for utility at this noise scale, before its privacy floor applies (see :func:`perturbed_mle`)."""
     users, adjacency = privacy.unit == "user", privacy.adjacency
     if calibration == "published" and (users or adjacency == "add-remove"):
         return 0.0  # the floor: the published choice for users, and where the number d is private

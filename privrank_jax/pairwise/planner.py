@@ -1,25 +1,26 @@
-r"""How many users, or what ε, a survey under randomized response needs for a target error.
+r"""Number of users, or ε, that a survey under randomized response needs for a target error.
 
 **Theory.** Users answer each pair with probability p and report at ε_l, t_l = tanh(ε_l/2). To first order the adaptive,
 debiased estimator (:func:`~privrank_jax.pairwise.debiased_rr`) is normal about θ with covariance
 
 .. math:: \frac{1}{p\,I}\,G^{+} M_r\, G^{+}, \qquad I = \sum_l t_l^2, \quad r = \frac{\sum_l t_l^4}{\sum_l t_l^2},
 
-G the Laplacian of F'²/(F(1-F)) over the pairs, :math:`M_r` that of ¼(1 - r(2F-1)²)·(F'/(F(1-F)))²: a debiased report
-varies as ¼(1/t² - (2F-1)²), and the weights are t². So I, the *effective users*, is all that the budgets decide, but
-for r, which matters where preferences are sharp; without privacy r = 1, M = G, I is the number of users.
+G the Laplacian of F'²/(F(1-F)) over the pairs, :math:`M_r` that of ¼(1 - r(2F-1)²)·(F'/(F(1-F)))²: a debiased
+report has variance ¼(1/t² - (2F-1)²), and the weights are t². So the budgets enter through I, the *effective
+users*, and through r, which matters only where preferences are sharp. Without privacy r = 1, M = G and I is the
+number of users.
 
 **Error.** ‖θ̂ - θ‖_∞ is the largest of m normal variables; its mean and quantiles are taken as if they were
-independent, which by Šidák's inequality can only overstate them: for like items by 11% at m = 3, 4% at m = 5, 1% at
-m = 10 (m = 2 is exact). θ is unknown when one plans: the functions take planning values; closer scores are easier,
-wider ones harder.
+independent, which by Šidák's inequality can only overstate them: for equal items by 11% at m = 3, 4% at m = 5, 1%
+at m = 10 (m = 2 is exact). θ is unknown at planning time, so the functions take planning values; scores that lie
+closer together are easier to estimate, more spread ones harder.
 
 **Assumptions.** The model holds, answers are independent, errors are small enough for one linear step (below about
 half a unit of θ), the ridge is negligible.
 
 Sources: the paper's planning rule is :func:`local_rate`, Theorem 2 and S.1.4 of Xu, Sun, Cheng, Rate-optimal rank
-aggregation with private pairwise rankings; it leaves out constants. Those here follow from Lemma 2 there and the delta
-method.
+aggregation with private pairwise rankings; it leaves out constants. The constants here follow from Lemma 2 of that
+paper and the delta method.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from privrank_jax.links import Link, get_link
 from privrank_jax.privacy.local import report_information
 
 CRITERIA = ("expected", "upper", "rms")
-# Bisections run in the logarithm; 50 halvings of the widest bracket leave less than float64's rounding.
+# Bisection runs on a log scale; after 50 halvings the widest bracket is below float64's rounding error.
 _HALVINGS = 50
 _EPSILON_RANGE = (1e-6, 60.0)
 # Nodes of the integral of P(max > x): the midpoint rule errs by less than 1e-4 (1e-6 for m > 2).
@@ -52,11 +53,11 @@ _NODES = 400
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PlannedError:
-    """What error to expect, in units of θ.
+    """The expected error of a design, in units of θ.
 
     Attributes:
         expected: E‖θ̂ - θ‖_∞, ``()``.
-        upper: ‖θ̂ - θ‖_∞ stays below it with probability ``confidence``, ``()``.
+        upper: bound that ‖θ̂ - θ‖_∞ stays below with probability ``confidence``, ``()``.
         rms: √(E‖θ̂ - θ‖₂²/m), ``()``.
         standard_errors: of each item's score, ``(m,)``.
         effective_users: Σ_l tanh²(ε_l/2), ``()``.
@@ -70,9 +71,9 @@ class PlannedError:
 
 
 def effective_users(epsilon: NumbersLike) -> Float[Array, ""]:
-    """Σ_l tanh²(ε_l/2): the users who answer in the clear that these users are worth.
+    """Σ_l tanh²(ε_l/2): the number of users answering without privacy who carry the same information.
 
-    The information meter of S.1.4: keep collecting until it exceeds a threshold.
+    The measure of information of S.1.4: data are collected until it exceeds a threshold.
 
     Args:
         epsilon: ``(L,)``, ε_l > 0 of each user; ∞ counts 1.
@@ -87,7 +88,7 @@ def effective_users(epsilon: NumbersLike) -> Float[Array, ""]:
 
 
 def uniform_budgets(low: Scalar, high: Scalar, count: int = 64) -> Float[Array, "count"]:
-    """``count`` budgets that stand for ε ~ Uniform(low, high): the middles of equal parts.
+    """``count`` budgets that represent ε ~ Uniform(low, high): the midpoints of equal parts.
 
     Args:
         low: > 0.
@@ -115,12 +116,12 @@ def local_rate(
 ) -> Float[Array, "..."]:
     """The paper's rate of ‖θ̂ - θ‖_∞, C/√(m p Σ_l tanh²(ε_l/2)), log factor left out (S.1.4, Theorem 3).
 
-    A shape to compare designs with; for an error in units of θ use :func:`planned_error`.
+    It serves to compare designs; for an error in units of θ use :func:`planned_error`.
 
     Args:
         num_items: m.
         effective_users: Σ_l tanh²(ε_l/2).
-        share_observed: p, how much of all pairs each user is asked.
+        share_observed: p, the share of all pairs that each user is asked.
         constant: C.
 
     Raises:
@@ -146,11 +147,11 @@ def planned_error(
     link: str | Link = "logistic",
     confidence: Scalar = 0.95,
 ) -> PlannedError:
-    """Error of the debiased estimate that a design will have (theory above).
+    """Expected error of the debiased estimate under a design (theory in the module docstring).
 
     Args:
         scores: ``(m,)`` planning values of θ, m >= 2, e.g. ``jnp.linspace(-1, 1, m)``.
-        epsilon: ``(k,)`` or one number: the users' budgets; each stands for ``num_users``/k users.
+        epsilon: ``(k,)`` or one number: the users' budgets; each represents ``num_users``/k users.
         num_users: L > 0; by default k, one user for each budget.
         share_observed: p in (0, 1], the share of the pairs that a user answers.
         link: as in the fit.
@@ -184,11 +185,11 @@ def users_needed(
     criterion: str = "expected",
     confidence: Scalar = 0.95,
 ) -> Float[Array, ""]:
-    """How many (more) users it takes until the error is at most ``target``.
+    """Number of (further) users needed for an error of at most ``target``.
 
     Args:
         scores: as :func:`planned_error`.
-        epsilon: ``(k,)`` or one number, budgets of the users to come, in equal shares.
+        epsilon: ``(k,)`` or one number, budgets of the further users, in equal shares.
         target: a > 0, in units of θ.
         present: ``(n,)`` budgets of users who have reported already; default none.
         share_observed: p, of all users.
@@ -197,7 +198,7 @@ def users_needed(
         confidence: for ``"upper"``.
 
     Returns:
-        The number of users to come, a float ``()`` >= 0 (round up); 0 if those present suffice.
+        The number of further users, a float ``()`` >= 0 (round up); 0 if those present suffice.
 
     Raises:
         ValueError: an argument out of range, an unknown criterion.
@@ -236,10 +237,10 @@ def epsilon_needed(
         share_observed: p.
         link: as in the fit.
         criterion: as :func:`users_needed`.
-        confidence: likewise.
+        confidence: as :func:`users_needed`.
 
     Returns:
-        ε per comparison, ``()``; NaN if not even answers in the clear reach the target.
+        ε per comparison, ``()``; NaN if even answers without privacy miss the target.
 
     Raises:
         ValueError: an argument out of range, an unknown criterion.
@@ -366,7 +367,7 @@ def _criterion(spread: Scores, criterion: str, confidence: Scalar) -> Float[Arra
 
 def _expected(spread: Scores) -> Float[Array, ""]:
     """∫ P(max > x) dx."""
-    # Beyond 7 standard deviations and √(2 log m) more, nothing is left.
+    # Beyond √(2 log m) + 7 standard deviations the remaining probability is negligible.
     reach = jnp.max(spread) * (7 + math.sqrt(2 * math.log(spread.shape[0])))
     nodes = (jnp.arange(_NODES, dtype=spread.dtype) + 0.5) / _NODES
     return reach * jnp.mean(-jnp.expm1(jax.vmap(lambda x: _log_below(spread, x))(reach * nodes)))
@@ -382,7 +383,7 @@ def _upper(spread: Scores, confidence: Scalar) -> Float[Array, ""]:
 
 
 def _log_below(spread: Scores, bound: Scalar) -> Float[Array, ""]:
-    """log P(max <= bound) of independent normal variables; of two items only one is free."""
+    """log P(max <= bound) of independent normal variables; with two items only one is free."""
     free = spread[:1] if spread.shape[0] == 2 else spread
     return jnp.sum(jnp.log1p(-jax.lax.erfc(bound / (free * math.sqrt(2)))))
 
@@ -390,7 +391,7 @@ def _log_below(spread: Scores, bound: Scalar) -> Float[Array, ""]:
 def _bisect(
     function: Callable[[Array], Array], low: Float[Array, ""], high: Float[Array, ""]
 ) -> Float[Array, ""]:
-    """Where a decreasing function crosses 0."""
+    """The point at which a decreasing function crosses 0."""
 
     def halve(
         _: int | Int[Array, ""], bracket: tuple[Float[Array, ""], Float[Array, ""]]

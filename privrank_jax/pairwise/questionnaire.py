@@ -1,4 +1,4 @@
-r"""Noise that knows the questionnaire: sensitivity of the win totals when each user's pairs are public.
+r"""Sensitivity of the win totals when each user's questionnaire, the pairs asked, is public.
 
 A user who is asked the pairs E (a graph G on the items) adds N^u = Σ_e a_e to the totals, where a_e is e_i, e_j,
 a half of each (tie), or 0 (no answer). For neighbors that differ in one user,
@@ -11,9 +11,9 @@ a half of each (tie), or 0 (no answer). For neighbors that differ in one user,
 answers) and at most 1 elsewhere (answer against none): **\|E\| + maxcut(G)**.
 *Add or remove*: N^u has non-negative entries that sum to at most **\|E\|**.
 
-All are attained, and none exceeds the generic 2L, 2L and L. With every pair asked once, maxcut = ⌊m²/4⌋.
-In ℓ₂ (Gaussian noise) the flip sensitivity is the largest ‖Σ δ_e(e_i - e_j)‖₂; a maximizer orients the edges
-along an order of the items, so small graphs are enumerated, and complete ones give √Σ(m-1-2i)².
+All three are attained, and none exceeds the generic 2L, 2L and L. With every pair asked once, maxcut = ⌊m²/4⌋.
+In ℓ₂ (Gaussian noise) the flip sensitivity is the largest ‖Σ δ_e(e_i - e_j)‖₂; a maximizer orients the edges along
+an order of the items, so small graphs are solved by enumeration, and for complete ones it equals √Σ(m-1-2i)².
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from privrank_jax.privacy.privacy import ADJACENCIES
 
 PairsLike: TypeAlias = Int[np.ndarray, "pairs 2"] | Sequence[Sequence[int]]
 
-# Largest graphs that are searched exhaustively: 2^(m-1) cuts, m! orders.
+# Numbers of items up to which graphs are searched exhaustively: 2^(m-1) cuts, m! orders.
 _EXACT_CUT_ITEMS = 22
 _EXACT_ORDER_ITEMS = 8
 
@@ -39,18 +39,18 @@ _EXACT_ORDER_ITEMS = 8
 def max_cut(pairs: PairsLike, num_items: int) -> tuple[int, bool]:
     """Size of the largest cut of the graph of ``pairs``, exact or bounded above.
 
-    Graphs whose components have up to 22 items are solved exactly, and complete ones of any size; for
-    others the value is the least of \\|E\\| and the spectral bound m λ_max(Laplacian)/4.
+    Graphs whose components have up to 22 items are solved exactly, and so are complete ones of any size; for others
+    the value is the smaller of \\|E\\| and the spectral bound m λ_max(Laplacian)/4.
 
     Args:
-        pairs: ``(P, 2)`` int, the pairs that are asked; a repeated pair counts as often as it stands.
+        pairs: ``(P, 2)`` int, the pairs that are asked; a pair counts each time it is listed.
         num_items: m.
 
     Returns:
         (value, whether it is exact).
 
     Raises:
-        ValueError: pairs out of range, or of an item with itself.
+        ValueError: pairs out of range, or pairs of an item with itself.
 
     >>> max_cut([(0, 1), (1, 2), (0, 2)], 3)
     (2, True)
@@ -66,7 +66,7 @@ def max_cut(pairs: PairsLike, num_items: int) -> tuple[int, bool]:
 def questionnaire_sensitivity(
     pairs: PairsLike, num_items: int, adjacency: str, norm: str = "l1"
 ) -> float:
-    """Sensitivity of the win totals to one user who is asked the public ``pairs`` (theorem above).
+    """Sensitivity of the win totals to one user who is asked the public ``pairs`` (theorem in the module docstring).
 
     Where users get different questionnaires, take the largest value over them.
 
@@ -78,7 +78,7 @@ def questionnaire_sensitivity(
         norm: ``"l1"`` for Laplace noise; ``"l2"`` for Gaussian noise.
 
     Returns:
-        The sensitivity, or an upper bound of it where the graph is too large to solve.
+        The sensitivity, or an upper bound on it where the graph is too large to solve.
 
     Raises:
         ValueError: an empty questionnaire, bad pairs, unknown names.
@@ -99,7 +99,7 @@ def questionnaire_sensitivity(
         return float(2 * cut if adjacency == "flip" else edges + cut)
     if adjacency == "flip":
         return _flip_euclidean(weight)
-    # An item's total moves by at most its degree, and the totals by at most the l1 sensitivity in all.
+    # An item's total changes by at most its degree, and all totals together by at most the l1 sensitivity.
     steps = _greedy_moves(degrees, 2 * edges if adjacency == "replace" else edges)
     return math.sqrt(float(np.sum(np.square(steps))))
 
@@ -142,7 +142,7 @@ def _component_cut(weight: np.ndarray) -> tuple[int, bool]:
 
 
 def _enumerate_cuts(weight: np.ndarray) -> int:
-    """Largest cut over the 2^(m-1) sides of items 1..m-1 (item 0 stays), built item by item."""
+    """Largest cut over the 2^(m-1) assignments of items 1..m-1 to sides (item 0 is fixed), built item by item."""
     cuts = np.zeros(1, np.int64)
     # Column of each item j: Σ_i weight[i, j] over the items i placed on side 1 so far.
     pull = np.zeros((1, len(weight)), np.int64)
@@ -157,7 +157,7 @@ def _enumerate_cuts(weight: np.ndarray) -> int:
 
 
 def _flip_euclidean(weight: np.ndarray) -> float:
-    """Largest ‖out-degree - in-degree‖₂ over orientations, or the bound by the degrees."""
+    """Largest ‖out-degree - in-degree‖₂ over orientations, or an upper bound on it from the degrees."""
     size = len(weight)
     repeats = weight[0, 1] if size > 1 else 0
     if repeats and np.array_equal(weight, repeats * (1 - np.eye(size, dtype=np.int64))):

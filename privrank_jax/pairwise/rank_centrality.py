@@ -1,4 +1,4 @@
-"""Rank centrality: items scored by the random walk that moves towards winners."""
+"""Rank centrality: items scored by a random walk that moves towards winners."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _MOST_SOLVES = 200
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class RankCentralityDiagnostics:
-    """What the comparison graph allows, and how the iteration ended.
+    """Connectivity of the comparison graph, and how the iteration ended.
 
     Attributes:
         components: connected components of the comparison graph, before smoothing, int32.
-        separated: whether some item has no chain of wins to another one of its component, before smoothing.
+        separated: whether some item has no chain of wins to another item of its component, before smoothing.
         change: ℓ₁ change of π in the last step.
     """
 
@@ -41,13 +41,13 @@ _solve = one_by_one(lambda lu, pivots, right: jax.scipy.linalg.lu_solve((lu, piv
 def rank_centrality(wins: WinCounts, smoothing: Scalar = 0.0) -> Estimate:
     """Stationary distribution of the walk i → j with probability W_ji/(M_ij d_max). **Not private.**
 
-    M_ij = W_ij + W_ji, d_max the largest number of opponents of an item; the walk stays at i with the rest. Under
-    Bradley-Terry-Luce the expected walk has π_i ∝ exp(θ_i), so log π estimates θ.
+    M_ij = W_ij + W_ji, d_max is the largest number of opponents of an item; with the remaining probability the walk
+    stays at i. Under Bradley-Terry-Luce the expected walk has π_i ∝ exp(θ_i), so log π estimates θ.
 
     If every item is linked to every other by a chain of wins (``separated`` False and one component), π is
     unique and positive. Otherwise the value is the long-run mean of the walk from the uniform
-    distribution: items that the walk leaves for ever get 0, and the weights of components that
-    were never compared with each other say nothing. Smoothing makes every compared pair a link.
+    distribution: items that the walk leaves forever get 0, and the weights of components that were never compared
+    with each other can't be compared. Smoothing links every compared pair in both directions.
 
     One item's wins can move π by an amount that depends on the spectral gap of the data: no public
     sensitivity is known here, so noise added to π carries no guarantee.
@@ -79,8 +79,8 @@ def _rank_centrality(wins: WinCounts, smoothing: Scalar) -> Estimate:
     walk = transition_matrix(wins, smoothing)
     dtype, size = walk.dtype, walk.shape[0]
     start = mask / jnp.maximum(jnp.sum(mask), 1).astype(dtype)
-    # R = (1-a)(I - aP)⁻¹ has P's stationary distributions and is far closer to its limit: a factored
-    # R needs a handful of steps where P needs thousands. a leaves half of the digits to the solve.
+    # R = (1-a)(I - aP)⁻¹ has P's stationary distributions and is far closer to its limit: a factored R needs a
+    # handful of steps where P needs thousands. The choice of a leaves half of the digits to the solve.
     restart = jnp.finfo(dtype).eps ** 0.4
     factors = _factor(jnp.eye(size, dtype=dtype) - (1 - restart) * walk.T)
     tolerance = 4 * jnp.finfo(dtype).eps / restart

@@ -1,9 +1,8 @@
 """Minimax rates of private estimation and ranking, and the gaps at which top-k recovery becomes possible.
 
-The theorems give *rates*: each holds up to a constant that they do not name. The constants here are
-arguments, 1 by default; a value of these functions is a shape to compare curves with (how error
-moves with m, p, n, ε), not an error bound. Everything is elementwise, broadcasts, may be traced, and at
-ε = ∞ gives the non-private rate.
+The theorems give *rates*: each holds up to a constant that they do not specify. The constants here are arguments, 1
+by default; the values show how the error scales with m, p, n and ε, and are not error bounds. All functions are
+elementwise, broadcast, may be traced, and give the non-private rate at ε = ∞.
 
 Notation: m items, p probability that a pair is compared (once), n users with a constant number L of
 comparisons each. Estimation rates are in units of θ (ℓ_∞ error), thresholds in units of the average win
@@ -33,7 +32,7 @@ def edge_rate(
 ) -> Array:
     """ℓ_∞ rate under edge DP, √(log m/(mp)) + log m/(mpε).
 
-    Reached by the perturbed MLE (Theorem 2.1), and optimal: a faster estimator would recover top-k sets
+    The perturbed MLE attains it (Theorem 2.1), and it is optimal: a faster estimator would recover top-k sets
     below the threshold of Theorem 2.4 (Remark 1).
 
     Args:
@@ -69,8 +68,8 @@ def edge_lower_bound(
 ) -> Array:
     """ℓ_∞ lower bound by the score attack, √(log m/(mp)) + 1/(mpε) (Theorem 2.2).
 
-    Short of :func:`edge_rate` by log m in the second term, a gap that the ranking lower bound of Theorem
-    2.4 closes. Arguments as :func:`edge_rate`.
+    It is smaller than :func:`edge_rate` by a factor of log m in the second term, a gap that the ranking lower bound
+    of Theorem 2.4 closes. The arguments are those of :func:`edge_rate`.
 
     >>> bool(edge_lower_bound(100, 0.5, 0.5) < edge_rate(100, 0.5, 0.5))
     True
@@ -92,8 +91,7 @@ def user_rate(
 ) -> Array:
     """ℓ_∞ rate under user-level DP, √(m log m/n) + m log m/(nε) (Theorems 3.1 and 3.2).
 
-    Upper and lower bound agree. The number L of comparisons per user is taken as a constant and
-    does not appear.
+    Upper and lower bounds agree. The number L of comparisons per user is treated as a constant and does not appear.
 
     Args:
         num_items: m >= 2.

@@ -1,17 +1,18 @@
-r"""Standard errors of scores from randomized reports: the noise of the responses included.
+r"""Standard errors of scores from randomized reports, including the noise of the responses.
 
 The fit of :func:`~privrank_jax.pairwise.debiased_rr` minimizes -Σ{Z log F + (W-Z) log(1-F)} + γ/2 ‖θ‖² over the sums Z
 and W = Σ t², t = tanh(ε/2). To first order :math:`θ̂ - θ = H^{-1}(S - γθ)` on Σθ = 0, with S the gradient of the log
 likelihood, of mean 0 because the reports are debiased, and E H = I + γ, I the Laplacian of W F'²/(F(1-F)). A term
-t(ỹ-1/2) of Z varies as :math:`t^2\{1/4 - t^2(F-1/2)^2\}`, so with Q = Σ t⁴
+t(ỹ-1/2) of Z has variance :math:`t^2\{1/4 - t^2(F-1/2)^2\}`, so with Q = Σ t⁴
 
 .. math:: \mathrm{Cov}\,S = M = \mathrm{Laplacian}\{(F'/(F(1-F)))^2\,(W/4 - Q(F-1/2)^2)\},
 
 and θ̂ has covariance H⁻¹MH⁻¹. One Newton step without the ridge removes its pull, as in
-:mod:`~privrank_jax.pairwise.standard_errors`, and leaves I⁻¹MI⁻¹: the sandwich. In the clear Q = W and M = I.
+:mod:`~privrank_jax.pairwise.standard_errors`, and leaves I⁻¹MI⁻¹, the sandwich covariance. Without privacy Q = W
+and M = I.
 
-**Assumptions** of that module: the link is right, reports are independent given the scores, errors are small enough for
-one linear step. Nothing but reports enters, so no privacy is spent.
+**Assumptions**, as in that module: the link is correct, reports are independent given the scores, errors are small
+enough for one linear step. Only reports enter, so no privacy is spent.
 """
 
 from __future__ import annotations
@@ -45,15 +46,15 @@ def report_standard_errors(
 
     Args:
         theta: ``(m,)`` the scores.
-        sums: that they were fitted to, adaptive and debiased.
+        sums: the sums to which the scores were fitted, adaptive and debiased.
         squares: ``(m, m)`` symmetric, Q_ij = Σ tanh⁴(ε/2) of the reports on the pair. ``None`` takes 0, which
             makes intervals somewhat too wide where preferences are sharp and ε is large.
         gamma: ridge γ of the fit, may be traced.
         link: as in the fit.
 
     Returns:
-        :class:`~privrank_jax.pairwise.Uncertainty`, centered at the scores less the pull of the ridge. Items that
-        reports don't link have infinite standard errors.
+        :class:`~privrank_jax.pairwise.Uncertainty`, centered at the scores less the pull of the ridge. Items not
+        linked by reports have infinite standard errors.
 
     Raises:
         ValueError: shapes differ, scores not finite, sums negative or not symmetric, γ < 0, unknown link.

@@ -1,10 +1,11 @@
-r"""Sums of randomized reports that arrive one by one or in shards: exact, whatever the order.
+r"""Sums of randomized reports that arrive one by one or in shards: exact in any order.
 
-The state is all that :func:`~privrank_jax.pairwise.debiased_rr` needs to know: per pair, D = Σ t(ỹ - 1/2) and
+The state is all that :func:`~privrank_jax.pairwise.debiased_rr` needs of the reports: per pair, D = Σ t(ỹ - 1/2) and
 W = Σ t², t = tanh(ε/2). Floating-point sums depend on the order of their terms, so these are kept as integers: a term,
 at most 1 in size, is rounded once, towards 0, to a multiple of 2^-48, and held as a whole part and three limbs of 16
-bits. Integer addition is exact, so states of the same reports are equal bit for bit however the reports were ordered,
-cut into shards and merged; with and without float64. The rounding moves a sum of n reports by less than n·2^-48.
+bits. Integer addition is exact, so states of the same reports are equal bit for bit however the reports are
+ordered, split into shards and merged, with and without float64. The rounding changes a sum of n reports by less
+than n·2^-48.
 
 >>> state = init(3)
 >>> state = update(state, [0, 1], [1, 2], [1, 0], epsilon=2.0)  # 0 over 1, 2 over 1
@@ -37,7 +38,7 @@ from privrank_jax.privacy.privacy import Privacy
 _BITS = 16
 _MASK = (1 << _BITS) - 1
 _LIMBS = 4  # the whole part, then three fractions
-# Between two carries: 2^14 terms below 2^16 on top of a carried limb stay below 2^31.
+# Number of terms between carries: 2^14 terms below 2^16 added to a carried limb stay below 2^31.
 _CHUNK = 1 << 14
 
 
@@ -92,19 +93,19 @@ def update(
     epsilon: NumbersLike,
     mask: ReportsLike | None = None,
 ) -> ReportSums:
-    """Add a shard of reports: one compilation per shard length N, so pad shards to one length with ``mask``.
+    """Add a shard of reports. Each shard length N compiles once, so pad shards to one length with ``mask``.
 
     Args:
         state: the sums so far.
         first: ``(N,)`` int, an item of each comparison (or one number, for one report).
         second: ``(N,)`` int, the other.
-        reports: ``(N,)``, bool, 0/1 or -1/+1, randomized: 1 says that ``first`` is preferred.
+        reports: ``(N,)``, bool, 0/1 or -1/+1, randomized: 1 means that ``first`` is preferred.
         epsilon: ``(N,)`` or one number, ε > 0 of each report.
-        mask: ``(N,)`` bool; False drops a row, whatever it holds, but for its ε, which must be positive.
+        mask: ``(N,)`` bool; False drops a row, which may hold anything except that its ε must be positive.
 
     Returns:
         The new state. Where arguments are traced, rows with an item out of range, or compared with itself, are
-        dropped; a report counts as 1 if it equals 1.
+        dropped; a report counts as 1 if and only if it equals 1.
 
     Raises:
         ValueError: ε <= 0 or NaN, reports other than 0 and 1 (-1 and 1), items out of range or compared with
@@ -129,7 +130,7 @@ def update(
 
 
 def merge(state: ReportSums, other: ReportSums) -> ReportSums:
-    """The state of the reports of both, bit for bit as if one had seen them all.
+    """The state of the reports of both, bit for bit as if one state had received them all.
 
     Raises:
         ValueError: different numbers of items.
@@ -152,13 +153,13 @@ def finish(
 ) -> Estimate:
     """Scores from the reports so far: the estimate of :func:`~privrank_jax.pairwise.debiased_rr` on them.
 
-    The state stays good for more reports.
+    The state can still receive more reports.
 
     Args:
         state: the sums.
         link: as :func:`~privrank_jax.pairwise.debiased_rr`.
         gamma: ridge γ >= 0 beside the sums, may be traced.
-        reports_per_user: S, the most reports that any one user gave, if it is known; the sums don't know.
+        reports_per_user: S, the largest number of reports by any one user, if known; the sums don't record it.
         dtype: float type of the scores (default: JAX's default float).
 
     Returns:

@@ -1,18 +1,18 @@
-r"""The entrywise score attack: how much an estimate betrays of the comparisons that it was computed from.
+r"""The entrywise score attack: how much an estimate reveals about the comparisons it was computed from.
 
 For an estimator M(Y) of scores θ and item k, each comparison of k contributes
 
     A = (M(Y)_k - θ_k) · ∂ log P(y; θ)/∂θ_k,
 
-and the statistic of item k is the sum over its comparisons. A is large if M follows the data, and has mean 0
-if M is replaced by a copy that never saw that comparison; a private M can't tell the two apart. Hence a
-lower bound on the error of every private estimator.
+and the statistic of item k is the sum over its comparisons. A is large if M follows the data, and has mean 0 if M
+is replaced by a copy that never used that comparison. A private M must behave almost alike in both cases, which
+gives a lower bound on the error of every private estimator.
 
 **Sign.** For a comparison of k and j in which k won (y = 1) or lost (y = 0), with x = θ_k - θ_j,
 ∂/∂θ_k [y log F(x) + (1-y) log(1-F(x))] = (y - F(x)) F'(x)/(F(x)(1-F(x))). Cai, section 2.1.2, prints this for pairs
 (k, j), k < j, and the same formula in the outcome y_ik for pairs (i, k), i < k. As y_ik - F_ik = -(y_ki - F_ki), the
-latter is *minus* the derivative in θ_k: with the printed sign the wins of k would cancel according to the numbering
-of the items, and the sum over k would not be the full score ⟨M - θ, ∇ log P⟩, as the paper says it is. We take the
+latter is *minus* the derivative in θ_k: with the printed sign the wins of k would cancel depending on the numbering
+of the items, and the sum over k would not be the full score ⟨M - θ, ∇ log P⟩ that the paper claims. We use the
 derivative. The proposition on privacy bounds |A| and holds with either sign.
 
 **Completeness** (Stein's identity). The score has mean 0, so for every estimator, biased or not,
@@ -86,7 +86,7 @@ def score_attack_bound(
     epsilon: Epsilon,
     link: str | Link = "logistic",
 ) -> Scores:
-    """Most that the mean of :func:`score_attack` can be for an ε-DP estimator.
+    """Upper bound on the mean of :func:`score_attack` for every ε-DP estimator.
 
     Σ_j M_kj F'(θ_k - θ_j)/(1/(e^ε - 1) + min(F, 1-F)) times E|M_k - θ_k|, for pure ε-DP where one comparison
     changes its outcome (``unit="comparison"``, ``adjacency="flip"``; replacement implies it). Proof in the
@@ -95,7 +95,7 @@ def score_attack_bound(
     Args:
         mean_absolute_error: E|M_k - θ_k|, ``(m,)``.
         scores: θ, ``(m,)``.
-        wins: only who was compared how often is read.
+        wins: only the comparison counts are used, not the outcomes.
         epsilon: ε > 0, may be traced; ∞ allowed.
         link: F.
 

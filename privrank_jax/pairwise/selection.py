@@ -1,7 +1,7 @@
-"""Which link fits better: fit under each, keep the one with the larger likelihood.
+"""Selection of the link: fit under each, keep the one with the largest likelihood.
 
-Links with equally many parameters need no penalty for complexity. What can be told apart is the *shape* of F, since
-each link has its own scale of θ: with scores within ±1 it takes thousands of comparisons per link to see it.
+Links with equally many parameters need no complexity penalty. Only the *shape* of F distinguishes links, since each
+link has its own scale of θ: with scores within ±1 it takes thousands of comparisons per link to detect it.
 
 Source: Xu, Sun, Cheng, Rate-optimal rank aggregation with private pairwise rankings, S.1.3.
 """
@@ -33,7 +33,7 @@ class LinkSelection:
     """The fits side by side, one entry per link.
 
     Attributes:
-        best: index of the selected link, int32 ``()``; the first of equals.
+        best: index of the selected link, int32 ``()``; the first among ties.
         losses: ``(k,)`` -Σ Z_ij log F(θ̂_i - θ̂_j) of each fit, without the ridge.
         scores: ``(k, m)`` θ̂ of each fit.
         codes: ``(k,)`` int32, 0 where the fit converged
@@ -54,7 +54,7 @@ class LinkSelection:
 
     @property
     def margin(self) -> Float[Array, ""]:
-        """By how much the log-likelihood of the selected link exceeds the next, ``()``, >= 0."""
+        """The amount by which the log-likelihood of the selected link exceeds the next largest, ``()``, >= 0."""
         ordered = jnp.sort(self.losses)
         return ordered[1] - ordered[0]
 
@@ -64,22 +64,22 @@ def select_link(
     links: tuple[str | Link, ...] = LINKS,
     gamma: Scalar = 2.0,
 ) -> Estimate:
-    """Fit the scores under each link and select the link of the largest likelihood.
+    """Fit the scores under each link and select the link with the largest likelihood.
 
-    A link is compared by its loss *without* the ridge, at scores fitted *with* it. On debiased sums the
+    Links are compared by their losses *without* the ridge, at scores fitted *with* it. On debiased sums the
     loss is an unbiased estimate (for fixed θ) of that of the weighted true answers; it may be non-convex
     in θ, see :func:`~privrank_jax.pairwise.debiased_rr`. Losses of n comparisons carry rounding of about
     n·1e-7 in float32: from a million comparisons on, use float64.
 
     Args:
         data: win counts of m items, **not private**; or the sums of debiased reports
-            (:func:`~privrank_jax.pairwise.debiased_sums`), of which the selection is post-processing.
+            (:func:`~privrank_jax.pairwise.debiased_sums`), in which case the selection is post-processing.
         links: two or more, static.
-        gamma: ridge γ >= 0 beside the unnormalized sums, may be traced.
+        gamma: ridge γ >= 0 in the objective of the unnormalized sums, may be traced.
 
     Returns:
         ``value``: scores under the selected link, ``(m,)``. ``diagnostics``: :class:`LinkSelection`.
-        ``guarantee``: ``None``; for debiased sums that of the reports applies.
+        ``guarantee``: ``None``; for debiased sums the guarantee of the reports applies.
 
     Raises:
         ValueError: fewer than two links, a link twice, an unknown one, γ < 0.

@@ -13,8 +13,8 @@ ridge, θ̃ + γI⁻¹θ̃, removes that bias and has covariance :math:`I^{-1}(I
 
 **Win totals.** The totals have covariance Laplacian(M_ij p_ij(1 - p_ij)) ≼ Laplacian(M)/4 whatever the p_ij, plus v.
 
-**Assumptions.** The model's link, comparisons independent given the scores (several answers of one user count as
-independent), and errors small enough for one linear step.
+**Assumptions.** The model's link is correct, comparisons are independent given the scores (several answers of one
+user count as independent), and errors are small enough for one linear step.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Uncertainty:
         center: ``(m,)``, where intervals are centered.
         covariance: ``(m, m)``, of the estimate, privacy noise included; of scores, about the mean of
             their connected component.
-        influence: ``(m, m)``, how the error answers to the privacy noise w.
-        linked: ``(m, m)`` bool, pairs of real items whose difference the data can tell.
+        influence: ``(m, m)``, how the error depends on the privacy noise w.
+        linked: ``(m, m)`` bool, pairs of real items whose difference the data identify.
         noise_scale: λ or σ of w, shape ``()``.
         mask: ``(m,)`` bool, real items.
         noise: ``"laplace"`` or ``"gaussian"``, static.
@@ -92,10 +92,10 @@ def standard_errors(
     mask: MaskLike | None = None,
     target: str = "truth",
 ) -> Uncertainty:
-    """Covariance and standard errors of scores from :func:`perturbed_mle` or :func:`mle` (theory above).
+    """Covariance and standard errors of scores from :func:`perturbed_mle` or :func:`mle`.
 
     Args:
-        theta: ``(m,)`` the released scores.
+        theta: ``(m,)`` released scores.
         comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones.
         noise_scale: λ or σ, may be traced; 0 = no privacy noise.
         gamma: ridge γ >= 0 of the fit, may be traced.
@@ -106,8 +106,9 @@ def standard_errors(
             the minimizer of the expected ridged objective, centered at the scores.
 
     Returns:
-        :class:`Uncertainty`. Where the comparisons leave the items in several components, nothing is known of
-        their differences: standard errors are infinite, and only ranks within components are bounded.
+        :class:`Uncertainty`. Where the comparisons leave the items in several components, the data say nothing
+        about differences between components: standard errors are infinite, and only ranks within components are
+        bounded.
 
     Raises:
         ValueError: shapes differ, scores not finite, counts negative or not symmetric, negative scale or
@@ -134,11 +135,11 @@ def totals_standard_errors(
 ) -> Uncertainty:
     """Standard errors of win totals from :func:`noisy_counts`, about the expected totals Σ_j M_ij p_ij.
 
-    Model-free: the sampling variance of every difference of totals is bounded by its largest value, that
-    at p_ij = 1/2. Expected totals order the items as θ does where every pair meets equally often.
+    They need no model: the sampling variance of every difference of totals is bounded by its largest value,
+    attained at p_ij = 1/2. Expected totals order the items as θ does if every pair is compared equally often.
 
     Args:
-        totals: ``(m,)`` the released totals.
+        totals: ``(m,)`` released totals.
         comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones.
         noise_scale: λ or σ, may be traced.
         noise: ``"laplace"`` or ``"gaussian"``.
@@ -226,7 +227,7 @@ def _check_content(value: Scores, comparisons: PairMatrix, mask: Mask) -> None:
         counts = np.asarray(comparisons)[np.ix_(real, real)]
         if not np.all(np.isfinite(counts) & (counts >= 0)) or not np.allclose(counts, counts.T):
             raise ValueError(
-                "comparison counts must be finite, at least 0 and symmetric: M[i, j] = how often i and j met."
+                "comparison counts must be finite, at least 0 and symmetric: M[i, j] = how often i and j were compared."
             )
 
 
@@ -256,9 +257,9 @@ def _score_errors(
 def differences(
     theta: Scores, weights: PairMatrix, link: Link, mask: Mask
 ) -> tuple[Scores, PairMatrix, PairMatrix, Bool[Array, "items items"]]:
-    """What the data can tell: θ centered, its Fisher information, the projection on differences, linked pairs.
+    """Centered θ, its Fisher information, the projection on identified differences, and the linked pairs.
 
-    Scores are known up to a shift of each connected component; masked items are alone in theirs.
+    Scores are known up to a shift of each connected component; each masked item is its own component.
     """
     size = theta.shape[0]
     theta, labels = center(theta, mask), component_labels(weights > 0)
@@ -270,7 +271,7 @@ def differences(
 
 
 def project_inverse(bend: PairMatrix, project: PairMatrix) -> PairMatrix:
-    """Inverse of ``bend`` on the differences that ``project`` leaves, 0 beside them."""
+    """Inverse of ``bend`` on the range of ``project``, the identified differences, and 0 on its complement."""
     shift = jnp.eye(bend.shape[0], dtype=bend.dtype) - project
     return project @ solve_positive_definite(bend + _largest(bend) * shift, project)
 

@@ -29,7 +29,7 @@ def theorem_conditions(
 ) -> dict[str, Bool[Array, "..."]]:
     """Whether the conditions of a theorem hold, one by one.
 
-    Most of them have a constant that the paper does not name; here it is ``small_constant`` in upper bounds
+    Most conditions have a constant that the paper does not specify; here it is ``small_constant`` in upper bounds
     (on ε, δ, rates) and ``large_constant`` in lower bounds (on p, ε). So True means "holds with this constant".
 
     Args:
@@ -39,7 +39,7 @@ def theorem_conditions(
         epsilon: ε.
         probability: p.
         num_users: n.
-        delta: δ of the estimators that a lower bound speaks of.
+        delta: δ of the estimators to which a lower bound applies.
         k: size of the set, for 2.4.
         tolerance: u, for 2.4 and 3.4.
         small_constant: the paper's "sufficiently small" constant.
@@ -48,7 +48,7 @@ def theorem_conditions(
         item_margin: ν₂ of 2.4.
 
     Returns:
-        Condition, in words, to bool array. Empty where the theorem has none (2.3, 3.3).
+        A dict from each condition, as text, to a bool array. It is empty for theorems without conditions (2.3, 3.3).
 
     Raises:
         ValueError: unknown theorem, or an argument that it needs is missing.
@@ -99,7 +99,7 @@ def theorem_conditions(
         if theorem == "3.2":
             found["δ ≤ c m^(-1-ω)"] = jnp.asarray(delta) <= small * items ** (-1.0 - item_exponent)
             return found
-    # Multiplied out, so that u = 0 (no condition) needs no division by 0.
+    # The condition is multiplied out so that u = 0 (no condition) needs no division by 0.
     weight = allowed * log_items * items ** (10.0 * allowed) / epsilon
     found["δ < c ε/(u log m m^(10u))"] = jnp.asarray(delta) * weight < small
     return found

@@ -1,9 +1,9 @@
 """The k best items, privately, by selection: peeling and permute-and-flip.
 
-Both publish the list of items alone, not the scores, and pay for k rounds. On win totals noisy counts publish
-everything for 2L/ε (Laplace): more noise than peeling at k = 1, less from k = 2 on. Selection pays where one
-user can move no score far but many scores a little, that is where the ``sensitivity`` of one score is well
-below L (a user who compares every pair of m items: m - 1 against m(m - 1)/2).
+Both publish the list of items alone, not the scores, and pay for k rounds. On win totals, noisy counts publish all
+totals at scale 2L/ε (Laplace): more noise than peeling at k = 1, less from k = 2 on. Selection is the better choice
+where one user can change many scores, but each of them only a little, that is where the ``sensitivity`` of one
+score is well below L (a user who compares every pair of m items: m - 1 against m(m - 1)/2).
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def peeling_top_k(
 ) -> Estimate:
     """The k best items in order, by k rounds of the exponential mechanism ("peeling").
 
-    Drawn in one go: Gumbel(β) noise on every score, the k largest sums in descending order, has exactly
-    the law of k rounds that each pick item i with odds exp(score_i/β) among those left.
+    All rounds are drawn at once: the k largest sums of score and Gumbel(β) noise, in descending order, have exactly
+    the law of k rounds that each select item i with odds exp(score_i/β) among those left.
 
-    **Guarantee.** ε-DP for the ordered list at β = (ks + min(ks, L))/ε on win totals, s the most that one unit
-    can move one total: (k + 1)/ε for one comparison flipped or replaced, (k + 1)L/ε for a user. ks/ε under
-    ``add-remove``, where totals move one way. Of other scores, 2ks/ε. With ``approximate`` it
-    is (ε, δ)-DP, at the smaller of that and of the scale that composition in zCDP gives. Proofs head
-    :mod:`privrank_jax.privacy.selection`.
+    **Guarantee.** ε-DP for the ordered list at β = (ks + min(ks, L))/ε on win totals, where s bounds how far one
+    unit can change one total: (k + 1)/ε for one comparison flipped or replaced, (k + 1)L/ε for a user. Under
+    ``add-remove``, where all totals change in one direction, β = ks/ε. For other scores β = 2ks/ε. With
+    ``approximate`` it is (ε, δ)-DP, at the smaller of that scale and the one given by composition in zCDP. The
+    proofs are at the head of :mod:`privrank_jax.privacy.selection`.
 
     Args:
         key: PRNG key.
@@ -55,9 +55,9 @@ def peeling_top_k(
             be traced.
         k: number of items, static, 1 <= k <= m.
         approximate: rely on the δ of the promise, which must be positive; static.
-        sensitivity: s, public: how far one unit can move one score. Needed with scores; for win totals
-            the default is 1 for a comparison and L for a user, and a smaller bound may be given if no
-            user meets an item more often than that.
+        sensitivity: s, public: how far one unit can change one score. Needed with scores; for win totals the
+            default is 1 for a comparison and L for a user, and a smaller bound may be given if no user compares an
+            item more often than that.
         mask: ``(m,)`` bool, real items, with scores (win counts carry their own).
 
     Returns:
@@ -93,16 +93,16 @@ def permute_and_flip_top_k(
 ) -> Estimate:
     """The k best items in order, by k rounds of permute-and-flip; for small k.
 
-    One round looks at the items in random order and takes item i with probability
-    exp(-(best score - score_i)/λ), until one is taken. It is never worse than the exponential mechanism at
-    the same ε. Drawn as the largest score plus Exponential(λ) noise, fresh in every round: time O(km).
+    One round visits the items in random order and accepts item i with probability exp(-(best score - score_i)/λ),
+    until one is accepted. It is never worse than the exponential mechanism at the same ε. A round is drawn as the
+    largest score plus Exponential(λ) noise, fresh in every round, in time O(km) overall.
 
-    **Guarantee.** ε-DP for the ordered list, at the scale of :func:`peeling_top_k`:
-    λ = (ks + min(ks, L))/ε on win totals, ks/ε under ``add-remove``, 2ks/ε on other scores; with
-    ``approximate`` (ε, δ)-DP, at the smaller of that and of the scale that composition in zCDP gives. Proofs head
+    **Guarantee.** ε-DP for the ordered list, at the scale of :func:`peeling_top_k`: λ = (ks + min(ks, L))/ε on win
+    totals, ks/ε under ``add-remove``, 2ks/ε on other scores; with ``approximate`` (ε, δ)-DP, at the smaller of that
+    scale and the one given by composition in zCDP. The proofs are at the head of
     :mod:`privrank_jax.privacy.selection`.
 
-    Args, Returns, Raises: as :func:`peeling_top_k`.
+    Arguments, results and errors are those of :func:`peeling_top_k`.
 
     Source: McKenna and Sheldon (2020); Ding, Kifer, Steinke, Wang, Xiao and Zhang (2021).
 
@@ -120,13 +120,13 @@ def permute_and_flip_top_k(
 
 
 class SelectionTask:
-    """What to select from, and how far one unit can move it.
+    """The scores to select from, and how far one unit can change them.
 
     Attributes:
         scores: ``(m,)`` float.
         mask: ``(m,)`` bool.
         num_real: real items; an ``int`` without a mask.
-        attained: the promise for the unit and adjacency that are kept.
+        attained: the guarantee for the unit and adjacency that the mechanism keeps.
         bounds: ``sensitivity``, ``total_change``, ``monotone`` of :mod:`privrank_jax.privacy.selection`.
     """
 
@@ -148,7 +148,7 @@ def selection_task(
     sensitivity: Scalar | None,
     mask: MaskLike | None,
 ) -> SelectionTask:
-    """Check the arguments that all top-k functions share, and bound what one unit does to the scores."""
+    """Check the arguments that all top-k functions share, and bound the effect of one unit on the scores."""
     attained = kept(privacy, by, *COMPARISON_KINDS)
     if isinstance(wins, WinCounts | WinEdges):
         if mask is not None:
@@ -163,7 +163,7 @@ def selection_task(
     else:
         if sensitivity is None:
             raise ValueError(
-                "scores need their sensitivity: pass sensitivity=s, how far one unit can move one score, "
+                "scores need their sensitivity: pass sensitivity=s, how far one unit can change one score, "
                 "a bound that does not depend on the data; or pass win counts."
             )
         scores = jnp.asarray(wins)
@@ -181,7 +181,7 @@ def selection_task(
 def select_once(
     key: Key, scores: Scores, mask: Mask, scale: Scalar, k: int, noise: str, in_order: bool
 ) -> Int[Array, "k"]:
-    """The k largest of scores + noise, best first, or by item index if the order must not be told."""
+    """The k largest of scores + noise, best first, or by item index if the order must not be revealed."""
     shuffle, draw = jax.random.split(key)
     sample = gumbel if noise == "gumbel" else laplace
     # Items are shuffled so that equal sums, frequent at scale 0, are not ranked by index.

@@ -1,17 +1,17 @@
-r"""How transitive real users are: circular triads, consistence, conflicts with a user's own counts.
+r"""Transitivity of real users: circular triads, consistence, conflicts with a user's own counts.
 
 A user's comparisons form a digraph: i → j where the user chose i over j (more often than not). A *circular triad* is
-i → j → k → i. If the user compared all pairs, the counts of wins alone tell how many there are, none means that the
-user is transitive, and Kendall's coefficient of consistence is ζ = 1 - d/d_max, d the number of circular triads,
-d_max = (m³ - m)/24 for odd m and (m³ - 4m)/24 for even. Where pairs are missing, a longer cycle may contain no
-circular triad; ``intransitive`` looks for cycles of any length.
+i → j → k → i. If the user compared all pairs, the counts of wins alone determine the number of such triads, 0 means
+that the user is transitive, and Kendall's coefficient of consistence is ζ = 1 - d/d_max, d the number of circular
+triads, d_max = (m³ - m)/24 for odd m and (m³ - 4m)/24 for even. Where pairs are missing, a longer cycle may contain
+no circular triad; ``intransitive`` looks for cycles of any length.
 
-**Tied counts are not intransitivity.** A complete transitive user wins m-1, m-2, ..., 0 times, so complete users with a
-tie among their counts are intransitive; with missing answers counts can tie without any cycle. On the car data of
-Abbasnejad et al. the two published figures follow from ties: 42 of 60 users (70%) have tied counts, but 39 (65%) are
-intransitive, the other three only lack answers. And of the 2,675 comparisons 3.78% are strictly against the user's own
-count, 5.57% are between items of equal count; breaking these ties by chance gives 6.56% on average (standard
-deviation 0.20%), the published 6.98% is one way of breaking them.
+**Tied counts are not intransitivity.** The items of a complete transitive user win m-1, m-2, ..., 0 times, so
+complete users with tied counts are intransitive; with missing answers counts can tie without any cycle. On the car
+data of Abbasnejad et al. the two published figures follow from ties: 42 of 60 users (70%) have tied counts, but 39
+(65%) are intransitive; the other three only lack answers. And 3.78% of the 2,675 comparisons are strictly against
+the user's own count, while 5.57% are between items of equal count. Breaking these ties at random gives 6.56% on
+average (standard deviation 0.20%); the published 6.98% results from one way of breaking them.
 
 Sources: Kendall and Babington Smith (1940), On the method of paired comparisons; Xu, Sun, Cheng, Rate-optimal rank
 aggregation with private pairwise rankings, sections 5.2 and S.1.1.
@@ -34,17 +34,17 @@ from privrank_jax.comparisons import Comparisons, default_float
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Intransitivity:
-    """One user (or, under ``vmap``, one entry per user).
+    """Transitivity of one user (or, under ``vmap``, one entry per user).
 
     Attributes:
         circular_triads: d, int32.
         decided_triads: triads whose three pairs the user decided, int32.
         consistence: Kendall's ζ in [0, 1], 1 = no circular triad; NaN unless all pairs are decided and m >= 3.
-        intransitive: bool, there is a cycle, of any length.
-        tied_counts: bool, two items have equally many wins.
+        intransitive: bool, whether there is a cycle of any length.
+        tied_counts: bool, whether two items have equally many wins.
         comparisons: number of comparisons.
-        conflicts: how many of them the item with fewer wins of this user won; a tie counts half.
-        level: how many of them are between items of equally many wins.
+        conflicts: number of comparisons won by the item with fewer wins of this user; a tie counts half.
+        level: number of comparisons between items with equally many wins.
     """
 
     circular_triads: Array
@@ -60,16 +60,17 @@ class Intransitivity:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class IntransitivityShares:
-    """All users together; each a share, shape ``()``.
+    """Transitivity of all users together. Values other than ``users`` are shares or means, shape ``()``.
 
     Attributes:
         users: number of users with a comparison, int32.
         intransitive: users with a cycle.
-        tied_counts: users with two items of equally many wins.
+        tied_counts: users with two items that have equally many wins.
         consistence: mean ζ of the users who decided all pairs.
-        conflicts: comparisons strictly against their user's own count; ties of the count are spared.
-        level: comparisons between items of equal count, so that a ranking by count that breaks ties at
-            random has conflicts + level/2 against it, and one that breaks them at worst conflicts + level.
+        conflicts: comparisons strictly against their user's own count; comparisons between tied counts are not
+            included.
+        level: comparisons between items of equal count, so that conflicts + level/2 contradict a ranking by count
+            that breaks ties at random, and conflicts + level one that breaks them in the worst way.
     """
 
     users: Array
@@ -96,7 +97,7 @@ def wins_by_user(comparisons: Comparisons, num_users: int) -> Array:
 
 
 def intransitivity(wins: PairMatrixLike, mask: MaskLike | None = None) -> Intransitivity:
-    """The statistics of one user. **Not private.**
+    """The transitivity statistics of one user. **Not private.**
 
     Args:
         wins: ``(m, m)`` win counts of the user, ``wins[i, j]`` = times i was chosen over j; a pair is
@@ -120,7 +121,7 @@ def intransitivity(wins: PairMatrixLike, mask: MaskLike | None = None) -> Intran
 
 
 def intransitivity_shares(wins: PairMatrixLike) -> IntransitivityShares:
-    """The statistics of many users. **Not private.**
+    """The transitivity statistics of many users. **Not private.**
 
     Args:
         wins: ``(n, m, m)``, as of :func:`wins_by_user`. Users without a comparison are ignored.
@@ -172,7 +173,7 @@ def _intransitivity(wins: Array, mask: Mask | None) -> Intransitivity:
 
 
 def _trace_of_cube(matrix: Array) -> Array:
-    # Products of 0s and 1s: exact in float32 up to 2^24 paths of length two, whatever the hardware.
+    # Products of 0s and 1s are exact in float32 up to 2^24 paths of length two, on any hardware.
     return jnp.sum((matrix @ matrix) * matrix.T)
 
 
