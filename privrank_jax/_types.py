@@ -40,6 +40,15 @@ Numbers: TypeAlias = Scalar | Num[Array, "..."] | np.ndarray
 """One number or an array of them: for elementwise functions, one ε per report, results of a sweep."""
 NumbersLike: TypeAlias = Numbers | Sequence[float] | Sequence[Sequence[float]]
 
+Flag: TypeAlias = bool | np.bool_ | Bool[Array, ""]
+"""One truth value, which may be traced."""
+
+Flags: TypeAlias = Flag | Bool[Array, "..."] | Bool[np.ndarray, "..."]
+"""One truth value or an array of them."""
+
+Integers: TypeAlias = int | np.integer | Integer[Array, "..."] | Integer[np.ndarray, "..."]
+"""One integer or an array of them."""
+
 # --- items ---------------------------------------------------------------------------------------
 
 Ranks: TypeAlias = Int[Array, "items"]

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +30,10 @@ from privrank_jax._types import (
     Count,
     Epsilon,
     Key,
+    Mask,
     MaskLike,
+    Numbers,
+    PairMatrix,
     PairMatrixLike,
     RankingsLike,
     RanksLike,
@@ -264,7 +266,7 @@ def score_radius(num_items: int) -> float:
 
 
 @jax.jit
-def _borda_scores(w: Array, mask: Array | None) -> Array:
+def _borda_scores(w: PairMatrix, mask: Mask | None) -> Scores:
     keep = ~jnp.eye(w.shape[0], dtype=bool)
     if mask is not None:
         keep &= mask[:, None] & mask
@@ -290,6 +292,6 @@ def _user_scores(ranks: Array, missing: str) -> Array:
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_scores(key: Array, w: Array, mask: Array | None, scale: Any, noise: str) -> Array:
+def _noisy_scores(key: Key, w: PairMatrix, mask: Mask | None, scale: Numbers, noise: str) -> Scores:
     noisy = _borda_scores(w, mask) + draw(key, noise, w.shape[:1], scale, w.dtype)
     return noisy if mask is None else jnp.where(mask, noisy, 0)

@@ -26,10 +26,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 from scipy import special
 
 from privrank_jax._types import Count, Epsilon, Scalar
@@ -295,7 +296,9 @@ def _check(num_items: int, num_users: Count) -> None:
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
 
 
-def _local_variance(num_items: int, num_users: Count, epsilon: Epsilon, mechanism: str) -> Any:
+def _local_variance(
+    num_items: int, num_users: Count, epsilon: Epsilon, mechanism: str
+) -> Float[Array, "..."]:
     if mechanism == "one-pair":
         return one_pair_variance(num_items, num_users, epsilon)
     return local_weight_variance(num_items, num_users, epsilon, mechanism)
@@ -305,7 +308,7 @@ def _pairs(num_items: int) -> int:
     return num_items * (num_items - 1) // 2
 
 
-def _mean_error(scale: Any, noise: str) -> Any:
+def _mean_error(scale: Scalar, noise: str) -> Scalar:
     """Mean absolute value of the noise: λ for Laplace, σ√(2/π) for Gaussian."""
     return scale if noise == "laplace" else scale * math.sqrt(2 / math.pi)
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from privrank_jax._types import PairMatrix, Rankings
+from privrank_jax._types import Integers, PairMatrix, Rankings
 
 _BLOCK, _VECTOR, _TABLE = 128, 64, 2**16
 
 
-def order_lead(item_ranks: Any, pivot_ranks: Any, missing: str) -> Any:
+def order_lead(item_ranks: Integers, pivot_ranks: Integers, missing: str) -> Integers:
     """1, 0 or -1: whether the user ranks the item before, beside or behind the pivot; ranks below 0 are missing."""
     ahead = (item_ranks < pivot_ranks) | ((pivot_ranks < 0) & (item_ranks >= 0))
     behind = (item_ranks > pivot_ranks) | ((item_ranks < 0) & (pivot_ranks >= 0))

@@ -42,14 +42,23 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Bool, Int, PyTree
 
-from privrank_jax._types import Count, Epsilon, Key, Scalar
+from privrank_jax._types import (
+    Count,
+    Epsilon,
+    Flags,
+    Key,
+    Mask,
+    Numbers,
+    PairMatrix,
+    Ranks,
+    Scalar,
+)
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.fallback import replace_where
@@ -139,7 +148,9 @@ def dp_kwiksort(
     )
 
 
-def _budgets(num_items: int, max_queries: int | None, mask: Array | None) -> tuple[Any, Any, bool]:
+def _budgets(
+    num_items: int, max_queries: int | None, mask: Mask | None
+) -> tuple[Count, Count, bool]:
     """(q, all pairs, whether q can ever be exceeded), for the real items."""
     sizes = np.arange(num_items + 1)
     pairs = sizes * (sizes - 1) // 2
@@ -154,7 +165,9 @@ def _budgets(num_items: int, max_queries: int | None, mask: Array | None) -> tup
     return jnp.asarray(budgets)[real], jnp.asarray(pairs)[real], bool(np.any(budgets < pairs))
 
 
-def _shares(may_exceed: Any, epsilon: Epsilon, split: Scalar, calibration: str) -> tuple[Any, Any]:
+def _shares(
+    may_exceed: Flags, epsilon: Epsilon, split: Scalar, calibration: str
+) -> tuple[Scalar, Scalar]:
     """ε of the queries and of the fallback; all of it for the queries where q can't be exceeded."""
     if calibration == "published":
         return epsilon, 0.5 * epsilon
@@ -166,13 +179,15 @@ def _shares(may_exceed: Any, epsilon: Epsilon, split: Scalar, calibration: str) 
 
 @functools.partial(jax.jit, static_argnames=("noise", "may_exceed"))
 def _dp_kwiksort(
-    key: Array, w: Array, num_users: Count, scale: Any, of_fallback: Any, budget: Any,
-    mask: Array | None, *, noise: str, may_exceed: bool,
-) -> tuple[Array, Array, Array]:  # fmt: skip
+    key: Key, w: PairMatrix, num_users: Count, scale: Numbers, of_fallback: Scalar, budget: Count,
+    mask: Mask | None, *, noise: str, may_exceed: bool,
+) -> tuple[Ranks, Int[Array, ""], Bool[Array, ""]]:  # fmt: skip
     """Ranks, queries answered, whether the budget was exceeded."""
     sort_key, fallback_key = jax.random.split(key)
 
-    def answer(key: Array, asking: Round, state: Any) -> tuple[Array, Any, Array]:
+    def answer(
+        key: Key, asking: Round, state: PyTree
+    ) -> tuple[Bool[Array, " items"], PyTree, Bool[Array, ""]]:
         weights = w[asking.items, asking.pivots]
         return (
             weights + draw(key, noise, weights.shape, scale, w.dtype) > 0.5,
@@ -191,7 +206,9 @@ def _dp_kwiksort(
     return ranks, sorting.queries, sorting.stopped
 
 
-def _noise_all_ranks(key: Array, w: Array, num_users: Array, epsilon: Array, mask: Array) -> Array:
+def _noise_all_ranks(
+    key: Key, w: PairMatrix, num_users: Array, epsilon: Array, mask: Mask
+) -> Ranks:
     """The fallback: weights noised at ε (unit user, adjacency replace), ranked by local search from Borda."""
     privacy = Privacy(epsilon, unit="user", adjacency="replace")
     noisy = noise_all(key, PairWeights(w, num_users, mask), privacy).value

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, DTypeLike
 
 from privrank_jax._types import MaskLike, PairMatrixLike, Ranks
 from privrank_jax.aggregation.weights import PairWeights, integer_lead, shares_of
@@ -234,6 +234,6 @@ def _grow_in_order(least: Array, cost: Array) -> Array:
     return jax.lax.fori_loop(1, len(least), grow, least) if items else least
 
 
-def _infinity(dtype: Any) -> int:
+def _infinity(dtype: DTypeLike) -> int:
     """A cost above all others; two of them don't overflow."""
     return np.iinfo(dtype).max // 4

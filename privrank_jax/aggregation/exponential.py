@@ -24,11 +24,9 @@ Source: Hay, Elagina and Miklau (2017), section 3; the subset recursion is ours.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from privrank_jax._types import Count, Epsilon, Key, RankingsLike, RanksLike
 from privrank_jax.aggregation.diagnostics import ExponentialDiagnostics
@@ -140,7 +138,7 @@ def _log_weights(costs: Array) -> Array:
     items = costs.shape[0]
     append = _append_costs(costs)
 
-    def grow(_: Any, log_z: Array) -> Array:
+    def grow(_: Int[Array, ""], log_z: Array) -> Array:
         new = jnp.full_like(log_z, -jnp.inf).at[0].set(0)
         for j in range(items):
             shape = (-1, 2, 1 << j)
@@ -154,7 +152,7 @@ def _log_weights(costs: Array) -> Array:
 
 
 @jax.jit
-def _draw(key: Array, costs: Array) -> Array:
+def _draw(key: Key, costs: Array) -> Array:
     items = costs.shape[0]
     log_z = _log_weights(costs)
     bits = 1 << jnp.arange(items)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +15,7 @@ def replace_where(
     needed: Bool[Array, ""],
     ranks: Ranks,
     compute: Callable[..., Array],
-    *arguments: Any,
+    *arguments: Array,
 ) -> Ranks:
     """``compute(*arguments)`` where ``needed``, else ``ranks``; under ``vmap`` only the replicates in need compute it.
 
@@ -29,7 +28,9 @@ def replace_where(
         return jax.lax.cond(needed, lambda: compute(*arguments), lambda: ranks)
 
     @choose.def_vmap
-    def batched(size: int, in_batched: Any, needed: Array, ranks: Array, *arguments: Array) -> Any:
+    def batched(
+        size: int, in_batched: Sequence[bool], needed: Array, ranks: Array, *arguments: Array
+    ) -> tuple[Array, bool]:
         if not in_batched[0]:
             needed = jnp.broadcast_to(needed, (size,))
         if not in_batched[1]:

@@ -10,13 +10,12 @@ round that would exceed q is not begun, so that every open segment is left coars
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, Bool, Int, PyTree
 
-from privrank_jax._types import Key
+from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Ranks
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.promise import of_rankings
@@ -79,11 +78,13 @@ def hay_kwiksort(
 
 @jax.jit
 def _hay_kwiksort(
-    key: Array, w: Array, scale: Any, budget: Any, mask: Array | None
-) -> tuple[Array, Array, Array]:
+    key: Key, w: PairMatrix, scale: Numbers, budget: Count, mask: Mask | None
+) -> tuple[Ranks, Int[Array, ""], Bool[Array, ""]]:
     sort_key, shuffle_key = jax.random.split(key)
 
-    def answer(key: Array, asking: Round, state: Any) -> tuple[Array, Any, Array]:
+    def answer(
+        key: Key, asking: Round, state: PyTree
+    ) -> tuple[Bool[Array, " items"], PyTree, Bool[Array, ""]]:
         weights = w[asking.items, asking.pivots]
         return weights + laplace(key, weights.shape, scale, w.dtype) > 0.5, state, jnp.bool_(False)
 

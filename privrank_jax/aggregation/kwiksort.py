@@ -19,13 +19,13 @@ Source: Ailon, Charikar and Newman (2008): a 5-approximation in expectation for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Int, PyTree
 
-from privrank_jax._types import Key, Mask, MaskLike, PairMatrixLike, Ranks
+from privrank_jax._types import Count, Key, Mask, MaskLike, PairMatrix, PairMatrixLike, Ranks
 from privrank_jax.aggregation.weights import PairWeights, shares_of
 from privrank_jax.rankings import order_to_ranks
 
@@ -61,14 +61,14 @@ class Sorting(NamedTuple):
     length: Ranks
     queries: Int[Array, ""]
     stopped: Bool[Array, ""]
-    state: Any
+    state: PyTree
 
 
-Answer = Callable[[Array, Round, Any], tuple[Array, Any, Array]]
+Answer = Callable[[Key, Round, PyTree], tuple[Bool[Array, " items"], PyTree, Bool[Array, ""]]]
 
 
 def partition_sort(
-    key: Array, num_items: int, answer: Answer, state: Any, max_queries: Any, mask: Array | None
+    key: Key, num_items: int, answer: Answer, state: PyTree, max_queries: Count, mask: Mask | None
 ) -> Sorting:
     """Sort by parallel partitions; the engine of every KwikSort here.
 
@@ -117,7 +117,7 @@ def partition_sort(
     return jax.lax.while_loop(unsorted, one_round, (key, sorting))[1]
 
 
-def _draw_pivots(key: Array, sorting: Sorting) -> Array:
+def _draw_pivots(key: Key, sorting: Sorting) -> Array:
     """Position of each segment's pivot, from the uniform number at the segment's start.
 
     Uniform up to the 2^-23 grain of the number: the odds of two items differ by less than m 2^-23.
@@ -180,8 +180,10 @@ def kwiksort(
 
 
 @jax.jit
-def _kwiksort(key: Array, w: Array, mask: Array | None) -> Array:
-    def answer(_: Array, asking: Round, state: Any) -> tuple[Array, Any, Array]:
+def _kwiksort(key: Key, w: PairMatrix, mask: Mask | None) -> Ranks:
+    def answer(
+        _: Key, asking: Round, state: PyTree
+    ) -> tuple[Bool[Array, " items"], PyTree, Bool[Array, ""]]:
         ahead = w[asking.items, asking.pivots] > w[asking.pivots, asking.items]
         return ahead, state, jnp.bool_(False)
 

@@ -25,13 +25,12 @@ Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Lemma 10, Theorem 11, Algorit
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, Bool, Int
 
-from privrank_jax._types import Key, RankingsLike, Scalar
+from privrank_jax._types import Count, Key, Rankings, RankingsLike, Ranks, Scalar
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics
@@ -118,9 +117,9 @@ def ldp_kwiksort(
 
 @functools.partial(jax.jit, static_argnames=("encoding", "missing", "may_refuse"))
 def _ldp_kwiksort(
-    key: Array, ranks: Array, per_query: Any, max_uses: Any, of_fallback: Any, *,
+    key: Key, ranks: Rankings, per_query: Scalar, max_uses: Count, of_fallback: Scalar, *,
     encoding: str, missing: str, may_refuse: bool,
-) -> tuple[Array, Array, Array]:  # fmt: skip
+) -> tuple[Ranks, Int[Array, ""], Bool[Array, ""]]:  # fmt: skip
     """Ranks, queries answered, whether a group's use was refused. Unit user, adjacency replace, local."""
     users, items = ranks.shape
     group_key, sort_key, fallback_key = jax.random.split(key, 3)
@@ -129,7 +128,7 @@ def _ldp_kwiksort(
     flip = flip_threshold(per_query)
     groups = balanced_groups(jax.random.permutation(group_key, users), items)
 
-    def answer(key: Array, asking: Round, uses: Array) -> tuple[Array, Array, Array]:
+    def answer(key: Key, asking: Round, uses: Array) -> tuple[Array, Array, Array]:
         choice_key, response_key = jax.random.split(key)
         group = jax.random.randint(choice_key, (items,), 0, items)
         members = groups[group]
@@ -154,7 +153,7 @@ def _ldp_kwiksort(
     return value, sorting.queries, sorting.stopped
 
 
-def _local_noise_all_ranks(key: Array, ranks: Array, epsilon: Array, *, missing: str) -> Array:
+def _local_noise_all_ranks(key: Key, ranks: Rankings, epsilon: Array, *, missing: str) -> Ranks:
     """The fallback: one report per user at ε (unit user, adjacency replace, local), local search from Borda."""
     privacy = Privacy(epsilon, unit="user", adjacency="replace")
     w = local_weights(key, ranks, privacy, mechanism="duchi", missing=missing).value

@@ -25,12 +25,13 @@ Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Lemma 10, Theorem 11, Algorit
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import overload
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Integer
 
-from privrank_jax._types import Scalar
+from privrank_jax._types import Flags, Integers, Numbers, Scalar
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budget import check_max_queries, check_split, use_budget
@@ -127,7 +128,13 @@ def response_loss(epsilon_per_query: Scalar, encoding: str = "sign") -> Scalar:
     return jnp.logaddexp(jnp.asarray(epsilon_per_query, jnp.result_type(float)), 0.0) - jnp.log(2.0)
 
 
-def respond(words: Any, lead: Any, flip: Any, encoding: str) -> Any:
+@overload
+def respond(
+    words: Integer[Array, "..."], lead: Integers, flip: Integers, encoding: str
+) -> Bool[Array, "..."]: ...
+@overload
+def respond(words: Integers, lead: Integers, flip: Integers, encoding: str) -> Flags: ...
+def respond(words: Integers, lead: Integers, flip: Integers, encoding: str) -> Flags:
     """Whether r = 1, from a uniform 32-bit word each; arrays of NumPy or JAX, or plain integers.
 
     One response at ε₀ (unit: one user's order of one pair, any change of it): Pr[r = 1] as at the head of this module,
@@ -146,7 +153,18 @@ def respond(words: Any, lead: Any, flip: Any, encoding: str) -> Any:
     return kept | ((lead < 0) & (words >= _HALF)) | ((lead == 0) & (words >= quarter))
 
 
-def goes_left(plus: Any, users: Any, epsilon_per_query: Scalar, encoding: str) -> Any:
+@overload
+def goes_left(
+    plus: Integer[Array, " groups"],
+    users: Integer[Array, " groups"],
+    epsilon_per_query: Scalar,
+    encoding: str,
+) -> Bool[Array, " groups"]: ...
+@overload
+def goes_left(
+    plus: Integers, users: Integers, epsilon_per_query: Scalar, encoding: str
+) -> Flags: ...
+def goes_left(plus: Integers, users: Integers, epsilon_per_query: Scalar, encoding: str) -> Flags:
     """Whether w̃ > 1/2, given how many of a group's users responded 1."""
     mean = 2 * plus - users  # Σ r
     if encoding == "sign":
@@ -154,13 +172,17 @@ def goes_left(plus: Any, users: Any, epsilon_per_query: Scalar, encoding: str) -
     return mean > 0.5 * jnp.tanh(0.5 * epsilon_per_query) * users
 
 
-def weight_estimate(plus: Any, users: Any, epsilon_per_query: Scalar, encoding: str) -> Any:
+def weight_estimate(
+    plus: Integers, users: Integers, epsilon_per_query: Scalar, encoding: str
+) -> Numbers:
     """w̃, the unbiased share of users with the item before the pivot, from how many responded 1."""
     debiased = (2 * plus / users - 1) / jnp.tanh(0.5 * epsilon_per_query)
     return (1 + debiased) / 2 if encoding == "sign" else debiased
 
 
-def balanced_groups(shuffled_users: Any, num_groups: int) -> Any:
+def balanced_groups(
+    shuffled_users: Integer[Array, " users"], num_groups: int
+) -> Integer[Array, "groups size"]:
     """Users in groups whose sizes differ by at most one: ``(groups, size)``, -1 where a group is one short."""
     size = -(-len(shuffled_users) // num_groups)
     short = size * num_groups - len(shuffled_users)

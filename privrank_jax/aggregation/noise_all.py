@@ -17,13 +17,12 @@ Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 1 and Corollaries 3 a
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from privrank_jax._types import Count, Key
+from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix
 from privrank_jax._validate import is_traced
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
@@ -90,7 +89,9 @@ def noise_all_scale(
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
-def _noise_pairs(key: Array, w: Array, scale: Any, mask: Array | None, noise: str) -> Array:
+def _noise_pairs(
+    key: Key, w: PairMatrix, scale: Numbers, mask: Mask | None, noise: str
+) -> PairMatrix:
     noisy = jnp.clip(w + draw(key, noise, w.shape, scale, w.dtype), 0, 1)
     above = jnp.arange(w.shape[0])[:, None] < jnp.arange(w.shape[0])
     mirrored = jnp.where(above, noisy, 1 - noisy.T) * (1 - jnp.eye(w.shape[0], dtype=w.dtype))

@@ -20,12 +20,11 @@ Duchi's mechanism for vectors: one exact bit is worth as much as m real numbers.
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Shaped
 
 from privrank_jax._types import Count, Key, Numbers, PairMatrix, Rankings, RankingsLike, RanksLike
 from privrank_jax._validate import check_choice, check_epsilon, check_users, is_traced
@@ -151,7 +150,12 @@ def checked_for_pairs(ranks: RankingsLike, missing: str) -> tuple[Rankings, int]
     return ranks, pairs
 
 
-def weights_of_answers(answers: Any, asked: Any, num_items: int, epsilon: Numbers) -> PairMatrix:
+def weights_of_answers(
+    answers: Shaped[ArrayLike, " users"],
+    asked: Integer[ArrayLike, " users"],
+    num_items: int,
+    epsilon: Numbers,
+) -> PairMatrix:
     """ŵ from randomized answers, ``(n,)`` bits, and the pairs that they are of, ``(n,)``, each at least once."""
     pairs = num_items * (num_items - 1) // 2
     dtype = jnp.result_type(float)
@@ -164,12 +168,12 @@ def weights_of_answers(answers: Any, asked: Any, num_items: int, epsilon: Number
 
 
 @functools.partial(jax.jit, static_argnames=("missing",))
-def _weights(key: Array, ranks: Array, epsilon: Array, missing: str) -> Array:
+def _weights(key: Key, ranks: Array, epsilon: Array, missing: str) -> Array:
     users, items = ranks.shape
     shuffle_key, report_key = jax.random.split(key)
     asked = jax.random.permutation(shuffle_key, users) % (items * (items - 1) // 2)
 
-    def report(key: Array, ranks: Array, pair: Array) -> Array:
+    def report(key: Key, ranks: Array, pair: Array) -> Array:
         return one_pair_report(key, ranks, pair, epsilon, missing=missing)
 
     answers = jax.vmap(report)(jax.random.split(report_key, users), ranks, asked)

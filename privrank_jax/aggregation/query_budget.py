@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import overload
 
 import numpy as np
+from jaxtyping import Integer
 
 from privrank_jax._types import Scalar
 from privrank_jax._validate import is_traced
@@ -29,7 +30,13 @@ _USE_POINTS = 256
 _USE_RADIUS = 4.0
 
 
-def query_budget(num_items: Any, failure: Any = None) -> Any:
+@overload
+def query_budget(num_items: int, failure: float | None = None) -> int: ...
+@overload
+def query_budget(num_items: Integer[np.ndarray, "..."]) -> Integer[np.ndarray, "..."]: ...
+def query_budget(
+    num_items: int | Integer[np.ndarray, "..."], failure: float | None = None
+) -> int | Integer[np.ndarray, "..."]:
     """How many queries to allow a KwikSort of m items, q.
 
     Args:
@@ -121,7 +128,7 @@ def _checked(num_items: int) -> int:
     return int(num_items)
 
 
-def check_max_queries(max_queries: Any) -> None:
+def check_max_queries(max_queries: object) -> None:
     """Raise ``ValueError`` unless ``max_queries`` is an int of at least 1."""
     if isinstance(max_queries, bool) or not isinstance(max_queries, (int, np.integer)):
         raise ValueError(f"max_queries must be an int or None, got {max_queries!r}.")
