@@ -252,7 +252,20 @@ def ldp_borda_report(
 
 @jax.jit
 def ldp_borda_aggregate(reports: Float[Array, "users items"]) -> Scores:
-    """What the server makes of the reports ``(n, m)``: unbiased scores ``(m,)``, in items beaten."""
+    """What the server makes of all reports: their mean, moved by (m - 1)/2.
+
+    Args:
+        reports: ``(n, m)``, as of :func:`ldp_borda_report`, n >= 1.
+
+    Returns:
+        Unbiased scores ``(m,)``, in items beaten, high = preferred.
+
+    Raises:
+        TypeError: reports that are no array.
+
+    >>> ldp_borda_aggregate(jnp.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])).tolist()
+    [1.5, 1.5, 0.0]
+    """
     return jnp.mean(reports, axis=0) + (reports.shape[-1] - 1) / 2
 
 

@@ -70,6 +70,21 @@ def noise_all_bound(
 
     β = (2 + ξ) N²/(nε), that is O(m⁴/(nε)), or (2 + ξ) N √(2/π) σ = O(m³ √log(1/δ)/(nε)).
 
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1, may be traced.
+        privacy: what is promised, as for ``noise_all``: unit user, adjacency replace.
+        noise: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
+        xi: ξ >= 0, 0 for a solver that finds the optimum.
+
+    Returns:
+        (1 + ξ, β).
+
+    Raises:
+        TypeError: ``privacy`` is no :class:`~privrank_jax.privacy.Privacy`.
+        ValueError: fewer than 2 items or no users, ξ < 0, a promise that ``noise_all`` can't keep, Gaussian noise
+            without δ.
+
     >>> noise_all_bound(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
     Bound(ratio=1.0, additive=8.1)
     """
@@ -122,6 +137,19 @@ def borda_bound(
 ) -> Bound:
     """:func:`~privrank_jax.aggregation.dp_borda`: (5, 2m·⌊m²/2⌋/(nε)), or (5, 2m√(2/π)σ) with Gaussian noise.
 
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1, may be traced.
+        privacy: what is promised, as for ``dp_borda``: unit user, adjacency replace.
+        noise: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
+
+    Returns:
+        (5, β).
+
+    Raises:
+        TypeError: ``privacy`` is no :class:`~privrank_jax.privacy.Privacy`.
+        ValueError: fewer than 2 items or no users, a promise that ``dp_borda`` can't keep, Gaussian noise without δ.
+
     >>> borda_bound(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
     Bound(ratio=5.0, additive=2.0)
     """
@@ -131,7 +159,24 @@ def borda_bound(
 
 
 def exponential_bound(num_items: int, num_users: Count, privacy: Privacy) -> Bound:
-    """:func:`~privrank_jax.aggregation.exponential_kemeny`: (1, 2N log(m!)/(nε)) = (1, O(m³ log m/(nε)))."""
+    """:func:`~privrank_jax.aggregation.exponential_kemeny`: (1, 2N log(m!)/(nε)) = (1, O(m³ log m/(nε))).
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1, may be traced.
+        privacy: what is promised, as for ``exponential_kemeny``: unit user, adjacency replace.
+
+    Returns:
+        (1, β).
+
+    Raises:
+        TypeError: ``privacy`` is no :class:`~privrank_jax.privacy.Privacy`.
+        ValueError: fewer than 2 items or no users, a promise that ``exponential_kemeny`` can't keep.
+
+    >>> bound = exponential_bound(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
+    >>> bound.ratio, round(bound.additive, 2)
+    (1.0, 2.72)
+    """
     _check(num_items, num_users)
     epsilon = of_rankings(privacy, "exponential_bound").epsilon
     return Bound(1.0, 2 * _pairs(num_items) * math.lgamma(num_items + 1) / (num_users * epsilon))
@@ -149,6 +194,23 @@ def local_noise_all_bound(
 
     β = (2 + ξ) N √variance: O(m³/(ε√n)) for Duchi, PrivUnit and ``"one-pair"``
     (:func:`~privrank_jax.aggregation.one_pair_weights`), O(m⁴/(ε√n)) for randomized response. For full rankings.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1, may be traced.
+        epsilon: ε > 0 of each user's report, may be traced.
+        mechanism: ``"duchi"``, ``"privunit"``, ``"randomized-response"`` or ``"one-pair"``.
+        xi: ξ >= 0, 0 for a solver that finds the optimum.
+
+    Returns:
+        (1 + ξ, β); β is infinite for ``"one-pair"`` with fewer users than pairs.
+
+    Raises:
+        ValueError: fewer than 2 items or no users, ε <= 0, ξ < 0, an unknown mechanism.
+
+    >>> bound = local_noise_all_bound(10, 1000, 2.0)
+    >>> bound.ratio, round(float(bound.additive), 1)
+    (1.0, 15.6)
     """
     _check(num_items, num_users)
     check_nonnegative("xi", xi)
@@ -191,6 +253,22 @@ def ldp_borda_bound(
     B is the norm of a report, r that of the centered scores: E‖e‖₁ ≤ √m √E‖e‖². For full rankings. With ``"one-pair"``
     the scores of :func:`~privrank_jax.aggregation.one_pair_weights`, whose errors have variance m - 1 times that of a
     weight.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1, may be traced.
+        epsilon: ε > 0 of each user's report, may be traced.
+        mechanism: ``"duchi"``, ``"privunit"`` or ``"one-pair"``.
+
+    Returns:
+        (5, β); β is infinite for ``"one-pair"`` with fewer users than pairs.
+
+    Raises:
+        ValueError: fewer than 2 items or no users, ε <= 0, an unknown mechanism.
+
+    >>> bound = ldp_borda_bound(10, 1000, 2.0)
+    >>> bound.ratio, round(float(bound.additive), 1)
+    (5.0, 8.5)
     """
     _check(num_items, num_users)
     if mechanism == "one-pair":

@@ -123,10 +123,19 @@ def local_weights_report(
 def local_weights_aggregate(
     reports: Float[ArrayLike, "users pairs"],
 ) -> PairMatrix:
-    """What the server makes of reports ``(n, m(m-1)/2)``: w̃ ``(m, m)``, as :func:`local_weights`.
+    """What the server makes of all reports: w̃, from their mean.
+
+    Args:
+        reports: ``(n, m(m-1)/2)``, as of :func:`local_weights_report`, n >= 1.
+
+    Returns:
+        Unbiased weights ``(m, m)``, w_ij + w_ji = 1, which may lie outside of [0, 1], as of :func:`local_weights`.
 
     Raises:
-        ValueError: reports whose length is no number of pairs.
+        ValueError: no reports, or reports whose length is no number of pairs.
+
+    >>> local_weights_aggregate(jnp.array([[1.0], [0.0]])).tolist()
+    [[0.0, 0.75], [0.25, 0.0]]
     """
     given = jnp.asarray(reports)
     pairs = given.shape[-1] if given.ndim == 2 else 0

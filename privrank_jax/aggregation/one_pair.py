@@ -122,6 +122,19 @@ def one_pair_report(
 def one_pair_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Float[Array, ...]:
     """Bound on the variance of one weight, n/(n-1)/(4t²⌊n/N⌋); ∞ with fewer users than pairs.
 
+    t = tanh(ε/2), N = m(m-1)/2; the proof heads this module.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1, may be traced.
+        epsilon: ε > 0, may be traced; one value for all users.
+
+    Returns:
+        The bound, in squared shares of users; of the shape of ``num_users`` and ``epsilon``.
+
+    Raises:
+        ValueError: ε <= 0, no users.
+
     >>> round(float(one_pair_variance(2, 1001, jnp.inf)), 6)
     0.00025
     """
