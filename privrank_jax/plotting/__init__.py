@@ -1,8 +1,8 @@
-"""Tables to figures: error curves, studies, maps, rankings with intervals, audits (extra ``plot``).
+"""Figures from tables: error curves, studies, maps, rankings with intervals, audits (extra ``plot``).
 
 Figures are built without pyplot and without its global state. Colors are Okabe and Ito's palette
-(maps of numbers: cividis), and every group also has its own marker and line style, so that a picture
-survives color blindness and a black-and-white printer.
+(maps of numbers: cividis), and every group also has its own marker and line style, so that a figure is legible to
+color-blind readers and in black and white.
 """
 
 from privrank_jax.plotting.audits import audit_bounds, event_probabilities

@@ -1,4 +1,4 @@
-"""What audits found: events under neighboring data sets, and lower bounds beside claims."""
+"""Results of audits: events under neighboring data sets, and lower bounds compared with claims."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def event_probabilities(
     chosen: Sequence[float] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Probabilities of events under two neighboring data sets, and the band that (ε, δ) allows.
+    """Draw the probabilities of events under two neighboring data sets, and the band that (ε, δ) allows.
 
     Args:
-        frequencies: ``(events, 2)``, of each event under one data set and under its neighbor; events never seen
-            under either are left out.
-        epsilon: ε that is claimed, > 0.
-        delta: δ that is claimed.
+        frequencies: ``(events, 2)``, frequency of each event under one data set and under its neighbor; events never
+            seen under either are left out.
+        epsilon: claimed ε, > 0.
+        delta: claimed δ.
         chosen: ``(2,)``, the event that was tested, marked.
         title: title of the figure.
 
@@ -68,16 +68,16 @@ def event_probabilities(
 def audit_bounds(
     rows: Sequence[Row], *, label: str = "name", guarantee_text: str = "", title: str | None = None
 ) -> Figure:
-    """Claims beside what audits found: the claimed ε as a bar across, the lower bound of the true ε as a dot.
+    """Draw the claimed ε of each audit as a bar, and the lower bound of the true ε as a dot.
 
-    A dot to the right of its bar refutes the claim: it is orange, and a cross. A dot far to the left is no proof of
-    more privacy, only of draws that don't show less.
+    A dot to the right of its bar refutes the claim; it is drawn as an orange cross. A dot far to the left does not
+    prove more privacy, only that the draws do not show less.
 
     Args:
         rows: ``AuditResult.as_dict()`` of each audit, or any rows with ``epsilon`` (claimed), ``lower_bound`` and,
             where it is known, ``exact_epsilon`` (None where not), which is drawn as a ring.
         label: column with the name of each.
-        guarantee_text: what holds for all of them, written below the picture.
+        guarantee_text: what holds for all audits, written below the figure.
         title: title of the figure.
 
     Returns:

@@ -46,7 +46,7 @@ def error_curves(
     log_y: bool = False,
     columns: int = 3,
 ) -> Figure:
-    """Curves of a metric against a parameter, with bands of ± 2 standard errors.
+    """Draw curves of a metric against a parameter, with bands of ± 2 standard errors.
 
     Args:
         rows: rows of a :class:`~privrank_jax.simulate.StudyResult`, selected so that (x, group,
@@ -65,7 +65,7 @@ def error_curves(
         title: title of the figure.
         log_x: logarithmic horizontal axis.
         log_y: logarithmic vertical axes.
-        columns: most panels side by side.
+        columns: maximum number of panels side by side.
 
     Returns:
         A figure; see :func:`save`.
@@ -112,7 +112,7 @@ def _draw_curve(
         at,
         value,
         color=PALETTE[look],
-        # Past one round of the palette the line styles shift, so that no two curves look alike.
+        # After each pass through the palette the line styles shift, so that no two curves look alike.
         linestyle=LINES[(look + index // len(PALETTE)) % len(LINES)],
         marker=MARKERS[look],
         markersize=4.5,

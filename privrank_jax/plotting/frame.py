@@ -1,4 +1,4 @@
-"""What all pictures share: colors, axes, captions, and the way to a file."""
+"""Shared parts of all figures: colors, axes, captions, and saving."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches, that lays itself out."""
+    """An empty figure, sized in inches, with automatic layout."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -37,11 +37,11 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure in the format that the suffix names (png, pdf, svg), whole or not at all.
+    """Write a figure atomically, in the format of the suffix (png, pdf, svg).
 
     Args:
         figure: as the functions of :mod:`privrank_jax.plotting` return it.
-        path: of the file; an existing one is replaced.
+        path: path of the file; an existing one is replaced.
 
     Raises:
         ValueError: a suffix that matplotlib does not write.
@@ -58,10 +58,10 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Raise, before the work, what :func:`save` would after it: ``ValueError`` or ``ImportError``; see there.
+    """Raise before the work the ``ValueError`` or ``ImportError`` that :func:`save` would raise after it.
 
     Args:
-        path: of the file that a picture is to be written to.
+        path: path of the file that a figure will be written to.
     """
     _format(new_figure(1.0, 1.0), Path(path))
 
@@ -74,7 +74,7 @@ def _format(figure: Figure, target: Path) -> str:
 
 
 def style(axis: Axes, log_x: bool, log_y: bool) -> None:
-    """Scales, grid and ticks of an axis; call it when everything is drawn."""
+    """Set scales, grid and ticks of an axis; call it when everything is drawn."""
     axis.grid(color="#DDDDDD", linewidth=0.6)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
@@ -102,7 +102,7 @@ def _plain_ticks(axis: Any, limits: tuple[float, float]) -> None:
 
 
 def plain(value: float) -> str:
-    """A number as one writes it: 0.05, 2,000, 10⁵.
+    """Write a number for a reader: 0.05, 2,000, 10⁵.
 
     >>> plain(0.05), plain(2000.0), plain(1e5), plain(1e-4)
     ('0.05', '2,000', '10⁵', '10⁻⁴')
@@ -116,7 +116,7 @@ def plain(value: float) -> str:
 
 
 def caption(figure: Figure, text: str) -> None:
-    """Write the guarantee below a picture, as wide as the picture is, which grows by it; call it last."""
+    """Write the guarantee below a figure, wrapped to its width, and extend the figure by it; call it last."""
     if not text:
         return
     lines = textwrap.wrap(text, int(_CHARACTERS * figure.get_figwidth()))
@@ -124,7 +124,7 @@ def caption(figure: Figure, text: str) -> None:
     height = figure.get_figheight() + added
     figure.set_figheight(height)
     taken = added
-    for legend in figure.legends:  # below the axes: it would stand on the caption
+    for legend in figure.legends:  # below the axes it would overlap the caption
         legend.set_bbox_to_anchor((0.0, added / height, 1.0, 1.0), figure.transFigure)
         taken += legend.get_window_extent().height / figure.dpi + 0.1
     engine: Any = figure.get_layout_engine()
@@ -135,14 +135,14 @@ def caption(figure: Figure, text: str) -> None:
 
 
 def heading(figure: Figure, title: str | None) -> None:
-    """Write the title above a picture, wrapped to its width."""
+    """Write the title above a figure, wrapped to its width."""
     if title:
         width = int(10 * figure.get_figwidth())
         figure.suptitle("\n".join(textwrap.wrap(title, width)), fontsize=11)
 
 
 def panel_grid(figure: Figure, panels: int, columns: int) -> list[Axes]:
-    """Axes of the panels, row by row; places left over stay empty."""
+    """Axes of the panels, row by row; surplus places stay empty."""
     wide = min(columns, panels)
     axes = list(figure.subplots(math.ceil(panels / wide), wide, squeeze=False).flat)
     for axis in axes[panels:]:
@@ -175,7 +175,7 @@ def written(value: object) -> str:
 def check_rows(
     rows: Sequence[Row], value: str, axes: Sequence[str], others: Sequence[str | None]
 ) -> None:
-    """Columns exist, those of ``axes`` are finite numbers, and each point is there once.
+    """Check that columns exist, that those of ``axes`` are finite numbers, and that each point occurs once.
 
     Raises:
         ValueError: otherwise.

@@ -22,12 +22,12 @@ def ranking_intervals(
     x_label: str = "score (log-odds)",
     title: str | None = None,
 ) -> Figure:
-    """A ranking as dots with intervals, the best item on top.
+    """Draw a ranking as dots with intervals, the best item on top.
 
     Args:
         names: item names.
         values: scores, high = best.
-        lower: lower ends of the intervals, NaN for none.
+        lower: lower ends of the intervals; NaN draws no interval.
         upper: upper ends.
         guarantee_text: the privacy guarantee in words, written below the picture.
         x_label: what the score is, with its unit.
@@ -37,7 +37,7 @@ def ranking_intervals(
         A figure; see :func:`save`.
 
     Raises:
-        ValueError: lengths differ, there are no items, or an interval does not hold its value.
+        ValueError: lengths differ, there are no items, or an interval does not contain its value.
         ImportError: matplotlib is not installed.
     """
     _check_intervals(names, values, lower, upper)
@@ -46,7 +46,7 @@ def ranking_intervals(
     axis = figure.subplots()
     for height, item in enumerate(order):
         if math.isfinite(lower[item]) and math.isfinite(upper[item]):
-            # Above the dot, so that a short interval shows.
+            # Above the dot, so that a short interval stays visible.
             axis.hlines(height, lower[item], upper[item], color=PALETTE[0], linewidth=2.2, zorder=3)
         axis.plot(
             values[item], height, "o", color=PALETTE[0], markersize=6.5, markerfacecolor="white"

@@ -51,7 +51,7 @@ def utility_map(
     log_y: bool = True,
     columns: int = 3,
 ) -> Figure:
-    """A privacy-utility map: one field per pair of parameter values, its color the value; bright is good.
+    """Draw a privacy-utility map: one field per pair of parameter values, colored by the value; bright is good.
 
     Colors are matplotlib's cividis, which looks the same to the color-blind and gets evenly lighter in gray. All
     panels share them.
@@ -60,11 +60,11 @@ def utility_map(
         rows: rows of a :class:`~privrank_jax.simulate.StudyResult`, selected so that (x, y, panel)
             names each of them. Fields without a row, or with a value that is not finite, are hatched.
         x: column on the horizontal axis, finite numbers, for instance ``"epsilon"``.
-        y: column on the vertical axis, likewise, for instance ``"num_users"``.
+        y: column on the vertical axis, finite numbers, for instance ``"num_users"``.
         value: column with the value.
         panel: column with one panel per value, for instance the method.
         better: ``"low"`` where the value is an error, ``"high"`` where it is a success.
-        target: a line is drawn where the value, interpolated between the fields, is this.
+        target: a line is drawn where the value, interpolated between the fields, equals this.
         x_label: what x is, with its unit (default: its name).
         y_label: what y is, with its unit.
         value_label: what the value is, with its unit.
@@ -73,14 +73,14 @@ def utility_map(
         title: title of the figure.
         log_x: logarithmic horizontal axis.
         log_y: logarithmic vertical axis.
-        columns: most panels side by side.
+        columns: maximum number of panels side by side.
 
     Returns:
         A figure; see :func:`save`.
 
     Raises:
-        ValueError: no rows, no finite value, an unknown column, a place that is no finite number (or not positive on
-            a logarithmic axis), two rows for one field, another ``better``.
+        ValueError: no rows, no finite value, an unknown column, an x or y that is not a finite number (or not positive
+            on a logarithmic axis), two rows for one field, or an unknown ``better``.
         ImportError: matplotlib is not installed.
     """
     _check_map(rows, x, y, value, (panel,), better, log_x, log_y)
@@ -141,14 +141,14 @@ def method_map(
     log_y: bool = True,
     columns: int = 3,
 ) -> Figure:
-    """Which method has the best value where: one field per pair of parameter values, in the method's color and mark.
+    """Draw a map of the best method: one field per pair of parameter values, in the method's color and marker.
 
-    A field is pale, its mark hollow, where the second best is within 2 standard errors of the difference, taken as if
-    the methods were simulated independently. (With common random numbers the difference is known better than that.)
+    A field is pale and its marker hollow where the second best is within 2 standard errors of the difference, computed
+    as if the methods were simulated independently. (With common random numbers the difference is more precise.)
 
     Args:
         rows: as :func:`utility_map`, selected so that (x, y, group, panel) names each of them. Rows without
-            ``standard_error``, or with NaN there, count as exact; values that are not finite don't compete.
+            ``standard_error``, or with NaN there, count as exact; values that are not finite are ignored.
         x: column on the horizontal axis.
         y: column on the vertical axis.
         group: column that names the method.
@@ -163,13 +163,13 @@ def method_map(
         title: title of the figure.
         log_x: logarithmic horizontal axis.
         log_y: logarithmic vertical axis.
-        columns: most panels side by side.
+        columns: maximum number of panels side by side.
 
     Returns:
         A figure; see :func:`save`.
 
     Raises:
-        ValueError: as :func:`utility_map`; more methods than there are colors.
+        ValueError: as :func:`utility_map`, or more methods than colors.
         ImportError: matplotlib is not installed.
     """
     _check_map(rows, x, y, value, (group, panel), better, log_x, log_y)
@@ -208,7 +208,7 @@ def method_map(
 
 
 def _winner(rows: Sequence[Row], group: str, value: str, better: str) -> tuple[Any, bool]:
-    """The best method and whether its lead is clear; None where nothing competes."""
+    """The best method and whether its lead is clear; None where there is no finite value."""
     sign = 1 if better == "low" else -1
     ranked = sorted(
         (row for row in rows if math.isfinite(row[value])), key=lambda row: sign * row[value]

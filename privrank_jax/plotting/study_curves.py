@@ -48,7 +48,7 @@ def study_curves(
     columns: int = 3,
     size: tuple[float, float] | None = None,
 ) -> Figure:
-    """Every metric of a study against a parameter, with bands of ± 2 standard errors.
+    """Draw every metric of a study against a parameter, with bands of ± 2 standard errors.
 
     Each metric has a panel of its own; with ``panel`` it has a row of them, one for each value of that column. Three
     estimators and four metrics make four panels with three curves each:
@@ -71,11 +71,11 @@ def study_curves(
 
     Args:
         result: a :class:`~privrank_jax.simulate.StudyResult`, or rows of it.
-        x: column on the horizontal axis; on a logarithmic one ∞ stands apart, at the right.
-        metrics: which metrics, in this order, or a mapping from metric to the label of its vertical axis; None: all
-            that have curves.
+        x: column on the horizontal axis; on a logarithmic axis ∞ is drawn separately, at the right.
+        metrics: metrics to draw, in this order, or a mapping from metric to the label of its vertical axis; None for
+            all that have curves.
         curve: column with one curve, of its own color and marker, per value. Rows without a value in it, such as
-            metrics that all estimators share, are left out; so it is with ``style`` and ``panel``.
+            metrics that all estimators share, are left out; the same holds for ``style`` and ``panel``.
         style: column with one line style per value.
         panel: column (or columns) with one panel per value for each metric.
         x_label: what x is, with its unit (default: its name).
@@ -86,8 +86,8 @@ def study_curves(
         crosses: column with further values, such as those of a paper, drawn as black crosses where finite.
         guarantee_text: what is private and how, written below the picture.
         title: title of the figure.
-        columns: most panels side by side, where there is one for each metric.
-        size: inches of the figure.
+        columns: maximum number of panels side by side, where there is one for each metric.
+        size: size of the figure in inches.
 
     Returns:
         A figure; see :func:`save`.
@@ -111,7 +111,7 @@ def study_curves(
     figure, axes = _axes(len(labels), len(places), bool(panel), columns, size)
     for axis, (metric, place) in zip(axes, itertools.product(labels, places), strict=True):
         inside = [r for r in rows if r["metric"] == metric and _at(r, panel) == place]
-        # The last style is drawn last, so that it shows where curves coincide.
+        # The last style is drawn last, so that it stays visible where curves coincide.
         for (look, line), (index, color) in itertools.product(enumerate(styles), enumerate(colors)):
             wanted = (color,) if style is None else (color, line)
             chosen = [r for r in inside if _at(r, told_apart[: len(wanted)]) == wanted]
@@ -186,7 +186,7 @@ def _labels(
 
 
 def _values(rows: Sequence[Row], column: str, names: Mapping[Any, str]) -> list[Any]:
-    """Values of a column: those that are named in that order, then numbers by size, words as they come."""
+    """Values of a column: first those named, in that order, then numbers by size and words in order of appearance."""
     found = list(dict.fromkeys(row[column] for row in rows))
     if all(isinstance(value, Real) for value in found):
         found.sort()
