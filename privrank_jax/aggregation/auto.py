@@ -1,4 +1,4 @@
-"""Which private method to take when nobody says, from public facts alone."""
+"""Default choice of a private method, from public facts alone."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def choose_method(
 ) -> str:
     """The method of least expected error: ``"noise-all"`` where its noise is negligible, else ``"borda"``.
 
-    The noise of Borda scores adds to the Kemeny cost, in pairs per user, of the order m³/(nε) in the central and
-    m^2.5/(ε√n) in the local model, KwikSort's log m times that, and noise on all pairs m times it
-    (:mod:`privrank_jax.aggregation.bounds`): where noise decides, Borda wins, in every crowd of the studies
-    ``alabi-central`` and ``alabi-local`` and often by a factor of ten. But the order of Borda may itself cost more
-    than the best one, and a solver of noised weights does not have that error: where at most 1% of noise (Laplace
-    scale or standard deviation) is left on each weight, it costs next to nothing in any crowd, and less than Borda
-    in the worst case and on the sushi data.
+    The noise of Borda scores adds on the order of m³/(nε) pairs per user to the Kemeny cost in the central model, and
+    m^2.5/(ε√n) in the local model; KwikSort's noise adds log m times as much, and noise on all pairs m times as much
+    (:mod:`privrank_jax.aggregation.bounds`). Where noise dominates, Borda wins, in every crowd of the studies
+    ``alabi-central`` and ``alabi-local`` and often by a factor of ten. But the Borda order may cost more than the
+    optimum even without noise, an error that solvers of noised weights do not have: where the noise on each weight is
+    at most 1% (Laplace scale or standard deviation), it costs almost nothing in any crowd, and less than Borda in the
+    worst case and on the sushi data.
 
     Args:
         num_items: m >= 2.

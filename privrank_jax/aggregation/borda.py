@@ -1,19 +1,20 @@
-r"""Borda: the order of the items by how many others each beats; private in the central and in the local model.
+r"""Borda's rule, which ranks items by how many others each beats; private in the central and in the local model.
 
-**Sensitivity.** s_i = Σ_j w_ij is the mean over the n users of the scores x_i that each gives: of every pair, 1 to the
-item ranked first, or 1/2 to each where it is tied or not known. So x belongs to a fractional tournament: it sums to
-m(m-1)/2, and over any k items to at least k(k-1)/2 (the pairs among them alone). These inequalities describe the
-permutohedron, the convex hull of the permutations of (0, 1, ..., m-1) (Rado 1952). A norm of x - y is convex in (x, y),
-so over the permutohedron it is largest where both are permutations; there ‖x - y‖₂² = 2‖x‖² - 2xᵀy is largest where
-one reverses the other, and so is ‖x - y‖₁ (exchanging two places in like order in x and y never decreases it). Hence
+**Sensitivity.** s_i = Σ_j w_ij is the mean over the n users of the scores x_i that each gives: in every pair, 1 to the
+item ranked first, or 1/2 to each item where the pair is tied or unknown. So x belongs to a fractional tournament: it
+sums to m(m-1)/2, and over any k items to at least k(k-1)/2 (the pairs among them alone). These inequalities describe
+the permutohedron, the convex hull of the permutations of (0, 1, ..., m-1) (Rado 1952). A norm of x - y is convex in (x,
+y), so over the permutohedron it is largest where both are permutations; there ‖x - y‖₂² = 2‖x‖² - 2xᵀy is largest where
+one reverses the other, and so is ‖x - y‖₁ (exchanging two places that x and y order alike never decreases it). Hence
 replacing one user moves the score vector by at most
 
     ℓ₁: Σ_i |m-1-2i|/n = ⌊m²/2⌋/n,        ℓ₂: √(Σ_i (m-1-2i)²)/n = √(m(m²-1)/3)/n,
 
-attained by a ranking and its reversal, ties and gaps or not. For the same reason the centered scores x - (m-1)/2 of one
-user lie in the ball of radius √(m(m²-1)/12), on whose surface full rankings lie, and sum to 0.
+attained by a ranking and its reversal, whether ties and gaps are allowed or not. For the same reason the centered
+scores x - (m-1)/2 of one user lie in the ball of radius √(m(m²-1)/12), on whose surface full rankings lie, and sum to
+0.
 
-How good the ranking by such scores is: :mod:`privrank_jax.aggregation.borda_theorem`, K ≤ 5·OPT + 2‖e‖₁.
+The ranking by such scores costs K ≤ 5·OPT + 2‖e‖₁; see :mod:`privrank_jax.aggregation.borda_theorem`.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm, report_
 
 
 def borda_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Scores:
-    """s_i = Σ_j w_ij: how many other items the users, on average, rank behind item i.
+    """Borda scores s_i = Σ_j w_ij: how many other items the users rank behind item i on average.
 
     Args:
         weights: :class:`~privrank_jax.aggregation.PairWeights`, or a plain ``(m, m)`` matrix, noisy ones too.
@@ -80,7 +81,7 @@ def borda_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = 
 def user_scores(
     ranks: RanksLike | RankingsLike, *, missing: str = "last"
 ) -> Float[Array, "*batch items"]:
-    """The Borda scores that each user gives: items ranked behind, ties and unknown pairs half.
+    """Borda scores that each user gives: the number of items ranked behind, ties and unknown pairs counting half.
 
     Args:
         ranks: ``(..., m)`` integers, 0 = best, equal ranks ties, negative ones items not ranked.
@@ -100,7 +101,7 @@ def user_scores(
 
 
 def borda_sensitivity(num_items: Count, order: int = 1) -> Array | float:
-    """How far replacing one user moves n times the Borda scores, in ℓ₁ or ℓ₂; the proof heads this module.
+    """Sensitivity of n times the Borda scores to replacing one user, in ℓ₁ or ℓ₂; proof at the head of this module.
 
     Args:
         num_items: m, may be traced.
@@ -119,10 +120,10 @@ def borda_sensitivity(num_items: Count, order: int = 1) -> Array | float:
 def dp_borda(
     key: Key, weights: PairWeights, privacy: Privacy, *, noise: str = "laplace"
 ) -> Estimate:
-    """Borda scores plus noise.
+    """Borda scores with Laplace or Gaussian noise.
 
     **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user, adjacency
-    replace, and whatever these cover; sensitivities and their proof head this module.
+    replace, and whatever these cover; sensitivities and their proof are at the head of this module.
 
     Args:
         key: PRNG key.
@@ -182,19 +183,19 @@ def ldp_borda(
     mechanism: str = "duchi",
     missing: str = "last",
 ) -> Estimate:
-    """Borda scores from one report per user, with nothing sent back: local and non-interactive.
+    """Borda scores from one report per user: local and non-interactive.
 
     Simulates all users at once: :func:`ldp_borda_report` for each, then :func:`ldp_borda_aggregate`.
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace: each user reports the centered scores, m
-    numbers that sum to 0, once by an ε-local mechanism for vectors (:mod:`privrank_jax.privacy.vectors`); the number
-    of dimensions paid for is m - 1.
+    numbers that sum to 0, once by an ε-local mechanism for vectors (:mod:`privrank_jax.privacy.vectors`); the dimension
+    that counts for the error is m - 1.
 
     Args:
         key: PRNG key.
         ranks: ``(n, m)`` integers, 0 = best, m >= 2; ties and items not ranked as for :func:`user_scores`.
         privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ reports the scores themselves.
-        mechanism: ``"duchi"`` or ``"privunit"`` (less error, the more so the larger ε).
+        mechanism: ``"duchi"`` or ``"privunit"`` (less error, increasingly so for large ε).
         missing: rule for items not ranked.
 
     Returns:
@@ -231,8 +232,7 @@ def ldp_borda_report(
 ) -> Float[Array, "*users items"]:
     """What one user sends: the centered Borda scores, randomized; ``(m,)`` for ranks ``(m,)``.
 
-    ε-local DP by itself; the numbers drawn for simulation are not fit to protect real users, see
-    :mod:`privrank_jax.release`.
+    ε-local DP by itself; the simulated draws are not fit to protect real users, see :mod:`privrank_jax.release`.
 
     Args:
         key: PRNG key.
@@ -252,7 +252,7 @@ def ldp_borda_report(
 
 @jax.jit
 def ldp_borda_aggregate(reports: Float[Array, "users items"]) -> Scores:
-    """What the server makes of all reports: their mean, moved by (m - 1)/2.
+    """Unbiased scores from all reports: their mean, shifted by (m - 1)/2.
 
     Args:
         reports: ``(n, m)``, as of :func:`ldp_borda_report`, n >= 1.
@@ -270,7 +270,7 @@ def ldp_borda_aggregate(reports: Float[Array, "users items"]) -> Scores:
 
 
 def score_radius(num_items: int) -> float:
-    """√(m(m²-1)/12), the norm of the centered scores of a full ranking; no user's are longer.
+    """√(m(m²-1)/12), the norm of the centered scores of a full ranking, the largest of any user.
 
     >>> score_radius(3) ** 2
     2.0000000000000004

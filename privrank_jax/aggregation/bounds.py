@@ -1,4 +1,4 @@
-r"""What each private algorithm promises in the worst case, and what none can: Tables 2 and 3, with constants.
+r"""Worst-case bounds of each private algorithm, and lower bounds for all of them: Tables 2 and 3, with constants.
 
 An (α, β)-approximation returns σ with E K(σ, w) ≤ α OPT(w) + β, whatever the rankings. The paper states β up to
 constants; here they are worked out for the noise that this library adds, N = m(m-1)/2 the number of pairs.
@@ -8,18 +8,18 @@ once in σ and (1 + ξ) times in the best ranking (Fact 2 over unordered pairs),
 it, so β = (2 + ξ) N E|e|. E|e| is λ for Laplace noise, √(2/π) σ for Gaussian noise, and at most the standard deviation
 of :func:`~privrank_jax.aggregation.local_weight_variance` for local reports.
 
-*KwikSort* (Corollaries 6, 7, 12), of ratio 5: its answers are those of one noisy, mirrored weight matrix, so as above
-6 N E|e| if all are clipped; with probability p the budget of queries runs out and the fallback, noise all at its
-share of ε and ordered no worse than by Borda, so of ratio 5, takes over: (5 + 5p, 6 N E|e| + p β_fallback). p is
-computed from the exact law of quicksort's comparisons, which presumes transitive answers: only where p = 0 is the
-bound one for all votes.
+*KwikSort* (Corollaries 6, 7, 12) has ratio 5: its answers are those of one noisy, mirrored weight matrix, so as above
+β = 6 N E|e| if all are clipped. With probability p the budget of queries runs out and the fallback takes over: noise on
+all pairs at its share of ε, ordered no worse than by Borda and so of ratio 5. Together: (5 + 5p, 6 N E|e| + p
+β_fallback). p is computed from the exact law of quicksort's comparisons, which presumes transitive answers, so the
+bound holds for all votes only where p = 0.
 
 *Borda*: (5, 2 E‖e‖₁), see :mod:`privrank_jax.aggregation.borda_theorem`.
 
 *Exponential mechanism*: (1, 2N log(m!)/(nε)), see :mod:`privrank_jax.aggregation.exponential`.
 
-**Lower bounds.** :func:`pure_lower_bound` and :func:`approximate_lower_bound` make Theorems 13 and 14 numbers; the
-docstrings say which constants are the paper's, and what was amended.
+**Lower bounds.** :func:`pure_lower_bound` and :func:`approximate_lower_bound` evaluate Theorems 13 and 14; the
+docstrings say which constants are the paper's, and what is amended.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def kwiksort_bound(
         privacy: what is promised, as for ``dp_kwiksort``.
         noise: ``"laplace"`` or ``"gaussian"``.
         max_queries: q; default as in ``dp_kwiksort``.
-        split: share of ε for the queries; 1 counts where q reaches all pairs.
+        split: share of ε for the queries; 1 where q reaches all pairs.
     """
     _check(num_items, num_users)
     attained = of_rankings(privacy, "kwiksort_bound", noise)
@@ -283,21 +283,21 @@ def ldp_borda_bound(
 def pure_lower_bound(
     num_items: int, epsilon: float, *, additive: float = 0.01, packing: str = "rankings"
 ) -> float:
-    """Theorem 13 with a constant: fewer users than this, and no ε-DP algorithm is an (α, additive·m²)-approximation.
+    """Number of users below which no ε-DP algorithm is an (α, additive·m²)-approximation: Theorem 13 with a constant.
 
     The proof packs T rankings so that no ranking is within 2·additive·m² of two of them; n users who all hold one of
-    them have OPT = 0, so by Markov's inequality the algorithm comes that close with probability 1/2; and from one such
-    data set to another are n replacements. Hence 1 ≥ 1/2 + (T - 1)e^{-nε}/2, n ≥ log(T - 1)/ε, for every α.
-    (The paper starts from a data set outside the packing and has log(T/2)/ε.)
+    them have OPT = 0, so by Markov's inequality the algorithm comes that close with probability 1/2; and n replacements
+    turn one such data set into another. Hence 1 ≥ 1/2 + (T - 1)e^{-nε}/2, n ≥ log(T - 1)/ε, for every α. (The paper
+    starts from a data set outside the packing and has log(T/2)/ε.)
 
     Args:
         num_items: m >= 3.
         epsilon: ε > 0.
         additive: β/m².
         packing: ``"codes"``: the paper's, π^x_{d,t} over a binary code of distance D with (t + 1)D > 4·additive·m²,
-            2d + t = m, d at its best, T by Gilbert and Varshamov: at 0.01, about 0.03m/ε. ``"rankings"`` (ours):
-            straight in Kendall's metric, T ≥ m!/#{rankings with at most 4·additive·m² inversions}, again by
-            Gilbert and Varshamov, from the exact numbers of inversions: several times more.
+            2d + t = m, the best d, T by Gilbert and Varshamov: at 0.01, about 0.03m/ε. ``"rankings"`` (ours): directly
+            in Kendall's metric, T ≥ m!/#{rankings with at most 4·additive·m² inversions}, again by Gilbert and
+            Varshamov, from the exact numbers of inversions: several times larger.
 
     Returns:
         The bound, at least 0, not rounded.
@@ -335,12 +335,12 @@ def approximate_lower_bound(
     Beta(β, β) are extreme enough, n ≥ γβ√d. Amended, as the printed proof rests on Observation 16, whose t should
     be 2t (:mod:`privrank_jax.simulate.worlds.hard_rankings`): so α|2q - 1| enters twice, and β has to satisfy
     E|2q - 1| = 2·4^{-β}/(β·Beta(β, β)) ≥ 1 - 0.25/α instead of 1 - 0.5/α. The additive constant c must satisfy
-    2cm²/t ≤ 0.1d, that is c ≤ 2α/(40α + 2)²; the paper's 0.00001α does for α ≤ 11 only. We take the largest.
+    2cm²/t ≤ 0.1d, that is c ≤ 2α/(40α + 2)²; the paper's 0.00001α satisfies this for α ≤ 11 only. We take the largest.
 
     For ε < 1, by group privacy, users/ε and an accordingly smaller δ, as in the paper.
 
     Args:
-        num_items: m; divided as if 40α + 2 divided it.
+        num_items: m; treated as if 40α + 2 divided it.
         epsilon: ε in (0, 1].
         ratio: α >= 1.
 

@@ -1,11 +1,11 @@
-r"""A ranking of low Kemeny score with proof of how low it is, by the cheapest solver that can prove enough.
+r"""A ranking of low Kemeny score with a proven bound, by the cheapest solver whose proof suffices.
 
 **Components**: where no item of B has a majority over any item of A, an optimal ranking puts A before B. So the
-strongly connected components of the majorities are ranked apart, and their scores and bounds add up. **Bounds**:
-Σ min(w_ij, w_ji); and each cycle of three majorities adds the smallest of their leads, as far as it is not yet spent on
-other cycles. Then dynamic programming, the linear program, and the integer program, on the component whose gap is
-largest, until the ratio of score to bound is at most 1 + ξ. This takes the place of the approximation scheme of
-Kenyon-Mathieu and Schudy (2007) in private aggregation.
+strongly connected components of the majorities are ranked separately, and their scores and bounds add up. **Bounds**:
+the lower bound starts at Σ min(w_ij, w_ji), and each cycle of three majorities adds the smallest of their leads, as far
+as other cycles have not used it. Then dynamic programming, the linear program and the integer program are tried on the
+component whose gap is largest, until the ratio of score to bound is at most 1 + ξ. This replaces the approximation
+scheme of Kenyon-Mathieu and Schudy (2007) in private aggregation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from privrank_jax.aggregation.integer_program import (
 )
 from privrank_jax.aggregation.weights import PairWeights
 
-# Dynamic programming comes first where it takes a millisecond, and once more where it spares the integer program.
+# Dynamic programming comes first where it takes a millisecond, and again where it can replace the integer program.
 _SOLVERS = (
     "local search",
     "dynamic program",
@@ -42,24 +42,25 @@ _FAST_DYNAMIC = 12
 def kemeny(
     weights: PairWeights | PairMatrixLike, xi: float = 0.0, *, time_limit: float | None = 60.0
 ) -> ProvenRanking:
-    """A ranking whose Kemeny score is at most 1 + ξ times the least one, with proof.
+    """Find a ranking whose Kemeny score is provably at most 1 + ξ times the minimum.
 
-    Runs on the host, one problem at a time; under ``jit`` and ``vmap`` take :func:`exact_kemeny` or
+    Runs on the host, one problem at a time; under ``jit`` and ``vmap`` use :func:`exact_kemeny` or
     :func:`local_search`.
 
     Args:
         weights: :class:`~privrank_jax.aggregation.PairWeights` without padding, or a plain ``(m, m)`` matrix, finite
             and >= 0, w_ij the weight of i before j, consistent or not.
         xi: how far from the optimum the ranking may be, >= 0; 0 asks for an optimum.
-        time_limit: seconds; when they are over, the best ranking and the best bound so far are returned, and ``ratio``
-            says what they prove. None never stops early.
+        time_limit: in seconds; at the limit the best ranking and the best bound so far are returned, and ``ratio`` says
+            what they prove. None sets no limit.
 
     Returns:
         :class:`ProvenRanking` with ``ranks``, ``cost``, ``lower_bound``, ``ratio`` and ``solver``: ``"local search"``,
-        ``"dynamic program"``, ``"linear program"`` or ``"integer program"``, the costliest one that was needed.
+        ``"dynamic program"``, ``"linear program"`` or ``"integer program"``, the most expensive one that was needed.
 
     Raises:
-        ValueError: weights that are no square matrix of finite numbers >= 0, xi < 0, a time limit that is not positive.
+        ValueError: weights that are not a square matrix of finite numbers >= 0, xi < 0, a time limit that is not
+            positive.
 
     >>> best = kemeny([[0.0, 0.6, 0.3], [0.4, 0.0, 0.9], [0.7, 0.1, 0.0]])
     >>> best.ranks.tolist(), best.ratio, best.solver
@@ -108,7 +109,7 @@ def kemeny(
 
 
 def _components(weights: np.ndarray) -> list[np.ndarray]:
-    """Strongly connected components of the majorities, those before others first."""
+    """Strongly connected components of the majorities, in topological order."""
     from scipy.sparse.csgraph import connected_components
 
     beats = weights > weights.T
@@ -134,7 +135,7 @@ def _joined(parts: list[np.ndarray], programs: list[PairProgram]) -> np.ndarray:
 
 
 def _copeland(weights: np.ndarray) -> np.ndarray:
-    """As ``aggregation.copeland``, which would be compiled for each size of a component."""
+    """Copeland ranks in NumPy: ``aggregation.copeland`` would be compiled for each size of a component."""
     points = (weights > weights.T).sum(1) + 0.5 * (weights == weights.T).sum(1)
     return np.argsort(np.argsort(-points, kind="stable"))
 
@@ -142,8 +143,8 @@ def _copeland(weights: np.ndarray) -> np.ndarray:
 def _cycle_bound(weights: np.ndarray, deadline: float) -> float:
     """A lower bound on what any ranking costs above Σ min(w_ij, w_ji).
 
-    A packing of cycles of three majorities: each is broken by every ranking, at the price of one of its leads, and no
-    lead is spent more than once. What is found by the deadline is a bound, too.
+    It packs cycles of three majorities: every ranking breaks each cycle at the cost of one of its leads, and no lead is
+    used more than once. A packing cut short by the deadline is a valid bound, too.
     """
     left, bound = np.maximum(weights - weights.T, 0), 0.0
     for i, j in zip(*np.nonzero(left)):
@@ -159,7 +160,7 @@ def _cycle_bound(weights: np.ndarray, deadline: float) -> float:
 
 
 def _advance(program: PairProgram, stage: int) -> bool:
-    """Run one more solver on a component; False if it does not serve its size."""
+    """Run one more solver on a component; False if the solver does not handle its size."""
     items = len(program.weights)
     if _SOLVERS[stage] == "dynamic program":
         if items > (_FAST_DYNAMIC if stage == 1 else MAX_ITEMS):

@@ -12,12 +12,12 @@ from privrank_jax.rankings import ranks_from_scores
 
 
 def copeland_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Scores:
-    """How many items each item beats, half for a draw.
+    """Number of items that each item beats, a tie counting half.
 
     Args:
         weights: :class:`~privrank_jax.aggregation.PairWeights`, or a plain ``(m, m)`` matrix, w_ij the weight of i
             before j; i beats j where w_ij > w_ji.
-        mask: ``(m,)`` bool, of a plain matrix; items with False score 0 and count for no other. None keeps all.
+        mask: ``(m,)`` bool, of a plain matrix; items with False score 0 and don't count for the others. None keeps all.
 
     Returns:
         ``(m,)`` in the dtype of the weights (JAX's default float for integers).
@@ -42,8 +42,9 @@ def _copeland_scores(w: Array, keep: Array) -> Array:
 def copeland(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Ranks:
     """Rank items by :func:`copeland_scores`, the best first.
 
-    A Condorcet winner comes first, and a weight matrix whose majorities have no cycle is ranked as its Kemeny optimum
-    is. Equal scores are ranked by item index; at random by ``ranks_from_scores(copeland_scores(weights), mask, key)``.
+    A Condorcet winner comes first, and where the majorities have no cycle, the ranking is a Kemeny optimum. Equal
+    scores are ranked by item index; to break ties at random use ``ranks_from_scores(copeland_scores(weights), mask,
+    key)``.
 
     Args:
         weights: as for :func:`copeland_scores`.

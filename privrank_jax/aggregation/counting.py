@@ -1,4 +1,4 @@
-"""Ranks compared pair by pair: who is before whom, for one user and for all of them at once."""
+"""Pairwise comparison of ranks: the order of a pair for one user, and the shares of all users."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def largest_rank(ranks: Rankings) -> Int[Array, ""]:
 
 @functools.partial(jax.jit, static_argnames=("missing", "narrow"))
 def share_matrix(ranks: Rankings, missing: str, narrow: bool) -> PairMatrix:
-    """The share of the users who rank i before j, ties half; ``narrow`` where ranks fit into a byte, and one more."""
+    """Share of users who rank i before j, ties counting half; ``narrow`` if int8 holds ranks and a larger number."""
     users, items = ranks.shape
     known = ranks >= 0
     if narrow:
@@ -53,7 +53,7 @@ def share_matrix(ranks: Rankings, missing: str, narrow: bool) -> PairMatrix:
 def gaps_last(
     ranks: Int[Array, "*batch items"],
 ) -> tuple[Bool[Array, "*batch items"], Int[Array, "*batch items"]]:
-    """Which items were ranked; and the ranks, at least int32 so that none is the largest number, which gaps get."""
+    """Which items were ranked; and the ranks, at least int32, with gaps set to the largest number, which no rank is."""
     known = ranks >= 0
     ranks = ranks.astype(jnp.promote_types(ranks.dtype, jnp.int32))
     return known, jnp.where(known, ranks, jnp.iinfo(ranks.dtype).max)
@@ -72,7 +72,7 @@ def _count_less(ahead: Array, behind: Array) -> Array:
     steps = -(-users // (lanes * block))
     fill = steps * lanes * block - users
 
-    # Users that are not there tie all items.
+    # Padding users tie all items.
     ahead = jnp.pad(ahead, ((0, fill), (0, 0)))
     behind = jnp.pad(behind, ((0, fill), (0, width - items)))
     shape = steps, lanes, block
@@ -82,7 +82,7 @@ def _count_less(ahead: Array, behind: Array) -> Array:
         count = jnp.zeros((lanes, items, width), jnp.uint8)
         for user in range(block):
             count += (first[:, user, :, None] < second[:, user, None, :]).astype(jnp.uint8)
-        return None, count  # not added up here: XLA would count in wider integers
+        return None, count  # not summed here: XLA would count in wider integers
 
     blocks = ahead.reshape(*shape, items), behind.reshape(*shape, width)
     _, counts = jax.lax.scan(step, None, blocks)

@@ -1,4 +1,4 @@
-"""What private functions on rankings say of their computation."""
+"""Diagnostics of private functions on rankings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privrank_jax._types import Count, Numbers, Scalar
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class SortDiagnostics:
-    """Of a sort on noisy answers.
+    """Diagnostics of a sort on noisy answers.
 
     Attributes:
         queries: answered; a private value, as the ranking is.
@@ -31,7 +31,7 @@ class SortDiagnostics:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class LocalSortDiagnostics:
-    """Of a sort that asks groups of users.
+    """Diagnostics of a sort that asks groups of users.
 
     Attributes:
         queries: answered; a private value, as the ranking is.
@@ -50,7 +50,7 @@ class LocalSortDiagnostics:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ExponentialDiagnostics:
-    """Of the exponential mechanism.
+    """Diagnostics of the exponential mechanism.
 
     Attributes:
         rate: β, per pair of items and user that disagree with the ranking; public.
@@ -62,7 +62,7 @@ class ExponentialDiagnostics:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ReportDiagnostics:
-    """Of reports of vectors.
+    """Diagnostics of local reports of vectors.
 
     Attributes:
         report_norm: B, the norm of every report; public.
@@ -74,10 +74,10 @@ class ReportDiagnostics:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PairDiagnostics:
-    """Of one answer per user.
+    """Diagnostics of a protocol with one answer per user.
 
     Attributes:
-        users_per_pair: the fewest users that were asked for one pair; public.
+        users_per_pair: the smallest number of users asked about one pair; public.
     """
 
     users_per_pair: Count

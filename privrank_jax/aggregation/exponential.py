@@ -7,16 +7,16 @@ D = m(m-1)/2 either way (a tie or an unknown pair costs 1/2 whatever σ says, so
 **Can the 2 go?** It stands for two effects: the score of σ moves by up to D, and the normalizer by up to e^{βD} the
 other way. Under add-remove they point in the same direction and only the larger counts, so β = ε/D would do. Under
 replacement they don't: let all n - 1 other users hold the reversal π' of π. As n grows the law concentrates on π',
-there K(·, π') - K(·, π) = -D and so the normalizers differ by e^{βD}, while at σ = π the scores do by +D: the loss
-tends to 2βD = ε, and exceeds 0.99ε from moderate n on (a test finds it so at m = 3, n = 100). The loss at finite n is
-below ε, and ε/2 for a single user by symmetry; we claim ε.
+where K(·, π') - K(·, π) = -D, so the normalizers differ by e^{βD}, while at σ = π the scores differ by +D: the loss
+tends to 2βD = ε, and exceeds 0.99ε from moderate n on (tested at m = 3, n = 100). The loss at finite n is below ε, and
+ε/2 for a single user by symmetry; we claim ε.
 
 **Drawing.** The cost of an order adds up along its prefixes: putting j behind the set S costs c(j, S) = Σ_{i∈S} w_ji.
 So Z[∅] = 1, Z[S] = Σ_{j∈S} Z[S∖j] exp(-βn c(j, S∖j)) is the weight of all orders of S, and drawing the last item j of
 S with odds Z[S∖j] exp(-βn c(j, S∖j)), then the last of S∖j, and so on, has exactly the law above: time
-O(2^m m²) and memory O(2^m) instead of m!. No approximation, no Markov chain; m ≤ 20.
+O(2^m m²) and memory O(2^m) instead of m!. There is no approximation and no Markov chain; m ≤ 20.
 
-**Error.** Of a Gibbs law β n E K = entropy - log Z ≤ log m! + β n OPT, so E K ≤ OPT + 2D log(m!)/(nε): ratio 1 and
+**Error.** A Gibbs law has β n E K = entropy - log Z ≤ log m! + β n OPT, so E K ≤ OPT + 2D log(m!)/(nε): ratio 1 and
 additive error O(m³ log m/(nε)), at exponential cost.
 
 Source: Hay, Elagina and Miklau (2017), section 3; the subset recursion is ours.
@@ -42,7 +42,7 @@ _SHARP = 1e4  # stands for β = ∞
 
 
 def exponential_kemeny(key: Key, weights: PairWeights, privacy: Privacy) -> Estimate:
-    """One ranking, drawn with odds exp(-ε n K/(m(m-1))): the exponential mechanism, exactly.
+    """Draw one ranking with odds exp(-ε n K/(m(m-1))): the exponential mechanism, sampled exactly.
 
     **Guarantee.** ε-DP, unit user, adjacency replace, and whatever these cover; proof at the head of this module.
 
@@ -82,7 +82,7 @@ def _rate(num_items: Count, epsilon: Epsilon) -> Float[Array, ""]:
 def exponential_log_probability(
     ranks: RanksLike | RankingsLike, weights: PairWeights, privacy: Privacy
 ) -> Float[Array, "*batch"]:
-    """log P(σ) of :func:`exponential_kemeny`, exact.
+    """Exact log-probability log P(σ) of a ranking under :func:`exponential_kemeny`.
 
     Args:
         ranks: ``(..., m)`` integers, 0 = best.
@@ -102,7 +102,9 @@ def exponential_log_probability(
     attained = of_rankings(privacy, "exponential_log_probability")
     w, users, mask = _checked(weights, "exponential_log_probability")
     if mask is not None:
-        raise ValueError("probabilities are of rankings of real items: leave padded items out.")
+        raise ValueError(
+            "probabilities are defined for rankings of real items: leave padded items out of the weights."
+        )
     costs = _steepness(w, users, _rate(w.shape[0], attained.epsilon), None)
     return _log_probability(jnp.asarray(ranks), costs)
 
@@ -119,7 +121,7 @@ def _checked(weights: PairWeights, by: str) -> tuple[Array, Count, Array | None]
 
 @jax.jit
 def _steepness(w: Array, num_users: Count, rate: Array, mask: Array | None) -> Array:
-    """βn w, less what both orders of a pair cost, which no probability depends on."""
+    """βn w, less the cost common to both orders of a pair, on which no probability depends."""
     excess = w - jnp.minimum(w, w.T)
     if mask is not None:
         excess = jnp.where(mask[:, None] & mask, excess, 0)
@@ -127,14 +129,14 @@ def _steepness(w: Array, num_users: Count, rate: Array, mask: Array | None) -> A
 
 
 def _append_costs(costs: Array) -> Array:
-    """``(2^m, m)``: what it costs to put item j behind the items of subset S (bit i of S: item i)."""
+    """Costs ``(2^m, m)`` of putting item j behind the items of subset S (bit i of S: item i)."""
     items = costs.shape[0]
     members = (jnp.arange(1 << items)[:, None] >> jnp.arange(items)) & 1
     return jnp.matmul(members.astype(costs.dtype), costs.T, precision="highest")
 
 
 def _log_weights(costs: Array) -> Array:
-    """log Z[S] for all subsets: after round k those of at most k items are right."""
+    """log Z[S] for all subsets: after round k those of at most k items are correct."""
     items = costs.shape[0]
     append = _append_costs(costs)
 

@@ -1,4 +1,4 @@
-"""A costly computation that is hardly ever needed: done for those replicates alone that need it."""
+"""An expensive computation that is rarely needed, run only for the replicates that need it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def replace_where(
     compute: Callable[..., Array],
     *arguments: Array,
 ) -> Ranks:
-    """``compute(*arguments)`` where ``needed``, else ``ranks``; under ``vmap`` only the replicates in need compute it.
+    """``compute(*arguments)`` where ``needed``, else ``ranks``; under ``vmap`` only those replicates compute it.
 
-    A ``cond`` under ``vmap`` would compute the fallback for all replicates. Here those in need are taken one by
-    one, so that a fallback which hardly ever occurs costs neither time nor memory.
+    A ``cond`` under ``vmap`` would compute the fallback for all replicates. Here the replicates that need it are
+    handled one by one, so that a rare fallback costs almost no time or memory.
     """
 
     @jax.custom_batching.custom_vmap

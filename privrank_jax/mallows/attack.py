@@ -1,26 +1,27 @@
-r"""The inference attack: one ranking's synthetic copies, N of them, and the ranking that most likely is behind them.
+r"""The inference attack: the maximum-likelihood center of N synthetic copies of one ranking.
 
-**The most likely center.** N draws around φ have log-likelihood -θ Σ_l d(π_l, φ) - N log Z, θ = ε/(m-1), q = e^-θ. Z is
-the same for every φ, so the maximum does not depend on ε: it is the ranking that agrees with the most pairs of the
-draws, the Kemeny ranking of their win counts. (The paper prints + N log Z and minimizes, which would find the reverse
-of the ranking.) Several rankings may be most likely; one of them is drawn, all alike, for a truth that lies in index
-order would gain by ties that are broken by index.
+**The maximum-likelihood center.** N draws around φ have log-likelihood -θ Σ_l d(π_l, φ) - N log Z, θ = ε/(m-1),
+q = e^-θ. Z is the same for every φ, so the maximum does not depend on ε: it is the ranking that agrees with the most
+pairs of the draws, the Kemeny ranking of their win counts. (The paper prints + N log Z and minimizes, which would find
+the reverse of the ranking.) Where several rankings attain the maximum, one of them is drawn uniformly: breaking ties by
+index would favor a true center that lies in index order.
 
 **A lower bound of the error**, sharper than Theorem 2 and with explicit constants. Let a, b be neighbors in φ, so that
-all other items stand on one side of both. Swapping a and b in an output turns this pair and keeps the number of other
-discordant pairs; so b comes ahead of a with odds q : 1, whatever else the output is. Disjoint pairs of
-neighbors can be swapped one after the other: the orders of all ⌊m/2⌋ of them are independent. Let X of N draws put b
-ahead. If X > N/2, swapping a and b in φ is more likely than φ; if X = N/2, as likely, and each of k such ties
-doubles the number of rankings that are no less likely than φ. Hence
+all other items stand on one side of both. Swapping a and b in an output reverses this pair and keeps the number of
+other discordant pairs, so b comes ahead of a with odds q : 1, whatever the rest of the output is. Disjoint pairs of
+neighbors can be swapped one after another, so the orders of all ⌊m/2⌋ of them are independent. Let X of N draws put b
+ahead. If X > N/2, φ with a and b swapped is more likely than φ; if X = N/2, it is as likely, and each of k such ties
+doubles the number of rankings at least as likely as φ. Hence
 
     P(wrong) ≥ 1 - (1 - β)^⌊m/2⌋,    β = P(X > N/2) + P(X = N/2)/2 = I_p(h, h),    p = q/(1+q), h = ⌈N/2⌉,
 
-I the regularized incomplete beta function (a majority of 2h draws whose ties a coin decides errs as often as one of
-2h - 1). Equality at m = 2. *No* attack errs less on a center drawn uniformly: the most likely center is then the Bayes
-rule, and its error is the same at every center. At θ = c/√N, N → ∞, β → Φ(-c/2): the error stays away from 0.
+where I is the regularized incomplete beta function (a majority of 2h draws, ties broken by a fair coin, errs as often
+as one of 2h - 1). Equality holds at m = 2. *No* attack errs less on a center drawn uniformly: the maximum-likelihood
+center is then the Bayes rule, and its error is the same at every center. At θ = c/√N, N → ∞, β → Φ(-c/2): the error
+stays away from 0.
 
-Theorem 2 has instead C₀ coth(θ/2) √(2/πN) exp(-N (e^θ - 1)²) with a constant C₀ that is not named; its proof counts
-ties as errors. At small θ its exponent is 8 times that of β, N log cosh(θ/2) ~ N θ²/8.
+Theorem 2 states C₀ coth(θ/2) √(2/πN) exp(-N (e^θ - 1)²) instead, with an unspecified constant C₀; its proof counts ties
+as errors. At small θ its exponent is 8 times that of β, N log cosh(θ/2) ~ N θ²/8.
 
 Source: Xu, Sun and Cheng, section 4 and Theorem 2.
 """
@@ -56,16 +57,16 @@ from privrank_jax.mallows.distribution import (
     log_normalizer,
 )
 
-MOST_ITEMS = 8  # all 40,320 rankings of so many are tried
+MOST_ITEMS = 8  # all rankings are tried up to this size, where there are 40,320
 
 
 def win_counts(
     ranks: RankingsLike, counted: Bool[ArrayLike, "users"] | Sequence[bool] | None = None
 ) -> Int[Array, "items items"]:
-    """How many rankings have i ahead of j.
+    """Number of rankings that place i ahead of j.
 
     Args:
-        ranks: ``(N, m)`` integers, 0 = best, negative for items not ranked: their pairs count for none.
+        ranks: ``(N, m)`` integers, 0 = best, negative for items not ranked, whose pairs are not counted.
         counted: ``(N,)`` bool, which rankings count; None: all.
 
     Returns:
@@ -101,14 +102,14 @@ def _win_counts(
 def most_likely_center(
     key: Key, wins: PairMatrixLike, *, solver: Callable[[Array], Array] | None = None
 ) -> Ranks:
-    """The ranking that most likely is behind synthetic ones; several may be, then any of them, all alike.
+    """Maximum-likelihood center of synthetic rankings; ties between centers are broken at random.
 
     Args:
         key: PRNG key; decides between rankings that are equally likely.
         wins: ``(m, m)``, how many synthetic rankings have i ahead of j.
         solver: from wins to the ranks ``(m,)`` of a Kemeny ranking, for instance ``aggregation.exact_kemeny`` or
             ``aggregation.local_search``; it sees the items in a random order, so that it can't break ties by index.
-            Required beyond ``MOST_ITEMS`` items; below, None tries all rankings.
+            Required beyond ``MOST_ITEMS`` items; up to that many, None tries all rankings.
 
     Returns:
         Ranks ``(m,)``, int32, 0 = best.
@@ -129,7 +130,7 @@ def most_likely_center(
         return jnp.zeros(items, jnp.int32).at[order].set(found)
     if items > MOST_ITEMS:
         raise ValueError(
-            f"{items} items have too many rankings to try, {MOST_ITEMS} is the most: give a solver, such as "
+            f"{items} items have too many rankings to enumerate (at most {MOST_ITEMS} items): pass a solver, such as "
             "aggregation.exact_kemeny"
         )
     return _try_all(key, wins)
@@ -141,7 +142,7 @@ def _try_all(key: Key, wins: Real[Array, "items items"]) -> Ranks:
     leads = wins[first, second] - wins[second, first]
     scores = jnp.sum(jnp.where(ahead, leads, 0), axis=1)
     best = scores == jnp.max(scores)
-    # A uniform number below the number of them; randint would take ten times as long to compile.
+    # A uniform index among the maximizers; randint would take ten times as long to compile.
     chosen = jnp.floor(jax.random.uniform(key) * jnp.sum(best))
     return jnp.asarray(every)[jnp.argmax(jnp.cumsum(best) > chosen)]
 
@@ -168,7 +169,7 @@ def center_log_likelihood(
         Scalar, float: -θ Σ_l d(π_l, φ) - N log Z.
 
     Raises:
-        ValueError: ε <= 0 or NaN, center or counts of other shapes, or no ranking.
+        ValueError: ε <= 0 or NaN, shapes that don't match, a center that is not a ranking.
     """
     check_epsilon(epsilon)
     center, wins = checked_ranks(center_ranks), jnp.asarray(wins)
@@ -184,7 +185,7 @@ def center_log_likelihood(
 def attack_error_bound(
     num_items: Numbers, epsilon: Numbers, num_rankings: Numbers
 ) -> Float[Array, "..."]:
-    """A lower bound of P(the most likely center is not the true one), and of any attack on a random center.
+    """Lower bound on the error of the maximum-likelihood center, and of any attack on a uniformly random center.
 
     Args:
         num_items: m >= 2, may be traced.
@@ -218,13 +219,13 @@ def _error_bound(
 def published_attack_bound(
     num_items: Numbers, epsilon: Numbers, num_rankings: Numbers, *, constant: Scalar
 ) -> Float[Array, "..."]:
-    """The right-hand side of Theorem 2 as printed, whose constant C₀ the paper does not name.
+    """The right-hand side of Theorem 2 as printed, whose constant C₀ the paper does not specify.
 
     Args:
         num_items: m >= 2, may be traced.
         epsilon: ε > 0, may be traced.
         num_rankings: N >= 1, may be traced.
-        constant: C₀ > 0. The theorem says that there is one, for each m and ε; so this is a rate and no bound.
+        constant: C₀ > 0. The theorem only states that one exists for each m and ε, so this is a rate, not a bound.
 
     Returns:
         Float: C₀ coth(θ/2) √(2/πN) exp(-N (e^θ - 1)²).

@@ -1,16 +1,16 @@
-"""The crowd's preferences from synthetic rankings, pair by pair or as Borda scores, without the bias of the synthesis.
+"""Unbiased estimates of a crowd's preferences from synthetic rankings: pairwise shares and Borda scores.
 
-Each user's synthetic ranking says of a pair (1 + k)/2, k the user's own kernel (:mod:`privrank_jax.mallows.kernel`) at
-the two synthetic ranks; its mean is 1 where the user ranks the first item ahead, 0 where behind, **whatever the users'
-rankings are**. Sums over pairs cost far less: at ε = 1 the Borda score of an item, a sum over m - 1 pairs, has variance
-32 per user at m = 5 and 1,021 at m = 20, where a single pair's share has 43 and 3·10¹⁰. So Borda scores come from
-:func:`~privrank_jax.mallows.unbiased_ranks`, at every ε and m. All is post-processing: as private as the synthetic
-rankings.
+To each pair a user's synthetic ranking contributes (1 + k)/2, where k is the user's own kernel
+(:mod:`privrank_jax.mallows.kernel`) at the two synthetic ranks; its mean is 1 where the user ranks the first item ahead
+and 0 where behind, **whatever the users' rankings are**. Sums over pairs have far less variance: at ε = 1 the Borda
+score of an item, a sum over m - 1 pairs, has variance 32 per user at m = 5 and 1,021 at m = 20, where a single pair's
+share has 43 and 3·10¹⁰. So Borda scores come from :func:`~privrank_jax.mallows.unbiased_ranks`, at every ε and m. All
+of this is post-processing, as private as the synthetic rankings.
 
-**Weights of users.** Any weights that don't depend on the data keep this. ``"variance"`` takes 1/(mean square of what a
-user says), near the inverse of the variance of a user's contribution, so that one user of small ε can't drown the rest;
-what is estimated is then the share of the weighted users, the plain share if budgets have nothing to do with
-preferences. ``"equal"`` estimates the plain share always.
+**Weights of users.** Any weights that don't depend on the data keep the estimates unbiased. ``"variance"`` weights a
+user by 1/(mean square of the contribution), close to the inverse of its variance, so that one user with a small ε can't
+drown out the rest; the estimand is then the weighted share of users, which equals the plain share if budgets are
+unrelated to preferences. ``"equal"`` always estimates the plain share.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ from privrank_jax.rankings import validate_ranks
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class DebiasedDiagnostics:
-    """How much is known of a debiased estimate.
+    """Precision of a debiased estimate.
 
     Attributes:
-        standard_errors: of each entry, from the spread over users: 0 on the diagonal of pairs, infinite where fewer
-            than two users say something, or one outweighs the rest.
-        total: of pairs ``(m, m)``: Σ of the weights of those who ranked both, on a scale where a pair's own weights
-            sum to the number of equally weighted users that would do as well; of Borda scores that number.
-        variance: of what each user says: of the user's k, averaged over pairs, or of the corrected ranks, averaged
-            over the items ranked.
-        rounding: how far the floating point may move a mean of k, of the 1 that it should be, at most; 0 for Borda
-            scores, which have no kernel.
+        standard_errors: of each entry, from the spread over users: 0 on the diagonal for pairs, infinite where fewer
+            than two users contribute or one outweighs the rest.
+        total: for pairs ``(m, m)``: Σ of the weights of the users who ranked both, scaled so that a pair's own weights
+            sum to the number of equally weighted users that would give the same precision; for Borda scores that
+            number.
+        variance: of each user's contribution: of k, averaged over pairs, or of the corrected ranks, averaged over the
+            items ranked.
+        rounding: how far floating-point rounding may move the mean of k from its true value of 1, at most; 0 for Borda
+            scores, which need no kernel.
     """
 
     standard_errors: Float[Array, "*entries"]
@@ -63,7 +64,7 @@ _BLOCK = 1 << 20  # entries (user, i, j) at a time
 def debiased_wins(
     synthetic_ranks: RankingsLike, epsilon: Numbers, *, weights: str = "variance"
 ) -> PairMatrix:
-    """Unbiased w of the users' own rankings, for any consensus: the value of :func:`debiased_pairs`.
+    """Unbiased pairwise weights of the users' own rankings: the value of :func:`debiased_pairs`.
 
     Args:
         synthetic_ranks: ``(n, m)`` int, 0 = best; -1: not ranked.
@@ -93,7 +94,7 @@ def debiased_pairs(
 
     Returns:
         Estimate of w ``(m, m)``, w_ij + w_ji = 1, diagonal 0, entries outside [0, 1] where noise is large, 1/2 for a
-        pair that nobody ranked; the guarantee of the rankings; :class:`DebiasedDiagnostics`.
+        pair that no user ranked; the guarantee of the rankings; :class:`DebiasedDiagnostics`.
 
     Raises:
         ValueError: ε <= 0 or NaN; shapes that don't fit; ranks that are no ranking of the items that are ranked; an ε
@@ -121,8 +122,8 @@ def debiased_borda(
 
     Args:
         synthetic_ranks: as :func:`debiased_pairs`.
-        epsilon: likewise; any ε > 0 will do.
-        weights: likewise.
+        epsilon: as :func:`debiased_pairs`; no ε > 0 is too small.
+        weights: as :func:`debiased_pairs`.
         missing: items not ranked come ``"last"``, tied, or give and get half a point in each of their pairs
             (``"unknown"``), the rule of :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
 
@@ -131,7 +132,7 @@ def debiased_borda(
         and outside [0, m-1] where noise is large; the guarantee of the rankings; :class:`DebiasedDiagnostics`.
 
     Raises:
-        ValueError: as :func:`debiased_pairs`, but for small ε.
+        ValueError: as :func:`debiased_pairs`, except for small ε.
 
     >>> debiased_borda([[0, 1], [0, 1], [1, 0]], jnp.log(3.0)).value.round(3).tolist()
     [0.833, 0.167]
@@ -154,7 +155,7 @@ def _borda(
     ahead = jnp.where(last, items - count, 0.5 * (items - count))  # of the items not ranked
     behind = jnp.where(last, 0.5 * (items - count - 1), 0.5 * (items - 1))
     scores = jnp.where(known, count - 1 - own + ahead, behind)
-    # The scores of a user are the same numbers in every draw, so weights by them don't depend on the data.
+    # A user's scores are the same set of numbers in every draw, so weights based on them don't depend on the data.
     square = jnp.mean(jnp.square(scores - 0.5 * (items - 1)), axis=1, keepdims=True)
     most = jnp.min(jnp.where(square > 0, square, jnp.inf))  # relative to it nothing underflows
     weight = jnp.where(square > 0, most / jnp.where(square > 0, square, 1), 0)
@@ -181,7 +182,9 @@ def _pairs(
     ranks: Array, kernels: Array, sizes: Array, which: Array, equal: bool
 ) -> tuple[PairMatrix, DebiasedDiagnostics]:
     items = ranks.shape[1]
-    square = jax.vmap(mean_square)(kernels, sizes)  # 0 for a user of one item, who says nothing
+    square = jax.vmap(mean_square)(
+        kernels, sizes
+    )  # 0 for a user with one item, who contributes nothing
     weight = jnp.where(square > 0, 1 / jnp.where(square > 0, square, 1), 0)
     weight = jnp.where(sizes > 1, 1.0, 0.0).astype(kernels.dtype) if equal else weight
 
@@ -210,8 +213,8 @@ def _pairs(
 def _errors(squares: Array, like: Array, total: Array) -> Array:
     """Standard errors from ``squares`` = Σ ω² (x - mean)² and ``total`` = Σ ω, for as many as ``like`` equal users.
 
-    The factor is n/(n-1) of a sample variance, n = ``like``: where few users outweigh the rest, these pull the mean
-    to themselves. Infinite where it is one user.
+    The factor is n/(n-1) of a sample variance, n = ``like``: where few users outweigh the rest, they pull the mean
+    toward themselves. Infinite where that is a single user.
     """
     beyond = like - 1
     some = beyond > 1e-6

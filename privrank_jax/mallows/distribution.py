@@ -1,4 +1,4 @@
-r"""The Mallows model around a ranking: its probabilities, its moments, and what it promises as a private mechanism.
+r"""The Mallows model around a ranking: its probabilities, its moments and its privacy guarantee.
 
 Notation: m items ranked, φ the center, d Kendall's distance (discordant pairs), θ = ε/(m-1), q = e^-θ.
 
@@ -13,9 +13,9 @@ the product of Σ_k q^k over k = 0..t-1: it does not depend on φ.
 
 1. ε-ranking DP: P(π | φ) ≤ e^ε P(π | φ') for neighbors. The order of φ and φ' differs only in pairs with the item that
    moved, at most m - 1, so |d(π, φ) - d(π, φ')| ≤ m - 1, and Z is the same: the ratio is at most e^{θ(m-1)} = e^ε.
-   Attained by the item that moves from one end to the other, at π = φ.
-2. εm/2-local DP for the whole ranking: two rankings differ in at most m(m-1)/2 pairs, and θm(m-1)/2 = εm/2. Attained by
-   a ranking and its reversal.
+   Equality holds for an item that moves from one end to the other, at π = φ.
+2. εm/2-local DP for the whole ranking: two rankings differ in at most m(m-1)/2 pairs, and θm(m-1)/2 = εm/2. Equality
+   holds for a ranking and its reversal.
 
 Which items a user ranked, and so m, is taken as public.
 
@@ -60,7 +60,7 @@ TINY = 1e-30  # θ at or below it is as good as 0: the results differ from those
 def synthetic_guarantee(
     num_items: Numbers, epsilon: Numbers, numerics: str = "simulation"
 ) -> Guarantee:
-    """What publishing a draw of :func:`~privrank_jax.mallows.sample` promises: the theorem at the head of this module.
+    """Guarantee of publishing a draw of :func:`~privrank_jax.mallows.sample`: the theorem at the head of this module.
 
     Args:
         num_items: m, the items that the user ranked; one number, or one for each user.
@@ -69,8 +69,8 @@ def synthetic_guarantee(
 
     Returns:
         ε for the rank of one item (unit ``rank``), and in ``also`` εm/2 for the whole ranking (unit ``user``), both
-        local, adjacency ``replace``. Of several users, the largest of each; their own ε and numbers of items, which are
-        their own facts, are then public, and a ranking is private among those of the same items.
+        local, adjacency ``replace``. For several users, the largest of each; every user's own ε and number of items are
+        then public, and a ranking is private among those of the same items.
 
     Raises:
         ValueError: ε <= 0 or NaN, m < 1.
@@ -102,8 +102,8 @@ def log_prob(ranks: RanksLike, center_ranks: RanksLike, epsilon: Epsilon) -> Flo
 
     Args:
         ranks: π ``(m,)`` integers, 0 = best, negative for items that are not ranked.
-        center_ranks: φ ``(m,)``, likewise; a ranking of other items than π has probability 0.
-        epsilon: ε > 0, may be traced; ∞ puts all on φ.
+        center_ranks: φ ``(m,)``, in the same form; if it ranks other items than π, the probability is 0.
+        epsilon: ε > 0, may be traced; ∞ puts all probability on φ.
 
     Returns:
         Scalar, float (dtype of ``epsilon``, else JAX's default): -θ d(π, φ) - log Z, or -∞.
@@ -171,7 +171,7 @@ def _log_normalizer(count: Count, theta: Float[Array, "..."], size: int) -> Floa
 def insertion_mean(
     step: NumbersLike, num_items: NumbersLike, epsilon: NumbersLike
 ) -> Float[Array, "..."]:
-    """E V^(t), the mean number of concordant pairs that the item inserted t-th adds, of t - 1.
+    """E V^(t), the mean number of concordant pairs, out of t - 1, that the item inserted t-th adds.
 
     Args:
         step: t = 1..m, any shape, may be traced.
@@ -247,7 +247,7 @@ def pair_order_probability(
         epsilon: ε > 0, may be traced; the three broadcast.
 
     Returns:
-        Float, accurate to a few units of its last digit at every ε.
+        Float, accurate to a few units in the last place at every ε.
 
     Raises:
         ValueError: ε <= 0 or NaN, m < 1, |d| >= m.
@@ -277,7 +277,7 @@ def _pair_order(
 
 
 def expected_concordance(num_items: int, epsilon: NumbersLike) -> Float[Array, "..."]:
-    """E of the number of pairs, of m(m-1)/2, that the output orders as the center does: Σ_t E V^(t).
+    """Expected number of pairs, out of m(m-1)/2, that the output orders as the center does: Σ_t E V^(t).
 
     Args:
         num_items: m >= 1, static.
@@ -296,7 +296,7 @@ def expected_concordance(num_items: int, epsilon: NumbersLike) -> Float[Array, "
 
 
 def decay(epsilon: Float[Array, "..."], num_items: Numbers) -> Float[Array, "..."]:
-    """θ = ε/(m-1), above 0; with one item or none there is no pair, and any θ serves."""
+    """θ = ε/(m-1), above 0; with at most one item there is no pair, and any θ will do."""
     return jnp.maximum(epsilon / jnp.maximum(num_items - 1, 1), TINY)
 
 

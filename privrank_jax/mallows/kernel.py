@@ -1,9 +1,9 @@
-r"""The debiasing kernel of synthetic rankings: what two synthetic ranks say, on average rightly, of the true order.
+r"""The debiasing kernel of synthetic rankings: an unbiased estimate of a pair's true order from two synthetic ranks.
 
 With q = e^-θ, θ = ε/(m-1), a Mallows draw moves two items of ranks (c, d) to ranks (a, b). The **kernel** k_m(a, b) is
-the function with E k_m(a, b) = sign(d - c) for every c ≠ d. Then (1 + k_m)/2, averaged over users, is without bias
-whatever the users' rankings are. There is just one such function, and even among functions of the whole ranking no
-other: the matrix q^d(π, φ) over rankings is positive definite (Zagier 1992; Jiao and Vert 2015).
+the function with E k_m(a, b) = sign(d - c) for every c ≠ d. Then (1 + k_m)/2, averaged over users, is unbiased whatever
+the users' rankings are. The kernel is unique, even among functions of the whole ranking: the matrix q^d(π, φ) over
+rankings is positive definite (Zagier 1992; Jiao and Vert 2015).
 
 **Recurrence.** Write [j] = 1 - q^j and c_n = coth(θn(n-1)/4) for even n, tanh(θn(n-1)/4) for odd n. Then
 
@@ -14,14 +14,14 @@ other: the matrix q^d(π, φ) over rankings is positive definite (Zagier 1992; J
 .. math:: [n-t][n+t-s]\, k_n(a, b) = [n][n-s]\, k_{n-1}(a, b) - q^{n-t} [t][t-s]\, k_n(a, b+1).
 
 So row 0 follows from its end 2. by 3., the last column from row 0 by 1., and the rest by 3. Where ε is small,
-k_{n-1}(a, b) and k_n(a, b+1) have opposite signs, and where it is large their difference hardly counts: little cancels,
-single precision serves, and the cost is m³. (The linear system of all pairs of ranks costs m⁶, and with a condition of
-5·10⁷ at m = 8, ε = 1 loses eight digits.)
+k_{n-1}(a, b) and k_n(a, b+1) have opposite signs, and where it is large their difference hardly matters: there is
+little cancellation, single precision suffices, and the cost is m³. (The linear system of all pairs of ranks costs m⁶,
+and its condition number, 5·10⁷ at m = 8, ε = 1, loses eight digits.)
 
-**Proof of 1 and 3.** The reversal of both rankings and the exchange of the two items change neither the law of the
-draw nor, but for its sign, the order: 1 by uniqueness. The last item inserted, the worst of the center, takes place p
-with probability q^{n-1-p}(1-q)/[n]. Averaged over p, k_n must be an unbiased function of the ranks among the other
-n - 1 items, so by uniqueness k_{n-1}. With P(p <= a) = q^{n-s}[s]/[n] this says
+**Proof of 1 and 3.** Reversing both rankings and exchanging the two items each keep the law of the draw and flip the
+sign of the order, so 1 holds by uniqueness. The last item inserted, the worst of the center, takes place p with
+probability q^{n-1-p}(1-q)/[n]. Averaged over p, k_n must be an unbiased function of the ranks among the other n - 1
+items, so by uniqueness k_{n-1}. With P(p <= a) = q^{n-s}[s]/[n] this says
 
     [n-t] x + q^{n-t}[t-s] y + q^{n-s}[s] z = [n] k_{n-1}(a, b),    x, y, z = k_n(a, b), k_n(a, b+1), k_n(a+1, b+1),
 
@@ -48,12 +48,12 @@ G_{n,t} F_{1,t} = (-1)^t q^{(t-1)(t-2)/2} [2t-1] [n]! [n-1]!/([1] [n+t-1]! [n-t]
 
     Σ_{t=1..n} (-1)^t q^{t(t-1)/2} G_{n,t} F_{1,t} = [n]/[1],    Σ_{t=1..n} G_{n,t} F_{1,t} = 0,
 
-whose terms t = 1 are 1 and -1 and add up to nothing. The first telescopes: times [1], its terms are X_t - X_{t+1} with
+whose terms at t = 1 are 1 and -1 and cancel. The first telescopes: times [1], its terms are X_t - X_{t+1} with
 X_t = [n]! [n-1]! q^{(t-1)²}/([n+t-2]! [n-t]!), as [n+t-1] - q^{2t-1}[n-t] = [2t-1]. The second is, by its symmetry in
 t ↔ 1 - t, half a sum over all t, that is two sums of the q-binomial theorem at zeros of (z; q)_{2n-1}. ∎
 
 **Variance.** The draw is reversible with respect to the uniform law, so over uniform (c, d) the mean of E k² is the
-mean of k(a, b)² over a ≠ b, and the mean variance is that less 1. Sums over an item's pairs are cheaper by far:
+mean of k(a, b)² over a ≠ b, and the mean variance is that less 1. Sums over an item's pairs have far less variance:
 :func:`~privrank_jax.mallows.unbiased_ranks` has the row sums in closed form.
 
 No paper has this; Xu, Sun and Cheng use the synthetic rankings as they are, and their Theorem 1(1), which says that
@@ -73,7 +73,7 @@ from privrank_jax._types import Count, Epsilon, Numbers, NumbersLike, PairMatrix
 from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax.mallows.distribution import as_float, check_items, decay
 
-_TOLERATED = 0.01  # rounding may move E k by no more than this, of the 1 that it should be
+_TOLERATED = 0.01  # rounding may move E k from 1 by at most this
 
 
 def debiasing_kernel(num_items: int, epsilon: Epsilon) -> PairMatrix:
@@ -84,8 +84,8 @@ def debiasing_kernel(num_items: int, epsilon: Epsilon) -> PairMatrix:
         epsilon: ε > 0 of the draws, one number, may be traced; ∞ gives the sign of b - a.
 
     Returns:
-        ``(m, m)`` antisymmetric float (dtype of ``epsilon``, else JAX's default). For traced ε, NaN where the
-        floating point can't carry it.
+        ``(m, m)`` antisymmetric float (dtype of ``epsilon``, else JAX's default). For traced ε, NaN where entries are
+        too large for the floating-point type.
 
     Raises:
         ValueError: ε <= 0 or NaN, m < 1; entries so large (small ε, many items) that their rounding alone could
@@ -104,9 +104,9 @@ def debiasing_kernel(num_items: int, epsilon: Epsilon) -> PairMatrix:
 
 
 def debiasing_variance(num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
-    """Variance of k for one user's pair, averaged over the ranks that the two items truly have.
+    """Variance of k for one user's pair, averaged over the true ranks of the two items.
 
-    The number of users that a pair needs follows: for n users the standard error of a share of wins is about
+    This determines how many users a pair needs: for n users the standard error of a share of wins is about
     √((variance + 1)/n)/2, the users' own disagreement included.
 
     Args:
@@ -134,7 +134,7 @@ def mean_square(kernel: PairMatrix, num_items: Count) -> Float[Array, ""]:
 def rounding(kernel: PairMatrix, num_items: Count) -> Float[Array, ""]:
     """How far rounding may move E k from 1: the conditioning of the kernel, eps m² max |k|.
 
-    Against rational arithmetic the error was below it wherever tried, m up to 50 in both precisions.
+    The error against rational arithmetic was below it in every case tried, m up to 50 in both precisions.
     """
     return jnp.finfo(kernel.dtype).eps * jnp.square(num_items) * jnp.max(jnp.abs(kernel))
 
@@ -198,7 +198,7 @@ def kernel_of(size: int, epsilon: Float[Array, ""], num_items: Count) -> Float[A
 def as_levels(
     epsilon: NumbersLike, num_items: NumbersLike
 ) -> tuple[Float[Array, "levels"], Num[Array, "levels"], Int[Array, "users"]]:
-    """The different (ε, m) among users, and which of them is each user's; traced ones are all taken as different."""
+    """The distinct (ε, m) among users, and each user's index into them; traced ones all count as distinct."""
     epsilon, counts = as_float(epsilon), jnp.asarray(num_items)
     if is_traced(epsilon, counts):
         return epsilon, counts, jnp.arange(epsilon.shape[0])

@@ -47,7 +47,7 @@ def laplace_ranks(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Scores
 
 
 def laplace_rank_scale(num_items: Count, epsilon: Epsilon) -> Float[Array, ""]:
-    """λ of the noise on each rank of m items, 2(m-1)/ε; 0 for one item alone."""
+    """Laplace scale λ of the noise on each rank of m items, 2(m-1)/ε; 0 for a single item."""
     return 2 * jnp.maximum(num_items - 1, 0) / epsilon
 
 

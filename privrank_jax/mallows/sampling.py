@@ -26,17 +26,17 @@ TILE = 8  # items inserted in one pass over the crowd
 def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
     """One synthetic ranking, drawn from the Mallows model around the user's own.
 
-    For a crowd ``jax.vmap(sample)(keys, ranks, epsilon)``, each user with a key, and any of the three shared.
+    For a crowd use ``jax.vmap(sample)(keys, ranks, epsilon)`` with one key per user; ranks and ε may be shared.
 
     **Guarantee.** ε-ranking DP, local: the probability of any output changes by a factor of at most e^ε when one item
-    of the ranking moves to any other place (unit the rank of one item, adjacency replace), and this is attained. For
-    the whole ranking of a user it is εm/2-local DP, attained too: a user who needs ε for the ranking has to ask for
-    2ε/m here. Both are proved at the head of :mod:`privrank_jax.mallows.distribution`;
-    :func:`~privrank_jax.mallows.synthetic_guarantee` states them. m counts the items that this user ranked; which they
-    are is public.
+    of the ranking moves to any other place (unit the rank of one item, adjacency replace), and this bound is attained.
+    For the whole ranking of a user it is εm/2-local DP, also attained: for ε-local DP of the ranking pass 2ε/m here.
+    Both are proved at the head of :mod:`privrank_jax.mallows.distribution`;
+    :func:`~privrank_jax.mallows.synthetic_guarantee` states them. m is the number of items that this user ranked; which
+    items those are is public.
 
     **Numerics.** For simulation. One uniform variable of 24 bits (53 where ε is double precision) is drawn for each
-    item and mapped by the inverse distribution function: the probability of each displacement is right to about 1e-6
+    item and mapped by the inverse distribution function: the probability of each displacement is accurate to about 1e-6
     (1e-13), so one far below that may be 0, and its privacy loss is not ε. Real releases draw exactly:
     :mod:`privrank_jax.release`.
 
@@ -72,13 +72,13 @@ def _sample(key: Key, center: Array, epsilon: Array) -> Array:
 
 @custom_vmap
 def _crowd(seeds: Array, centers: Array, epsilon: Array) -> Array:
-    """Draws of users: seeds ``(users, 2)``, centers ``(users, m)`` and ε ``(users,)`` to ranks ``(users, m)``."""
+    """Draw ranks ``(users, m)`` from seeds ``(users, 2)``, centers ``(users, m)`` and ε ``(users,)``."""
     items = np.arange(centers.shape[1], dtype=np.int32)[:, None]
     count = jnp.max(centers, axis=1) + 1
     theta = jnp.minimum(decay(epsilon, count), LARGE)
     mass = insertion_mass(theta, len(items))
     small = np.min_scalar_type(-len(items))
-    # Written into place part by part: as one concatenation, padded, XLA draws on a CPU number by number.
+    # Written into place part by part: with one padded concatenation, XLA on a CPU draws one number at a time.
     codes = jnp.full((-(-len(items) // TILE) * TILE, len(seeds)), np.iinfo(small).max, small)
     for part, uniform in _uniforms(seeds, len(items), epsilon.dtype):
         code = insertion_codes(uniform, items[part], mass[part], count, theta).astype(small)
@@ -92,7 +92,7 @@ def _crowd(seeds: Array, centers: Array, epsilon: Array) -> Array:
 
 @_crowd.def_vmap
 def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, bool]:
-    """Crowds of crowds are one crowd: ``jax.vmap``, also nested, ends in the one batched program."""
+    """Batching rule: flatten crowds of crowds into one, so that nested ``jax.vmap`` runs a single batched program."""
     whole = (
         x if many else jnp.broadcast_to(x, (size, *x.shape)) for x, many in zip(arguments, batched)
     )
@@ -101,10 +101,10 @@ def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, b
 
 
 def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[tuple[slice, Array]]:
-    """Uniform variables in [0, 1), ``(items, users)``, by parts of the items; 24 bits each, or 53.
+    """Uniform variables in [0, 1), ``(items, users)``, in parts along the items; 24 bits each, or 53.
 
-    ``jax.random.uniform`` with a key for each user writes its state to memory after every few turns, and spends two
-    words on a variable: the same generator in one program with what follows takes a fraction of that time. JAX's own
+    ``jax.random.uniform`` with a key for each user writes its state to memory after every few rounds and spends two
+    words per variable; the same generator, fused with the steps that follow, takes a fraction of that time. JAX's own
     functions take the blocks (0, 0), (0, 1), ... of a key, 2^32 of them before any with a counter from 1 on.
     """
     double = dtype == jnp.float64
@@ -120,8 +120,8 @@ def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[tuple[slice, A
 
 def insertion_mass(theta: Float[Array, "..."], items: int) -> Array:
     """1 - q^(t+1) for t = 0..items-1, q = e^-θ: ``(items, users)`` for θ ``(users,)``, TINY <= θ <= LARGE."""
-    # From those of t + 1 = 8, 16, ... and of 1, ..., 8: an eighth of the exponentials, and nothing cancels. The barrier
-    # keeps XLA from computing them again for every item.
+    # Built from the values at t + 1 = 8, 16, ... and 1, ..., 8: an eighth of the exponentials, without cancellation.
+    # The barrier keeps XLA from recomputing them for every item.
     near, far = (
         -jnp.expm1(-theta * np.arange(*steps).astype(theta.dtype)[:, None])
         for steps in ((1, 9), (0, items, 8))
@@ -149,8 +149,8 @@ def insertion_codes(
     Returns:
         Places, shape of ``uniform``, int32.
     """
-    # P(back < v) = (1 - q^v)/(1 - q^(t+1)), so v = -log(1 - x)/θ. As 1 - kept is what rounding has left of x (Kahan),
-    # the logarithm is right to rounding for small x too, in half the time of log1p.
+    # P(back < v) = (1 - q^v)/(1 - q^(t+1)), so v = -log(1 - x)/θ. As 1 - kept is x after rounding (Kahan), the
+    # logarithm is accurate to rounding for small x too, in half the time of log1p.
     x = uniform * mass
     kept = 1 - x
     back = jnp.where(kept == 1, x, -jnp.log(kept) * x / (1 - kept)) / theta
@@ -168,8 +168,8 @@ def insert(codes: Array) -> Array:
     """
     # Items wait at their own code until their turn. Tiles of eight are inserted among themselves first, and then each
     # into all tiles before it in one pass over the crowd: m/8 kernels on a GPU, and on a CPU an eighth of the memory
-    # traffic of single items. Half of the comparisons are with tiles that still wait. Merging blocks of 8, 16, 32, ...
-    # avoids them, but XLA vectorizes nothing of it on a CPU, where it takes 20 times as long.
+    # traffic of single items. Half of the comparisons are with tiles that are still waiting. Merging blocks of 8, 16,
+    # 32, ... avoids them, but XLA does not vectorize that on a CPU, where it takes 20 times as long.
     items, users = codes.shape
     tiles = -(-items // TILE)
     never = jnp.iinfo(codes.dtype).max  # the code of padding: behind all, so that nothing moves
@@ -189,5 +189,5 @@ def insert(codes: Array) -> Array:
 
     rows = np.arange(tiles * TILE, dtype=np.int32)[:, None]
     placed = jax.lax.fori_loop(1, tiles, insert_tile, places.reshape(codes.shape))
-    # XLA writes a loop of no or one turn out.
+    # XLA unrolls a loop of at most one iteration.
     return materialized(placed)[:items]

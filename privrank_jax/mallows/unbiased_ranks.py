@@ -13,14 +13,16 @@ probability P(V ≥ m - 1 - a) = q^{m-1-a} (1 - q^{a+1})/(1 - q^m), and
           = \frac{1 - q^m}{(1 - q^{a+1})(1 - q^{m-1-a})},
 
 so given a, its value rises on average by q^{m-1-a}/(1 - q^{m-1-a}) = B(m-1-a) - B(m-2-a), to
-f_m(a) + B(m-1-a) - B(m-2-a) = f_{m-1}(a), whose mean is φ_i by induction. The last item gets what is left: as
-f_m(a) + f_m(m-1-a) = m - 1, all items together have m(m-1)/2 in every ranking, as the center has. ∎
+f_m(a) + B(m-1-a) - B(m-2-a) = f_{m-1}(a), whose mean is φ_i by induction. The value of the last item follows from the
+sum: as f_m(a) + f_m(m-1-a) = m - 1, the values of all items sum to m(m-1)/2 in every ranking, as the ranks of the
+center do. ∎
 
 So means of f over users are unbiased Borda scores whatever the users' rankings are, and m - 1 - f_m(a) is an unbiased
-number of items that i beats. The row sums of the debiasing kernel are m - 1 - 2 f_m(a): what is costly to debias is a
-single pair, not a sum over pairs. As ε → 0 the corrections tend to (m-1)/ε times differences of harmonic numbers, H_a -
-H_{m-1-a}, whose mean square grows from 1 (m = 2) to π²/3 (m → ∞). So there the mean variance is 1/8 to 0.41 of that of
-the Laplace mechanism on ranks, 8(m-1)²/ε²; for larger ε it is a smaller share, and falls to 0 exponentially.
+estimate of the number of items that i beats. The row sums of the debiasing kernel are m - 1 - 2 f_m(a): debiasing adds
+much variance to a single pair, not to a sum over pairs. As ε → 0 the corrections tend to (m-1)/ε times differences of
+harmonic numbers, H_a - H_{m-1-a}, whose mean square grows from 1 (m = 2) to π²/3 (m → ∞). In this limit the mean
+variance is 1/8 to 0.41 of that of the Laplace mechanism on ranks, 8(m-1)²/ε²; for larger ε the share is smaller, and it
+falls to 0 exponentially.
 
 No paper has this; Xu, Sun and Cheng use the synthetic ranks as they are.
 """
@@ -37,7 +39,7 @@ from privrank_jax.mallows.distribution import as_float, checked_ranks, decay
 
 
 def unbiased_ranks(synthetic_ranks: RanksLike, epsilon: Epsilon) -> Scores:
-    """f(a) of every item: its mean over the draw of the synthetic ranking is the user's own rank.
+    """Corrected rank f(a) of every item, whose mean over the draw of the synthetic ranking is the user's own rank.
 
     Post-processing: as private as the synthetic ranking itself.
 
