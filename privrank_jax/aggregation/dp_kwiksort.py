@@ -1,4 +1,4 @@
-r"""KwikSort on noisy answers: noise only for the comparisons that the sort asks for (Reduction II).
+r"""KwikSort on noisy answers: noise only on the comparisons that the sort makes (Reduction II).
 
 **Theorem.** Let w be the weights of n rankings (see :mod:`privrank_jax.aggregation.weights`; replacing one user moves
 each entry by at most 1/n). The sort below, with Laplace noise of scale q/(n ε₁) on each of at most q answers and, where
@@ -9,18 +9,18 @@ it would ask a further query, a ranking from weights noised at ε₂ instead, is
 ε₁/q-DP; whether it is asked at all follows from what was answered before. At most q are answered, so the transcript
 is ε₁-DP by adaptive composition. Gaussian answers: for neighbors whose t-th answers have means w_t and w_t + d_t,
 |d_t| <= 1/n given the past, take X_1..X_q independent N(b/n, σ²), b = 0 or 1. The answer w_t + n d_t X_t + N(0, σ²(1
-- n²d_t²)) is N(w_t + b d_t, σ²): the transcript is a post-processing of X, and X of its mean, one Gaussian mechanism
-of sensitivity √q/n at σ (so also Dong, Roth and Su 2022, Corollary 3.3). Whether the budget was exceeded is read off
-the transcript; the fallback (:func:`~privrank_jax.aggregation.noise_all` at ε₂, no δ) looks at w afresh, so basic
-composition adds ε₂. A sort of the transcript, Borda and local search are post-processing. ∎
+- n²d_t²)) is N(w_t + b d_t, σ²): the transcript is a post-processing of X, and X of its mean, which is one Gaussian
+mechanism of sensitivity √q/n at σ (as in Dong, Roth and Su 2022, Corollary 3.3). Whether the budget was exceeded is
+read off the transcript; the fallback (:func:`~privrank_jax.aggregation.noise_all` at ε₂, no δ) reads w again, so basic
+composition adds ε₂. Sorting the transcript, Borda and local search are post-processing. ∎
 
-A sort that stays within q has spent ε₁ only, but as it depends on the answers whether it does, the sum is what is
-promised. Where q reaches m(m-1)/2, all pairs, the budget can't be exceeded: then there is no fallback and ε₁ = ε.
+A sort that stays within q spends only ε₁, but whether it does depends on the answers, so the guarantee is the sum.
+Where q reaches m(m-1)/2, all pairs, the budget can't be exceeded: then there is no fallback and ε₁ = ε.
 
 **When to use it.** Its Laplace scale q/(n ε₁) is below that of :func:`~privrank_jax.aggregation.noise_all`,
-m(m-1)/(2nε), only for m >= 52 at the even split (24 at 0.9), and it asks only about 2 m ln m of the pairs, where a
-solver of noised weights averages over all of them. Measured on Mallows data (dispersion 0.9, n = 500, ε = 2, 100
-runs), Kemeny score above the best known, as a share of all pairs:
+m(m-1)/(2nε), only for m >= 52 at the even split (24 at 0.9), and it uses only about 2 m ln m of the pairs, where a
+solver of noised weights averages over all of them. Measured on Mallows data (dispersion 0.9, n = 500, ε = 2, 100 runs),
+Kemeny score above the best known, as a share of all pairs:
 
 ====  =============  ===========  ==========================  =============
 m     even split     split 0.9    noise all + local search    private Borda
@@ -31,7 +31,7 @@ m     even split     split 0.9    noise all + local search    private Borda
 120   0.336          0.308        0.276                       0.030
 ====  =============  ===========  ==========================  =============
 
-So noise all pairs for m below about 50 for certain, and compare before using this beyond; private Borda
+So use noise on all pairs for m below about 50, and compare the two beyond; private Borda
 (:func:`~privrank_jax.aggregation.dp_borda`) was the best throughout. Where q at the even split lies between m(m-1)/4
 and m(m-1)/2 (21 <= m <= 51 by default), ``max_queries=m(m-1)/2`` has the smaller noise and needs no fallback.
 
@@ -89,10 +89,10 @@ def dp_kwiksort(
     """A private consensus ranking from at most q noisy comparisons.
 
     **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and whatever
-    these cover, the fallback included. Theorem, proof and advice on when to use it head this module.
+    these cover, the fallback included. Theorem, proof and advice on when to use it are at the head of this module.
 
     ``calibration="published"`` reproduces Algorithm 1: Laplace noise of scale q/(nε) on the queries *and* ε/2 for the
-    fallback, 1.5ε in all; the guarantee says so.
+    fallback, 1.5ε in total; the guarantee states that.
 
     Args:
         key: PRNG key.
@@ -101,8 +101,8 @@ def dp_kwiksort(
         privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
         noise: of the answers: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0, all of it spent on the
             queries. The fallback has Laplace noise.
-        max_queries: q >= 1, an int; None for :func:`~privrank_jax.aggregation.query_budget`. More than all pairs
-            counts as all pairs.
+        max_queries: q >= 1, an int; None for :func:`~privrank_jax.aggregation.query_budget`. A q above the number of
+            pairs is reduced to it.
         split: share of ε for the queries, in (0, 1), may be traced; not used where no fallback is needed.
         calibration: ``"tight"`` or ``"published"``.
 
@@ -126,7 +126,9 @@ def dp_kwiksort(
     check_split(split)
     published = calibration == "published"
     if published and (noise != "laplace" or is_traced(split) or np.any(split != 0.5)):
-        raise ValueError("the published calibration has Laplace noise and an even split.")
+        raise ValueError(
+            "the published calibration has Laplace noise and an even split: leave noise and split at their defaults."
+        )
     budget, pairs, may_exceed = _budgets(w.shape[0], max_queries, mask)
     epsilon = attained.epsilon
     of_queries, of_fallback = _shares(budget < pairs, epsilon, split, calibration)

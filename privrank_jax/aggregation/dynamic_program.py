@@ -1,16 +1,16 @@
 r"""The Kemeny optimum of up to 20 items, by dynamic programming over their subsets.
 
-The best order of a set S that stands first ends with some j in S, so best(S) = min_j best(S∖j) + Σ_{i∈S} c_ji, where
+The best order of a set S placed first ends with some j in S, so best(S) = min_j best(S∖j) + Σ_{i∈S} c_ji, where
 c_ij = max(w_ij − w_ji, 0) is what ranking j before i costs above the better order of the two. Costs are rounded to
-integers (int32; int64 for float64), all of them together about 2^28 (2^50): the minimum is exact for them, whatever the
-order of summation.
+integers (int32; int64 for float64) that sum to about 2^28 (2^50): for these the minimum is exact, whatever the order of
+summation.
 
-Many problems at once go through the subsets in the order of their bit patterns, each step one vector over the problems.
+A batch of problems runs through the subsets in the order of their bit patterns; each step is one vector over the batch.
 
 A single problem keeps a table, one row for each subset H of the first items and one column for each subset L of the
-others. Rows are sorted by the size of H and made in blocks of one size, from those without one of the items. An entry
-leaves out Σ c_hl over h ∈ H, l ∈ L, so that adding h to H costs the same in every column; less a further Σ d_lh,
-d = w − wᵀ, adding to L costs the same in every row. So a step adds rows or columns and takes minima, no more.
+others. Rows are sorted by the size of H and computed in blocks of one size, from the rows with one item removed. An
+entry leaves out Σ c_hl over h ∈ H, l ∈ L, so that adding h to H costs the same in every column; less a further Σ d_lh,
+d = w − wᵀ, adding to L costs the same in every row. So a step only adds rows or columns and takes minima.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def exact_kemeny(weights: PairWeights | PairMatrixLike, *, mask: MaskLike | None
 
     Args:
         weights: :class:`~privrank_jax.aggregation.PairWeights`, or a plain ``(m, m)`` matrix, w_ij the weight of i
-            before j; any finite one will do, consistent or not.
+            before j; any finite matrix works, consistent or not.
         mask: ``(m,)`` bool, of a plain matrix; items with False get the last ranks, in index order. None keeps all.
 
     Returns:
-        Ranks ``(m,)``, int32, 0 = best; one of the optimal ones, always the same.
+        Ranks ``(m,)``, int32, 0 = best; one of the optimal rankings, always the same.
 
     Raises:
         ValueError: shapes that don't fit, m > 20.
@@ -55,8 +55,8 @@ def exact_kemeny(weights: PairWeights | PairMatrixLike, *, mask: MaskLike | None
     items = w.shape[0]
     if items > MAX_ITEMS:
         raise ValueError(
-            f"{items} items have too many subsets for dynamic programming, {MAX_ITEMS} is the most: use "
-            "aggregation.integer_program, or aggregation.kemeny, which chooses"
+            f"{items} items have too many subsets for dynamic programming (at most {MAX_ITEMS} items): use "
+            "aggregation.integer_program, or aggregation.kemeny, which chooses a solver"
         )
     keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
     return _exact_kemeny(w, keep)
@@ -92,8 +92,8 @@ def _best_orders(size: int, in_batched: list[bool], lead: Array) -> tuple[Array,
     if size < _FEW or lead.shape[-1] > _MAX_ITEMS_MANY:
         return jax.lax.map(_best_order, lead), True
     cost = jnp.maximum(lead, 0)
-    # The batch runs along the last axis, where a step reads and writes it whole; the barrier keeps XLA from
-    # transposing anew in each step.
+    # The batch runs along the last axis, where a step reads and writes it whole; the barrier keeps XLA from transposing
+    # again in each step.
     least = _least_costs_of_many(jax.lax.optimization_barrier(jnp.moveaxis(cost, 0, -1)))
 
     def trace_back(least: Array, cost: Array) -> Array:
@@ -106,7 +106,7 @@ def _best_orders(size: int, in_batched: list[bool], lead: Array) -> tuple[Array,
 
 
 def _bits(items: int) -> Array:
-    """The bit pattern of each item alone: of item 0 it is the highest."""
+    """The bit of each item; item 0 has the highest."""
     return jnp.asarray(1 << np.arange(items)[::-1])
 
 
@@ -115,7 +115,7 @@ def _pattern(members: Array) -> Array:
 
 
 def _trace_back(least_without: Callable[[Array], Array], cost: Array) -> Array:
-    """The order of least cost, found from its last item to its first.
+    """Find the order of least cost, from its last item to its first.
 
     ``least_without`` maps the members of a set, (m,) bool, to the least costs of the sets with one item less, (m,).
     """
@@ -156,7 +156,7 @@ def _rows(items: int) -> Rows:
         sizes += [size] * len(layer)
         row += layer.size
     patterns = np.concatenate(patterns)
-    # The items of a subset first, in increasing order.
+    # Items of the subset come first, in increasing order.
     inside = np.argsort(~members, axis=1, kind="stable")[patterns].swapaxes(1, 2)
     parents = place[patterns[:, None, :] & ~bits[inside]]
     starts = 1 + block * np.arange(len(patterns))
@@ -203,7 +203,7 @@ def _least_costs(lead: Array) -> Array:
 
 
 def _closure(cost: Array) -> Array:
-    """Least cost of growing one subset into another, (2^k, 2^k); infinite where it has not all items."""
+    """Least cost of growing one subset into another, (2^k, 2^k); infinite where the other lacks one of its items."""
     size = 2 ** len(cost)
     reached = (
         jnp.full((size, size), _infinity(cost.dtype)).at[np.arange(size), np.arange(size)].set(0)

@@ -1,10 +1,10 @@
-r"""A baseline without fallback: KwikSort on noisy answers that shuffles what its budget left unsorted.
+r"""A baseline without fallback: KwikSort on noisy answers that shuffles the segments its budget leaves unsorted.
 
 Hay, Elagina and Miklau (2017) spend all of ε on at most q comparisons and, when a sort would need more, publish what is
-sorted so far with the rest in random order. **What is theirs and what is ours here**: the variant is built from its
-description in Alabi et al. (2022), section 1; the paper itself was not at hand. Budget and order of work are ours: q
-defaults to ⌈m log₂ m⌉ (a little above the mean number of comparisons), segments are worked on side by side, and a
-round that would exceed q is not begun, so that every open segment is left coarsely right and shuffled inside.
+sorted so far with the rest in random order. **What is theirs and what is ours**: the variant follows its description in
+Alabi et al. (2022), section 1; the paper itself was not available. The budget and the order of work are ours: q
+defaults to ⌈m log₂ m⌉ (a little above the mean number of comparisons), segments are sorted side by side, and a round
+that would exceed q is not started, so every open segment keeps its place and is shuffled inside.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def hay_kwiksort(
     *,
     max_queries: int | None = None,
 ) -> Estimate:
-    """A private ranking from at most q noisy comparisons, in random order where they don't reach.
+    """A private ranking from at most q noisy comparisons; items left unsorted come in random order.
 
     **Guarantee.** ε-DP, unit user, adjacency replace, and whatever these cover: at most q answers with Laplace noise of
-    scale q/(nε), each of sensitivity 1/n, compose to ε; shuffling looks at nothing. (Proof as in
+    scale q/(nε), each of sensitivity 1/n, compose to ε; shuffling does not read the data. (Proof as in
     :mod:`~privrank_jax.aggregation.dp_kwiksort`, without a fallback.)
 
     Args:

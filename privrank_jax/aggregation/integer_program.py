@@ -49,19 +49,19 @@ class ProvenRanking:
 def integer_program(
     weights: PairWeights | PairMatrixLike, *, time_limit: float | None = None
 ) -> ProvenRanking:
-    """A ranking of least Kemeny score, or the best found and the best bound when time is up.
+    """Find a ranking of least Kemeny score, or the best ranking and bound found within the time limit.
 
     Args:
         weights: :class:`~privrank_jax.aggregation.PairWeights` without padding, or a plain ``(m, m)`` matrix, finite
             and >= 0, w_ij the weight of i before j.
-        time_limit: seconds after which to stop; None never stops early, and hard instances of 50 items may take hours.
+        time_limit: seconds after which to stop; None sets no limit, and hard instances of 50 items may take hours.
 
     Returns:
-        :class:`ProvenRanking`, ``solver`` ``"linear program"`` or ``"integer program"``; ``ratio`` is 1 if time
+        :class:`ProvenRanking`, ``solver`` ``"linear program"`` or ``"integer program"``; ``ratio`` is 1 if the time
         sufficed.
 
     Raises:
-        ValueError: weights that are no square matrix of finite numbers >= 0, a time limit that is not positive.
+        ValueError: weights that are not a square matrix of finite numbers >= 0, a time limit that is not positive.
 
     >>> integer_program([[0.0, 0.6, 0.3], [0.4, 0.0, 0.9], [0.7, 0.1, 0.0]]).ranks.tolist()
     [2, 0, 1]
@@ -84,7 +84,7 @@ def checked_host_weights(weights: PairWeights | PairMatrixLike) -> np.ndarray:
     if isinstance(weights, PairWeights):
         if weights.mask is not None and not np.all(np.asarray(weights.mask)):
             raise ValueError(
-                "this solver runs on the host, and takes no padding: leave padded items out of the weights."
+                "this solver runs on the host without padding: leave padded items out of the weights."
             )
         given = weights.matrix
     if is_traced(given):
@@ -95,14 +95,14 @@ def checked_host_weights(weights: PairWeights | PairMatrixLike) -> np.ndarray:
     check_square("the weights", given)
     if np.all(np.isfinite(np.asarray(given))) and np.any(np.asarray(given) < 0):
         raise ValueError(
-            "weights must be finite and at least 0, for a ratio of costs to say something. Of debiased or noised "
-            "weights w, w - w.min() has the same best rankings."
+            "weights must be finite and at least 0, for a ratio of costs to be meaningful. For debiased or noised "
+            "weights w pass w - w.min(), which has the same best rankings."
         )
     check_nonnegative("the weights", given)
     matrix = np.array(given, float)
     if matrix.ndim != 2:
         raise ValueError(
-            f"the weights must have shape (m, m), got {matrix.shape}: solve one after the other"
+            f"the weights must have shape (m, m), got {matrix.shape}: solve one problem at a time"
         )
     np.fill_diagonal(matrix, 0)
     return matrix
@@ -114,7 +114,7 @@ def host_score(ranks: np.ndarray, weights: np.ndarray) -> float:
 
 
 def descend(ranks: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
-    """Local search in double precision; sizes are padded to powers of two, so that few programs are compiled."""
+    """Run local search in double precision, with sizes padded to powers of two, so that few programs are compiled."""
     items = len(weights)
     if items == 1:
         return np.zeros(1, np.int32)
@@ -128,7 +128,7 @@ def descend(ranks: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
 
 @dataclass
 class PairProgram:
-    """The program of one weight matrix: what is known of its optimum, and how to know more until ``deadline``."""
+    """One weight matrix: its best ranking and bound so far, and solvers that improve them until ``deadline``."""
 
     weights: np.ndarray
     deadline: float = math.inf
@@ -173,7 +173,7 @@ class PairProgram:
             )
             if (
                 bound > self.lower_bound + 1e-9 * self.scale
-            ):  # it rises, so dropped cuts can't come back for ever
+            ):  # the bound rises, so dropped cuts can't return forever
                 self.cuts = self.cuts[(multipliers > 0) | (right - matrix @ result.x < _VIOLATED)]
             self.lower_bound = max(self.lower_bound, bound)
             self.relaxed = solution = result.x
@@ -215,13 +215,13 @@ class PairProgram:
         return {} if math.isinf(left) else {"time_limit": max(left, 0.0)}
 
     def check(self) -> bool:
-        """Whether to stop here: the bound is attained, or the caller has enough."""
+        """Whether to stop: the bound is attained, or the caller needs nothing better."""
         if self.cost <= self.lower_bound * (1 + _ROUNDING):
             self.settle()
         return self.solved or self.enough()
 
     def settle(self, ranks: np.ndarray | None = None) -> None:
-        """What was found, or is given, is an optimum: all that the bound lacks is rounding."""
+        """Record that the ranking found, or given, is an optimum: the bound differs from its cost by rounding only."""
         if ranks is not None:
             self.offer(ranks)
         self.lower_bound, self.solved = self.cost, True
@@ -233,7 +233,7 @@ class PairProgram:
             self.ranks, self.cost = ranks, cost
 
     def _try(self, solution: np.ndarray) -> None:
-        """Offer the ranking nearest to a solution, and what a local search makes of it."""
+        """Offer the ranking nearest to a solution, and its improvement by local search."""
         order = np.argsort(-self._square(solution).sum(1), kind="stable")
         ranks = np.argsort(order).astype(np.int32)
         self.offer(ranks)
@@ -246,7 +246,7 @@ class PairProgram:
         return before
 
     def _violated(self, solution: np.ndarray) -> np.ndarray:
-        """Triples (i, j, k), i the lowest, with x_ij + x_jk + x_ki > 2; of each i, j the worst k."""
+        """Triples (i, j, k), i the lowest, with x_ij + x_jk + x_ki > 2; for each i, j the worst k."""
         before, found = self._square(solution), [np.zeros((0, 3), int)]
         for i in range(len(before) - 2):
             rest = slice(i + 1, None)
@@ -259,7 +259,7 @@ class PairProgram:
 
     def _undecided(self) -> np.ndarray:
         """Triples (i, j, k), i the lowest, with x_ij + x_jk + x_ki > 1.75 and one of them fractional in the linear
-        program: without these, the integer program starts anew for a few of them at a time."""
+        program: without these cuts, the integer program would restart for a few of them at a time."""
         before, found = self._square(self.relaxed), [np.zeros((0, 3), int)]
         fractional = np.abs(before - before.round()) > _VIOLATED
         for i in range(len(before) - 2):

@@ -1,17 +1,17 @@
-r"""KwikSort: quicksort with the users' majority as its comparison, as partitions of all segments at once.
+r"""KwikSort: quicksort by the users' majorities, partitioning all segments at once.
 
 A sort starts from one segment, all items. In every round each segment of two or more items draws a pivot uniformly;
 each of its other items is compared with the pivot and goes to its left or right; the two sides are the next
 segments. The segments stay side by side in one array, so a round is a handful of vectorized passes over m positions,
-and O(log m) rounds sort: no recursion, and replicates under ``vmap`` share the rounds.
+and O(log m) rounds complete the sort: there is no recursion, and replicates under ``vmap`` share the rounds.
 
 **Each pair is asked at most once.** A comparison has its segment's pivot on one side, and a pivot is in no later
-segment. So a run never sees two answers on one pair, noise needs no consistency between w̃_ij and w̃_ji, and noise
+segment. So a run never gets two answers on one pair, noise needs no consistency between w̃_ij and w̃_ji, and noise
 drawn at the moment of the question (m draws a round) has the distribution of noise drawn in advance for all pairs.
 
 **Queries** are counted exactly, and a round is refused as a whole when it would exceed the budget: no query beyond
 the budget is ever answered. Given pivots and answers the recursive sort asks the same queries in another order,
-hence exceeds a budget exactly when this one does.
+so it exceeds a budget exactly when this one does.
 
 Source: Ailon, Charikar and Newman (2008): a 5-approximation in expectation for weights with w_ij + w_ji = 1.
 """
@@ -31,7 +31,7 @@ from privrank_jax.rankings import order_to_ranks
 
 
 class Round(NamedTuple):
-    """What is asked in one round, position by position, each array ``(m,)``.
+    """Queries of one round, position by position; each array is ``(m,)``.
 
     Attributes:
         items: item at the position.
@@ -70,7 +70,7 @@ Answer = Callable[[Key, Round, PyTree], tuple[Bool[Array, " items"], PyTree, Boo
 def partition_sort(
     key: Key, num_items: int, answer: Answer, state: PyTree, max_queries: Count, mask: Mask | None
 ) -> Sorting:
-    """Sort by parallel partitions; the engine of every KwikSort here.
+    """Sort by parallel partitions; shared by all KwikSort variants.
 
     Args:
         key: PRNG key, of pivots and of what ``answer`` draws.
@@ -82,8 +82,8 @@ def partition_sort(
         mask: ``(m,)`` bool; False items take the last positions, in index order, and are never asked for.
 
     Returns:
-        :class:`Sorting`. Where ``stopped``, segments hold what is not sorted yet, and ``state`` is that of the last
-        round that was answered.
+        :class:`Sorting`. Where ``stopped``, segments hold the items not yet sorted, and ``state`` is that of the last
+        round answered.
     """
     position = jnp.arange(num_items, dtype=jnp.int32)
     if mask is None:
@@ -120,7 +120,7 @@ def partition_sort(
 def _draw_pivots(key: Key, sorting: Sorting) -> Array:
     """Position of each segment's pivot, from the uniform number at the segment's start.
 
-    Uniform up to the 2^-23 grain of the number: the odds of two items differ by less than m 2^-23.
+    Uniform up to the 2^-23 resolution of the number: the odds of two items differ by less than m 2^-23.
     """
     draw = jax.random.uniform(key, sorting.order.shape, jnp.float32)[sorting.start]
     offset = (draw * sorting.length).astype(jnp.int32)

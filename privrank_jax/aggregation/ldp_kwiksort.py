@@ -1,10 +1,9 @@
-r"""KwikSort by questions to user groups, each answer randomized before it leaves the user's hands.
+r"""KwikSort by questions to groups of users, each of whom randomizes the answer locally.
 
 The n users are split at random into m groups. A query (j, i) goes to a group drawn uniformly and independently of
 everything before; each of its users says by randomized response whether j comes before i; the majority of the
-responses decides. A group answers at most τ queries: a round in which one would be asked more often is not begun,
-and a ranking from one report per user on all pairs (the ℓ₂ mechanism of Duchi, Jordan and Wainwright) replaces the
-sort.
+responses decides. A group answers at most τ queries: a round in which one would be asked more often is not started, and
+a ranking from one report per user on all pairs (the ℓ₂ mechanism of Duchi, Jordan and Wainwright) replaces the sort.
 
 **Theorem.** With responses at ε₀ and the fallback's report at ε₂, each user's part of the transcript is
 (τ ε₀ + ε₂)-DP in the local model, any interaction allowed. *Proof.* Fix all other users and their randomness.
@@ -15,9 +14,9 @@ conditional losses add up. ∎ With ε₀ = ε₁/τ and ε₁ + ε₂ = ε that
 protocol as messages between server and users; here it is simulated, all users at once.
 
 **When to use it.** Measured on Mallows data (m = 30, dispersion 0.8, n = 20,000, ε = 4, 40 runs), Kemeny score above
-the best known as a share of all pairs: 0.123 (split 0.9: 0.045; with the published q, τ = 69 instead of 20: 0.241,
-and 0.272 with its encoding), against 0.004 of :func:`~privrank_jax.aggregation.local_weights` with local search and
-0.001 of :func:`~privrank_jax.aggregation.ldp_borda`, which need no interaction.
+the best known as a share of all pairs: 0.123 (split 0.9: 0.045; with the published q, τ = 69 instead of 20: 0.241, and
+0.272 with its encoding), against 0.004 for :func:`~privrank_jax.aggregation.local_weights` with local search and 0.001
+for :func:`~privrank_jax.aggregation.ldp_borda`, which need no interaction.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Lemma 10, Theorem 11, Algorithm 3, with uses counted per query.
 """
@@ -60,8 +59,9 @@ def ldp_kwiksort(
     """A consensus ranking in the local model, by interactive questions on pairs.
 
     **Guarantee.** ε-local DP, unit user, adjacency replace, and whatever these cover, the fallback included. Theorem
-    and proof head this module. ``encoding="published"`` spends less than ε on its queries, ``calibration="published"``
-    (all of ε for the queries and ε/2 for the fallback) 1.5ε; the guarantee carries what is proven of each.
+    and proof are at the head of this module. ``encoding="published"`` spends less than ε on its queries,
+    ``calibration="published"`` (all of ε for the queries and ε/2 for the fallback) 1.5ε; the guarantee states what is
+    proven for each.
 
     Args:
         key: PRNG key.

@@ -1,4 +1,4 @@
-r"""The terms of LDPKwikSort, settled before anyone is asked: who answers how often, at which ε, in which encoding.
+r"""Public parameters of LDPKwikSort, fixed before the first question: number of answers per user, ε and encoding.
 
 **The response.** A user asked whether j comes before the pivot i answers one bit, r = ±1. Encoding ``"sign"``: the
 truth is v = 1 (j before i), -1 (behind) or 0 (tied); r = 1 with probability (1 + v t)/2, t = tanh(ε₀/2) =
@@ -9,15 +9,15 @@ large, though the loss between w = 1 and w = 0 is only log 1/(1 - t) = log((e^{�
 small ε₀) and log(1 + t) where r = 1: the encoding spends less than it was calibrated for.
 
 **Composition.** A user is in one group; a group answers at most τ queries, and the user reports once to the fallback if
-there is one: τ·loss(ε₀) + ε₂ in all, whatever was asked and whatever others answered (full interaction).
+there is one: τ·loss(ε₀) + ε₂ in total, whatever was asked and whatever others answered (full interaction).
 
 **How many uses τ.** The published rule is τ = 2q/m with q such that *any* q queries overload some group with
 probability at most 1/m⁴: q = 8.7 m ln m at m = 10, 11.7 m ln m at m = 500. But a sort makes far fewer queries than
-q: with T their number, known exactly, a group's uses are Binomial(T, 1/m), and τ with m Pr[uses > τ] <= 1/m⁴ is 3
-times smaller (m = 100: 30 against 102), so ε₀ is as much larger. That is the default,
-:func:`~privrank_jax.aggregation.use_budget`. The law of T presumes transitive answers that don't differ between
-groups; others only change how often the fallback is needed, never the privacy. Where τ reaches m(m-1)/2, all pairs,
-or comes so close that ε/(m(m-1)/2) beats ε₁/τ, no use is ever refused: there is no fallback, and ε₁ = ε.
+q: with T their number, known exactly, a group's uses are Binomial(T, 1/m), and τ with m Pr[uses > τ] <= 1/m⁴ is 3 times
+smaller (m = 100: 30 against 102), so ε₀ is larger by the same factor. That is the default,
+:func:`~privrank_jax.aggregation.use_budget`. The law of T presumes transitive answers that don't differ between groups;
+other answers only change how often the fallback is needed, never the privacy. Where τ reaches m(m-1)/2, all pairs, or
+comes so close that ε/(m(m-1)/2) beats ε₁/τ, no use is ever refused: there is no fallback, and ε₁ = ε.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Lemma 10, Theorem 11, Algorithms 2 and 3; Bassily (2019).
 """
@@ -44,16 +44,16 @@ _HALF = np.uint32(1 << 31)  # of 2^32
 
 @dataclasses.dataclass(frozen=True)
 class LocalPlan:
-    """What everybody knows before the first question.
+    """Public parameters of the protocol, known before the first question.
 
     Attributes:
-        num_items: m, the number of groups too.
+        num_items: m, also the number of groups.
         epsilon_per_query: ε₀ of one response.
         max_uses: τ, queries that a group answers at most.
         fallback_epsilon: ε₂ of the report that each user sends when a use was refused.
         may_refuse: whether that can happen at all.
         encoding: ``"sign"`` or ``"published"``.
-        guarantee: what a user is promised in all.
+        guarantee: of each user's whole transcript.
     """
 
     num_items: int
@@ -74,7 +74,7 @@ def local_plan(
     split: Scalar = 0.5,
     calibration: str = "tight",
 ) -> LocalPlan:
-    """Settle the terms of :func:`~privrank_jax.aggregation.ldp_kwiksort`; arguments and errors are described there.
+    """Fix the parameters of :func:`~privrank_jax.aggregation.ldp_kwiksort`, which describes arguments and errors.
 
     >>> plan = local_plan(30, Privacy(1.0, unit="user", adjacency="replace"))
     >>> plan.max_uses, plan.epsilon_per_query
@@ -137,8 +137,8 @@ def respond(words: Integers, lead: Integers, flip: Integers, encoding: str) -> F
 def respond(words: Integers, lead: Integers, flip: Integers, encoding: str) -> Flags:
     """Whether r = 1, from a uniform 32-bit word each; arrays of NumPy or JAX, or plain integers.
 
-    One response at ε₀ (unit: one user's order of one pair, any change of it): Pr[r = 1] as at the head of this module,
-    rounded to the grid of 2^-32 on the side where the loss does not exceed ε₀.
+    This is one response at ε₀ (unit: one user's order of one pair, any change of it), with Pr[r = 1] as at the head of
+    this module, rounded to the grid of 2^-32 on the side where the loss does not exceed ε₀.
 
     Args:
         words: uniform on 0..2^32-1.

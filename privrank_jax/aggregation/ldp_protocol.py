@@ -2,9 +2,9 @@ r"""LDPKwikSort as messages, for real use: what the server asks, what each user 
 
 Nothing here is vectorized or jitted: a :class:`Client` holds one user's ranking and never shows it, a
 :class:`Server` holds none. Users need not trust the server: a client counts its own answers and refuses any beyond
-the plan's τ, so its privacy holds whatever the server asks. Responses are drawn with 32-bit words of the operating
-system's entropy, from an exact grid of probabilities whose loss never exceeds ε₀; the fallback's report comes from a
-floating-point sampler.
+the plan's τ, so its privacy holds whatever the server asks. Responses are drawn with 32-bit words from the operating
+system's entropy source, from an exact grid of probabilities whose loss never exceeds ε₀; the fallback's report comes
+from a floating-point sampler.
 
 One round asks all open segments at once, O(log m) rounds in all::
 
@@ -48,7 +48,7 @@ class Question(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """One question and the responses to it, ±1 in the order of the group's users: all that the server sees of it."""
+    """One question and the responses to it, ±1 in the order of the group's users: all that the server sees."""
 
     question: Question
     responses: tuple[int, ...]
@@ -70,7 +70,7 @@ class Client:
         rng: source of 32-bit words; None is the operating system. Anything else is for tests.
 
     Raises:
-        ValueError: a ranking of another length than the plan's.
+        ValueError: a ranking whose length differs from the plan's.
     """
 
     def __init__(
@@ -102,7 +102,9 @@ class Client:
             RuntimeError: the user has answered τ questions already; nothing is sent.
         """
         if self._answers_left < 1:
-            raise RuntimeError("this user's answers are spent: the server asked beyond the plan.")
+            raise RuntimeError(
+                "this user has given all answers of the plan: the server asked beyond it."
+            )
         self._answers_left -= 1
         lead = order_lead(self._ranks[item], self._ranks[pivot], self._missing)
         word = np.uint32(self._rng.getrandbits(32))
@@ -118,7 +120,7 @@ class Client:
             RuntimeError: already sent, or the plan has no fallback; nothing is sent.
         """
         if self._reports_left < 1:
-            raise RuntimeError("this user's report is spent, or the plan has no fallback.")
+            raise RuntimeError("this user's report is already sent, or the plan has no fallback.")
         self._reports_left -= 1
         words = np.array([self._rng.getrandbits(32), self._rng.getrandbits(32)], np.uint32)
         key = jax.random.wrap_key_data(jnp.asarray(words), impl="threefry2x32")
@@ -176,7 +178,7 @@ class Server:
         return questions
 
     def receive(self, responses: Sequence[Sequence[int]]) -> None:
-        """Take the responses to the last round: for each question those of its group's users, ±1, in their order."""
+        """Receive the responses to the last round: ±1 from the users of each question's group, in the group's order."""
         if len(responses) != len(self._asked):
             raise ValueError(f"{len(self._asked)} questions were asked, {len(responses)} answered.")
         left: dict[int, bool] = {}
@@ -215,7 +217,7 @@ class Server:
 
 
 def run_protocol(server: Server, clients: Sequence[Client]) -> np.ndarray:
-    """Carry all messages between a server and its users; the ranking, ``(m,)`` int32."""
+    """Carry all messages between a server and its users, and return the ranking, ``(m,)`` int32."""
     while questions := server.next_round():
         server.receive(
             [
