@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from privrank_jax._neighbors import Neighbors, check_kind, check_public
+from privrank_jax._neighbors import Neighbors, check_kind
 
 Kind = tuple[str, str]
 """Unit and adjacency."""
@@ -76,7 +76,6 @@ class Privacy:
                     f"contributions bound what one user gives; unit={self.unit!r} has none: leave them out."
                 )
             _check_contributions(self.contributions)
-        object.__setattr__(self, "public", check_public(self.public))
         object.__setattr__(self, "public", self.neighbors.public)
 
     @classmethod

@@ -77,24 +77,6 @@ def check_size(epsilon: float) -> None:
         )
 
 
-def check_level(level: float) -> None:
-    """Refuse a confidence that isn't one."""
-    if not 0 < level < 1:
-        raise Refusal(f"--level must lie between 0 and 1, got {level:g}; 0.95 is usual.")
-
-
-def check_gamma(gamma: float | None) -> None:
-    """Refuse a ridge that isn't one."""
-    if gamma is not None and not 0 <= gamma < math.inf:
-        raise Refusal(f"--gamma must be finite and at least 0, got {gamma:g}.")
-
-
-def check_top_k(top_k: int | None) -> None:
-    """Refuse an empty list of the best."""
-    if top_k is not None and top_k < 1:
-        raise Refusal(f"--top-k must be at least 1, got {top_k}.")
-
-
 def check_items(name: str, count: int, most: int, top_k: int | None = None) -> None:
     """Refuse data of too few items for a ranking, or too many for a table of all pairs."""
     if top_k is not None and top_k > count:

@@ -35,7 +35,7 @@ class Mechanism:
 
     Attributes:
         label: of the result, after "by".
-        simulated: ``"package:function"``, called with ``(key, data, privacy, ...)``.
+        simulated: ``"module:function"``, called with ``(key, data, privacy, ...)``.
         exact: its twin, called with ``(data, privacy, ...)``; "" where there is none.
         numerics: of a release: ``"exact"``, or what is there instead.
         opendp: whether the exact twin needs OpenDP.
@@ -71,7 +71,7 @@ MECHANISMS = {
     "noisy-counts": Mechanism(
         label="noisy win totals",
         simulated="pairwise:noisy_counts",
-        exact="release:exact_noisy_totals",
+        exact="release.noisy_totals:exact_noisy_totals",
         kinds=_OF_COMPARISONS,
         noises=_BOTH,
     ),
@@ -87,37 +87,37 @@ MECHANISMS = {
     "one-shot-top-k": Mechanism(
         label="one-shot noise",
         simulated="pairwise:one_shot_top_k",
-        exact="release:exact_top_k",
+        exact="release.noisy_totals:exact_top_k",
         kinds=_OF_COMPARISONS,
     ),
     "dp-borda": Mechanism(
         label="noisy Borda scores",
         simulated="aggregation:dp_borda",
-        exact="release:exact_borda",
+        exact="release.exact_aggregation:exact_borda",
         noises=_BOTH,
     ),
     "dp-kwiksort": Mechanism(
         label="a sort of noisy majorities",
         simulated="aggregation:dp_kwiksort",
-        exact="release:exact_kwiksort",
+        exact="release.exact_aggregation:exact_kwiksort",
         noises=_BOTH,
     ),
     "noise-all": Mechanism(
         label="least disagreement with noisy majorities",
         simulated="aggregation:noise_all",
-        exact="release:exact_noise_all",
+        exact="release.exact_aggregation:exact_noise_all",
         noises=_BOTH,
     ),
     "exponential-kemeny": Mechanism(
         label="the exponential mechanism",
         simulated="aggregation:exponential_kemeny",
-        exact="release:exact_exponential",
+        exact="release.exponential:exact_exponential",
         opendp=False,
     ),
     "one-pair-weights": Mechanism(
         label="one answer per user",
         simulated="aggregation:one_pair_weights",
-        exact="release:exact_one_pair_weights",
+        exact="release.one_pair:exact_one_pair_weights",
         trust="local",
     ),
     "ldp-borda": Mechanism(
@@ -144,14 +144,14 @@ MECHANISMS = {
     "randomized-response": Mechanism(
         label="randomized response",
         simulated="privacy:randomized_response",
-        exact="release:exact_randomized_response",
+        exact="release.randomized_response:exact_randomized_response",
         kinds=(("comparison", "flip"),),
         trust="local",
     ),
     "mallows-sample": Mechanism(
         label="the Mallows model",
         simulated="cli.privatize.ranking_files:simulated_mallows",
-        exact="release:exact_mallows",
+        exact="release.mallows:exact_mallows",
         opendp=False,
         kinds=(("rank", "replace"),),
         trust="local",

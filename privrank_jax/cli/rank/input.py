@@ -29,27 +29,19 @@ from privrank_jax.tables import ComparisonRows, scan_comparisons
 MAX_ITEMS = 10_000
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Input:
-    """Comparisons, ready for a release.
+    """Comparisons, ready to be ranked.
 
     Attributes:
         table: as the loader read it; of a Parquet file the rows in the engine, which holds them.
         wins: win counts of the comparisons that were kept.
-        privacy: what is promised, with L, what is public and what a user is; None without privacy.
-        sensitivity: of the win totals to one unit: ℓ₁ for Laplace noise, ℓ₂ for Gaussian.
-        per_item: most that one unit can move the total of one item.
         remarks: for the holder of the data; not covered by the guarantee.
-        entropy: keys.
     """
 
     table: datasets.ComparisonTable | ComparisonRows
     wins: WinCounts
-    entropy: Entropy
-    privacy: Privacy | None
-    sensitivity: float = 0.0
-    per_item: float = 0.0
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str, ...]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -58,11 +50,22 @@ class Input:
             return self.table.notes
         return tuple(note for note in self.table.notes if "names no users" not in note)
 
-    @property
-    def promised(self) -> Privacy:
-        """The promise, where there is one."""
-        assert self.privacy is not None
-        return self.privacy
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PrivateInput(Input):
+    """The same, ready for a private release.
+
+    Attributes:
+        entropy: keys.
+        privacy: what is promised, with L, what is public and what a user is.
+        sensitivity: of the win totals to one unit: ℓ₁ for Laplace noise, ℓ₂ for Gaussian.
+        per_item: most that one unit can move the total of one item.
+    """
+
+    entropy: Entropy
+    privacy: Privacy
+    sensitivity: float
+    per_item: float
 
 
 def read_input(request: Request) -> Input:
@@ -73,7 +76,7 @@ def read_input(request: Request) -> Input:
     entropy = Entropy(request)
     remarks = private_remark(*table.remarks)
     if not request.private:
-        return Input(table, _count(table, None, entropy)[0], entropy, None, remarks=remarks)
+        return Input(table=table, wins=_count(table, None, entropy)[0], remarks=remarks)
     privacy = request.privacy
     limit = None
     if by_user:
@@ -81,7 +84,7 @@ def read_input(request: Request) -> Input:
         privacy = dataclasses.replace(privacy, contributions=most)
         limit = most if table.comparisons_per_user > most else None
     wins, kept = _count(table, limit, entropy)
-    if kept < len(table):
+    if limit is not None:
         remarks += private_remark(
             f"{len(table) - kept} of {len(table)} comparisons were left out, chosen at random, to keep at most "
             f"{limit} per user."
@@ -89,7 +92,15 @@ def read_input(request: Request) -> Input:
     sensitivity, per_item, public = _sensitivity(table, request, privacy)
     users = users_of(request.source, request.user) if by_user else ""
     privacy = privacy.given(public=public, users=users)
-    return Input(table, wins, entropy, privacy, sensitivity, per_item, remarks)
+    return PrivateInput(
+        table=table,
+        wins=wins,
+        remarks=remarks,
+        entropy=entropy,
+        privacy=privacy,
+        sensitivity=sensitivity,
+        per_item=per_item,
+    )
 
 
 def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable | ComparisonRows:

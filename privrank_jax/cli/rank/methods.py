@@ -21,7 +21,7 @@ from privrank_jax.cli.core.result import (
     of_noise,
 )
 from privrank_jax.cli.rank.certainty import ends, of_fit
-from privrank_jax.cli.rank.input import Input
+from privrank_jax.cli.rank.input import Input, PrivateInput
 from privrank_jax.cli.rank.none import components_of, fit_without_privacy
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.links import get_link
@@ -37,13 +37,15 @@ _PRIVATE_GRAPH = (
 
 def release(data: Input, request: Request) -> Result:
     """Run the method that was asked for."""
+    if not isinstance(data, PrivateInput):
+        return fit_without_privacy(data, request)
     return _METHODS[request.method](data, request)
 
 
-def _counts(data: Input, request: Request) -> Result:
+def _counts(data: PrivateInput, request: Request) -> Result:
     drawn = _noisy_totals(data, request)
     scores = np.asarray(drawn.estimate.value)
-    if data.promised.adjacency == "flip":
+    if data.privacy.adjacency == "flip":
         found = interval_estimates(
             scores,
             data.wins.comparisons,
@@ -69,25 +71,25 @@ def _counts(data: Input, request: Request) -> Result:
         data,
         request,
         drawn,
-        f"{data.table.num_items} items by noisy win totals",
+        f"{scores.size} items by noisy win totals",
         scores,
         certainty,
         score_name="noisy wins",
     )
 
 
-def _mle(data: Input, request: Request) -> Result:
+def _mle(data: PrivateInput, request: Request) -> Result:
     on_totals = request.mechanism == "noisy-counts"
     return (_mle_on_totals if on_totals else _objective_perturbation)(data, request)
 
 
-def _mle_on_totals(data: Input, request: Request) -> Result:
+def _mle_on_totals(data: PrivateInput, request: Request) -> Result:
     """The comparison graph is public: noise on the totals, then an ordinary ridge fit to them."""
     if request.gamma == 0:
         raise Refusal("--gamma must be positive for --method mle; leave it out for a good default.")
     drawn = _noisy_totals(data, request)
     gamma = request.gamma or float(
-        default_gamma(data.wins, data.promised, drawn.scale, noise=request.noise)
+        default_gamma(data.wins, data.privacy, drawn.scale, noise=request.noise)
     )
     fit = pairwise.scores_from_totals(drawn.estimate.value, data.wins.comparisons, gamma)
     scores = np.asarray(fit.value)
@@ -95,7 +97,7 @@ def _mle_on_totals(data: Input, request: Request) -> Result:
         data,
         request,
         drawn,
-        f"{data.table.num_items} items by private scores (log-odds)",
+        f"{scores.size} items by private scores (log-odds)",
         scores,
         _certainty(data, request, scores, drawn.scale, gamma),
         link="logistic",
@@ -104,7 +106,7 @@ def _mle_on_totals(data: Input, request: Request) -> Result:
     )
 
 
-def _objective_perturbation(data: Input, request: Request) -> Result:
+def _objective_perturbation(data: PrivateInput, request: Request) -> Result:
     """The comparison graph is private, or the link not logistic: noise goes into the objective."""
     if math.isinf(get_link(request.link).kappa1):
         raise Refusal(
@@ -113,7 +115,7 @@ def _objective_perturbation(data: Input, request: Request) -> Result:
             "no link."
         )
     options = {"link": request.link, "gamma": request.gamma, "noise": request.noise}
-    drawn = draw("perturbed-mle", request, data.entropy, data.wins, data.promised, **options)
+    drawn = draw("perturbed-mle", request, data.entropy, data.wins, data.privacy, **options)
     scores = np.asarray(drawn.estimate.value)
     if not np.all(np.isfinite(scores)):
         raise Refusal("the fit did not end in finite numbers: choose a larger --gamma.")
@@ -122,7 +124,7 @@ def _objective_perturbation(data: Input, request: Request) -> Result:
         data,
         request,
         drawn,
-        f"{data.table.num_items} items by private scores ({request.link} link)",
+        f"{scores.size} items by private scores ({request.link} link)",
         scores,
         _certainty(data, request, scores, drawn.scale, gamma),
         sensitivity=None,
@@ -131,14 +133,14 @@ def _objective_perturbation(data: Input, request: Request) -> Result:
     )
 
 
-def _one_shot(data: Input, request: Request) -> Result:
+def _one_shot(data: PrivateInput, request: Request) -> Result:
     assert request.top_k is not None
     drawn = draw(
         "one-shot-top-k",
         request,
         data.entropy,
         data.wins,
-        data.promised,
+        data.privacy,
         request.top_k,
         sensitivity=data.per_item,
         total_sensitivity=data.sensitivity,
@@ -156,23 +158,23 @@ def _one_shot(data: Input, request: Request) -> Result:
     return dataclasses.replace(found, order=order, notes=(*found.notes, only))
 
 
-def _noisy_totals(data: Input, request: Request) -> Drawn:
+def _noisy_totals(data: PrivateInput, request: Request) -> Drawn:
     return draw(
         "noisy-counts",
         request,
         data.entropy,
         data.wins,
-        data.promised,
+        data.privacy,
         noise=request.noise,
         sensitivity=data.sensitivity,
     )
 
 
 def _certainty(
-    data: Input, request: Request, scores: np.ndarray, scale: float, gamma: float
+    data: PrivateInput, request: Request, scores: np.ndarray, scale: float, gamma: float
 ) -> Certainty:
     """What is known of the scores; only where who compared what is public."""
-    if data.promised.adjacency != "flip":
+    if data.privacy.adjacency != "flip":
         return Certainty(notes=(_PRIVATE_GRAPH,))
     comparisons = data.wins.comparisons
     cover = f"{ANSWERS} and the privacy noise{UNDONE}"
@@ -193,7 +195,7 @@ def _certainty(
 
 
 def _result(
-    data: Input,
+    data: PrivateInput,
     request: Request,
     drawn: Drawn,
     title: str,
@@ -209,7 +211,7 @@ def _result(
         "method": request.method,
         "data": data.table.name,
         "items": data.table.num_items,
-        "max_per_user": data.promised.contributions,
+        "max_per_user": data.privacy.contributions,
         "sensitivity": data.sensitivity,
         "level": request.level,
         "seed": data.entropy.seed,
@@ -231,4 +233,4 @@ def _result(
     )
 
 
-_METHODS = {"counts": _counts, "mle": _mle, "one-shot": _one_shot, "none": fit_without_privacy}
+_METHODS = {"counts": _counts, "mle": _mle, "one-shot": _one_shot}

@@ -9,13 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import datasets
-from privrank_jax.cli.console import Refusal, check_choice, warn
+from privrank_jax.cli.console import Refusal, warn
 from privrank_jax.cli.core.checks import (
     check_already_randomized,
-    check_gamma,
     check_items,
-    check_level,
-    check_top_k,
 )
 from privrank_jax.cli.core.output import print_result
 from privrank_jax.cli.core.randomized import TRUSTED, reports_guarantee
@@ -31,7 +28,7 @@ from privrank_jax.cli.core.sources import item_list, named_column
 from privrank_jax.cli.rank.certainty import of_scores
 from privrank_jax.cli.rank.input import MAX_ITEMS
 from privrank_jax.cli.rank.none import components_of
-from privrank_jax.cli.rank.request import LINKS, Request
+from privrank_jax.cli.rank.request import Request
 from privrank_jax.pairwise import DebiasedSums, report_standard_errors, scores_from_sums
 from privrank_jax.pairwise.minimize import CODES
 
@@ -57,10 +54,7 @@ def rank_reports(request: Request) -> None:
 def _check(request: Request) -> None:
     what = f"{request.source} holds reports (columns report and epsilon)"
     check_already_randomized(request, _SERVED, ("epsilon", "noise", "delta"), what, "answers")
-    check_choice("--link", request.link, LINKS)
-    check_level(request.level)
-    check_gamma(request.gamma)
-    check_top_k(request.top_k)
+    request.check_scores()
 
 
 def fit_reports(table: datasets.ReportTable, request: Request) -> Result:

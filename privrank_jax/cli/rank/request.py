@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from typing import Annotated, ClassVar
 
 import typer
 
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, check_choice, warn
-from privrank_jax.cli.core.checks import (
-    check_budget,
-    check_gamma,
-    check_level,
-    check_rehearsal,
-    check_top_k,
-)
+from privrank_jax.cli.core.checks import check_budget, check_rehearsal
 from privrank_jax.cli.core.mechanisms import MECHANISMS
 from privrank_jax.cli.core.request import Budget, ComparisonColumns, Items, Release
 from privrank_jax.cli.options import Json
@@ -123,10 +118,7 @@ class Request(Budget, ComparisonColumns, Json, Release):
         check_choice("--method", self.method, METHODS)
         check_choice("--unit", self.unit, UNITS)
         check_choice("--adjacency", self.adjacency, ADJACENCIES)
-        check_choice("--link", self.link, LINKS)
-        check_level(self.level)
-        check_top_k(self.top_k)
-        check_gamma(self.gamma)
+        self.check_scores()
         if self.max_per_user is not None and self.max_per_user < 1:
             raise Refusal(f"--max-per-user must be at least 1, got {self.max_per_user}.")
         if self.max_per_user is not None and self.max_per_user > _MOST_PER_USER:
@@ -157,3 +149,13 @@ class Request(Budget, ComparisonColumns, Json, Release):
                 f"--method {self.method} publishes an ordered list under pure epsilon; leave --noise and --delta out "
                 "(they would help only for lists of more than 16 ln(m/delta) items)."
             )
+
+    def check_scores(self) -> None:
+        """Refuse options of scores that mean nothing, be they of answers or of randomized reports."""
+        check_choice("--link", self.link, LINKS)
+        if not 0 < self.level < 1:
+            raise Refusal(f"--level must lie between 0 and 1, got {self.level:g}; 0.95 is usual.")
+        if self.top_k is not None and self.top_k < 1:
+            raise Refusal(f"--top-k must be at least 1, got {self.top_k}.")
+        if self.gamma is not None and not 0 <= self.gamma < math.inf:
+            raise Refusal(f"--gamma must be finite and at least 0, got {self.gamma:g}.")

@@ -45,20 +45,6 @@ def test_a_seed_is_for_rehearsals():
         checks.check_rehearsal(Release(source="x", seed=3))
 
 
-@pytest.mark.parametrize(
-    ("check", "value", "message"),
-    [
-        (checks.check_level, 1.0, "--level must lie between 0 and 1"),
-        (checks.check_gamma, -1.0, "--gamma must be finite"),
-        (checks.check_gamma, math.inf, "--gamma must be finite"),
-        (checks.check_top_k, 0, "--top-k must be at least 1"),
-    ],
-)
-def test_numbers_out_of_range(check, value, message):
-    with pytest.raises(Refusal, match=message):
-        check(value)
-
-
 def test_items_are_neither_too_few_nor_too_many():
     checks.check_items("votes", 5, 10, top_k=5)
     for count, top_k, message in (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from privrank_jax.cli.console import Refusal
@@ -47,8 +49,10 @@ def test_without_a_method_that_protects_there_is_no_promise():
         ({"max_per_user": 0}, "--max-per-user must be at least 1"),
         ({"max_per_user": 2**31}, "--max-per-user must be at most"),
         ({"top_k": 0}, "--top-k must be at least 1"),
+        ({"level": 1.0}, "--level must lie between 0 and 1"),
         ({"level": 1.5}, "--level must lie between"),
         ({"gamma": -1.0}, "--gamma must be finite"),
+        ({"gamma": math.inf}, "--gamma must be finite"),
         ({"seed": 3}, "--seed makes the noise predictable"),
     ],
 )
