@@ -1,4 +1,4 @@
-"""Personal rankings: scorers of items for users, trained on rankings that may be synthetic."""
+"""Personalized rankings: models that score items for each user, trained on real or synthetic rankings."""
 
 from privrank_jax.personalized.surrogate import (
     LOSSES,

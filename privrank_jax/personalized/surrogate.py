@@ -1,20 +1,21 @@
-r"""Surrogate losses of pairs: what a scorer that personalizes rankings is trained on.
+r"""Pairwise surrogate losses for training scorers of personalized rankings.
 
-**Direction.** Here ranks are 0 = best and a high score is best, so a user who puts i before j costs v(s_i - s_j), v
-falling. The paper writes I(φ(i) > φ(j)) v(f_i - f_j) with ranks 1 = best (its section 2), by which f would be *low* for
-the best item; in its experiments (metric 11) φ grows with the preference instead. Both are this risk, up to the sign of
-f.
+**Direction.** Here ranks are 0 = best and a high score is best, so a user who ranks i before j incurs the loss
+v(s_i - s_j), v decreasing. The paper writes I(φ(i) > φ(j)) v(f_i - f_j) with ranks 1 = best (its section 2), which
+makes f *low* for the best item; in its experiments (metric 11) φ increases with the preference instead. Both equal
+this risk, up to the sign of f.
 
 **Risk of one user.** With w_ij = 1 if the user ranks i before j, else 0,
 
 .. math:: R = \frac{1}{m(m-1)} \sum_{i ≠ j} w_{ij}\, v(s_i - s_j).
 
-**Rankings that went through a mechanism.** If E d_ij = sign(φ_j - φ_i), as debiased pairs promise, the weights
-(1 + d_ij)/2 make R unbiased at every s, and its gradient. They lie outside [0, 1]:
+**Privatized rankings.** If E d_ij = sign(φ_j - φ_i), as for debiased pairs, the weights (1 + d_ij)/2 make R and its
+gradient unbiased at every s. The weights can lie outside [0, 1]:
 
-- logistic: v(-x) = v(x) + x, so a pair with w_ij + w_ji = 1 costs v(x) + w_ji x, convex for *every* weight; but it has
-  no minimum if the weight, averaged over all users that share a score, leaves [0, 1]: stop early, or regularize;
-- exponential: a negative weight makes it concave and unbounded below along that pair. Refused;
+- logistic: v(-x) = v(x) + x, so a pair with w_ij + w_ji = 1 has loss v(x) + w_ji x, convex for *every* weight; but
+  it has no minimum if the weight, averaged over all users that share a score, leaves [0, 1]: stop early, or
+  regularize;
+- exponential: a negative weight makes it concave and unbounded below along that pair, so it is refused;
 - ψ: bounded for any weights, never convex; flat for s_i < s_j, so start it from a logistic fit.
 
 **The logistic risk needs no pairs.** As v(x) = c(x) - x/2 with c(x) = log(2 cosh(x/2)) even, weights with
@@ -22,9 +23,9 @@ w_ij + w_ji = 1 enter only by their row sums W_i, the number of items that i bea
 
 .. math:: m(m-1) R = \sum_{i<j} c(s_i - s_j) - \sum_i s_i \bigl(W_i - \tfrac{m-1}{2}\bigr).
 
-So W_i = m - 1 - φ_i trains on rankings, and *any unbiased estimate of the ranks* trains without bias: no pair needs
-debiasing. And where all users share their scores (items only, no user features), the minimizer is that of the mean W:
-a scorer with a free score for every item ranks by Borda counts.
+So training on rankings uses W_i = m - 1 - φ_i, and *any unbiased estimate of the ranks* makes the risk unbiased: no
+pair needs debiasing. Where all users share their scores (items only, no user features), the minimizer is that for
+the mean W: a scorer with a free score for every item ranks by Borda counts.
 
 Source: Xu, Sun and Cheng, section 5.1; Rendle and others (2009) for the logistic loss; the rest is ours.
 """
@@ -68,12 +69,12 @@ LOSSES: Mapping[str, Callable[[Any], Array]] = MappingProxyType(
 def pairwise_risk(
     scores: ScoresLike, weights: PairMatrixLike, loss: str = "logistic"
 ) -> Float[Array, ""]:
-    """Σ over i ≠ j of w_ij v(s_i - s_j), over m(m-1): the risk of one user.
+    """The risk of one user: Σ over i ≠ j of w_ij v(s_i - s_j), divided by m(m-1).
 
     Args:
         scores: ``(m,)`` float, high = best.
-        weights: ``(m, m)``, w_ij = 1 if the user puts i before j (:func:`pair_weights`), or an estimate of that
-            (:func:`debiased_pair_weights`); the diagonal does not count.
+        weights: ``(m, m)``, w_ij = 1 if the user ranks i before j (:func:`pair_weights`), or an estimate of that
+            (:func:`debiased_pair_weights`); the diagonal is ignored.
         loss: ``"logistic"``, ``"exponential"`` or ``"psi"``.
 
     Returns:
@@ -99,12 +100,13 @@ def pairwise_risk(
 
 
 def logistic_risk(scores: ScoresLike, wins: ScoresLike) -> Float[Array, ""]:
-    """The logistic :func:`pairwise_risk` from row sums alone: for weights with w_ij + w_ji = 1.
+    """The logistic :func:`pairwise_risk` from row sums alone, for weights with w_ij + w_ji = 1.
 
     Args:
         scores: ``(m,)`` float, high = best.
         wins: ``(m,)`` W_i, how many items i beats: m - 1 - φ_i of a ranking (:func:`wins_from_ranks`), or any
-            unbiased estimate of it, which may be negative. A shift of all of them changes nothing.
+            unbiased estimate of it, which may be negative. Adding a constant to all of them does not change the
+            risk.
 
     Returns:
         Scalar, dtype of ``scores``. Equals ``pairwise_risk(scores, weights)`` if Σ W_i = m(m-1)/2.
@@ -128,7 +130,7 @@ def logistic_risk(scores: ScoresLike, wins: ScoresLike) -> Float[Array, ""]:
 def _spread(scores: Scores) -> Float[Array, ""]:
     """Σ over i < j of log(2 cosh((s_i - s_j)/2))."""
     gap = jnp.abs(scores[:, None] - scores)
-    twice = jnp.sum(0.5 * gap + jnp.log1p(jnp.exp(-gap)))  # and log 2 for every item with itself
+    twice = jnp.sum(0.5 * gap + jnp.log1p(jnp.exp(-gap)))  # with log 2 for every item and itself
     return 0.5 * (twice - scores.shape[0] * math.log(2))
 
 
@@ -140,11 +142,11 @@ def _spread_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, A
 
 
 def pair_weights(ranks: ScoresLike) -> PairMatrix:
-    """w_ij = 1 where i stands before j, else 0; no weight on pairs with an item that is not ranked.
+    """Pair weights of a ranking: w_ij = 1 where i is ranked before j, else 0, also for pairs with an unranked item.
 
     Args:
-        ranks: ``(m,)`` numbers, low = best (noisy ranks too; a tie weighs 1/2 either way); negative integers and
-            NaN: not ranked.
+        ranks: ``(m,)`` numbers, low = best (noisy ranks too; a tie has weight 1/2 in both directions); negative
+            integers and NaN mean not ranked.
 
     Returns:
         ``(m, m)`` float, zero on the diagonal.
@@ -161,13 +163,13 @@ def pair_weights(ranks: ScoresLike) -> PairMatrix:
 
 
 def debiased_pair_weights(signs: PairMatrixLike) -> PairMatrix:
-    """(1 + d_ij)/2 off the diagonal: weights from unbiased estimates d_ij of sign(φ_j - φ_i).
+    """Pair weights (1 + d_ij)/2 off the diagonal, from unbiased estimates d_ij of sign(φ_j - φ_i).
 
     Args:
         signs: ``(m, m)`` d, antisymmetric, NaN for pairs not ranked, which get no weight.
 
     Returns:
-        ``(m, m)`` float, which may be negative: see the head of this module for the losses that bear it.
+        ``(m, m)`` float, which may be negative: the module docstring says which losses allow that.
     """
     signs = jnp.asarray(signs)
     off = ~jnp.eye(signs.shape[0], dtype=bool) & ~jnp.isnan(signs)
@@ -175,7 +177,7 @@ def debiased_pair_weights(signs: PairMatrixLike) -> PairMatrix:
 
 
 def wins_from_ranks(ranks: ScoresLike) -> Scores:
-    """W_i = m - 1 - φ_i: how many items i beats.
+    """The number of items that item i beats, W_i = m - 1 - φ_i.
 
     Args:
         ranks: ``(m,)`` of a complete ranking, 0 = best, or unbiased estimates of them.
@@ -193,13 +195,13 @@ def wins_from_ranks(ranks: ScoresLike) -> Scores:
 
 
 def pairwise_accuracy(scores: ScoresLike, ranks: RanksLike) -> Float[Array, ""]:
-    """Share of the user's pairs that the scores put in order; a tie of scores is an error.
+    """Share of the user's pairs that the scores order correctly; a tie of scores counts as an error.
 
     The paper's metric (11) divides by m(m-1), so that a perfect scorer reaches 1/2; here it reaches 1.
 
     Args:
         scores: ``(m,)`` high = best.
-        ranks: ``(m,)`` the user's own, 0 = best, negative: not ranked.
+        ranks: ``(m,)`` ranks by the user, 0 = best; negative means not ranked.
 
     Returns:
         Scalar float in [0, 1]; NaN for a user without pairs.

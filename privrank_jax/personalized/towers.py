@@ -1,11 +1,11 @@
-"""Scorers of items for users: what is trained. Frozen settings, and plain pytrees of arrays as parameters.
+"""Trainable scorers of items for users: frozen settings, with plain pytrees of arrays as parameters.
 
 A scorer is anything with ``init(key, user_size, item_size, dtype) -> params`` and
 ``score(params, user, items) -> (m,)`` that is hashable (it is static under ``jit``).
 
-**Only differences within a user count.** A term of the score that depends on the user alone cancels in every pair. In
-the linear scorer αᵀx_u + βᵀy_i so does the whole part of the user: α is never learned, and every user gets the same
-ranking. Personal rankings need an interaction of x_u and y_i, as the dot product of two towers has.
+**Only score differences within a user matter.** A term of the score that depends on the user alone cancels in every
+pair. In the linear scorer αᵀx_u + βᵀy_i the whole user term cancels: α is never learned, and every user gets the
+same ranking. Personalized rankings need an interaction of x_u and y_i, such as the dot product of two towers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Tower = list[dict[str, Array]]
 
 @runtime_checkable
 class Scorer(Protocol):
-    """What :func:`~privrank_jax.personalized.train` can train."""
+    """The interface of models that :func:`~privrank_jax.personalized.train` trains."""
 
     def init(
         self, key: Key, user_size: int, item_size: int, dtype: DTypeLike | None = None
@@ -43,7 +43,7 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True)
 class Linear:
-    """αᵀx_u + βᵀy_i; starts at 0. With one-hot items β holds a free score for every item."""
+    """Linear scorer αᵀx_u + βᵀy_i, started at 0. With one-hot items β holds a free score for every item."""
 
     def init(
         self, key: Key, user_size: int, item_size: int, dtype: DTypeLike | None = None
@@ -61,12 +61,12 @@ class Linear:
 
 @dataclass(frozen=True)
 class TwoTowers:
-    """Dot product of two networks, one of the user's features, one of the item's.
+    """Dot product of two networks, one on the user's features, one on the item's.
 
-    Each is a perceptron of ``layers`` dense layers with ``width`` units in every one: ReLU after all but the last,
-    whose units are the representation. (How we read "a 3-layer multilayer perceptron with 10 hidden units in each
-    layer".) All start uniform on ±1/√inputs. Larger starts do harm: scores then begin with personal differences that
-    synthetic rankings are too noisy to unlearn before training stops.
+    Each is a perceptron of ``layers`` dense layers with ``width`` units each: ReLU after all but the last, whose
+    units are the representation. (This is our reading of "a 3-layer multilayer perceptron with 10 hidden units in
+    each layer".) All parameters start uniform on ±1/√inputs. Larger initial values are harmful: scores then start
+    with differences between users that synthetic rankings are too noisy to remove before training stops.
 
     Attributes:
         width: units of every layer, the representation included.
@@ -100,7 +100,7 @@ class TwoTowers:
         dtype = jnp.result_type(float) if dtype is None else dtype
         sizes = [inputs, *(self.width for _ in range(self.layers))]
         shapes = [(size + 1, self.width) for size in sizes[:-1]]  # the last row is the bias
-        # All in one draw: each costs a second to compile.
+        # All parameters come from one draw, because each draw takes a second to compile.
         ends = list(itertools.accumulate(rows * columns for rows, columns in shapes))
         draws = jnp.split(jax.random.uniform(key, ends[-1:], dtype, -1, 1), ends[:-1])
         tower = []

@@ -1,8 +1,8 @@
 """Training with early stopping on held-out users: one compiled program, ready for ``vmap`` over whole replicates.
 
-Rounds of minibatch steps go on until the risk of the held-out users has not fallen for ``patience`` rounds; the best
-parameters are kept. Nothing returns to the host in between. Under ``vmap`` all replicates run until the last one has
-stopped, and those that stopped stay as they are.
+Rounds of minibatch steps continue until the risk of the held-out users has not fallen for ``patience`` rounds; the
+best parameters are kept. The whole loop runs on the device. Under ``vmap`` all replicates run until the last one
+has stopped, and the results of those that stopped earlier do not change.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ ADAM = optax.adam(0.01)
 
 
 class Users(NamedTuple):
-    """Users to train on, or to hold out.
+    """A set of users to train on, or to hold out.
 
     Attributes:
         features: ``(n, p)`` float.
-        targets: what the risk holds the scores of a user against, leading axis n: wins ``(n, m)`` for
+        targets: the data with which the risk compares the scores of a user, leading axis n: wins ``(n, m)`` for
             :func:`~privrank_jax.personalized.logistic_risk`, weights ``(n, m, m)`` for
             :func:`~privrank_jax.personalized.pairwise_risk`.
-        mask: ``(n,)`` bool, users that count; None: all of them.
+        mask: ``(n,)`` bool, users that count; ``None`` means all.
     """
 
     features: Real[Array, "*batch users p"]
@@ -44,12 +44,12 @@ class Users(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """Where training ended.
+    """The result of training.
 
     Attributes:
-        params: the parameters with the least risk of the held-out users, as the scorer makes them.
+        params: the parameters with the least risk of the held-out users, in the form of the scorer's ``init``.
         risk: that risk.
-        best_round: the round after which they were found, int32; 0 is the start.
+        best_round: the round after which they were found, int32; 0 means the initial parameters.
         rounds: rounds run, int32; ``max_rounds`` if the risk was still falling.
     """
 
@@ -74,31 +74,32 @@ def train(
     max_rounds: Count = 100,
     start: PyTree = None,
 ) -> Trained:
-    """Minimize the mean risk of the training users, stopping early by that of the held-out users.
+    """Minimize the mean risk of the training users, with early stopping on the risk of the held-out users.
 
     Post-processing where the targets are private releases: it adds no privacy loss.
 
     Args:
-        key: PRNG key: where the parameters start, and which users a minibatch holds.
+        key: PRNG key, for the initial parameters and the choice of minibatches.
         scorer: :class:`~privrank_jax.personalized.Linear`, :class:`~privrank_jax.personalized.TwoTowers` or your
             own; static.
         items: ``(m, q)`` features.
         training: users to train on.
-        validation: users held out, judged by their targets like the others: use privatized ones here too.
+        validation: users held out. Their targets also affect the result, so use privatized targets here too.
         risk: function of the scores ``(m,)`` and the target of one user; static.
-        optimizer: any optax transformation; static by identity, so make it once.
-        batch_size: users per step, drawn without replacement until all have been used; None: all users, each step.
-        steps: steps of a round, static.
+        optimizer: any optax transformation; static and hashed by identity, so build it once.
+        batch_size: users per step, drawn without replacement until all have been used; ``None`` uses all users in
+            each step.
+        steps: steps per round, static.
         patience: rounds without a new best risk after which to stop, may be traced.
-        max_rounds: most rounds, may be traced; 0 gives the start.
-        start: parameters to start from; None: those of ``scorer.init``.
+        max_rounds: the largest number of rounds, may be traced; 0 returns the initial parameters.
+        start: initial parameters; ``None`` uses those of ``scorer.init``.
 
     Returns:
-        The best parameters, with the risk that made them so.
+        The best parameters, with their risk on the held-out users.
 
     Raises:
-        ValueError: shapes that don't fit, no user to train on or to hold out, NaN in what users who count hold (not
-            checked when traced), ``steps`` or ``batch_size`` below 1.
+        ValueError: shapes that don't fit, no user to train on or to hold out, NaN in the data of users that count
+            (not checked when traced), ``steps`` or ``batch_size`` below 1.
     """
     items = jnp.asarray(items)
     items = items.astype(jnp.result_type(items, float))
@@ -109,7 +110,9 @@ def train(
     held_out = _checked("validation", validation)
     sizes = learned.features.shape[1], held_out.features.shape[1]
     if sizes[0] != sizes[1]:
-        raise ValueError(f"training has {sizes[0]} features of a user, validation {sizes[1]}.")
+        raise ValueError(
+            f"training has {sizes[0]} features per user, but validation has {sizes[1]}; pass the same features."
+        )
     if items.ndim != 2:
         raise ValueError(f"items must have shape (m, q), got {items.shape}.")
     return _train(
@@ -140,15 +143,15 @@ def _checked(name: str, users: Users) -> _Counted:
     if np.shape(mask) != (count,):
         raise ValueError(f"the mask of {name} must have shape ({count},), got {np.shape(mask)}.")
     if not is_traced(mask) and not np.any(mask):
-        raise ValueError(f"{name} has no user.")
+        raise ValueError(f"{name} has no user that counts.")
     mask = jnp.asarray(mask, bool)
 
-    def real(leaf: ArrayLike) -> Array:  # what masked users hold could be NaN
+    def real(leaf: ArrayLike) -> Array:  # the data of masked users may be NaN
         leaf = jnp.asarray(leaf)
         leaf = jnp.where(mask.reshape((-1,) + (1,) * (leaf.ndim - 1)), leaf, 0)
         if not is_traced(leaf) and np.any(np.isnan(leaf)):
             raise ValueError(
-                f"{name} holds NaN, as of items not ranked, from which nothing can be learned: mask these users, or "
+                f"{name} holds NaN, for instance from unranked items: mask these users, or "
                 "give pairwise_risk weights that are 0 there."
             )
         return leaf
@@ -237,14 +240,14 @@ def _train(
 
 
 def _shuffled(key: Key, mask: Bool[Array, "users"]) -> Int[Array, "users"]:
-    """Indices of all users in random order, those that don't count last."""
+    """Indices of all users in random order, followed by those that don't count."""
     return jnp.argsort(jnp.where(mask, jax.random.uniform(key, mask.shape), 2.0))
 
 
 def _batch(
     users: _Counted, order: Int[Array, "users"], number: Int[Array, ""], size: int
 ) -> _Counted:
-    """The next ``size`` users of that order, from the front again once all have been used."""
+    """The next ``size`` users of that order, starting over once all have been used."""
     real = jnp.maximum(jnp.sum(users.mask), 1)
     chosen = order[(number * size + jnp.arange(size)) % real]
     features, targets = jax.tree.map(lambda leaf: leaf[chosen], (users.features, users.targets))

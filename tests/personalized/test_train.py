@@ -148,7 +148,7 @@ def test_refusals():
         "mask of validation": (users, Users(x, wins, jnp.ones(3, bool))),
         "validation has no user": (users, Users(x, wins, jnp.zeros(12, bool))),
         "training holds NaN": (Users(x, wins.at[3, 1].set(jnp.nan)), users),
-        "validation 1": (users, Users(x[:, :1], wins)),
+        "validation has 1": (users, Users(x[:, :1], wins)),
     }
     for message, pair in refused.items():
         with pytest.raises(ValueError, match=message):
