@@ -1,4 +1,4 @@
-"""Reports that tests share."""
+"""Reports shared by tests."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from privrank_jax.pairwise.bootstrap import _simulate
 from tests.promises import promise
 
 THETA = np.array([1.0, 0.5, 0.0, -0.4, -1.1])
-SIZE, DRAWS = 5, 2000  # few mechanisms and one number of draws: few compilations
+SIZE, DRAWS = 5, 2000  # Few mechanisms and one number of draws keep compilations few.
 DESIGN = np.array(
     [[0, 90, 30, 70, 60], [90, 0, 80, 40, 0], [30, 80, 0, 60, 60], [70, 40, 60, 0, 90], [60, 0, 60, 90, 0]],
     float,
@@ -29,7 +29,7 @@ GAPS = THETA[:, None] - THETA[None, :]
 
 
 def all_seen(key, wins):
-    """Data, mask and noisy totals: one program serves most tests."""
+    """Data, mask and noisy totals, so that one program serves most tests."""
     noisy = noisy_counts(key, wins, promise(0.2)).value
     return jnp.concatenate([wins.matrix.ravel(), wins.item_mask, noisy])
 
@@ -91,7 +91,7 @@ def test_the_key_decides_and_other_data_compile_nothing(key):
 
 
 def test_it_runs_within_a_batch(key):
-    """A mechanism may close over what the caller vmaps over."""
+    """A mechanism may close over values that the caller maps with vmap."""
 
     def spread(scale):
         def scaled(_, wins):
@@ -108,7 +108,7 @@ def test_it_runs_within_a_batch(key):
 
 @pytest.mark.slow
 def test_intervals_agree_with_the_analytic_ones(key):
-    """Ends within 10 % of the width; without the privacy noise they would be less than 3/4 as wide."""
+    """Ends agree within 10 % of the width; intervals without privacy noise would be less than 3/4 as wide."""
     comparisons = jnp.asarray(10 * DESIGN, jnp.float32)
     expected = WinCounts(comparisons * logistic.cdf(jnp.asarray(GAPS, jnp.float32)))
     found = private_scores(jax.random.fold_in(key, 1), expected)

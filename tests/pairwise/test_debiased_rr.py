@@ -84,7 +84,7 @@ def test_sums(weighted, debiased):
 
 
 def test_sums_are_unbiased_by_exact_expectation():
-    """Over all 2^3 reports of three users on one pair, E[Z] = Σ a t² y; undebiased they are not."""
+    """Over all 2^3 reports of three users on one pair, E[Z] = Σ a t² y; without debiasing this fails."""
     answers, epsilons = np.array([1, 0, 1]), np.array([0.2, 1.0, 3.0])
     seen = np.ones((3, 1), bool)
     told = np.array(list(itertools.product([0, 1], repeat=3)))
@@ -158,7 +158,7 @@ def test_reports_of_either_coding_mean_the_same_traced_or_not(kind):
 def test_guarantee_and_diagnostics():
     reports, observed, epsilons = _problem()
     observed[3] = False
-    epsilons[3] = 50.0  # reports nothing, so counts for nothing
+    epsilons[3] = 50.0  # a user without reports does not affect the result
     estimate = debiased_rr(reports, observed, epsilons, weighted=False)
     guarantee, found = estimate.guarantee, estimate.diagnostics
     present = np.arange(USERS) != 3
@@ -176,7 +176,7 @@ def test_guarantee_and_diagnostics():
 
 
 def test_ridge_where_little_or_nothing_is_known():
-    """2 over the mean information of the users who reported; 2 itself where none did, and then even scores."""
+    """The ridge is 2 over the mean information of users with reports; without any it is 2, and scores are equal."""
     reports, observed, _ = _problem()
     one = debiased_rr(reports[:1], observed[:1], 0.5, weighted=False)
     assert float(one.diagnostics.gamma) == pytest.approx(2 / np.tanh(0.25) ** 2)
@@ -226,7 +226,7 @@ NOT_CONVEX = [
 
 @pytest.mark.parametrize(("link", "margins", "weights", "constant"), NOT_CONVEX)
 def test_a_non_convex_objective_ends_in_a_stationary_point(link, margins, weights, constant):
-    """One that SciPy finds from some of twelve starts, and a minimum; where the curvature is negative."""
+    """SciPy finds the same minimum from some of twelve starts; without the ridge its curvature is negative."""
     sums = _signed(margins, weights)
     estimate = scores_from_sums(sums, link, 2 * constant)
     assert int(estimate.diagnostics.fit.code) == 0
@@ -266,7 +266,7 @@ def test_random_non_convex_laplace_fits_converge():
 
 @pytest.mark.slow
 def test_an_unbounded_objective_says_so_and_the_remedies_help():
-    """Two items, normal link: a count of -2 against a ridge of 2 pulls the loss down for ever."""
+    """Two items, normal link: with a count of -2 and a ridge of 2 the loss is unbounded below."""
     sums = DebiasedSums(jnp.array([[0.0, 2.5], [-2.5, 0.0]]), jnp.array([[0.0, 1.0], [1.0, 0.0]]))
     estimate = scores_from_sums(sums, "normal", 2.0)
     assert int(estimate.diagnostics.fit.code) != 0
@@ -297,7 +297,7 @@ def test_clipping():
 @pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS)
 def test_extreme_epsilons(link):
-    """From 1e-6 to 1000: converged, and float32 keeps the relative precision of scores that are tiny."""
+    """Fits converge for ε from 1e-6 to 1000, and float32 keeps the relative precision of tiny scores."""
     reports, observed, _ = _problem()
     for epsilon in (1e-6, 1e-3, 30.0, 1000.0, np.inf):
         double = debiased_rr(reports, observed, np.full(USERS, epsilon), link)
@@ -355,8 +355,8 @@ def test_weights_help_where_epsilons_differ(key):
         ({"mask": np.ones(5, bool)}, "mask must have shape"),
         ({"reports": np.full((USERS, PAIRS), np.nan)}, "reports must be 0 or 1"),
         ({"reports": np.full((USERS, PAIRS), 2)}, "reports must be 0 or 1"),
-        ({"reports": np.ones((USERS, 5)), "observed": np.ones((USERS, 5))}, "m of at least 2"),
-        ({"reports": np.ones((USERS, 0)), "observed": np.ones((USERS, 0))}, "m of at least 2"),
+        ({"reports": np.ones((USERS, 5)), "observed": np.ones((USERS, 5))}, "number m >= 2 of items"),
+        ({"reports": np.ones((USERS, 0)), "observed": np.ones((USERS, 0))}, "number m >= 2 of items"),
         ({"reports": np.ones((3, USERS, PAIRS)), "observed": np.ones((3, USERS, PAIRS))}, "vmap"),
         ({"gamma": -1.0}, "gamma"),
         ({"gamma": np.nan}, "gamma"),

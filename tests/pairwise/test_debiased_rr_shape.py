@@ -12,7 +12,7 @@ from tests.reference import local as reference_local
 
 
 def test_masks_of_users_and_items_change_nothing():
-    """Real data in the corner of a larger problem whose padding holds nonsense."""
+    """Real data in the corner of a larger problem whose padding holds arbitrary values."""
     reports, observed, epsilons = _problem()
     small = debiased_rr(reports, observed, epsilons, weighted=False)
     wide = np.full((USERS + 3, 15), np.nan)
@@ -63,7 +63,7 @@ def test_public_entry_compiles_once_for_changed_values():
 
 @pytest.mark.parametrize("link", ["logistic", "normal"])
 def test_derivatives_are_those_of_finite_differences(link):
-    """Of θ̂ in ε and in the ridge, through the sums and the implicit function theorem."""
+    """Derivatives of θ̂ in ε and in the ridge, through the sums and the implicit function theorem."""
     reports, observed, epsilons = _problem()
 
     def first(epsilon, gamma):

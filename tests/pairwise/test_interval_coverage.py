@@ -1,4 +1,4 @@
-"""Coverage is measured: thousands of releases in one vmapped program, held against the truth."""
+"""Measured coverage: thousands of releases in one vmapped program, compared with the truth."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.pairwise.releases import (
 )
 from tests.promises import promise
 
-# By the truth, any rank from the first to the second is the item's.
+# Under the truth, the item may have any rank from the first to the second.
 BEST, WORST = np.array([0, 1, 2, 2, 4, 5, 6, 7]), np.array([0, 1, 3, 3, 4, 5, 6, 7])
 
 
@@ -80,7 +80,7 @@ def test_intervals_cover_the_true_scores_and_ranks(epsilon, key):
 
 
 def test_intervals_that_forget_the_privacy_noise_do_not_cover(key):
-    """At ε = 0.05 the noise is ten times the variance of the sampling: 95 % becomes less than 60 %."""
+    """At ε = 0.05 the noise has ten times the sampling variance: coverage falls from 95 % to less than 60 %."""
     scores, scale = release(key, 0.05, 12.0)
     single, ranks = intervals_of(scores, DESIGN, 0.0 * scale, 12.0)
     assert share(single, TRUTH)[0] < 0.6
@@ -101,7 +101,7 @@ def test_the_pull_of_a_large_ridge_is_undone_or_targeted(key):
 
 
 def test_expected_counts_stand_in_for_private_ones(key):
-    """The number of comparisons of each pair is random and private; intervals see their public total."""
+    """The number of comparisons of each pair is random and private; intervals use their public total."""
     met = np.triu(np.random.default_rng(3).poisson(PER_PAIR, (SIZE, SIZE)), 1)
     comparisons = (met + met.T).astype(float)
     scores, scale = release(key, 0.1, 4.0, comparisons)
@@ -134,7 +134,7 @@ def test_intervals_cover_the_expected_totals(noise, key):
 
 
 def test_intervals_that_are_shown_at_all_cover(key):
-    """At ε = 0.02 the ridge's pull can be undone in about half of the releases: 95 % of theirs hold the truth."""
+    """At ε = 0.02 the ridge's pull can be undone in about half of the releases: 95 % of their intervals cover."""
     gamma = 75.0
     scores, scale = release(key, 0.02, gamma)
     settings = {"noise_scale": scale, "gamma": gamma}

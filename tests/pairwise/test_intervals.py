@@ -1,4 +1,4 @@
-"""Coverage is measured: thousands of releases in one vmapped program, held against the truth."""
+"""Measured coverage: thousands of releases in one vmapped program, compared with the truth."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_ranks_are_bounded_within_components_alone():
     comparisons[:3, 3:] = comparisons[3:, :3] = 0
     errors = standard_errors(10 * TRUTH, comparisons * 1e9)
     best, worst = rank_intervals(errors, simultaneous=True)
-    # Of eight items, two stand surely below the first one, two above the third, and so on.
+    # Among eight items, two are significantly worse than the first, two significantly better than the third, and so on.
     np.testing.assert_array_equal(best, [0, 1, 2, 0, 1, 2, 3, 4])
     np.testing.assert_array_equal(worst, [5, 6, 7, 3, 4, 5, 6, 7])
     low, high = confidence_intervals(errors)
@@ -212,7 +212,7 @@ def test_the_center_is_near_where_no_information_changes_much():
 
 @pytest.mark.parametrize("link", ["logistic", "laplace", "normal"])
 def test_released_scores_lie_in_their_intervals_and_separated_ones_have_none(link):
-    """Fits with every ridge, of data that are separated or not, and of such with noise."""
+    """Fits with every ridge, to data that are separated or not, with and without noise."""
     draw, kinds = np.random.default_rng(7), []
     for number in range(80):
         met = np.triu(draw.integers(1, draw.choice([2, 5, 60]), (4, 4)), 1)

@@ -28,7 +28,7 @@ LINKS = ("logistic", "normal", "laplace")
 
 
 def naive(theta, wins, name, gamma, tilt):
-    """S·f(θ) without the term that holds the shift."""
+    """S·f(θ) without the term that fixes the shift."""
     value = gamma / 2 * sum(t * t for t in theta) + float(np.dot(tilt, theta))
     for i in range(len(theta)):
         for j in range(len(theta)):
@@ -38,7 +38,7 @@ def naive(theta, wins, name, gamma, tilt):
 
 
 def value_of(objective, theta):
-    """S·f(θ) without the term that holds the shift, up to a constant."""
+    """S·f(θ) without the term that fixes the shift, up to a constant."""
     shift = 0.5 * np.sum(theta) ** 2 / len(theta)
     return float(objective.scale) * (float(objective(jnp.asarray(theta))) - shift)
 

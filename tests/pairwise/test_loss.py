@@ -21,7 +21,7 @@ EPSILONS = [0.01, 0.1, 0.7, 1.0, 3.0, 10.0, 50.0, math.inf]
 
 
 def over_the_flip(function, label, epsilon):
-    """Mean of ``function(report)`` over both reports, and the size of what was added up."""
+    """Mean of ``function(report)`` over both reports, and the magnitude of the summed terms."""
     flip = label_smoothing(epsilon)
     kept, flipped = (1 - flip) * function(label), flip * function(1 - label)
     return np.asarray(kept + flipped), np.asarray(abs(kept) + abs(flipped))
@@ -29,7 +29,7 @@ def over_the_flip(function, label, epsilon):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_mean_over_the_flip_is_the_clean_loss_and_so_is_its_gradient(dtype):
-    """Every s, ε and true label at once; the slack is rounding of the terms that are added."""
+    """Every s, ε and true label at once; the tolerance allows for rounding of the summed terms."""
     s, epsilon = jnp.asarray(DIFFERENCES, dtype), jnp.asarray(EPSILONS, dtype)[:, None]
     slack = 8 * np.finfo(dtype).eps
     gradient = jax.jit(jax.grad(lambda *a: jnp.sum(preference_loss(*a))))

@@ -53,7 +53,7 @@ def _quadratic(x):
 
 
 def _bent(x):
-    """Convex, badly conditioned and far from quadratic; least at (1, 1)."""
+    """A convex function, badly conditioned and far from quadratic, with its minimum at (1, 1)."""
     return 50 * (x[1] - x[0]) ** 2 + jnp.cosh(x[0] - 1) + (x[0] - 1) ** 4
 
 

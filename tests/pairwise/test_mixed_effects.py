@@ -57,7 +57,7 @@ def test_users_without_a_finite_effect_are_left_out():
     known = (chance * (1 - chance) * observed[3:]).sum(1)
     corrected = np.sqrt(max(np.var(gamma, ddof=1) - np.mean(1 / known), 0))
     assert float(found.value.sigma_corrected) == pytest.approx(corrected, abs=1e-5)
-    # With a finite weight on each effect nobody is left out, and that is the limit of a large γ.
+    # With a small positive user_gamma no user is left out, and the scores are close to the limit of infinite effects.
     held = mixed_effects(answers, observed, gamma=2 * 1.2 / 8, user_gamma=1e-4).value
     assert 5 < float(held.user_effects[0]) < 15
     assert float(held.user_effects[2]) == 0.0
@@ -94,8 +94,9 @@ def test_derivatives_flow_through_the_minimum():
 def test_table_3_m_10_users_100(key):
     """Printed: mean of ‖θ̂ - θ‖₂/√m 0.0815 (sd 0.0224); 100 replicates of ours within 5 standard errors.
 
-    The mean difference of two such means has standard error 0.0224·√(1/100 + 1/200). The correction takes most of the
-    bias off σ̂ (its printed error, 0.197, depends on where their search stopped for users without a finite effect).
+    The mean difference of two such means has standard error 0.0224·√(1/100 + 1/200). The correction removes most of
+    the bias of σ̂ (its printed error, 0.197, depends on where their search stopped for users without a finite
+    effect).
     """
 
     def trial(key):
@@ -122,7 +123,7 @@ def test_table_3_m_10_users_100(key):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((np.ones((3, 4)),), "pairs of any number"),
+        ((np.ones((3, 4)),), "pairs for any number"),
         ((np.ones(3),), "users, pairs"),
         ((np.ones((3, 3)), np.ones((3, 1), bool)), "shape of answers"),
     ],

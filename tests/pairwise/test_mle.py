@@ -35,7 +35,7 @@ def rows_of(matrix):
 
 
 def edges(matrix):
-    """All pairs, those that never meet included."""
+    """All pairs, including those never compared."""
     matrix = jnp.asarray(matrix)
     pairs = jnp.asarray(FIRST, jnp.int32), jnp.asarray(SECOND, jnp.int32)
     return WinEdges(*pairs, matrix[FIRST, SECOND], matrix[SECOND, FIRST], SIZE)
@@ -109,7 +109,7 @@ def test_float32_stays_float32(form, link):
 
 @pytest.mark.parametrize(("dtype", "slack"), [(np.float64, 1e-8), (np.float32, 1e-3)])
 def test_far_scores_are_found(dtype, slack):
-    """Scores from -7 to 7 of which neighbors alone meet; the wins are the expected ones."""
+    """Scores from -7 to 7 where only neighbors are compared; the wins are the expected ones."""
     truth = np.linspace(-7, 7, SIZE)
     chance = 1 / (1 + np.exp(truth[None, :] - truth[:, None]))
     near = np.abs(np.subtract.outer(np.arange(SIZE), np.arange(SIZE))) == 1
@@ -152,7 +152,7 @@ def test_edge_lists_may_hold_a_pair_twice_and_either_way_round():
 
 @pytest.mark.parametrize("link", ["logistic", "normal"])
 def test_masked_items_do_not_count(link):
-    matrix, keep = counts(6), [0, 2, 3, 5]  # what stands in masked rows must not matter here
+    matrix, keep = counts(6), [0, 2, 3, 5]  # values in masked rows must not matter here
     mask = np.isin(np.arange(SIZE), keep)
     alone = np.where(np.outer(mask, mask), matrix, 0)
     for ridge in (0.0, 2.0):
@@ -175,8 +175,8 @@ def test_any_optimizer_serves_and_running_out_of_steps_is_told():
 
 # --- data that do not determine the scores -------------------------------------------------------
 
-SEPARATED = np.triu(counts(11), 1)  # the first of every pair wins
-APART = counts(12)  # 0 and 1 meet, and 2, 3, 4 and 5
+SEPARATED = np.triu(counts(11), 1)  # the first item of every pair wins
+APART = counts(12)  # 0 and 1 are compared, and 2, 3, 4 and 5
 APART[:2, 2:] = APART[2:, :2] = 0
 
 
@@ -222,7 +222,7 @@ def test_one_item_has_score_0():
     ("form", "link"), [(dense, "logistic"), (dense, "normal"), (edges, "logistic")]
 )
 def test_derivatives_are_those_of_finite_differences(form, link):
-    """Of a random combination of the scores, by counts and by ridge, forward and in reverse."""
+    """Derivatives of a random combination of the scores, by counts and by ridge, forward and in reverse."""
     matrix, rng = counts(9), np.random.default_rng(9)
     direction, mix = rng.random((SIZE, SIZE)) * (1 - np.eye(SIZE)), rng.standard_normal(SIZE)
 

@@ -62,7 +62,7 @@ def test_noise_scales(unit, per_user, adjacency, key):
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_noise_has_the_stated_distribution(noise, key):
-    """KS test of 100,000 values: false-alarm rate 1e-6; a scale 10 % off, either way, is rejected.
+    """KS test of 100,000 values: false-alarm rate 1e-6; a scale 10 % off in either direction is rejected.
     The variance lies within 6 standard errors, and items are uncorrelated (6 standard errors)."""
     asked = promise(0.8, delta=1e-3)
     draws = jax.vmap(lambda k: noisy_counts(k, WINS, asked, noise=noise).value)(

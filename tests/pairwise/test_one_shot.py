@@ -1,4 +1,4 @@
-"""One-shot Laplace selection: exact law, exact privacy, the published formulas and where they stop."""
+"""One-shot Laplace selection: exact law, exact privacy, the published formulas and their limits."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_loss_of_the_ordered_list_is_at_most_epsilon_and_reaches_it():
     epsilon, sensitivity, k = 0.8, 1.5, 2
     scale = scale_of(np.zeros(5), k, promise(epsilon), sensitivity=sensitivity)
     assert scale == pytest.approx(2 * k * sensitivity / epsilon)
-    # Three items far ahead: the cheapest way for the other two to win is to jump, not for three to fall.
+    # Three items are far ahead: the most likely way for the other two to win is to rise, not for three to fall.
     ahead = np.array([0.0, 0.0, 25.0, 25.0, 25.0]) * scale
     worst = 0.0
     for scores in (ahead, np.array([1.0, 0.0, 2.0, 3.0, 1.0])):

@@ -22,7 +22,7 @@ LINKS = ("logistic", "laplace")
 
 
 def tournament(seed, items, times=3.0):
-    """Win counts with every pair met about ``times`` times, scores ~ N(0, 1)."""
+    """Win counts with every pair compared about ``times`` times, scores ~ N(0, 1)."""
     rng = np.random.default_rng(seed)
     scores = rng.standard_normal(items)
     chance = 1 / (1 + np.exp(scores[None, :] - scores[:, None]))
@@ -56,7 +56,7 @@ def test_equals_the_naive_minimization_with_the_same_noise(link, adjacency, nois
 
 @pytest.mark.parametrize("link", LINKS)
 def test_float32_against_float64(link, key):
-    """Same γ and key; the draws differ between dtypes, so each is held to the naive fit with its own noise."""
+    """Same γ and key; the draws differ between dtypes, so each is compared with the naive fit with its own noise."""
     wins, _ = tournament(2, 6)
     single = WinCounts.from_matrix(np.asarray(wins.matrix, np.float32))
     ours = perturbed_mle(key, single, promise(1.0), link=link)
@@ -352,7 +352,7 @@ def test_error_falls_with_epsilon(adjacency, key):
 
 @pytest.mark.slow
 def test_default_gamma_beats_the_published_one(key):
-    """Same noise, each pair of 40 items met once: the gain is many standard errors of a paired difference."""
+    """Same noise, each pair of 40 items compared once: the gain is many standard errors of a paired difference."""
     wins, truth = tournament(16, 40, times=1.0)
     published = perturbed_mle(
         key, wins, promise(2.0, adjacency="flip"), calibration="published"

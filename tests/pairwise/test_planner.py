@@ -1,4 +1,4 @@
-"""The planner: against a naive sandwich, against simulation, and its inverses against itself."""
+"""The planner against a naive sandwich and against simulation, and its inverses against itself."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_it_is_the_sandwich(link):
     below = np.prod(scipy.special.erf(float(found.upper) / (spread * math.sqrt(2))))
     assert below == pytest.approx(0.9)
     assert float(found.effective_users) == pytest.approx(np.sum(np.tanh(BUDGETS / 2) ** 2))
-    # Each budget may stand for several users.
+    # Each budget may represent several users.
     twice = planned_error(SCORES, np.repeat(BUDGETS, 2), share_observed=0.4, link=link)
     again = planned_error(SCORES, BUDGETS, 10, share_observed=0.4, link=link)
     assert float(twice.expected) == pytest.approx(float(again.expected))

@@ -64,7 +64,7 @@ def test_never_above_the_generic_sensitivity(adjacency):
         generic = totals_sensitivity(promise(1.0, "user", adjacency, len(pairs)))
         assert questionnaire_sensitivity(pairs, items, adjacency) <= generic
         euclidean = questionnaire_sensitivity(pairs, items, adjacency, norm="l2")
-        # One comparison moves the totals by √2 in ℓ₂ (1 if it is added), L of them by at most L times that.
+        # One comparison changes the totals by √2 in ℓ₂ (1 if it is added), L comparisons by at most L times that.
         assert euclidean <= generic / (math.sqrt(2) if adjacency != "add-remove" else 1) * (
             1 + 1e-12
         )
@@ -113,7 +113,7 @@ def test_max_cut_bound_of_a_large_graph_is_above_every_cut_found():
 
 @pytest.mark.slow
 def test_cuts_of_22_items_are_exact():
-    """An odd cycle of 21 items, which misses one of its pairs, and one more item that hangs on it."""
+    """An odd cycle of 21 items, whose largest cut misses one pair, with one more item attached to it."""
     assert max_cut([*cycle(21), (0, 21)], 22) == (21, True)
 
 

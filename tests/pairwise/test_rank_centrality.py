@@ -55,7 +55,7 @@ def test_walks_without_a_unique_limit_are_finite_and_flagged():
     apart[0, 1], apart[1, 0] = 3, 1
     apart[2, 3], apart[3, 2], apart[3, 4], apart[4, 3] = 1, 1, 1, 1
     estimate = rank_centrality(WinCounts.from_matrix(apart))
-    # Each component keeps the weight that it starts with: 2/5 and 3/5.
+    # Each component keeps its initial weight: 2/5 and 3/5.
     np.testing.assert_allclose(estimate.value, [0.3, 0.1, 0.2, 0.2, 0.2], rtol=1e-7)
     assert int(estimate.diagnostics.components) == 2
     beaten = np.array([[0, 2, 1], [1, 0, 1], [0, 0, 0.0]])

@@ -116,7 +116,7 @@ def test_finish_is_debiased_rr(link, dtype):
     observed = rng.random((users, 10)) < 0.6
     epsilon = rng.uniform(0.2, 3.0, users).astype(dtype)
     user, pair = np.nonzero(observed)
-    swap = rng.random(user.size) < 0.5  # the same comparison told the other way round
+    swap = rng.random(user.size) < 0.5  # the same comparison with its items swapped
     first, second = np.where(swap, j[pair], i[pair]), np.where(swap, i[pair], j[pair])
     told = reports[user, pair] ^ swap
     state = update(init(items), first, second, told, epsilon[user])

@@ -95,7 +95,7 @@ def test_an_estimate_from_an_independent_copy_is_not_accused(name):
 
 
 def test_redrawing_one_outcome_clears_its_own_term_exactly():
-    # E A(M(Ỹ), y) = 0 where Ỹ redraws only that outcome: the step on which the lower bound stands.
+    # E A(M(Ỹ), y) = 0 where Ỹ redraws only that outcome: the step on which the lower bound rests.
     matrices, theta = outcomes(), jnp.asarray(THETA)
     chances = np.asarray(probabilities(theta, matrices, "logistic"))
     for first, second in PAIRS:

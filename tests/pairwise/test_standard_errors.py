@@ -131,7 +131,7 @@ def test_masked_items_do_not_count(estimate):
     run = standard_errors if estimate == "scores" else totals_standard_errors
     keep, comparisons = np.array([0, 2, 4]), design(5)
     mask, inner = np.isin(np.arange(SIZE), keep), np.ix_(keep, keep)
-    values = np.where(mask, THETA, np.nan)  # what stands at masked items must not matter
+    values = np.where(mask, THETA, np.nan)  # values at masked items must not matter
     found = run(
         values, np.where(np.outer(mask, mask), comparisons, 77.0), noise_scale=1.5, mask=mask
     )

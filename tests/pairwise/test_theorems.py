@@ -1,4 +1,4 @@
-"""Where the conditions of theorems hold."""
+"""Parameters at which the conditions of theorems hold."""
 
 from __future__ import annotations
 

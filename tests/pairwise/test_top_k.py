@@ -35,7 +35,7 @@ def law(twin, scores, k, scale):
 
 
 def changes(size, adjacency, comparisons=1):
-    """All changes of the totals when every comparison of the unit moves in the same way."""
+    """All changes of the totals when every comparison of the unit changes in the same way."""
     moves = [np.zeros(size)]
     for i, j in itertools.permutations(range(size), 2):
         move = np.zeros(size)

@@ -54,7 +54,7 @@ def test_extremes():
     best = intransitivity(order)
     assert (float(best.consistence), bool(best.intransitive)) == (1.0, False)
     assert float(best.conflicts) == float(best.level) == 0
-    # i beats the next two of five on a circle: as many circular triads as five items allow.
+    # Each of five items on a circle beats the next two, which gives the largest possible number of circular triads.
     regular = np.array([[(j - i) % 5 in (1, 2) for j in range(5)] for i in range(5)])
     worst = intransitivity(regular)
     assert (int(worst.circular_triads), float(worst.consistence)) == (5, 0.0)

@@ -31,7 +31,7 @@ PLAIN = reference.weights(RANKS)
 
 
 def test_risk_is_that_of_a_slow_twin():
-    weights = np.stack([PLAIN, RNG.uniform(size=(5, 5))])  # the diagonal does not count
+    weights = np.stack([PLAIN, RNG.uniform(size=(5, 5))])  # the diagonal is ignored
 
     @jax.jit
     @functools.partial(jax.vmap, in_axes=(None, 0))

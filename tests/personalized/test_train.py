@@ -1,4 +1,4 @@
-"""Training: scorers against slow twins, what early stopping keeps, masked users, one program for many replicates."""
+"""Training against slow twins: early stopping, masked users, one program for many replicates."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def small_train(key, x, y, wins, mask=None, max_rounds=6):
 
 
 def test_vmapped_replicates_are_the_single_ones_and_mask_hides_users():
-    """Also: the risk kept is that of the users held out, at the parameters kept."""
+    """The returned risk is also that of the held-out users at the returned parameters."""
     x, y, ranks, wins = WORLD(KEY)
     mask = jnp.arange(12) % 3 < 2
     junk = jnp.where(mask[:, None], wins, jnp.nan)
@@ -53,7 +53,7 @@ def test_vmapped_replicates_are_the_single_ones_and_mask_hides_users():
     keys = jax.random.split(KEY, 2)[jnp.array([0, 1, 1])]
     alone = [small_train(key, x, y, *each) for key, *each in zip(keys, *many)]
     for a, b in zip(*(jax.tree.leaves(one) for one in alone[1:]), strict=True):
-        np.testing.assert_array_equal(a, b)  # whatever masked users hold
+        np.testing.assert_array_equal(a, b)  # masked users may hold any data
     assert not np.allclose(alone[0].params["item"][0]["bias"], alone[1].params["item"][0]["bias"])
     together = jax.vmap(small_train, in_axes=(0, None, None, 0, 0))(keys, x, y, *many)
     for a, b in zip(jax.tree.leaves(together), zip(*(jax.tree.leaves(one) for one in alone))):
@@ -79,7 +79,7 @@ def test_more_rounds_never_raise_the_risk_kept_and_compile_once():
 
 
 def test_stops_after_patience_and_keeps_the_start_where_training_only_harms():
-    """The users held out want the reverse of those trained on."""
+    """The preferences of held-out users are the reverse of those of training users."""
     x, y, _, wins = WORLD(KEY)
     found = small_train(KEY, x, y, wins.at[:4].set(3 - wins[:4]), max_rounds=50)
     start = small_train(KEY, x, y, wins, max_rounds=0)
@@ -90,7 +90,7 @@ def test_stops_after_patience_and_keeps_the_start_where_training_only_harms():
 
 @pytest.mark.slow
 def test_any_start_and_any_risk_of_pairs_and_masks_in_full_batches():
-    """The users held out want the reverse of those trained on; the risk is one of pairs."""
+    """The preferences of held-out users are the reverse of those of training users; the risk is a pairwise one."""
     x, y, ranks = jnp.zeros((3, 1)), jnp.eye(3), jnp.tile(jnp.arange(3), (3, 1))
     mask = jnp.array([True, False, True])
 

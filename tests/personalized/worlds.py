@@ -1,4 +1,4 @@
-"""Small worlds to train on."""
+"""Small simulated worlds for training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KEY = jax.random.key(11)
 
 
 def world(key, users=12, items=4):
-    """Users who rank items by the product of their first features: personal, and learnable."""
+    """Users who rank items by the product of their first features: rankings are personal and learnable."""
     user_key, item_key = jax.random.split(key)
     x = jax.random.uniform(user_key, (users, 2), minval=-1)
     y = jax.random.normal(item_key, (items, 2))
