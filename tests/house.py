@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.sources import (
@@ -71,6 +72,15 @@ PROMISE = {
     "public",
 }
 NEVER_DEFAULT = {"privacy", "epsilon", "unit", "adjacency"}
+
+# Options that say what is protected unless the user does: --help shows these defaults, and what is printed or written
+# names unit and adjacency. Epsilon is not among them: the commands that spend it refuse to run without it.
+OPTION_DEFAULTS = {
+    "cli.ledger Request.adjacency",
+    "cli.ledger Request.unit",
+    "cli.rank.request Request.adjacency",
+    "cli.rank.request Request.unit",
+}
 
 
 def upward_imports() -> list[str]:
@@ -181,32 +191,53 @@ def wrong_order_of_arguments() -> list[str]:
 
 
 def default_promises() -> list[str]:
-    """Public signatures, and fields of public classes, that default to a promise; settings of a paper's study may."""
+    """Public signatures, and fields of public classes, that default to a promise; settings of a paper's study may.
+
+    An option of the command line that is None says nothing: the command refuses to go on without it, or, as it spends
+    nothing, finds the value itself (``plan``) or takes that of the audited mechanism (``audit``).
+    """
     wrong = []
     for module, name, function in public_functions():
         defaults = {p for p, _, default in parameters_of(function) if default} & NEVER_DEFAULT
         if defaults:
             wrong.append(f"{module}:{function.lineno} {name}: {', '.join(sorted(defaults))}")
+    allowed = set()
+    for module, owner, field, default, line in _fields_with_defaults():
+        if field not in NEVER_DEFAULT:
+            continue
+        if module.home == "cli" and ast.unparse(default) == "None":
+            continue
+        option = f"{module.name} {owner}.{field}"
+        if option in OPTION_DEFAULTS:
+            allowed.add(option)
+        else:
+            wrong.append(f"{module}:{line} {owner}.{field} has a default")
+    gone = sorted(OPTION_DEFAULTS - allowed)
+    return wrong + [f"OPTION_DEFAULTS lists {option}, which has no default" for option in gone]
+
+
+def _fields_with_defaults() -> Iterator[tuple[Module, str, str, ast.expr, int]]:
+    """``(module, class, field, default, line)`` of public classes, without settings of studies (``...Config``)."""
     for module in modules().values():
         for node in ast.walk(module.tree):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                if node.name.endswith("Config"):
-                    continue
-                for field in node.body:
-                    if (
-                        isinstance(field, ast.AnnAssign)
-                        and isinstance(field.target, ast.Name)
-                        and field.target.id in NEVER_DEFAULT
-                        and field.value is not None
-                    ):
-                        wrong.append(
-                            f"{module}:{field.lineno} {node.name}.{field.target.id} has a default"
-                        )
-    return wrong
+            if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+                continue
+            if node.name.endswith("Config"):
+                continue
+            for field in node.body:
+                if (
+                    isinstance(field, ast.AnnAssign)
+                    and isinstance(field.target, ast.Name)
+                    and field.value is not None
+                ):
+                    yield module, node.name, field.target.id, field.value, field.lineno
 
 
 def dict_diagnostics() -> list[str]:
-    """Estimates whose diagnostics are a dict."""
+    """Estimates whose diagnostics are a dict, and other results of the library with such ones.
+
+    A ``Result`` of the command line has a dict: it is printed as a JSON document, under the keys that stand there.
+    """
     wrong = []
     for module in modules().values():
         dicts = {
@@ -219,8 +250,11 @@ def dict_diagnostics() -> list[str]:
         for node in ast.walk(module.tree):
             if not isinstance(node, ast.Call):
                 continue
+            estimate = ast.unparse(node.func).split(".")[-1] == "Estimate"
+            if module.home == "cli" and not estimate:
+                continue
             given = [k.value for k in node.keywords if k.arg == "diagnostics"]
-            if ast.unparse(node.func).split(".")[-1] == "Estimate":
+            if estimate:
                 given += node.args[2:3]
             for value in given:
                 if _is_dict(value) or (isinstance(value, ast.Name) and value.id in dicts):

@@ -173,9 +173,8 @@ def exponential_bound(num_items: int, num_users: Count, privacy: Privacy) -> Bou
         TypeError: ``privacy`` is no :class:`~privrank_jax.privacy.Privacy`.
         ValueError: fewer than 2 items or no users, a promise that ``exponential_kemeny`` can't keep.
 
-    >>> bound = exponential_bound(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
-    >>> bound.ratio, round(bound.additive, 2)
-    (1.0, 2.72)
+    >>> round(exponential_bound(10, 1000, Privacy(0.5, unit="user", adjacency="replace")).additive, 2)
+    2.72
     """
     _check(num_items, num_users)
     epsilon = of_rankings(privacy, "exponential_bound").epsilon
@@ -208,9 +207,8 @@ def local_noise_all_bound(
     Raises:
         ValueError: fewer than 2 items or no users, ε <= 0, ξ < 0, an unknown mechanism.
 
-    >>> bound = local_noise_all_bound(10, 1000, 2.0)
-    >>> bound.ratio, round(float(bound.additive), 1)
-    (1.0, 15.6)
+    >>> round(float(local_noise_all_bound(10, 1000, 2.0).additive), 1)
+    15.6
     """
     _check(num_items, num_users)
     check_nonnegative("xi", xi)
@@ -266,9 +264,8 @@ def ldp_borda_bound(
     Raises:
         ValueError: fewer than 2 items or no users, ε <= 0, an unknown mechanism.
 
-    >>> bound = ldp_borda_bound(10, 1000, 2.0)
-    >>> bound.ratio, round(float(bound.additive), 1)
-    (5.0, 8.5)
+    >>> round(float(ldp_borda_bound(10, 1000, 2.0).additive), 1)
+    8.5
     """
     _check(num_items, num_users)
     if mechanism == "one-pair":
