@@ -10,15 +10,6 @@ import pytest
 
 from tests import house
 
-# The rules of tests/house.py that all of the package keeps.
-KEPT = [
-    house.upward_imports,
-    house.circles_of_packages,
-    house.private_names,
-    house.wrong_order_of_arguments,
-    house.long_files,
-    house.tests_that_import_tests,
-]
 LIGHT = {
     "privrank_jax",
     "privrank_jax.aggregation",
@@ -31,7 +22,7 @@ LIGHT = {
 }
 
 
-@pytest.mark.parametrize("rule", KEPT, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("rule", house.RULES, ids=lambda rule: rule.__name__)
 def test_the_rule_is_kept(rule: Callable[[], list[str]]) -> None:
     assert rule() == []
 

@@ -5,10 +5,9 @@ debiased estimator (:func:`~privrank_jax.pairwise.debiased_rr`) is normal about 
 
 .. math:: \frac{1}{p\,I}\,G^{+} M_r\, G^{+}, \qquad I = \sum_l t_l^2, \quad r = \frac{\sum_l t_l^4}{\sum_l t_l^2},
 
-G the Laplacian of F'²/(F(1-F)) over the pairs, :math:`M_r` that of ¼(1 - r(2F-1)²)·(F'/(F(1-F)))²: a debiased
-report has variance ¼(1/t² - (2F-1)²), and the weights are t². So the budgets enter through I, the *effective
-users*, and through r, which matters only where preferences are sharp. Without privacy r = 1, M = G and I is the
-number of users.
+G the Laplacian of F'²/(F(1-F)) over the pairs, :math:`M_r` that of ¼(1 - r(2F-1)²)·(F'/(F(1-F)))²: a debiased report
+has variance ¼(1/t² - (2F-1)²), and the weights are t². So the budgets enter through I, the *effective users*, and
+through r, which matters only where preferences are sharp. Without privacy r = 1, M = G and I is the number of users.
 
 **Error.** ‖θ̂ - θ‖_∞ is the largest of m normal variables; its mean and quantiles are taken as if they were
 independent, which by Šidák's inequality can only overstate them: for equal items by 11% at m = 3, 4% at m = 5, 1%
