@@ -115,8 +115,8 @@ def debiased_rr(
             weights, and 2L/Σ_l tanh²(ε_l/2) without: λ = 1/Σ_l tanh²(ε_l/2) either way.
         weighted: weigh users by their information.
         debiased: correct the reports for the flips.
-        mechanism: ``"randomized-response"``, or ``"laplace"`` for reports y + Laplace(1/ε_l), whose weight is their
-            information ε²/(ε²+8).
+        mechanism: ``"randomized-response"``, or ``"laplace"`` for reports y + Laplace(1/ε_l), which
+            ``weighted=True`` weights by their information ε²/(ε²+8).
         clipped: clip the debiased share of wins of each pair to [0, 1]: convex under every link, but biased.
         mask: ``(m,)`` bool, real items; pairs with a masked item are dropped, its score is 0.
 

@@ -9,7 +9,7 @@ heavier. Critical values are those of a Gaussian plus *one* Laplace variable wit
 worse, each of K differences being bounded at confidence 1 - α/K (Bonferroni). So the rank intervals are valid under any
 ties (Mogstad, Romano, Shaikh and Wilhelm 2024; Klein, Wright and Wieczorek 2020).
 
-**Where the ridge's pull can't be undone.** Intervals of scores are centered one Newton step from the released scores,
+**Where the ridge bias can't be removed.** Intervals of scores are centered one Newton step from the released scores,
 at θ̃ + γI⁻¹θ̃, with the information I held at its value at θ̃. This is a good approximation where I changes little
 along the step. So no interval is given where the information of some compared pair changes by more than a factor of
 ``MOST_CHANGE`` from θ̃ to the center; otherwise the information in no direction changes by more. Released scores
@@ -19,9 +19,9 @@ falls, u_k ≥ 0 its difference along comparison k, winner less loser, and q_k t
 likelihood. The step d solves Σ I_k u_k d_k = Σ q_k u_k, so d_k ≥ q_k/I_k for some k with u_k > 0. Such an increase
 of a difference multiplies the pair's information by at most 0.43 (logistic link), 0.37 (laplace) or 0.56 (normal).
 
-A moderate step can still leave the released score, which the ridge draws to 0, outside a narrow interval about the
-center. The interval is then extended to include the score, as the interval of a rank is to include the released
-rank. Extending an interval can only raise its coverage.
+After a moderate step, the released score, which the ridge shrinks towards 0, can still lie outside a narrow
+interval about the center. The interval is then extended to include the score, as the interval of a rank is to
+include the released rank. Extending an interval can only raise its coverage.
 """
 
 from __future__ import annotations
@@ -49,13 +49,14 @@ from privrank_jax.rankings import ranks_from_scores
 
 # Laplace shares of variance at which critical values are tabulated; below the first, the tail is Gaussian.
 _SHARES = (0.002, 0.9999, 129)
-MOST_CHANGE = 1.75  # of a pair's information, on the way to where its interval is centered
+# Largest factor by which a pair's information may change from the released scores to the center of the intervals.
+MOST_CHANGE = 1.75
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Intervals:
-    """One row per item; masked items have meaningless entries.
+    """Intervals of scores and ranks, one entry per item; entries of masked items are meaningless.
 
     Attributes:
         ranks: ``(m,)`` int32, ranks of the released values, 0 = best.
@@ -176,7 +177,7 @@ def interval_estimates(
     """Released ranks, standard errors and intervals of every item, for a release of either kind.
 
     Score and rank intervals hold one by one, not simultaneously. They always contain the item's released score,
-    centered, and its released rank. Where the pull of the ridge can't be undone (module head), or where the
+    centered, and its released rank. Where the ridge bias can't be removed (module docstring), or where the
     comparisons leave the items in several components, score intervals are infinite; in the first case, rank
     intervals contain all ranks, and no item is significantly better than another.
 

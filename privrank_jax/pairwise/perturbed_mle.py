@@ -141,9 +141,9 @@ def scores_from_totals(
         mask: ``(m,)`` bool, real items (default all).
 
     Returns:
-        ``value``: θ, ``(m,)``, mean 0 over real items, dtype of ``comparisons``. ``guarantee``: ``None``,
-        that of the totals applies. ``diagnostics``: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`,
-        a function of the arguments alone.
+        ``value``: θ, ``(m,)``, mean 0 over real items, dtype of ``comparisons``. ``guarantee``: ``None``; the
+        guarantee of the totals applies. ``diagnostics``: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`, a
+        function of the arguments alone.
 
     Raises:
         ValueError: γ <= 0, shapes that don't match.

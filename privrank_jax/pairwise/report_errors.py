@@ -7,7 +7,7 @@ t(ỹ-1/2) of Z has variance :math:`t^2\{1/4 - t^2(F-1/2)^2\}`, so with Q = Σ t
 
 .. math:: \mathrm{Cov}\,S = M = \mathrm{Laplacian}\{(F'/(F(1-F)))^2\,(W/4 - Q(F-1/2)^2)\},
 
-and θ̂ has covariance H⁻¹MH⁻¹. One Newton step without the ridge removes its pull, as in
+and θ̂ has covariance H⁻¹MH⁻¹. One Newton step without the ridge removes its bias, as in
 :mod:`~privrank_jax.pairwise.standard_errors`, and leaves I⁻¹MI⁻¹, the sandwich covariance. Without privacy Q = W
 and M = I.
 
@@ -53,7 +53,7 @@ def report_standard_errors(
         link: as in the fit.
 
     Returns:
-        :class:`~privrank_jax.pairwise.Uncertainty`, centered at the scores less the pull of the ridge. Items not
+        :class:`~privrank_jax.pairwise.Uncertainty`, centered at the scores less the ridge bias. Items not
         linked by reports have infinite standard errors.
 
     Raises:
@@ -64,7 +64,7 @@ def report_standard_errors(
     >>> half = jnp.tanh(0.5) ** 2 * 100  # 100 reports on one pair at ε = 1
     >>> sums = DebiasedSums(jnp.zeros((2, 2)), half * (1 - jnp.eye(2)))
     >>> errors = report_standard_errors([0.0, 0.0], sums)
-    >>> round(float(2 * errors.standard_errors[0] * jnp.tanh(0.5)), 4)  # of the difference: 0.2 in the clear
+    >>> round(float(2 * errors.standard_errors[0] * jnp.tanh(0.5)), 4)  # of the difference: 0.2 without privacy
     0.2
     """
     link = get_link(link)

@@ -1,7 +1,7 @@
 r"""Standard errors of private scores and win totals, privacy noise included.
 
 Everything here is post-processing of the release: it takes the private estimate, the public noise scale and ridge,
-and the comparison counts M_ij, never the outcomes, and so costs no privacy. The counts are public under
+and the comparison counts M_ij, never the outcomes, and so spends no privacy. The counts are public under
 ``adjacency="flip"``; under ``"replace"`` and ``"add-remove"`` they are private, and the caller passes a public
 design instead, such as :func:`uniform_design`.
 

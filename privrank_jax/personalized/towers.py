@@ -1,7 +1,7 @@
 """Trainable scorers of items for users: frozen settings, with plain pytrees of arrays as parameters.
 
-A scorer is anything with ``init(key, user_size, item_size, dtype) -> params`` and
-``score(params, user, items) -> (m,)`` that is hashable (it is static under ``jit``).
+A scorer is any hashable object with ``init(key, user_size, item_size, dtype) -> params`` and
+``score(params, user, items) -> (m,)``; it is static under ``jit``.
 
 **Only score differences within a user matter.** A term of the score that depends on the user alone cancels in every
 pair. In the linear scorer αᵀx_u + βᵀy_i the whole user term cancels: α is never learned, and every user gets the
