@@ -26,30 +26,22 @@ from privrank_jax.tables import RankingRows, scan_rankings
 MAX_ITEMS = 2_000
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Input:
-    """Rankings, ready for a release.
+    """Rankings, ready for a consensus.
 
     Attributes:
         table: as the loader read it, ``missing`` as asked for; where a curator releases what is in a Parquet file,
             the rows in the engine, which holds them.
         complete: whether everybody knows that all users ranked all items: by the kind of file, or the data set.
-        privacy: what is promised, with what is public and what a user is; None without privacy.
         remarks: for the holder of the data; not covered by the guarantee.
         entropy: keys.
     """
 
     table: datasets.RankingTable | RankingRows
     complete: bool
-    privacy: Privacy | None
     remarks: tuple[str, ...]
     entropy: Entropy
-
-    @property
-    def promised(self) -> Privacy:
-        """The promise, where there is one."""
-        assert self.privacy is not None
-        return self.privacy
 
     @property
     def ranks(self) -> np.ndarray:
@@ -83,6 +75,17 @@ class Input:
         )
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PrivateInput(Input):
+    """The same, ready for a private release.
+
+    Attributes:
+        privacy: what is promised, with what is public and what a user is.
+    """
+
+    privacy: Privacy
+
+
 def read_input(request: Request) -> Input:
     """Read a file or a named data set.
 
@@ -106,11 +109,14 @@ def read_input(request: Request) -> Input:
         )
     known = request.source in datasets.available_rankings()
     known = known or Path(request.source).suffix.lower() in (".soc", ".toc")
-    privacy = None
-    if request.private:
-        users = users_of(request.source, request.user)
-        privacy = request.privacy.given(public=table.public, users=users)
-    return Input(table, known and not partial, privacy, remarks, Entropy(request))
+    complete, entropy = known and not partial, Entropy(request)
+    if not request.private:
+        return Input(table=table, complete=complete, remarks=remarks, entropy=entropy)
+    users = users_of(request.source, request.user)
+    privacy = request.privacy.given(public=table.public, users=users)
+    return PrivateInput(
+        table=table, complete=complete, remarks=remarks, entropy=entropy, privacy=privacy
+    )
 
 
 def _read_table(request: Request) -> datasets.RankingTable | RankingRows:

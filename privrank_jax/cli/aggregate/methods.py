@@ -12,7 +12,7 @@ from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.exponential import MAX_ITEMS as MAX_EXPONENTIAL
 from privrank_jax.aggregation.query_budget import MAX_ITEMS as MAX_EXACT_LAW
 from privrank_jax.aggregation.query_budget import refusal_bound
-from privrank_jax.cli.aggregate.input import Input
+from privrank_jax.cli.aggregate.input import Input, PrivateInput
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.aggregate.result import result, solved, without_privacy
 from privrank_jax.cli.console import Refusal
@@ -28,7 +28,7 @@ _ONE_PAIR = "one-pair"  # how users report where nothing else is accepted
 def release(data: Input, request: Request) -> Result:
     """Run the method that was asked for."""
     table = data.table
-    if not request.private:
+    if not isinstance(data, PrivateInput):
         return without_privacy(data, request)
     MECHANISMS[request.mechanism].drawn_exactly(request)  # refuses early
     if request.mechanism == "one-pair-weights":
@@ -37,7 +37,7 @@ def release(data: Input, request: Request) -> Result:
         method = choose_method(
             table.num_items,
             table.num_users,
-            data.promised,
+            data.privacy,
             trust=request.trust,
             noise=request.noise,
             mechanism="privunit" if request.accept_idealized else _ONE_PAIR,
@@ -46,7 +46,7 @@ def release(data: Input, request: Request) -> Result:
     return _METHODS[request.method, request.trust](data, request)
 
 
-def _draw(data: Input, request: Request, **options: object) -> Drawn:
+def _draw(data: PrivateInput, request: Request, **options: object) -> Drawn:
     """A release by the mechanism of the method.
 
     Users answer for themselves; a curator looks at weights, and the exact twins count these themselves.
@@ -56,15 +56,15 @@ def _draw(data: Input, request: Request, **options: object) -> Drawn:
         votes, options = data.ranks, {**options, "missing": data.table.missing}
     else:
         votes = data.weights
-    return draw(request.mechanism, request, data.entropy, votes, data.promised, **options)
+    return draw(request.mechanism, request, data.entropy, votes, data.privacy, **options)
 
 
-def _central_borda(data: Input, request: Request) -> Result:
+def _central_borda(data: PrivateInput, request: Request) -> Result:
     table = data.table
     drawn = _draw(data, request, noise=request.noise)
     scores = np.asarray(drawn.estimate.value)
     bound = aggregation.borda_bound(
-        table.num_items, table.num_users, data.promised, noise=request.noise
+        table.num_items, table.num_users, data.privacy, noise=request.noise
     )
     certainty = of_noise(
         scores,
@@ -79,7 +79,7 @@ def _central_borda(data: Input, request: Request) -> Result:
     return dataclasses.replace(found, certainty=certainty)
 
 
-def _check_pairs(data: Input) -> None:
+def _check_pairs(data: PrivateInput) -> None:
     """Every pair needs a user who is asked for it; the numbers of both are public."""
     items, users = data.table.num_items, data.table.num_users
     if users < items * (items - 1) // 2:
@@ -90,8 +90,8 @@ def _check_pairs(data: Input) -> None:
         )
 
 
-def _local_borda(data: Input, request: Request) -> Result:
-    items, users, epsilon = data.table.num_items, data.table.num_users, data.promised.epsilon
+def _local_borda(data: PrivateInput, request: Request) -> Result:
+    items, users, epsilon = data.table.num_items, data.table.num_users, data.privacy.epsilon
     if request.mechanism == "one-pair-weights":
         mechanism, named = _ONE_PAIR, "Borda scores from one answer per user"
         drawn = _draw(data, request)
@@ -112,18 +112,18 @@ def _local_borda(data: Input, request: Request) -> Result:
     )
 
 
-def _central_kwiksort(data: Input, request: Request) -> Result:
+def _central_kwiksort(data: PrivateInput, request: Request) -> Result:
     table = data.table
     drawn = _draw(data, request, noise=request.noise, split=SPLIT)
     bound = None
     if table.num_items <= MAX_EXACT_LAW:
         bound = aggregation.kwiksort_bound(
-            table.num_items, table.num_users, data.promised, noise=request.noise, split=SPLIT
+            table.num_items, table.num_users, data.privacy, noise=request.noise, split=SPLIT
         )
     return result(data, request, drawn, bound=bound)
 
 
-def _local_kwiksort(data: Input, request: Request) -> Result:
+def _local_kwiksort(data: PrivateInput, request: Request) -> Result:
     items, users = data.table.num_items, data.table.num_users
     if users < items:
         raise Refusal(
@@ -136,7 +136,7 @@ def _local_kwiksort(data: Input, request: Request) -> Result:
     bound = aggregation.ldp_kwiksort_bound(
         items,
         users,
-        data.promised.epsilon,
+        data.privacy.epsilon,
         max_uses=uses,
         failure=0.0 if never_refused else refusal_bound(items, uses),
         split=1 - 1e-12 if never_refused else SPLIT,
@@ -144,17 +144,17 @@ def _local_kwiksort(data: Input, request: Request) -> Result:
     return result(data, request, drawn, bound=bound)
 
 
-def _central_noise_all(data: Input, request: Request) -> Result:
+def _central_noise_all(data: PrivateInput, request: Request) -> Result:
     items, users = data.table.num_items, data.table.num_users
     drawn = _draw(data, request, noise=request.noise)
     bound = functools.partial(
-        aggregation.noise_all_bound, items, users, data.promised, noise=request.noise
+        aggregation.noise_all_bound, items, users, data.privacy, noise=request.noise
     )
     return solved(data, request, drawn, drawn.estimate.value, bound)
 
 
-def _local_noise_all(data: Input, request: Request) -> Result:
-    items, users, epsilon = data.table.num_items, data.table.num_users, data.promised.epsilon
+def _local_noise_all(data: PrivateInput, request: Request) -> Result:
+    items, users, epsilon = data.table.num_items, data.table.num_users, data.privacy.epsilon
     if request.mechanism == "one-pair-weights":
         mechanism, drawn = _ONE_PAIR, _draw(data, request)
     else:
@@ -167,14 +167,14 @@ def _local_noise_all(data: Input, request: Request) -> Result:
     return solved(data, request, drawn, weights, bound, mechanism=mechanism)
 
 
-def _exponential(data: Input, request: Request) -> Result:
+def _exponential(data: PrivateInput, request: Request) -> Result:
     table = data.table
     if table.num_items > MAX_EXPONENTIAL:
         raise Refusal(
             f"--method exponential weighs all subsets of the items and takes at most {MAX_EXPONENTIAL}; "
             f"{table.name} has {table.num_items:,}. Use --method borda."
         )
-    bound = aggregation.exponential_bound(table.num_items, table.num_users, data.promised)
+    bound = aggregation.exponential_bound(table.num_items, table.num_users, data.privacy)
     return result(data, request, _draw(data, request), bound=bound)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.cli.aggregate.input import read_input
+from privrank_jax.cli.aggregate.input import PrivateInput, read_input
 from privrank_jax.cli.aggregate.request import Request
 from tests.parquet import parquet
 
@@ -24,12 +24,12 @@ def read(path, **options):
 def test_users_items_and_the_promise(rankings):
     data = read(rankings())
     assert data.table.num_users == 3
-    assert data.promised.users == "column 'user'"
-    assert data.promised.public == ()
+    assert data.privacy.users == "column 'user'"
+    assert data.privacy.public == ()
     assert not data.complete
     assert not data.in_engine
     assert data.ranks.shape == (3, 3)
-    assert read(rankings(), method="none").privacy is None
+    assert not isinstance(read(rankings(), method="none"), PrivateInput)
 
 
 def test_what_was_not_ranked_is_taken_as_said_and_the_other_rule_is_named(rankings):
