@@ -66,9 +66,10 @@ def noise_all_bound(
     noise: str = "laplace",
     xi: float = 0.0,
 ) -> Bound:
-    """Corollaries 3 (Laplace) and 4: :func:`~privrank_jax.aggregation.noise_all`, solved to a proven ratio 1 + ξ.
+    """Bound of :func:`~privrank_jax.aggregation.noise_all`, solved to a proven ratio 1 + ξ: Corollaries 3 and 4.
 
-    β = (2 + ξ) N²/(nε), that is O(m⁴/(nε)), or (2 + ξ) N √(2/π) σ = O(m³ √log(1/δ)/(nε)).
+    β = (2 + ξ) N²/(nε), that is O(m⁴/(nε)), for Laplace noise, or (2 + ξ) N √(2/π) σ = O(m³ √log(1/δ)/(nε)) for
+    Gaussian noise.
 
     Args:
         num_items: m >= 2.
@@ -81,7 +82,7 @@ def noise_all_bound(
         (1 + ξ, β).
 
     Raises:
-        TypeError: ``privacy`` is no :class:`~privrank_jax.privacy.Privacy`.
+        TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
         ValueError: fewer than 2 items or no users, ξ < 0, a promise that ``noise_all`` can't keep, Gaussian noise
             without δ.
 
@@ -103,7 +104,7 @@ def kwiksort_bound(
     max_queries: int | None = None,
     split: float = 0.5,
 ) -> Bound:
-    """Corollaries 6 (Laplace) and 7: :func:`~privrank_jax.aggregation.dp_kwiksort`.
+    """Bound of :func:`~privrank_jax.aggregation.dp_kwiksort`: Corollaries 6 (Laplace) and 7 (Gaussian).
 
     β is O(m³ log m/(nε)), or O(m^{2.5} √(log m log(1/δ))/(nε)).
 
@@ -135,7 +136,7 @@ def kwiksort_bound(
 def borda_bound(
     num_items: int, num_users: Count, privacy: Privacy, *, noise: str = "laplace"
 ) -> Bound:
-    """:func:`~privrank_jax.aggregation.dp_borda`: (5, 2m·⌊m²/2⌋/(nε)), or (5, 2m√(2/π)σ) with Gaussian noise.
+    """Bound of :func:`~privrank_jax.aggregation.dp_borda`: (5, 2m·⌊m²/2⌋/(nε)), or (5, 2m√(2/π)σ) with Gaussian noise.
 
     Args:
         num_items: m >= 2.
@@ -147,7 +148,7 @@ def borda_bound(
         (5, β).
 
     Raises:
-        TypeError: ``privacy`` is no :class:`~privrank_jax.privacy.Privacy`.
+        TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
         ValueError: fewer than 2 items or no users, a promise that ``dp_borda`` can't keep, Gaussian noise without δ.
 
     >>> borda_bound(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
@@ -159,7 +160,7 @@ def borda_bound(
 
 
 def exponential_bound(num_items: int, num_users: Count, privacy: Privacy) -> Bound:
-    """:func:`~privrank_jax.aggregation.exponential_kemeny`: (1, 2N log(m!)/(nε)) = (1, O(m³ log m/(nε))).
+    """Bound of :func:`~privrank_jax.aggregation.exponential_kemeny`: (1, 2N log(m!)/(nε)) = (1, O(m³ log m/(nε))).
 
     Args:
         num_items: m >= 2.
@@ -170,7 +171,7 @@ def exponential_bound(num_items: int, num_users: Count, privacy: Privacy) -> Bou
         (1, β).
 
     Raises:
-        TypeError: ``privacy`` is no :class:`~privrank_jax.privacy.Privacy`.
+        TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
         ValueError: fewer than 2 items or no users, a promise that ``exponential_kemeny`` can't keep.
 
     >>> round(exponential_bound(10, 1000, Privacy(0.5, unit="user", adjacency="replace")).additive, 2)
@@ -189,7 +190,7 @@ def local_noise_all_bound(
     mechanism: str = "duchi",
     xi: float = 0.0,
 ) -> Bound:
-    """Corollary 9: :func:`~privrank_jax.aggregation.local_weights`, clipped and solved to within 1 + ξ.
+    """Bound of :func:`~privrank_jax.aggregation.local_weights`, clipped and solved to within 1 + ξ: Corollary 9.
 
     β = (2 + ξ) N √variance: O(m³/(ε√n)) for Duchi, PrivUnit and ``"one-pair"``
     (:func:`~privrank_jax.aggregation.one_pair_weights`), O(m⁴/(ε√n)) for randomized response. For full rankings.
@@ -225,7 +226,8 @@ def ldp_kwiksort_bound(
     failure: float,
     split: float = 0.5,
 ) -> Bound:
-    """Corollary 12: :func:`~privrank_jax.aggregation.ldp_kwiksort` with ±1 responses, fallback by Duchi's mechanism.
+    """Bound of :func:`~privrank_jax.aggregation.ldp_kwiksort`, ±1 responses, fallback by Duchi's mechanism: Corollary
+    12.
 
     A query goes to a random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ 1/(2 tanh(ε₀/2) √⌊n/m⌋); β is
     O(m^{2.5} log m/(ε√n)).
@@ -246,11 +248,11 @@ def ldp_kwiksort_bound(
 def ldp_borda_bound(
     num_items: int, num_users: Count, epsilon: Epsilon, *, mechanism: str = "duchi"
 ) -> Bound:
-    """:func:`~privrank_jax.aggregation.ldp_borda`: (5, 2√(m(B² - r²)/n)) = (5, O(m^{2.5}/(ε√n))), non-interactive.
+    """Bound of :func:`~privrank_jax.aggregation.ldp_borda`: (5, 2√(m(B² - r²)/n)) = (5, O(m^{2.5}/(ε√n))).
 
-    B is the norm of a report, r that of the centered scores: E‖e‖₁ ≤ √m √E‖e‖². For full rankings. With ``"one-pair"``
-    the scores of :func:`~privrank_jax.aggregation.one_pair_weights`, whose errors have variance m - 1 times that of a
-    weight.
+    The protocol is non-interactive. B is the norm of a report, r that of the centered scores: E‖e‖₁ ≤ √m √E‖e‖². For
+    full rankings. With ``"one-pair"`` the scores of :func:`~privrank_jax.aggregation.one_pair_weights`, whose errors
+    have variance m - 1 times that of a weight.
 
     Args:
         num_items: m >= 2.
@@ -326,7 +328,7 @@ class ApproximateLowerBound(NamedTuple):
 def approximate_lower_bound(
     num_items: int, epsilon: float, *, ratio: float = 5.0
 ) -> ApproximateLowerBound:
-    """Theorem 14 with its constants, for approximate DP.
+    """Lower bound for approximate DP: Theorem 14 with its constants.
 
     Lemma 19 of the paper, ε = 1: with d = m/(40α + 2), t = 40αd, γ = 0.05 and β such that 1-way marginals of
     Beta(β, β) are extreme enough, n ≥ γβ√d. Amended, as the printed proof rests on Observation 16, whose t should

@@ -1,10 +1,10 @@
-r"""Local search over insertions: take out one item, put it back where the Kemeny score falls most, until none falls.
+r"""Local search over insertions: move the item that lowers the Kemeny score most, until no move lowers it.
 
 With d_ij = w_ij − w_ji, moving item i to the gap before position g changes the score by C_gi − C_rank(i),i, where
-C_gi = Σ d_ij over the items j that stand before position g: all (m + 1)m moves are one table, and a move changes it
-only in the rows between the two places, by one row of d. The weights are rounded to integers first (int32; int64 for
-float64): sums are exact, the table never drifts, and rounding errors can't make a cycle of moves that seem to improve.
-A move is made if it lowers the integer score by more than m units, which is what rounding may contribute.
+C_gi = Σ d_ij over the items j that stand before position g: one table holds all (m + 1)m moves, and a move changes only
+its rows between the two places, by one row of d. The weights are rounded to integers first (int32; int64 for float64):
+sums are exact, the table never drifts, and rounding errors can't produce a cycle of apparent improvements. A move is
+made if it lowers the integer score by more than m units, the most that rounding may contribute.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ def local_search(
     *,
     mask: MaskLike | None = None,
 ) -> Ranks:
-    """The insertion-optimal ranking that steepest descent of the Kemeny score reaches.
+    """Find an insertion-optimal ranking by steepest descent of the Kemeny score.
 
     Args:
         weights: :class:`~privrank_jax.aggregation.PairWeights`, or a plain ``(m, m)`` matrix, w_ij the weight of i
-            before j; any finite one will do, consistent or not.
+            before j; any finite matrix works, consistent or not.
         ranks: where to start, ``(m,)``, integers, 0 = best; None starts from the Borda ranking.
         mask: ``(m,)`` bool, of a plain matrix; items with False get the last ranks, in index order. None keeps all.
 
     Returns:
         Ranks ``(m,)``, int32, 0 = best. Its Kemeny score is never above the start's, and no insertion of one item
-        lowers it, both as far as the dtype of the weights can tell.
+        lowers it, both up to the precision of the weights' dtype.
 
     Raises:
         ValueError: shapes that don't fit.
@@ -72,7 +72,7 @@ def _local_search(w: Array, ranks: Array, keep: Array) -> Array:
 
 
 def _best_move(table: Array, own: Array) -> tuple[Array, Array, Array]:
-    """The largest fall of the score, the item and the gap that give it."""
+    """The largest decrease of the score, and its item and gap."""
     falls = jnp.min(table, axis=0) - own
     lowest = jnp.min(falls)
     item = jnp.argmax(falls == lowest)

@@ -6,16 +6,16 @@ rankings.
 
 **What a user sends**: v by an ℓ₂ mechanism of radius √N at ε (``"duchi"``, ``"privunit"``; see
 :mod:`privrank_jax.privacy.vectors`), or each entry by randomized response at ε/N, divided by t = tanh(ε/(2N)), so that
-its mean is v: an entry is reported as +1 with probability (1 + t v_ij)/2, of loss ε/N between any two of v_ij in {-1,
-0, 1}. All are ε-local DP under any change of the ranking. For randomized response composition gives ε, and the loss is
-attained by a ranking and its reversal, which differ everywhere.
+its mean is v: an entry is reported as +1 with probability (1 + t v_ij)/2, of loss at most ε/N between any two values of
+v_ij in {-1, 0, 1}. All three are ε-local DP under any change of the ranking. For randomized response this follows by
+composition, and a ranking and its reversal, which differ in every pair, attain ε.
 
-**Error.** Reports are unbiased, so w̃_ij = (1 + mean report)/2 is. For full rankings its variance, given the data, is
-(B²/N - 1)/(4n) at *every* pair, B the norm of a report: E zzᵀ is rotation symmetric around v/‖v‖, whose entries are
-±1/√N, so its diagonal is even. With randomized response B² = N/t². Where users tie pairs or leave them unknown, 1
-becomes the mean of v_ij², and PrivUnit's error, the same in all, leans towards the pairs that are not tied. Duchi's
-variance is of order N/(nε²), that of randomized response N²/(nε²): a factor m less in the error, except at large ε and
-small m, where randomized response is better than Duchi, if not than PrivUnit (m = 4, ε = 5).
+**Error.** Reports are unbiased, so w̃_ij = (1 + mean report)/2 is unbiased too. For full rankings its variance, given
+the data, is (B²/N - 1)/(4n) at *every* pair, B the norm of a report: E zzᵀ is rotation symmetric around v/‖v‖, whose
+entries are ±1/√N, so its diagonal is even. For randomized response B² = N/t². Where users tie pairs or leave them
+unknown, 1 becomes the mean of v_ij², and PrivUnit's error, unchanged in total, shifts towards the pairs that are not
+tied. Duchi's variance is of order N/(nε²), that of randomized response N²/(nε²): a factor m less in the error, except
+at large ε and small m, where randomized response beats Duchi but not PrivUnit (m = 4, ε = 5).
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 8 and Lemma 17, on ±1 in place of {0, 1}: half the norm.
 """
@@ -42,7 +42,7 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm, report_vectors
 
 LOCAL_MECHANISMS = ("duchi", "privunit", "randomized-response")
-_BLOCK = 1 << 18  # numbers in the reports of users that are simulated at a time: what a cache holds
+_BLOCK = 1 << 18  # numbers in the reports simulated at a time, so that they fit in cache
 
 
 def local_weights(
@@ -55,8 +55,8 @@ def local_weights(
 ) -> Estimate:
     """Unbiased pairwise weights from one report per user: local and non-interactive.
 
-    Simulates all users, in blocks, so that memory does not grow with their number beyond the ranks themselves:
-    :func:`local_weights_report` for each, then :func:`local_weights_aggregate`.
+    Simulates all users: :func:`local_weights_report` for each, then :func:`local_weights_aggregate`. It works in
+    blocks, so that memory does not grow with the number of users beyond the ranks themselves.
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; proof at the head of
     this module.
@@ -105,8 +105,8 @@ def local_weights_report(
 ) -> Float[Array, "*users pairs"]:
     """What one user sends: ``(m(m-1)/2,)`` numbers, pairs in row order, for ranks ``(m,)``.
 
-    ε-local DP by itself, unbiased for ±1 on each pair; the numbers drawn for simulation are not fit to protect real
-    users, see :mod:`privrank_jax.release`.
+    ε-local DP by itself, unbiased for ±1 on each pair; the simulated draws are not fit to protect real users, see
+    :mod:`privrank_jax.release`.
 
     Args:
         key: PRNG key.
@@ -123,16 +123,16 @@ def local_weights_report(
 def local_weights_aggregate(
     reports: Float[ArrayLike, "users pairs"],
 ) -> PairMatrix:
-    """What the server makes of all reports: w̃, from their mean.
+    """Unbiased weights w̃ from the mean of all reports.
 
     Args:
         reports: ``(n, m(m-1)/2)``, as of :func:`local_weights_report`, n >= 1.
 
     Returns:
-        Unbiased weights ``(m, m)``, w_ij + w_ji = 1, which may lie outside of [0, 1], as of :func:`local_weights`.
+        Unbiased weights ``(m, m)``, w_ij + w_ji = 1, which may lie outside [0, 1], as of :func:`local_weights`.
 
     Raises:
-        ValueError: no reports, or reports whose length is no number of pairs.
+        ValueError: no reports, or reports whose length is not a number of pairs m(m-1)/2.
 
     >>> local_weights_aggregate(jnp.array([[1.0], [0.0]])).tolist()
     [[0.0, 0.75], [0.25, 0.0]]

@@ -1,14 +1,14 @@
-r"""Private weights, all of them at once: noise on every pair, then any solver (Reduction I).
+r"""Private weights of all pairs: noise on every pair, then any solver (Reduction I).
 
-**Sensitivity.** Replacing one of n users changes a pair's weight by at most 1/n: the user gives each pair some share
-in [0, 1] (ties and gaps 1/2, see :mod:`privrank_jax.aggregation.weights`). Only the m(m-1)/2 entries above the diagonal
-are released, so the change is at most m(m-1)/(2n) in ℓ₁ and √(m(m-1)/2)/n in ℓ₂. Both are attained: the reversal of a
-ranking changes every pair by 1/n. So Laplace noise of scale m(m-1)/(2nε) is ε-DP, and no smaller scale is; Gaussian
-noise has the smallest σ at which that ℓ₂ change is (ε, δ)-DP (Balle and Wang). Clipping to [0, 1], mirroring
-w̃_ji = 1 - w̃_ij, and every ranking that a solver draws from w̃, only look at what is private already.
+**Sensitivity.** Replacing one of n users changes a pair's weight by at most 1/n: the user contributes a share in [0, 1]
+to each pair (ties and gaps 1/2, see :mod:`privrank_jax.aggregation.weights`). Only the m(m-1)/2 entries above the
+diagonal are released, so the change is at most m(m-1)/(2n) in ℓ₁ and √(m(m-1)/2)/n in ℓ₂. Both are attained: the
+reversal of a ranking changes every pair by 1/n. So Laplace noise of scale m(m-1)/(2nε) is ε-DP, and no smaller scale
+is; Gaussian noise has the smallest σ at which that ℓ₂ change is (ε, δ)-DP (Balle and Wang). Clipping to [0, 1],
+mirroring w̃_ji = 1 - w̃_ij, and every ranking that a solver derives from w̃, are post-processing.
 
 **Error.** A ranking σ that is α-optimal for w̃ has, by Fact 2 of the paper counted over unordered pairs,
-K(σ, w) ≤ α OPT(w) + (1 + α) Σ_{i<j} |w̃_ij - w_ij|, and clipping only shrinks each term: in the mean at most the
+K(σ, w) ≤ α OPT(w) + (1 + α) Σ_{i<j} |w̃_ij - w_ij|, and clipping only shrinks each term, whose mean is at most the
 Laplace scale, or σ√(2/π). :func:`privrank_jax.aggregation.noise_all_bound` computes it.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 1 and Corollaries 3 and 4, with the constants worked out.
@@ -36,10 +36,10 @@ from privrank_jax.privacy.privacy import Privacy
 def noise_all(
     key: Key, weights: PairWeights, privacy: Privacy, *, noise: str = "laplace"
 ) -> Estimate:
-    """Noise on every pairwise weight, for a solver of choice.
+    """Private pairwise weights, with noise on every pair, for any solver.
 
     **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and whatever
-    these cover; the sensitivities and their proof head this module.
+    these cover; the sensitivities and their proof are at the head of this module.
 
     Args:
         key: PRNG key.
@@ -74,7 +74,7 @@ def noise_all_scale(
     """Laplace scale or standard deviation of the noise that :func:`noise_all` adds to each weight, in shares of users.
 
     Args:
-        num_items: m, may be traced; below 2 items, where no pair is, counts as 2.
+        num_items: m, may be traced; fewer than 2 items, which have no pair, count as 2.
         num_users: n >= 1, may be traced.
         privacy: what is promised, as for :func:`noise_all`.
         noise: ``"laplace"`` or ``"gaussian"``.

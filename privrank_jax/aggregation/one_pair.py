@@ -1,12 +1,12 @@
-r"""Pairwise weights from one answer per user: a pair that chance assigns, answered by randomized response at all of ε.
+r"""Pairwise weights from one answer per user: a randomly assigned pair, answered by randomized response at the full ε.
 
-**What a user sends.** The N = m(m-1)/2 pairs are dealt to the users in turn, after a shuffle that looks at nothing, so
-each pair has ⌊n/N⌋ or ⌈n/N⌉ users. A user sends one bit: the first item of the pair ahead of the second or not, a tie
-by a fair coin, told by randomized response at ε.
+**What a user sends.** The N = m(m-1)/2 pairs are dealt to the users in turn, after a shuffle independent of the data,
+so each pair has ⌊n/N⌋ or ⌈n/N⌉ users. A user sends one bit by randomized response at ε: whether the first item of the
+pair is ahead of the second, with a fair coin for ties.
 
 **Theorem.** ε-DP in the local model, unit user, adjacency replace: which pair is asked does not depend on the ranking,
-and whatever the ranking changes to, the bit of the one answer can at most be turned. The loss ε is attained. Unlike
-reports of real numbers (:mod:`~privrank_jax.aggregation.local_weights`) a bit can be drawn exactly:
+and any change of the ranking can at most flip the bit of the one answer. The loss ε is attained. Unlike reports of real
+numbers (:mod:`~privrank_jax.aggregation.local_weights`) a bit can be drawn exactly:
 :func:`privrank_jax.release.exact_one_pair_weights`.
 
 **Error.** With t = tanh(ε/2) and g = ⌊n/N⌋, ŵ_ij = 1/2 + (mean of the g bits - 1/2)/t is unbiased over the shuffle, of
@@ -53,12 +53,12 @@ def one_pair_weights(
     Args:
         key: PRNG key.
         ranks: ``(n, m)`` integers, 0 = best, ties allowed, -1 = not ranked; m >= 2, n >= m(m-1)/2.
-        privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ tells the truth (ties by a
-            coin).
-        missing: ``"last"``: items not ranked come last, tied; ``"unknown"``: their pairs are answered by a coin.
+        privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ sends the true bit (ties by a
+            fair coin).
+        missing: ``"last"``: items not ranked come last, tied; ``"unknown"``: their pairs are answered by a fair coin.
 
     Returns:
-        ``value``: ``(m, m)`` weights, w_ij + w_ji = 1, which may lie outside of [0, 1]; for Borda scores sum its rows
+        ``value``: ``(m, m)`` weights, w_ij + w_ji = 1, which may lie outside [0, 1]; for Borda scores sum its rows
         (:func:`~privrank_jax.aggregation.borda_scores`). ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.aggregation.PairDiagnostics`.
 
@@ -88,15 +88,14 @@ def one_pair_report(
     *,
     missing: str = "last",
 ) -> Bool[Array, ""]:
-    """What one user sends when asked for ``pair``: whether its first item is ahead, randomized.
+    """What one user sends when asked about ``pair``: whether its first item is ahead, randomized.
 
-    ε-local DP by itself; the numbers drawn for simulation are not fit to protect real users, see
-    :mod:`privrank_jax.release`.
+    ε-local DP by itself; the simulated draws are not fit to protect real users, see :mod:`privrank_jax.release`.
 
     Args:
         key: PRNG key.
         ranks: ``(m,)`` integers, as :func:`one_pair_weights`.
-        pair: number of the pair, in the order of ``np.triu_indices(m, 1)``; assigned by chance, public.
+        pair: number of the pair, in the order of ``np.triu_indices(m, 1)``; assigned at random, public.
         epsilon: ε > 0 of the report, may be traced.
         missing: as :func:`one_pair_weights`.
 
@@ -120,9 +119,9 @@ def one_pair_report(
 
 
 def one_pair_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Float[Array, ...]:
-    """Bound on the variance of one weight, n/(n-1)/(4t²⌊n/N⌋); ∞ with fewer users than pairs.
+    """Upper bound on the variance of one weight, n/(n-1)/(4t²⌊n/N⌋); ∞ with fewer users than pairs.
 
-    t = tanh(ε/2), N = m(m-1)/2; the proof heads this module.
+    t = tanh(ε/2), N = m(m-1)/2; proof at the head of this module.
 
     Args:
         num_items: m >= 2.
@@ -147,7 +146,7 @@ def one_pair_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Flo
 
 
 def checked_for_pairs(ranks: RankingsLike, missing: str) -> tuple[Rankings, int]:
-    """Ranks ``(n, m)`` with a user for every pair at least, and the number of pairs; else ``ValueError``."""
+    """Ranks ``(n, m)`` with at least one user per pair, and the number of pairs; ``ValueError`` otherwise."""
     ranks = checked_ranks(ranks)
     check_choice("missing", missing, MISSING)
     if ranks.ndim != 2 or 0 in ranks.shape or ranks.shape[1] < 2:
@@ -157,8 +156,8 @@ def checked_for_pairs(ranks: RankingsLike, missing: str) -> tuple[Rankings, int]
     pairs = ranks.shape[1] * (ranks.shape[1] - 1) // 2
     if ranks.shape[0] < pairs:
         raise ValueError(
-            f"{ranks.shape[0]:,} users are too few to ask each one for one of {pairs:,} pairs: some would not be asked "
-            "for. Use local_weights or ldp_borda, whose users report on all pairs."
+            f"{ranks.shape[0]:,} users are too few for {pairs:,} pairs: each is asked about one pair, so some pairs "
+            "would get no answer. Use local_weights or ldp_borda, whose users report on all pairs."
         )
     return ranks, pairs
 
@@ -169,7 +168,7 @@ def weights_of_answers(
     num_items: int,
     epsilon: Numbers,
 ) -> PairMatrix:
-    """ŵ from randomized answers, ``(n,)`` bits, and the pairs that they are of, ``(n,)``, each at least once."""
+    """ŵ from randomized answers, ``(n,)`` bits, and the pair of each, ``(n,)``, every pair at least once."""
     pairs = num_items * (num_items - 1) // 2
     dtype = jnp.result_type(float)
     ahead = jnp.zeros(pairs, dtype).at[asked].add(jnp.asarray(answers, dtype))

@@ -1,4 +1,4 @@
-"""What mechanisms on rankings promise: each user gives one ranking, which may be replaced by any other."""
+"""The promise of mechanisms on rankings: each user gives one ranking, which may be replaced by any other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 
 def of_rankings(privacy: Privacy, by: str, noise: str = "laplace") -> Privacy:
-    """What ``by``, which protects unit user, adjacency replace, attains where ``privacy`` is asked for.
+    """The privacy that ``by``, which protects unit user, adjacency replace, attains where ``privacy`` is asked for.
 
     Args:
         privacy: what is asked for: unit user, adjacency replace, or any promise that these cover.
@@ -15,7 +15,7 @@ def of_rankings(privacy: Privacy, by: str, noise: str = "laplace") -> Privacy:
         noise: ``"laplace"``, also for mechanisms without noise: δ = 0 is attained; or ``"gaussian"``.
 
     Raises:
-        TypeError: ``privacy`` is no :class:`~privrank_jax.privacy.Privacy`.
+        TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
         ValueError: a promise that this does not cover, or one with ``contributions``; Gaussian noise at δ = 0.
 
     >>> of_rankings(Privacy(1.0, unit="user", adjacency="replace", delta=1e-6), "dp_borda").delta
@@ -24,7 +24,7 @@ def of_rankings(privacy: Privacy, by: str, noise: str = "laplace") -> Privacy:
     check_privacy(privacy)
     if privacy.contributions is not None:
         raise ValueError(
-            f"{by} protects all of a user's one ranking, and contributions bound comparisons: leave contributions out "
+            f"{by} protects each user's whole ranking, not single comparisons: leave contributions out "
             "of the promise."
         )
     return kept_by_noise(noise, privacy, by, ("user", "replace"))

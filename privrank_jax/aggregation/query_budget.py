@@ -1,15 +1,14 @@
-r"""How many comparisons random quicksort makes, exactly, and the budgets that follow.
+r"""The exact distribution of the comparisons of random quicksort, and the query budgets that follow.
 
 T_k, the comparisons on k items with transitive answers, is k - 1 + T_i + T_{k-1-i} with i uniform on 0..k-1 and
 independent copies. Its generating function G_k(z) = E z^{T_k} hence obeys G_k = z^{k-1}/k Σ_i G_i G_{k-1-i}, which
-is evaluated on a circle of complex z and turned into probabilities by one FFT. A circle of radius e^θ > 1 gives the
-law tilted towards its upper tail: that is where small probabilities of excess keep their relative accuracy.
+is evaluated on a circle of complex z and turned into probabilities by one FFT. A circle of radius e^θ > 1 gives the law
+tilted towards its upper tail, which preserves the relative accuracy of small tail probabilities.
 
 **Answers that are not transitive** (noise makes cycles) change the law of T: a pivot's rank in its segment is then
 not uniform. Landau's theorem bounds its mean and moment generating function by those of a transitive order as far as
 g(i) = f(i) + f(k-1-i) is convex in i for the f at hand; single probabilities can lie above (checked over tournaments
-of up to 8 items: by at most 0.12, in the bulk). What an excess costs is accuracy: no guarantee of privacy depends on
-it."""
+of up to 8 items: by at most 0.12, in the bulk). An excess costs accuracy only: no privacy guarantee depends on it."""
 
 from __future__ import annotations
 
@@ -37,12 +36,12 @@ def query_budget(num_items: Integer[np.ndarray, "..."]) -> Integer[np.ndarray, "
 def query_budget(
     num_items: int | Integer[np.ndarray, "..."], failure: float | None = None
 ) -> int | Integer[np.ndarray, "..."]:
-    """How many queries to allow a KwikSort of m items, q.
+    """Query budget q of a KwikSort of m items.
 
     Args:
         num_items: m >= 0, an int; with ``failure=None`` an array of them too.
-        failure: most that Pr[more than q comparisons] may be, in (0, 1); None takes q = min(m(m-1)/2, ⌈3.2 m ln m⌉),
-            for which it is at most 0.01/m⁴ where m <= 300 (tested).
+        failure: upper limit on Pr[more than q comparisons], in (0, 1); None takes q = min(m(m-1)/2, ⌈3.2 m ln m⌉), for
+            which it is at most 0.01/m⁴ where m <= 300 (tested).
 
     Returns:
         q, an int, or an int array.
@@ -95,8 +94,8 @@ def refusal_bound(num_items: int, max_uses: int) -> float:
     """Bound on the probability that some of m user groups is asked more than τ times in one sort.
 
     Each query goes to a group that is drawn uniformly and independently, so one group's uses have the generating
-    function G_m(1 + (z - 1)/m) where answers are transitive and the same in all groups; the m groups are added up
-    (union bound).
+    function G_m(1 + (z - 1)/m) where answers are transitive and the same in all groups; the union bound adds the m
+    groups.
 
     Args:
         num_items: m from 1 to 1000, of items and of groups.
@@ -165,13 +164,13 @@ def _distribution(num_items: int) -> np.ndarray:
 
 
 def _on_grid(law: np.ndarray, num_items: int) -> np.ndarray:
-    """Clear the rounding errors of probabilities that are multiples of 1/m!, where those are coarser."""
+    """Clear rounding errors by rounding probabilities to multiples of 1/m!, where those are coarser."""
     grain = math.factorial(num_items)
     return np.round(law * grain) / grain if grain < 2**40 else law
 
 
 def _from_circle(num_items: int, points: int, tilt: float) -> np.ndarray:
-    """Probabilities 0..points-1, of which those beyond alias to the low end, from G on the circle of radius e^tilt."""
+    """Probabilities of 0..points-1 from G on the circle of radius e^tilt; those beyond alias to the low end."""
     angles = 2j * np.pi * np.arange(points // 2 + 1) / points
     values = _generating_function(num_items, np.exp(tilt - angles))
     return np.fft.irfft(values, points) * np.exp(-tilt * np.arange(points))
@@ -181,7 +180,7 @@ def _from_circle(num_items: int, points: int, tilt: float) -> np.ndarray:
 def _use_tail(num_items: int) -> np.ndarray:
     """Pr[one group is used more than x times], x = 0, 1, ...
 
-    Probabilities come from two circles: on that of radius r rounding leaves an error of about 1e-16 G(r)/r^x.
+    Probabilities come from two circles: on the circle of radius r, rounding leaves an error of about 1e-16 G(r)/r^x.
     """
     if not 1 <= num_items <= 1000:
         raise ValueError(f"the law of a group's uses is for 1 to 1000 items, got {num_items}.")

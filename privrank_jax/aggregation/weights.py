@@ -1,10 +1,10 @@
-r"""What share of the users ranks one item before another, and the Kemeny score of a ranking.
+r"""Pairwise weights, the shares of users who rank one item before another, and the Kemeny score of a ranking.
 
-Everything in :mod:`privrank_jax.aggregation` stands on the matrix w, w_ij the share of users who rank i before j. **The
-weight rule**: of each pair of items, every user gives 1 to the item ranked first, or 1/2 to both where the user ties
-them. So w_ij + w_ji = 1, and one user moves an entry by at most 1/n. An item that a user did not rank (rank -1) comes
-after all that the user ranked, tied with the others that are not ranked (``missing="last"``, what top-k lists say); or
-nothing is known of its pairs, and both items get 1/2 (``missing="unknown"``).
+Everything in :mod:`privrank_jax.aggregation` builds on the matrix w, where w_ij is the share of users who rank i before
+j. **The weight rule**: in each pair of items, every user gives 1 to the item ranked first, or 1/2 to both where the
+user ties them. So w_ij + w_ji = 1, and one user moves an entry by at most 1/n. An item that a user did not rank (rank
+-1) comes after all that the user ranked, tied with the others that are not ranked (``missing="last"``, as in top-k
+lists); or its pairs count as unknown, and both items get 1/2 (``missing="unknown"``).
 
 The noise of a private function is scaled to 1/n, so w and n travel together, as :class:`PairWeights`.
 """
@@ -32,24 +32,24 @@ from privrank_jax._validate import check_choice, check_square, check_users, is_t
 from privrank_jax.aggregation.counting import largest_rank, share_matrix
 
 MISSING = ("last", "unknown")
-_MANY = 2**50  # users whose doubled counts float64 still tells apart
+_MANY = 2**50  # most users whose doubled counts float64 still distinguishes
 _ROUNDING = 0.01  # of shares in half precision
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PairWeights:
-    """How n users order each pair of m items: what a solver ranks by, and what a private function adds noise to.
+    """How n users order each pair of m items: the input of solvers and of private functions.
 
     Made by :meth:`from_ranks`, or by :meth:`from_counts` where an engine has counted. A pytree: a batch has a leading
-    axis in ``matrix``, and in ``num_users`` and ``mask`` where they differ, for :func:`jax.vmap`. As of
+    axis in ``matrix``, and in ``num_users`` and ``mask`` where they differ, for :func:`jax.vmap`. As with
     :class:`~privrank_jax.comparisons.WinCounts`, the fields are checked by the functions that take them.
 
     Attributes:
         matrix: ``(m, m)`` float, ``matrix[i, j]`` = share of the users who rank item ``i`` before ``j``; a tie counts
             1/2 for both. The diagonal is 0. A NumPy array in float64 keeps exact counts of up to 2^50 users.
         num_users: n >= 1, public; may be traced. Each user moves an entry by at most 1/n: a number that is too large
-            makes for too little noise, and a guarantee that does not hold.
+            gives too little noise and a guarantee that does not hold.
         mask: ``(m,)`` bool, False for items that only pad the problem, public; ``None`` = all are real.
 
     >>> weights = PairWeights.from_ranks([[0, 1, 2], [0, 2, 1]])
@@ -98,7 +98,7 @@ class PairWeights:
     def from_counts(
         cls, twice: Integer[ArrayLike, "items items"] | Sequence[Sequence[int]], num_users: int
     ) -> PairWeights:
-        """The weights from exact counts, such as a table engine makes them.
+        """The weights from exact counts, as a table engine computes them.
 
         Args:
             twice: ``(m, m)`` integers: twice the number of users who rank i before j, a tie counting half, so that the
@@ -139,8 +139,8 @@ class PairWeights:
         """``(m, m)`` int64 on the host: twice the number of users who rank i before j, exactly.
 
         Raises:
-            ValueError: traced weights; more users than the float type of ``matrix`` tells apart; weights that are
-                those of another number of users, or of no users at all.
+            ValueError: traced weights; more users than the float type of ``matrix`` can distinguish; weights that do
+                not belong to ``num_users`` users.
         """
         if is_traced(self.matrix, self.num_users):
             raise ValueError("exact counts are for the host: these weights are traced.")
@@ -184,7 +184,7 @@ def _check_counts(twice: np.ndarray, num_users: int) -> None:
 def shares_of(
     weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None
 ) -> tuple[PairMatrix, Mask | None]:
-    """What a solver reads: the matrix as a float array, and the mask as booleans.
+    """Checked input of a solver: the matrix as a float array, and the mask as booleans.
 
     Args:
         weights: :class:`PairWeights`, which bring their own mask, or a plain ``(m, m)`` matrix, noisy ones too.
@@ -222,14 +222,14 @@ def shares_of(
 
 
 def shares_of_users(weights: PairWeights, by: str) -> tuple[PairMatrix, Count, Mask | None]:
-    """What a private function reads: matrix, number of users, mask.
+    """Checked input of a private function: matrix, number of users, mask.
 
     Args:
         weights: of the users.
         by: name of the function.
 
     Raises:
-        TypeError: a plain matrix, which does not say how many users it is of.
+        TypeError: a plain matrix, which does not hold the number of its users.
         ValueError: as :func:`shares_of`, n < 1, pairs whose weights do not sum to 1.
     """
     if not isinstance(weights, PairWeights):
@@ -264,10 +264,10 @@ def checked_ranks(ranks: RanksLike | RankingsLike) -> Int[Array, "*batch items"]
 
 
 def kemeny_score(ranks: RanksLike, weights: PairWeights | PairMatrixLike) -> Float[Array, ""]:
-    """K(σ, w): how many pairs a user, on average, orders against σ; Σ of w_ji over pairs with σ(i) < σ(j).
+    """Kemeny score K(σ, w), the mean number of pairs that a user orders against σ: Σ of w_ji over σ(i) < σ(j).
 
     Args:
-        ranks: ``(m,)`` integers, 0 = best; a pair tied in it counts nothing.
+        ranks: ``(m,)`` integers, 0 = best; a pair tied in it adds nothing.
         weights: :class:`PairWeights`, or a plain ``(m, m)`` matrix.
 
     Returns:
