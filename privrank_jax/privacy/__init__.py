@@ -1,6 +1,6 @@
-"""Privacy: guarantees, calibration of noise, noise, answers randomized by the users themselves, accounting.
+"""Privacy: guarantees, calibration of noise, samplers of noise, local randomizers and accounting.
 
-Accounting needs the extra ``release``; its library loads when it is first used.
+Accounting needs the extra ``release``; its library is loaded on first use.
 """
 
 from privrank_jax._neighbors import Neighbors

@@ -1,22 +1,22 @@
-r"""What several releases promise together: composition by privacy loss distributions (extra ``release``), on the host.
+r"""Composition of several releases by privacy loss distributions (extra ``release``), on the host.
 
-**When it holds.** Let each of k releases be (ε_i, δ_i)-DP, or a Gaussian mechanism with scale σ_i and ℓ₂ sensitivity
-Δ_i, given all that was released before, for the same neighbors. If k and the ε_i, δ_i, Δ_i/σ_i were fixed before
-the first release, all of them together are (ε, δ)-DP for the ε that :func:`compose` returns (Kairouz, Oh and
-Viswanath 2015; Zhu, Dong and Wang 2022, Theorem 10). *What* is asked in a release may depend on the results so far; its
-budget may not, nor whether there is a next one: that would take a privacy filter, and then only the plain sum
-(:func:`compose_basic`) is proven here. It is what the budget ledger enforces.
+**When the bound holds.** Let each of k releases be (ε_i, δ_i)-DP, or a Gaussian mechanism with scale σ_i and ℓ₂
+sensitivity Δ_i, conditionally on all earlier releases, for the same neighbors. If k and the ε_i, δ_i, Δ_i/σ_i were
+fixed before the first release, all of them together are (ε, δ)-DP for the ε that :func:`compose` returns (Kairouz, Oh
+and Viswanath 2015; Zhu, Dong and Wang 2022, Theorem 10). *What* a release asks may depend on the results so far; its
+budget, and whether there is a next release, may not. Adaptive budgets need a privacy filter, for which only the plain
+sum (:func:`compose_basic`) is proven here; the budget ledger enforces that sum.
 
-**Neighbors.** The bounds hold for whichever neighboring relation the releases are private for, and for that one. An
-(ε, δ) is dominated by randomized response that fails with probability δ; a Gaussian mechanism by N(0, σ²) against
-N(Δ, σ²), a shift by Δ, where Δ is the ℓ₂ sensitivity under that same relation: for replacement, the change when one
-unit is replaced. (dp-accounting's own ``REPLACE_ONE`` takes the sensitivity to adding one unit, and shifts by twice
-that; it is not used.) See :mod:`~privrank_jax.privacy.loss_distribution`.
+**Neighbors.** The bounds hold for the neighboring relation for which the releases are private. An (ε, δ)-DP release is
+dominated by randomized response that fails with probability δ; a Gaussian mechanism by N(0, σ²) against N(Δ, σ²), a
+shift by Δ, where Δ is the ℓ₂ sensitivity under that same relation: for replacement, the change when one unit is
+replaced. (dp-accounting's own ``REPLACE_ONE`` is not used: it takes the sensitivity to adding one unit and shifts by
+twice that.) See :mod:`~privrank_jax.privacy.loss_distribution`.
 
 **Mixed releases.** Promises for different neighbors are composed only for neighbors that all of them cover, by the rule
-of the ledger (:meth:`Privacy.covers`); central and local releases may be mixed, as there. Releases of one unit and
-adjacency compose without further words: what any of them takes as public is public in the result, and all of them must
-mean the same by a user.
+of the ledger (:meth:`Privacy.covers`). As in the ledger, central and local releases may be mixed. Releases of one unit
+and adjacency compose without a further argument: what any of them takes as public is public in the result, and all of
+them must agree on what a user is.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class GaussianRelease:
 
     @property
     def shift(self) -> float:
-        """Δ₂/σ, never rounded down."""
+        """The ratio Δ₂/σ, never rounded down."""
         scale, sensitivity = float(self.scale), float(self.sensitivity)
         if scale == 0:
             return math.inf
@@ -81,25 +81,25 @@ def compose(
     neighbors: Neighbors | Privacy | None = None,
     trust: str = "central",
 ) -> Guarantee:
-    """What releases with budgets fixed ahead of time promise together: ε at ``delta``, or δ at ``epsilon``.
+    """Compose releases whose budgets are fixed ahead of time: ε at ``delta``, or δ at ``epsilon``.
 
-    The theorem heads this module; it does not hold for budgets chosen along the way. The result is an upper bound:
-    the optimal one for pairs where their ε are multiples of a common step (up to 1e-12 in δ), within 1 % otherwise.
-    With δ near 1e-12, more than 2^18 releases or 2^12 different ε it is that of zCDP or of the plain sum, which may be
-    10 % above or more.
+    The theorem heads this module; it does not hold for budgets chosen adaptively. The result is an upper bound. For
+    pairs of ε and δ it is optimal (up to 1e-12 in δ) if their ε are multiples of a common step, and within 1 % of
+    optimal otherwise. With δ near 1e-12, more than 2^18 releases or 2^12 different ε, it is the bound of zCDP or of the
+    plain sum, which may be 10 % too large or more.
 
     Args:
         releases: guarantees, promises, (ε, δ) pairs with ε, δ >= 0, :class:`GaussianRelease` objects.
         delta: δ in [0, 1), at which to give ε.
-        epsilon: ε >= 0, at which to give δ; one of the two.
-        neighbors: which neighbors the result is for (of a promise its ε and δ don't matter); needed unless all
-            releases are guarantees or promises of one unit and adjacency. A guarantee counts at the best of its own ε
-            and those in ``also`` that cover them.
-        trust: of all that is no guarantee.
+        epsilon: ε >= 0, at which to give δ. Give either ``delta`` or ``epsilon``.
+        neighbors: the neighbors that the result is for (the ε and δ of a promise given here are ignored); needed unless
+            all releases are guarantees or promises of one unit and adjacency. A guarantee counts at the smallest of its
+            own ε and those in ``also`` that cover these neighbors.
+        trust: the trust model of releases that are not guarantees.
 
     Returns:
-        The guarantee of all together; its note tells the plain sum. Local only if all are; the weakest numerics.
-        ε = ∞ if one of the releases has no privacy.
+        The guarantee of all releases together; its note states the plain sum. Its trust is local only if all releases
+        are local, and its numerics are the weakest among them. ε = ∞ if one of the releases has no privacy.
 
     Raises:
         ImportError: without dp-accounting.
@@ -115,7 +115,7 @@ def compose(
         return gathered.at_delta(host_number("delta", delta))
     if epsilon is not None and delta is None:
         return gathered.at_epsilon(host_number("epsilon", epsilon))
-    raise ValueError("give delta, for an epsilon, or epsilon, for a delta: one of the two.")
+    raise ValueError("give one of the two: delta, to get an epsilon, or epsilon, to get a delta.")
 
 
 def compose_basic(
@@ -124,17 +124,17 @@ def compose_basic(
     neighbors: Neighbors | Privacy | None = None,
     trust: str = "central",
 ) -> Guarantee:
-    """The plain sum (Σε_i, Σδ_i), which holds for budgets chosen along the way too, and needs no library.
+    """The plain sum (Σε_i, Σδ_i), which also holds for budgets chosen adaptively and needs no library.
 
     Args:
-        releases: as for :func:`compose`, but no :class:`GaussianRelease`, which has no ε of its own.
+        releases: as for :func:`compose`, except :class:`GaussianRelease`, which has no ε of its own.
         neighbors, trust: as for :func:`compose`.
 
     Raises:
         ValueError: as :func:`compose`.
 
-    Source: Dwork and Roth (2014), Theorem 3.16; Rogers, Roth, Ullman and Vadhan (2016) for budgets chosen along
-    the way, of which the sum is bounded ahead.
+    Source: Dwork and Roth (2014), Theorem 3.16; Rogers, Roth, Ullman and Vadhan (2016) for budgets chosen adaptively
+    under a bound on their sum that is fixed ahead.
 
     >>> first = Privacy(0.1, unit="user", adjacency="replace", delta=1e-7)
     >>> total = compose_basic([first, Privacy(0.2, unit="user", adjacency="replace")])
@@ -153,7 +153,7 @@ def compose_basic(
 
 @dataclasses.dataclass(frozen=True)
 class _Gathered:
-    """Releases, read: their budgets, and what the result says of itself."""
+    """The budgets of releases, and what the guarantee of their composition states."""
 
     budgets: Budgets
     unbounded: bool
@@ -163,14 +163,14 @@ class _Gathered:
     numerics: str
 
     def at_epsilon(self, epsilon: Fraction | float) -> Guarantee:
-        """With the δ that is proven at ε."""
+        """The guarantee with the δ that is proven at ε."""
         if math.isinf(epsilon):
             raise ValueError("epsilon must be finite.")
         found = 1.0 if self.unbounded else delta_at(self.budgets, Fraction(epsilon))
         return self.guarantee(float(epsilon), found, composed=True)
 
     def at_delta(self, delta: Fraction | float) -> Guarantee:
-        """With the ε that is proven at δ."""
+        """The guarantee with the ε that is proven at δ."""
         check_delta(float(delta))
         found = math.inf if self.unbounded else epsilon_at(self.budgets, Fraction(delta))
         if math.isinf(found) and not self.unbounded:
@@ -178,7 +178,7 @@ class _Gathered:
         return self.guarantee(found, float(delta), composed=True)
 
     def guarantee(self, epsilon: float, delta: float, *, composed: bool = False) -> Guarantee:
-        """With these ε and δ."""
+        """The guarantee with these ε and δ."""
         note = ""
         if self.count > 1:
             note = f"{self.count} releases together"
@@ -222,7 +222,7 @@ def _gather(
 
 
 def target(neighbors: Neighbors | Privacy) -> Privacy:
-    """What a result is to be for, as a promise whose ε and δ don't matter."""
+    """The neighbors of a result, as a promise whose ε and δ are ignored."""
     if isinstance(neighbors, Neighbors):
         return Privacy.proven(0.0, **vars(neighbors))
     check_privacy(neighbors)
@@ -230,7 +230,7 @@ def target(neighbors: Neighbors | Privacy) -> Privacy:
 
 
 def _common(releases: Sequence[Release]) -> Privacy:
-    """What guarantees of one unit and adjacency are all for."""
+    """The neighbors that guarantees of one unit and adjacency have in common."""
     told = [
         release.attained if isinstance(release, Guarantee) else release
         for release in releases
@@ -242,23 +242,23 @@ def _common(releases: Sequence[Release]) -> Privacy:
         raise ValueError(
             f"the releases protect {_listed(kinds)}: budgets of different units or adjacencies don't add up. "
             + (
-                f"All of them cover {_listed(common)}: ask for that by neighbors=."
+                f"All of them cover {_listed(common)}: pass that as neighbors=."
                 if common
                 else "Compose those of one kind."
             )
         )
     if not told or len(told) < len(releases):
         raise ValueError(
-            "say by neighbors=, such as Neighbors('user', 'replace'), what the releases protect: (epsilon, delta) "
-            "pairs and Gaussian releases don't tell."
+            "pass neighbors=, such as Neighbors('user', 'replace'), to say what the releases protect: (epsilon, delta) "
+            "pairs and Gaussian releases don't state it."
         )
     unit, adjacency = kinds.pop()
     users = {one.users for one in told} if unit != "comparison" else {""}
     if len(users) > 1:
         raise ValueError(
-            "the releases mean different things by a user: "
+            "the releases differ in what one user is: "
             + "; ".join(sorted(name or "not said" for name in users))
-            + ". Compose those of one kind; guarantee.given(users=...) says what nobody said."
+            + ". Compose those of one kind; guarantee.given(users=...) sets what is not said."
         )
     bounds = [one.contributions for one in told if one.contributions is not None]
     return Privacy.proven(
@@ -276,7 +276,7 @@ def _listed(kinds: Iterable[Kind]) -> str:
 
 
 def _best(release: Guarantee | Privacy, promised: Privacy, number: int) -> Privacy:
-    """Of all that a release promises what costs the least for what is promised."""
+    """The smallest budget among the promises of a release that cover what is promised."""
     whole = isinstance(release, Guarantee)
     every = (release.attained, *release.also) if whole else (release,)
     enough = [one for one in every if one.covers(promised)]

@@ -1,4 +1,4 @@
-r"""The only place where (sensitivity, budget, adjacency) becomes a noise scale.
+r"""Calibration: the scale of the noise from (sensitivity, budget, adjacency).
 
 Notation: Δ₁, Δ₂ sensitivities in ℓ₁, ℓ₂; λ Laplace scale; σ Gaussian standard deviation; γ ridge; F the
 link, s = F'/F its score, κ₁ = sup F'/(F(1-F)), κ₂ = sup -(log F)''.
@@ -20,7 +20,8 @@ curvature shrinks adds at most 0.
 *Logistic link.* c(x) = c(-x): a flip leaves the Hessian as it is, so its loss is 2/λ for **any** γ > 0. Where
 a comparison is added, gradient and curvature can't both be large: with p = F(x), 2(1-p)/λ + log(1 + 2p(1-p)/γ)
 has derivative at most -2/λ + 2/γ ≤ 0 in p when γ ≥ λ, because log(1+z) ≤ z and p(1-p) ≤ p; so it is at most its
-value at p = 0, 2/λ. Hence ε = 2/λ (add, remove) and ε = 2/λ + 2/λ (replace). All of it L-fold for L comparisons.
+value at p = 0, 2/λ. Hence ε = 2/λ (add, remove) and ε = 2/λ + 2/λ (replace). For L comparisons each of these is
+multiplied by L.
 
 *Noise term, Gaussian.* w' = w + Δ with Δ = Σ_l a_l v_l over the k changed comparisons, v_l fixed vectors ±(e_i - e_j)
 and a_l in [0, A] depending on θ. Then log p_w(w)/p_w(w') = (2wᵀΔ + ‖Δ‖²)/(2σ²) ≤ (2h(w) + Δ₂²)/(2σ²) with
@@ -29,20 +30,19 @@ h ≤ σΔ₂/√(2π) + σΔ₂√(2 log 1/δ) except with probability δ. The 
 c = √(2 log 1/δ) + 1/√(2π): c/r + 1/(2r²) ≤ ε', that is r = (c + √(c² + 2ε'))/(2ε'). (A loss ≤ ε except with
 probability δ implies (ε, δ)-DP.) ε' = ε less the log-determinant term.
 
-**Why floating point breaks these proofs.** They are about densities. Whatever θ̃ was published, under either of two
-neighboring data sets exactly one noise vector, w = -∇L(θ̃) - γθ̃, makes it the minimizer, and the two densities
-of these w, with the two Jacobians, differ by a factor of e^ε at most. This takes a continuum of noise and an
-exact minimizer, and a computer has neither. A floating-point draw by the inverse CDF takes finitely many values,
-a few million per coordinate in float32, with gaps between them that widen in the tails. So even if the minimizer
-were exact, one data set could lead to a finite set of θ̃ only, and its neighbor to another one: from the digits
-of θ̃ follows w under either, but for a shift of all its entries, and where only one of the two is noise that the
-generator can draw, the other data set is ruled out, at an ε of infinity (Mironov 2012, for a single noisy number).
-In float64 there are more such values, but still not the same ones on both sides. And the minimizer is not exact:
-the solver stops where the gradient r is small, not zero, so that θ̃ belongs to the noise w - r, where r depends on
-the data through every step on the way; then θ̃ is rounded. To publish few digits hides much of this in practice,
-but no theorem covers it. Noise on integer totals escapes all of it: all data sets share one grid of outputs, on
-which probabilities are compared, not densities, and what is computed from these totals may be as inexact as it
-likes.
+**Why floating point breaks these proofs.** They are about densities. For any published θ̃ and either of two neighboring
+data sets, exactly one noise vector, w = -∇L(θ̃) - γθ̃, makes θ̃ the minimizer, and the two densities of these w, with
+the two Jacobians, differ by a factor of at most e^ε. This assumes a continuum of noise and an exact minimizer, and a
+computer has neither. A floating-point draw by the inverse CDF takes finitely many values, a few million per coordinate
+in float32, with gaps between them that widen in the tails. So even with an exact minimizer, each data set can lead only
+to a finite set of θ̃, and its neighbor to a different one. The digits of θ̃ determine w under either data set, up to a
+shift of all its entries. If the generator can draw only one of the two, the other data set is ruled out: ε is infinite
+(Mironov 2012, for a single noisy number). In float64 there are more such values, but still not the same ones for both
+data sets. Nor is the minimizer exact: the solver stops where the gradient r is small, not zero, so θ̃ corresponds to
+the noise w - r, where r depends on the data through every iteration; then θ̃ is rounded. Publishing few digits hides
+much of this in practice, but no theorem covers it. Noise on integer totals avoids the problem: all data sets share one
+grid of outputs, on which probabilities rather than densities are compared, and computations on the noisy totals are
+post-processing, however inexact.
 
 Mironov (2012), *On significance of the least significant bits for differential privacy*.
 """
@@ -77,10 +77,10 @@ _LOG_DET_SHARE_DEFAULT = 0.25
 
 
 def laplace_scale(sensitivity: Numbers, epsilon: Numbers) -> Numbers:
-    """Laplace mechanism: scale Δ₁/ε is ε-DP (Dwork, McSherry, Nissim, Smith 2006).
+    """The Laplace scale Δ₁/ε, which is ε-DP (Dwork, McSherry, Nissim, Smith 2006).
 
     Args:
-        sensitivity: Δ₁, in ℓ₁.
+        sensitivity: Δ₁, the ℓ₁ sensitivity.
         epsilon: ε > 0; ∞ gives scale 0.
 
     >>> laplace_scale(2.0, 0.5)
@@ -103,7 +103,7 @@ def additive_scale(noise: str, privacy: Privacy, first: Any, second: Any) -> Any
 
 
 def is_pure(delta: Numbers) -> bool:
-    """Whether δ is known to be 0, so that noise is Laplace; a traced δ stands for Gaussian noise."""
+    """Whether δ is known to be 0, so that the noise is Laplace; a traced δ means Gaussian noise."""
     return not is_traced(delta) and not np.any(np.asarray(delta))
 
 
@@ -123,7 +123,7 @@ def gaussian_delta(scale: Numbers, sensitivity: Numbers, epsilon: Numbers) -> Ar
 
     Args:
         scale: σ, the standard deviation.
-        sensitivity: Δ₂, in ℓ₂.
+        sensitivity: Δ₂, the ℓ₂ sensitivity.
         epsilon: ε >= 0.
 
     Source: Balle and Wang (2018), Theorem 8.
@@ -144,9 +144,8 @@ def _tail_difference(upper: Array, lower: Array, epsilon: Numbers) -> Array:
 def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Array:
     """Smallest σ at which the Gaussian mechanism is (ε, δ)-DP, by bisection, never rounded down.
 
-    δ is a difference of two nearly equal tails where ε is small, so an allowance for the rounding of their
-    logarithms is added to it: in float32 σ comes out up to 3 % too large at ε = 3e-4, below 0.1 % for
-    ε >= 0.01; in float64 1e-10.
+    For small ε, δ is the difference of two nearly equal tails, so an allowance for the rounding of their logarithms is
+    added to it: in float32 σ comes out up to 3 % too large at ε = 3e-4, below 0.1 % for ε >= 0.01; in float64 1e-10.
 
     Args:
         sensitivity: Δ₂ > 0.
@@ -181,7 +180,7 @@ def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Ar
 
 
 def gamma_floor(link: Link, privacy: Privacy, *, noise: str = "laplace") -> Any:
-    """Smallest γ at which :func:`calibrate_objective_perturbation` can be calibrated (0: any γ > 0 will do)."""
+    """Smallest γ that :func:`calibrate_objective_perturbation` accepts (0 if every γ > 0 is enough)."""
     adjacency = privacy.adjacency
     if link.name == "logistic" and adjacency == "flip":
         return 0.0
@@ -206,9 +205,8 @@ def calibrate_objective_perturbation(
         link: the link F; κ₁ = ∞ (normal) is refused.
         privacy: what is promised: unit comparison, or user with ``contributions`` L; any adjacency. ε, δ and L
             may be traced.
-        gamma: ridge γ; below the floor it is refused, or raised to it when traced. ``None`` takes
-            ``default_gamma`` or the least γ that leaves the noise a fair share of ε, whichever is
-            larger.
+        gamma: ridge γ; a value below the floor is refused, or raised to the floor when traced. ``None`` takes
+            ``default_gamma`` or the least γ that leaves the noise a fair share of ε, whichever is larger.
         default_gamma: the γ wanted for utility, computed from public quantities only.
         noise: ``"laplace"`` (pure ε), or ``"gaussian"`` at the δ of the promise.
         calibration: ``"tight"``, or ``"published"``: Cai, Propositions 2.1 and 3.1, λ = 8κ₁L/ε and
@@ -284,7 +282,7 @@ def _concentrated_scale(epsilon: Numbers, delta: Numbers) -> Array:
 
 
 def default_or_given(gamma: Any, floor: Any, default: Any) -> Any:
-    """``gamma`` if it respects its floor; the default, raised to the floor, if it is ``None``."""
+    """``gamma`` if it is not below its floor; if it is ``None``, the default, raised to the floor if need be."""
     if gamma is None:
         return jnp.maximum(default, floor)
     check_nonnegative("gamma", gamma)

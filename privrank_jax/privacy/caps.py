@@ -1,19 +1,18 @@
-r"""Caps of a sphere: the one of PrivUnit with the least error, and draws on it or off it.
+r"""PrivUnit's cap of the sphere with the least error, and draws of points on it or off it.
 
 In the notation of :mod:`privrank_jax.privacy.vectors`, γ is the height of a cap, q its share of the sphere, M the first
 moment of one coordinate on it, and c(γ) = (e^ε-1)M/(1 + (e^ε-1)q) the mean of a report of norm 1.
 
 **The best cap**: q' = -f and M' = -γf, so c' = (f c/M)(c - γ): c grows while it exceeds γ and falls after, hence is
-largest at the one point where c(γ) = γ. There is nothing to search: bisection on c(γ) - γ, which falls through 0 once.
-q/M comes from Gauss-Legendre quadrature along the angle, in logarithms, so that nothing under- or overflows at
-d = 5,000 in float32.
+largest at the one point where c(γ) = γ. It is found by bisection on c(γ) - γ, which falls through 0 once. q/M comes
+from Gauss-Legendre quadrature along the angle, in logarithms, so that nothing under- or overflows at d = 5,000 in
+float32.
 
-**In floating point.** Whether a report leaves the cap is decided by integers: it does where 64 random bits, read as a
-number, fall below k. k is rounded up, from odds at ε less an allowance for rounding (1e-5 of ε in float32, 1e-4 in
-5,000 dimensions; 1e-13 in float64), so that for the γ that is drawn with, and k' = k/2^64, the loss
-log((1-k')/k') - log(q/(1-q)) never exceeds ε; however large ε, it stays below log(1/q) + 45. Where ε < 0.01 in float32,
-5e-7 in float64, γ = 0 takes the place of the best cap: there q = 1/2 exactly, and the error is larger by a share of
-ε²/2π at most.
+**In floating point.** Integers decide whether a report leaves the cap: it does if 64 random bits, read as a number, are
+below k. k is rounded up, from odds at ε less an allowance for rounding (1e-5 of ε in float32, 1e-4 in 5,000 dimensions;
+1e-13 in float64), so that for the γ that is drawn with, and k' = k/2^64, the loss log((1-k')/k') - log(q/(1-q)) never
+exceeds ε; however large ε, it stays below log(1/q) + 45. For ε < 0.01 in float32, or 5e-7 in float64, γ = 0 replaces
+the best cap: then q = 1/2 exactly, and the error grows by a share of at most ε²/2π.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 class Cap(NamedTuple):
-    """PrivUnit's cap at its best: all scalars.
+    """PrivUnit's cap of least error; all fields are scalars.
 
     Attributes:
         height: γ, cosine of the angle at which the cap ends.
@@ -61,7 +60,7 @@ class Cap(NamedTuple):
 
 
 def privunit_cap(dimension: int, epsilon: Epsilon) -> Cap:
-    """The cap of PrivUnit with the least error: γ = c(γ), see the head of this module.
+    """The cap of PrivUnit with the least error, where γ = c(γ); the derivation heads this module.
 
     Args:
         dimension: d >= 2, static.
@@ -76,7 +75,7 @@ def privunit_cap(dimension: int, epsilon: Epsilon) -> Cap:
 
 @functools.partial(jax.jit, static_argnames=("dimension",))
 def cap_at(dimension: int, epsilon: Float[Array, ""]) -> Cap:
-    """:func:`privunit_cap` of checked arguments, compiled."""
+    """:func:`privunit_cap` for checked arguments, compiled."""
 
     def mean(height: Array) -> tuple[Array, Array, Array]:
         log_first = _log_first(dimension, height)
@@ -125,9 +124,9 @@ def _words(chance: Array) -> Array:
 
 @functools.cache
 def half_sphere_mean(dimension: int) -> float:
-    """Γ(d/2)/(√π Γ((d+1)/2)): mean height of a point of the unit half sphere; in float64, for d is static.
+    """Mean height of a point of the unit half sphere, Γ(d/2)/(√π Γ((d+1)/2)); in float64, since d is static.
 
-    By its recurrence h(d+2) = h(d) d/(d+1), since differences of log Γ lose digits.
+    Computed by its recurrence h(d+2) = h(d) d/(d+1), since differences of log Γ lose digits.
     """
     steps = math.fsum(math.log1p(-1 / k) for k in range(dimension - 1, 1, -2))
     return math.exp(steps) * (1 if dimension % 2 else 2 / math.pi)
@@ -141,12 +140,12 @@ def _log_first(dimension: int, height: Array) -> Array:
 
 
 def _angle(height: Array) -> Array:
-    """arccos to all digits for heights near 1 too."""
+    """arccos to full precision, also for heights near 1."""
     return 2 * jnp.arcsin(jnp.sqrt(0.5 * (1 - height)))
 
 
 def _reaches(dimension: int, height: Array) -> tuple[Array, Array]:
-    """How far, in angle, the density sin^{d-2} matters on the cap's side and on the other side of its edge."""
+    """Angles from the cap's edge, on its side and on the other, within which the density sin^{d-2} matters."""
     angle = _angle(height)
     bell = _REACH / math.sqrt(max(dimension - 2, 1))
     slope = max(dimension - 2, 1) * height / jnp.sqrt((1 - height) * (1 + height))
@@ -155,7 +154,7 @@ def _reaches(dimension: int, height: Array) -> tuple[Array, Array]:
 
 
 def _log_density(dimension: int, height: Array, offset: Array) -> Array:
-    """(d-2) log of sin(angle + offset)/sin(angle), the angle that of the cap's edge."""
+    """(d-2) log(sin(angle + offset)/sin(angle)), where ``angle`` is that of the cap's edge."""
     cotangent = height / jnp.sqrt((1 - height) * (1 + height))
     change = cotangent * jnp.sin(offset) - 2 * jnp.square(jnp.sin(0.5 * offset))
     return (dimension - 2) * jnp.log1p(jnp.maximum(change, -1.0)) if dimension > 2 else 0 * offset

@@ -1,4 +1,4 @@
-r"""ε, δ and σ of the Gaussian mechanism, on the host, by arithmetic of as many digits as it takes; never rounded down.
+r"""ε, δ and σ of the Gaussian mechanism, on the host, in arithmetic of sufficient precision; never rounded down.
 
 With r = Δ₂/σ, δ(ε) = Φ(r/2 - ε/r) - e^ε Φ(-r/2 - ε/r) (Balle and Wang 2018, Theorem 8). For small r the two terms share
 nearly all of their digits, and root finders in double precision then stop at an ε whose δ is above the one asked for.
@@ -28,7 +28,7 @@ _ABOVE = 1 + 2**-50  # more than a few roundings of a double
 
 
 def rounded_up(value: float) -> float:
-    """More than any number that ``value`` may have been rounded from, in a few operations; 0 and ∞ stay."""
+    """An upper bound of every number that a few roundings may have turned into ``value``; 0 and ∞ stay."""
     return value if value == 0 or math.isinf(value) else math.nextafter(value * _ABOVE, math.inf)
 
 
@@ -106,7 +106,7 @@ def calibrate_gaussian(
 
     Args:
         epsilon: ε > 0 of all releases together; ∞ gives 0.
-        delta: δ in (0, 1), likewise.
+        delta: δ in (0, 1) of all releases together.
         sensitivity: Δ₂ > 0 of each release.
         releases: k >= 1, fixed ahead of time.
 
@@ -132,7 +132,7 @@ def calibrate_gaussian(
 
 
 def _delta(context: _Context, ratio: _Real, epsilon: _Real) -> tuple[_Real, _Real]:
-    """δ(ε), a little above its value to so many digits, and the negative of its slope there."""
+    """δ(ε), slightly above its value to this many digits, and its negative slope there."""
     root = context.sqrt(2)
     upper = context.erfc((epsilon / ratio - ratio / 2) / root) / 2
     lower = context.exp(epsilon) * context.erfc((epsilon / ratio + ratio / 2) / root) / 2
@@ -140,7 +140,7 @@ def _delta(context: _Context, ratio: _Real, epsilon: _Real) -> tuple[_Real, _Rea
 
 
 def _context(shift: float, epsilon: float) -> _Context:
-    """Arithmetic with digits enough that some are left when terms with this r and ε cancel."""
+    """An arithmetic context with enough digits left after terms with this r and ε cancel."""
     context = load_mpmath().mp.clone()
     lost = math.log10(1 + epsilon / shift + shift) + max(0.0, -math.log10(shift))
     context.dps = _DIGITS + math.ceil(2 * lost)
@@ -152,7 +152,7 @@ def _number(context: _Context, value: Fraction) -> _Real:
 
 
 def _until(enough: Callable[[float], bool], value: float) -> float:
-    """The value, or one a little above it, that is enough; checked, and then rounded up once more."""
+    """The value, or one slightly above it, that passes the check, rounded up once more."""
     step = 2.0**-52
     while not enough(value):
         value = math.nextafter(value * (1 + step), math.inf)

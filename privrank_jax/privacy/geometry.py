@@ -6,8 +6,8 @@ dimension p. Noise Z of density ∝ e^{-ε‖z‖_K}, ‖z‖_K = min{r : z ∈ 
 along every vertex of K that is a difference (Hardt and Talwar 2010). Z is r·U with U uniform in K and r ~ Gamma(p +
 1, 1/ε), since the volume of rK grows as r^p.
 
-**Cube** [-1, 1]^d: each coordinate changes by at most 1, whatever the others do. So do the numbers of users who rank
-i before j, over all pairs, where one ranking is replaced.
+**Cube** [-1, 1]^d: each coordinate changes by at most 1, whatever the others do. An example is the number of users who
+rank i before j, for every pair, when one ranking is replaced.
 
 **Zonotope of all pairs** Z(K_m) = Σ_{i<j} [-1, 1](e_i - e_j), of dimension m - 1: where one ranking is replaced, ties
 and gaps allowed, each pair moves at most one point from one of its items to the other, so n times the Borda scores
@@ -20,7 +20,7 @@ e_j of a tree are a basis of the same lattice. So draw a uniform tree and a unif
 = h_ij on S, t_ij is uniform in [-1, 1] on S, 1 where y_i - y_j > h_ij and -1 elsewhere. Trees come from a random
 order of the items in which the i-th is joined to number min(U_i, i - 1), U_i uniform (Aldous 1990). Heights are fixed
 integers of 20 bits, or fewer so that sums stay below 2^31; two sums agree, so that a pair's side is arbitrary, about
-once in 10^6 pairs. The exact twin, :mod:`privrank_jax.release.k_norm`, needs no luck.
+once in 10^6 pairs. The exact twin, :mod:`privrank_jax.release.k_norm`, has no such ties.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def zonotope_noise(
         key: PRNG key.
         num_items: m >= 2.
         epsilon: ε > 0, may be traced; ∞ gives zeros.
-        mask: ``(m,)`` bool, real items; the noise of the others is 0.
+        mask: ``(m,)`` bool, True for real items; the noise of the others is 0.
         dtype: float; default JAX's.
 
     Returns:
@@ -103,11 +103,11 @@ def uniform_zonotope(
 
 
 def zonotope_gauge(point: ScoresLike, mask: MaskLike | None = None) -> Float[Array, ""]:
-    """The least r with a point in r times the zonotope of all pairs: the norm whose unit ball it is.
+    """The least r such that r times the zonotope of all pairs holds a point: the norm whose unit ball it is.
 
     Args:
         point: ``(m,)`` numbers that sum to 0.
-        mask: ``(m,)`` bool, real items; the others don't count.
+        mask: ``(m,)`` bool, True for real items; the others are ignored.
 
     Returns:
         Scalar, dtype of ``point``, floating.
@@ -145,7 +145,7 @@ def _zonotope_noise(key: Key, num_items: int, epsilon: Float[Array, ""], mask: M
 def _scaled(
     key: Key, dimension: Count, epsilon: Float[Array, ""], place: Float[Array, "p"]
 ) -> Float[Array, "p"]:
-    """A uniform point of K at its random distance, Gamma(p + 1, 1/ε)."""
+    """A uniform point of K, scaled by its random distance, which is Gamma(p + 1, 1/ε)."""
     shape = jnp.asarray(dimension + 1, epsilon.dtype)
     radius = jax.random.gamma(key, shape, dtype=epsilon.dtype) / epsilon
     return jnp.where(jnp.isinf(epsilon), 0, radius * place)
@@ -175,7 +175,7 @@ def _uniform_zonotope(key: Key, num_items: int, mask: Mask, dtype: DTypeLike) ->
     )  # the first, and padding: roots
     heights = jnp.asarray(_heights(num_items))
     child_item, parent_item = order, order[parent]
-    step = heights[child_item, parent_item]  # y of the child less that of its parent
+    step = heights[child_item, parent_item]  # y of the child minus y of its parent
     potential = _sum_to_root(step, parent)
     y = jnp.zeros(num_items, potential.dtype).at[order].set(potential)
     above = y[:, None] - y[None, :] > heights
@@ -191,7 +191,7 @@ def _uniform_zonotope(key: Key, num_items: int, mask: Mask, dtype: DTypeLike) ->
 
 
 def _sum_to_root(step: Int[Array, "places"], parent: Int[Array, "places"]) -> Int[Array, "places"]:
-    """Sums of steps from each place up to its root, whose step is 0, by doubling."""
+    """Sums of the steps from each place up to its root, whose step is 0, computed by doubling."""
 
     def double(_: object, state: tuple[Array, Array]) -> tuple[Array, Array]:
         total, above = state

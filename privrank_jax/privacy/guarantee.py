@@ -52,8 +52,8 @@ class Guarantee:
         attained: what is proven of the result; the promise itself unless said otherwise. It may be stronger (no δ
             where the noise is Laplace) or, for calibrations that are reproduced as published, weaker.
         trust: ``"central"`` or ``"local"``.
-        numerics: ``"exact"``, ``"simulation"``, ``"idealized"``, or ``"unknown"`` for noise that others drew.
-        note: anything that the reader must know beside.
+        numerics: ``"exact"``, ``"simulation"``, ``"idealized"``, or ``"unknown"`` for noise drawn elsewhere.
+        note: anything else that the reader must know.
         also: what the same result attains for other units, such as a whole user beside one comparison.
 
     Facts in ``public``: ``"items"`` (the list of items, taken from the data), ``"participation"`` (which users gave an
@@ -95,7 +95,7 @@ class Guarantee:
 
     @property
     def public(self) -> tuple[str, ...]:
-        """What neighbors share beyond that."""
+        """Facts that neighbors share beyond the adjacency."""
         return self.attained.public
 
     @property
@@ -105,15 +105,15 @@ class Guarantee:
 
     @property
     def neighbors(self) -> Neighbors:
-        """Which pairs of data sets this is for."""
+        """The pairs of data sets that the guarantee is about."""
         return self.attained.neighbors
 
     def covers(self, promised: Privacy | Neighbors) -> bool:
-        """Whether ε and δ hold for all neighbors of a promise; one of ``also`` may where this doesn't."""
+        """Whether ε and δ hold for all neighbors of a promise; where they don't, one of ``also`` may."""
         return self.attained.covers(promised)
 
     def given(self, *, public: Iterable[str] = (), users: str = "") -> Guarantee:
-        """The same where these facts are public as well, and a user is this; ``also`` likewise."""
+        """The guarantee, and those in ``also``, with these facts public as well and this meaning of a user."""
         public = tuple(public)
         return dataclasses.replace(
             self,
@@ -123,7 +123,7 @@ class Guarantee:
         )
 
     def for_any_user(self) -> Guarantee:
-        """The same for users of any number of comparisons, where the release itself keeps L of each."""
+        """The guarantee for users with any number of comparisons, where the release itself keeps L of each."""
         return dataclasses.replace(
             self,
             promise=self.promise.for_any_user(),
@@ -168,7 +168,7 @@ class Guarantee:
         if math.isinf(float(self.epsilon)):
             return "Not private: epsilon is infinite, no noise was added."
         note = f" Note: {self.note}" if self.note else ""
-        # A delta bounds sets of results; added to each result of a set on its own it would promise less.
+        # δ is added once to the probability of a set of results; added to each single result it would promise less.
         approximate = any(float(one.delta) > 0 for one in (self.attained, *self.also))
         result = "set of published results" if approximate else "published result"
         return (
@@ -202,7 +202,7 @@ def _change(attained: Privacy) -> str:
 
 
 def _known(attained: Privacy) -> str:
-    """What a user is, and what neighbors share, in words."""
+    """Words for what a user is and for what neighbors share."""
     words = ""
     if attained.users not in ("", OWN) and attained.unit != "comparison":
         named = "is one user" if attained.users == NO_COLUMN else "names the users"

@@ -1,4 +1,4 @@
-"""What accounting shares: numbers that are exact, on the host, and the accounting library."""
+"""Shared parts of accounting: exact numbers on the host, and the accounting library."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def load_mpmath() -> ModuleType:
 
 
 def host_number(name: str, value: HostNumber) -> Fraction | float:
-    """A number >= 0 as an exact fraction, or infinity as a float; a float stands for the shortest decimal of its type.
+    """A number >= 0 as an exact fraction, or infinity as a float; a float means the shortest decimal of its type.
 
     Args:
-        name: for the message.
+        name: of the argument, for the message.
         value: int, float, Decimal, Fraction, or an array of shape ().
 
     Raises:

@@ -2,9 +2,9 @@ r"""Local privacy of yes-or-no answers: randomized response, its debiasing, the 
 
 Notation: y in {0, 1} an answer, ỹ its report, p = 1/(e^ε+1) the flip probability, t = tanh(ε/2) = 1 - 2p.
 
-**Theorem (Warner 1965).** A report that tells the answer with probability 1-p and its opposite with probability p
-is ε-local-DP for that answer: unit one comparison, adjacency ``flip``, and the loss log((1-p)/p) = ε is attained.
-Reports are drawn independently, so a user who gives S of them at ε spends Sε as a user, and that too is attained.
+**Theorem (Warner 1965).** A report that gives the answer with probability 1-p and its opposite with probability p is
+ε-local-DP for that answer: unit one comparison, adjacency ``flip``, and the loss log((1-p)/p) = ε is attained. Reports
+are drawn independently, so a user who gives S of them at ε spends Sε as a user, and this bound is attained too.
 
 **Debiasing.** E[ỹ | y] = p + (1-2p)y, so z̃ = (ỹ-p)/(1-2p) = 1/2 + (ỹ-1/2)/t has E[z̃ | y] = y. A debiased report
 varies as 1/(4t²) - (F-1/2)² when P(y=1) = F: hence t² as the information of a report, relative to a plain answer.
@@ -46,7 +46,8 @@ def flip_probability(epsilon: NumbersLike) -> Float[Array, "..."]:
 def report_information(epsilon: NumbersLike) -> Float[Array, "..."]:
     """Information tanh²(ε/2) of a randomized report, in units of an answer given in the clear.
 
-    The adaptive weight of a user, before it is normalized; its sum over users measures a data set.
+    This is the adaptive weight of a user before normalization; its sum over users measures the information of a data
+    set.
 
     Args:
         epsilon: ε > 0, any shape, may be traced; ∞ gives 1.
@@ -76,8 +77,8 @@ def randomized_response(
 
     Args:
         key: PRNG key.
-        bits: answers, bool or 0/1 of any shape; 1 at pair (i, j) says that i is preferred to j. Traced ones can't
-            be checked: whatever isn't 1 counts as 0, so that every input is protected.
+        bits: answers, bool or 0/1 of any shape; 1 at pair (i, j) says that i is preferred to j. Traced bits can't be
+            checked: anything other than 1 counts as 0, so that every input is protected.
         epsilon: ε > 0, may be traced: one number, one per user (``(users,)`` for bits
             ``(users, ...)``), or one per report.
 
@@ -107,7 +108,7 @@ def laplace_reports(key: Key, bits: ReportsLike, epsilon: NumbersLike) -> Float[
 
     Args:
         key: PRNG key.
-        bits: answers, bool or 0/1 of any shape; traced ones likewise.
+        bits: answers, bool or 0/1 of any shape; traced bits are treated as in :func:`randomized_response`.
         epsilon: ε > 0, may be traced, shaped as for :func:`randomized_response`; ∞ adds no noise.
 
     Returns:
@@ -152,12 +153,11 @@ def debias(reports: ReportsLike, epsilon: NumbersLike) -> Float[Array, "..."]:
 
 
 def local_guarantee(epsilon: NumbersLike, reports_per_user: NumbersLike = 1) -> Guarantee:
-    """What users who randomize at their own ε are promised, for one comparison and for one user.
+    """The guarantee of users who randomize at their own ε, for one comparison and for one user.
 
     Args:
         epsilon: ``(users,)`` or one number, ε_l > 0, may be traced.
-        reports_per_user: ``(users,)`` or one number, S_l >= 0 reports of each user; users who gave none
-            count for nothing.
+        reports_per_user: ``(users,)`` or one number, S_l >= 0 reports of each user; users who gave none are ignored.
 
     Returns:
         :class:`~privrank_jax.privacy.Guarantee` with the largest ε_l (unit comparison); its ``also`` has
@@ -198,8 +198,8 @@ def _randomize(key: Key, bits: Array, epsilon: Array) -> Array:
 def flip_threshold(epsilon: Array) -> Array:
     """k, uint32, such that a uniform 32-bit word is below k with probability k/2^32 ≥ 1/(e^ε+1).
 
-    Rounded up, so the loss log((2^32-k)/k) is at most ε; and for small ε taken from its distance to 1/2, which is
-    what the loss is made of there. 0 at ε = ∞ alone.
+    k is rounded up, so the loss log((2^32-k)/k) is at most ε. For small ε it is computed from its distance to 1/2,
+    which determines the loss there. It is 0 only at ε = ∞.
     """
     margin = 4 * jnp.finfo(epsilon.dtype).eps
     near_half = jnp.floor(jnp.tanh(0.5 * jnp.minimum(epsilon, 1.0)) * (1 - margin) * 2.0**31)
@@ -216,7 +216,7 @@ def _add_laplace(key: Key, bits: Array, epsilon: Array) -> Array:
 
 
 def per_report(epsilon: NumbersLike, shape: tuple[int, ...]) -> Float[Array, "..."]:
-    """ε, float, of a shape that broadcasts to reports of ``shape``; a leading axis is one of users."""
+    """ε as floats of a shape that broadcasts to reports of ``shape``; a leading axis is the axis of users."""
     epsilon = _as_float(epsilon)
     if epsilon.ndim and epsilon.shape == shape[: epsilon.ndim]:
         return epsilon.reshape(epsilon.shape + (1,) * (len(shape) - epsilon.ndim))

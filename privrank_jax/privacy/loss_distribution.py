@@ -1,19 +1,20 @@
-r"""Privacy loss distributions of several releases, by dp-accounting (extra ``release``); numbers only, on the host.
+r"""Privacy loss distributions of several releases, by dp-accounting (extra ``release``), on the host.
 
 **What dominates a release.** Whatever is (ε, δ)-DP for some neighboring relation is an image of this pair of laws
-(Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016): with probability δ the two are told apart for certain; else one bit
-is, with odds e^±ε. So Σ of independent losses ±ε_i and a failure with probability 1 - Π(1-δ_i) dominate the releases
-together, and no smaller bound holds for all that is (ε_i, δ_i)-DP. A Gaussian mechanism with scale σ and ℓ₂ sensitivity
-Δ is dominated by N(0, σ²) against N(Δ, σ²), and several of them by one with (Δ/σ)² = Σ(Δ_i/σ_i)².
+(Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016): with probability δ the two are distinguished for certain; otherwise
+one bit distinguishes them, with odds e^±ε. So Σ of independent losses ±ε_i and a failure with probability 1 - Π(1-δ_i)
+dominate the releases together, and no smaller bound holds for all (ε_i, δ_i)-DP releases. A Gaussian mechanism with
+scale σ and ℓ₂ sensitivity Δ is dominated by N(0, σ²) against N(Δ, σ²), and several of them by one with (Δ/σ)² =
+Σ(Δ_i/σ_i)².
 
-**Grid.** The library keeps losses on multiples of one step. Where all ε_i are multiples of a step that is not too fine,
-as decimals mostly are, the bound is the optimal one; else a pair of laws that dominates and lies on the grid stands in
-("connect the dots", Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022), and so it does for Gaussians. Products of
-transforms are rounded in float64, for which δ is lowered by 10^-12 and 10^-15 per release, ten times and more what they
-were seen to lose: what comes out is an upper bound.
+**Grid.** The library represents losses as multiples of one step. If all ε_i are multiples of a step that is not too
+fine, as is usual for decimals, the bound is optimal. Otherwise, and for Gaussians, a dominating pair of laws on the
+grid replaces them ("connect the dots", Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). Products of transforms
+are rounded in float64, for which δ is lowered by 10^-12 plus 10^-15 per release, at least ten times the largest loss
+observed, so the result is an upper bound.
 
-**Where the grid is no use**, for δ near that allowance or very many releases, two more bounds stand in, and the least
-of the three is returned: the sum Σε_i, with δ - Σδ_i left to the Gaussians, and zCDP.
+**Beyond the grid**, for δ near that allowance or very many releases, two more bounds are computed, and the least of the
+three is returned: the sum Σε_i, with δ - Σδ_i left to the Gaussians, and zCDP.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ _NEVER_BELOW = 1e-9  # relative allowance for rounding in what root finders retu
 
 @dataclasses.dataclass(frozen=True)
 class Budgets:
-    """What is composed.
+    """The budgets that are composed.
 
     Attributes:
-        pure: (ε, how often), each ε > 0 once, ascending.
-        failures: (δ, how often), likewise.
-        shift: Δ/σ of all Gaussian mechanisms as one, 0 for none; never rounded down.
+        pure: (ε, number of releases), each ε > 0 once, ascending.
+        failures: (δ, number of releases), each δ > 0 once, ascending.
+        shift: Δ/σ of the one mechanism that all Gaussian mechanisms amount to, 0 for none; never rounded down.
     """
 
     pure: tuple[tuple[Fraction, int], ...] = ()
@@ -56,7 +57,7 @@ class Budgets:
         pairs: Iterable[tuple[Fraction, Fraction]] = (),
         shifts: Iterable[float] = (),
     ) -> Budgets:
-        """Of finite (ε, δ) and of the Δ/σ of Gaussian mechanisms."""
+        """The budgets of releases with finite (ε, δ) and of Gaussian mechanisms with these Δ/σ."""
         pairs = list(pairs)
         return cls(
             tuple(sorted(Counter(epsilon for epsilon, _ in pairs if epsilon).items())),
@@ -66,7 +67,7 @@ class Budgets:
 
     @property
     def count(self) -> int:
-        """How many have ε > 0."""
+        """Number of releases with ε > 0."""
         return sum(count for _, count in self.pure)
 
     @property
@@ -94,7 +95,7 @@ class Budgets:
 
     @property
     def rho(self) -> float:
-        """ρ of all releases together, failures apart; never rounded down."""
+        """ρ of all releases together without their failures; never rounded down."""
         gaussian = max(self.shift**2 / 2, math.ulp(0.0)) if self.shift else 0.0
         pure = math.fsum(count * pure_zcdp(epsilon) for epsilon, count in self.pure)
         return rounded_up(pure + gaussian)
@@ -133,12 +134,12 @@ def delta_at(budgets: Budgets, epsilon: Fraction) -> float:
 
 
 def _sum(exact: Fraction, more: float) -> float:
-    """A decimal as it is, or the sum of both, rounded up."""
+    """A decimal unchanged, or the sum of both, rounded up."""
     return rounded_up(float(exact) + more) if exact and more else float(exact) + more
 
 
 def _distribution(budgets: Budgets) -> Any:
-    """The library's, of all but the failures; ``None`` if too large, or a Gaussian alone, known in closed form."""
+    """The library's distribution without failures; ``None`` if too large, or for a single Gaussian (closed form)."""
     if not budgets.pure or len(budgets.pure) > _MOST_KINDS or budgets.count > _MOST:
         return None
     step = _step(budgets)
@@ -149,14 +150,14 @@ def _distribution(budgets: Budgets) -> Any:
             1 / budgets.shift, value_discretization_interval=float(step)
         )
         parts.append(gaussian)
-    while len(parts) > 1:  # like with like: the long ones meet last
+    while len(parts) > 1:  # in pairs of like length: the long ones are composed last
         paired = [first.compose(second) for first, second in zip(parts[::2], parts[1::2])]
         parts = paired + parts[2 * len(paired) :]
     return parts[0]
 
 
 def _response(epsilon: Fraction, step: Fraction) -> Any:
-    """Losses ±ε on the grid: as they are where ε is a multiple, else each moved to the multiples around it."""
+    """Losses ±ε on the grid: unchanged if ε is a multiple, else each split between the multiples around it."""
     pld = load_dp_accounting().pld
     above, below = math.ceil(epsilon / step), math.floor(epsilon / step)
     grid = sorted({-above, -below, below, above})
@@ -172,7 +173,7 @@ def _response(epsilon: Fraction, step: Fraction) -> Any:
 
 
 def _step(budgets: Budgets) -> Fraction:
-    """A step of which all ε are multiples, if that is not too fine for the number of points."""
+    """A step of which all ε are multiples, unless it is too fine for the number of points."""
     epsilons = [epsilon for epsilon, _ in budgets.pure]
     common = _common_divisor(epsilons)
     points = min(max(_POINTS[0], 16 * budgets.count), _POINTS[1])
@@ -187,7 +188,7 @@ def _step(budgets: Budgets) -> Fraction:
 
 
 def _common_divisor(numbers: list[Fraction]) -> Fraction:
-    """Greatest number of which all are multiples.
+    """The greatest number of which all are multiples.
 
     >>> _common_divisor([Fraction(1, 10), Fraction(1, 4)])
     Fraction(1, 20)

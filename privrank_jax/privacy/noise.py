@@ -14,7 +14,7 @@ from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.privacy.privacy import Kind, Privacy, kept
 
 NOISES = ("laplace", "gaussian")
-"""What may be added to numbers: Laplace noise gives pure ε, Gaussian noise (ε, δ)."""
+"""Kinds of additive noise: Laplace noise gives pure ε-DP, Gaussian noise (ε, δ)-DP."""
 
 
 @jax.tree_util.register_dataclass
@@ -31,7 +31,7 @@ class NoiseDiagnostics:
 
 
 def kept_by_noise(noise: str, privacy: Privacy, by: str, *kinds: Kind) -> Privacy:
-    """What a mechanism that adds this noise attains: as :func:`~privrank_jax.privacy.privacy.kept`, δ by the noise.
+    """Like :func:`~privrank_jax.privacy.privacy.kept` for a mechanism that adds this noise, which determines δ.
 
     Args:
         noise: ``"laplace"``, which attains δ = 0 whatever δ the promise has, or ``"gaussian"``, which needs δ > 0.
@@ -56,12 +56,12 @@ def kept_by_noise(noise: str, privacy: Privacy, by: str, *kinds: Kind) -> Privac
 
 
 def check_approximate(privacy: Privacy, wanted: str, instead: str) -> None:
-    """Raise ``ValueError`` unless δ > 0, or unknown because it is traced.
+    """Raise ``ValueError`` unless δ > 0 or traced.
 
     Args:
         privacy: what is asked for.
         wanted: the argument that needs δ.
-        instead: the one that does without.
+        instead: the argument that needs no δ.
     """
     if not is_traced(privacy.delta) and not np.all(np.asarray(privacy.delta) > 0):
         raise ValueError(
@@ -71,7 +71,7 @@ def check_approximate(privacy: Privacy, wanted: str, instead: str) -> None:
 
 
 def draw(key: Key, noise: str, shape: tuple[int, ...], scale: Numbers, dtype: DTypeLike) -> Array:
-    """Noise of :data:`NOISES` by its name."""
+    """Draw noise of :data:`NOISES` by its name."""
     return (laplace if noise == "laplace" else gaussian)(key, shape, scale, dtype)
 
 

@@ -24,14 +24,14 @@ from privrank_jax.privacy.privacy import Privacy
 class PersonalComposition:
     """What several releases promise to each user together: personalized differential privacy.
 
-    To user l the releases are (ε_l, δ)-DP: neighbors differ in what user l gave, and in nothing else (Jorgensen, Yu
-    and Cormode 2015). To everyone at once only the largest ε_l is promised, the plain guarantee. The ε_l themselves
-    are protected by none of it: they are to be chosen without regard to the answers.
+    For user l the releases are (ε_l, δ)-DP, where neighbors differ only in what user l gave (Jorgensen, Yu and Cormode
+    2015). The plain guarantee, which holds for all users alike, has the largest ε_l. The ε_l themselves are not
+    protected: choose them independently of the answers.
 
     Attributes:
         epsilon: ``(users,)`` float64, ε_l by privacy loss distributions; 0 for users who took no part.
-        basic: ``(users,)`` float64, the plain sum of the user's ε, at δ = 0; it holds for budgets chosen along the
-            way too.
+        basic: ``(users,)`` float64, the plain sum of the user's ε, at δ = 0; it also holds for budgets chosen
+            adaptively.
         guarantee: the plain guarantee, with the largest ε_l.
     """
 
@@ -49,28 +49,28 @@ def compose_personal(
     mask: ArrayLike | None = None,
     trust: str = "local",
 ) -> PersonalComposition:
-    """ε of each user over several releases, each with personal ε: for each user as :func:`compose` of its own.
+    """Compose releases with personal ε: for each user the same as :func:`compose` of that user's releases.
 
-    Users who spent the same, in whatever order, are composed once: 10⁵ users with few distinct budgets cost few
-    compositions. Budgets that differ in all their digits cost one each, milliseconds; round them up before use.
+    Users who spent the same budgets, in any order, are composed once, so 10⁵ users with few distinct budgets need few
+    compositions. Each distinct list of budgets takes milliseconds; round budgets up to reduce their number.
 
     Args:
         epsilons: ``(users, releases)``, ε >= 0 that each user's report is randomized at, each pure (δ = 0); 0
             where the user took no part. ``(users,)`` for one release.
         delta: δ in [0, 1), one for all users.
-        neighbors: what each ε is for, and the result (of a promise its ε and δ don't matter). A user who gives S
-            reports on one comparison each at ε spends ε S times as a user: give S in ``reports``, and neighbors of
-            unit ``"user"``.
-        reports: whole numbers >= 0 that broadcast to ``epsilons``: how many reports at that ε.
-        mask: bool, likewise; False where the user took no part, whatever stands in ``epsilons``.
+        neighbors: the neighbors that each ε and the result are for (the ε and δ of a promise given here are ignored). A
+            user who gives S reports on one comparison each at ε spends ε S times as a user: give S in ``reports``, and
+            neighbors of unit ``"user"``.
+        reports: whole numbers >= 0 that broadcast to ``epsilons``: the number of reports at that ε.
+        mask: bool, broadcasts to ``epsilons``; False where the user took no part, whatever ``epsilons`` holds there.
         trust: ``"local"`` or ``"central"``.
 
     Raises:
         ImportError: without dp-accounting.
         ValueError: shapes that don't fit, numbers out of range, no users.
 
-    Source: Jorgensen, Yu and Cormode (2015); composition as in :mod:`~privrank_jax.privacy.accounting`, under the
-    same condition: who takes part at which ε is fixed ahead of time.
+    Source: Jorgensen, Yu and Cormode (2015); composition as in :mod:`~privrank_jax.privacy.accounting`, under the same
+    condition: who takes part, and at which ε, is fixed ahead of time.
 
     >>> flips = Neighbors("user", "flip")
     >>> users = compose_personal([[1.0, 2.0], [2.0, 1.0], [0.0, 1.0]], delta=0, neighbors=flips)
@@ -108,7 +108,7 @@ def compose_personal(
 def _spent(
     epsilons: ArrayLike, reports: ArrayLike, mask: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """ε and number of reports, ``(users, releases)``, 0 in both where a user took no part."""
+    """ε and number of reports, ``(users, releases)``, both 0 where a user took no part."""
     if is_traced(epsilons, reports, mask):
         raise ValueError("epsilons are traced: accounting runs on the host, outside jit and vmap.")
     spent, counts = np.asarray(epsilons), np.asarray(reports)
@@ -142,7 +142,7 @@ def _spent(
 
 
 def _budget(spent: np.ndarray, counts: np.ndarray) -> tuple[tuple[Fraction, int], ...] | None:
-    """(ε, how often), ascending; ``None`` for no privacy."""
+    """(ε, number of reports), ascending; ``None`` for no privacy."""
     if np.any(np.isinf(spent)):
         return None
     total: Counter[Fraction] = Counter()

@@ -1,4 +1,4 @@
-"""The promise that a private function is asked to keep, as one value: a pytree, and how a mechanism keeps it."""
+"""The promise that a private function is asked to keep, as a pytree, and which promise a mechanism attains."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def _unflatten(static: tuple[Any, ...], leaves: Iterable[Any]) -> Privacy:
     return unflattened({**fields, "delta": delta, "contributions": contributions}, epsilon)
 
 
-# Not register_dataclass: that checks again whatever a transformation puts in the place of ε and δ.
+# Not register_dataclass: it would validate whatever a transformation puts in place of ε and δ.
 jax.tree_util.register_pytree_with_keys(Privacy, _flatten_with_keys, _unflatten, _flatten)
 
 
 def kept(privacy: Privacy, by: str, *kinds: Kind) -> Privacy:
-    """What a mechanism that protects ``kinds`` attains where ``privacy`` is asked for.
+    """The promise that a mechanism for these ``kinds`` attains when ``privacy`` is asked for.
 
     Args:
         privacy: what is asked for.
@@ -56,11 +56,11 @@ def kept(privacy: Privacy, by: str, *kinds: Kind) -> Privacy:
         kinds: units and adjacencies that it can protect, the weakest first.
 
     Returns:
-        The promise itself if its kind is among them, else the same ε and δ for the first kind that covers it.
+        ``privacy`` itself if its kind is among ``kinds``, else the same ε and δ for the first kind that covers it.
 
     Raises:
         TypeError: ``privacy`` is no :class:`Privacy`.
-        ValueError: none of them covers it; the message says which promises can be kept.
+        ValueError: none of ``kinds`` covers it; the message says which promises can be kept.
 
     >>> kept(Privacy(1.0, unit="user", adjacency="flip"), "dp_borda", ("user", "replace")).adjacency
     'replace'
@@ -91,4 +91,4 @@ def check_privacy(privacy: Any) -> None:
 COMPARISON_KINDS: Sequence[Kind] = tuple(
     (unit, adjacency) for unit in COMPARISON_UNITS for adjacency in ADJACENCIES
 )
-"""What mechanisms on comparisons protect whose sensitivity is known for each adjacency."""
+"""The kinds kept by mechanisms on comparisons whose sensitivity is known for each adjacency."""

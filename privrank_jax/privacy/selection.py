@@ -8,17 +8,17 @@ d ≤ 0 (win totals, one unit added or removed). S the selected items, t = max d
 outside S: all of S must exceed z = max_{j∉S} x_j + g_j, and z' ≤ z + t. The shift g_i → g_i + t - d_i moves every
 noisy score of S by exactly t: the order within S stays and S still exceeds z'. Its cost is
 Σ_S |t - d_i|/λ ≤ 2ks/λ; if monotone, t and d_i have one sign and it is ks/λ.
-So λ = 2ks/ε is ε-DP for the *ordered* list (monotone: ks/ε). The list also is post-processing of all noisy
-scores, whose loss is at most ‖d‖₁/λ ≤ 2T/λ (monotone: T/λ). Together: λ = 2 min(ks, T)/ε, monotone half of it.
+So λ = 2ks/ε is ε-DP for the *ordered* list (monotone: ks/ε). The list is also a post-processing of all noisy scores,
+whose loss is at most ‖d‖₁/λ ≤ 2T/λ (monotone: T/λ). Together: λ = 2 min(ks, T)/ε, and half of that if monotone.
 
 With λ = 8s√(k ln(m/δ))/ε the *set* is (ε, δ)-DP for ε ≤ 0.2, δ ≤ 0.05 (Qiao, Su and Zhang 2021). It is below 2ks/ε only
 for k > 16 ln(m/δ).
 
 **Peeling** (k rounds of the exponential mechanism, odds exp(x_i/β) among the items left = Gumbel(β) once on every
 score, the k largest in order; Durfee and Rogers 2019, Lemma 4.2). One round that picks i loses
--d_i/β + log Z'/Z with log Z'/Z ≤ max d/β over the items left. The sum over S is at most (Σ_S d⁻ + k max d⁺)/β
-≤ (min(ks, T) + ks)/β; monotone: at most ks/β. Both are approached as the score of one item outside S grows.
-For one replaced comparison (s = T = 1) this is (k + 1)/β, not the generic 2k/β.
+-d_i/β + log Z'/Z with log Z'/Z ≤ max d/β over the items left. The sum over S is at most (Σ_S d⁻ + k max d⁺)/β ≤
+(min(ks, T) + ks)/β; if monotone, at most ks/β. Both are approached as the score of one item outside S grows. For one
+replaced comparison (s = T = 1) this is (k + 1)/β, not the generic 2k/β.
 
 **Permute-and-flip** (McKenna and Sheldon 2020) in each of k rounds = the largest score plus Exponential(λ) noise (Ding,
 Kifer, Steinke, Wang, Xiao and Zhang 2021), fresh in every round. Fix the noise of the others: i must exceed
@@ -44,7 +44,7 @@ from privrank_jax._validate import check_choice, check_positive, is_traced
 from privrank_jax.privacy.noise import check_approximate
 from privrank_jax.privacy.privacy import Privacy
 
-# Where the theorem of Qiao, Su and Zhang holds.
+# The range in which the theorem of Qiao, Su and Zhang holds.
 ONE_SHOT_MAX_EPSILON = 0.2
 ONE_SHOT_MAX_DELTA = 0.05
 
@@ -60,22 +60,22 @@ def one_shot_scale(
     approximate: bool = False,
     calibration: str = "tight",
 ) -> tuple[Scalar, Privacy]:
-    """Laplace scale of the one-shot mechanism, and what is proven at it.
+    """Laplace scale of the one-shot mechanism, and the promise that is proven at that scale.
 
     Args:
         privacy: ε, δ and the unit that ``sensitivity`` is for; ε and δ may be traced. ε = ∞ gives scale 0.
         k: items to select.
-        num_items: m, real items only.
+        num_items: m, counting real items only.
         sensitivity: s > 0, public.
         total_change: T of the module docstring.
         monotone: all scores of a neighbor are at least, or all at most, those of the data.
         approximate: whether the scale may rely on (ε, δ), which needs δ > 0; False attains δ = 0.
-        calibration: ``"tight"`` takes the smallest scale that is proven. ``"published"`` is literally
-            2ks/ε, or 8s√(k ln(m/δ))/ε with ``approximate``.
+        calibration: ``"tight"`` takes the smallest scale that is proven to suffice. ``"published"`` is exactly 2ks/ε,
+            or 8s√(k ln(m/δ))/ε with ``approximate``.
 
     Returns:
-        λ, and the promise as attained. Under ``"published"`` with ``approximate``, with a traced ε or δ outside the
-        theorem, that is the ε proven for pure DP at that λ, and δ = 0.
+        λ, and the promise attained. For ``"published"`` with ``approximate`` and a traced ε or δ outside the theorem's
+        range, that promise has the ε proven for pure DP at this λ, and δ = 0.
 
     Raises:
         ValueError: ``"published"`` with ``approximate`` and ε > 0.2 or δ > 0.05, both known; ``approximate`` without
@@ -165,7 +165,7 @@ def _composed_scale(
     approximate: bool,
     zcdp_divisor: float,
 ) -> tuple[Scalar, Privacy]:
-    """The smaller of the pure scale and of the one that zCDP gives; a round is (R/scale)²/divisor-zCDP."""
+    """The smaller of the pure scale and that from zCDP; one round is (R/scale)²/divisor-zCDP."""
     check_positive("sensitivity", sensitivity, infinite=False)
     falls = 0.0 if monotone else _minimum(k * sensitivity, total_change)
     pure = (k * sensitivity + falls) / privacy.epsilon
@@ -183,7 +183,7 @@ def _composed_scale(
 
 
 def _minimum(first: Scalar, second: Scalar) -> Scalar:
-    """``min`` that leaves plain numbers plain."""
+    """The minimum, which is a plain number if the arguments are."""
     if isinstance(first, float | int) and isinstance(second, float | int):
         return min(first, second)
     return jnp.minimum(first, second)

@@ -1,7 +1,7 @@
-r"""Local privacy of a vector: two ways for a user to report it once, unbiased, at the least error known.
+r"""Local privacy of a vector: two unbiased mechanisms that report it once, with the least error known.
 
 A user holds v in ℝᵈ, ‖v‖ ≤ r. Both mechanisms first round v to the sphere of radius r, to r·û with û = v/‖v‖ or its
-opposite, with probabilities (1 ± ‖v‖/r)/2, so that the mean stays v; then they report a point z of a larger sphere of
+opposite, with probabilities (1 ± ‖v‖/r)/2, so that the mean is v; then they report a point z of a larger sphere of
 radius B, drawn evenly from the cap {z : ⟨z, û⟩ ≥ Bγ} with probability p and evenly from the rest otherwise. With q the
 share of the sphere that the cap takes, the density is p/q on the cap and (1-p)/(1-q) off it, whatever û is.
 
@@ -14,11 +14,11 @@ E‖z - v‖² = B² - ‖v‖² exactly. Here (1-t²)f' = -(d-3)tf gives M = (1
 
 *Duchi, Jordan and Wainwright (2018)*: γ = 0, the half sphere: c = tanh(ε/2)·Γ(d/2)/(√π Γ((d+1)/2)).
 
-*PrivUnit (Bhowmick, Duchi, Freudiger, Kapoor and Rogers 2018)* lets γ free; Asi, Feldman and Talwar (2022) show that
-at the best γ no unbiased ε-local mechanism has a smaller error on the sphere. Which cap that is, how it is found and
-drawn on stands in :mod:`privrank_jax.privacy.caps`.
+*PrivUnit (Bhowmick, Duchi, Freudiger, Kapoor and Rogers 2018)* leaves γ free; Asi, Feldman and Talwar (2022) show that
+at the best γ no unbiased ε-local mechanism has a smaller error on the sphere. :mod:`privrank_jax.privacy.caps` derives
+that cap and draws points on it.
 
-Duchi's flips are drawn with 32 bits, as those of :func:`~privrank_jax.privacy.randomized_response`.
+Duchi's flips are drawn with 32 bits, like those of :func:`~privrank_jax.privacy.randomized_response`.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def privunit_vectors(
 ) -> Float[Array, "*users d"]:
     """Report vectors by PrivUnit with the cap of least error, one report per user.
 
-    In one dimension, where there is no cap, the same as :func:`duchi_vectors`.
+    In one dimension, where there is no cap, this is :func:`duchi_vectors`.
 
-    **Guarantee.** That of :func:`duchi_vectors`.
+    **Guarantee.** The same as that of :func:`duchi_vectors`.
 
     Args:
         key: PRNG key.
@@ -121,7 +121,7 @@ def report_vectors(
     mechanism: str = "duchi",
     zero_sum: bool = False,
 ) -> Float[Array, "*users d"]:
-    """:func:`duchi_vectors` or :func:`privunit_vectors`, by name."""
+    """Apply :func:`duchi_vectors` or :func:`privunit_vectors`, by name."""
     check_choice("mechanism", mechanism, VECTOR_MECHANISMS)
     run = duchi_vectors if mechanism == "duchi" else privunit_vectors
     return run(key, vectors, epsilon, radius, zero_sum=zero_sum)
@@ -130,7 +130,7 @@ def report_vectors(
 def report_norm(
     mechanism: str, dimension: int, epsilon: Epsilon, radius: Scalar = 1.0
 ) -> Float[Array, ""]:
-    """B, the norm of every report; the mean squared error of one is B² - ‖v‖².
+    """B, the norm of every report; the mean squared error of a report is B² - ‖v‖².
 
     Args:
         mechanism: ``"duchi"`` or ``"privunit"``.
@@ -200,14 +200,16 @@ def _privunit(key: Array, vectors: Array, epsilon: Array, radius: Array, zero_su
     cap = cap_at(dimension, finite)
     axis = _rounded(round_key, vectors, radius, zero_sum)
     point = _normals(point_key, vectors, zero_sum)
-    aside = _beside(_beside(point, axis), axis)  # twice: the first may cancel most digits
+    aside = _beside(
+        _beside(point, axis), axis
+    )  # twice, since the first pass may cancel most digits
     angle = draw_angles(angle_key, dimension, cap, vectors.shape[:-1])[..., None]
     report = (jnp.cos(angle) * axis + jnp.sin(angle) * aside) * (radius / cap.mean)
     return jnp.where(jnp.isinf(epsilon), vectors, report)
 
 
 def _rounded(key: Array, vectors: Array, radius: Array, zero_sum: bool) -> Array:
-    """Unit vectors ±v/‖v‖ whose mean is v/r; for v = 0, ± some fixed direction."""
+    """Random unit vectors ±v/‖v‖ with mean v/r; for v = 0, ± a fixed direction."""
     norm = jnp.linalg.norm(vectors, axis=-1, keepdims=True)
     spare = jnp.zeros_like(vectors).at[..., 0].set(1)
     if zero_sum:

@@ -1,9 +1,9 @@
 r"""Zero-concentrated differential privacy (zCDP) on the host, by the accounting library (extra ``release``).
 
 A mechanism is ρ-zCDP if D_α(M(x) ‖ M(x')) ≤ ρα for every order α > 1 and all neighbors x, x', with D_α Rényi's
-divergence (Bun and Steinke 2016). Several releases are together Σρ_i-zCDP, each of them chosen after seeing the ones
-before if one likes (their Lemma 2.3; the ρ_i fixed ahead of time): so ρ's are added, which needs no function here. Unit
-and adjacency are those of the mechanism, the same in all that is added.
+divergence (Bun and Steinke 2016). Several releases are together Σρ_i-zCDP, even if each is chosen after seeing the
+earlier ones (their Lemma 2.3; the ρ_i are fixed ahead of time), so compose them by adding their ρ. Unit and adjacency
+are those of the mechanism; add only ρ of the same unit and adjacency.
 
 **A pure ε.** By Kairouz, Oh and Viswanath (2015) the two output laws of an ε-DP mechanism on neighbors are an image of
 those of randomized response, e^±ε odds on one bit, so its divergences are at most
@@ -12,9 +12,9 @@ those of randomized response, e^±ε odds on one bit, so its divergences are at 
               = \frac{1}{α-1}\log\frac{\cosh((α-1/2)ε)}{\cosh(ε/2)},
 
 and with v = (α - 1/2)², g(v) = log cosh(ε√v), D_α/α = (g(v) - g(1/4))/(v - 1/4). g is concave, since its derivative
-ε tanh(ε√v)/(2√v) falls in v, so this slope is largest for α → 1, where it is g'(1/4) = ε tanh(ε/2). Hence ρ =
-ε tanh(ε/2), the least that holds for every ε-DP mechanism; ε²/2 (Bun and Steinke, Proposition 3.3) is its first term,
-and larger at every ε.
+ε tanh(ε√v)/(2√v) falls in v, so this slope is largest for α → 1, where it is g'(1/4) = ε tanh(ε/2). Hence ρ = ε
+tanh(ε/2), the least ρ that holds for every ε-DP mechanism; ε²/2 (Bun and Steinke, Proposition 3.3) is its first term
+and is larger at every ε.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def pure_zcdp(epsilon: HostNumber) -> float:
 
 
 def gaussian_zcdp(scale: HostNumber, sensitivity: HostNumber = 1.0) -> float:
-    """ρ = Δ₂²/(2σ²) of the Gaussian mechanism (Bun and Steinke, Proposition 1.6); the discrete one has it too.
+    """ρ = Δ₂²/(2σ²) of the Gaussian mechanism (Bun and Steinke, Proposition 1.6); that of the discrete one, too.
 
     Args:
         scale: σ >= 0; 0 gives ∞.
@@ -67,7 +67,7 @@ def gaussian_zcdp(scale: HostNumber, sensitivity: HostNumber = 1.0) -> float:
 
 
 def zcdp_epsilon(rho: HostNumber, delta: HostNumber) -> float:
-    """Least ε at which the library proves (ε, δ)-DP of a ρ-zCDP mechanism, the best over a grid of orders.
+    """Least ε for which the library proves a ρ-zCDP mechanism (ε, δ)-DP, over a grid of orders.
 
     Args:
         rho: ρ >= 0.
@@ -98,14 +98,14 @@ def zcdp_epsilon(rho: HostNumber, delta: HostNumber) -> float:
 
 
 def zcdp_delta(rho: HostNumber, epsilon: HostNumber) -> float:
-    """Least δ at which the library proves (ε, δ)-DP of a ρ-zCDP mechanism; the inverse of :func:`zcdp_epsilon`.
+    """Least δ for which the library proves a ρ-zCDP mechanism (ε, δ)-DP; the inverse of :func:`zcdp_epsilon`.
 
     Args:
         rho: ρ >= 0.
         epsilon: ε >= 0.
 
     Returns:
-        δ in [0, 1], above 0 unless ρ = 0 or ε = ∞: what is below all doubles becomes the smallest.
+        δ in [0, 1], positive unless ρ = 0 or ε = ∞: a value below the smallest positive double is raised to it.
 
     Raises:
         ImportError: without dp-accounting.
@@ -125,7 +125,7 @@ def zcdp_delta(rho: HostNumber, epsilon: HostNumber) -> float:
 
 
 def _accountant(rho: float, excess: float) -> Any:
-    """The library's accountant of a ρ-zCDP release, its orders around 1 + ``excess``."""
+    """The library's accountant of a ρ-zCDP release, with orders around 1 + ``excess``."""
     library = load_dp_accounting()
     orders = 1 + np.maximum(excess * np.geomspace(0.1, 10, 600), 0.0101)
     return library.rdp.RdpAccountant(orders.tolist()).compose(library.ZCDpEvent(rho))
