@@ -77,7 +77,7 @@ _LOG_DET_SHARE_DEFAULT = 0.25
 
 
 def laplace_scale(sensitivity: Numbers, epsilon: Numbers) -> Numbers:
-    """The Laplace scale Δ₁/ε, which is ε-DP (Dwork, McSherry, Nissim, Smith 2006).
+    """Scale Δ₁/ε, at which the Laplace mechanism is ε-DP (Dwork, McSherry, Nissim, Smith 2006).
 
     Args:
         sensitivity: Δ₁, the ℓ₁ sensitivity.

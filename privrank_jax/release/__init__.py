@@ -1,6 +1,6 @@
 """Noise for real releases: exact samplers, entropy from the operating system (extra ``release``); budget ledgers.
 
-Names load on first use, so that :mod:`~privrank_jax.release.ledger` needs no JAX.
+Names are loaded on first use, so that :mod:`~privrank_jax.release.ledger` needs no JAX.
 """
 
 from __future__ import annotations

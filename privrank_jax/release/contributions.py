@@ -1,4 +1,4 @@
-"""Which comparisons of a user are kept in a release: chosen by entropy from the operating system."""
+"""Bounds on the comparisons per user in a release, with entropy from the operating system."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from privrank_jax.release.entropy import random_words
 
 
 def exact_bound(users: ArrayLike | Sequence[object], max_per_user: int) -> Bool[np.ndarray, "rows"]:
-    """Choose at most ``max_per_user`` rows of each user, at random and not by content.
+    """Choose at most ``max_per_user`` rows of each user at random, independently of their content.
 
-    The twin of :func:`privrank_jax.comparisons.bound_contributions`. Each row gets 64 random bits of its own, and of
-    each user's rows those with the smallest stay. So the choice among one user's rows is independent of all other
-    rows, whatever these are and wherever they stand: a bound of L makes the sensitivity of every additive statistic
-    that of L rows.
+    The twin of :func:`privrank_jax.comparisons.bound_contributions`. Each row gets 64 random bits of its own, and the
+    rows of each user with the smallest bits stay. So the choice among one user's rows is independent of the contents
+    and places of all other rows: with a bound of L, every additive statistic has the sensitivity of L rows.
 
     Args:
         users: ``(N,)`` integers, user of each row.

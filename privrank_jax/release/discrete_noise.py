@@ -2,9 +2,9 @@ r"""OpenDP's discrete noise on integers, held to the ε that was asked for.
 
 *Laplace*: P(X = x) ∝ exp(-\|x\|/s) on the integers with s = Δ₁/ε is ε-DP as its continuous twin is (Ghosh,
 Roughgarden, Sundararajan 2009). *Gaussian*: P(X = x) ∝ exp(-x²/2σ²) is Δ₂²/(2σ²)-zCDP (Canonne, Kamath, Steinke
-2020), and OpenDP turns that into (ε, δ); σ is the smallest for which it does, some percent above the σ of the
-continuous mechanism. Either way the guarantee is the one that OpenDP computes for the mechanism, rounded against
-itself; it is checked here to be no larger than what was asked for.
+2020), and OpenDP turns that into (ε, δ); σ is the smallest at which OpenDP proves the promise, a few percent above the
+σ of the continuous mechanism. Either way the guarantee is the one that OpenDP computes for the mechanism, rounded
+conservatively; a check here ensures that it is no larger than what was asked for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from privrank_jax.release.library import load_opendp
 
 
 def _in_range(build: Callable[..., tuple[Any, float]]) -> Callable[..., tuple[Any, float]]:
-    """OpenDP's own refusals, of budgets beyond what it can compute, as ``ValueError``."""
+    """Turn OpenDP's refusals of budgets that it can't compute with into ``ValueError``."""
 
     @functools.wraps(build)
     def built(*args: float) -> tuple[Any, float]:
@@ -42,7 +42,7 @@ def discrete_laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
     domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     scale = change / epsilon
     mechanism = dp.m.make_laplace(domain, metric, scale=scale)
-    for _ in range(8):  # the quotient was rounded to nearest; the proof wants it rounded up
+    for _ in range(8):  # the quotient is rounded to nearest; the proof needs it rounded up
         if mechanism.map(change) <= epsilon:
             break
         scale *= 1 + 2**-51

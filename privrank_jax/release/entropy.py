@@ -1,4 +1,4 @@
-"""Random words from the operating system, for what a release draws without a library."""
+"""Random words from the operating system, for draws of a release that no library makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Private aggregation of rankings with exact discrete noise, by OpenDP: what real releases of a consensus use.
+r"""Private aggregation of rankings with exact discrete noise, by OpenDP, for real releases of a consensus.
 
 n times the Borda scores, and how many users rank one item before another, are sums over users of multiples of 1/2. So
 twice these are integers; integer noise on them is drawn exactly, as in :mod:`~privrank_jax.release.noisy_totals`,
@@ -6,11 +6,11 @@ and dividing by 2n is post-processing. Sensitivities are those of the simulated 
 and √(m(m²-1)/3) in ℓ₂ for Borda, one per pair for counts; proofs at the heads of :mod:`privrank_jax.aggregation.borda`,
 ``noise_all`` and ``dp_kwiksort``.
 
-**KwikSort.** Of q queries at most, each is an integer of sensitivity 2 with discrete Laplace noise that OpenDP proves
-to be ε₁/q-DP, that quotient rounded down; so the transcript is ε₁-DP by adaptive composition. Or it has discrete
-Gaussian noise of σ such that q queries, of 4/(2σ²)-zCDP each, which adds up over adaptive queries, are (ε₁, δ)-DP
-by OpenDP's conversion. Where a round would exceed q the ranking comes from counts noised at ε₂ with ε₁ + ε₂ ≤ ε, the
-sum taken exactly. Pivots come from the operating system's entropy and do not look at the data.
+**KwikSort.** There are at most q queries. Each is an integer of sensitivity 2 with discrete Laplace noise that OpenDP
+proves to be ε₁/q-DP, that quotient rounded down; so the transcript is ε₁-DP by adaptive composition. Or it has discrete
+Gaussian noise of σ such that q queries, of 4/(2σ²)-zCDP each, which adds up over adaptive queries, are (ε₁, δ)-DP by
+OpenDP's conversion. If a round would exceed q, the ranking comes from counts with noise at ε₂, where ε₁ + ε₂ ≤ ε, the
+sum taken exactly. Pivots come from the operating system's entropy and do not depend on the data.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
 
 UserRankings = RankingsLike | PairWeights
-"""Ranks, or the weights of users (a plain matrix does not say how many they are)."""
+"""Ranks, or weights with their number of users, which a plain matrix lacks."""
 
 
 def exact_borda(
@@ -53,8 +53,8 @@ def exact_borda(
 
     Args:
         data: ranks ``(n, m)``, integers, 0 = best, m >= 2; equal ranks are ties, negative ones items not ranked. Or
-            :class:`~privrank_jax.aggregation.PairWeights`, without padding, of no more users than their float type
-            tells apart.
+            :class:`~privrank_jax.aggregation.PairWeights` without padding, with no more users than their float type can
+            count exactly.
         privacy: what is promised: unit user, adjacency replace; ε finite.
         noise: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
         missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`; of ranks.
@@ -119,7 +119,7 @@ def exact_noise_all(
 def _noisy_halves(
     twice: np.ndarray, sensitivity: float, attained: Privacy, noise: str
 ) -> tuple[np.ndarray, float]:
-    """Halves of integers plus exact noise, float64, and its scale, for the sensitivity of the halves."""
+    """Halves of integers plus exact noise, float64, and the scale of the noise, for the sensitivity of the halves."""
     if noise == "laplace":
         mechanism, scale = discrete_laplace(2 * sensitivity, attained.epsilon)
     else:
@@ -142,9 +142,9 @@ def exact_kwiksort(
 
     Args:
         data, privacy, missing: as :func:`exact_borda`.
-        noise: of the answers, as :func:`exact_borda`; the fallback has Laplace noise.
-        max_queries: q >= 1; None for :func:`~privrank_jax.aggregation.query_budget`.
-        split: share of ε for the queries, in (0, 1); not used where q reaches all pairs and no fallback is needed.
+        noise: noise of the answers, as for :func:`exact_borda`; the fallback has Laplace noise.
+        max_queries: q >= 1; None takes :func:`~privrank_jax.aggregation.query_budget`.
+        split: share of ε for the queries, in (0, 1); unused if q covers all pairs, so that no fallback is needed.
 
     Returns:
         ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee`` with ``numerics="exact"``.
@@ -176,7 +176,7 @@ def exact_kwiksort(
     counts = twice_counts(data, missing)
 
     def before(asked: list[tuple[int, int]]) -> list[bool]:
-        """Whether more than half of the users rank the first item of each pair ahead, as far as noise lets see."""
+        """Whether more than half of the users rank the first item of each pair ahead, up to noise."""
         noisy = mechanism([int(counts[pair]) for pair in asked])
         return [count > users for count in noisy]
 
@@ -200,7 +200,7 @@ def exact_kwiksort(
 def _sort(
     items: int, before: Callable[[list[tuple[int, int]]], list[bool]], budget: int
 ) -> tuple[list[int] | None, int]:
-    """Order of the items, or None where a round would exceed the budget; and the queries answered.
+    """The order of the items, or None if a round would exceed the budget, and the number of queries answered.
 
     As :func:`privrank_jax.aggregation.kwiksort.partition_sort`: all segments of two or more items are split around a
     random pivot in one round.
@@ -228,7 +228,7 @@ def _sort(
 
 
 def twice_counts(data: UserRankings, missing: str) -> np.ndarray:
-    """Twice the number of users who rank i before j, ties half: ``(m, m)`` int64, exact."""
+    """Twice the number of users who rank i before j, ties counting half: ``(m, m)`` int64, exact."""
     if isinstance(data, PairWeights):
         return data.twice
     with jax.enable_x64(True):
@@ -252,7 +252,7 @@ def check_budget(epsilon: Any) -> None:
 
 
 def exact_promise(privacy: Privacy, by: str, noise: str = "laplace") -> Privacy:
-    """As :func:`~privrank_jax.aggregation.promise.of_rankings`, of one finite ε; ε and δ as doubles."""
+    """Like :func:`~privrank_jax.aggregation.promise.of_rankings`, for one finite ε; ε and δ as doubles."""
     attained = of_rankings(privacy, by, noise)
     check_budget(attained.epsilon)
     return dataclasses.replace(
@@ -261,7 +261,7 @@ def exact_promise(privacy: Privacy, by: str, noise: str = "laplace") -> Privacy:
 
 
 def checked_rankings(data: UserRankings, missing: str) -> tuple[int, int]:
-    """How many users and items there are; ``ValueError`` for what are no rankings of two items or more."""
+    """The numbers of users and items; ``ValueError`` unless the data are rankings of at least two items."""
     check_choice("missing", missing, MISSING)
     if isinstance(data, PairWeights):
         if data.mask is not None and not np.all(np.asarray(data.mask)):

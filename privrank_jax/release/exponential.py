@@ -1,20 +1,20 @@
-r"""Exact exponential mechanism on the Kemeny score: one ranking for a release, without a floating-point probability.
+r"""Exact exponential mechanism on the Kemeny score, without floating-point probabilities: one ranking for a release.
 
-P(σ) ∝ e^{-γc(σ)}, where c(σ) is twice the number of pairs that users order against σ, added up over users: an integer,
-to which a user adds 0 to D = m(m-1) (a pair that is tied or unknown adds 1, whatever σ).
+P(σ) ∝ e^{-γc(σ)}, where c(σ) is twice the number of pairs that users order against σ, summed over users: an integer to
+which each user adds between 0 and D = m(m-1) (a pair that is tied or unknown adds 1 for every σ).
 
 **Privacy.** Replacing one user moves each c(σ) by at most D, hence each log P(σ) by at most 2γD: γD from the odds, γD
-from the normalizer. γ = ε/(2D) is a fraction, since a double is one. So ε-DP, unit user, adjacency replace, exactly.
-Beyond 2^14 γ stays at 2^14.
+from the normalizer. γ = ε/(2D) is a fraction, since every double is one. So the mechanism is exactly ε-DP, unit user,
+adjacency replace. Beyond 2^14 γ stays at 2^14.
 
-**Sampling** goes from the last place to the first, as in :mod:`privrank_jax.aggregation.exponential`: of the items S
-that are left, j comes last with odds Z[S∖j] e^{-γc(j, S∖j)}, where c(j, S) is what putting j behind S costs and Z[S]
-is the sum of these odds over j in S. They are irrational, and so are enclosed: worked out once with every step rounded
-down, once with every step rounded up. Sums and products of positive numbers grow with each of them, so the two results
-lie on either side of the truth, whatever the precision. A uniform real number U of [0, 1) decides, whose bits come from
-the operating system's entropy: an item is chosen once the enclosures and the bits so far leave no doubt between which
-two partial sums of the odds U times their sum lies. While they do, more bits are drawn, and the odds are worked out to
-more digits. The precision only decides how often that happens, about once in 10^32 draws; the law is the one above.
+**Sampling** goes from the last place to the first, as in :mod:`privrank_jax.aggregation.exponential`: among the
+remaining items S, j comes last with odds Z[S∖j] e^{-γc(j, S∖j)}, where c(j, S) is the cost of putting j behind S and
+Z[S] is the sum of these odds over j in S. The odds are irrational, so they are enclosed: computed once with every step
+rounded down and once with every step rounded up. Sums and products of positive numbers increase in each of them, so the
+two results bracket the true value at any precision. A uniform real number U of [0, 1), whose bits come from the
+operating system's entropy, decides: an item is chosen once the enclosures and the bits so far determine the two partial
+sums of the odds between which U times their sum lies. Until then, more bits are drawn and the odds are computed to more
+digits. The precision only affects how often that happens, about once in 10^32 draws; the law is exactly the one above.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "l
     """One ranking by the exponential mechanism; the twin of :func:`~privrank_jax.aggregation.exponential_kemeny`.
 
     **Guarantee.** ε-DP, unit user, adjacency replace, and whatever these cover, exactly; proof at the head of this
-    module. Runs on the host: no tracing, no key. Takes O(2^m m) time and memory, at m = 15 half a second, at m = 20
-    half a minute and 300 MiB.
+    module. Runs on the host: no tracing, no key. Takes O(2^m m) time and memory: half a second at m = 15, half a minute
+    and 300 MiB at m = 20.
 
     Args:
         data: ranks ``(n, m)``, integers, 0 = best, 2 <= m <= 20; equal ranks are ties, negative ones items not ranked.
@@ -84,12 +84,12 @@ def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "l
 
 
 def _excess(counts: np.ndarray) -> list[list[int]]:
-    """Row j, column i: what putting j behind i costs, less what either order of the two costs."""
+    """Row j, column i: the cost of putting j behind i, minus the lower cost of the two orders."""
     return (counts - np.minimum(counts, counts.T)).tolist()
 
 
 def _draw(costs: list[list[int]], rate: Fraction) -> list[int]:
-    """Items, best first."""
+    """Draw the items, best first."""
     digits = _DIGITS
     odds = Odds(costs, rate, digits)
     left, order = set(range(len(costs))), []
@@ -118,7 +118,7 @@ class Odds:
         self._sides = [_Side(costs, rate, rounding(digits)) for rounding in (down, up)]
 
     def of_last(self, members: list[int]) -> list[tuple[Decimal, Decimal]]:
-        """For each of ``members`` the odds that it is the last of them: lower and upper bound."""
+        """Lower and upper bounds of the odds of each of ``members`` that it is the last of them."""
         subset = sum(1 << item for item in members)
         low, high = self._sides
         return [(low.of_last(item, subset), high.of_last(item, subset)) for item in members]
@@ -159,13 +159,13 @@ class _Side:
 
 
 def choose(odds: list[tuple[Decimal, Decimal]], uniform: int, bits: int, digits: int) -> int | None:
-    """The k with w_0 + ... + w_{k-1} <= U (w_0 + w_1 + ...) < w_0 + ... + w_k, None where that is in doubt.
+    """The k with w_0 + ... + w_{k-1} <= U (w_0 + w_1 + ...) < w_0 + ... + w_k, or None while it is undetermined.
 
     Args:
         odds: lower and upper bound of each w_k, positive.
         uniform: U lies in [uniform, uniform + 1) / 2^bits.
-        bits: of U, known so far.
-        digits: of the sums.
+        bits: number of bits of U known so far.
+        digits: decimal digits of the sums.
     """
     floor, ceiling = down(digits), up(digits)
     at_least = list(accumulate((low for low, _ in odds), floor.add))
@@ -183,7 +183,7 @@ def choose(odds: list[tuple[Decimal, Decimal]], uniform: int, bits: int, digits:
 
 
 def _products(factors: list[Decimal]) -> np.ndarray:
-    """The product over each subset of the factors."""
+    """The product of each subset of the factors."""
     found = [Decimal(1)]
     for factor in factors:
         found += [product * factor for product in found]

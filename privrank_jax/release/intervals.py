@@ -1,4 +1,4 @@
-"""Exact decisions with irrational odds: numbers enclosed from both sides, random bits drawn as they are needed."""
+"""Exact decisions with irrational odds: enclosures of numbers, and random bits drawn as needed."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-DIGITS, BITS = 36, 112  # at first; doubled while there is doubt
+DIGITS, BITS = 36, 112  # to start with; doubled while the decision is open
 Bounds = tuple[Decimal, Decimal]
 
 
 def down(digits: int) -> Context:
-    """Arithmetic in which every step is rounded down."""
+    """An arithmetic context in which every step is rounded down."""
     return Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def up(digits: int) -> Context:
-    """Arithmetic in which every step is rounded up."""
+    """An arithmetic context in which every step is rounded up."""
     return Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
@@ -37,13 +37,13 @@ def log(number: Decimal, context: Context) -> Decimal:
 
 
 def _beside(nearest: Decimal, context: Context) -> Decimal:
-    """Decimal's functions are rounded correctly, but always to nearest."""
+    """The neighbor on that side: Decimal's functions are rounded correctly, but always to nearest."""
     step = context.next_minus if context.rounding == ROUND_FLOOR else context.next_plus
     return step(nearest)
 
 
 def sign(bounds: Callable[[int], Bounds]) -> int:
-    """The sign of a number that isn't 0, from bounds at as many digits as it takes.
+    """The sign of a nonzero number, from bounds with as many digits as needed.
 
     Args:
         bounds: digits to a lower and an upper bound.
@@ -59,7 +59,7 @@ def sign(bounds: Callable[[int], Bounds]) -> int:
 
 
 def happens(log_odds: Callable[[int], Bounds]) -> bool:
-    """True with probability e^x, for an x <= 0 that is known by its bounds only.
+    """True with probability e^x, for an x <= 0 that is known only by its bounds.
 
     Args:
         log_odds: digits to a lower and an upper bound of x.

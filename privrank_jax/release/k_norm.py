@@ -1,4 +1,4 @@
-r"""Exact noise in the shape of what one user can change: K-norm mechanisms on integers, from the system's entropy.
+r"""Exact noise shaped like the changes that one user can cause: K-norm mechanisms on integers.
 
 **Mechanism.** T is an integer vector, D the set of all differences T(w) - T(w') of neighbors, K a convex body,
 symmetric around 0, with D ⊂ cK for a whole number c. For x in the lattice Λ that holds the differences, let M(x) be
@@ -8,31 +8,32 @@ the smallest r = 0, 1, 2, ... with x in rK. Publish T + Z with P(Z = x) ∝ a^{M
 noises x and x + y, y in D, so the ratio of probabilities is at most a^{-c} = e^ε. It is attained: if y in D is a
 vertex of cK, M(ny) = cn for all n.
 
-**Shapes.** *Cube* [-1, 1]^d, Λ all integer vectors: every coordinate changes by at most c, whatever the others do.
+**Shapes.** *Cube* [-1, 1]^d, Λ all integer vectors: every coordinate changes by at most c, independently of the others.
 *Zonotope* of a graph G with items for vertices, Z(G) = Σ_{e=(i,j)} [-1, 1](e_i - e_j), Λ the integer vectors that sum
 to 0 over each component of G. Totals that are sums over pairs e in G of t_e(e_i - e_j) with |t_e| ≤ c change within
-cZ(G). An edge may stand repeatedly. The dimension p is the number of items less the number of components.
+cZ(G). An edge may occur more than once. The dimension p is the number of items less the number of components.
 
 **Drawing** is by mixtures: draw a radius r with P(r) ∝ a^r N_r, N_r the number of points of Λ in rK, then one of
 them, uniformly: P(x) ∝ Σ_{r ≥ M(x)} a^r ∝ a^{M(x)}. For the cube N_r = (2r+1)^d. For the zonotope the pairs (S, c) of
 a spanning forest S of G and c in {0, ..., 2r}^S are (2r+1)^p times the number of forests; each names a point below,
-and the rule there accepts exactly one pair for each point of Λ in rK. So r is proposed with P(r) ∝ a^r (2r+1)^p and
-(S, c) uniformly, all again if it isn't accepted.
+and the rule there accepts exactly one pair for each point of Λ in rK. So r is proposed with P(r) ∝ a^r (2r+1)^p and (S,
+c) uniformly; if the pair isn't accepted, both are drawn again.
 
 *Tiles.* Let s = 2r, shift rZ(G) to Σ [0, s](e_i - e_j), and lift edge e to (e_i - e_j, h_e), with heights such that
 no cycle of G has signed heights that add up to 0. The lower faces of the lifted zonotope project onto tiles that
 cover it without overlap (Shephard 1974), one for each spanning forest S: with potentials y for which y_i - y_j = h_e
 on S, the tile has t_e = s where y_i - y_j > h_e, t_e = 0 where it is less, and t_e free in [0, s] on S. The e_i - e_j
 of a spanning forest are a basis of Λ, so a tile's closed box holds one point for each c in {0, ..., s}^S. A point on
-walls belongs to several tiles. Pull it a little towards a point q inside that lies on no hyperplane of a wall: it
+walls belongs to several tiles. Move it slightly towards an interior point q that lies on no hyperplane of a wall: it
 then lies inside one tile, and the rule keeps that one: c_e = 0 needs f_e > 0, and c_e = s needs f_e < s, where f are
-q's coordinates in the tile, Σ_S f_e(e_i - e_j) = q - the tile's corner. At r = 0 every forest names the one point,
-and one in the number of forests is accepted.
+q's coordinates in the tile, Σ_S f_e(e_i - e_j) = q - the tile's corner. At r = 0 every forest names the one point, and
+one in the number of forests is accepted.
 
 *Heights* are 2^{-k} for the k-th edge, taken to the limit of ever faster decay: y_i - y_j - h_e has the sign of its
 term of lowest k on the cycle of e, never 0, and is found by comparing indices. *q* is the center plus 1/(2m) for each
-item but the last of its component, from which the same is taken: no sum over a proper part of a component is whole,
-and so no f_e is; its whole part and the side on which the last item lies decide. All of it is integer arithmetic.
+item but the last of its component, from which the sum of these is subtracted: no sum over a proper part of a component
+is an integer, and so no f_e is; its integer part and the side on which the last item lies decide. Everything here is
+integer arithmetic.
 
 *Radius.* log(a^r (2r+1)^p) is concave. With the mode r* and B such that the weight at r* + B is at most half of that
 at r*, it is at most 2^{-k} times that at r* from r* + kB on, and likewise below: propose a block with P(k) =
@@ -88,7 +89,7 @@ def zonotope_noise(graph: Graph, rate: Fraction) -> np.ndarray:
 
 
 def propose(graph: Graph, radius: int) -> np.ndarray | None:
-    """A point of the lattice in the zonotope of that radius, each with the same probability; often none."""
+    """A point of the lattice in the zonotope of that radius, each with the same probability, or None if rejected."""
     forest = graph.draw_forest()
     if not radius:
         return (
@@ -122,7 +123,7 @@ class Tile:
         self._full = (lowest[ends] < index) & forward[ends]
 
     def place(self, inside: np.ndarray, radius: int) -> tuple[np.ndarray, bool]:
-        """The point with the coordinates ``inside`` on S, in {0, ..., 2r}, and whether the rule keeps it."""
+        """The point with coordinates ``inside`` on S, in {0, ..., 2r}, and whether the rule keeps it."""
         graph, forest, side = self._graph, self._forest, 2 * radius
         weight = np.where(self._full, side, 0) - radius
         weight[forest.edge] = -radius
@@ -130,8 +131,8 @@ class Tile:
         point = corner.copy()
         np.add.at(point, graph.edges[forest.edge, 0], inside)
         np.subtract.at(point, graph.edges[forest.edge, 1], inside)
-        flow = forest.flows(-corner)  # of q, but for what is less than 1
-        more = forest.leaves_last_item  # whether that is positive
+        flow = forest.flows(-corner)  # of q, up to a fraction below 1
+        more = forest.leaves_last_item  # whether that fraction is positive
         above = (flow > 0) | ((flow == 0) & more)
         below = (flow < side) | ((flow == side) & ~more)
         kept = np.all(((inside > 0) | above) & ((inside < side) | below))
@@ -152,7 +153,7 @@ def _radius(dimension: int, rate: Fraction) -> _Radius:
 
 
 class _Radius:
-    """Weights e^{-rate r} (2r+1)^p, their mode, and widths within which they fall by half."""
+    """Weights e^{-rate r} (2r+1)^p, their mode, and the widths within which they fall by half."""
 
     def __init__(self, dimension: int, rate: Fraction) -> None:
         self._power, self._rate = dimension, rate
@@ -189,7 +190,7 @@ class _Radius:
         return low, high
 
     def _odds(self, radius: int, block: int) -> Callable[[int], Bounds]:
-        """Logarithm of the weight over its bound in the block, by digits."""
+        """Logarithm of the ratio of the weight to its bound in the block, by digits."""
 
         def bounds(digits: int) -> Bounds:
             low, high = self._log_ratio(radius, self.mode, digits)
@@ -202,7 +203,7 @@ class _Radius:
         return bounds
 
     def _grows(self, radius: int) -> bool:
-        """Whether the weight at ``radius`` is larger than at the one before; they never are equal."""
+        """Whether the weight at ``radius`` is larger than at ``radius`` - 1; they are never equal."""
         return sign(lambda digits: self._log_ratio(radius, radius - 1, digits)) > 0
 
     def _find_mode(self) -> int:

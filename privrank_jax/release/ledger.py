@@ -1,30 +1,31 @@
-r"""The budget of a data set: an SQLite file that every release spends from before it shows anything.
+r"""The budget of a data set: an SQLite file from which every release spends before it shows anything.
 
 **Promise.** All releases through this ledger together are (ε, δ) differentially private for the neighbors of the
 ledger (unit, adjacency, what is public, what a user is), with the ε and δ of its budget. Budgets add up: releases with
-(ε_i, δ_i), each of which may be chosen after seeing the ones before, are together (Σ ε_i, Σ δ_i) private, and a rule
-that stops before the sums exceed the budget keeps that (basic composition as a filter; Rogers, Roth, Ullman, Vadhan
-2016). It holds for releases of a trusted curator and of local randomizers alike. Tighter accounting for releases that
-are fixed ahead of time is in :mod:`privrank_jax.privacy.accounting`; it enforces nothing here.
+(ε_i, δ_i), each of which may be chosen after seeing the earlier ones, are together (Σ ε_i, Σ δ_i) private, and this
+stays true for a rule that stops before the sums exceed the budget (basic composition as a filter; Rogers, Roth, Ullman,
+Vadhan 2016). It holds both for releases of a trusted curator and for those of local randomizers.
+:mod:`privrank_jax.privacy.accounting` gives tighter accounting for releases that are fixed ahead of time; the ledger
+does not use it.
 
 A release counts at its own ε if its promise covers that of the ledger
 (:meth:`~privrank_jax.privacy.Privacy.covers`): replacing a unit includes changing its answers, and all of a user
-includes one comparison, who gave it being kept, or one rank; it may take no more as public than the ledger does, must
-hold for users of as many comparisons, and must mean the same by a user. Every other release is refused rather than
-converted.
+includes one rank, or one comparison whose user stays the same. The release may take no more as public than the ledger
+does, must hold for users with as many comparisons, and must define a user in the same way. Any other release is
+refused, not converted.
 
-**Data** are known by their content, of which the file holds a keyed hash; the key is in the file too, which is made
-readable by its owner alone. Neither is ever printed.
+**Data** are identified by a keyed hash of their content. The file holds the hash and its key and is created readable by
+its owner only. Neither is ever printed.
 
-**Numbers** are decimals as people write them, added and compared exactly: ten times 0.1 is 1. A float stands for the
+**Numbers** are decimals as people write them, added and compared exactly: ten times 0.1 is 1. A float means the
 shortest decimal that denotes it, from which it differs by at most one part in 2^53.
 
-**Crashes.** A spend is one transaction, on the disk (WAL, ``synchronous=FULL``) when :meth:`Ledger.spend` returns; the
-result is shown after that, and :meth:`Ledger.mark_printed` notes it. So a process killed at any point can lose a result
-that was paid for, never show one that was not. Transactions begin as writers (``BEGIN IMMEDIATE``), so of several
-processes each sees all spends before its own. Triggers keep rows from being altered or deleted. Files FILE-wal and
-FILE-shm beside a ledger belong to it. Whoever can write to the file can of course replace it by an older copy: keep it
-where the data are kept, on a local disk (WAL does not work over network file systems).
+**Crashes.** A spend is one transaction, which is on disk (WAL, ``synchronous=FULL``) when :meth:`Ledger.spend` returns;
+the result is shown after that, and :meth:`Ledger.mark_printed` records that it was. So a process killed at any point
+may lose a result that was paid for, but never shows one that was not. Transactions begin as writers (``BEGIN
+IMMEDIATE``), so each of several processes sees all earlier spends. Triggers keep rows from being altered or deleted.
+Files FILE-wal and FILE-shm beside a ledger belong to it. Anyone who can write to the file can replace it with an older
+copy: keep it where the data are kept, on a local disk (WAL does not work over network file systems).
 
 Nothing here imports JAX or NumPy.
 """
@@ -83,10 +84,10 @@ __all__ = [
 
 @dataclasses.dataclass(frozen=True)
 class Account:
-    """What a ledger promises.
+    """What a ledger promises, and for which data.
 
     Attributes:
-        data: name of the data, for people.
+        data: name of the data, for human readers.
         created: UTC, ISO 8601.
         budget: what all releases through the ledger together promise; ε and δ are decimals.
     """
@@ -103,8 +104,8 @@ class Spend:
     Attributes:
         number: from 1.
         time: UTC, ISO 8601.
-        command: what released, such as ``"rank"``.
-        method: by which method.
+        command: the command that released, such as ``"rank"``.
+        method: the method that it used.
         trust, numerics: of its guarantee.
         state: ``"printed"``, or ``"spent"`` for a result that may not have been shown: its process was killed or
             failed. Both count.
@@ -122,14 +123,14 @@ class Spend:
 
 
 class Ledger:
-    """An existing ledger, open; a context manager.
+    """An existing ledger, opened; a context manager.
 
     Args:
         path: the file.
         wait: seconds to wait for other processes.
 
     Raises:
-        LedgerError: no such file, not a ledger, damaged, not accessible, in use for longer than ``wait``.
+        LedgerError: the file is missing, not a ledger, damaged, not accessible, or in use for longer than ``wait``.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "votes.ledger"
@@ -185,7 +186,7 @@ class Ledger:
             return [Spend(*self._words(row[:7], 1), privacy=self._promise(row[7:])) for row in rows]
 
     def spent(self) -> tuple[Decimal, Decimal]:
-        """Sums of ε and of δ, exact."""
+        """The sums of ε and of δ over all spends, exact."""
         epsilon = delta = Decimal(0)
         with clearly(self.path):
             for one, other in self._connection.execute("SELECT epsilon, delta FROM spends"):
@@ -194,7 +195,7 @@ class Ledger:
         return epsilon, delta
 
     def left(self) -> tuple[Decimal, Decimal]:
-        """What may still be spent of ε and of δ, exact."""
+        """The remaining ε and δ, exact."""
         pairs = zip(numbers(self.account.budget), self.spent())
         epsilon, delta = (EXACT.subtract(budget, spent) for budget, spent in pairs)
         if min(epsilon, delta) < 0:
@@ -202,7 +203,7 @@ class Ledger:
         return epsilon, delta
 
     def check_data(self, sha256: str, name: str) -> None:
-        """Refuse other data than those of the ledger."""
+        """Refuse data other than those of the ledger."""
         key, known = self._identity
         if not hmac.compare_digest(fingerprint(key, sha256), known):
             raise LedgerError(
@@ -211,7 +212,7 @@ class Ledger:
             )
 
     def covers(self, promised: Privacy | Neighbors) -> bool:
-        """Whether the ledger counts such a promise, whatever its ε and δ."""
+        """Whether the ledger accepts such a promise, whatever its ε and δ."""
         return not self._lacks(promised)
 
     def check_covers(self, promised: Privacy | Neighbors) -> None:
@@ -230,7 +231,7 @@ class Ledger:
         return promised.lacks(budget)
 
     def check(self, privacy: Privacy) -> None:
-        """Refuse what the ledger doesn't allow now; spends nothing.
+        """Refuse what the ledger doesn't allow now, without spending.
 
         Raises:
             BudgetExhausted: with what is left and what was asked for.
@@ -255,19 +256,19 @@ class Ledger:
         command: str = "",
         method: str = "",
     ) -> int:
-        """Spend ε and δ, on the disk when this returns; call it before anything of the result is shown.
+        """Spend ε and δ, recorded on disk when this returns; call it before any part of the result is shown.
 
         Args:
-            privacy: what the release promises, ``guarantee.attained`` or one of ``guarantee.also``; a float stands
-                for its shortest decimal.
+            privacy: what the release promises, ``guarantee.attained`` or one of ``guarantee.also``; a float means its
+                shortest decimal.
             trust, numerics: of its guarantee.
-            command, method: what released, for people.
+            command, method: what released, for human readers.
 
         Returns:
             The number of the spend, for :meth:`mark_printed`.
 
         Raises:
-            BudgetExhausted: less is left. Nothing was spent.
+            BudgetExhausted: the budget left is smaller. Nothing was spent.
             LedgerError: the promise is weaker than the ledger's, or the file can't be written.
         """
         self.check_covers(privacy)
@@ -290,7 +291,7 @@ class Ledger:
         return row.lastrowid
 
     def mark_printed(self, number: int) -> None:
-        """Note that the result of a spend was shown: for people, it changes no budget."""
+        """Record that the result of a spend was shown; this informs readers and changes no budget."""
         with clearly(self.path):
             changed = self._connection.execute(
                 "UPDATE spends SET state = 'printed' WHERE number = ?", (number,)
@@ -300,7 +301,7 @@ class Ledger:
         self._copy_to_main_file()
 
     def _copy_to_main_file(self) -> None:
-        """Leave as little as can be in FILE-wal, lest it be forgotten in a copy; never waits."""
+        """Move as much as possible out of FILE-wal, in case a copy leaves that file out; never waits."""
         with contextlib.suppress(sqlite3.Error):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
@@ -340,7 +341,7 @@ class Ledger:
             raise LedgerError(f"{self.path} is damaged ({error}) {RESTORE}") from None
 
     def _words(self, row: list[Any], numbers: int = 0) -> list[Any]:
-        """A row of which all but the first ``numbers`` cells must be text; SQLite alone would take anything."""
+        """A row with text in all but the first ``numbers`` cells, which SQLite itself does not enforce."""
         if not all(isinstance(cell, str) for cell in row[numbers:]):
             raise LedgerError(
                 f"{self.path} is damaged: a cell that must be text is none. {RESTORE}"

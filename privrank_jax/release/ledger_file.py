@@ -74,7 +74,7 @@ _DECIMAL = re.compile(r"\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?|\.\d{1,40}", re
 
 
 class LedgerError(ArgumentError):
-    """A ledger that can't be used, or not for this; the message says why and what to do."""
+    """A ledger that can't be used, or not for this purpose; the message says why and what to do."""
 
 
 class BudgetExhausted(LedgerError):
@@ -82,16 +82,17 @@ class BudgetExhausted(LedgerError):
 
 
 def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: str) -> None:
-    """Make the ledger of a data set, with nothing spent. Cut short, it leaves no file or one that is refused.
+    """Create the ledger of a data set, with nothing spent. If interrupted, it leaves no file or one that is refused.
 
     Args:
         path: the file, which must not exist.
         budget: what all releases together promise. Its ε and δ are stored as decimals, see :func:`amount`; releases
-            that take more as public, or mean something else by a user, are refused. Not ``public=("ties",)``: which
-            answers are ties are answers.
+            that take more as public, or define a user differently, are refused. Not ``public=("ties",)``: which answers
+            are ties are answers.
         data: name of the data, for people.
-        sha256: identifies the data, 64 hexadecimal digits; see :func:`content_sha256`. Stored under a key of the
-            ledger's own, which nothing prints: from a bare hash, who knows all rows but one finds that by trying.
+        sha256: identifies the data, 64 hexadecimal digits; see :func:`content_sha256`. Stored as a hash keyed by the
+            ledger's own key, which is never printed: with a plain hash, someone who knows all rows but one could find
+            that row by trying.
 
     Raises:
         LedgerError: ε or δ is no decimal, the file exists or can't be made.
@@ -109,7 +110,9 @@ def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: 
     promised = cells(budget)
     if not re.fullmatch("[0-9a-f]{64}", sha256):
         raise LedgerError("sha256 must be 64 lower-case hexadecimal digits.")
-    data = data.encode("utf-8", "backslashreplace").decode("utf-8")  # names of files may be no text
+    data = data.encode("utf-8", "backslashreplace").decode(
+        "utf-8"
+    )  # file names need not be valid text
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
@@ -118,7 +121,7 @@ def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: 
         ) from None
     except OSError as error:
         raise LedgerError(f"{path} can't be made ({error.strerror}).") from error
-    # A file that can't be filled stays behind, empty: to remove it could meet with another process.
+    # A file that can't be filled stays behind, empty: removing it could conflict with another process.
     with clearly(path), contextlib.closing(connect(path, WAIT)) as connection:
         key = secrets.token_hex(32)
         _fill(connection, path, (data, key, fingerprint(key, sha256), *promised, now()))
@@ -138,7 +141,7 @@ def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> N
     )
 
 
-_BETWEEN = "; "  # facts in one cell; no name of one has it
+_BETWEEN = "; "  # separates facts in one cell; no fact's name contains it
 PROMISE = "epsilon, delta, unit, adjacency, contributions, public, users"
 """Columns of both tables that hold a promise."""
 
@@ -158,7 +161,7 @@ def cells(privacy: Privacy) -> tuple[str, ...]:
 def from_cells(
     epsilon: str, delta: str, unit: str, adjacency: str, contributions: str, public: str, users: str
 ) -> Privacy:
-    """A promise from cells of a row; ``ValueError`` for what is none."""
+    """A promise from cells of a row; ``ValueError`` if they hold none."""
     return Privacy(
         amount(epsilon, "epsilon"),
         delta=amount(delta, "delta", zero=True),
@@ -176,7 +179,7 @@ def numbers(privacy: Privacy) -> tuple[Decimal, Decimal]:
 
 
 def fingerprint(key: str, sha256: str) -> str:
-    """HMAC-SHA-256 of a content's hash, in hexadecimal digits: tells nothing to those without the key."""
+    """HMAC-SHA-256 of a content's hash, in hexadecimal digits; it reveals nothing without the key."""
     return hmac.new(bytes.fromhex(key), sha256.encode(), hashlib.sha256).hexdigest()
 
 
@@ -190,9 +193,9 @@ def amount(given: SupportsFloat | str, name: str, *, zero: bool = False) -> Deci
     """A budget as an exact decimal.
 
     Args:
-        given: a float, also one of NumPy or JAX, stands for the shortest decimal that denotes it as a double.
-        name: for the message.
-        zero: whether 0 will do.
+        given: the budget; a float, also one of NumPy or JAX, means the shortest decimal that denotes it as a double.
+        name: of the argument, for the message.
+        zero: whether 0 is allowed.
 
     >>> amount(0.1, "epsilon"), amount("2.50", "epsilon")
     (Decimal('0.1'), Decimal('2.50'))
@@ -221,18 +224,18 @@ def plain(number: Decimal) -> str:
 
 
 def in_words(epsilon: Decimal, delta: Decimal, *others: Decimal) -> str:
-    """ε, and δ where it or one of ``others`` is in play."""
+    """ε, and δ unless it and all of ``others`` are 0."""
     words = f"epsilon {plain(epsilon)}"
     return f"{words}, delta {plain(delta)}" if any((delta, *others)) else words
 
 
 def now() -> str:
-    """UTC, ISO 8601."""
+    """The current time in UTC, ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def connect(path: Path, wait: float) -> sqlite3.Connection:
-    """An existing file, for reading and writing."""
+    """Open an existing file for reading and writing."""
     address = f"{path.absolute().as_uri()}?mode=rw"
     return sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None)
 
@@ -242,7 +245,7 @@ RESTORE = "restore it from a copy that has all spends, or release nothing more f
 
 @contextlib.contextmanager
 def clearly(path: Path) -> Iterator[None]:
-    """SQLite's errors in the words of a ledger."""
+    """Turn SQLite's errors into those of a ledger."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,6 +1,6 @@
-"""OpenDP, which draws exact noise and exact flips (extra ``release``): whether it is there, and fit to release with.
+"""OpenDP, which draws exact noise and exact flips (extra ``release``): whether it is installed and sound.
 
-Every release takes it from here, so that a version that is known to be unsound is refused by all.
+Every release loads it from here, so that all of them refuse a version that is known to be unsound.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib.util
 import re
 from typing import Any
 
-# ``make_randomized_response_bitvec`` leaves one bit of each call as it is in 0.14 (OpenDP issue 2707).
+# In 0.14 ``make_randomized_response_bitvec`` leaves one bit of each call unchanged (OpenDP issue 2707).
 _FIRST_SOUND = (0, 15)
 EXTRA = 'pip install "privrank-jax[release]"'
 
@@ -21,7 +21,7 @@ def exact_samplers_available() -> bool:
 
 
 def unsound_opendp() -> str:
-    """Why the OpenDP that is installed must not be used, and what to install; "" where it may be, or is missing."""
+    """Why the installed OpenDP must not be used, and what to install; "" if it may be used, or is missing."""
     try:
         version = importlib.metadata.version("opendp")
     except importlib.metadata.PackageNotFoundError:
@@ -42,7 +42,7 @@ def load_opendp() -> Any:
     """OpenDP, with the features that this package uses.
 
     Raises:
-        ImportError: it is missing, or a version that is known to be unsound; says what to install.
+        ImportError: it is missing, or of a version that is known to be unsound; the message says what to install.
     """
     if reason := unsound_opendp():
         raise ImportError(reason)

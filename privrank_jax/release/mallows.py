@@ -1,24 +1,25 @@
-r"""Exact Mallows sampler: synthetic rankings for real releases, without a floating-point probability.
+r"""Exact Mallows sampler, without floating-point probabilities: synthetic rankings for real releases.
 
-A synthetic ranking of a user's m items inserts them in the order of the user's ranking, each v places ahead of the last
-place, P(v) = e^{-γv} / Σ_{w≤t} e^{-γw} for v = 0..t at step t = 0..m-1, independently. Each step back is one pair
-turned round, so P(ranking) ∝ e^{-γ·pairs}, the Mallows law.
+A synthetic ranking of a user's m items inserts them in the order of the user's ranking, each of them v places ahead of
+the last place, P(v) = e^{-γv} / Σ_{w≤t} e^{-γw} for v = 0..t at step t = 0..m-1, independently. Each such place
+reverses one pair, so P(ranking) ∝ e^{-γ·pairs}, the Mallows law.
 
-**Privacy.** Moving one item changes the number of turned pairs by m-1 at most, and the normalizer not at all: the loss
-is at most (m-1)γ. γ = g/2^48 with g = ⌊2^48 ε/(m-1)⌋, computed in integers (a double is a fraction), so (m-1)γ ≤ ε,
-and less than (m-1)/2^48 below it, which is why no ε below that is taken. Beyond ε/(m-1) = 2^14 γ stays at 2^14.
+**Privacy.** Moving one item changes the number of reversed pairs by at most m-1 and leaves the normalizer unchanged:
+the loss is at most (m-1)γ. γ = g/2^48 with g = ⌊2^48 ε/(m-1)⌋, computed in integers (a double is a fraction), so (m-1)γ
+≤ ε, and falls short of ε by less than (m-1)/2^48, which is why an ε below that is refused. Beyond ε/(m-1) = 2^14 γ
+stays at 2^14.
 
-**Sampling** (Canonne, Kamath, Steinke 2020, algorithms 1 and 2), by integers from the operating system only:
+**Sampling** (Canonne, Kamath, Steinke 2020, algorithms 1 and 2), only by integers from the operating system:
 
 1. A with P(A) = e^{-u/d} for integers 0 ≤ u < d: draw A_k with P(A_k) = u/(dk), k = 1, 2, ..., until one fails; A
    says that the k of the failure is odd. Indeed P(no failure before k+1) = (u/d)^k/k!, and Σ (-u/d)^k/k! = e^{-u/d}.
 2. Y with P(Y = y) = (1-e^{-γ})e^{-γy}: draw U uniform on 0..2^48-1 until A of e^{-U/2^48} holds, and Z, the number of
    times in a row that A of e^{-1} holds. X = U + 2^48 Z has P(X = x) ∝ e^{-x/2^48}, and Y = ⌊X/g⌋.
-3. v = Y mod (t+1): P(v) = Σ_j P(Y = v + j(t+1)) ∝ e^{-γv}. Nothing is rejected, so that small γ cost no more.
+3. v = Y mod (t+1): P(v) = Σ_j P(Y = v + j(t+1)) ∝ e^{-γv}. Nothing is rejected, so a small γ takes no longer.
 
 Bernoulli draws of integer odds compare a uniform integer with the numerator; uniform integers below b are 64-bit words
-mod b, those at or beyond the last multiple of b drawn again. Displacements don't depend on the ranks, so neither
-does the time that drawing them takes.
+mod b, those at or beyond the last multiple of b drawn again. Displacements don't depend on the ranks, so neither does
+the time it takes to draw them.
 """
 
 from __future__ import annotations
@@ -38,15 +39,16 @@ _CHUNK = 1 << 20  # cells drawn at once: bounds memory
 
 
 def exact_mallows(ranks: RankingsLike, epsilon: NumbersLike) -> Int32[np.ndarray, "users items"]:
-    """A synthetic ranking for each user: for releases; the twin of :func:`privrank_jax.mallows.sample`.
+    """A synthetic ranking for each user, for releases; the twin of :func:`privrank_jax.mallows.sample`.
 
     **Guarantee.** ε-ranking DP for each user (unit rank, adjacency replace: moving one item), εm/2-local DP for the
     whole ranking, exactly; proof at the head of this module. Which items a user ranked is taken as public. Runs on
     the host: no tracing, no key.
 
     Args:
-        ranks: ``(n, m)`` integers, 0 = best; negative where the user did not rank the item. No two equal in a row.
-        epsilon: ``(n,)`` or one number, ε > 0, finite; at least 2^-48 times the places that an item can move.
+        ranks: ``(n, m)`` integers, 0 = best; negative where the user did not rank the item. Ranks in a row are
+            distinct.
+        epsilon: ``(n,)`` or one number, ε > 0, finite; at least 2^-48 times the number of places that an item can move.
 
     Returns:
         Synthetic ranks, ``(n, m)`` int32 NumPy array: 0..k-1 on the k items that the user ranked, -1 elsewhere.
@@ -92,7 +94,7 @@ def _checked_ranks(ranks: RankingsLike) -> Int[np.ndarray, "users items"]:
 def _sample(
     ranks: Int[np.ndarray, "users items"], epsilon: Float[np.ndarray, "users"]
 ) -> Int32[np.ndarray, "users items"]:
-    """Synthetic ranks of some users."""
+    """Synthetic ranks of a block of users."""
     users, items = ranks.shape
     ranked = ranks >= 0
     lengths = ranked.sum(axis=1)
@@ -101,7 +103,7 @@ def _sample(
     order = np.argsort(np.where(ranked, ranks.astype(np.int64), last), axis=1, kind="stable")
     back = np.zeros((users, items), np.int64)
     cells = np.arange(items) < lengths[:, None]
-    cells[:, :1] = False  # the first item has nowhere to go
+    cells[:, :1] = False  # the first item has only one place
     user, step = np.nonzero(cells)
     back[user, step] = _geometric(_rates(epsilon, lengths)[user]) % (step.astype(np.uint64) + 1)
     places = np.empty((users, items), np.int32)
@@ -117,7 +119,7 @@ def _sample(
 def _rates(
     epsilon: Float[np.ndarray, "users"], lengths: Int[np.ndarray, "users"]
 ) -> UInt64[np.ndarray, "users"]:
-    """g = ⌊2^48 ε/(k-1)⌋ of each user, ``(n,)`` uint64; 1 where k < 2 and nothing is drawn."""
+    """g = ⌊2^48 ε/(k-1)⌋ of each user, ``(n,)`` uint64; 1 if k < 2, where nothing is drawn."""
     pairs, which = np.unique(np.stack([epsilon, lengths]), axis=1, return_inverse=True)
     rates = np.ones(pairs.shape[1], np.uint64)
     for index, (budget, length) in enumerate(pairs.T):

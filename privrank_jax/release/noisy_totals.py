@@ -1,13 +1,14 @@
 r"""Exact discrete noise on win totals, by OpenDP.
 
-Floating-point noise leaks: the low bits of ``total + noise`` tell totals apart (Mironov 2012). Win totals are
-multiples of 1/2 (a tie is half a win for both), so twice the totals are integers whose sensitivity is twice that of
-the totals, and integer noise on them (:mod:`privrank_jax.release.discrete_noise`) is drawn exactly, from the operating
+Floating-point noise leaks: the low bits of ``total + noise`` distinguish totals (Mironov 2012). Win totals are
+multiples of 1/2 (a tie is half a win for both), so twice the totals are integers whose sensitivity is twice that of the
+totals, and integer noise on them (:mod:`privrank_jax.release.discrete_noise`) is drawn exactly, from the operating
 system's entropy; halving the result is post-processing.
 
 *Top-k*: the proof of the one-shot mechanism (:mod:`privrank_jax.privacy.selection`) shifts the noise of each selected
 item by t - d_i, twice which is an integer here, and a shift by c changes P(X = x) by at most exp(\|c\|/s) on the
-integers too. Ties are broken by item index, before and after the shift alike. So discrete noise serves it as it is.
+integers too. Ties are broken by item index, both before and after the shift. So the proof holds for discrete noise
+unchanged.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def exact_noisy_totals(
     noise: str = "laplace",
     sensitivity: Scalar | None = None,
 ) -> Estimate:
-    """Win totals plus exact discrete noise: what a real release sorts, or fits; the twin of ``pairwise.noisy_counts``.
+    """Win totals plus exact discrete noise, for a real release to sort or fit; the twin of ``pairwise.noisy_counts``.
 
     **Guarantee.** ε-DP (Laplace), or (ε, δ)-DP (Gaussian), for the promised unit and adjacency, whose data sets have
     totals that differ by at most ``sensitivity``; proof at the heads of this module and of
@@ -50,7 +51,7 @@ def exact_noisy_totals(
         privacy: what is promised: unit comparison or user, any adjacency, ε finite. Users need ``contributions``
             (which must hold in the data) unless ``sensitivity`` is given.
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
-        sensitivity: of the totals, in wins: ℓ₁ for Laplace, ℓ₂ for Gaussian noise, for instance from
+        sensitivity: sensitivity of the totals, in wins: ℓ₁ for Laplace, ℓ₂ for Gaussian noise, for instance from
             :func:`~privrank_jax.pairwise.questionnaire_sensitivity`; ``None`` takes
             :func:`~privrank_jax.pairwise.totals_sensitivity`.
 
@@ -60,8 +61,8 @@ def exact_noisy_totals(
         public.
 
     Raises:
-        ValueError: a promise that can't be kept, or at ε = ∞ or of several ε; totals that are no multiples of 1/2, or
-            too large for exact counts in their dtype; δ or the sensitivity out of range.
+        ValueError: a promise that can't be kept, ε = ∞ or several ε; totals that are not multiples of 1/2, or too large
+            for exact counts in their dtype; δ or the sensitivity out of range.
         ImportError: OpenDP is not installed, or unsound.
 
     >>> promise = Privacy(1.0, unit="user", adjacency="flip", contributions=1)
@@ -89,13 +90,13 @@ def exact_top_k(
 
     **Guarantee.** ε-DP for the ordered list and the promised unit and adjacency, at the noise of
     :func:`~privrank_jax.pairwise.one_shot_top_k` and never more than that of :func:`exact_noisy_totals`. Under
-    add-remove totals move one way, and half the noise suffices.
+    add-remove all totals move in one direction, and half the noise suffices.
 
     Args:
         wins: as for :func:`exact_noisy_totals`.
-        privacy: likewise; users need ``contributions`` unless both sensitivities are given.
+        privacy: as for :func:`exact_noisy_totals`; users need ``contributions`` unless both sensitivities are given.
         k: length of the list, 1 <= k <= m.
-        sensitivity: s, most that one unit can move one total, in wins; ``None`` for L.
+        sensitivity: s, the most that one unit can change one total, in wins; ``None`` takes L.
         total_sensitivity: ℓ₁ sensitivity of all totals; ``None`` takes
             :func:`~privrank_jax.pairwise.totals_sensitivity`.
 

@@ -1,7 +1,7 @@
 """Exact local release of pairwise weights: one bit per user, by exact randomized response.
 
-The twin of :func:`privrank_jax.aggregation.one_pair_weights`, with its theorem and its error. Who is asked for which
-pair and the coins of ties come from the operating system; the bit is turned by OpenDP's exact Bernoulli sampler
+The twin of :func:`privrank_jax.aggregation.one_pair_weights`, with the same theorem and error. The assignment of pairs
+to users and the coins of ties come from the operating system; the bit is flipped by OpenDP's exact Bernoulli sampler
 (:func:`~privrank_jax.release.exact_randomized_response`). Everything after that is post-processing.
 """
 
@@ -26,18 +26,18 @@ from privrank_jax.release.randomized_response import exact_randomized_response
 def exact_one_pair_weights(
     ranks: RankingsLike, privacy: Privacy, *, missing: str = "last"
 ) -> Estimate:
-    """Unbiased pairwise weights from one exactly randomized answer per user: for releases.
+    """Unbiased pairwise weights from one exactly randomized answer per user, for releases.
 
-    **Guarantee.** ε-DP in the local model, unit user, adjacency replace, exactly: for users who answer as this
-    function answers for them. Runs on the host: no tracing, no key.
+    **Guarantee.** Exactly ε-DP in the local model, unit user, adjacency replace, for users who answer as this function
+    answers for them. Runs on the host: no tracing, no key.
 
     Args: as :func:`privrank_jax.aggregation.one_pair_weights`, without a key; ε finite.
 
     Returns:
-        As there; numerics ``"exact"``.
+        The same as there, with numerics ``"exact"``.
 
     Raises:
-        ValueError: as there; ε infinite, or an ε for each user.
+        ValueError: as there, and if ε is infinite or given per user.
         ImportError: OpenDP is not installed, or unsound.
 
     >>> ranks = np.tile(np.arange(3), (300, 1))

@@ -1,9 +1,9 @@
 r"""Exact randomized response, by OpenDP.
 
-Each bit is flipped by a Bernoulli sampler that is exact for its probability p, a double, and draws on the operating
+Each bit is flipped by a Bernoulli sampler that is exact for its probability p, a double, and uses the operating
 system's entropy. 1-p is the largest double, up to a few units in the last place, for which OpenDP proves log((1-p)/p)
-<= ε, rounded against itself; 1 - (1-p) is exact in [1/2, 1], so that p is the very complement. Beyond ε = 36.7 bits are
-flipped more often than asked for, once in 2^53.
+<= ε, rounded conservatively; 1 - (1-p) is exact for 1-p in [1/2, 1], so p is its exact complement. Beyond ε = 36.7 bits
+are flipped more often than asked for: once in 2^53.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CHUNK = 1 << 20
 def exact_randomized_response(
     bits: ReportsLike, epsilon: NumbersLike
 ) -> Bool[np.ndarray, "reports"]:
-    """Report each bit, or its opposite with probability 1/(e^ε + 1): for releases.
+    """Report each bit, or its opposite with probability 1/(e^ε + 1), for releases.
 
     **Guarantee.** ε-local DP for each bit (adjacency ``flip``, unit one comparison), exactly; a user who gives
     several reports spends the sum of their ε. Runs on the host: no tracing, no key.
@@ -74,7 +74,7 @@ def keep_probability(epsilon: float) -> float:
     """
     dp = load_opendp()
     keep = min(1 / (1 + math.exp(-epsilon)), math.nextafter(1.0, 0.0))
-    for _ in range(16):  # the quotient was rounded to nearest; the proof wants it rounded down
+    for _ in range(16):  # the quotient is rounded to nearest; the proof needs it rounded down
         if dp.m.make_randomized_response_bool(keep).map(1) <= epsilon:
             break
         keep = math.nextafter(keep, 0.0)
@@ -84,7 +84,7 @@ def keep_probability(epsilon: float) -> float:
 
 
 def _flip_some(bits: Bool[np.ndarray, "part"], keep: float) -> Bool[np.ndarray, "part"]:
-    """Flip each bit with probability 1 - keep; all in one call, since calls are slow and bits are cheap."""
+    """Flip each bit with probability 1 - keep, all in one call, since only calls are slow."""
     dp = load_opendp()
     domain = dp.bitvector_domain(max_weight=8 * -(-bits.size // 8))
     flip = dp.m.make_randomized_response_bitvec(

@@ -1,8 +1,9 @@
 """Graphs of questions and their uniform spanning forests, drawn from the operating system's entropy.
 
-A graph with all pairs once has its forests by the random walk seen from the end (Aldous 1990, Algorithm 2): item i of
-a random order is joined to the item number min(U_i, i - 1) of it, U_i uniform on all numbers. Others by loop-erased
-random walks (Wilson 1996). Both are uniform over the forests with one tree for each component.
+For a graph with all pairs once, a forest comes from the reversed random walk (Aldous 1990, Algorithm 2): the i-th item
+of a random order is joined to item number min(U_i, i - 1) of that order, U_i uniform on all numbers. For other graphs
+it comes from loop-erased random walks (Wilson 1996). Both are uniform over the forests with one tree for each
+component.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ class Graph:
 
     Attributes:
         num_items: m.
-        edges: ``(E, 2)`` int64, each pair from the item with the lower number; a repeated pair stands repeatedly.
-        components: arrays of items, those alone included.
-        dimension: m less the number of components.
-        complete: whether each pair stands once.
+        edges: ``(E, 2)`` int64, each pair from the item with the lower number; a repeated pair is listed repeatedly.
+        components: arrays of items, isolated ones included.
+        dimension: m minus the number of components.
+        complete: whether each pair occurs exactly once.
 
     Args:
         pairs: ``(E, 2)`` integers below m.
@@ -50,7 +51,7 @@ class Graph:
 
     @classmethod
     def of_all_pairs(cls, num_items: int) -> Graph:
-        """Each pair once."""
+        """The graph with each pair once."""
         return cls(np.stack(np.triu_indices(num_items, 1), axis=1), num_items)
 
     def _find_components(self) -> list[list[int]]:
@@ -117,7 +118,7 @@ class Graph:
         return joined
 
     def count_forests(self) -> int:
-        """The number of spanning forests with a tree for each component (Cayley; Kirchhoff's matrix and Bareiss)."""
+        """The number of spanning forests with one tree per component (Cayley; Kirchhoff's matrix and Bareiss)."""
         if self.complete:
             return self.num_items ** max(self.num_items - 2, 0)
         return math.prod(self._count_trees(members) for members in self.components)
@@ -136,8 +137,7 @@ class Forest:
     """A spanning forest with a root in each component.
 
     Attributes:
-        edge: ``(p,)`` indices of its edges, by the item of each that is farther from the root, in an order in which
-            parents come first.
+        edge: ``(p,)`` indices of its edges, ordered by the endpoint that is farther from the root, parents first.
         leaves_last_item: ``(p,)`` bool: whether the last item of the component lies on the side of the edge's second
             item.
 
@@ -159,7 +159,7 @@ class Forest:
         self.leaves_last_item = (self._below(last) == 1) != (self._away == 1)
 
     def _below(self, values: np.ndarray) -> np.ndarray:
-        """For each edge the sum of values over the items that it joins to the root."""
+        """For each edge, the sum of values over the items that it connects to the root."""
         sums = values.astype(object) if values.dtype == object else values.copy()
         for parent, item in zip(self._parents[::-1].tolist(), self._items[::-1].tolist()):
             sums[parent] += sums[item]
@@ -170,7 +170,7 @@ class Forest:
         return self._away * self._below(demands)
 
     def lowest_on_paths(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For items i, j of one component the lowest index on their path, and whether that edge leads from i to j."""
+        """For items i, j of one component: the lowest index on their path, and whether that edge leads from i to j."""
         size = self._graph.num_items
         lowest = np.full((size, size), _FAR, np.int64)
         forward = np.zeros((size, size), bool)
@@ -191,7 +191,7 @@ class Forest:
 
 
 def _determinant(rows: list[list[int]]) -> int:
-    """Of integers, by elimination without fractions (Bareiss); 1 for none."""
+    """Determinant of integers by fraction-free elimination (Bareiss); 1 for an empty matrix."""
     size, before = len(rows), 1
     for k in range(size - 1):
         if not rows[k][k]:  # a connected graph's minors are positive

@@ -262,7 +262,7 @@ def test_units_and_adjacencies_are_not_mixed():
     with pytest.raises(ValueError, match="unit 'rank' with adjacency 'flip' means nothing"):
         compose([user], delta=0, neighbors=Neighbors("rank", "flip"))
     for releases in ([user, (0.5, 0)], []):
-        with pytest.raises(ValueError, match="say by neighbors="):
+        with pytest.raises(ValueError, match="pass neighbors="):
             compose(releases, delta=0)
 
 
@@ -324,7 +324,7 @@ def test_users_must_be_the_same_in_releases_that_are_composed():
         Guarantee(Privacy.proven(0.1, users=one, **KIND)) for one in ("each row", "column 'id'")
     )
     assert compose_basic([by_row, by_row]).users == "each row"
-    with pytest.raises(ValueError, match="different things by a user: column 'id'; each row"):
+    with pytest.raises(ValueError, match="differ in what one user is: column 'id'; each row"):
         compose_basic([by_row, by_name])
     with pytest.raises(ValueError, match="not said"):
         compose_basic([by_row, Guarantee(Privacy.proven(0.1, **KIND))])
