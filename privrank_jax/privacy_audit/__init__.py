@@ -1,4 +1,4 @@
-"""Is it private? Exact privacy losses over all small neighbors, and audits by draws on two of them."""
+"""Privacy audits: exact losses over all neighbors of small data sets, and empirical audits of two neighbors."""
 
 from __future__ import annotations
 

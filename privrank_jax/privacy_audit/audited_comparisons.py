@@ -1,8 +1,8 @@
 """Audited mechanisms on comparisons: win totals, and scores from a perturbed likelihood.
 
 The neighbors are as small as the loss allows. For Laplace noise on several numbers the statistic is the least shift
-of any of them in the direction in which the neighbors differ: where it is at least 0 all densities differ by their
-largest factor at once, so the loss of that event is the largest there is, and its probability 2^-numbers.
+of any of them in the direction in which the neighbors differ: where it is at least 0, every density differs by its
+largest factor, so that event has the largest possible loss; its probability is 2^-numbers.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def win_matrix(num_items: int, *rows: tuple[int, int, int]) -> np.ndarray:
 
 
 def on_wins(function: Callable[..., Estimate], *args: Any, **options: Any) -> Release:
-    """``(key, matrix, privacy) -> Estimate`` of a function of win counts."""
+    """Turn a function of win counts into ``(key, matrix, privacy) -> Estimate``."""
 
     def release(key: Array, matrix: Array, privacy: Privacy) -> Estimate:
         return function(key, WinCounts(matrix), privacy, *args, **options)
@@ -45,17 +45,17 @@ def on_wins(function: Callable[..., Estimate], *args: Any, **options: Any) -> Re
 
 
 def all_comparisons(promise: Privacy, *bases: np.ndarray) -> Callable[[], neighbors.Instances]:
-    """Each base with all contents of one unit of the promise, and neighbors of its adjacency."""
+    """Each base with every content of one unit of the promise, and the neighbors under its adjacency."""
     return functools.partial(
         neighbors.comparisons, bases, promise.comparisons_per_unit, promise.adjacency
     )
 
 
-# Of two users one answered that item 0 beats item 1; the other user's answer differs between the neighbors.
+# One of two users answered that item 0 beats item 1; the other user's answer differs between the neighbors.
 _ONE_ANSWER = (win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1)))
 # A user with 3 answers who reverses them all: totals move by (-3, 3).
 _ONE_USER = (win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5)))
-# The same, with item 1 far ahead: where "item 0 is on top" has nearly its largest loss.
+# The same with item 1 far ahead, where "item 0 is on top" has nearly its largest loss.
 _FAR_APART = (win_matrix(2, (0, 1, 3), (1, 0, 5)), win_matrix(2, (1, 0, 8)))
 _L = 3
 COMPARISON = Privacy(1.0, unit="comparison", adjacency="replace")
@@ -66,7 +66,7 @@ _TWO_EACH = dataclasses.replace(USER, contributions=2)
 
 _PAIR, _TRIPLE = np.zeros((2, 2)), np.zeros((3, 3))
 _UNEVEN = win_matrix(3, (0, 1, 2), (2, 1, 1))
-# Item 1 ahead by up to 5,000 wins, where "item 0 is on top" loses all but 0.01 ε for ε >= 0.3.
+# Item 1 is ahead by up to 5,000 wins, where "item 0 is on top" loses all but 0.01 ε for ε >= 0.3.
 _GAPS = tuple(win_matrix(2, (1, 0, ahead)) for ahead in (0, 4, 60, 5000))
 
 # --- win totals ------------------------------------------------------------------------------------
@@ -77,14 +77,14 @@ def _totals_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 
 
 def _top_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    """Of the item on top, after Laplace noise on two totals."""
+    """Law of the item on top, after Laplace noise on two totals."""
     gaps = data[:, 0, 1] - data[:, 1, 0]
     scale = facts["noise_scale"]
     return np.stack([top_item_log_probability(sign * gaps, scale) for sign in (1, -1)], axis=1)
 
 
 def _shift(noisy: Array, *, center: tuple[int, int]) -> Array:
-    """How far item 0 rose above its total and item 1 fell below its own, whichever is less."""
+    """The rise of item 0 above its total or the fall of item 1 below its own, whichever is smaller."""
     return jnp.minimum(noisy[0] - center[0], center[1] - noisy[1])
 
 
@@ -194,7 +194,7 @@ _TOTALS = (
     ),
 )
 
-# Two pairs compared so often that they fix the signs of the noise: there replacements lose all of ε.
+# Two pairs compared so often that they fix the signs of the noise, where replacements lose all of ε.
 _CHAIN = win_matrix(3, (0, 1, 5000), (1, 2, 5000))
 
 # --- scores ----------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ FEW_WINS = (win_matrix(2, (0, 1, 1), (1, 0, 3)), win_matrix(2, (1, 0, 4)))
 
 
 def _outputs(num_items: int) -> np.ndarray:
-    """Uncentred scores ``(T, m)`` at which losses are large: corners far out and near, ladders, and between."""
+    """Uncentered scores ``(T, m)`` at which losses are large: far and near corners, ladders, and points in between."""
     rng = np.random.default_rng(0)
     far = rng.choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (600, num_items))
     ladder = np.linspace(-1, 1, num_items) * rng.uniform(-40, 40, (200, 1))
@@ -215,7 +215,7 @@ def _outputs(num_items: int) -> np.ndarray:
 def _scores_law(
     data: np.ndarray, _: Privacy, facts: Facts, *, link: str = "logistic", noise: str = "laplace"
 ) -> np.ndarray:
-    """Log densities of the exact, uncentered minimizer; the centered one is a function of it."""
+    """Log densities of the exact, uncentered minimizer, of which the centered one is a function."""
     outputs = _outputs(data.shape[-1])
     found = _densities(outputs, data, facts["noise_scale"], facts["gamma"], link, noise)
     return np.asarray(found)

@@ -1,4 +1,4 @@
-"""Audited consensus of rankings in the central model: two users, three items, and one user who is replaced."""
+"""Audited consensus of rankings in the central model: two users and three items; one user is replaced."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Array = jax.Array
 
 NUM_ITEMS = 3
 USERS = 2
-QUERIES = 2  # of three pairs: the pivot's two answers. Unless they are on different sides nothing is left.
+QUERIES = 2  # of three pairs: the pivot's two answers. Unless these lie on different sides, q is exceeded.
 _RANKING, _REVERSAL = np.array([0, 1, 2]), np.array([2, 1, 0])
 _TIED = neighbors.weights(np.stack([_RANKING, _REVERSAL]))
 _AGREED = neighbors.weights(np.stack([_REVERSAL, _REVERSAL]))
@@ -39,7 +39,7 @@ ORDERS = tuple(
 
 
 def number(ranks: Array) -> Array:
-    """A ranking of three items, numbered in lexicographic order of its ranks."""
+    """The number of a ranking of three items, in lexicographic order of its ranks."""
     return (2 * ranks[0] + (ranks[1] > ranks[2])).astype(jnp.int32)
 
 
@@ -47,7 +47,7 @@ def number(ranks: Array) -> Array:
 
 
 def on_weights(mechanism: Callable[..., Estimate], **options: Any) -> Release:
-    """``(key, w, privacy) -> Estimate`` of a function of the weights of two users."""
+    """Turn a function of the weights of two users into ``(key, w, privacy) -> Estimate``."""
 
     def release(key: Array, w: Array, privacy: Privacy) -> Estimate:
         return mechanism(key, PairWeights(w, USERS), privacy, **options)
@@ -64,7 +64,7 @@ def _pairs_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 
 
 def _exponential_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    """Odds e^(-β n K) of each order, K the weight against it."""
+    """Log probabilities of the orders, with odds e^(-β n K), K the weight against an order."""
     costs = [
         sum(data[:, late, early] for early, late in itertools.combinations(np.argsort(ranks), 2))
         for ranks in neighbors.strict_orders(NUM_ITEMS)
@@ -78,8 +78,8 @@ def _exponential_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 def _transcript(key: Array, w: Array, privacy: Privacy, *, calibration: str) -> Any:
     """A run of dp_kwiksort that publishes its first round and, where it exceeds its budget, the fallback's ranking.
 
-    With the key of a run this is that run's own transcript (a test holds them together): the same split of keys, the
-    same sort, the same fallback at ε/2, which both calibrations have. The scale is the run's too.
+    With the key of a run, this is the transcript of that run (a test compares them): the same split of keys, the same
+    sort, the same scale, and the same fallback at ε/2, which both calibrations have.
     """
     weights = PairWeights(w, USERS)
     run = aggregation.dp_kwiksort(
@@ -122,7 +122,7 @@ _TRANSCRIPTS = tuple(
 
 
 def _sort_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    """Of the whole sort: with a budget for all pairs there is no fallback."""
+    """Law of the whole sort; with a budget for all pairs there is no fallback."""
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
     return laws.shuffled_kwiksort(data, scale, queries)
 

@@ -1,6 +1,7 @@
-r"""Audited mechanisms with Gaussian noise: the smallest ε at their δ, exactly.
+r"""Audited mechanisms with Gaussian noise: the exact smallest ε at their δ.
 
-**Noise on several numbers** is that between two points, and the closed form of :func:`laws.gaussian_epsilon` holds.
+**Noise on several numbers** is equivalent to noise between two points, so the closed form of
+:func:`laws.gaussian_epsilon` holds.
 
 **Scores of two items from a perturbed likelihood.** With W_ij wins, s = F'/F and w the noise, the gradient of the
 objective at its minimizer θ vanishes, so the gap u = θ_0 - θ_1 solves
@@ -9,9 +10,9 @@ objective at its minimizer θ vanishes, so the gap u = θ_0 - θ_1 solves
 
 where d falls strictly and w_0 - w_1 ~ N(0, 2σ²). Hence P(gap <= u) = 1 - Φ(d(u)/(√2 σ)), without a density or a
 determinant, and independently of the proof at the head of :mod:`privrank_jax.privacy.calibration`. The sum of the
-scores, -(w_0 + w_1)/γ, is independent of the gap and of the data: the gap tells all. Its line is cut into cells at
-quantiles under either data set, 0.05 standard deviations apart; a cell is a post-processing of the gap, so that no
-loss is overstated.
+scores, -(w_0 + w_1)/γ, is independent of the gap and of the data, so the gap carries the whole loss. The real line is
+cut into cells at quantiles under either data set, 0.05 standard deviations apart; the cell is a post-processing of the
+gap, so no loss is overstated.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _QUANTILES = np.linspace(-6.0, 6.0, 241)
 
 
 def _apart(numbers: Callable[[np.ndarray], np.ndarray]) -> Loss:
-    """Loss of Gaussian noise on the ``numbers (D, d)`` of stacked data sets."""
+    """The loss of Gaussian noise on the ``numbers (D, d)`` of stacked data sets."""
 
     def loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
         shifts = np.linalg.norm(numbers(first) - numbers(second), axis=1)
@@ -71,7 +72,7 @@ def _gap(values: Array) -> Array:
 
 
 def _all_weights(noisy: Array) -> Array:
-    """The sum of the weights above the diagonal, along which a reversal moves them."""
+    """The sum of the weights above the diagonal, the direction in which a reversal moves them."""
     return jnp.sum(noisy[np.triu_indices(noisy.shape[0], 1)])
 
 
@@ -158,7 +159,7 @@ _NUMBERS = (
 def gap_distribution(
     first: np.ndarray, second: np.ndarray, *, scale: float, gamma: float, link: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities of the cells of the gap of two scores under each of two ``(2, 2)`` win counts; see the top."""
+    """Probabilities of the cells of the gap of two scores under each of two ``(2, 2)`` win counts (module head)."""
     score = get_link(link).score
 
     def noise_at(wins: np.ndarray, gaps: np.ndarray) -> np.ndarray:
@@ -179,10 +180,10 @@ def gap_distribution(
 
 
 def _cells(falling: np.ndarray) -> np.ndarray:
-    """Normal probabilities between neighbors of a falling row of numbers, and beyond its ends."""
+    """Normal probabilities between adjacent entries of a decreasing row of numbers, and beyond its ends."""
     high = np.concatenate([[np.inf], falling])
     low = np.concatenate([falling, [-np.inf]])
-    right = low > 0  # there the upper tail is the precise one
+    right = low > 0  # the upper tail is the accurate one there
     return np.where(
         right,
         special.ndtr(-low) - special.ndtr(-high),

@@ -1,4 +1,4 @@
-"""Audited consensus of rankings in the local model: what one user sends, of three items."""
+"""Audited consensus of rankings in the local model: the messages of one user on three items."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def _weak() -> neighbors.Instances:
 
 
 def _signs(ranks: np.ndarray) -> np.ndarray:
-    """Of each pair i < j: 1 where i is before j, -1 behind, 0 tied."""
+    """For each pair i < j: 1 where i is before j, -1 where it is behind, 0 where they are tied."""
     first, second = np.triu_indices(NUM_ITEMS, 1)
     return np.sign(ranks[:, second] - ranks[:, first]).astype(float)
 
 
 def _centered_scores(ranks: np.ndarray) -> np.ndarray:
-    """Items beaten, ties half, less their mean."""
+    """Items beaten, ties counting half, minus their mean."""
     return np.sum(np.sign(ranks[:, None, :] - ranks[:, :, None]), axis=-1) / 2
 
 
@@ -55,7 +55,7 @@ def _signs_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
 
 
 def _answers_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
-    """All patterns of the three answers, each at ε/3, in binary order."""
+    """Log probabilities of the patterns of the three answers, each at ε/3, in binary order."""
     told = np.array(list(itertools.product((-1, 1), repeat=_PAIRS)))
     wrong = np.sum(_signs(ranks)[:, None, :] != told, axis=-1)
     flip = flip_share(privacy.epsilon / _PAIRS)
@@ -82,7 +82,7 @@ def _upper(w: Array) -> Array:
 
 
 def _pattern(w: Array) -> Array:
-    """Which of the three weights are above 1/2, in binary order."""
+    """The pattern of the three weights above 1/2, as a binary number."""
     return jnp.sum((_upper(w) > 0.5) * 2 ** jnp.arange(_PAIRS)[::-1]).astype(jnp.int32)
 
 
@@ -167,7 +167,7 @@ _REPORTS = (
 
 
 def _one_pair(key: Array, ranks: Array, privacy: Privacy) -> Array:
-    """The pair that chance assigns to a user, and the answer: twice its number, and 1 more for "ahead"."""
+    """The randomly assigned pair of a user, and the answer: twice the pair's number, plus 1 for "ahead"."""
     pair_key, report_key = jax.random.split(key)
     pair = jax.random.randint(pair_key, (), 0, _PAIRS)
     ahead = aggregation.one_pair_report(report_key, ranks, pair, privacy.epsilon)
@@ -185,7 +185,7 @@ def _answers(key: Array, rankings: Array, privacy: Privacy) -> Any:
 
 
 def _three_answers_law(profiles: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
-    """Three users are dealt the three pairs, nobody is told how: the mean over all deals."""
+    """Three users are dealt the three pairs, unknown to the observer: the mean over all deals."""
     one = np.exp(_one_pair_law(profiles.reshape(-1, NUM_ITEMS), privacy, {})) * _PAIRS
     answers = one.reshape(-1, _PAIRS, _PAIRS, 2)  # data set, user, pair, answer
     deals = list(itertools.permutations(range(_PAIRS)))
@@ -200,7 +200,7 @@ def _three_answers_law(profiles: np.ndarray, privacy: Privacy, _: Facts) -> np.n
 
 
 def _three_users() -> neighbors.Instances:
-    """Two users keep their rankings, the third has any other."""
+    """Two users keep their rankings; the third has any ranking."""
     orders = neighbors.strict_orders(NUM_ITEMS)
     others = itertools.combinations_with_replacement(range(len(orders)), 2)
     data = np.array([orders[[*pair, own]] for pair in others for own in range(len(orders))])
@@ -251,7 +251,7 @@ _ONE_PAIR = (
 
 
 def _session(key: Array, ranks: Array, privacy: Privacy, **terms: Any) -> Array:
-    """What one user sends in a sort that is refused: τ = 1 response, whether 0 comes before 2, and the report."""
+    """The messages of one user in a sort that is refused: τ = 1 response (is 0 before 2?) and the report."""
     plan = local_plan(NUM_ITEMS, privacy, max_queries=QUERIES, **terms)
     response_key, report_key = jax.random.split(key)
     lead = jnp.sign(ranks[2] - ranks[0])
@@ -263,7 +263,7 @@ def _session(key: Array, ranks: Array, privacy: Privacy, **terms: Any) -> Array:
 
 
 def _session_law(ranks: np.ndarray, privacy: Privacy, _: Facts, **terms: Any) -> np.ndarray:
-    """The response, by the words of 2^32 that give it, and the report."""
+    """Law of the response, from how many of the 2^32 random words give it, and of the report."""
     plan = local_plan(NUM_ITEMS, privacy, max_queries=QUERIES, **terms)
     flip = flip_share(float(plan.epsilon_per_query))
     chances = {

@@ -1,4 +1,4 @@
-"""Audited reports of single users: one answer, or one vector of numbers."""
+"""Audited reports of single users: one answer or one vector of numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AXIS = np.eye(_DIMENSIONS)[0]
 
 
 def flip_share(epsilon: float) -> float:
-    """Probability with which a randomized response is wrong, of the 32-bit words that it is drawn with."""
+    """The exact flip probability of randomized response, given the 32-bit words with which it is drawn."""
     return float(flip_threshold(jnp.asarray(epsilon, jnp.float64))) / 2.0**32
 
 
@@ -33,8 +33,8 @@ def vector_law(
 ) -> np.ndarray:
     """Log densities of ``"duchi"`` or ``"privunit"`` reports on ``vectors (D, d)``, which may sum to 0 publicly.
 
-    See :func:`~privrank_jax.privacy_audit.laws.two_density_vectors`; the odds of PrivUnit's two densities are taken
-    from the chance to leave its cap, as it is drawn, and the cap's share.
+    See :func:`~privrank_jax.privacy_audit.laws.two_density_vectors`; the odds of PrivUnit's two densities follow from
+    the probability of leaving its cap, as it is drawn, and from the cap's share.
     """
     if mechanism == "duchi":
         return laws.two_density_vectors(vectors, radius, 0.0, epsilon)
@@ -50,7 +50,7 @@ def _bits() -> neighbors.Instances:
 
 
 def _vectors() -> neighbors.Instances:
-    """Axes, their opposites, shorter ones, none, and some across."""
+    """Axes, their opposites, shorter vectors, the zero vector, and some oblique ones."""
     across = np.array([[0.5, 0.5, 0.5, 0.5], [0.6, -0.8, 0, 0], [0.1, 0.2, 0.3, -0.1]])
     axes = np.eye(_DIMENSIONS)
     return neighbors.of_values(*axes, *-axes, *0.3 * axes, np.zeros(_DIMENSIONS), *across)
@@ -61,7 +61,7 @@ def _first(report: Array) -> Array:
 
 
 def reported(function: Callable[..., Array]) -> Release:
-    """Of a randomizer ``(key, data, epsilon)``, which each user runs alone."""
+    """Turn a randomizer ``(key, data, epsilon)``, which each user runs alone, into a release."""
     return lambda key, data, privacy: function(key, data, privacy.epsilon)
 
 

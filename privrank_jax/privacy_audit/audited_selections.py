@@ -44,7 +44,7 @@ def _first(chosen: Array) -> Array:
 
 
 def _list_number(chosen: Array) -> Array:
-    """Two of three items in order, by their place in ``_LISTS``."""
+    """The place in ``_LISTS`` of two of three items in order."""
     return 2 * chosen[0] + chosen[1] - (chosen[1] > chosen[0])
 
 

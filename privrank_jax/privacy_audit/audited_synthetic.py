@@ -35,7 +35,7 @@ def _noisy_ranks_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarra
 
 
 def _per_rank(privacy: Privacy) -> Any:
-    """ε for one rank: a synthetic ranking loses m/2 times that for all ranks of a user at once."""
+    """ε for one rank; a synthetic ranking loses m/2 times that for all ranks of a user together."""
     return privacy.epsilon if privacy.unit == "rank" else 2 * privacy.epsilon / NUM_ITEMS
 
 

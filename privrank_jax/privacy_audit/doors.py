@@ -1,17 +1,18 @@
 r"""The doors of this package (:mod:`privrank_jax.privacy_audit.replay`): where releases meet their noise.
 
-Each comes with the ε that its mechanism loses between two inputs, whatever its caller thinks they are. They are named,
-not imported, since releases stand above this package.
+Each comes with the ε that its mechanism loses between two inputs, independently of what its caller assumes about them.
+They are named, not imported, since releases depend on this package.
 
 - *Discrete Laplace*: log-probabilities move by at most \|x - x'\|/s in each coordinate.
-- *Discrete Gaussian*: (ε, δ) was bought for an ℓ₂ distance; up to that distance the loss at δ is at most the share of
-  it that was used, and beyond it more.
-- *One-shot top list*: ε was bought for the largest move of one total and of all totals.
-- *Randomized response*: ε of every bit that differs.
+- *Discrete Gaussian*: the noise was calibrated to (ε, δ) for an ℓ₂ distance; up to that distance the loss at δ is at
+  most ε times the share of the distance that was used, and beyond it the loss is larger.
+- *One-shot top list*: the noise was calibrated to ε for the largest change of one total and of all totals.
+- *Randomized response*: the sum of ε over the bits that differ.
 - *Exponential mechanism*: γ times the range of c(σ) - c'(σ) over σ, which no pair of items can widen by more than
   the change of the difference between its two costs.
-- *Mallows*: ε/(k-1) for every pair of items that stands otherwise, k items ranked; all of ∞ where others were ranked.
-- *Idealized ones* (objective perturbation, reports of real numbers): ε was bought for one unit, and units are counted.
+- *Mallows*: ε/(k-1) for every pair of items in another order, where k items are ranked; ∞ if other items were ranked.
+- *Idealized ones* (objective perturbation, reports of real numbers): calibrated to ε for one unit, so units are
+counted.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _gaussian(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -
 def _top_list(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     moves, promise = second - first, facts["privacy"]
     if promise.adjacency == "add-remove" and moves.max() > 0 > moves.min():
-        return np.inf  # bought for totals that all move one way
+        return np.inf  # calibrated for totals that all move in one direction
     one, all_ = facts["sensitivity"], facts["total_sensitivity"]
     one = promise.comparisons_per_unit if one is None else one
     all_ = totals_sensitivity(promise) if all_ is None else all_
@@ -75,7 +76,7 @@ def _turned(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> 
 
 
 def _comparisons(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    """ε times the share of a unit's comparisons that were moved: to the other item, to another pair, in or out."""
+    """ε times the share of a unit's comparisons that were flipped, moved to another pair, added or removed."""
     moved, promise = np.abs(first - second).sum(), facts["privacy"]
     if promise.adjacency == "flip" and np.any(first + first.T != second + second.T):
         return np.inf
@@ -84,7 +85,7 @@ def _comparisons(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]
 
 
 def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    """ε of every user who isn't among those before; users have no place."""
+    """The sum of ε over users of the first data set who are missing from the second; their order is ignored."""
     rows = [Counter(map(bytes, np.ascontiguousarray(r, np.int64))) for r in (first, second)]
     return float(facts["privacy"].epsilon) * (rows[0] - rows[1]).total()
 
@@ -128,7 +129,7 @@ DOORS = (
     ),
     Door(function="privrank_jax.aggregation.ldp_kwiksort:ldp_kwiksort", data="ranks", loss=_users),
 )
-"""All of them; together they are passed by everything that the command line releases."""
+"""All doors; everything that the command line releases passes through them."""
 
 SHUFFLED = (
     Door(
@@ -138,4 +139,4 @@ SHUFFLED = (
     ),
     *DOORS,
 )
-"""For files whose users have no fixed place: who is asked for what then changes with the place, and is no coin."""
+"""Doors for files whose users have no fixed place: what a user is asked then depends on the place, not on a coin."""

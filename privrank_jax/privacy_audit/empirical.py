@@ -1,20 +1,20 @@
-r"""Empirical audits: a lower bound on the ε that a mechanism really has, from draws on two neighbors.
+r"""Empirical audits: a lower bound on the true ε of a mechanism, from draws on two neighbors.
 
-For every event E and either order of the neighbors, (ε, δ)-DP says P(E) ≤ e^ε Q(E) + δ; so a lower confidence bound
+For every event E and either order of the neighbors, (ε, δ)-DP requires P(E) ≤ e^ε Q(E) + δ; so a lower confidence bound
 p of P(E) and an upper one q of Q(E) give ε ≥ log((p - δ)/q). Both are Clopper and Pearson's (1934), exact for any
 number of draws.
 
-**Which event.** The best one is not known beforehand, and choosing it by the draws that it is tested on would be
-cheating. So the draws are cut in halves. On the first half all candidates compete: for outcomes each one, and the
-unions of those with the largest log ratios; for a real statistic both tails beyond its quantiles. The winner of each
-of the two directions is tested on the second half.
+**Choice of the event.** The best event is not known beforehand, and choosing it on the draws that test it would bias
+the bound. So the draws are split in halves. The first half selects among all candidates: for outcomes, each outcome and
+the unions of those with the largest log ratios; for a real statistic, both tails beyond its quantiles. The best
+candidate in each of the two directions is tested on the second half.
 
 **Error.** Two events are tested with two one-sided intervals each, at (1 - confidence)/4: with probability at least
-``confidence`` over the draws all four hold at once, and then the larger of the two bounds is below the true ε. So a
-mechanism that keeps its claim is called ``"violated"`` with probability at most 1 - confidence per audit, whatever the
-selection did. ``"consistent"`` is no proof: it says that these neighbors, events and draws show no more.
+``confidence`` over the draws all four hold together, and then the larger of the two bounds is at most the true ε. So a
+mechanism that keeps its claim is called ``"violated"`` with probability at most 1 - confidence per audit, whatever
+event was selected. ``"consistent"`` is no proof: it says that these neighbors, events and draws show no violation.
 
-The random numbers are those of the simulation: an audit holds mechanisms to their mathematics, not the bits of a
+The random numbers are those of the simulation: an audit tests the mathematics of a mechanism, not the bits of a
 release.
 
 Source: Xu, Sun and Cheng (2023), section 6.1, who compare relative frequencies; Ding, Wang, Wang, Zhang and Kifer
@@ -49,26 +49,27 @@ FEWEST_DRAWS = 1000
 _EVENTS_TESTED = 2  # one for each direction
 _TAILS = 40  # thresholds in each tail, down to 1e-5
 _QUANTILES = 199
-_NAMED = 6  # outcomes of an event that are written out
+_NAMED = 6  # outcomes of an event that are listed in words
 
 
 @dataclass(frozen=True, eq=False)
 class AuditResult:
-    """What the draws say about a claim.
+    """The result of testing a claim by draws.
 
     Attributes:
         mechanism: the row of the registry.
-        promise: what the mechanism was asked to keep, and claims to.
-        exact: the exact loss between these neighbors, None where no law is known.
-        worst: the largest over all neighbors of small instances, likewise; a row's own neighbors need not be among
-            them.
+        promise: what the mechanism was asked to keep and claims to keep.
+        exact: the exact loss between these neighbors, None if no law is known.
+        worst: the largest exact loss over all neighbors of small instances, None if unknown; a row's own neighbors need
+            not be among them.
         lower: lower confidence bound of the true ε, at least 0.
-        estimate: log ratio of the relative frequencies of that event, on the second half; ∞ where one was never seen.
-        event: what was tested, in words.
-        frequencies: of the event under the likelier neighbor and under the other, on the second half.
+        estimate: log ratio of the relative frequencies of ``event`` on the second half; ∞ if one of them is 0.
+        event: the event that was tested, in words.
+        frequencies: relative frequencies of the event under the likelier neighbor and under the other one, on the
+            second half.
         swapped: whether the likelier neighbor is the second one.
-        draws: under each neighbor, both halves.
-        confidence: with which ``lower`` holds, both directions and all intervals counted.
+        draws: number of draws under each neighbor, both halves together.
+        confidence: the confidence of ``lower``, which accounts for both directions and all intervals.
         candidates: ``(events, 2)`` relative frequencies of all candidate events on the second half, for pictures.
     """
 
@@ -91,7 +92,7 @@ class AuditResult:
         return "violated" if self.lower > self.promise.epsilon else "consistent"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain Python values, for JSON; None stands for what is unknown or infinite."""
+        """Plain Python values, for JSON; None means unknown or infinite."""
         row = self.mechanism
         return {
             "name": row.name,
@@ -134,18 +135,18 @@ def audit(
     confidence: float = 0.999,
     batch_size: int = 1 << 15,
 ) -> AuditResult:
-    """Draw a mechanism on two neighbors and bound from below the ε that it has.
+    """Draw from a mechanism on two neighbors and bound its true ε from below.
 
-    All draws are one compiled program, in batches; another ε, another key and other neighbors of the same shapes
-    compile nothing.
+    All draws run in one compiled program, in batches; another ε, another key or other neighbors of the same shapes need
+    no new compilation.
 
     Args:
         key: PRNG key.
         mechanism: an :class:`~privrank_jax.privacy_audit.Audited` row, or the name of one.
-        epsilon: ε > 0, finite, in place of that of the row's promise.
-        draws: under each neighbor, at least 1,000; half of them choose the event.
-        confidence: of the bound, in (0, 1); how errors add up heads this module.
-        batch_size: draws at once.
+        epsilon: ε > 0, finite, replaces that of the row's promise.
+        draws: number of draws under each neighbor, at least 1,000; half of them choose the event.
+        confidence: of the bound, in (0, 1); the head of this module explains how errors add up.
+        batch_size: number of draws per batch.
 
     Returns:
         :class:`AuditResult`.
@@ -204,7 +205,7 @@ def draw(
     draws: int,
     batch_size: int = 1 << 15,
 ) -> np.ndarray:
-    """Outcomes or statistics of independent releases, ``(2, draws)``: under either neighbor, by its number."""
+    """Outcomes or statistics of independent releases, ``(2, draws)``, one row per neighbor."""
     batches = -(-draws // min(batch_size, draws))
     size = -(-draws // batches)
     first, second = mechanism.neighbors
@@ -233,7 +234,7 @@ def clopper_pearson(successes: Numbers, trials: int, error: float) -> tuple[np.n
     Args:
         successes: any shape, integers from 0 to ``trials``.
         trials: number of independent trials.
-        error: of each of the two bounds, in (0, 1).
+        error: error probability of each of the two bounds, in (0, 1).
 
     Returns:
         Lower and upper bounds, shape of ``successes``, float64.
@@ -251,7 +252,7 @@ def clopper_pearson(successes: Numbers, trials: int, error: float) -> tuple[np.n
 
 
 def _counts(drawn: np.ndarray, row: Audited, thresholds: np.ndarray | None) -> np.ndarray:
-    """How often each outcome, or each interval between thresholds, came under either neighbor: ``(2, K)``."""
+    """Counts of each outcome, or of each interval between thresholds, under either neighbor: ``(2, K)``."""
     if thresholds is not None:
         bins, drawn = len(thresholds) + 1, np.searchsorted(thresholds, drawn, side="right")
     else:
@@ -262,7 +263,7 @@ def _counts(drawn: np.ndarray, row: Audited, thresholds: np.ndarray | None) -> n
 
 
 def _thresholds(drawn: np.ndarray) -> np.ndarray:
-    """Quantiles of both neighbors' statistics together, and of their tails; distinct, increasing."""
+    """Quantiles of both neighbors' statistics together, and of their tails; distinct and increasing."""
     if np.isnan(drawn).any():
         raise ValueError("the statistic is NaN: nothing can be said about its tails.")
     tail = np.geomspace(1e-5, 1e-2, _TAILS)
@@ -272,7 +273,7 @@ def _thresholds(drawn: np.ndarray) -> np.ndarray:
 
 
 def _real_events(thresholds: int) -> np.ndarray:
-    """Tails from each threshold upwards, then those below it: ``(2 T, T + 1)`` of the intervals between them."""
+    """Tails above each threshold, then those below it, as sets of the intervals between them: ``(2 T, T + 1)``."""
     above = np.arange(thresholds + 1)[None, :] > np.arange(thresholds)[:, None]
     return np.concatenate([above, ~above])
 
@@ -288,7 +289,7 @@ def _unions(counts: np.ndarray) -> np.ndarray:
 def _bounds(
     counts: np.ndarray, members: np.ndarray, delta: float, error: float, swapped: bool
 ) -> np.ndarray:
-    """Lower confidence bounds of ε from each event, ``(E,)``; -∞ where δ explains all of it."""
+    """Lower confidence bounds of ε from each event, ``(E,)``; -∞ where δ alone explains the event."""
     trials = int(counts[0].sum())
     hits = members @ (counts[::-1] if swapped else counts).T
     low, _ = clopper_pearson(hits[:, 0], trials, error)

@@ -1,17 +1,17 @@
-"""Exact losses by enumeration: over all outputs that matter, and over all neighbors of small instances.
+"""Exact losses by enumeration over all relevant outputs and all neighbors of small instances.
 
 Nothing is drawn. The law of each mechanism is computed in float64 (:mod:`privrank_jax.privacy_audit.laws`) with the
-noise scale that the mechanism itself reports, where it does, so that a wrong scale in the code is wrong here too. At
-δ = 0 the loss between two data sets is the largest absolute log ratio; at δ > 0 the smallest ε with P(E) ≤ e^ε Q(E) + δ
-for all events E and either order.
+noise scale that the mechanism reports, if it reports one, so that a wrong scale in the code shows up here too. At δ = 0
+the loss between two data sets is the largest absolute log ratio; at δ > 0 the smallest ε with P(E) ≤ e^ε Q(E) + δ for
+all events E and either order.
 
-Reports of single users and synthetic rankings say nothing of their noise. Their laws take its scale, or its odds, from
-the same functions that the mechanism calls, or from the theorem; that what is drawn has that law is left to the draws
-(of finite rows, a test of all outcomes; of the others, the audit).
+Reports of single users and synthetic rankings do not report their noise. Their laws take its scale, or its odds, from
+the functions that the mechanism calls, or from the theorem. Draws then check that the mechanism has that law: a test of
+all outcomes for finite rows, the audit for the others.
 
-Two kinds of rows fall short of that. The scores of a perturbed likelihood are searched at a thousand outputs, far out
-and near, and reports of vectors are on a list of vectors instead of all: there the loss is exact, but may not be the
-largest.
+The enumeration is not complete for two kinds of rows. The scores of a perturbed likelihood are searched at a thousand
+outputs, far and near, and reports of vectors use a list of vectors instead of all: there the loss is exact, but may not
+be the largest.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class WorstCase:
     """The largest loss among small data sets.
 
     Attributes:
-        loss: over all outputs of the row's law and all neighbors; at δ > 0 the smallest ε for that δ.
+        loss: the largest over all outputs of the row's law and all neighbors; at δ > 0 the smallest ε for that δ.
         first: one of the two data sets where it is attained.
         second: the other one.
-        data_sets: how many were looked at.
-        pairs: how many pairs of neighbors.
+        data_sets: number of data sets that were enumerated.
+        pairs: number of pairs of neighbors among them.
     """
 
     loss: float
@@ -79,7 +79,7 @@ def worst_case(mechanism: Audited | str, epsilon: float | None = None) -> WorstC
 
 
 def exact_loss(mechanism: Audited | str, epsilon: float | None = None) -> float:
-    """The privacy loss of a mechanism between the two neighbors of its row alone, exactly.
+    """The exact privacy loss of a mechanism between the two neighbors of its row.
 
     Args:
         mechanism: an :class:`~privrank_jax.privacy_audit.Audited` row, or the name of one.
@@ -115,7 +115,7 @@ def losses(mechanism: Audited, epsilon: float, instances: Instances) -> np.ndarr
 
 
 def log_probabilities(mechanism: Audited, epsilon: float, data: np.ndarray) -> np.ndarray:
-    """Of the outcomes of a finite mechanism under stacked data sets, ``(D, K)``.
+    """Log probabilities of the outcomes of a finite mechanism under stacked data sets, ``(D, K)``.
 
     Raises:
         ValueError: its outcomes don't have the probabilities of its law.
@@ -127,14 +127,14 @@ def log_probabilities(mechanism: Audited, epsilon: float, data: np.ndarray) -> n
 
 
 def _facts(mechanism: Audited, data: np.ndarray, epsilon: float) -> dict[str, float]:
-    """What a release says of its noise; nothing from functions that return a bare report."""
+    """What a release reports about its noise; empty for functions that return a bare report."""
     told = _diagnostics(jnp.asarray(data), jnp.asarray(epsilon), mechanism=mechanism)
     return {name: float(fact) for name, fact in told.items()}
 
 
 @functools.partial(jax.jit, static_argnames=("mechanism",))
 def _diagnostics(data: jax.Array, epsilon: jax.Array, *, mechanism: Audited) -> dict[str, Any]:
-    """XLA leaves the release itself out, as none of it comes out here."""
+    """The diagnostics of a release; XLA drops the computation of its value, which is not returned."""
     released = mechanism.release(jax.random.key(0), data, mechanism.at(epsilon))
     told = released.diagnostics if isinstance(released, Estimate) else {}
     told = told if isinstance(told, dict) else vars(told)

@@ -1,21 +1,21 @@
 r"""Log probabilities and log densities of the mechanisms, in NumPy and float64, to enumerate their losses exactly.
 
 Each function takes data sets stacked along the first axis and returns ``(D, K)``: a row per data set, a column per
-output. Of a finite mechanism the outputs are all there are. Of a continuous one in this module they are outputs at
-which its loss is largest, and constants that all data sets share are left out.
+output. For a finite mechanism these are all its outputs. For a continuous one they are outputs at which its loss is
+largest, and constants that all data sets share are left out.
 
 **Additive Laplace noise** at z has log density -‖z - N‖₁/λ: beyond all N in every coordinate, in the direction of a
 corner s of the cube, that is s·N/λ plus a constant, and over the 2^d corners the difference is largest at
 ‖N - N'‖₁/λ, which bounds it everywhere.
 
 **Reports of vectors** have one of two densities, on a cap around the (rounded) vector or off it, so at an output u it
-depends on the side of u alone; outputs are taken along all data and their opposites, a little aside of ties.
+depends only on the side of u; outputs are taken along all data and their opposites, slightly off ties.
 
-**Gaussian noise** promises (ε, δ), of which the largest log ratio says nothing. There the functions return the smallest
-ε at that δ instead, the root of δ(ε) = Σ (p - e^ε q)⁺ over all outcomes, which is the worst of all events.
+**Gaussian noise** promises (ε, δ), for which the largest log ratio is uninformative. There the functions return the
+smallest ε at that δ instead, the root of δ(ε) = Σ (p - e^ε q)⁺ over all outcomes, the value at the worst event.
 
-**The list of the k best noisy scores** comes by quadrature over the score of the last of them. All scores are
-multiples of 1/2, where the integrand has its kinks, so panels between such points see smooth functions.
+**The list of the k best noisy scores** is computed by quadrature over the score of the last of them. All scores are
+multiples of 1/2, where the integrand has its kinks, so the integrand is smooth on panels between such points.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _FAR = 45.0  # scales beyond the last score: e^-45 of the mass
 
 
 def additive_laplace(centers: Array, scale: float) -> Array:
-    """Noise of one scale on every number of ``centers (D, d)``: the 2^d corners."""
+    """Laplace noise of one scale on every number of ``centers (D, d)``, at the 2^d corners."""
     corners = np.array(list(itertools.product((-1.0, 1.0), repeat=centers.shape[1])))
     return centers @ corners.T / scale
 
 
 def gaussian_epsilon(shifts: Array, scale: float, delta: float) -> Array:
-    """Smallest ε at δ of Gaussian noise between two points that lie ``shifts (P,)`` apart, exact."""
+    """Exact smallest ε at δ of Gaussian noise between two points that lie ``shifts (P,)`` apart."""
 
     def smallest(shift: float) -> float:
         def missing(epsilon: float) -> float:
@@ -57,7 +57,7 @@ def gaussian_epsilon(shifts: Array, scale: float, delta: float) -> Array:
 
 
 def least_epsilon(first: Array, second: Array, delta: float) -> Array:
-    """Smallest ε at δ, either way, between outcomes with probabilities ``first`` and ``second (P, K)``."""
+    """Smallest ε at δ, in both directions, between outcomes with probabilities ``first`` and ``second (P, K)``."""
     low, high = np.zeros(len(first)), np.full(len(first), 60.0)
     for _ in range(60):
         middle = 0.5 * (low + high)
@@ -69,7 +69,7 @@ def least_epsilon(first: Array, second: Array, delta: float) -> Array:
 
 
 def flipped_bits(bits: Array, flip: float) -> Array:
-    """One bit that is told wrongly with probability ``flip``: outputs 0, 1."""
+    """One bit that is reported wrongly with probability ``flip``: outputs 0, 1."""
     wrong, right = np.log(flip), np.log1p(-flip)
     return np.where(bits[:, None] == np.arange(2), right, wrong)
 
@@ -96,7 +96,7 @@ def softmax(scores: Array) -> Array:
 
 
 def peeling(scores: Array, scale: float, k: int) -> Array:
-    """The ordered lists of k of m items, each round with odds e^(score/scale) among those left."""
+    """The ordered lists of k of m items, drawn in rounds with odds e^(score/scale) among the items left."""
     rows = []
     for chosen in itertools.permutations(range(scores.shape[1]), k):
         left, total = set(range(scores.shape[1])), np.zeros(len(scores))
@@ -124,7 +124,7 @@ def one_shot(scores: Array, scale: float, k: int) -> Array:
 
 
 def permute_and_flip(scores: Array, scale: float, k: int) -> Array:
-    """The ordered lists of k items, each round the largest of the scores left plus fresh exponential noise."""
+    """The ordered lists of k items; each round takes the largest remaining score plus fresh exponential noise."""
     rows = []
     for chosen in itertools.permutations(range(scores.shape[1]), k):
         left, total = list(range(scores.shape[1])), np.zeros(len(scores))
@@ -136,7 +136,7 @@ def permute_and_flip(scores: Array, scale: float, k: int) -> Array:
 
 
 def _largest_exponential(scores: Array, scale: float) -> Array:
-    """Which score plus exponential noise is the largest, ``(D, m)``."""
+    """Log probability of each score plus exponential noise to be the largest, ``(D, m)``."""
     points, weights = _panels(scores, scale, below=False)
     away = (points[:, None, None] - scores) / scale
     with np.errstate(divide="ignore"):
@@ -152,7 +152,7 @@ def _largest_exponential(scores: Array, scale: float) -> Array:
 
 
 def _panels(scores: Array, scale: float, *, below: bool) -> tuple[Array, Array]:
-    """Nodes and weights: between the scores on panels that end at their multiples of 1/2, beyond them on wider ones."""
+    """Nodes and weights: on panels that end at multiples of 1/2 between the scores, on wider ones beyond them."""
     low, high = float(scores.min()), float(scores.max())
     tail = np.linspace(0, _FAR * scale, 2 * math.ceil(_FAR) + 1)
     inner = np.linspace(low, high, max(1, round(2 * (high - low) * math.ceil(1 / scale))) + 1)
@@ -182,8 +182,8 @@ def kwiksort_transcripts(
     """All transcripts of a KwikSort with Laplace noise on its answers, for weights ``(D, m, m)``.
 
     Yields:
-        Log probabilities ``(D,)``, the segments at the end (items in no order within one), and whether the sort
-        stopped because the next round would have exceeded the budget.
+        Log probabilities ``(D,)``, the final segments (items within one are unordered), and whether the sort stopped
+        because the next round would have exceeded the budget.
     """
     nothing = np.zeros(len(w))
     start = [list(range(w.shape[1]))]
@@ -236,7 +236,7 @@ def _parted(
 def kwiksort_with_fallback(
     w: Array, scale: float, max_queries: int, fallback_scale: float
 ) -> Array:
-    """Transcripts, and after those that ran out of budget the corners of all weights plus Laplace noise."""
+    """Transcripts; those that ran out of budget are followed by the corners of all weights plus Laplace noise."""
     pairs = w[:, *np.triu_indices(w.shape[1], 1)]
     fallback = additive_laplace(pairs, fallback_scale)
     columns = [
@@ -247,7 +247,7 @@ def kwiksort_with_fallback(
 
 
 def shuffled_kwiksort(w: Array, scale: float, max_queries: int) -> Array:
-    """The m! orders of a KwikSort that shuffles what its budget left, in lexicographic order of ranks."""
+    """The m! orders of a KwikSort that shuffles the items left unsorted, in lexicographic order of ranks."""
     items = w.shape[1]
     orders = [tuple(np.argsort(ranks)) for ranks in itertools.permutations(range(items))]
     total = np.full((len(w), len(orders)), -np.inf)

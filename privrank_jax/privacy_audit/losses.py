@@ -1,4 +1,4 @@
-r"""Exact privacy losses: no sampling, the densities and probabilities themselves.
+r"""Exact privacy losses, computed from densities and probabilities without sampling.
 
 **Perturbed MLE.** θ̃ minimizes L(θ; y) + γ‖θ‖²/2 + wᵀθ, so for γ > 0 it is a one-to-one image of the noise,
 w(θ; y) = -∇L(θ; y) - γθ, and by the change of variables its log density at θ is
@@ -14,7 +14,7 @@ z = N.
 Laplace(λ), has P(D > g) = (1 + g/(2λ)) e^{-g/λ}/2 for g ≥ 0. A user who moves the totals by (L, -L) moves the
 gap by 2L, and the log ratio tends to 2L/λ far from a tie: 2ε at λ = L/ε, the scale printed in Cai, Algorithm 3.
 
-All functions compute in the dtype of their arguments; differences of log densities want float64.
+All functions compute in the dtype of their arguments; differences of log densities need float64.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def perturbed_mle_log_density(
         noise: ``"laplace"`` or ``"gaussian"``.
 
     Returns:
-        ``()``. The Laplace link has a kink where two items tie; there the curvature from the right is
-        taken (see :mod:`privrank_jax.links`), on a set of measure 0.
+        ``()``. The Laplace link has a kink where two items tie; there, on a set of measure 0, the curvature from the
+        right is used (see :mod:`privrank_jax.links`).
 
     Raises:
         ValueError: γ or the scale not positive and finite, unknown names.
@@ -83,7 +83,7 @@ def perturbed_mle_privacy_loss(
             anything in which the two differ.
 
     Returns:
-        ``()``, positive where ``wins`` is the likelier.
+        ``()``, positive where ``wins`` is the likelier data set.
     """
     first = perturbed_mle_log_density(theta, wins, **mechanism)
     return first - perturbed_mle_log_density(theta, neighbor, **mechanism)
@@ -184,7 +184,7 @@ def _log_density(
     bend = wins.matrix * link.curvature(gaps)
     bend = bend + bend.T
     hessian = jnp.diag(jnp.where(mask, bend.sum(1) + gamma, 1.0)) - bend
-    # Positive definite: the log determinant is that of the Cholesky factor, twice.
+    # Positive definite: the log determinant is twice that of the Cholesky factor.
     log_det = 2 * jnp.sum(jnp.log(jnp.diagonal(jnp.linalg.cholesky(hessian))))
     size = jnp.sum(mask)
     if noise == "laplace":

@@ -1,7 +1,7 @@
-"""All neighboring pairs among small data sets, for exact privacy losses.
+"""All pairs of neighbors among small data sets, for exact privacy losses.
 
-A small data set is a common part (the *base*) and what one unit holds. With every content of the unit listed, all its
-neighbors are pairs of contents over one base: none is left out. Everything here is NumPy, float64 and small.
+A small data set is a common part (the *base*) and what one unit holds. Every content of the unit is listed, so the
+pairs of contents over one base are all pairs of neighbors. Everything here is small, in NumPy and float64.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Instances:
 
     Attributes:
         data: ``(D, ...)``, one data set per row.
-        pairs: ``(P, 2)`` row numbers; each pair once, either order meant.
+        pairs: ``(P, 2)`` row numbers; each unordered pair once.
     """
 
     data: np.ndarray
@@ -28,7 +28,7 @@ class Instances:
 
 
 def of_values(*values: object) -> Instances:
-    """Data sets that are all neighbors of one another."""
+    """Data sets all of which are neighbors of one another."""
     return Instances(np.array(values), _all_pairs(len(values)))
 
 
@@ -50,8 +50,7 @@ def comparison_kinds(num_items: int) -> list[tuple[np.ndarray, tuple[int, int]]]
 def unit_contents(num_items: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
     """Everything that one unit can hold: ``(K, m, m)`` win matrices of at most ``limit`` comparisons, and groups.
 
-    Two contents have equal group numbers ``(K,)`` where the pairs that they compare are the same. The empty one comes
-    first.
+    Two contents have equal group numbers ``(K,)`` if they compare the same pairs. The empty one comes first.
     """
     kinds = comparison_kinds(num_items)
     matrices, pairs = [], []
@@ -64,11 +63,11 @@ def unit_contents(num_items: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def comparisons(bases: Iterable[np.ndarray], limit: int, adjacency: str) -> Instances:
-    """Win matrices: each base and whatever one unit of at most ``limit`` comparisons adds to it.
+    """Win matrices: each base plus everything that one unit of at most ``limit`` comparisons can add to it.
 
     Args:
         bases: ``(m, m)`` win counts of the others.
-        limit: L, 1 for a single comparison.
+        limit: L; 1 for a single comparison.
         adjacency: ``"flip"``: contents on the same pairs; ``"replace"``: any two; ``"add-remove"``: any and none.
     """
     bases = list(bases)
@@ -83,13 +82,13 @@ def comparisons(bases: Iterable[np.ndarray], limit: int, adjacency: str) -> Inst
 
 
 def weak_orders(num_items: int) -> np.ndarray:
-    """All rankings with ties, ``(K, m)`` ranks, tied items with the same: 13 of 3 items, 75 of 4."""
+    """All rankings with ties, ``(K, m)`` ranks, equal for tied items: 13 for 3 items, 75 for 4."""
     ranks = itertools.product(range(num_items), repeat=num_items)
     return np.array([r for r in ranks if set(r) == set(range(len(set(r))))])
 
 
 def with_gaps(num_items: int) -> np.ndarray:
-    """All rankings with ties and unknown items, ``(K, m)`` ranks, -1 unknown, once for each weights: 19 of 3 items."""
+    """All rankings with ties and unknown items (rank -1), ``(K, m)``, one per matrix of weights: 19 for 3 items."""
     ranks = itertools.product(range(-1, num_items), repeat=num_items)
     found = [r for r in ranks if set(r) - {-1} == set(range(len(set(r) - {-1})))]
     by_weights: dict[bytes, tuple[int, ...]] = {}
@@ -104,7 +103,7 @@ def strict_orders(num_items: int) -> np.ndarray:
 
 
 def weights(rankings: np.ndarray) -> np.ndarray:
-    """w_ij, the share of the rankings ``(n, m)`` with i before j, ties and unknown items half; ``(m, m)``."""
+    """w_ij, the share of the rankings ``(n, m)`` with i before j, ties and unknown items counting half; ``(m, m)``."""
     first, second = rankings[:, :, None], rankings[:, None, :]
     known = (first >= 0) & (second >= 0)
     shares = np.mean(np.where(known, (first < second) + 0.5 * (first == second), 0.5), axis=0)
@@ -124,7 +123,7 @@ def profiles(rankings: np.ndarray, users: int) -> Instances:
 
 
 def moved_ranks(num_items: int) -> Instances:
-    """All rankings without ties; neighbors agree once one item is taken out."""
+    """All rankings without ties; two are neighbors if they agree after the removal of one item."""
     ranks = strict_orders(num_items)
     orders = [tuple(np.argsort(one)) for one in ranks]
 

@@ -1,9 +1,9 @@
-"""Audited mechanisms by name: every private function of the library on a small pair of neighbors that is hard for it.
+"""Registry of audited mechanisms: every private function of the library with a small pair of hard neighbors.
 
-Where a paper's calibration is unsound its row is here too, so that the audit can be seen to catch it. A module listed
-in ``_MODULES`` holds a tuple ``AUDITED``; its modules load on first use. To add a row, append it there: the tests of
-the registry then hold it to its contract, to its claim, to its exact losses and to half of its noise, and the commands
-that it names to replays on neighboring files.
+Unsound calibrations of papers have rows too, which show that the audit detects them. Each module listed in ``_MODULES``
+holds a tuple ``AUDITED`` and is loaded on first use. To add a row, append it to such a tuple: the tests of the registry
+then check its contract, its claim, its exact losses and a version with half of its noise, and replay the commands that
+it names on neighboring files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MODULES = (
 )
 
 Release = Callable[[jax.Array, Any, Privacy], Any]
-"""``(key, data, privacy)`` to one release, an :class:`~privrank_jax.estimate.Estimate` or an array."""
+"""Maps ``(key, data, privacy)`` to one release, an :class:`~privrank_jax.estimate.Estimate` or an array."""
 Facts = Mapping[str, float]
 """What a release says of its noise: its scale, for example."""
 Law = Callable[[np.ndarray, Privacy, Facts], np.ndarray]
@@ -45,7 +45,7 @@ Loss = Callable[[np.ndarray, np.ndarray, Privacy, Facts], np.ndarray]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Audited:
-    """One private mechanism, two neighbors, and what the audit looks at.
+    """One private mechanism, two neighbors, and the statistic that the audit observes.
 
     Attributes:
         name: what ``privrank audit`` calls it.
@@ -53,24 +53,24 @@ class Audited:
         function: the public function behind it.
         neighbors: two arrays of one shape, data sets that differ in one unit and are hard for the mechanism.
         release: one release of ``data`` that keeps a promise, see :data:`Release`.
-        promise: what is claimed, and at which ε an audit runs unless told otherwise.
+        promise: what is claimed; its ε is the default of an audit.
         reduce: the value of a release to the number of an outcome (where ``outcomes`` names them) or to a real
             statistic. A post-processing, which can only lose less than the release.
-        sees: the outcome or the statistic in words.
+        sees: the outcome or the statistic, in words.
         outcomes: the names of the outcomes, in the order of their numbers; None for a real statistic.
         trust: ``"central"`` or ``"local"``, see :class:`~privrank_jax.privacy.Guarantee`.
-        calibration: ``"tight"`` (some neighbors lose at least 0.99 of the claim), ``"sound"`` (none is known that do)
-            or ``"published"``.
+        calibration: ``"tight"`` (some neighbors lose at least 0.99 of the claim), ``"sound"`` (no such neighbors are
+            known) or ``"published"``.
         instances: small data sets with all their neighbors, for the exact loss.
-        law: of the release (see :data:`Law`), ``facts`` being what its diagnostics say of the noise. With ``finite``
-            it is that of the outcomes, in their order.
+        law: law of the release (see :data:`Law`); ``facts`` holds what its diagnostics report about the noise. With
+            ``finite`` it is the law of the outcomes, in their order.
         loss: for claims with δ > 0 in place of ``law``, see :data:`Loss`.
-        finite: whether the outcomes are all that the release says, with the probabilities of ``law``.
+        finite: whether the outcomes are all that the release reveals, with the probabilities of ``law``.
         sound: False where the claim is known to be wrong.
         released_by: the function of :mod:`privrank_jax.release` that draws this for real releases, if one does.
         commands: command lines that release it, without FILE, ``--epsilon`` and ``--out``. Each is replayed on
-            neighboring files (:mod:`privrank_jax.privacy_audit.replay`), of all kinds that its guarantee speaks of.
-        note: where the claim stands, or what is wrong with it.
+            neighboring files (:mod:`privrank_jax.privacy_audit.replay`) of every kind that its guarantee covers.
+        note: where the claim is stated, or what is wrong with it.
     """
 
     name: str
@@ -94,16 +94,16 @@ class Audited:
     note: str = ""
 
     def at(self, epsilon: Scalar) -> Privacy:
-        """What the row promises, at another ε, which may be traced."""
+        """The promise of the row at another ε, which may be traced."""
         return dataclasses.replace(self.promise, epsilon=epsilon)
 
     def value(self, key: Key, data: Any, privacy: Privacy) -> Any:
-        """What one release publishes."""
+        """The value that one release publishes."""
         released = self.release(key, data, privacy)
         return released.value if isinstance(released, Estimate) else released
 
     def run(self, key: Key, data: Any, privacy: Privacy) -> Any:
-        """One release, reduced."""
+        """One release, reduced to its outcome or statistic."""
         return self.reduce(self.value(key, data, privacy))
 
 

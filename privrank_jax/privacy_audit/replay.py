@@ -1,21 +1,21 @@
-"""Replay audit of a whole program: data pass through its mechanisms, and leave through them alone.
+"""Replay audit of a whole program: a check that data influence its output only through its mechanisms.
 
-A program that releases is as private as its mechanisms only if all else it does looks at data in ways that the
-guarantee allows. Its mechanisms are functions, the *doors* (:mod:`privrank_jax.privacy_audit.doors`). It runs on data
-D, and what enters and leaves each door is recorded; then it runs on a neighbor D' and each door returns what it
+A program that releases is as private as its mechanisms only if everything else that it does uses the data in ways that
+the guarantee allows. Its mechanisms are functions, the *doors* (:mod:`privrank_jax.privacy_audit.doors`). It runs on
+data D, and what enters and leaves each door is recorded; then it runs on a neighbor D' and each door returns what it
 returned on D, so that
 
-- the same doors are passed, in the same order, with the same parameters (an ε or a sensitivity that depends on the data
+- the same doors are passed in the same order with the same parameters (an ε or a sensitivity that depends on the data
   is a leak),
 - what enters them differs by no more than the claim allows: the losses of the doors add up to at most its ε,
-- everything behind the doors, being a function of what left them and of public facts, is the same to the last byte.
+- everything behind the doors, being a function of their outputs and of public facts, is identical byte for byte.
 
-Coins that decide which data enter a door (which rows of a user stay, how a tie falls) are drawn before it. They are
-frozen, to zeros or to a stream that a seed starts: a guarantee that holds for every fixed outcome of such coins, with
-those of all other users unchanged, holds for random ones. A longer draw begins with the shorter one, so what belongs to
-rows in front of a change is unchanged.
+Coins that decide which data enter a door (which rows of a user stay, how a tie is broken) are drawn before it. They are
+frozen to zeros or to a seeded stream: a guarantee that holds for every fixed outcome of such coins, with those of all
+other users unchanged, holds for random ones. A longer draw begins with the shorter one, so what belongs to rows in
+front of a change is unchanged.
 
-Source: the idea is that of dp-recorder (arXiv:2602.17454).
+Source: the idea of dp-recorder (arXiv:2602.17454).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from typing import Any
 import numpy as np
 
 Run = Callable[[], Mapping[str, Any]]
-"""Runs the program; returns all that the world sees of it by name: output, files, exit code."""
+"""Runs the program and returns everything that is visible from outside, by name: output, files, exit code."""
 Loss = Callable[[np.ndarray, np.ndarray, Mapping[str, Any]], float]
-"""``(first, second, facts) -> ε`` that a mechanism loses between two inputs; ``facts`` are its public parameters."""
+"""Maps ``(first, second, facts)`` to the ε that a mechanism loses between two inputs; ``facts`` are public."""
 
-_ROUNDING = 1e-9  # of ε, which is a quotient of doubles
+_ROUNDING = 1e-9  # relative to ε, which is a quotient of doubles
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,11 +48,11 @@ class Door:
 
     Attributes:
         function: ``"module:name"``. Wherever the package of that module holds this function, it is replaced.
-        data: its parameter that holds data; all others are public, but for ``key``.
-        loss: between two inputs.
-        read: what is in that parameter, as an array.
-        builds: whether the function returns ``(mechanism, scale)`` instead, and ``mechanism`` takes the data, as often
-            as one likes. What it is asked, all in all, is one input; ``scale`` joins the facts.
+        data: its parameter that holds data; all others except ``key`` are public.
+        loss: the ε that it loses between two inputs.
+        read: converts that parameter to an array.
+        builds: whether the function instead returns ``(mechanism, scale)``, where ``mechanism`` takes the data and may
+            be called any number of times. All its calls together are one input; ``scale`` is added to the facts.
         rows: whether the value has a row for each row of the data. Rows are then paired by content, not by place.
     """
 
@@ -66,13 +66,13 @@ class Door:
 
 @dataclass(eq=False)
 class Crossing:
-    """One passage of a door, or one mechanism that was built.
+    """One passage through a door, or one mechanism that was built.
 
     Attributes:
-        door: which.
+        door: the door.
         facts: public parameters.
         inputs: data, one array for each call.
-        values: what was returned, likewise.
+        values: what was returned, one value for each call.
     """
 
     door: Door
@@ -86,9 +86,9 @@ class Recording:
     """One run.
 
     Attributes:
-        seen: what the world saw.
-        crossings: of doors, in order.
-        faults: where a replay left the recording, in words.
+        seen: what was visible from outside.
+        crossings: crossings of doors, in order.
+        faults: where a replay departed from the recording, in words.
     """
 
     seen: Mapping[str, Any]
@@ -98,7 +98,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Findings:
-    """What two runs on neighbors tell.
+    """The result of comparing two runs on neighbors.
 
     Attributes:
         measured: ε, the sum over doors.
@@ -111,7 +111,7 @@ class Findings:
     faults: tuple[str, ...]
 
     def violations(self, claimed: float) -> tuple[str, ...]:
-        """What contradicts a claim of ε, in words; nothing where all is well."""
+        """What contradicts a claim of ε, in words; empty if nothing does."""
         if self.measured <= claimed * (1 + _ROUNDING):
             return self.faults
         each = ", ".join(f"{name} {epsilon:.6g}" for name, epsilon in self.doors)
@@ -120,12 +120,12 @@ class Findings:
 
 
 def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = None) -> Findings:
-    """Record the program on D, replay it on D', compare.
+    """Record the program on D, replay it on D' and compare the two runs.
 
     Args:
         first: runs it on D.
         second: runs it on D', in the same way.
-        doors: its mechanisms. A door inside another one isn't seen.
+        doors: its mechanisms. A door inside another one is not recorded.
         coins: seed of the coins before the doors; None for zeros.
     """
     recording = record(first, doors, coins)
@@ -133,19 +133,19 @@ def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = No
 
 
 def record(run: Run, doors: Sequence[Door], coins: int | None = None) -> Recording:
-    """Run the program with doors that draw."""
+    """Run the program with doors that draw, and record what passes them."""
     return _run(run, doors, None, coins)
 
 
 def replay(
     run: Run, doors: Sequence[Door], recording: Recording, coins: int | None = None
 ) -> Recording:
-    """Run the program with doors that return what they did in ``recording``, as long as they are passed alike."""
+    """Run the program with doors that return what they returned in ``recording``, as long as they are passed alike."""
     return _run(run, doors, recording, coins)
 
 
 def compare(first: Recording, second: Recording) -> Findings:
-    """A recording and its replay."""
+    """Compare a recording with its replay."""
     pairs = list(zip(first.crossings, second.crossings))
     losses = [(a.door.function.partition(":")[2], _lost(a, b)) for a, b in pairs]
     faults = list(second.faults)
@@ -164,10 +164,10 @@ def compare(first: Recording, second: Recording) -> Findings:
 
 
 def _lost(first: Crossing, second: Crossing) -> float:
-    """ε between all that entered a door."""
+    """The ε between all inputs of a door in two runs."""
     if [x.shape for x in first.inputs] != [x.shape for x in second.inputs]:
         return np.inf
-    if not first.inputs:  # a mechanism that was built, and not asked
+    if not first.inputs:  # a mechanism that was built but never called
         return 0.0
     if len(first.inputs) == 1:
         return float(first.door.loss(first.inputs[0], second.inputs[0], first.facts))
@@ -176,7 +176,7 @@ def _lost(first: Crossing, second: Crossing) -> float:
 
 
 def _difference(name: str, first: object, second: object) -> str:
-    """Where two outputs part."""
+    """The first place where two outputs differ, in words."""
     if isinstance(first, str) and isinstance(second, str):
         lines = (one.splitlines() for one in (first, second))
         for number, (a, b) in enumerate(zip(*lines), start=1):
@@ -204,7 +204,7 @@ def _run(
 
 
 class _Tape:
-    """The doors of one run; ``recording`` is what they return, None where they draw."""
+    """The doors of one run; they return what ``recording`` holds, or draw if it is None."""
 
     def __init__(self, recording: Recording | None) -> None:
         self.recording = recording
@@ -213,7 +213,7 @@ class _Tape:
         self.inside = False
 
     def watched(self, door: Door, function: Callable[..., Any]) -> Callable[..., Any]:
-        """``function`` with an ear at the door."""
+        """``function``, wrapped to record or replay its calls."""
         signature = inspect.signature(function)
 
         @functools.wraps(function)
@@ -232,7 +232,7 @@ class _Tape:
         return passed
 
     def _begin(self, door: Door, facts: dict[str, Any]) -> tuple[Crossing, Crossing | None]:
-        """A new crossing, and the recorded one, if that went through the same door in the same way."""
+        """A new crossing, and the recorded one if it passed the same door with the same parameters."""
         crossing, place = Crossing(door, facts), len(self.crossings)
         self.crossings.append(crossing)
         if self.recording is None:
@@ -251,7 +251,7 @@ class _Tape:
     def _built(
         self, crossing: Crossing, earlier: Crossing | None, build: Callable[[], Any]
     ) -> tuple[Callable[[Any], Any], Any]:
-        """A mechanism that is heard, and its scale; one that is replayed need not be built."""
+        """A mechanism whose calls are recorded or replayed, and its scale; for a replay it is built only if needed."""
         built: list[Any] = []
 
         def mechanism() -> Any:
@@ -276,7 +276,7 @@ class _Tape:
         data: np.ndarray,
         draw: Callable[[], Any],
     ) -> Any:
-        """The value for these data: drawn, or as it was."""
+        """The value for these data: drawn, or replayed."""
         place, pairs = len(crossing.inputs), None
         data = np.array(data)
         if earlier is not None and place < len(earlier.inputs):
@@ -298,7 +298,7 @@ class _Tape:
 
     @contextlib.contextmanager
     def _real(self) -> Iterator[None]:
-        """Inside a door chance is real, and doors are functions."""
+        """Inside a door, coins are not frozen and other doors are plain functions."""
         was, self.inside = self.inside, True
         try:
             yield
@@ -307,7 +307,7 @@ class _Tape:
 
 
 def _paired(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """For each row of ``second`` the row of ``first`` that it is paired with: an equal one while there is one.
+    """For each row of ``second`` the row of ``first`` that it is paired with, an equal one if there is one left.
 
     >>> _paired(np.array([[0, 1], [2, 3], [4, 5]]), np.array([[4, 5], [2, 3], [9, 9]])).tolist()
     [2, 1, 0]
@@ -325,7 +325,7 @@ def _paired(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Whether public parameters are equal, arrays among them."""
+    """Whether public parameters, which may be arrays, are equal."""
     return first.keys() == second.keys() and all(
         type(first[name]) is type(second[name]) and np.array_equal(first[name], second[name])
         for name in first
@@ -334,7 +334,7 @@ def _same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
 
 @contextlib.contextmanager
 def _everywhere(old: Any, new: Any) -> Iterator[None]:
-    """Replace a function in all modules of its package; those loaded meanwhile forget the new one as well."""
+    """Replace a function in all modules of its package, and undo it on exit, also in modules loaded meanwhile."""
     package = old.__module__.partition(".")[0]
 
     def swap(this: Any, that: Any) -> None:
@@ -353,7 +353,7 @@ def _everywhere(old: Any, new: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _frozen_coins(tape: _Tape, seed: int | None) -> Iterator[None]:
-    """Draws of :mod:`secrets` outside of doors come from a stream for each function and call, or are zeros."""
+    """Freeze draws of :mod:`secrets` outside doors: a seeded stream for each function and call, or zeros."""
     real = {name: getattr(secrets, name) for name in _COINS}
     calls = dict.fromkeys(_COINS, 0)
 
