@@ -1,4 +1,4 @@
-"""Parts of figures with many panels: curves with bands, ticks at the values, one legend for colors and line styles."""
+"""Parts of pictures with many panels: curves with bands, ticks at the values, one legend for colors and line styles."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from privrank_jax.plotting.frame import BAND, PALETTE, Row
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
 _LINES = ("-", (0, (4, 2)), (0, (1, 1.5)))
 
 
 def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) -> None:
-    """Draw a curve with its band of ± 2 standard errors; ∞ on the horizontal axis is a separate marker."""
+    """One curve with its band of ± 2 standard errors; ∞ on the horizontal axis stands apart, as a marker."""
     rows = sorted(rows, key=lambda row: row[x])
     inner = [row for row in rows if math.isfinite(row[x])]
     look = _look(color, style)
@@ -35,7 +37,7 @@ def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) 
 
 
 def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool) -> None:
-    """Set grid, spines, and ticks at the values of x, including "no privacy"."""
+    """Grid, spines, and ticks at the values of x, "no privacy" among them."""
     axis.grid(color="#DDDDDD", linewidth=0.6)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
@@ -60,37 +62,62 @@ def legend(
     styles: Sequence[str],
     style_of_each: Sequence[int] = (),
 ) -> None:
-    """Draw one legend below the figure: colors with their markers, then line styles in black.
+    """One legend below the picture: colors with their markers, then line styles in black, below them if need be.
 
-    With ``style_of_each`` every color has its own line style.
+    With ``style_of_each`` every color has a line style of its own.
     """
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], linestyle="none", label=label)] if label else []
+    first, second = [], []
     for index, name in enumerate(colors):
         style = style_of_each[index] if style_of_each else 0
-        handles.append(Line2D([], [], label=name, **_look(index, style)))
-    if len(styles) > 1:
-        handles.append(Line2D([], [], linestyle="none", label=f"   {style_label}:"))
-        for style, name in enumerate(styles):
-            look = {**_look(0, style), "color": "black"}
-            look["markerfacecolor"] = "black" if style == 0 else "white"
-            handles.append(Line2D([], [], label=name, **look))
-    figure.legend(
+        first.append(Line2D([], [], label=name, **_look(index, style)))
+    for style, name in enumerate(styles if len(styles) > 1 else ()):
+        look = {**_look(0, style), "color": "black"}
+        look["markerfacecolor"] = "black" if style == 0 else "white"
+        second.append(Line2D([], [], label=name, **look))
+    handles = [*([_text(label)] if label else []), *first]
+    if second:
+        handles += [_text(f"   {style_label}:"), *second]
+    bands = f"bands: ± {BAND:g} standard errors"
+    found = _legend(figure, handles, 3 if style_of_each else len(handles), bands)
+    if second and found.get_window_extent().width > figure.bbox.width:
+        found.remove()
+        columns = max(len(first), len(second))
+        rows = [[*row, *(_text(" ") for _ in range(columns - len(row)))] for row in (first, second)]
+        # A legend is filled column by column.
+        handles = [handle for pair in zip(*rows, strict=True) for handle in pair]
+        _legend(
+            figure,
+            handles,
+            columns,
+            "; ".join(part for part in (label, style_label, bands) if part),
+        )
+
+
+def _legend(figure: Figure, handles: Sequence[Line2D], columns: int, title: str) -> Legend:
+    return figure.legend(
         handles=handles,
         loc="outside lower center",
-        ncols=3 if style_of_each else len(handles),
+        ncols=columns,
         frameon=False,
         fontsize=9,
         handlelength=3.0,
         columnspacing=1.2,
-        title=f"bands: ± {BAND:g} standard errors",
+        title=title,
         title_fontsize=8,
     )
 
 
+def _text(label: str) -> Line2D:
+    """An entry of a legend without a line."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle="none", label=label)
+
+
 def _look(color: int, style: int) -> dict[str, Any]:
-    """The index of a curve's color, and of its line style."""
+    """How a curve is drawn: its place among the colors, and among the line styles."""
     paint = PALETTE[color % len(PALETTE)]
     return {
         "color": paint,
@@ -110,12 +137,12 @@ def level_name(column: str, value: object) -> str:
 
 
 def _infinity(rows: Sequence[Row], x: str) -> float:
-    """Position of ∞ on a logarithmic axis: past the largest finite value."""
+    """Where ∞ stands on a logarithmic axis: past the largest finite value."""
     return 2.2 * max((row[x] for row in rows if math.isfinite(row[x])), default=1.0)
 
 
 def _thinned(values: list[float], ratio: float = 1.45) -> list[float]:
-    """Ticks that do not overlap: the largest value, and those at least a factor below the next one kept."""
+    """Ticks that don't touch: the largest value, and those a factor apart from the next one kept."""
     kept: list[float] = []
     for value in reversed(values):
         if not kept or kept[-1] / value >= ratio:
