@@ -1,4 +1,4 @@
-"""Parts of pictures with many panels: curves with bands, ticks at the values, one legend for colors and line styles."""
+"""Parts of figures with many panels: curves with bands, ticks at the values, one legend for colors and line styles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINES = ("-", (0, (4, 2)), (0, (1, 1.5)))
 
 
 def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) -> None:
-    """One curve with its band of ± 2 standard errors; ∞ on the horizontal axis stands apart, as a marker."""
+    """Draw a curve with its band of ± 2 standard errors; ∞ on the horizontal axis is a separate marker."""
     rows = sorted(rows, key=lambda row: row[x])
     inner = [row for row in rows if math.isfinite(row[x])]
     look = _look(color, style)
@@ -37,7 +37,7 @@ def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) 
 
 
 def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool) -> None:
-    """Grid, spines, and ticks at the values of x, "no privacy" among them."""
+    """Set grid, spines, and ticks at the values of x, including "no privacy"."""
     axis.grid(color="#DDDDDD", linewidth=0.6)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
@@ -62,9 +62,9 @@ def legend(
     styles: Sequence[str],
     style_of_each: Sequence[int] = (),
 ) -> None:
-    """One legend below the picture: colors with their markers, then line styles in black, below them if need be.
+    """Draw one legend below the figure: colors with markers, then line styles in black, on a second row if too wide.
 
-    With ``style_of_each`` every color has a line style of its own.
+    With ``style_of_each`` every color has its own line style.
     """
     from matplotlib.lines import Line2D
 
@@ -117,7 +117,7 @@ def _text(label: str) -> Line2D:
 
 
 def _look(color: int, style: int) -> dict[str, Any]:
-    """How a curve is drawn: its place among the colors, and among the line styles."""
+    """The index of a curve's color, and of its line style."""
     paint = PALETTE[color % len(PALETTE)]
     return {
         "color": paint,
@@ -137,12 +137,12 @@ def level_name(column: str, value: object) -> str:
 
 
 def _infinity(rows: Sequence[Row], x: str) -> float:
-    """Where ∞ stands on a logarithmic axis: past the largest finite value."""
+    """Position of ∞ on a logarithmic axis: past the largest finite value."""
     return 2.2 * max((row[x] for row in rows if math.isfinite(row[x])), default=1.0)
 
 
 def _thinned(values: list[float], ratio: float = 1.45) -> list[float]:
-    """Ticks that don't touch: the largest value, and those a factor apart from the next one kept."""
+    """Ticks that do not overlap: the largest value, and those at least a factor below the next one kept."""
     kept: list[float] = []
     for value in reversed(values):
         if not kept or kept[-1] / value >= ratio:
