@@ -91,7 +91,7 @@ def user_scores(
         ``(..., m)``, JAX's default float; the mean over users is ``borda_scores(PairWeights.from_ranks(ranks))``.
 
     Raises:
-        ValueError: no items, ranks that are no integers, an unknown rule.
+        ValueError: no items, ranks that are not integers, an unknown rule.
 
     >>> user_scores([[0, 1, 2], [0, -1, -1]]).tolist()
     [[2.0, 1.0, 0.0], [2.0, 0.5, 0.5]]
@@ -203,7 +203,7 @@ def ldp_borda(
         :class:`~privrank_jax.aggregation.ReportDiagnostics`.
 
     Raises:
-        ValueError: a promise that this can't keep, fewer than 2 items, ranks that are no integers, unknown names.
+        ValueError: a promise that this can't keep, fewer than 2 items, ranks that are not integers, unknown names.
 
     >>> ranks = jnp.tile(jnp.arange(3), (4000, 1))
     >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
@@ -261,7 +261,7 @@ def ldp_borda_aggregate(reports: Float[Array, "users items"]) -> Scores:
         Unbiased scores ``(m,)``, in items beaten, high = preferred.
 
     Raises:
-        TypeError: reports that are no array.
+        TypeError: reports that are not an array.
 
     >>> ldp_borda_aggregate(jnp.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])).tolist()
     [1.5, 1.5, 0.0]

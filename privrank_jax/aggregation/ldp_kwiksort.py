@@ -80,7 +80,7 @@ def ldp_kwiksort(
         :class:`~privrank_jax.aggregation.LocalSortDiagnostics`.
 
     Raises:
-        ValueError: a promise that this can't keep, fewer users than items, unknown names, ranks that are no integers,
+        ValueError: a promise that this can't keep, fewer users than items, unknown names, ranks that are not integers,
             m above 1000 without ``max_queries``.
 
     >>> ranks = jnp.tile(jnp.array([2, 0, 1]), (3000, 1))

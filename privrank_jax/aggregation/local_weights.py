@@ -74,7 +74,7 @@ def local_weights(
         :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, the standard deviation of one weight given full rankings.
 
     Raises:
-        ValueError: a promise that this can't keep, fewer than 2 items, ranks that are no integers, unknown names.
+        ValueError: a promise that this can't keep, fewer than 2 items, ranks that are not integers, unknown names.
 
     >>> ranks = jnp.tile(jnp.arange(3), (4000, 1))
     >>> privacy = Privacy(2.0, unit="user", adjacency="replace")

@@ -103,7 +103,7 @@ def one_pair_report(
         ``()`` bool.
 
     Raises:
-        ValueError: ε <= 0, no such pair, ranks that are no integers.
+        ValueError: ε <= 0, no such pair, ranks that are not integers.
     """
     given = checked_ranks(ranks)
     check_epsilon(epsilon)

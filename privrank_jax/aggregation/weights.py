@@ -78,7 +78,7 @@ class PairWeights:
             Weights in JAX's default float; ``num_users`` is n, the number of rows.
 
         Raises:
-            ValueError: no users, no items, ranks that are no integers, an unknown rule.
+            ValueError: no users, no items, ranks that are not integers, an unknown rule.
 
         >>> PairWeights.from_ranks([[0, 1], [0, -1]], missing="unknown").matrix.tolist()
         [[0.0, 0.75], [0.25, 0.0]]
@@ -109,7 +109,7 @@ class PairWeights:
             Weights as a NumPy array in float64, from which :attr:`twice` gives back the same counts.
 
         Raises:
-            ValueError: not square, no integers, n < 1, counts that are not those of n users.
+            ValueError: not square, not integers, n < 1, counts that are not those of n users.
 
         >>> PairWeights.from_counts([[0, 3], [1, 0]], 2).matrix.tolist()
         [[0.0, 0.75], [0.25, 0.0]]

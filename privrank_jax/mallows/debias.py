@@ -98,7 +98,7 @@ def debiased_pairs(
         pair that no user ranked; the guarantee of the rankings; :class:`DebiasedDiagnostics`.
 
     Raises:
-        ValueError: ε <= 0 or NaN; shapes that don't fit; ranks that are no ranking of the items that are ranked; an ε
+        ValueError: ε <= 0 or NaN; shapes that don't fit; ranks that are not a ranking of the ranked items; an ε
             so small that single pairs are lost to rounding (:func:`~privrank_jax.mallows.debiasing_kernel`).
     """
     ranks, epsilon = _checked(synthetic_ranks, epsilon, weights)

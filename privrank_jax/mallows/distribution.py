@@ -109,7 +109,7 @@ def log_prob(ranks: RanksLike, center_ranks: RanksLike, epsilon: Epsilon) -> Flo
         Scalar, float (dtype of ``epsilon``, else JAX's default): -θ d(π, φ) - log Z, or -∞.
 
     Raises:
-        ValueError: ε <= 0 or NaN; ranks that are no ranking of the items that are ranked; shapes that differ.
+        ValueError: ε <= 0 or NaN; ranks that are not a ranking of the ranked items; shapes that differ.
 
     >>> round(float(log_prob([1, 0], [0, 1], jnp.log(3.0))), 5) == round(float(jnp.log(0.25)), 5)
     True

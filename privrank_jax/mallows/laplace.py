@@ -37,7 +37,7 @@ def laplace_ranks(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Scores
         ranked, which ``rankings.ranks_from_scores(-noisy)`` puts behind all others.
 
     Raises:
-        ValueError: ε <= 0 or NaN; ranks that are no ranking of the items that are ranked.
+        ValueError: ε <= 0 or NaN; ranks that are not a ranking of the ranked items.
 
     >>> laplace_ranks(jax.random.key(0), [1, 0, -1], jnp.inf).tolist()
     [1.0, 0.0, nan]

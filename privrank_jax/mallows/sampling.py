@@ -49,7 +49,7 @@ def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
         ``(m,)`` int32 ranks, 0 = best; -1 for items not ranked.
 
     Raises:
-        ValueError: ε <= 0 or NaN or no scalar; ranks that are no ranking of the items that are ranked.
+        ValueError: ε <= 0, NaN or not a scalar; ranks that are not a ranking of the ranked items.
 
     Source: Xu, Sun and Cheng, Algorithm 1; repeated insertion: Doignon, Pekeč and Regenwetter (2004).
 

@@ -53,7 +53,7 @@ def unbiased_ranks(synthetic_ranks: RanksLike, epsilon: Epsilon) -> Scores:
         items not ranked.
 
     Raises:
-        ValueError: ε <= 0 or NaN; ranks that are no ranking of the items that are ranked.
+        ValueError: ε <= 0 or NaN; ranks that are not a ranking of the ranked items.
 
     >>> [round(x, 6) for x in unbiased_ranks([1, 0], jnp.log(3.0)).tolist()]  # q = 1/3
     [1.5, -0.5]
