@@ -187,7 +187,7 @@ def test_local_scores_are_unbiased_with_the_stated_variance(mechanism, key):
         spread = np.cov(reports.T) - covariance
         assert np.abs(spread).max() < 5 * norm**2 / math.sqrt(len(users))
         assert norm**2 == pytest.approx(variance.sum() + truth @ truth)
-        # The tolerance on means tells a wrong scale: 10 % more would be seen.
+        # The tolerance on means detects a wrong scale: 10 % more would be seen.
         assert np.abs(1.1 * truth - truth).max() > 5 * np.sqrt(variance / len(users)).min()
     estimate = aggregation.ldp_borda(key, users, user(1.5), mechanism=mechanism)
     np.testing.assert_allclose(estimate.value, reports.mean(0) + 1.5)
@@ -223,7 +223,7 @@ def test_local_scores_compile_once_and_refuse_bad_input(key):
 
 @pytest.mark.slow
 def test_private_ranking_is_good_on_data(key):
-    """With plenty of users the best ranking comes out, from central and local scores alike."""
+    """With enough users, central and local scores both give the best ranking."""
     truth = np.array([2, 0, 3, 1])
     users = np.tile(truth, (30_000, 1))
     central = aggregation.dp_borda(key, PairWeights.from_ranks(users), user(1.0)).value

@@ -1,4 +1,4 @@
-"""The theorem on scores that are off, on random and on adversarial weights."""
+"""The theorem on scores with errors, on random and on adversarial weights."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_theorem_on_random_weights_and_noise(items):
     cost = np.array([costs[number[tuple(row)], i] for i, row in enumerate(order.tolist())])
     bound = jax.vmap(aggregation.borda_cost_bound)(costs.min(0), errors)
     assert np.all(cost <= np.asarray(bound) + 1e-9)
-    assert np.any(cost > costs.min(0) + 0.5)  # the noise does harm here
+    assert np.any(cost > costs.min(0) + 0.5)  # here the noise increases the cost
 
 
 @pytest.mark.parametrize("items", [4, 5])

@@ -193,7 +193,7 @@ def test_approximate_lower_bound_solves_for_its_constants(ratio):
     assert 2 * bound.additive * items**2 / middle <= 0.1 * half * (1 + 1e-9)
     quarter = aggregation.approximate_lower_bound(items, 0.25, ratio=ratio)
     assert quarter.users == pytest.approx(4 * bound.users)
-    published = 1e-5 * ratio  # the c of the paper: sound up to 11 only
+    published = 1e-5 * ratio  # the paper's c: valid only up to α = 11
     assert (published <= bound.additive) == (ratio <= 11)
 
 

@@ -53,7 +53,7 @@ def test_components_split_what_can_be_split():
 
 
 def test_the_cheapest_sufficient_solver_is_used():
-    """The same weights, more exactly: each solver in its turn, and every bound below every score."""
+    """The same weights at smaller ξ: each solver in turn, and every bound below every score."""
     w = reference.tournaments("uniform", 1, 24, seed=3)[0]
     found = [kemeny(w, xi, time_limit=5) for xi in (1.0, 0.02, 0.0)]
     assert found[0].solver == "local search"

@@ -1,4 +1,4 @@
-"""Ranks compared pair by pair, against naive counts."""
+"""Pairwise comparison of ranks, against naive counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WITH_GAPS = np.array([[0, 3, -1, 3], [-1, -1, 2, -7], [5, 0, 1, -1], [2, 2, 2, 2
 
 
 def test_leads_follow_the_weight_rule():
-    """Ranked before not ranked; ties, and two items not ranked, are even; unknown pairs are even if so wished."""
+    """Ranked before not ranked; ties, and two items not ranked, are even; under "unknown" so is any pair with a gap."""
     pairs = [((0, 1), 1), ((2, 1), -1), ((1, 1), 0), ((0, -1), 1), ((-1, 0), -1), ((-1, -1), 0)]
     for (item, pivot), lead in pairs:
         given = np.int32(item), np.int32(pivot)

@@ -1,4 +1,4 @@
-"""Diagnostics of functions on rankings: pytrees, and public where they say so."""
+"""Diagnostics of functions on rankings: they are pytrees, and public where documented so."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_loss_of_ranking_and_count_is_at_most_epsilon(items, max_queries, epsilo
 @pytest.mark.parametrize("published", [True, False])
 def test_transcript_loses_epsilon_and_half_more_as_published(published):
     """Two users agree on 0 < 1 < 2, or one says the reverse; both queries answered the rare way, the budget of 2
-    exceeded, and the fallback publishing the reverse: nearly ε in all, and nearly 1.5ε as published."""
+    exceeded, and the fallback publishing the reverse: nearly ε in total, and nearly 1.5ε as published."""
     epsilon, users, budget = 1.0, 2, 2
     share = 1.0 if published else 0.5
     scale = budget / (users * share * epsilon)
@@ -154,7 +154,7 @@ def test_sampler_has_the_exact_law(items, max_queries, key):
 
 @pytest.mark.parametrize("split", [0.5, 0.8])
 def test_the_fallback_has_its_share_of_epsilon(split, key):
-    """A budget of 1 never suffices for three items: what comes out is local search on weights noised at (1 - split)ε.
+    """A budget of 1 never suffices for three items: the result is local search on weights noised at (1 - split)ε.
 
     Two samples of 150,000 rankings each, by χ² with false-alarm rate 1e-6; noise for 1.05 of that share is rejected.
     """

@@ -27,7 +27,7 @@ def test_the_twins_agree():
 
 @pytest.mark.parametrize("items", [1, 2, 3, 5, 7])
 def test_thousands_of_tournaments(items):
-    """Every kind of weights; the batch goes another way than a single problem."""
+    """Every kind of weights; a batch takes another code path than a single problem."""
     layers = reference.subset_layers(items)
     batch = np.concatenate([reference.tournaments(kind, 200, items) for kind in reference.KINDS])
     ranks = np.asarray(solve_many(batch))
@@ -40,7 +40,7 @@ def test_thousands_of_tournaments(items):
 
 @pytest.mark.parametrize("items", [12, 17])
 def test_single_problems_of_more_items(items):
-    """Against the integer program, and not above what local search finds from anywhere."""
+    """Against the integer program, and never above local search from any start."""
     for kind in ("uniform", "inconsistent"):
         w = reference.tournaments(kind, 1, items)[0]
         score = float(kemeny_score(exact_kemeny(w), w))

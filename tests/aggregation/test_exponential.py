@@ -59,7 +59,8 @@ def test_draws_have_the_stated_law(key):
 @pytest.mark.parametrize("users", [1, 2, 100])
 def test_exact_loss(users):
     """All pairs of rankings of one user, ties and gaps included, the other users at one ranking: the largest loss
-    over all outputs. It never exceeds ε, is ε/2 for one user, and comes to ε with many: the 2 in the rate is needed."""
+    over all outputs. It never exceeds ε, is ε/2 for one user, and approaches ε with many: the 2 in the rate is
+    needed."""
     epsilon, contents = 1.0, reference_borda.incomplete_rankings(3)
     others = reference_borda.pair_shares([2, 1, 0]) * (users - 1)
     laws = np.array(

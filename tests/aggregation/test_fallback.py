@@ -1,4 +1,4 @@
-"""A fallback that is computed where it is needed, and nowhere else."""
+"""A fallback that is computed only where it is needed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_one_ranking_is_replaced_where_needed(needed):
 
 @pytest.mark.parametrize("pattern", [0b0000, 0b0001, 0b0100, 0b1011, 0b1111])
 def test_replicates_are_replaced_one_by_one(pattern):
-    """What is batched, the arguments too, goes with its replicate; what is not is the same for all."""
+    """Batched values, arguments included, follow their replicate; the others are shared."""
     needed = jnp.array([bool(pattern >> place & 1) for place in range(4)])
     run = jax.vmap(
         lambda need, ranks, scores: replace_where(need, ranks, ranks_of, scores, jnp.int32(5))
@@ -51,7 +51,7 @@ def test_need_or_ranks_may_be_shared_by_all_replicates(needed):
 
 
 def test_worlds_of_replicates():
-    """Two levels of vmap, as of studies: worlds, and draws within each."""
+    """Two levels of vmap, as in studies: worlds, and draws within each."""
     needed = jnp.array([[True, False], [False, True]])
     run = jax.vmap(
         jax.vmap(lambda need, ranks, scores: replace_where(need, ranks, ranks_of, scores, 0))

@@ -1,4 +1,4 @@
-"""The terms of LDPKwikSort: responses, estimates and what a plan spends."""
+"""Parameters of LDPKwikSort: responses, estimates and the privacy loss of a plan."""
 
 from __future__ import annotations
 

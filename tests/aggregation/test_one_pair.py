@@ -1,4 +1,4 @@
-"""One answer per user: unbiased, as exact as its variance bound says, private by construction, and its exact twin."""
+"""One answer per user: unbiased, within its variance bound, private by construction, and its exact twin."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ def test_guarantees_and_the_truth_without_noise(key):
 
 
 def test_the_exact_twin_takes_one_epsilon():
-    """As many users as pairs: budgets of users would pass for those of pairs."""
+    """With as many users as pairs, budgets per user could be mistaken for budgets per pair."""
     with pytest.raises(ValueError, match="epsilon must be one number"):
         exact_one_pair_weights(RANKS[:6], user(np.linspace(1, 2, 6)))
 
 
 def test_bounds_hold_for_one_pair(key):
-    """Expected cost of Borda from one answer per user, over 200 runs on a crowd of one mind."""
+    """Expected cost of Borda from one answer per user, over 200 runs on users who all agree."""
     ranks = np.tile(np.arange(4), (120, 1))
     w = PairWeights.from_ranks(ranks)
 

@@ -1,4 +1,4 @@
-"""Weights that carry their users, and the promises that are kept on them."""
+"""Weights that carry their users, and the promises that mechanisms on them keep."""
 
 from __future__ import annotations
 

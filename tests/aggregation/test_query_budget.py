@@ -26,7 +26,7 @@ module = importlib.import_module("privrank_jax.aggregation.query_budget")
 
 @pytest.mark.parametrize("items", [0, 1, 2, 3, 4, 7, 12, 31, 35])
 def test_law_is_that_of_the_plain_recursion(items):
-    """In exact fractions; the upper tail to 1e-6 of itself where an FFT alone has lost it at 1e-17."""
+    """In exact fractions; the upper tail to relative accuracy 1e-6 where an FFT alone loses it at 1e-17."""
     exact = reference.comparison_law(items)
     law = comparison_distribution(items)
     assert len(law) == items * (items - 1) // 2 + 1
@@ -134,7 +134,7 @@ def test_bounds_at_their_ends():
 
 @pytest.mark.parametrize(("items", "factor"), [(10, 8.7), (100, 11.1), (500, 11.7)])
 def test_the_published_rule_needs_this_many(items, factor):
-    """τ = 2q/m overloads no group on any q queries, but with probability 1/m⁴: from this q on, and not 3 % earlier.
+    """τ = 2q/m overloads no group on any q queries, except with probability 1/m⁴: from this q on, and not 3 % earlier.
     Ours is several times smaller."""
 
     def failure(factor):

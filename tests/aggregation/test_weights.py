@@ -37,7 +37,7 @@ def test_weights_are_the_naive_count(missing, dtype):
 
 @pytest.mark.parametrize("largest", [126, 127, 128, 40_000])
 def test_ranks_that_do_not_fit_a_byte(largest):
-    """The rank of what is not ranked stays behind every rank."""
+    """Items not ranked stay behind every rank."""
     ranks = np.array([[0, largest, -1], [largest, -1, 0], [-300, 1, largest - 1]])
     np.testing.assert_allclose(
         PairWeights.from_ranks(ranks).matrix, reference.pairwise_weights(ranks)

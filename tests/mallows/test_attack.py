@@ -1,4 +1,4 @@
-"""The inference attack: the most likely center against enumeration, its error against the lower bound."""
+"""The inference attack: the maximum-likelihood center against enumeration, its error against the lower bound."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_solver_finds_the_same_center_and_no_order_of_the_items_wins_ties(key)
     found = attack.most_likely_center(key, attack.win_counts(drawn), solver=solver)
     assert found.tolist() == center.tolist()
     assert found.dtype == jnp.int32
-    # A solver that goes by index, where all rankings of three items are as good.
+    # A solver that breaks ties by index, where all rankings of three items are equally good.
     solve = functools.partial(
         attack.most_likely_center, wins=np.ones((3, 3)), solver=lambda wins: jnp.arange(3)
     )
@@ -111,7 +111,7 @@ def test_the_bound_has_the_binomial_tail_and_broadcasts():
     found = np.asarray(mallows.attack_error_bound(items, 2.5, rankings))
     for (row, column), value in np.ndenumerate(found):
         m, n = int(items[column]), int(rankings[row, 0])
-        # p is the chance that a pair of neighbors is turned.
+        # p is the probability that a pair of neighbors is reversed.
         p = 1 - float(mallows.pair_order_probability(1, m, 2.5))
         assert pair_error(2.5, m, 1) == pytest.approx(p)
         assert value == pytest.approx(1 - (1 - pair_error(2.5, m, n)) ** (m // 2), rel=1e-7)

@@ -1,4 +1,5 @@
-"""Debiased pairs of synthetic rankings: unbiased for every crowd, weighted, with honest errors; the counterexample."""
+"""Debiased pairs of synthetic rankings: unbiased for every crowd, weighted, with correct standard errors; the
+counterexample."""
 
 from __future__ import annotations
 
@@ -134,7 +135,7 @@ def test_coverage_and_precision_of_variance_weights() -> None:
     mean, error, plain, _ = (np.asarray(x) for x in run(jax.random.split(jax.random.key(1), runs)))
     assert abs(mean.mean() - 0.0) < 4.5 * mean.std() / math.sqrt(
         runs
-    )  # nobody has item 0 ahead of 2
+    )  # no user has item 0 ahead of 2
     assert abs(plain.mean() - 0.0) < 4.5 * plain.std() / math.sqrt(runs)
     assert error.mean() == pytest.approx(mean.std(), rel=0.2)
     assert mean.std() < 0.6 * plain.std()
@@ -191,11 +192,14 @@ def test_borda_errors_weights_and_total() -> None:
     found = mallows.debiased_borda(synthetic, epsilon)
     own = 4 - np.asarray(jax.vmap(mallows.unbiased_ranks)(synthetic, epsilon))
     weight = 1 / np.mean((own - 2) ** 2, axis=1)
-    assert len(np.unique(weight.round(9))) == 2  # they know of a user's budget, not of the answers
+    assert (
+        len(np.unique(weight.round(9))) == 2
+    )  # they depend on a user's budget, not on the answers
     np.testing.assert_allclose(found.value, np.average(own, axis=0, weights=weight), rtol=1e-9)
     like = weight.sum() ** 2 / (weight**2).sum()
     assert found.diagnostics.total == pytest.approx(like)
-    # The few who weigh most pull the mean to themselves: n/(n-1) with n = like, not the number of all users.
+    # The few users with most weight pull the mean toward themselves: n/(n-1) with n = like, not the number of all
+    # users.
     squares = (weight**2) @ (own - np.asarray(found.value)) ** 2 * like / (like - 1)
     np.testing.assert_allclose(
         found.diagnostics.standard_errors, np.sqrt(squares) / weight.sum(), rtol=1e-6

@@ -27,7 +27,7 @@ def test_probabilities_are_those_of_the_enumeration(epsilon):
 def test_other_items_than_those_of_the_center_have_no_probability():
     assert mallows.log_prob([0, 1, -1, 2], CENTRES[1], 1.0) == -np.inf
     assert mallows.log_prob([0, 1, 2, 3], CENTRES[1], 1.0) == -np.inf
-    # and infinite ε leaves the center alone
+    # and infinite ε leaves only the center
     log_p = [
         float(mallows.log_prob(ranks, [2, 0, 1, 3], np.inf))
         for ranks in ([2, 0, 1, 3], [0, 1, 2, 3])
@@ -110,7 +110,7 @@ SIZES = [(2, 2), (2, 5), (5, 5), (7, 20), (20, 20), (334, 1000), (1000, 1000)]
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_moments_and_pairs_keep_their_digits(dtype):
-    """Where h(d+1) - h(d) loses all of them: a few units of the last digit at every ε."""
+    """Accurate to a few units in the last place at every ε, even where h(d+1) - h(d) loses all digits."""
     steps, items = np.array(SIZES).T
     unit = float(np.finfo(dtype).eps)
     for epsilon in (1e-3, 0.05, 1.0, 3.0, 12.0, 1e3):

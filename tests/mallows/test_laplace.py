@@ -1,4 +1,4 @@
-"""The Laplace mechanism on ranks: its scale, that no smaller one would do, and what it leaves out."""
+"""The Laplace mechanism on ranks: its scale, that no smaller one suffices, and items that are not ranked."""
 
 from __future__ import annotations
 

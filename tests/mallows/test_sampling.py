@@ -1,4 +1,4 @@
-"""Draws against the exact distribution of all rankings, the insertion against a list, and what batches may not change.
+"""Draws against the exact distribution of all rankings, insertion against a list, and invariance under batching.
 
 The chi-squared tests raise false alarms once in 10^6 keys, and the key is fixed.
 """
@@ -35,7 +35,7 @@ CROWD = [
 
 
 def p_value(drawn, center, epsilon):
-    """Of Pearson's chi-squared test of draws against P(· | center); cells below five draws are put together."""
+    """p-value of Pearson's chi-squared test of draws against P(· | center); cells below five draws are merged."""
     rankings, mass = naive.pmf(center, epsilon)
     digits = (len(center) + 1) ** np.arange(len(center))
     codes, wanted = (drawn + 1) @ digits, (rankings + 1) @ digits
@@ -70,7 +70,8 @@ def test_every_ranking_has_its_probability(key, dtype):
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 def test_every_ranking_of_six_items_has_its_probability(key, dtype):
-    """A million draws: rare ones too at ε = 4, and a budget so small that an error of a tenth shows only in so many."""
+    """A million draws: rare rankings at ε = 4, and a budget so small that it takes as many draws to see an error of a
+    tenth."""
     center = [3, 0, 5, 1, 4, 2]
     for place, epsilon in enumerate((4.0, 0.4)):
         keys = jax.random.split(jax.random.fold_in(key, place), 1_000_000)
@@ -121,7 +122,7 @@ def test_insertion_is_that_of_a_list(items):
 
 @pytest.mark.parametrize(("dtype", "bits"), [(np.float32, 24), (np.float64, 53)])
 def test_uniform_variables_have_all_their_bits(key, dtype, bits):
-    """And are uniform, and those of one user or of one item don't go together: within 5/√n."""
+    """They are uniform, and uncorrelated within a user and within an item: within 5/√n."""
     seeds = jax.random.key_data(jax.random.split(key, 4000))
     uniform = np.concatenate(jax.jit(lambda s: [u for _, u in _uniforms(s, 5, dtype)])(seeds))
     assert uniform.shape == (5, 4000)

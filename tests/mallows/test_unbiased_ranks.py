@@ -1,4 +1,5 @@
-"""Unbiased ranks: exact means by enumeration, what is public stays public, the variance against the Laplace one."""
+"""Unbiased ranks: exact means by enumeration, items not ranked stay so, the variance against the Laplace
+mechanism's."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def test_limits_missing_items_and_refusals():
     assert np.isnan(part[jnp.array([1, 4])]).all()
     assert mallows.unbiased_ranks([0], 0.1).tolist() == [0.0]
     assert mallows.unbiased_ranks([1, 0], jnp.float32(1)).dtype == jnp.float32
-    assert mallows.unbiased_ranks(np.uint8([1, 0]), 9.0)[0] > 0.9  # -1 is no unsigned number
+    assert mallows.unbiased_ranks(np.uint8([1, 0]), 9.0)[0] > 0.9  # -1 is not an unsigned number
     wide = mallows.unbiased_ranks(np.arange(1000), jnp.float32(1e-3))
     np.testing.assert_allclose(wide + wide[::-1], 999.0, atol=40)  # of values up to 7e6
     with pytest.raises(ValueError, match="epsilon"):
