@@ -154,7 +154,7 @@ def test_the_printed_bound_needs_a_constant_and_overstates_without_a_small_one()
             lambda: mallows.published_attack_bound(3, 1.0, 5, constant=0),
             "constant must be positive",
         ),
-        (lambda: mallows.most_likely_center(jax.random.key(0), np.zeros((9, 9))), "give a solver"),
+        (lambda: mallows.most_likely_center(jax.random.key(0), np.zeros((9, 9))), "pass a solver"),
         (lambda: mallows.most_likely_center(jax.random.key(0), np.zeros((2, 3))), "shape"),
         (lambda: attack.win_counts([0, 1]), "shape"),
         (lambda: attack.win_counts([[0, 1]], [True, False]), "shape"),
