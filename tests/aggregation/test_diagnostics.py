@@ -67,7 +67,7 @@ def test_kinds_are_exported_frozen_pytrees_that_say_what_is_public(kind):
     said = said_of(kind)
     assert list(said) == names
     for words in said.values():
-        assert re.search(r"; (public|a private value\b.*)\.$", words), words
+        assert ("public" in words) != ("private" in words), words
     told = kind(*map(float, range(len(names))))
     assert jax.tree.leaves(told) == list(range(len(names)))
     assert jax.tree.map(lambda leaf: leaf + 1, told) == kind(*map(float, range(1, len(names) + 1)))
@@ -83,7 +83,7 @@ def test_public_facts_do_not_depend_on_the_data(name, key):
     batch = jax.vmap(run, in_axes=(0, None))(jax.random.split(key, 3), UNANIMOUS).diagnostics
     assert {type(told) for told in (*found, batch)} == {kind}
     for field, words in said_of(kind).items():
-        if words.endswith("public."):
+        if "public" in words:
             one, other = (getattr(told, field) for told in found)
             np.testing.assert_array_equal(one, other, err_msg=field)
             np.testing.assert_allclose(
