@@ -51,8 +51,10 @@ def check_file(path: Path, suffixes: Collection[str], what: str, holds: str, adv
     return suffix
 
 
-def find_columns(name: str, header: Sequence[str], roles: Roles) -> dict[str, int]:
-    """Position of each role's column; a tie column of the default name may be absent."""
+def find_columns(
+    name: str, header: Sequence[str], roles: Roles
+) -> tuple[dict[str, int], list[str]]:
+    """Position of each role's column, and columns without a role; a tie column of the default name may be absent."""
     positions: dict[str, int] = {}
     for role, column in roles.items():
         if column is None:
@@ -68,7 +70,8 @@ def find_columns(name: str, header: Sequence[str], roles: Roles) -> dict[str, in
         if found[0] in positions.values():
             raise DataError(f"{name}: column {column!r} has two roles: name one column for each")
         positions[role] = found[0]
-    return positions
+    ignored = [column for k, column in enumerate(header) if k not in positions.values()]
+    return positions, ignored
 
 
 def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -> str:
@@ -99,8 +102,3 @@ def _refuse_lookalikes(name: str, header: Sequence[str], roles: Roles) -> None:
                 named,
                 none,
             )
-
-
-def ignored_columns(header: Sequence[str], positions: Mapping[str, int]) -> list[str]:
-    """The columns without a role."""
-    return [column for k, column in enumerate(header) if k not in positions.values()]

@@ -14,7 +14,6 @@ from privrank_jax._cells.columns import (
     Roles,
     check_file,
     find_columns,
-    ignored_columns,
 )
 from privrank_jax._cells.errors import DataError
 
@@ -72,12 +71,12 @@ def _csv(path: Path, delimiter: str, roles: Roles, row: str) -> Source:
     header = next(rows, None)
     if header is None:
         raise DataError(f"{path.name} is empty: it needs a header row and one row per {row}")
-    positions = find_columns(path.name, header, roles)
+    positions, ignored = find_columns(path.name, header, roles)
     return Source(
         path.name,
         rows,
         positions,
-        ignored_columns(header, positions),
+        ignored,
         lambda: f"line {reader.line_num}",
     )
 
@@ -144,7 +143,7 @@ def _parquet(path: Path, roles: Roles) -> Source:
 
     table = _parquet_table(path, ordered=True)
     header = list(table.columns)
-    positions = find_columns(path.name, header, roles)
+    positions, ignored = find_columns(path.name, header, roles)
     with explained(path):
         cells = [text(table, header[k], path.name) for k in positions.values()]
         selected = table.select(**{f"cell{k}": cell for k, cell in enumerate(cells)})
@@ -158,7 +157,6 @@ def _parquet(path: Path, roles: Roles) -> Source:
                 yield row
 
     order = {role: k for k, role in enumerate(positions)}
-    ignored = ignored_columns(header, positions)
     return Source(path.name, rows(), order, ignored, lambda: f"row {count}")
 
 

@@ -14,7 +14,6 @@ from privrank_jax._cells.columns import (
     Roles,
     check_file,
     find_columns,
-    ignored_columns,
 )
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.names import MISSING, form
@@ -77,9 +76,9 @@ class RawTable:
     def columns(self, roles: Roles) -> tuple[dict[str, str], tuple[str, ...]]:
         """Each role's column, and the columns without a role."""
         header = list(self.table.columns)
-        positions = find_columns(self.name, header, roles)
+        positions, ignored = find_columns(self.name, header, roles)
         found = {role: header[k] for role, k in positions.items()}
-        return found, tuple(ignored_columns(header, positions))
+        return found, tuple(ignored)
 
     def text(self, column: str) -> Expression:
         """A column as text."""
