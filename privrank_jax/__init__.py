@@ -1,13 +1,12 @@
 """Differentially private ranking as jitted, vmapped JAX.
 
-Modules by the question that they answer: pairwise comparisons (:mod:`~privrank_jax.pairwise`), whole
-rankings, one consensus (:mod:`~privrank_jax.aggregation`), one private ranking from each user
-(:mod:`~privrank_jax.mallows`), personal rankings learned from them (:mod:`~privrank_jax.personalized`), is it
-private (:mod:`~privrank_jax.privacy`, :mod:`~privrank_jax.privacy_audit`), how good is it
-(:mod:`~privrank_jax.simulate`, :mod:`~privrank_jax.experiments`), real data (:mod:`~privrank_jax.datasets`;
-:mod:`~privrank_jax.tables`, for tables of any size).
-Modules load on first use, so ``import privrank_jax`` costs little beyond JAX, and nothing here changes JAX's
-global configuration.
+The packages by topic: ranking from pairwise comparisons (:mod:`~privrank_jax.pairwise`), consensus of whole rankings
+(:mod:`~privrank_jax.aggregation`), one private ranking from each user (:mod:`~privrank_jax.mallows`), personal rankings
+learned from those (:mod:`~privrank_jax.personalized`), privacy and its audits (:mod:`~privrank_jax.privacy`,
+:mod:`~privrank_jax.privacy_audit`), simulations and experiments (:mod:`~privrank_jax.simulate`,
+:mod:`~privrank_jax.experiments`), and real data (:mod:`~privrank_jax.datasets`; :mod:`~privrank_jax.tables`, for tables
+of any size). Modules are loaded on first use, so ``import privrank_jax`` takes little more time than importing JAX.
+Nothing here changes JAX's global configuration.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors that say which arguments they speak of, so that the command line can spell these as options.
+"""Errors that carry the names of their arguments, so that the command line can spell these as options.
 
 Nothing here imports JAX or NumPy.
 """
@@ -14,9 +14,9 @@ class Argument:
     """An argument of a function, as a message names it.
 
     Attributes:
-        name: of the argument.
-        value: that a message advises, with ``has_value``.
-        has_value: whether there is one.
+        name: name of the argument.
+        value: the value that a message advises, if ``has_value``.
+        has_value: whether a message advises a value.
         quoted: whether the name stands in backticks, as in the middle of a sentence.
 
     >>> f"{Argument('epsilon')} must be positive; say {value_of('user', None)}"
@@ -40,11 +40,11 @@ def value_of(name: str, value: object) -> Argument:
 
 
 class ArgumentError(ValueError):
-    """An argument that is refused, or whose other value would help.
+    """Error for an argument that is refused, or that should have another value.
 
     Args:
-        message: in the words of the library.
-        arguments: those that the message names; a text stands for ``Argument(text)``.
+        message: the message, with arguments as the library spells them.
+        arguments: the arguments that the message names; a string ``text`` means ``Argument(text)``.
     """
 
     def __init__(self, message: str, *arguments: Argument | str) -> None:
@@ -53,7 +53,7 @@ class ArgumentError(ValueError):
 
     @property
     def argument(self) -> str:
-        """Name of the first of them, "" if there is none."""
+        """Name of the first argument; "" if there is none."""
         return self.arguments[0].name if self.arguments else ""
 
     def spelled(self, spell: Callable[[Argument], str | None]) -> str:

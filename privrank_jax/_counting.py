@@ -1,4 +1,4 @@
-"""Comparisons of the host: whether they are any, and how often each item beats each."""
+"""Checks and counts of comparisons on the host."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def count_on_host(
     weights: WeightsLike | None,
     tied: FlagsLike | None,
 ) -> Float[np.ndarray, "items items"]:
-    """``np.bincount``, which beats a scatter on a CPU by far, in blocks that stay in cache."""
+    """Count with ``np.bincount``, much faster than a scatter on a CPU, in blocks that stay in cache."""
     first, second = np.asarray(winners), np.asarray(losers)
     weight = None if weights is None else np.asarray(weights)
     draws = None if tied is None else np.asarray(tied)

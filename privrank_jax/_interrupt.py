@@ -1,16 +1,16 @@
-"""Ctrl-C for the command ``privrank``: one line, exit code 130, at once, and nothing spent without a word.
+"""Ctrl-C for the command ``privrank``: it ends at once with exit code 130 and one line, which reports what was spent.
 
-Python turns Ctrl-C into an exception in the main thread, wherever that is. Inside XLA that does harm: an exception
+Python turns Ctrl-C into an exception at the current point of the main thread. Inside XLA that does harm: an exception
 that passes through a trace or a compilation leaves objects behind whose destructors crash when the interpreter ends
-(segmentation fault), one inside a callback is dropped (the command goes on), and none arrives before a compilation
-has ended. So the command doesn't use exceptions. The system's handler writes a byte to a socket, a thread of its own
-reads it and ends the process, wherever the main thread is.
+(segmentation fault), one inside a callback is dropped (the command continues), and none arrives before a compilation
+has ended. So the command doesn't use exceptions: the system's handler writes a byte to a socket, and a separate thread
+reads it and ends the process, whatever the main thread is doing.
 
-**Sections.** From the spending of a budget until its result was shown, an interrupt waits, ``GRACE`` seconds at most or
-until the next Ctrl-C; if it can't wait any longer, the line says what became of the budget.
+**Sections.** Between spending a budget and showing its result, an interrupt waits, for at most ``GRACE`` seconds or
+until the next Ctrl-C; if it stops waiting before the result is shown, the line says what happened to the budget.
 
-Only the entry point calls :func:`install`. Elsewhere, in notebooks and tests, Ctrl-C is Python's, and what is noted
-here has no effect.
+Only the entry point calls :func:`install`. Elsewhere, in notebooks and tests, Python handles Ctrl-C, and the functions
+here have no effect.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ import socket
 import threading
 from collections.abc import Iterator
 
-GRACE = 1.0  # seconds that a section may take to its end
+GRACE = 1.0  # seconds that a section may take to finish
 EXIT_CODE = 130
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
 def install() -> None:
-    """Let Ctrl-C end this process; to be called in the main thread, before anything heavy is imported.
+    """Let Ctrl-C end this process; call it in the main thread, before anything heavy is imported.
 
-    Nothing changes where Ctrl-C is ignored already, as for a job in the background.
+    Nothing changes if Ctrl-C is ignored already, as for a background job.
     """
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
@@ -42,7 +42,7 @@ def install() -> None:
     threading.Thread(target=_watch, args=(ear, mouth), name="privrank-ctrl-c", daemon=True).start()
     signal.set_wakeup_fd(mouth.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, lambda *_: None)  # the thread does the work
-    # Registered first, so called last: from then on, the process ends anyway.
+    # Registered first, so called last: from then on the process ends anyway.
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
 
@@ -51,7 +51,7 @@ class _Command:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.words = ""  # to be said after "interrupted"
+        self.words = ""  # printed after "interrupted"
         self.held = False  # a section runs
         self.pending = False  # an interrupt waits for its end
         self.leftovers: list[str] = []
@@ -61,19 +61,19 @@ _COMMAND = _Command()
 
 
 def say(words: str) -> None:
-    """Have an interrupt say ``words`` from now on."""
+    """Let an interrupt print ``words`` from now on."""
     with _COMMAND.lock:
         _COMMAND.words = words
 
 
 def hold(words: str) -> None:
-    """Begin a section, or go on with it: an interrupt waits, and says ``words`` where it waits no longer."""
+    """Begin or continue a section: an interrupt waits, and prints ``words`` if it stops waiting before the end."""
     with _COMMAND.lock:
         _COMMAND.held, _COMMAND.words = True, words
 
 
 def release(words: str | None = None) -> None:
-    """End a section: an interrupt that waits ends the process now; it, and any later one, says ``words`` if given."""
+    """End a section: a waiting interrupt ends the process now; it, and any later one, prints ``words`` if given."""
     with _COMMAND.lock:
         _COMMAND.held = False
         if words is not None:
@@ -84,11 +84,11 @@ def release(words: str | None = None) -> None:
 
 @contextlib.contextmanager
 def whole(cut: str, done: str) -> Iterator[None]:
-    """A section of its own, unless one runs already.
+    """Run a section, unless one is running already.
 
     Args:
-        cut: what an interrupt says that can't wait for the end.
-        done: what it says after the end.
+        cut: what an interrupt prints if it can't wait for the end.
+        done: what it prints after the end.
     """
     with _COMMAND.lock:
         within, before = _COMMAND.held, _COMMAND.words
@@ -104,7 +104,7 @@ def whole(cut: str, done: str) -> Iterator[None]:
 
 
 def remove_on_interrupt(path: str | os.PathLike[str]) -> None:
-    """Have an interrupt remove a temporary file or folder, if it is there."""
+    """Let an interrupt remove a temporary file or folder, if it exists."""
     with _COMMAND.lock:
         if os.fspath(path) not in _COMMAND.leftovers:
             _COMMAND.leftovers.append(os.fspath(path))
@@ -123,21 +123,21 @@ def _watch(ear: socket.socket, mouth: socket.socket) -> None:
 
 
 def _leave() -> None:
-    """Say so and go. Keeps the lock, so that it is said once."""
+    """Print the line and end the process. Keeps the lock, so that the line is printed once."""
     _COMMAND.lock.acquire(timeout=GRACE)
     for path in _COMMAND.leftovers:
         with contextlib.suppress(OSError):
             shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
     if os.environ.get("TERM", "dumb") != "dumb":
         _write(1, _SHOW_CURSOR, to_terminal=True)  # progress bars hide it
-    _write(2, b"\n", to_terminal=True)  # ends the line on which it has shown ^C
+    _write(2, b"\n", to_terminal=True)  # ends the line on which the terminal has shown ^C
     words = f"privrank: interrupted{_COMMAND.words and '; '}{_COMMAND.words}\n"
     _write(2, words.encode("utf-8", "backslashreplace"))
     os._exit(EXIT_CODE)
 
 
 def _write(handle: int, content: bytes, *, to_terminal: bool = False) -> None:
-    """Write a line that fits into a pipe, unless nobody empties that."""
+    """Write a line to a pipe; give up if the pipe is full."""
     with contextlib.suppress(OSError):
         if to_terminal and not os.isatty(handle):
             return

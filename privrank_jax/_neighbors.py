@@ -1,9 +1,9 @@
-"""Which data sets are neighbors, as one value, and which promises that keeps: what a budget may count, what composes.
+"""The neighboring relation of data sets as one value, and which relations cover others (for budgets and composition).
 
-A guarantee speaks of all pairs of neighbors, so it is at least as strong as another one if its neighbors include the
-other's. Three things settle who is a neighbor: what is replaced or changed (unit and adjacency), what all neighbors
+A guarantee holds for all pairs of neighbors, so it is at least as strong as another one if its neighbors include the
+other's. Three things determine the neighbors: what is replaced or changed (unit and adjacency), what all neighbors
 share beyond that (``public``), and what one user is (``users``). Replacing a unit includes changing its answers, and
-all of a user includes one comparison, who gave it being kept, or one rank. Nothing here imports JAX or NumPy.
+all of a user includes one rank, or one comparison whose user stays the same. Nothing here imports JAX or NumPy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from privrank_jax._arguments import ArgumentError
 UNITS = ("comparison", "user", "rank")
 ADJACENCIES = ("flip", "replace", "add-remove")
 
-# (unit, adjacency) that is promised -> those of releases that are at least as strong.
+# Promised (unit, adjacency) -> the kinds of releases that are at least as strong.
 COVERS = {
     ("comparison", "flip"): {
         ("comparison", "flip"),
@@ -32,7 +32,7 @@ COVERS = {
     ("rank", "replace"): {("rank", "replace"), ("user", "replace")},
 }
 
-# Facts on the data that neighbors may share beyond the adjacency's own, in words.
+# Facts about the data that neighbors may share beyond those implied by the adjacency, in words.
 PUBLIC = {
     "items": "the list of items",
     "participation": "which users gave an answer at all",
@@ -41,28 +41,28 @@ PUBLIC = {
     "budgets": "the epsilon of each user or answer",
     "ties": "which answers are ties",
 }
-# Neighbors that differ in answers alone share all of these.
+# Neighbors that differ only in answers share all of these.
 _ANSWERS_KEEP = frozenset({"items", "participation", "questionnaire", "budgets"})
 
-NO_COLUMN = "each row"  # what a user is where a table has no column of users
-OWN = "as the data define them"  # where the kind of file settles it
+NO_COLUMN = "each row"  # what a user is if a table has no column of users
+OWN = "as the data define them"  # if the kind of file determines it
 
 
 def of_column(name: str) -> str:
-    """What a user is where a column of a table names the users."""
+    """The definition of a user if a column of a table names the users."""
     return f"column {name!r}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Neighbors:
-    """Which pairs of data sets a guarantee is for.
+    """The pairs of data sets for which a guarantee holds.
 
     Attributes:
         unit: what is protected: ``"comparison"``, ``"user"`` or ``"rank"``.
         adjacency: how neighbors differ in one unit: ``"flip"``, ``"replace"`` or ``"add-remove"``.
         public: names in :data:`PUBLIC` of what neighbors share beyond that, sorted, without what the adjacency
             implies.
-        users: what one user is, such as ``"column 'user'"`` or ``"each row"``; "" where nobody said.
+        users: what one user is, such as ``"column 'user'"`` or ``"each row"``; "" if undefined.
     """
 
     unit: str
@@ -82,14 +82,14 @@ class Neighbors:
 
     @property
     def shared(self) -> frozenset[str]:
-        """All facts that neighbors share, those included that the adjacency implies."""
+        """All facts that neighbors share, including those that the adjacency implies."""
         return frozenset(self.public) | (_ANSWERS_KEEP if self.adjacency == "flip" else frozenset())
 
     def covers(self, promised: Neighbors) -> bool:
         """Whether a guarantee for these neighbors is at least as strong as one for those of ``promised``.
 
-        What is public here must be public there. Where users, or ranks of users, are promised, both must mean the
-        same by a user; a comparison belongs to one user, whoever that is.
+        Facts that are public here must be public there. If ``promised`` protects users, or ranks of users, both must
+        define a user in the same way; the unit comparison does not depend on that definition.
         """
         return not self.lacks(promised)
 
@@ -132,7 +132,7 @@ def check_kind(unit: str, adjacency: str) -> None:
 
 
 def check_public(facts: Iterable[str]) -> tuple[str, ...]:
-    """Names of public facts, each once, sorted.
+    """Check names of public facts and return each once, sorted.
 
     Raises:
         ValueError: a name that is none.
@@ -155,7 +155,7 @@ def check_public(facts: Iterable[str]) -> tuple[str, ...]:
 
 
 def listed(words: Iterable[str]) -> str:
-    """Several things in one sentence.
+    """Join several things by commas and "and".
 
     >>> listed(["a", "b", "c"])
     'a, b and c'

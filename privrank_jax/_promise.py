@@ -1,6 +1,6 @@
 """The promise that a private function is asked to keep, as one value.
 
-Nothing here imports JAX or NumPy, so that a budget ledger opens at once; :mod:`privrank_jax.privacy.privacy` makes
+Nothing here imports JAX or NumPy, so that a budget ledger opens quickly; :mod:`privrank_jax.privacy.privacy` makes
 :class:`Privacy` a pytree.
 """
 
@@ -22,18 +22,18 @@ STATIC = ("unit", "adjacency", "public", "users")
 
 
 Amount: TypeAlias = Any
-"""One number, of the host (also Decimal or Fraction) or traced, or an array of them for a sweep."""
+"""One number, on the host (also Decimal or Fraction) or traced, or an array of numbers for a sweep."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Privacy:
-    """(ε, δ) differential privacy for one kind of neighbors: what every private function takes third.
+    """(ε, δ)-differential privacy for one kind of neighbors: the third argument of every private function.
 
-    A pytree. ε, δ and ``contributions`` are its leaves, so a sweep over them is one :func:`jax.vmap` (see
-    :meth:`axes`); everything else is static. Arguments are checked once, where it is made; traced values are not.
+    A pytree with leaves ε, δ and ``contributions``, so a sweep over them is one :func:`jax.vmap` (see :meth:`axes`);
+    everything else is static. Arguments are checked once, on construction; traced values are not.
 
     Attributes:
-        epsilon: ε > 0, one number, or an array for a sweep; may be traced. ∞ stands for no noise at all.
+        epsilon: ε > 0, one number, or an array for a sweep; may be traced. ∞ means no noise at all.
         unit: what is protected: ``"comparison"`` (edge DP), ``"user"`` (all of a user: individual DP) or ``"rank"``
             (ranking DP: the rank of one item in the ranking of one user).
         adjacency: how neighbors differ in one unit: ``"flip"`` (the answers change, who compared what is public),
@@ -41,13 +41,14 @@ class Privacy:
         delta: δ in [0, 1), may be traced; used by mechanisms that need one, such as Gaussian noise.
         contributions: L >= 1, the most comparisons of one user, for ``unit="user"`` on comparisons; may be traced. It
             must hold in the data: see :func:`~privrank_jax.comparisons.bound_contributions`.
-        public: what neighbors share beyond the adjacency: names such as ``"items"`` or ``"questionnaire"``, explained
-            at :class:`~privrank_jax.privacy.Guarantee`. Sorted, each once, without what the adjacency implies.
-        users: what one user is in the data, such as ``"column 'voter'"``; "" where that is the caller's to say.
+        public: what neighbors share beyond the adjacency: names such as ``"items"`` or ``"questionnaire"``, which
+            :class:`~privrank_jax.privacy.Guarantee` explains. Stored sorted, each once, without those that the
+            adjacency implies.
+        users: what one user is in the data, such as ``"column 'voter'"``; "" if the caller doesn't say.
 
     Raises:
-        ValueError: ε <= 0 or NaN, δ out of range, an unknown unit, adjacency or public fact, a pair of unit and
-            adjacency that means nothing, L < 1, or L for another unit than users.
+        ValueError: ε <= 0 or NaN, δ out of range, an unknown unit, adjacency or public fact, a meaningless pair of unit
+            and adjacency, L < 1, or L for a unit other than users.
 
     >>> promise = Privacy(1.0, unit="user", adjacency="replace", contributions=10)
     >>> promise.covers(Privacy(5.0, unit="user", adjacency="flip", contributions=3))
@@ -68,7 +69,7 @@ class Privacy:
         self._check_kind()
 
     def _check_kind(self) -> None:
-        """Everything but ε and δ; facts that the adjacency implies are left out."""
+        """Check everything but ε and δ, and drop facts that the adjacency implies."""
         check_kind(self.unit, self.adjacency)
         if self.contributions is not None:
             if self.unit != "user":
@@ -80,7 +81,7 @@ class Privacy:
 
     @classmethod
     def proven(cls, epsilon: Amount, **fields: Any) -> Privacy:
-        """What is proven of results that exist: also ε = 0 (nothing was released), δ = 1 or arrays of both."""
+        """A proven guarantee of existing results; it may have ε = 0 (nothing was released), δ = 1 or arrays of both."""
         made = unflattened(
             {"delta": 0.0, "contributions": None, "public": (), "users": "", **fields}, epsilon
         )
@@ -89,7 +90,7 @@ class Privacy:
 
     @property
     def neighbors(self) -> Neighbors:
-        """Which pairs of data sets this is for, whatever the number of contributions."""
+        """The pairs of data sets that this is about, whatever the number of contributions."""
         return Neighbors(self.unit, self.adjacency, self.public, self.users)
 
     @property
@@ -98,12 +99,12 @@ class Privacy:
         return self.unit, self.adjacency
 
     def for_any_user(self) -> Privacy:
-        """The same for users of any number of comparisons, where the release itself keeps L of each."""
+        """The promise for users with any number of comparisons, where the release itself keeps L of each."""
         return self._with(contributions=None)
 
     @property
     def comparisons_per_unit(self) -> Amount:
-        """How many comparisons one unit holds at most: 1, or L of a user.
+        """The largest number of comparisons in one unit: 1, or L for users.
 
         Raises:
             ValueError: users without ``contributions``; unit ``"rank"``.
@@ -122,11 +123,11 @@ class Privacy:
         return self.contributions
 
     def covers(self, promised: Privacy | Neighbors) -> bool:
-        """Whether this is for all the neighbors of ``promised`` (whatever ε and δ are)."""
+        """Whether this holds for all the neighbors of ``promised`` (whatever ε and δ are)."""
         return not self.lacks(promised)
 
     def lacks(self, promised: Privacy | Neighbors) -> str:
-        """Why this is not for all the neighbors of ``promised``, in words; "" if it is."""
+        """Why this doesn't hold for all the neighbors of ``promised``, in words; "" if it does."""
         if isinstance(promised, Neighbors):
             return self.neighbors.lacks(promised)
         most = self.contributions
@@ -140,11 +141,11 @@ class Privacy:
         return self.neighbors.lacks(promised.neighbors)
 
     def given(self, *, public: Iterable[str] = (), users: str = "") -> Privacy:
-        """The same where these facts are public as well, and a user is this."""
+        """The promise with these facts public as well and this definition of a user."""
         return self._with(public=(*self.public, *public), users=users or self.users)
 
     def _with(self, **changed: Any) -> Privacy:
-        """The same numbers, which may be proven ones, with other facts."""
+        """The promise with other facts and the same numbers, which may be proven ones."""
         return Privacy.proven(**{**vars(self), **changed})
 
     def axes(self, **swept: int | None) -> Privacy:
@@ -164,7 +165,7 @@ class Privacy:
 
 
 def unflattened(fields: dict[str, Any], epsilon: Amount) -> Privacy:
-    """A promise of these fields, none of them checked."""
+    """A promise with these fields, unchecked."""
     made = object.__new__(Privacy)
     for name, value in {**fields, "epsilon": epsilon}.items():
         object.__setattr__(made, name, value)
@@ -175,7 +176,7 @@ _PLAIN = (int, float, Decimal, Fraction)
 
 
 def _check_numbers(epsilon: Amount, delta: Amount) -> None:
-    """``ValueError`` unless ε > 0 and 0 <= δ < 1; traced values pass."""
+    """Raise ``ValueError`` unless ε > 0 and 0 <= δ < 1; traced values pass."""
     plain = type(epsilon) in _PLAIN and type(delta) in _PLAIN
     if plain and float(epsilon) > 0 and 0 <= float(delta) < 1:
         return
@@ -187,7 +188,7 @@ def _check_numbers(epsilon: Amount, delta: Amount) -> None:
 
 
 def _check_contributions(most: Amount) -> None:
-    """``ValueError`` unless L is positive and finite; traced values pass."""
+    """Raise ``ValueError`` unless L is positive and finite; traced values pass."""
     if type(most) is int and most > 0:
         return
     from privrank_jax._validate import check_positive  # loads JAX

@@ -1,4 +1,4 @@
-"""Rows that modules register in a tuple of theirs, found by name; the modules load on first use."""
+"""Lookup by name of the rows in tuples of several modules, which are loaded on first use."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Row = TypeVar("Row")
 
 
 def collect(modules: Iterable[str], attribute: str, what: str) -> dict[str, Any]:
-    """All rows by their ``name``, in the order of the modules.
+    """All rows by ``name``, in the order of the modules.
 
     Args:
         modules: full names of modules, each with a tuple of rows.
         attribute: name of that tuple.
-        what: a row in words, for the message.
+        what: what a row is, in words, for the message.
 
     Raises:
         ValueError: two rows of one name.
@@ -31,10 +31,10 @@ def collect(modules: Iterable[str], attribute: str, what: str) -> dict[str, Any]
 
 
 def find(known: Mapping[str, Row], name: str, what: str, names: list[str]) -> Row:
-    """The row of that name.
+    """The row with that name.
 
     Raises:
-        ValueError: there is none; the message has the nearest, or else ``names``.
+        ValueError: there is none; the message suggests the nearest names, or else lists ``names``.
     """
     if name not in known:
         near = difflib.get_close_matches(name, list(known), cutoff=0.5)

@@ -1,9 +1,9 @@
-"""Types of the field's things with their shapes, for signatures.
+"""Array types with named shapes, for signatures.
 
-A shape names its axes: within one call, ``items`` is one number wherever it stands. Names that end in ``Like`` are for
+A shape names its axes: within one call, ``items`` is the same number everywhere. Names that end in ``Like`` are for
 arguments, which may be lists, NumPy or JAX arrays; the others are JAX arrays, as functions return them. Functions take
-one problem, so shapes have no batch axes: under :func:`jax.vmap` a function sees the axes of one problem. Type checkers
-see the array type alone; a runtime checker (``tests/test_types.py``) holds the shapes too.
+one problem, so shapes have no batch axes: under :func:`jax.vmap` a function sees the axes of one problem. Static type
+checkers see only the array type; a runtime checker (``tests/test_types.py``) checks the shapes too.
 
 The shape of one named axis starts with a space, ``Float[Array, "items"]``, else linters look for a variable ``items``.
 """
@@ -28,7 +28,7 @@ Scalar: TypeAlias = Number | Num[Array, ""]
 """One number, which may be traced."""
 
 Count: TypeAlias = int | np.integer | Num[Array, ""]
-"""How many there are of something, such as users; may be traced, so it is never a shape."""
+"""A count, for instance of users; may be traced, so it is never a shape."""
 
 Epsilon: TypeAlias = Scalar
 """ε > 0; ∞ stands for no noise."""

@@ -1,6 +1,6 @@
 """Host-side checks of arguments: they skip traced values, so that public functions stay jittable.
 
-What they raise is a :class:`~privrank_jax._arguments.ArgumentError`, a ``ValueError`` that knows the argument.
+They raise :class:`~privrank_jax._arguments.ArgumentError`, a ``ValueError`` that carries the argument's name.
 """
 
 from __future__ import annotations

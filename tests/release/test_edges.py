@@ -158,7 +158,7 @@ def test_the_first_text_of_a_row_must_be_text_too(tmp_path, table, column, trigg
         connection.execute(f"DROP TRIGGER {trigger}")
         connection.execute(f"UPDATE {table} SET {column} = CAST({column} AS BLOB)")
     with (
-        pytest.raises(LedgerError, match="a cell that must be text is none"),
+        pytest.raises(LedgerError, match="a cell that must be text holds something else"),
         Ledger(path) as ledger,
     ):
         ledger.spends()
