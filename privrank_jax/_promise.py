@@ -44,7 +44,7 @@ class Privacy:
         public: what neighbors share beyond the adjacency: names such as ``"items"`` or ``"questionnaire"``, which
             :class:`~privrank_jax.privacy.Guarantee` explains. Stored sorted, each once, without those that the
             adjacency implies.
-        users: what one user is in the data, such as ``"column 'voter'"``; "" if the caller doesn't say.
+        users: what one user is in the data, such as ``"column 'voter'"``; "" leaves that to the caller.
 
     Raises:
         ValueError: ε <= 0 or NaN, δ out of range, an unknown unit, adjacency or public fact, a meaningless pair of unit

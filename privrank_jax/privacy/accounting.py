@@ -308,6 +308,6 @@ def _too_small(budgets: Budgets, delta: float) -> str:
     if budgets.shift and delta <= float(budgets.delta_sum):
         return f"a Gaussian release has no epsilon at delta = {delta:g}: ask for a larger delta."
     return (
-        f"delta = {delta:g} is below {float(budgets.delta_sum):g}, the sum of the releases' own: no epsilon holds "
-        "there. Ask for a larger delta."
+        f"delta = {delta:g} is below {float(budgets.delta_sum):g}, the sum of the releases' own deltas: no epsilon "
+        "holds there. Ask for a larger delta."
     )

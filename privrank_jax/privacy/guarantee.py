@@ -33,7 +33,7 @@ _NUMERICS_WORDS = {
     "exact": "the noise is drawn exactly, with integers from a cryptographic source",
     "simulation": "the noise comes from fast floating-point generators, made for simulation",
     "idealized": (
-        "the proof is for real numbers, and an exact minimizer where something is minimized; the "
+        "the proof assumes real numbers, and an exact minimizer where something is minimized; the "
         "floating-point computation only approximates them"
     ),
     "unknown": "how the noise was drawn is not known here",

@@ -242,7 +242,7 @@ def check_reports(reports: ReportsLike, where: MaskLike | ReportsLike | None = N
         return
     if not any(_all_among(reports, coding, where) for coding in ((0, 1), (-1, 1))):
         raise ValueError(
-            "reports must be 0 or 1 (or bool), or all of them -1 or 1; a missing one has to be marked as not "
+            "reports must be 0 or 1 (or bool), or all of them -1 or 1; mark missing ones as not "
             "observed."
         )
 

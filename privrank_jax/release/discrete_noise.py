@@ -27,7 +27,7 @@ def _in_range(build: Callable[..., tuple[Any, float]]) -> Callable[..., tuple[An
             return build(*args)
         except dp.OpenDPException as error:
             raise ValueError(
-                "no exact noise can be computed for this epsilon and delta: take values nearer to the usual ones, "
+                "no exact noise can be computed for this epsilon and delta: choose values closer to usual ones, "
                 "such as 1 and 1e-6."
             ) from error
 

@@ -208,7 +208,7 @@ class Ledger:
         if not hmac.compare_digest(fingerprint(key, sha256), known):
             raise LedgerError(
                 f"{self.path} is the ledger of {self.account.data}, and {name} has other content: every data set has "
-                "a ledger of its own. Data that changed need a new one, and who stayed in them spends from both."
+                "a ledger of its own. Changed data need a new one, and users who remain in them spend from both."
             )
 
     def covers(self, promised: Privacy | Neighbors) -> bool:
@@ -309,8 +309,8 @@ class Ledger:
         tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if tables == 0:
             raise LedgerError(
-                f"{self.path} is empty, as when its making was cut short: nothing was ever spent from it. Delete it, "
-                "and make the ledger anew."
+                f"{self.path} is empty, as after an interrupted creation: nothing was ever spent from it. Delete it "
+                "and create the ledger again."
             )
         application = self._connection.execute("PRAGMA application_id").fetchone()[0]
         if application != APPLICATION:
@@ -319,7 +319,7 @@ class Ledger:
         if version != VERSION:
             raise LedgerError(
                 f"{self.path} has version {version}, and this privrank reads version {VERSION}: make a new ledger with "
-                f"what is left of its budget, which the privrank that made it shows."
+                f"what is left of its budget, as shown by the version of privrank that made it."
             )
         found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if found != "ok":
@@ -344,7 +344,7 @@ class Ledger:
         """A row with text in all but the first ``numbers`` cells, which SQLite itself does not enforce."""
         if not all(isinstance(cell, str) for cell in row[numbers:]):
             raise LedgerError(
-                f"{self.path} is damaged: a cell that must be text is none. {RESTORE}"
+                f"{self.path} is damaged: a cell that must be text holds something else. {RESTORE}"
             )
         return row
 

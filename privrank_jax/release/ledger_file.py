@@ -104,8 +104,8 @@ def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: 
     path = Path(path)
     if "ties" in budget.public:
         raise LedgerError(
-            "a ledger can't take as public which answers are ties: that is part of the answers. Where ties are kept, "
-            "or decided by coins, they are protected."
+            "a ledger can't take as public which answers are ties: ties are part of the answers. Ties that are kept, "
+            "or broken by coins, are protected."
         )
     promised = cells(budget)
     if not re.fullmatch("[0-9a-f]{64}", sha256):
@@ -130,7 +130,7 @@ def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: 
 def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> None:
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
         raise LedgerError(
-            f"{path} lies on a file system that can't hold a ledger (no write-ahead log)."
+            f"{path} lies on a file system that can't hold a ledger (no write-ahead log): use a local disk."
         )
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = ON")

@@ -49,7 +49,7 @@ def exact_randomized_response(
     bits = np.asarray(bits).astype(bool)
     if bits.ndim != 1 or np.shape(epsilon) not in ((), bits.shape):
         raise ValueError(
-            f"bits must have shape (N,) and epsilon that or none, got {bits.shape} and {np.shape(epsilon)}."
+            f"bits must have shape (N,) and epsilon (N,) or (), got {bits.shape} and {np.shape(epsilon)}."
         )
     levels, which = np.unique(np.broadcast_to(epsilon, bits.shape), return_inverse=True)
     order = np.argsort(which, kind="stable")
