@@ -1,4 +1,4 @@
-"""Ctrl-C: one line, exit code 130, at once, and no budget spent without a word."""
+"""Ctrl-C: it ends at once with one line and exit code 130, and the line reports a spent budget."""
 
 from __future__ import annotations
 

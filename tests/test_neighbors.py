@@ -1,4 +1,4 @@
-"""Which promises imply which, against enumerated neighbors of all small data sets."""
+"""Which promises imply which others, compared with enumerated neighbors of all small data sets."""
 
 from __future__ import annotations
 

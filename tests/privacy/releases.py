@@ -1,4 +1,4 @@
-"""Releases to compose."""
+"""Releases for tests of composition."""
 
 from __future__ import annotations
 

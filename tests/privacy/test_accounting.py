@@ -1,4 +1,4 @@
-"""Composition of releases against sums over all outcomes: an upper bound, never more than 1 % too large."""
+"""Composition of releases, compared with sums over all outcomes: an upper bound, at most 1 % too large."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.reference import accounting as naive
 
 
 def assert_bounds(found, exact, loose=0.01):
-    """An upper bound of what is exact, at most 1 % above; room for the twin's own rounding."""
+    """Assert an upper bound of the exact value, at most 1 % above it, with room for the twin's own rounding."""
     assert exact * (1 - 1e-9) <= found <= exact * (1 + loose)
 
 
@@ -177,7 +177,7 @@ def test_huge_budgets_and_tiny_deltas_stay_upper_bounds():
 @pytest.mark.slow
 @pytest.mark.parametrize(("count", "loose"), [(100_000, 1.005), (400_000, 1.1)])
 def test_very_many_releases(count, loose):
-    """A step of which all are multiples is too fine; and from 2^18 releases on only zCDP is left."""
+    """A step of which all ε are multiples is too fine; from 2^18 releases on only zCDP remains."""
     many = epsilon([(1e-4, 0)] * 10 + [(Decimal("0.00010001"), 0)] * count, 1e-6)
 
     def delta_of(at):
@@ -267,7 +267,7 @@ def test_units_and_adjacencies_are_not_mixed():
 
 
 def test_promises_compose_as_they_are():
-    """A promise counts at its own ε; the result is for users of no more comparisons than each of them."""
+    """A promise counts at its own ε; the result is for users with the smallest number of comparisons among them."""
     few, many = (Privacy(0.5, contributions=count, **KIND) for count in (3, 10))
     both = compose_basic([few, many])
     assert (both.epsilon, both.attained.contributions, both.trust) == (1.0, 3, "central")
@@ -315,7 +315,7 @@ def test_what_any_release_takes_as_public_is_public_in_all():
         assert found.public == facts
         with pytest.raises(ValueError, match=r"release 2 is not enough .* the list of items"):
             together([plain, known], **USERS)
-    # Neighbors that differ in answers share the items anyway.
+    # Neighbors that differ only in answers share the items in any case.
     assert compose_basic([plain, known], neighbors=Neighbors("user", "flip")).public == ()
 
 

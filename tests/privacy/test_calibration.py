@@ -31,7 +31,7 @@ GRID = [
 
 
 def asked(settings, **defaults):
-    """A promise of those of the settings that speak of one, and the others; several comparisons are a user's."""
+    """A promise from the settings that define one, and the remaining settings; several comparisons mean unit user."""
     promised, options = split(settings, **defaults)
     if "contributions" in settings and "unit" not in settings:
         promised = dataclasses.replace(
@@ -96,7 +96,7 @@ def test_attained_delta_is_that_of_the_noise():
 
 
 def test_gaussian_delta_is_never_negative():
-    """Also where its two tails agree to the last digits, and their order is that of the rounding."""
+    """Not even where its two tails agree to the last digits, so that rounding decides their order."""
     rng = np.random.default_rng(0)
     ratio = 10 ** rng.uniform(-17, -13, 2000)
     found = gaussian_delta(1 / ratio, 1.0, ratio * rng.uniform(0, 8, 2000))

@@ -1,4 +1,4 @@
-"""The best cap of PrivUnit, and its integers: exactly private, and no other cap does better."""
+"""The best cap of PrivUnit and its integers: exactly private, and no other cap has a smaller error."""
 
 from __future__ import annotations
 

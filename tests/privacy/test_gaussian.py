@@ -1,4 +1,4 @@
-"""The Gaussian mechanism's ε, δ and σ against 30 digits: never rounded down, and hardly ever up."""
+"""The Gaussian mechanism's ε, δ and σ, compared with 30 digits: never rounded down, and hardly up."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ ABOVE = Fraction(1, 10**6)
 
 
 def decimal(value):
-    """What a float stands for in this library."""
+    """The decimal that a float means in this library."""
     return Fraction(repr(value))
 
 
 def random_numbers(rng, low, high):
-    """Six digits each, all magnitudes alike."""
+    """Numbers of six digits, all magnitudes equally likely."""
     return float(f"{10 ** rng.uniform(low, high):.6g}")
 
 

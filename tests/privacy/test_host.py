@@ -1,4 +1,4 @@
-"""Numbers of the host: exact, one at a time, and never traced."""
+"""Numbers on the host: exact, scalar and never traced."""
 
 from __future__ import annotations
 

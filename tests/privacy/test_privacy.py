@@ -18,7 +18,7 @@ def test_numbers_are_leaves_and_the_rest_is_static():
     assert leaves == [1.0, 1e-6, 5]
     assert jax.tree.unflatten(structure, leaves) == privacy
     assert structure != jax.tree.structure(Privacy(1.0, contributions=5, **USER))
-    # Transformations put anything in the place of numbers; nothing is checked again.
+    # Transformations may put anything in place of numbers; nothing is checked again.
     assert jax.tree.map(lambda _: None, privacy).epsilon is None
     assert jax.tree.map(lambda x: -x, privacy).epsilon == -1.0
 

@@ -1,7 +1,7 @@
-"""Scales of top-k selection as such: their values, where each of them takes over, and what is claimed at them.
+"""Scales of top-k selection: their values, the range of each, and what is claimed at them.
 
-That they are private, and that less noise is not, is held by exact laws in tests/pairwise (one_shot, top_k) and by the
-registry of tests/privacy_audit.
+Exact laws in tests/pairwise (one_shot, top_k) and the registry in tests/privacy_audit test that they are private, and
+that less noise is not.
 """
 
 from __future__ import annotations

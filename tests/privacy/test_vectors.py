@@ -179,7 +179,7 @@ def test_vmap_dtype_and_one_compilation(run, key):
 
 
 def test_longer_vectors_count_as_cut(key):
-    """Privacy must hold for any input: a vector ten times too long is reported like the one on the sphere."""
+    """Privacy must hold for every input: a vector ten times too long is reported like its projection to the sphere."""
     short = vectors.duchi_vectors(key, [0.6, 0.8], 1.0)
     np.testing.assert_allclose(vectors.duchi_vectors(key, [6.0, 8.0], 1.0), short, rtol=1e-12)
 

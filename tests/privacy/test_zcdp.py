@@ -56,7 +56,7 @@ def test_conversion_against_closed_forms(rho, delta):
     tight = naive.canonne_kamath_steinke_epsilon(rho, delta)
     assert tight * (1 - 1e-9) <= found <= tight * (1 + 1e-4) + 1e-12
     assert found <= naive.bun_steinke_epsilon(rho, delta) * (1 + 1e-4)
-    # Above what the Gaussian mechanism of that ρ needs, which no conversion may beat.
+    # Above the ε of the Gaussian mechanism with this ρ, a lower bound for every conversion.
     assert reference.gaussian_delta(1.0, math.sqrt(2 * rho), found) <= delta
     if found > 0:
         assert zcdp_delta(rho, found) == pytest.approx(delta, rel=1e-3)

@@ -1,7 +1,7 @@
-"""What every private function must do: one row of the registry buys it all.
+"""The contract of every private function, tested for each row of the registry.
 
 ``test_audited_*.py`` import these tests, and ``conftest.py`` runs them on the rows of the module that the file is named
-for. Exact losses are held in ``test_enumeration.py``, audits by draws in ``test_empirical.py``.
+for. Exact losses are tested in ``test_enumeration.py``, audits by draws in ``test_empirical.py``.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Guarantee
 from privrank_jax.privacy_audit import Audited
 
-# Pivots or pairs that chance draws are told, or a rest is shuffled: no noise does not mean no chance.
+# Random pivots or pairs are published, or a rest is shuffled: without noise the result is still random.
 BY_CHANCE = ("dp-kwiksort", "dp-kwiksort-published", "hay-kwiksort", "one-pair-report")
 BATCH = 64  # half of them on each of the two neighbors
 
 
 @functools.cache
 def _batched(row: Audited):
-    """The row over keys, data and ε at once, and how often it was traced."""
+    """The row, batched over keys, data and ε, and the number of its traces."""
     traces = []
 
     def value(key, data, epsilon):
@@ -46,7 +46,7 @@ def _values(row, key, epsilons):
 
 
 def test_contract(row: Audited, key: jax.Array) -> None:
-    """vmap is the loop, jit the eager run; the same key the same value, another key another; one compilation."""
+    """vmap equals a loop and jit the eager run; equal keys give equal values, others don't; one compilation."""
     epsilons = np.geomspace(0.1, 5.0, BATCH)
     keys, data, _ = _inputs(row, key, epsilons)
     together = _values(row, key, epsilons)

@@ -19,7 +19,7 @@ from privrank_jax.privacy_audit import (
 from privrank_jax.privacy_audit.neighbors import unit_contents
 
 ADJACENCIES = ("flip", "replace", "add-remove")
-# What rounding may add to a loss of ε.
+# Allowance for rounding in a loss of ε.
 ROUNDING = 1 + 1e-9
 
 

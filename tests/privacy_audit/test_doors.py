@@ -19,7 +19,7 @@ ORDERS = [np.array(one) for one in itertools.permutations(range(4))]
 
 
 def test_rows_without_places_keep_their_values():
-    """A row that moved takes its value along; the others keep theirs, and only the odd ones are compared."""
+    """A moved row keeps its value, as do the others, and only unmatched rows are compared."""
     door = Door(
         function="privrank_jax.release.mallows:exact_mallows",
         data="ranks",
@@ -75,7 +75,7 @@ def test_mallows():
 
 
 def test_exponential_mechanism():
-    """Never below the naive loss, and the same where one user turns the whole order round."""
+    """Never below the naive loss, and equal to it where one user reverses the whole order."""
     users = np.array([*ORDERS[:5], ORDERS[-1]])
     rate = Fraction(1, 24)
 

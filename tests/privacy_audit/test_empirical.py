@@ -1,4 +1,4 @@
-"""The empirical audit: its bounds, what it must catch, what it must let pass, and the registry that it runs over.
+"""The empirical audit: its bounds, violations that it must detect, its false alarms, and the rows of the registry.
 
 At confidence 0.999 a sound row is called violated once in 1,000 keys; the keys are fixed.
 """
@@ -130,7 +130,7 @@ def test_either_neighbor_may_be_the_likelier(key):
 
 
 def test_unions_of_outcomes_are_tried(key):
-    """Twenty outcomes, half of them e times as likely under the first: no single one tells as much as ten."""
+    """Twenty outcomes, half of them e times as likely under the first: ten together reveal more than a single one."""
 
     def run(key, bit, _):
         part, place = jax.random.split(key)
@@ -144,7 +144,7 @@ def test_unions_of_outcomes_are_tried(key):
 
 
 def test_delta_is_taken_off(key):
-    """A mechanism that tells the bit with probability 0.05 and nothing else: (0, 0.05)-DP, and no better."""
+    """A mechanism that reveals the bit with probability 0.05 and nothing else: (0, 0.05)-DP, and no better."""
 
     def run(key, bit, _):
         return jnp.where(jax.random.bernoulli(key, 0.05), bit, 2)

@@ -18,8 +18,8 @@ from privrank_jax.privacy_audit.empirical import draw
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 FINITE = [row for row in ROWS if row.finite]
-DRAWS = {"exponential-kemeny": 600_000, "local-weights-rr": 300_000}  # where neighbors tell less
-UNSOUND = {  # the claim, and what is lost in truth
+DRAWS = {"exponential-kemeny": 600_000, "local-weights-rr": 300_000}  # where neighbors lose less
+UNSOUND = {  # the claim and the true loss
     "noisy-counts-users-published": 2.0,
     "top-item-published": 2.0,
     "dp-kwiksort-published": 1.5,
@@ -34,7 +34,7 @@ UNSOUND = {  # the claim, and what is lost in truth
 def test_no_neighbors_lose_more_than_claimed(row):
     """All outputs, all neighbors: at most the claim, and for a tight calibration at least 0.99 of it.
 
-    The laws take one noise scale for all data sets, so it may not depend on in what neighbors differ.
+    The laws take one noise scale for all data sets, so it must not depend on anything in which neighbors differ.
     """
     with jax.enable_x64(True):
         first, second = (enumeration._facts(row, data, 1.0) for data in row.neighbors)
@@ -58,7 +58,7 @@ def test_no_neighbors_lose_more_than_claimed(row):
     ids=lambda row: row.name,
 )
 def test_five_percent_less_noise_is_seen(row):
-    """The search has teeth: with the noise of 1.05 ε a tight claim of ε is broken. (Reports tell no noise scale.)"""
+    """The search is sensitive: the noise of 1.05 ε breaks a tight claim of ε. (Reports don't report a noise scale.)"""
     cheat = dataclasses.replace(
         row,
         release=lambda key, data, privacy: row.release(key, data, row.at(1.05 * privacy.epsilon)),

@@ -1,7 +1,7 @@
 """(ε, δ) of the perturbed MLE with Gaussian noise, by its exact loss.
 
-Of two items the gap of the scores is all that there is to tell, and the registry knows its law
-(:mod:`privrank_jax.privacy_audit.audited_gaussian`), which is held here against its density. With more items the loss
+For two items the gap of the scores carries the whole loss, and the registry has its law
+(:mod:`privrank_jax.privacy_audit.audited_gaussian`), which is compared here with its density. With more items the loss
 is exact, at outputs of the mechanism itself: Pr[loss > ε] and E(1 - e^{ε - loss})₊, the least δ of the pair, are
 estimated from 6,000 draws at a fixed key, one-sided with false-alarm rate 1e-6.
 """
@@ -61,7 +61,7 @@ def instance(link, adjacency):
 def losses_of_draws(key, link, adjacency, scale_factor=1.0):
     """Loss at draws of the uncentered minimizer under the first neighbor, with σ times ``scale_factor``.
 
-    The mechanism takes no noise scale, so less noise is had through the same call at a larger ε.
+    The mechanism takes no noise scale, so a larger ε in the same call gives less noise.
     """
     scale, gamma = calibrate_objective_perturbation(
         get_link(link), promise(EPSILON, adjacency=adjacency, delta=DELTA), noise="gaussian"

@@ -1,4 +1,4 @@
-"""Small data sets and their neighbors, all of them."""
+"""Small data sets and all their neighbors."""
 
 from __future__ import annotations
 

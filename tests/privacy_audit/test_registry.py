@@ -1,4 +1,4 @@
-"""The registry of audits: every private function has a row, and rows make sense."""
+"""The registry of audits: every private function has a row, and rows are consistent."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from tests.release.ledgers import promise
 
 @pytest.fixture
 def made(tmp_path):
-    """Make a ledger with some budget; its path."""
+    """Make a ledger with some budget and return its path."""
 
     def make(epsilon, delta=0, name="votes.ledger", **protects):
         path = tmp_path / name

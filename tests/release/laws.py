@@ -1,4 +1,4 @@
-"""Laws against samples."""
+"""Comparison of samples with laws."""
 
 from __future__ import annotations
 

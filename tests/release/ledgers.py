@@ -1,4 +1,4 @@
-"""Ledgers of tests."""
+"""Ledgers for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ USERS = {"unit": "user", "adjacency": "replace"}
 
 
 def promise(epsilon, delta=0, **kind):
-    """Of one user who is replaced, unless said otherwise; texts stand for decimals."""
+    """A promise for replacing one user unless stated otherwise; strings mean decimals."""
     epsilon, delta = (Decimal(one) if isinstance(one, str) else one for one in (epsilon, delta))
     return Privacy(epsilon, delta=delta, **{**USERS, **kind})
 

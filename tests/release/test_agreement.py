@@ -1,4 +1,4 @@
-"""The exact samplers of a release and the fast ones of simulations draw from one law, but for the grid of exact noise.
+"""Exact samplers of releases and fast ones of simulations draw from one law, up to the grid of exact noise.
 
 KwikSort is compared in test_exact_aggregation, the exponential mechanism, probability by probability, in
 test_exponential.
@@ -49,7 +49,7 @@ def calibrated_once(monkeypatch):
     ("pmf", "continuous"), [(laplace_pmf, stats.laplace), (gaussian_pmf, stats.norm)]
 )
 def test_distribution_functions_differ_by_half_the_chance_of_no_noise(pmf, continuous, scale):
-    """The claim of the tests below: by that much at 0, and nowhere by more."""
+    """The distance that the tests below assume: it is attained at 0 and nowhere exceeded."""
     grid = np.arange(-math.ceil(40 * scale), math.ceil(40 * scale) + 1)
     steps = np.cumsum(pmf(grid, scale))
     apart = np.maximum(
@@ -60,7 +60,7 @@ def test_distribution_functions_differ_by_half_the_chance_of_no_noise(pmf, conti
 
 
 def same_noise(exact_draws, fast_draws, grid):
-    """Whether two samples of standardized noise are of one law, up to a distance of ``grid``."""
+    """Whether two samples of standardized noise have one law, up to a distance of ``grid``."""
     sizes = 1 / exact_draws.size + 1 / fast_draws.size
     slack = math.sqrt(-math.log(ALARM / 2) / 2 * sizes)
     return stats.ks_2samp(exact_draws, fast_draws).statistic < slack + grid
@@ -148,7 +148,7 @@ def test_noise_on_all_pairs(key, delta):
 
 
 def same_counts(first, second):
-    """p-value of two samples of categories being of one law."""
+    """p-value of the test that two samples of categories have one law."""
     every = np.unique(np.concatenate([first, second]))
     table = np.array([[np.sum(sample == one) for one in every] for sample in (first, second)])
     return stats.chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue

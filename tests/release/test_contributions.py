@@ -16,7 +16,7 @@ def test_as_many_rows_as_allowed_stay_and_none_is_favored():
     kept = np.array([exact_bound(users, 2) for _ in range(draws)])
     for user, rows in ((4, 5), (0, 2), (9, 1)):
         assert set(kept[:, users == user].sum(axis=1)) == {min(rows, 2)}
-    # Each of the ten pairs of the five rows of user 4 is as likely.
+    # The ten pairs of the five rows of user 4 are equally likely.
     rows = kept[:, users == 4] @ (1 << np.arange(5))
     _, counts = np.unique(rows, return_counts=True)
     assert len(counts) == 10
@@ -27,7 +27,7 @@ def test_the_smallest_words_of_each_user_stay(monkeypatch):
     words = np.array([5, 1, 9, 2, 2, 2, 0], np.uint64)
     monkeypatch.setattr("secrets.token_bytes", lambda size: words.tobytes()[:size])
     kept = exact_bound([1, 1, 1, 2, 2, 2, 7], 2)
-    # Words that agree, which hardly ever happens: the first rows stay.
+    # If words agree, which hardly ever happens, the first rows stay.
     assert kept.tolist() == [True, True, False, True, True, False, True]
 
 

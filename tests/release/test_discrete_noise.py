@@ -1,4 +1,4 @@
-"""Scales of discrete noise: proven, and the least that are."""
+"""Scales of discrete noise: proven, and the smallest that are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privrank_jax.release.library import load_opendp
 
 
 def test_the_scale_of_laplace_noise_is_the_quotient_unless_that_is_not_proven():
-    """Of 80 budgets some round down to a scale that OpenDP can't prove, which is raised by an ulp or two."""
+    """Some of 80 budgets round down to a scale that OpenDP can't prove, which is raised by an ulp or two."""
     dp = load_opendp()
     domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     raised = 0

@@ -1,4 +1,4 @@
-"""The edges of what releases take and of what they round: one unit more or less there must show."""
+"""Edge cases of arguments and of rounding in releases: one unit more or less must make a difference there."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_every_error_of_the_file_is_said_in_words(tmp_path, code, words):
 
 
 def test_the_exponential_coin_counts_to_the_first_failure(monkeypatch):
-    """A uniform integer below the numerator goes on; one that equals it is a failure."""
+    """A uniform integer below the numerator continues; one that equals it is a failure."""
     drawn = iter([[9, 10, 11, 0], [10, 9], [10]])
     monkeypatch.setattr(mallows, "_below", lambda bounds: np.array(next(drawn), np.uint64))
     # Failures at the second, first, first and third trial: heads where that is odd.

@@ -1,4 +1,4 @@
-"""Exact noise for the aggregation of rankings: laws against enumeration, and against the simulated twins."""
+"""Exact noise for the aggregation of rankings: laws compared with enumeration and with the simulated twins."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_kwiksort_has_the_enumerated_law_and_no_other_scale(prepare_once):
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_many_users_give_the_law_of_the_simulated_twin(key, prepare_once, delta):
-    """With 400 users the grain of 1/2 in noise of scale 100 and more is not seen; one order against the others."""
+    """With 400 users the grid of 1/2 is invisible in noise of scale 100 and more; one order against the others."""
     draws, epsilon = 400, 0.03 if delta == 0 else 0.06
     ranks = np.repeat(RANKS[:4], 100, axis=0)
     weights, privacy = PairWeights.from_ranks(ranks), user(epsilon, delta)

@@ -52,7 +52,7 @@ def test_a_choice_is_made_where_the_bits_leave_no_doubt_and_only_there():
     sharp = [(Decimal(w), Decimal(w)) for w in (3, 1, 4)]
     found = [exponential.choose(sharp, uniform, 3, 20) for uniform in range(8)]
     assert found == [0, 0, 0, 1, 2, 2, 2, 2]
-    # Two bits don't tell the first from the second within [1/4, 1/2).
+    # Two bits can't distinguish the first from the second within [1/4, 1/2).
     found = [exponential.choose(sharp, uniform, 2, 20) for uniform in range(4)]
     assert found == [0, None, 2, 2]
     # A blurred first weight, anything in [2.5, 3.5]: what lies near its edge stays open.

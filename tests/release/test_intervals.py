@@ -1,4 +1,4 @@
-"""Decimal intervals that hold what they enclose."""
+"""Decimal intervals contain the numbers that they enclose."""
 
 from __future__ import annotations
 

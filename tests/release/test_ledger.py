@@ -124,7 +124,7 @@ def test_only_guarantees_as_strong_as_the_promise_count(made, promised):
     with Ledger(path) as ledger:
         counted = {one.privacy.kind for one in ledger.spends()}
     assert promised in counted
-    # A guarantee for less never counts for more.
+    # A weaker guarantee never counts as a stronger one.
     assert not (promised[0] == "user" and any(unit != "user" for unit, _ in counted))
     assert not (promised[1] == "replace" and any(other == "flip" for _, other in counted))
 
@@ -163,7 +163,7 @@ def test_a_user_is_the_same_in_all_releases(made):
         ledger.spend(by_column)
         assert [one.privacy.users for one in ledger.spends()] == ["column 'voter'"]
     with Ledger(made(1, unit="comparison", adjacency="flip", name="comparisons")) as ledger:
-        ledger.spend(by_column)  # a comparison belongs to one user, whoever that is
+        ledger.spend(by_column)  # a comparison belongs to one user under any definition of users
 
 
 def test_users_of_few_comparisons_are_not_all_users(made):

@@ -1,4 +1,4 @@
-"""The ledger's file: what it holds, who may read it, and what is none."""
+"""The ledger's file: its contents, its permissions, and which files are refused."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_eight_processes_cannot_overspend(made, epsilon, budget, paid):
 
 
 def kill_at_random(path, epsilon, rounds, seed):
-    """Kill spenders, two at a time, and hold the ledger to what they printed; how many were killed amid work."""
+    """Kill spenders, two at a time, and compare the ledger with what they printed; return how many died at work."""
     chance = random.Random(seed)
     budget = None
     before = Decimal(0)

@@ -1,4 +1,4 @@
-"""One pair from each user: who is asked, and by which coins ties are answered."""
+"""One pair from each user: the random assignment of pairs, and the coins that break ties."""
 
 from __future__ import annotations
 

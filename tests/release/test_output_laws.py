@@ -215,7 +215,7 @@ def test_noise_on_all_pairs_has_its_law():
 
 
 def test_answers_to_queries_have_their_law(monkeypatch):
-    """The sort is stood in for by one that asks one pair over and over, as often as the budget says."""
+    """A stand-in for the sort asks one pair repeatedly, as often as the budget allows."""
     queries, users = 100_000, 1000
     twice = np.array([[0, users - 32], [users + 32, 0]])
     heard = []
