@@ -106,7 +106,7 @@ def test_the_ratio_of_a_proof():
     [
         (np.zeros((2, 3)), {}, "square"),
         (np.zeros((0, 0)), {}, "no items"),
-        (np.zeros((2, 3, 3)), {}, "one after the other"),
+        (np.zeros((2, 3, 3)), {}, "one problem at a time"),
         ([[0, np.nan], [1, 0]], {}, "finite and at least 0"),
         ([[0, -0.1], [1, 0]], {}, "finite and at least 0"),
         (np.zeros((2, 2)), {"time_limit": 0}, "time_limit must be positive"),
