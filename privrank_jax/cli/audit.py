@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -129,7 +129,7 @@ def _print_list(json: bool) -> None:
     )
 
 
-def _facts(row: Audited) -> dict[str, Any]:
+def _facts(row: Audited) -> dict[str, object]:
     of_promise = {fact: getattr(row.promise, fact) for fact in ("unit", "adjacency")}
     facts = ("name", "title", "function", "trust", "calibration", "sound")
     return {fact: getattr(row, fact) for fact in facts} | of_promise

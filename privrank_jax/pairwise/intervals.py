@@ -29,11 +29,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from privrank_jax._types import MaskLike, Numbers, PairMatrixLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_level
@@ -326,7 +325,7 @@ def critical_value(alpha: Scalar, share: Numbers) -> Float[Array, "..."]:
         high = jnp.exp(lift + rate + normal.log_cdf(-x / gaussian - tilt))
         return 2 * normal.cdf(-x / gaussian) + low - high
 
-    def halve(_: Any, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+    def halve(_: Int[Array, ""], ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = ends
         middle = 0.5 * (low + high)
         short = tail(middle) > alpha

@@ -34,7 +34,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
 from privrank_jax._types import ReportTableLike, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
@@ -309,7 +309,7 @@ def _pairs(size: int) -> tuple[np.ndarray, np.ndarray]:
     return np.triu_indices(size, 1)
 
 
-def _incidence(size: int, dtype: Any) -> np.ndarray:
+def _incidence(size: int, dtype: DTypeLike) -> np.ndarray:
     """D, ``(P, m)``: +1 at the first item of a pair, -1 at the second."""
     first, second = _pairs(size)
     matrix = np.zeros((len(first), size), dtype)

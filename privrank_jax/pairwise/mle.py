@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -127,7 +126,7 @@ def mle(
     return _mle_dense(wins, gamma, link, optimizer, tolerance, max_steps)
 
 
-def _check_one_problem(name: str, counts: Any, axes: int) -> None:
+def _check_one_problem(name: str, counts: Array, axes: int) -> None:
     if jnp.ndim(counts) != axes:
         raise ValueError(
             f"{name} of the win counts must have {axes} axes, got shape {jnp.shape(counts)}; "
@@ -140,7 +139,7 @@ def _mle_dense(
     wins: WinCounts,
     gamma: Scalar,
     link: Link,
-    optimizer: Any,
+    optimizer: optax.GradientTransformation | None,
     tolerance: float | None,
     max_steps: int,
 ) -> Estimate:
@@ -162,7 +161,7 @@ def _mle_sparse(
     edges: WinEdges,
     gamma: Scalar,
     link: Link,
-    optimizer: Any,
+    optimizer: optax.GradientTransformation | None,
     tolerance: float | None,
     max_steps: int,
 ) -> Estimate:

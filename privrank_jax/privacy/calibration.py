@@ -91,7 +91,7 @@ def laplace_scale(sensitivity: Numbers, epsilon: Numbers) -> Numbers:
     return sensitivity / epsilon
 
 
-def additive_scale(noise: str, privacy: Privacy, first: Any, second: Any) -> Any:
+def additive_scale(noise: str, privacy: Privacy, first: Numbers, second: Numbers) -> Any:
     """λ for the ℓ₁ sensitivity ``first`` (``noise="laplace"``), or σ for the ℓ₂ sensitivity ``second`` (Gaussian).
 
     >>> additive_scale("laplace", Privacy(0.5, unit="user", adjacency="replace"), 2.0, 2**0.5)
@@ -107,7 +107,7 @@ def is_pure(delta: Numbers) -> bool:
     return not is_traced(delta) and not np.any(np.asarray(delta))
 
 
-def noise_scale(first: Any, second: Any, epsilon: Any, delta: Any) -> Any:
+def noise_scale(first: Numbers, second: Numbers, epsilon: Numbers, delta: Numbers) -> Numbers:
     """The Laplace scale for the ℓ₁ sensitivity ``first`` at δ = 0, else the Gaussian one for the ℓ₂ ``second``.
 
     >>> noise_scale(2.0, 2**0.5, 0.5, 0.0)
@@ -179,7 +179,7 @@ def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Ar
     return jnp.where(jnp.isfinite(epsilon), sensitivity * jnp.exp(high) * (1 + 100 * machine), 0.0)
 
 
-def gamma_floor(link: Link, privacy: Privacy, *, noise: str = "laplace") -> Any:
+def gamma_floor(link: Link, privacy: Privacy, *, noise: str = "laplace") -> Numbers:
     """Smallest γ that :func:`calibrate_objective_perturbation` accepts (0 if every γ > 0 is enough)."""
     adjacency = privacy.adjacency
     if link.name == "logistic" and adjacency == "flip":
@@ -194,8 +194,8 @@ def calibrate_objective_perturbation(
     link: Link,
     privacy: Privacy,
     *,
-    gamma: Any = None,
-    default_gamma: Any = 1.0,
+    gamma: Numbers | None = None,
+    default_gamma: Numbers = 1.0,
     noise: str = "laplace",
     calibration: str = "tight",
 ) -> tuple[Any, Any]:
@@ -267,7 +267,7 @@ def _gradient_sensitivity(link: Link, adjacency: str) -> float:
     return (4.0 if adjacency == "replace" else 2.0) * link.sup_score
 
 
-def _gamma_of_share(link: Link, epsilon: Any, comparisons: Any, share: float) -> Any:
+def _gamma_of_share(link: Link, epsilon: Numbers, comparisons: Numbers, share: float) -> Array:
     """γ at which the log-determinant term is ``share`` of ε."""
     return 2 * link.kappa2 / jnp.expm1(share * epsilon / jnp.asarray(comparisons, float))
 
@@ -281,7 +281,7 @@ def _concentrated_scale(epsilon: Numbers, delta: Numbers) -> Array:
     return jnp.where(jnp.isfinite(epsilon), ratio, 0.0)
 
 
-def default_or_given(gamma: Any, floor: Any, default: Any) -> Any:
+def default_or_given(gamma: Numbers | None, floor: Numbers, default: Numbers) -> Numbers:
     """``gamma`` if it is not below its floor; if it is ``None``, the default, raised to the floor if need be."""
     if gamma is None:
         return jnp.maximum(default, floor)

@@ -26,7 +26,7 @@ __all__ = [
 COMPARISON_UNITS = ("comparison", "user")  # of mechanisms on comparisons
 
 
-def _flatten(privacy: Privacy) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _flatten(privacy: Privacy) -> tuple[tuple[object, ...], tuple[object, ...]]:
     return tuple(getattr(privacy, name) for name in LEAVES), tuple(
         getattr(privacy, name) for name in STATIC
     )
@@ -79,7 +79,7 @@ def kept(privacy: Privacy, by: str, *kinds: Kind) -> Privacy:
     )
 
 
-def check_privacy(privacy: Any) -> None:
+def check_privacy(privacy: object) -> None:
     """Raise ``TypeError`` unless ``privacy`` is a :class:`Privacy`."""
     if not isinstance(privacy, Privacy):
         raise TypeError(

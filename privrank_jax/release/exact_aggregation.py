@@ -20,12 +20,11 @@ import math
 import secrets
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import jax
 import numpy as np
 
-from privrank_jax._types import RankingsLike
+from privrank_jax._types import Numbers, RankingsLike
 from privrank_jax._validate import check_choice, check_epsilon, check_positive
 from privrank_jax.aggregation.borda import borda_sensitivity, user_scores
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
@@ -243,7 +242,7 @@ def _largest_below(bound: Fraction) -> float:
     return value
 
 
-def check_budget(epsilon: Any) -> None:
+def check_budget(epsilon: Numbers) -> None:
     """Raise ``ValueError`` unless ε is one positive, finite number."""
     check_epsilon(epsilon)
     check_positive("epsilon", epsilon, infinite=False)

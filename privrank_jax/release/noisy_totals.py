@@ -14,12 +14,11 @@ unchanged.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._types import Numbers, Scalar
+from privrank_jax._types import Numbers, Scalar, ScoresLike
 from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
@@ -34,7 +33,7 @@ _LARGEST = 2**52  # doubled totals beyond this are not exact in float64
 
 
 def exact_noisy_totals(
-    wins: WinCounts | Any,
+    wins: WinCounts | ScoresLike,
     privacy: Privacy,
     *,
     noise: str = "laplace",
@@ -79,7 +78,7 @@ def exact_noisy_totals(
 
 
 def exact_top_k(
-    wins: WinCounts | Any,
+    wins: WinCounts | ScoresLike,
     privacy: Privacy,
     k: int,
     *,
@@ -132,7 +131,7 @@ def exact_top_k(
 
 
 def _noisy(
-    wins: Any, privacy: Privacy, noise: str, sensitivity: Numbers
+    wins: WinCounts | ScoresLike, privacy: Privacy, noise: str, sensitivity: Numbers
 ) -> tuple[np.ndarray, Privacy, float]:
     """Noisy totals, the promise in plain floats, and the scale of the noise in wins."""
     check_positive("epsilon", privacy.epsilon, infinite=False)
@@ -150,7 +149,7 @@ def _noisy(
     return value, dataclasses.replace(privacy, epsilon=epsilon, delta=delta), scale / 2
 
 
-def _doubled(wins: Any) -> np.ndarray:
+def _doubled(wins: WinCounts | ScoresLike) -> np.ndarray:
     """Twice the totals as int64."""
     given = np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins)
     doubled = 2 * given.astype(np.float64)

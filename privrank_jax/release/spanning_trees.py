@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from jaxtyping import ArrayLike, Integer
 
 from privrank_jax.release.entropy import uniform_integers
 
@@ -35,7 +35,9 @@ class Graph:
         num_items: m.
     """
 
-    def __init__(self, pairs: Any, num_items: int) -> None:
+    def __init__(
+        self, pairs: Integer[ArrayLike, "edges 2"] | Sequence[tuple[int, int]], num_items: int
+    ) -> None:
         found = np.sort(np.array(pairs, np.int64).reshape(-1, 2), axis=1)
         self.edges = found[np.lexsort((found[:, 1], found[:, 0]))]
         self.num_items = num_items
