@@ -175,7 +175,7 @@ def test_a_study_goes_on(tmp_path):
     err = process.communicate(timeout=LONG)[1]
     assert process.returncode == 130
     assert err.splitlines()[1:] == [
-        "privrank: interrupted; the same command goes on from what is kept"
+        "privrank: interrupted; the same command resumes from what is kept"
     ]
 
 

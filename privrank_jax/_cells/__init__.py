@@ -1,4 +1,4 @@
-"""What a cell, a name, a column and a table of rankings must be, whoever reads it.
+"""Shared checks of cells, names, columns and tables of rankings.
 
-``datasets`` reads row by row, ``tables`` in an engine; both refuse the same things in the same words.
+``datasets`` reads row by row, ``tables`` in an engine; both refuse the same faults with the same messages.
 """

@@ -24,10 +24,10 @@ class NameCodes(dict[Any, int]):
     """Names to codes by first appearance; a name is checked once, when it first appears.
 
     Args:
-        what: is named, for messages.
+        what: what is named, for messages.
         fold_case: whether spellings that differ by case are one name.
-        public: all names there can be.
-        columns: of a file of comparisons; without ``public`` no item has the name of one.
+        public: all allowed names.
+        columns: columns of a file of comparisons; without ``public`` no item may have the name of a column.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class NameCodes(dict[Any, int]):
 
 
 def check_present(name: str | None, what: str, mend: str = _FILL) -> str:
-    """The name, unless it is blank, marks a missing value or holds NUL: :class:`BadCell`, which says how to fix it."""
+    """Return the name; raise :class:`BadCell`, with advice, if it is blank, marks a missing value or holds NUL."""
     if name is None or not name.strip():
         raise BadCell(f"the {what} is missing: {mend}")
     if name.strip().casefold() in MISSING:
@@ -81,7 +81,7 @@ def check_present(name: str | None, what: str, mend: str = _FILL) -> str:
 
 
 def named_twice(what: str, first: str, second: str) -> BadCell:
-    """What is wrong with two spellings of one name."""
+    """The message on two spellings of one name."""
     return BadCell(f"{what} named twice: {first!r} and {second!r} {difference(first, second)}")
 
 
@@ -97,7 +97,7 @@ class TieCodes(dict[Any, int]):
 
 
 def public_items(items: Iterable[str]) -> tuple[str, ...]:
-    """The given list of items, checked: at least two names, none blank, each listed once."""
+    """Check the given list of items: at least two names, none blank, each listed once."""
     if isinstance(items, str):
         raise DataError(f"items must be a list of names, got the single text {items!r}")
     names = tuple(str(item) for item in items)

@@ -16,11 +16,13 @@ DELIMITERS = {".csv": ",", ".tsv": "\t"}
 PARQUET = (".parquet", ".pq")
 _TIE_LOOKALIKES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
 _STREAM = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
-Roles = Mapping[str, str | None]  # role (user, winner, loser, tie) -> its column; None: no such
+Roles = Mapping[
+    str, str | None
+]  # role (user, winner, loser, tie) -> its column; None if there is none
 
 
 def check_file(path: Path, suffixes: Collection[str], what: str, holds: str, advice: str) -> str:
-    """The suffix, in lower case, of a file with one of ``suffixes`` that exists and isn't empty.
+    """Check that a file exists, is not empty and has one of ``suffixes``; return its suffix in lower case.
 
     Raises:
         DataError: in terms of ``what`` to give, what such a file ``holds``, and ``advice`` on suffixes.
@@ -91,7 +93,7 @@ def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -
 
 
 def _refuse_lookalikes(name: str, header: Sequence[str], roles: Roles) -> None:
-    """A column of ties under another name must not be read as decisions."""
+    """Refuse a column of ties under another name, whose rows would be read as decisions."""
     for column in header:
         word = "".join(c for c in column.casefold() if c.isalnum())
         if word in _TIE_LOOKALIKES and column not in roles.values():

@@ -1,4 +1,4 @@
-"""What readers raise."""
+"""Errors that readers raise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ITEMS = Argument("items", quoted=True)  # as messages of loaders name the list o
 
 
 class DataError(ArgumentError):
-    """Data that cannot be used as they stand; the message says where, why, and what to do."""
+    """Data that cannot be used as they are; the message says where, why, and what to do."""
 
 
 class BadCell(ArgumentError):

@@ -25,10 +25,10 @@ _SIDES = re.compile(r"(left|right)(.+)|(.+)(a|b|1|2|left|right)", re.IGNORECASE 
 
 
 def check_outcomes(name: str, header: Sequence[str], winner: str, loser: str) -> None:
-    """Raise :class:`DataError` where a column that says which item is preferred is left out, or taken for one of items.
+    """Raise :class:`DataError` if a column that says which item is preferred is left out, or read as a column of items.
 
     Args:
-        name: of the file.
+        name: name of the file.
         header: its columns.
         winner: column of preferred items; where it has its usual name, and so has ``loser``, nothing is refused.
         loser: column of the other items.

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Places(NamedTuple):
-    """Where each item of each row stands; negative ranks are blanks.
+    """Places of each item in each row; negative ranks are blanks.
 
     Attributes:
         before: (n, m) int32, how many items of its row are ranked strictly before an item; blanks -1.
@@ -22,7 +22,7 @@ class Places(NamedTuple):
 
 
 def places(ranks: np.ndarray) -> Places:
-    """Places of whole numbers, the less the better.
+    """Compute places of whole numbers, smaller is better.
 
     Args:
         ranks: (n, m) int; negative: blank.

@@ -1,4 +1,4 @@
-"""What a reader says of a table: facts that are public, and nothing that depends on who answered what."""
+"""Notes of readers on a table: public facts, and nothing that depends on who answered what."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def public_repr(self: _Table) -> str:
 def notes_on_comparisons(
     positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
 ) -> tuple[str, ...]:
-    """What a loader says of a file of comparisons: where items came from, whether it has users, what it skipped."""
+    """Notes on a file of comparisons: where items come from, whether it has users, what was skipped."""
     notes = [_SEEN_ITEMS] if seen_items else []
     if "user" not in positions:
         notes.append(_NO_USERS)
@@ -36,14 +36,14 @@ def notes_on_comparisons(
 
 
 def public_facts(*, seen_items: bool, seen_users: bool) -> tuple[str, ...]:
-    """What reading a long file takes as public."""
+    """Facts that reading a long file takes as public."""
     return ("items",) * seen_items + ("participation",) * seen_users
 
 
 def notes_on_rankings(
     positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
 ) -> tuple[str, ...]:
-    """The same for a file of rankings."""
+    """Notes on a file of rankings: where items come from, whether it has users, what was skipped."""
     notes = [_SEEN_ITEMS] if seen_items else []
     if "user" not in positions:
         notes.append(_ONE_ROW_EACH)

@@ -1,4 +1,4 @@
-"""Tables of rankings, wide or long: which columns hold what, and what refuses them as a whole."""
+"""Tables of rankings, wide or long: roles of columns, and checks of the table as a whole."""
 
 from __future__ import annotations
 
@@ -109,12 +109,12 @@ def item_columns(
 
 
 def ranked_nothing(item: str | None, rank: str | None) -> bool:
-    """Whether a row of a long file says of its user only that there is one: neither item nor rank."""
+    """Whether a row of a long file only names a user, with neither item nor rank."""
     return not (item or "").strip() and not (rank or "").strip()
 
 
 def count_users(name: str, seen: int, stated: int | None) -> int:
-    """n; :class:`DataError` where more users were seen than were stated."""
+    """Return n; :class:`DataError` if more users were seen than were stated."""
     if stated is not None and seen > stated:
         raise DataError(
             f"{name} has rows of more users than the {stated:,} that were stated: give the number of all users who "
@@ -124,7 +124,7 @@ def count_users(name: str, seen: int, stated: int | None) -> int:
 
 
 def check_lists_users(name: str, stated: int | None) -> None:
-    """:class:`DataError` where the number of users is stated of a file that has a row for each."""
+    """Raise :class:`DataError` if the number of users is given for a file that has a row for each."""
     if stated is not None:
         raise DataError(
             f"{name} has a row for every user, also for those who ranked nothing: leave out the number of users"
@@ -132,7 +132,7 @@ def check_lists_users(name: str, stated: int | None) -> None:
 
 
 def user_of_rows(name: str, user: str | None) -> str:
-    """The column of users of a long file, which needs one."""
+    """Return the column of users of a long file, which needs one."""
     if user is None:
         raise DataError(
             f"{name}: rows of one item each need a column of users, or it is unclear which belong together"
@@ -141,17 +141,17 @@ def user_of_rows(name: str, user: str | None) -> str:
 
 
 def two_rows(user: str | None) -> BadCell:
-    """What is wrong with two rows of a wide file."""
+    """The message on two rows of one user in a wide file."""
     return BadCell(f"user {user!r} has two rows: keep one ranking per user")
 
 
 def ranked_twice(user: str | None, item: str | None) -> BadCell:
-    """What is wrong with two rows of a long file."""
+    """The message on two ranks of one item by a user in a long file."""
     return BadCell(f"user {user!r} ranks {item!r} twice: keep one row")
 
 
 def check_enough(name: str, users: int, items: int) -> None:
-    """Raise :class:`DataError` where there is nothing to rank."""
+    """Raise :class:`DataError` if there is nothing to rank."""
     if not users:
         raise DataError(f"{name} has no rows below its header: there is nothing to rank")
     if items < 2:

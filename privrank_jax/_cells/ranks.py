@@ -1,6 +1,6 @@
 """Cells of a file of rankings: ranks (1 = best) or ratings (larger is better), and cells that cannot be ranks.
 
-Ratings read as ranks would come out upside down, and ids would become an item that everybody ranks. So unless the
+Ratings read as ranks would reverse the order, and ids would become an item that every user ranks. So unless the
 caller says what the cells are, they must look like ranks:
 
 - no rank exceeds the number of items (in a wide file the number of columns that could be items);
@@ -12,8 +12,8 @@ caller says what the cells are, they must look like ranks:
 Complete or sparse files of one to five stars fail the second test, whatever the number of items: of users who give
 each star equally often at least 56 % are unlike, and 80 % where four stars are most frequent (simulated, 3 to 50 items,
 0 to 80 % blank). Ranks of which some were taken away at random pass it as long as most users keep their 1. It is a test
-of form: ratings from 1 to 3 of few items can look like ranks with ties, which is why results say what the cells were
-taken for.
+of form: ratings from 1 to 3 of few items can look like ranks with ties, which is why results say how the cells were
+read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3
 CELLS_SAID = value_of("cells", "ratings"), value_of("cells", "ranks")
 _AS_RATINGS = f"ratings, where more is better, are read by {CELLS_SAID[0]}"
 _AS_RANKS = f"ranks, whatever they look like, by {CELLS_SAID[1]}"
-_BLOCK = 2**20  # cells that are looked at together
+_BLOCK = 2**20  # cells that are checked together
 _FEW = 10  # ratings that may all differ and follow each other by chance
 
 
@@ -45,7 +45,7 @@ class RankCodes(dict[Any, int]):
     """Cells to ranks from 0, or -1 where there is none.
 
     Args:
-        most: the largest rank that there can be, if that is known.
+        most: the largest possible rank, if known.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -74,7 +74,7 @@ class RankCodes(dict[Any, int]):
         return rank
 
     def ranks(self, codes: np.ndarray) -> np.ndarray:
-        """What the codes of cells stand for: ranks from 0, int32, -1 for none."""
+        """Decode the codes of cells: ranks from 0, int32, -1 for none."""
         return codes
 
 
@@ -101,14 +101,14 @@ class RatingCodes(dict[Any, int]):
         return code
 
     def ranks(self, codes: np.ndarray) -> np.ndarray:
-        """What the codes of cells stand for: ranks from 0 among all ratings, int32, -1 for none."""
+        """Decode the codes of cells: ranks from 0 among all ratings, int32, -1 for none."""
         if not self.ratings:
             return codes
         ranks = np.searchsorted(-self.scale(), -np.array(self.ratings))
         return np.where(codes < 0, -1, ranks[codes]).astype(np.int32)
 
     def scale(self) -> np.ndarray:
-        """The different ratings, float64, the largest first: those of the ranks 0, 1, ..."""
+        """The distinct ratings, float64, largest first: those of the ranks 0, 1, ..."""
         return np.unique(self.ratings)[::-1]
 
 

@@ -1,7 +1,7 @@
 """The command line, ``privrank``. Nothing here imports JAX before a command runs, so that ``--help`` is instant.
 
-To add a command, write its options as a dataclass and its function in a module of its own, JAX imported inside, make it
-a :func:`~privrank_jax.cli.options.command`, and register it below.
+To add a command, write its options as a dataclass and its function in a new module (import JAX inside the function),
+make it a :func:`~privrank_jax.cli.options.command`, and register it below.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``privrank audit``: does a mechanism keep the epsilon that it claims? Draws on neighboring data, and a bound."""
+"""``privrank audit``: test whether a mechanism keeps its claimed epsilon, by draws on neighboring data."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from privrank_jax.privacy_audit import Audited, AuditResult
 
 VIOLATED = 1
-_MOST_DRAWS = 10**9  # all of them are held at once
+_MOST_DRAWS = 10**9  # all draws are held in memory at once
 
 HELP = (
     "Audit a private mechanism of this library, or an unsound published one: draw it on two neighboring "
     "data sets, and bound from below the epsilon that it really has.\n\n"
     "Exit code: 0 if the draws are consistent with the claim, 1 if they violate it, 2 if nothing was audited. "
-    "Consistent is no proof; the proofs stand beside the code. Uses no data of yours.\n\n"
+    "Consistent is not a proof; the proofs are in the code. Uses none of your data.\n\n"
     "Examples:\n\n"
     "  privrank audit --list\n\n"
     "  privrank audit noisy-counts-users-published --epsilon 1 --out audit.png"
@@ -45,7 +45,9 @@ class Request(Seed, Json):
     ] = None
     epsilon: Annotated[
         float | None,
-        typer.Option(help="To run the mechanism at.  [default: that of its row, usually 1]"),
+        typer.Option(
+            help="Epsilon to run the mechanism at.  [default: that of its row, usually 1]"
+        ),
     ] = None
     draws: Annotated[
         int, typer.Option(metavar="N", help="Under each data set; half of them choose the event.")
@@ -59,7 +61,7 @@ class Request(Seed, Json):
     listing: Annotated[bool, typer.Option("--list", help="List the mechanisms, and stop.")] = False
 
     def check(self) -> None:
-        """Refuse what can be refused before anything is loaded."""
+        """Refuse invalid options before anything is loaded."""
         if self.name is None:
             raise Refusal("name a mechanism; `privrank audit --list` shows all.")
         if self.draws > _MOST_DRAWS:
@@ -71,7 +73,7 @@ class Request(Seed, Json):
 
 @command
 def audit(request: Request) -> None:
-    """Audit a private mechanism: draw it on two neighbors, and bound the epsilon that it really has."""
+    """Audit a private mechanism: draw it on two neighboring data sets, and bound its true epsilon from below."""
     if request.listing:
         _print_list(request.json)
         return
@@ -84,7 +86,7 @@ def audit(request: Request) -> None:
     assert request.name is not None
     row, out = privacy_audit.get(request.name), request.out
     if out is not None:
-        from privrank_jax import plotting  # refuses before the work if matplotlib is missing
+        from privrank_jax import plotting  # fails before the work if matplotlib is missing
         from privrank_jax.datasets.reports_file import check_writable
 
         plotting.check_picture(out)
@@ -162,7 +164,7 @@ def _print_result(found: AuditResult, out: Path | None) -> None:
         )
     elif not row.sound:
         print_paragraphs(
-            "This claim is known to be wrong, but these draws don't show it: take more."
+            "This claim is known to be wrong, but these draws do not show it: use more --draws."
         )
     else:
         print_paragraphs("Consistent: these neighbors, events and draws show no more than claimed.")

@@ -1,4 +1,4 @@
-"""What every command shares: refusals, warnings, tables that are safe to print."""
+"""Shared by all commands: refusals, warnings, and tables that are safe to print."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ REFUSED = 2
 
 
 class Refusal(ValueError):
-    """A request that a command won't serve; the message says what is wrong and what to do."""
+    """A request that a command refuses; the message says what is wrong and what to do."""
 
 
 def refusing(
     spell: Callable[[Argument], str | None],
 ) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Turn the errors that a user can mend into one paragraph on stderr and exit code 2.
+    """Turn errors that a user can fix into one paragraph on stderr and exit code 2.
 
     Args:
-        spell: of an argument that a message of the library names, the option of this command.
+        spell: maps an argument named in a message of the library to the option of this command.
     """
 
     def decorate(command: Callable[P, None]) -> Callable[P, None]:
@@ -58,7 +58,7 @@ def refusing(
 
 
 def at_end(close: Callable[[], None]) -> None:
-    """Call ``close`` when the command ends, however it ends."""
+    """Call ``close`` when the command ends, normally or not."""
     stack = _STACK.get()
     if stack is not None:
         stack.callback(close)
@@ -70,7 +70,7 @@ _STACK: contextvars.ContextVar[contextlib.ExitStack | None] = contextvars.Contex
 
 
 def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
-    """What is wrong, for people."""
+    """Describe an error for the user."""
     if isinstance(error, ArgumentError):
         return error.spelled(spell)
     if isinstance(error, OSError) and error.strerror:
@@ -79,17 +79,17 @@ def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
             f"{where}{error.strerror}. Check the path, its permissions and the space on the disk."
         )
     if isinstance(error, MemoryError):
-        return "there is not enough memory for this: take fewer items, users or draws."
+        return "there is not enough memory for this: use fewer items, users or draws."
     return str(error)
 
 
 def warn(message: str) -> None:
-    """One paragraph on stderr."""
+    """Print one paragraph on stderr."""
     typer.echo(f"Warning: {printable(message)}", err=True)
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse a value that is none of ``choices``."""
+    """Refuse a value that is not one of ``choices``."""
     if value not in choices:
         from privrank_jax._cells.names import did_you_mean
 
@@ -106,9 +106,9 @@ def check_seed(seed: int) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse, before the work, a folder for results that can't be made, or that nothing can be written into."""
+    """Refuse, before the work, a folder for results that cannot be created or written to."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        folder.lstat()  # raises for names that no file can have
+        folder.lstat()  # raises for invalid file names
     there = (
         path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path)
     )
@@ -119,7 +119,7 @@ def check_folder(folder: Path) -> None:
 
 
 def print_json(document: Mapping[str, object]) -> None:
-    """One JSON document on stdout; a NaN or infinity in it is a bug, and raises."""
+    """Print one JSON document on stdout; a NaN or infinity in it is a bug, and raises."""
     try:
         text = json.dumps(document, indent=2, allow_nan=False)
     except ValueError as error:
@@ -161,7 +161,7 @@ def print_paragraphs(*paragraphs: str) -> None:
 
 
 def printable(text: str) -> str:
-    """``text`` without control characters, which a file could use to rewrite the terminal, or that stdout can't show.
+    """Replace control characters, which could rewrite the terminal, and characters that stdout cannot show.
 
     >>> printable("a\\x1b[2Jb")
     'a\\ufffd[2Jb'

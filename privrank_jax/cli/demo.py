@@ -46,7 +46,7 @@ METRICS = {"kendall": "share of pairs in the wrong order", "top": f"share of the
 PICTURE = "privacy-and-utility.png"
 
 HELP = (
-    "See private ranking at work, on data that come with the program.\n\n"
+    "See private ranking at work on data that come with the program.\n\n"
     "First the four voters of Alabi et al., Table 1, ranked with and without privacy; then 1,000 simulated "
     "surveys for each of several privacy budgets, run as one batched program, with a table and a picture. "
     "Takes less than a minute.\n\n"
@@ -56,7 +56,7 @@ HELP = (
 
 
 class Votes(TypedDict):
-    """Win totals of the offices, without noise and with, by budget."""
+    """Win totals of the offices, without noise and with noise, by budget."""
 
     wins: list[float]
     sensitivity: float
@@ -71,7 +71,7 @@ class Request(Folder, Seed, Json):
 
 @command
 def demo(request: Request) -> None:
-    """See private ranking at work, on data that come with the program."""
+    """See private ranking at work on data that come with the program."""
     check_seed(request.seed)
     check_folder(request.out)
     import jax
@@ -117,7 +117,7 @@ def rank_voters(key: Key) -> Votes:
 
     wins = voter_wins()
     pairs = list(itertools.combinations(range(len(OFFICES)), 2))
-    # One voter may turn the whole ranking round; every pair is asked once.
+    # One voter may reverse the whole ranking; every pair is asked once.
     sensitivity = pairwise.questionnaire_sensitivity(pairs, len(OFFICES), "flip")
 
     def noisy(key: Key, epsilon: Scalar) -> Array:
@@ -254,7 +254,7 @@ def _draw(result: StudyResult, out: Path) -> tuple[str | None, str]:
         for row in result.rows
         if math.isfinite(row["epsilon"])
     ]
-    for metric in METRICS:  # the best that either could do, a level line
+    for metric in METRICS:  # the best that either method could do, a horizontal line
         free = result.row(metric, method="mle", epsilon=math.inf)
         rows += [
             {**free, "epsilon": epsilon, "method": "MLE without privacy", "metric": METRICS[metric]}

@@ -1,4 +1,4 @@
-"""Where studies are computed: programs compiled before, and processes that share the work."""
+"""Hardware of studies: the cache of compiled programs, devices, and processes that share the work."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import typer
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import Options
 
-MOST = 2**30  # bytes of compiled programs; the oldest go first
+MOST = 2**30  # bytes of compiled programs; the oldest are deleted first
 AUTO = "auto"
 
 
 def keep_programs() -> None:
-    """Keep what is compiled in the user's cache folder, so that the next run compiles nothing.
+    """Keep compiled programs in the user's cache folder, so that the next run does not compile them again.
 
     JAX's own settings go first (``JAX_COMPILATION_CACHE_DIR``, ``JAX_ENABLE_COMPILATION_CACHE=0``).
     For commands that read no private data: a program may hold what it was compiled for.
@@ -33,15 +33,15 @@ def keep_programs() -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         prune(folder, MOST)
     except OSError:
-        return  # no such place: then every run compiles
+        return  # no such folder: every run compiles
     jax.config.update("jax_compilation_cache_dir", str(folder))
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
 def use_cores() -> None:
-    """Make a device of each core that this process may use: together they finish a batch sooner than its operations
-    one by one, each on all cores. Where there is an accelerator, that is used.
+    """Make each core that this process may use a device. Together they finish a batch sooner than operations that each
+    use all cores, one after another. An accelerator is used if there is one.
 
     JAX's own settings go first (``JAX_NUM_CPU_DEVICES``, ``--xla_force_host_platform_device_count``).
     """
@@ -52,12 +52,12 @@ def use_cores() -> None:
         return
     affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    with contextlib.suppress(RuntimeError):  # JAX has started already, with what it found
+    with contextlib.suppress(RuntimeError):  # JAX has already started with the devices it found
         jax.config.update("jax_num_cpu_devices", cores)
 
 
 def user_cache() -> Path:
-    """The folder for what this program may keep and anybody may delete, by the custom of the system."""
+    """The folder for files that may be deleted at any time, by the convention of the operating system."""
     if sys.platform == "win32":
         home = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -68,7 +68,7 @@ def user_cache() -> Path:
 
 
 def prune(folder: Path, most: int) -> None:
-    """Delete the oldest files of a folder, until they have at most ``most`` bytes together."""
+    """Delete the oldest files of a folder until at most ``most`` bytes remain."""
     files = [(path, path.stat()) for path in folder.iterdir() if path.is_file()]
     total = sum(found.st_size for _, found in files)
     for path, found in sorted(files, key=lambda file: file[1].st_mtime):
@@ -99,7 +99,7 @@ class Processes(Options):
     ] = None
 
     def check_processes(self) -> None:
-        """Refuse options that name no group of processes, before anything is loaded."""
+        """Refuse options that do not describe a group of processes, before anything is loaded."""
         given = self.processes is not None or self.process_id is not None
         if self.coordinator is None or self.coordinator == AUTO:
             if given:
@@ -118,7 +118,7 @@ class Processes(Options):
 
 
 def join(group: Processes) -> bool:
-    """Join the processes that share the work, if there are any; is this the one that prints and writes?"""
+    """Join the processes that share the work, if any; return whether this one prints and writes."""
     import jax
 
     if group.coordinator is None:
@@ -138,7 +138,7 @@ def join(group: Processes) -> bool:
 
 
 def _set_stdout_apart() -> None:
-    """Keep what libraries write to the standard output by themselves (collectives do) out of ours."""
+    """Keep output that libraries themselves write to stdout (collectives do) out of ours."""
     sys.stdout.flush()
     ours = os.dup(1)
     os.dup2(2, 1)

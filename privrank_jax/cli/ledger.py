@@ -1,4 +1,4 @@
-"""``privrank ledger``: make the budget of a data set, and show what was spent."""
+"""``privrank ledger``: create the budget of a data set, and show what was spent."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ HELP = (
     "  privrank ledger votes.ledger                                 (what was spent, what is left)\n\n"
     "  privrank ledger votes.ledger --delta 1e-6                    (and what that comes to, tightly)"
 )
-_GIVEN_TOGETHER = "--data FILE and --budget EPSILON make a ledger and need each other"
+_GIVEN_TOGETHER = "--data FILE and --budget EPSILON together make a ledger: give both"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,8 @@ class Request(Json):
     budget_delta: Annotated[
         str,
         typer.Option(
-            metavar="DELTA", help="Likewise for delta; 0 allows no release with a --delta."
+            metavar="DELTA",
+            help="Budget of delta, likewise fixed; 0 allows no release with a --delta.",
         ),
     ] = "0"
     unit: Annotated[
@@ -86,7 +87,7 @@ class Request(Json):
             help="What is public anyway, so that releases may show it; once for each of items (which there are), "
             "participation (which users answered at all), questionnaire (which pairs each user was asked), "
             "ranked-items (which items each user ranked), budgets (each user's epsilon), or none. Default: items, for "
-            "a list of items that is read off the data; of a named data set what it defines.",
+            "a list of items that is read off the data; for a named data set, what it defines.",
         ),
     ] = None
     user: User = None
@@ -94,7 +95,7 @@ class Request(Json):
         str | None,
         typer.Option(
             metavar="DELTA",
-            help="Show as well the epsilon of all releases together at this delta, by tighter accounting, which "
+            help="Also show the epsilon of all releases together at this delta, by tighter accounting, which "
             "holds for releases fixed ahead of time and enforces nothing.",
         ),
     ] = None
@@ -147,7 +148,7 @@ def _users(request: Request, data: str) -> str:
     from privrank_jax.cli.core.sources import users_of
     from privrank_jax.datasets.formats import read_header
 
-    if request.unit == "comparison":  # belongs to one user, whoever that is
+    if request.unit == "comparison":  # belongs to one unnamed user
         return ""
     users = users_of(data, request.user)
     if users == OWN and request.user is not None:
@@ -222,7 +223,7 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
 
 
 def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str, object]:
-    """What the spends promise together if they were fixed ahead of time."""
+    """Joint guarantee of the spends if they were fixed ahead of time."""
     from privrank_jax.privacy import Guarantee, compose
 
     releases = [

@@ -1,4 +1,4 @@
-"""A command from a frozen dataclass: each field is an option, written once, and an instance is the request.
+"""Commands from frozen dataclasses: each field is an option, written once, and an instance is the request.
 
 A field is ``Annotated[type, typer.Option(help=...)]`` with its default, as a parameter of a Typer command would be.
 Groups of options that several commands share are base classes. On the command line a class's own options come first,
@@ -31,9 +31,9 @@ class Options:
     """The options of one run of a command.
 
     Attributes:
-        given: names of those that stand on the command line.
-        LIBRARY: where the library has another name for a field: that name to the field.
-        PANEL: heading of the class's own options in the help; "" for the common one.
+        given: names of the options given on the command line.
+        LIBRARY: from the library's name of an argument to the field, where they differ.
+        PANEL: heading of the class's own options in the help; "" for the default heading.
     """
 
     given: frozenset[str] = frozenset()
@@ -48,7 +48,7 @@ class Options:
 
     @classmethod
     def spelled(cls, argument: Argument) -> str | None:
-        """An argument that a message of the library names, as an option of this command; None if it is none."""
+        """The option of this command for an argument that a library message names; None if there is none."""
         flag = _FLAGS.get((argument.name, str(argument.value)))
         if flag is not None:
             return flag
@@ -62,7 +62,7 @@ class Options:
 
 
 def option(name: str) -> str:
-    """The option of a field.
+    """Return the option of a field.
 
     >>> option("top_k")
     '--top-k'
@@ -74,7 +74,7 @@ Request = TypeVar("Request", bound=Options)
 
 
 def command(serve: Callable[[Request], None]) -> Callable[..., None]:
-    """The Typer command of a function that takes a request; errors that the user can mend become refusals."""
+    """Make the Typer command of a function that takes a request; errors that the user can fix become refusals."""
     (request,) = (hint for name, hint in typing.get_type_hints(serve).items() if name != "return")
     parameters = _parameters(request)
 
@@ -128,19 +128,19 @@ def _default(field: dataclasses.Field[object]) -> object:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Json(Options):
-    """How the result is shown."""
+    """Output format of the result."""
 
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Seed(Options):
-    """Of commands that draw all that they work on."""
+    """Seed of commands that generate their own data."""
 
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")] = 0
 
     def check_seed(self) -> None:
-        """Refuse what JAX has no key for."""
+        """Refuse a seed that JAX has no key for."""
         if not 0 <= self.seed < 2**63:
             raise Refusal("--seed must lie between 0 and 2**63 - 1.")
 

@@ -1,4 +1,4 @@
-"""``privrank plan``: users, budget or error of a survey whose answers are randomized at the users' side."""
+"""``privrank plan``: users, budget or error of a survey whose answers the users randomize."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Design(Json):
 
     @property
     def criterion(self) -> str:
-        """Which error the target speaks of."""
+        """The error that the target refers to."""
         return "expected" if self.confidence is None else "upper"
 
     @property
@@ -94,7 +94,7 @@ class Design(Json):
 
 
 class Errors(TypedDict):
-    """Largest error of a score, on average and at a probability; and the typical one."""
+    """Largest error of a score, on average and at a probability, and the typical error."""
 
     expected: float
     upper: float
@@ -109,7 +109,7 @@ class Budgets(TypedDict):
 
 
 class Plan(TypedDict):
-    """A solved design, as the JSON document has it."""
+    """A solved design, as in the JSON document."""
 
     items: int
     share_observed: float
@@ -187,7 +187,7 @@ def _check(design: Design) -> None:
 
 
 def solve(design: Design) -> Plan:
-    """The whole plan as plain Python values."""
+    """Solve the design; return the plan as plain Python values."""
     import jax.numpy as jnp
     import numpy as np
 
@@ -270,7 +270,7 @@ def _round_up(users: Scalar) -> int:
             f"the target takes more than {_MOST_USERS:,} users, if it can be reached at all: take a larger --target "
             "or --epsilon, or a smaller --spread."
         )
-    # Less a millionth, which absorbs the rounding of float32.
+    # Reduced by a millionth, which absorbs float32 rounding.
     return max(math.ceil(float(users) * (1 - 1e-6)), 1)
 
 

@@ -1,4 +1,4 @@
-"""``privrank reproduce``: a published study, run again, beside what the paper says."""
+"""``privrank reproduce``: rerun a published study and compare it with the paper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from privrank_jax.experiments import ExperimentResult
 
 _MOST_REPLICATES = 10**9
-_GOES_ON = "the same command goes on from what is kept"
+_GOES_ON = "the same command resumes from what is kept"
 
 HELP = (
     "Run a published study again: a table, a picture, and a verdict on each claim of the paper.\n\n"
@@ -33,7 +33,7 @@ HELP = (
     "Example:\n\n"
     "  privrank reproduce --list\n\n"
     "  privrank reproduce cai-fig1 --replicates 100 --out results\n\n"
-    "Interrupted, the same command goes on from the results in STUDY.unfinished. It uses all devices of the machine, "
+    "After an interruption, the same command resumes from STUDY.unfinished. It uses all devices of the machine, "
     "with --coordinator those of several machines:\n\n"
     "  srun -n 4 privrank reproduce cai-fig1 --coordinator auto"
 )

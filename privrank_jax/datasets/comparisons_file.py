@@ -1,6 +1,6 @@
-"""A file of comparisons, one row each, into a table: used whole or refused.
+"""Read a file of comparisons, one per row, into a table; a faulty file is refused as a whole.
 
-No row is dropped and no name is changed; what looks wrong is an error that says where it is.
+No row is dropped and no name is changed; anything that looks wrong raises an error that says where it is.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def read_comparisons(
 
     Args:
         path: ends in .csv, .tsv, .parquet or .pq (Parquet needs the extra ``tables``).
-        user: column of the user's id. None: the file names no users, every row stands for itself,
-            and only a guarantee per comparison is possible.
+        user: column of the user's id. None: the file names no users, each row is a separate user, and only a guarantee
+            per comparison is possible.
         winner: column of the preferred item; for a tie, of either item.
         loser: column of the other item.
         tie: column that marks ties: 1, true, yes; or 0, false, no, blank. The default is used

@@ -20,7 +20,7 @@ from privrank_jax._cells.errors import DataError
 
 @dataclass(frozen=True)
 class Source:
-    """An opened file: its rows of cells (text or None) and where each role's cell lies in a row."""
+    """An opened file: its rows of cells (text or None) and the position of each role's cell in a row."""
 
     name: str
     rows: Iterator[Sequence[str | None]]
@@ -38,7 +38,7 @@ def open_source(path: Path, roles: Roles, row: str = "comparison") -> Source:
         row: what a row holds, for messages.
 
     Raises:
-        DataError: the file or a column is absent, or the file is none of these formats.
+        DataError: the file or a column is absent, or the file has none of these formats.
     """
     suffix = check_file(
         path,

@@ -98,7 +98,7 @@ def cars(folder: Folder = None, controls: bool = False) -> ComparisonTable:
 def cars2(folder: Folder = None, controls: bool = False) -> ComparisonTable:
     """Experiment 2: preferences of 60 workers among 20 cars, 33 to 38 pairs each, no ties.
 
-    Every worker was asked other pairs, and 8 rows repeat a pair of the same worker: they are kept.
+    Each worker was asked different pairs; 8 rows that repeat a pair of the same worker are kept.
 
     Args:
         folder: holds ``cars/prefs2.csv`` and ``cars/items2.csv``; default ``PRIVRANK_DATA``, else
@@ -136,8 +136,7 @@ def load(name: str, folder: Folder = None) -> ComparisonTable:
     Args:
         name: one of :func:`available`.
         folder: root of the data, laid out as ``cemspc/cemspc.csv``, ``immig/immig.csv``,
-            ``cars/prefs1.csv``; default the environment variable ``PRIVRANK_DATA``, else what is
-            public is fetched.
+            ``cars/prefs1.csv``; default the environment variable ``PRIVRANK_DATA``, otherwise public files are fetched.
 
     Raises:
         DataError: unknown name; a file absent, or with a different checksum.
@@ -159,7 +158,7 @@ def _survey(
 ) -> ComparisonTable:
     """A wide survey: one row per user, one column per pair; code 1 first item, -1 second, 0 tie.
 
-    Columns in ``turned`` hold the opposite of what was answered.
+    Columns in ``turned`` hold the opposite of the answers.
     """
     rows = list(csv.DictReader(text.splitlines()))
     answers: list[tuple[int, int, int, bool]] = []

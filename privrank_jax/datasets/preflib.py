@@ -1,4 +1,4 @@
-"""PrefLib's files of orders, ``.soc``, ``.soi``, ``.toc`` and ``.toi``: used whole or refused.
+"""PrefLib's files of orders, ``.soc``, ``.soi``, ``.toc`` and ``.toi``; a faulty file is refused as a whole.
 
 s: strict orders, t: with ties; c: every alternative ranked, i: some may be left out. The format since 2022 has a header
 of lines ``# KEY: value`` (with ``# ALTERNATIVE NAME k: name``), then lines ``count: 1,{2,3},4``. The one before has the
@@ -89,9 +89,7 @@ class _Content:
     stated: dict[str, tuple[int, int]] = field(default_factory=dict)  # what: (line, number)
     orders: list[tuple[int, str, str]] = field(default_factory=list)  # line, count, order
     data_type: str = ""
-    forms: dict[str, int] = field(
-        default_factory=dict
-    )  # what all spellings of a name share: its number
+    forms: dict[str, int] = field(default_factory=dict)  # normal form of a name -> its number
 
     def add_name(self, where: str, number: str, name: str) -> None:
         """Note an alternative, each number and each name once."""
@@ -240,7 +238,7 @@ def _order(where: str, order: str, names: dict[int, str], suffix: str) -> tuple[
 
 
 def _compare(content: _Content, name: str, what: str, found: int, are: str) -> None:
-    """Refuse a stated total that is not what was found."""
+    """Refuse a stated total that differs from the count."""
     line, stated = content.stated.get(what, (0, found))
     if stated != found:
         raise DataError(

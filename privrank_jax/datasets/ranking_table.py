@@ -27,9 +27,9 @@ class RankingTable:
         name: name of the data set or file.
         missing: how these data treat an item that was not ranked: ``"last"`` (behind all that were) or
             ``"unknown"`` (nothing is known of it), as in :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
-        notes: what the loader did, one sentence each; of the form of the data only, so that a private release may show
+        notes: what the loader did, one sentence each; on the form of the data only, so that a private release may show
             them.
-        remarks: the same with what was found in the data, for the data holder only.
+        remarks: the same including counts from the data, for the data holder only.
         public: facts that this reading takes as public, by their names in a
             :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the rows,
             ``"participation"`` where users who ranked nothing leave no trace.
@@ -82,7 +82,7 @@ class RankingTable:
 
     @property
     def num_users(self) -> int:
-        """Number n of users, those who ranked nothing included."""
+        """Number n of users, including those who ranked nothing."""
         return len(self.ranks)
 
     @property

@@ -1,9 +1,9 @@
-"""A file of rankings into a table: used whole or refused.
+"""Read a file of rankings into a table; a faulty file is refused as a whole.
 
 Three shapes are read. *Wide*: one row per user, one column per item, cells are ranks, 1 = best, blank = not ranked.
 *Long*: columns ``user``, ``item`` and ``rank``, one row per user and item. *PrefLib*: see
-:mod:`privrank_jax.datasets.preflib`. Equal ranks of one user are ties. What is no rank, and how ratings are read, is in
-:mod:`privrank_jax._cells.ranks`.
+:mod:`privrank_jax.datasets.preflib`. Equal ranks of one user are ties. For what counts as a rank, and how ratings are
+read, see :mod:`privrank_jax._cells.ranks`.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ def read_rankings(
         ignore: columns of a wide file that are no items, as ``synthetic_epsilon`` never is.
         missing: what a blank or absent rank means, recorded in the table: ``"last"`` or ``"unknown"``; default
             ``"last"``, for incomplete .order files ``"unknown"``.
-        num_users: n, the public number of users of a long file, those included who ranked nothing and have no row
-            there; the table then has no names of users. Default: the users with a row (who ranked nothing may have one
-            without item and rank); that these and no others took part is then public. Other files have a row for
-            everybody.
+        num_users: n, the public number of users of a long file, including those who ranked nothing and have no row; the
+            table then has no names of users. Default: the users with a row (a user who ranked nothing may have one
+            without item and rank); that these and no others took part is then public. Other files have a row for every
+            user.
         cells: ``"ratings"``: numbers, the larger the better, equal ones ties; they are turned into ranks of each
             user. ``"ranks"``: ranks, 1 = best, whatever they look like. Default: ranks, which are refused where they
             can't be, or don't look like any (:mod:`~privrank_jax._cells.ranks`).

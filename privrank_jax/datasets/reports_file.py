@@ -1,7 +1,7 @@
 """Files of randomized reports: ``user``, ``item_1``, ``item_2``, ``report``, ``epsilon``, one comparison a row.
 
 ``report`` is 1 where the report says that the first item is preferred, else 0; it was drawn by randomized response at
-the ``epsilon`` of its row. ``user`` may be absent. Read whole or refused, as files of comparisons are.
+the ``epsilon`` of its row. ``user`` may be absent. A faulty file is refused as a whole, like files of comparisons.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class ReportTable:
         first: (N,) int, index into ``item_names``.
         second: (N,) int, the other item.
         reports: (N,) bool, whether the report prefers the first.
-        epsilon: (N,) float64, finite and positive, what each report was drawn at.
+        epsilon: (N,) float64, finite and positive, the ε of each report.
         item_names: the m names.
         user_names: original user ids, or ().
-        name: of the file.
+        name: name of the file.
         notes: what the reader did, one sentence each.
     """
 
@@ -76,12 +76,12 @@ class ReportTable:
 
     @property
     def has_users(self) -> bool:
-        """Whether the reports say whose they are."""
+        """Whether the reports name their users."""
         return bool(self.user_names)
 
     @property
     def num_users(self) -> int | None:
-        """Number of users with a report; None where the reports don't say whose they are."""
+        """Number of users with a report; None if the reports do not name users."""
         return np.unique(self.users).size if self.has_users else None
 
     @property
@@ -91,7 +91,7 @@ class ReportTable:
 
     @property
     def largest_epsilon_of_a_user(self) -> float | None:
-        """Largest sum of the ε of one user's reports, added as decimals, like in a ledger; None likewise."""
+        """Largest sum of the ε of one user's reports, added as decimals as in a ledger; None without users."""
         return _largest_sum(self.users, self.epsilon) if self.has_users else None
 
 
@@ -237,7 +237,7 @@ def check_destination(path: str | os.PathLike[str]) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise :class:`DataError` unless a file can be written there: tries it, beside what may be there already."""
+    """Raise :class:`DataError` unless a file can be written there; tries it with a temporary file next to it."""
     try:
         if path.is_dir():
             raise DataError(f"{path} is a folder: name a file in it")
@@ -255,10 +255,10 @@ def check_writable(path: Path) -> None:
 def write_reports(
     path: str | os.PathLike[str], table: ReportTable, *, users: bool = True
 ) -> tuple[str, ...]:
-    """Write reports, all or nothing, over what is there; rows are sorted by their own contents.
+    """Write reports atomically, replacing an existing file; rows are sorted by their contents.
 
-    So the file depends on the *set* of reports alone: an order of ``table`` that followed the answers (a file
-    sorted by winners, say) is gone.
+    So the file depends on the *set* of reports alone, not on the order of ``table``, which may follow the answers (a
+    file sorted by winners, say).
 
     Args:
         path: ends in .csv, .tsv, .parquet or .pq.
@@ -292,7 +292,7 @@ def write_reports(
 
 
 def write_columns(path: Path, columns: dict[str, np.ndarray]) -> None:
-    """Write a table, all or nothing, in the format that the ending asks for; masked cells are left blank."""
+    """Write a table atomically in the format of the suffix; masked cells are left blank."""
     part = _beside(path)
     try:
         if path.suffix.lower() in PARQUET:

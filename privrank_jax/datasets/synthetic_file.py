@@ -117,9 +117,9 @@ def check_item_names(path: Path, item_names: Iterable[str]) -> None:
 def write_synthetic_rankings(
     path: str | os.PathLike[str], rankings: SyntheticRankings, *, users: bool = True
 ) -> tuple[str, ...]:
-    """Write synthetic rankings, all or nothing, over what is there; rows are sorted by their own contents.
+    """Write synthetic rankings atomically, replacing an existing file; rows are sorted by their contents.
 
-    So the file depends on the *set* of rows alone: an order of the table that followed the answers is gone.
+    So the file depends on the *set* of rows alone, not on the order of the table, which may follow the answers.
 
     Args:
         path: ends in .csv, .tsv, .parquet or .pq.

@@ -1,6 +1,6 @@
 """Tables in an engine: a file through embedded DuckDB, or a table of any Ibis backend.
 
-Ibis and DuckDB are imported where they are needed, so that importing this module costs nothing and works without them.
+Ibis and DuckDB are imported where they are needed, so that importing this module is cheap and works without them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from privrank_jax import _interrupt
 from privrank_jax._cells.errors import DataError
 
-# Ibis knows the columns of a table, and what their types can do, at run time only.
+# Ibis knows the columns of a table and the operations of their types only at run time.
 Backend: TypeAlias = Any
 Table: TypeAlias = Any
 Expression: TypeAlias = Any
@@ -32,7 +32,7 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 
 def check_installed(name: str) -> None:
-    """Raise :class:`DataError`, naming the extra, unless Ibis and DuckDB are there; ``name`` is the file's."""
+    """Raise :class:`DataError`, naming the extra, unless Ibis and DuckDB are installed; ``name`` is the file's."""
     try:
         import duckdb  # noqa: F401
         import ibis  # noqa: F401
@@ -43,7 +43,7 @@ def check_installed(name: str) -> None:
 
 
 def connect(memory: str = MEMORY, *, ordered: bool = False) -> Backend:
-    """A DuckDB of its own, in memory, as an Ibis backend.
+    """Open a new in-memory DuckDB as an Ibis backend.
 
     Args:
         memory: limit, such as ``"1GB"``; beyond it DuckDB works on disk.
@@ -64,7 +64,7 @@ def connect(memory: str = MEMORY, *, ordered: bool = False) -> Backend:
 
 
 def open_table(path: Path, backend: Backend = None, **options: Any) -> Table:
-    """A Parquet, CSV or TSV file as an Ibis table.
+    """Open a Parquet, CSV or TSV file as an Ibis table.
 
     Args:
         path: ends in .csv, .tsv, .parquet or .pq.
@@ -86,7 +86,7 @@ def open_table(path: Path, backend: Backend = None, **options: Any) -> Table:
 
 
 def _check_names(name: str, columns: Sequence[str], backend: Backend, file: str) -> None:
-    """Refuse Parquet columns that differ by case alone, or not at all: DuckDB gives the later ones other names."""
+    """Refuse Parquet columns with names that are equal or differ only by case: DuckDB renames the later ones."""
     renamed = [column for column in columns if re.fullmatch(r".*_\d+", column, re.DOTALL)]
     if not renamed:
         return
@@ -101,7 +101,7 @@ def _check_names(name: str, columns: Sequence[str], backend: Backend, file: str)
 
 @contextlib.contextmanager
 def explained(path: Path | None) -> Iterator[None]:
-    """Errors of the engine as :class:`DataError` on a file; those on a table of another engine as they are."""
+    """Turn engine errors on a file into :class:`DataError`; leave errors on a table of another engine as they are."""
     if path is None:
         yield
         return
@@ -127,7 +127,7 @@ def explained(path: Path | None) -> Iterator[None]:
 
 
 def text(table: Table, column: str, name: str) -> Expression:
-    """A column as text, which is what cells and names are compared by.
+    """Return a column as text, by which cells and names are compared.
 
     Raises:
         DataError: its cells are lists, structures or bytes.
@@ -141,7 +141,7 @@ def text(table: Table, column: str, name: str) -> Expression:
 
 
 def stream(expression: Table) -> Iterator[tuple[Any, ...]]:
-    """Rows of a table, as they come from the engine, without holding them all."""
+    """Stream the rows of a table from the engine, without holding them all."""
     backend = expression.get_backend()
     if (
         backend.name == "duckdb"
@@ -160,13 +160,13 @@ def one_row(expression: Table) -> dict[str, Any]:
 
 
 def held(expression: Table) -> Table:
-    """The rows of a table, worked out once and held by the engine."""
+    """The rows of a table, computed once and held by the engine."""
     backend = expression.get_backend()
     if backend.name == "duckdb":  # Ibis 12 can't drop what it caches there, with sqlglot 30
         return backend.create_table(f"held_{secrets.token_hex(8)}", expression, temp=True)
     expression.limit(
         0
-    ).to_pyarrow()  # takes tables of this process to the engine, which caching does not
+    ).to_pyarrow()  # moves tables of this process to the engine, which caching does not
     return expression.cache()
 
 

@@ -1,23 +1,23 @@
-r"""At most L rows of each user, chosen by a keyed hash of who it is and never by what was said.
+r"""At most L rows of each user, chosen by a keyed hash of the user, never by the answers.
 
 Every user's rows are put in order by their content (which items met, then who won) and numbered 0, 1, ...; row k of
 user u draws the lot SHA-256(salt : k : u), and the L rows with the smallest lots stay.
 
 **Sensitivity.** *For every salt*, known or not, the rows kept of one user are a function of that user's rows alone: no
-lot and no number looks at another user. So a data set and its neighbor, which differ in the rows of one user, keep the
-same rows of everybody else, and of that user at most L in either. A statistic that adds up over rows hence moves as if
-one user had given L rows and replaced them, or come or gone with them; the noise calibrated for L rows makes the
-release private for every fixed salt, and so for a salt drawn at random, without looking at the data. Nothing of this
-rests on the hash being good or on the salt being secret.
+lot and no number depends on another user. So a data set and its neighbor, which differ in the rows of one user, keep
+the same rows of all other users, and at most L of that user in either. A statistic that adds up over rows hence moves
+as if one user had given L rows and replaced them, or come or gone with them; the noise calibrated for L rows makes the
+release private for every fixed salt, and so for a salt drawn at random, without looking at the data. None of this
+depends on the quality of the hash or on the secrecy of the salt.
 
 **Flips.** Where who compared what is public (adjacency ``flip``), the number of *kept* comparisons of each pair must be
 public too. It is: a user's rows are ordered by pair before outcome, so that other outcomes leave row k the same pair,
-and the lots don't look at the row. For a given salt the pairs kept are a function of the pairs given.
+and the lots do not depend on the row. For a given salt the pairs kept are a function of the pairs given.
 
-**Fairness** is what the salt is for. As long as nobody can predict the lots, every L rows of a user are equally likely
-to stay, whoever won in them: the numbering is a function of the content, the choice of numbers is not. Two
-equal rows are as good as each other, so that duplicates need no identity. A release takes the salt from the operating
-system's entropy, a rehearsal from its seed.
+**Fairness** is the purpose of the salt. As long as the lots are unpredictable, every L rows of a user are equally
+likely to stay, whatever their outcomes: the numbering is a function of the content, the choice of numbers is not. Two
+equal rows are interchangeable, so duplicates need no identity. A release takes the salt from the operating system's
+entropy, a rehearsal from its seed.
 
 The choice depends on the content of the table and the salt alone: not on the order of the rows, the engine, or how it
 splits the work. Engines must agree in how they write a user's id as text, as they do for text and whole numbers.
@@ -30,26 +30,26 @@ from collections.abc import Sequence
 from privrank_jax._validate import check_positive
 from privrank_jax.tables.backend import Table
 
-_DIGITS = 16  # of the hash, hexadecimal, that are kept; equal lots go by number
+_DIGITS = 16  # hexadecimal digits of the hash that are kept; equal lots are ordered by number
 
 
 def bounded_rows(
     rows: Table, max_per_user: int, salt: str, *, user: str = "user", content: Sequence[str]
 ) -> Table:
-    """At most ``max_per_user`` rows of each user, as an Ibis expression; the twin of ``release.exact_bound``.
+    """Keep at most ``max_per_user`` rows of each user, as an Ibis expression; the twin of ``release.exact_bound``.
 
     Args:
         rows: Ibis table, one row per contribution.
         max_per_user: L >= 1.
         salt: any text that does not depend on the data.
         user: column of the user's id.
-        content: columns that hold all that a row says, the public ones (which items met) before the others.
+        content: columns with the full content of a row, the public ones (which items met) before the others.
 
     Returns:
         The same table with fewer rows.
 
     Raises:
-        ValueError: L not positive.
+        ValueError: L is not positive.
     """
     import ibis
 

@@ -29,14 +29,14 @@ class ComparisonRows:
         rows: Ibis table: ``low`` < ``high``, int32 indices into ``item_names``; ``outcome``, 2 where low won, 1 for a
             tie, 0 where high won; and ``user``, text, where the data name users.
         item_names: the m names, in the public order, else sorted; public.
-        has_users: whether the data say who compared.
-        num_users: how many, 0 where they don't.
+        has_users: whether the data name users.
+        num_users: number of users, 0 if the data name none.
         comparisons_per_user: the largest number of comparisons of one user. Private, as are the next two.
         num_rows: N.
         ties: number of ties.
-        name: of the file or table.
+        name: name of the file or table.
         notes: what was done to the data, one sentence each.
-        public: facts that this reading takes as public, as of ``datasets.ComparisonTable``.
+        public: facts that this reading takes as public, as for ``datasets.ComparisonTable``.
     """
 
     rows: Table
@@ -51,7 +51,7 @@ class ComparisonRows:
     public: tuple[str, ...]
     _raw: RawTable
 
-    questionnaire = None  # nothing is known of what was asked
+    questionnaire = None  # the questionnaire is not known
     remarks = ()
 
     __repr__ = public_repr
@@ -68,7 +68,7 @@ class ComparisonRows:
         """``rows`` with at most ``max_per_user`` of each user: :func:`~privrank_jax.tables.bounded_rows`.
 
         Raises:
-            ValueError: the data name no users, or the bound isn't positive.
+            ValueError: the data name no users, or the bound is not positive.
         """
         if not self.has_users:
             raise ValueError(f"{self.name} does not say who compared: there are no users to bound.")
@@ -107,11 +107,11 @@ def pair_counts(rows: Table) -> Table:
     """The comparisons of each pair that met and twice the wins of its first item, as an Ibis expression.
 
     Args:
-        rows: columns ``low``, ``high`` and ``outcome``, as of :class:`ComparisonRows`.
+        rows: columns ``low``, ``high`` and ``outcome``, as in :class:`ComparisonRows`.
 
     Returns:
-        Table with the columns ``low``, ``high``, ``comparisons`` and ``twice_low_wins``, int64, a tie being one win of
-        each by halves.
+        Table with the columns ``low``, ``high``, ``comparisons`` and ``twice_low_wins``, int64; a tie counts as half a
+        win for each item.
     """
     twice = rows.outcome.cast("int64").sum().cast("int64")
     return rows.group_by("low", "high").aggregate(comparisons=rows.count(), twice_low_wins=twice)
@@ -134,8 +134,8 @@ def scan_comparisons(
     Args:
         source: path of a Parquet, CSV or TSV file, or an Ibis table.
         user, winner, loser, tie, items: as for :func:`~privrank_jax.datasets.read_comparisons`.
-        most_items: that a matrix of win counts is made for.
-        name: of the data; default: the name of the file.
+        most_items: largest number of items for which a matrix of win counts is made.
+        name: name of the data; default: the name of the file.
         backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
 
     Raises:
@@ -173,7 +173,7 @@ def scan_comparisons(
 def _coded_rows(
     raw: RawTable, columns: dict[str, str], cells: Any, names: tuple[str, ...]
 ) -> tuple[Table, dict[str, int]]:
-    """The rows with codes for names; their number, and how many are ties."""
+    """The rows with codes for names, their number, and the number of ties."""
     import ibis
 
     codes = {name: code for code, name in enumerate(names)}
@@ -196,7 +196,7 @@ def _coded_rows(
 
 
 def _tied(raw: RawTable, columns: dict[str, str], cells: Any) -> Expression:
-    """Which rows are ties, by the spellings of yes that occur."""
+    """Mark the rows that are ties, by the spellings of yes that occur."""
     import ibis
 
     if "tie" not in columns:

@@ -3,12 +3,12 @@ r"""Rankings in an engine: checked, and counted pair by pair, without holding a 
 **Contributions are bounded by the weight rule**, not by a choice of rows: of every pair of items each user gives 1 to
 the item ranked first, or 1/2 to both (:mod:`privrank_jax.aggregation.weights`), however many items the user ranked.
 For that each user must have one ranking; a second row (wide) or a second rank of an item (long) is refused. So
-replacing one user moves every count by at most 1, on which the mechanisms of :mod:`privrank_jax.aggregation` stand.
+replacing one user moves every count by at most 1, as the mechanisms of :mod:`privrank_jax.aggregation` require.
 
-**Counts.** Items that a user did not rank take no part in the join of the user's rows with themselves. With n users,
-c_i who ranked i, b who ranked i and j, and of these a with i before j and t with a tie, twice the count of i before j
-is 2a + t + (n - b) if nothing is known of an item that was not ranked. If such an item comes last it is 2a + t, and 2
-for each of the c_i - b who ranked i alone, and 1 for each of the n - c_i - c_j + b who ranked neither.
+**Counts.** Items that a user did not rank take no part in the join of the user's rows with themselves. With n users, of
+whom c_i ranked i and b ranked both i and j, a of the latter with i before j and t with a tie, twice the count of i
+before j is 2a + t + (n - b) if nothing is known of an item that was not ranked. If such an item comes last it is 2a +
+t, and 2 for each of the c_i - b who ranked i alone, and 1 for each of the n - c_i - c_j + b who ranked neither.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from privrank_jax.tables.source import (
     item_names,
 )
 
-_BITS = 31  # ranks of which powers of 2 are added up
+_BITS = 31  # largest number of ranks whose powers of 2 are added up
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +70,10 @@ class RankingRows:
         rows: Ibis table, one row for each item that a user ranked: ``user``; ``item``, int32 index into
             ``item_names``; ``rank``, int32, the less the better, equal ranks ties.
         item_names: the m names, in the public order, else as the columns of a wide table, or sorted; public.
-        num_users: n, those who ranked nothing included.
-        partial_users: how many of them did not rank all items. Private.
-        name: of the file or table.
-        missing: what it means that an item was not ranked, ``"last"`` or ``"unknown"``.
+        num_users: n, including users who ranked nothing.
+        partial_users: number of users who did not rank all items. Private.
+        name: name of the file or table.
+        missing: how an unranked item is treated, ``"last"`` or ``"unknown"``.
         notes: what was done to the data, one sentence each.
         public: facts that this reading takes as public, as of ``datasets.RankingTable``.
     """
@@ -97,7 +97,7 @@ class RankingRows:
         return len(self.item_names)
 
     def weights(self) -> PairWeights:
-        """What share of the users ranks one item before another, exactly, under the rule ``missing``."""
+        """The exact share of users who rank one item before another, under the rule ``missing``."""
         check_choice("missing", self.missing, MISSING)
         items, users = self.num_items, self.num_users
         with explained(self._raw.path):
@@ -119,10 +119,10 @@ class RankingRows:
 
 
 def pair_votes(rows: Table) -> Table:
-    """What users say of each pair of which they ranked both items, as an Ibis expression: one join, one group-by.
+    """Count votes on each pair over users who ranked both items, as an Ibis expression: one join, one group-by.
 
     Args:
-        rows: columns ``user``, ``item`` and ``rank``, as of :class:`RankingRows`.
+        rows: columns ``user``, ``item`` and ``rank``, as in :class:`RankingRows`.
 
     Returns:
         Table with the columns ``low`` < ``high``, items; ``both``, users who ranked both; ``ahead`` and ``behind``,
@@ -157,8 +157,8 @@ def scan_rankings(
     Args:
         source: path of a Parquet, CSV or TSV file, or an Ibis table.
         user, item, rank, items, missing, ignore, num_users, cells: as for :func:`~privrank_jax.datasets.read_rankings`.
-        most_items: that a matrix of counts is made for.
-        name: of the data; default: the name of the file.
+        most_items: largest number of items for which a matrix of counts is made.
+        name: name of the data; default: the name of the file.
         backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
 
     Raises:
@@ -244,7 +244,7 @@ def _long(
     users = check_users(raw, columns["user"])["users"]
     item, rank = (raw.text(columns[role]) for role in ("item", "rank"))
     nothing = (item.coalesce("").strip() == "") & (rank.coalesce("").strip() == "")
-    rows = raw.table.filter(~nothing)  # else a row says only that there is this user
+    rows = raw.table.filter(~nothing)  # otherwise a row only names a user
     names = item_names(raw, (columns["item"],), public, most, rows)
     cells = rows.select(
         user=raw.text(columns["user"]),
@@ -259,13 +259,13 @@ def _long(
 
 
 def _are(columns: dict[str, str], cells: dict[str, str]) -> Callable[[Any], Any]:
-    """A function of the table: where a user's and an item's column are these texts."""
+    """A predicate on a table: the columns of users and items equal these texts."""
     of_user, of_item = (is_name(columns[role], cells[role]) for role in ("user", "item"))
     return lambda rows: of_user(rows) & of_item(rows)
 
 
 def _wide(raw: RawTable, columns: dict[str, str], names: tuple[str, ...]) -> tuple[int, Any]:
-    """Number of users, and the cells as of :func:`_long`."""
+    """Number of users, and the cells as in :func:`_long`."""
     import ibis
 
     if "user" in columns:
@@ -298,14 +298,14 @@ def _ranked(
     places: list[str],
     hint: Callable[[BadCell, str], BadCell] | None,
 ) -> Any:
-    """The cells that hold a rank, read once and kept in the engine: row numbers need not come out alike twice.
+    """The cells that hold a rank, read once and kept in the engine, as row numbers may differ between reads.
 
     Args:
         raw: the table.
         cells: ``user``, ``item``, ``cell``.
-        codes: reads the cells.
-        places: for each item the column in which its ranks stand.
-        hint: adds what to do where the column of a cell that is not a rank may not hold ranks.
+        codes: reader of the cells.
+        places: the column of ranks of each item.
+        hint: adds advice where a cell is not a rank because its column may not hold ranks.
     """
     found = cells.select("cell").distinct().to_pyarrow().to_pylist()
     for cell in in_order(row["cell"] for row in found):
@@ -324,7 +324,7 @@ def _ranked(
 def _check_like_ranks(
     raw: RawTable, rows: Table, columns: dict[str, str], items: int, left_out: bool
 ) -> None:
-    """The rule of :mod:`privrank_jax._cells.ranks` on ``user``, ``item``, ``rank``, from 0."""
+    """Apply the rule of :mod:`privrank_jax._cells.ranks` to ``user``, ``item``, ``rank``, from 0."""
     largest = one_row(rows.aggregate(rank=rows["rank"].max()))["rank"]
     if largest is None:
         return
@@ -340,7 +340,7 @@ def _check_like_ranks(
 
 
 def _whole_rankings(rows: Table) -> Table:
-    """Users whose k ranks are 0 to k - 1: k powers of 2 add up to 2^k - 1. That is most users, in one pass."""
+    """Users whose k ranks are 0 to k - 1, so that k powers of 2 add up to 2^k - 1: most users, in one pass."""
     import ibis
 
     one = ibis.literal(1, "int64")
@@ -351,7 +351,7 @@ def _whole_rankings(rows: Table) -> Table:
 
 
 def _unlike(rows: Table, left_out: bool) -> tuple[int, int]:
-    """How many users there are, and how many of them have ranks that are unlike ranks."""
+    """The number of users, and of those whose ranks do not look like ranks."""
     import ibis
 
     ties = rows.group_by("user", "rank").aggregate(tied=rows.count())
@@ -377,7 +377,7 @@ def _unlike(rows: Table, left_out: bool) -> tuple[int, int]:
 def _check_no_numbers_of_rows(
     raw: RawTable, rows: Table, names: tuple[str, ...], users: int, codes: RankCodes | RatingCodes
 ) -> None:
-    """No column of a wide table numbers its rows, ``users`` of them."""
+    """Refuse a wide table of ``users`` rows in which a column numbers the rows."""
     place = rows["rank"]
     found = rows.group_by("item").aggregate(
         number=rows.count(), different=place.nunique(), least=place.max(), largest=place.min()

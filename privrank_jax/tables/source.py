@@ -1,4 +1,4 @@
-"""A raw table, and the row in which it is wrong; the engine checks names as the loaders do."""
+"""A raw table, with errors that name the row; the engine checks names as the loaders do."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class RawTable:
 
     Attributes:
         table: Ibis table.
-        name: of the file, or as given.
-        path: None unless it is a file.
-        stamp: by which the file is known again.
+        name: name of the file, or the given name.
+        path: path of a file, otherwise None.
+        stamp: identifies the file's version, to detect changes.
     """
 
     table: Table
@@ -46,14 +46,14 @@ class RawTable:
     stamp: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}; rows not shown>"  # Ibis shows those of a table in memory
+        return f"<{type(self).__name__} {self.name!r}; rows not shown>"  # Ibis shows the rows of a table in memory
 
     @classmethod
     def open(cls, source: Source, name: str | None, row: str, backend: Backend = None) -> RawTable:
-        """A path or an Ibis table; ``row`` is what a row holds, for messages.
+        """Open a path or an Ibis table; ``row`` is what a row holds, for messages.
 
         Raises:
-            DataError: no such file, an unknown kind, one that can't be read, or the extra is missing.
+            DataError: the file does not exist, is of an unknown kind or cannot be read, or the extra is missing.
         """
         if not isinstance(source, str | os.PathLike):
             return cls(source, name or "the table", None)
@@ -69,7 +69,7 @@ class RawTable:
         return cls(open_table(path, backend), name or path.name, path, stamp)
 
     def check_unchanged(self) -> None:
-        """Raise :class:`DataError` where the file is another than when it was checked; it is read several times."""
+        """Raise :class:`DataError` if the file changed since it was checked; it is read several times."""
         if self.path is not None and _stamp(self.path) != self.stamp:
             raise DataError(f"{self.name} changed while it was read: start again")
 
@@ -87,7 +87,7 @@ class RawTable:
     def refuse(
         self, error: BadCell, column: str, wrong: Callable[[Table], Expression], occurrence: int = 0
     ) -> DataError:
-        """The error with the place of the row where ``wrong``, a function of the table, first holds, or later."""
+        """The error for the row where ``wrong``, a predicate on the table, holds first, or at a later occurrence."""
         row = "" if self.path is None else self._row(wrong, occurrence)
         return DataError(f"{self.name}{row}, column {column!r}: {error}", *error.arguments)
 
@@ -113,18 +113,18 @@ def item_names(
     *,
     compared: bool = False,
 ) -> tuple[str, ...]:
-    """The items in these columns; only they come to Python, each once, and there they are checked.
+    """Read and check the items in these columns; only distinct items reach Python.
 
     Args:
         raw: the table.
-        columns: of items.
+        columns: columns of items.
         public: the public list; None to take the items from the table, sorted.
-        most: how many items there may be.
-        rows: of the table that name an item; default: all.
+        most: largest number of items.
+        rows: rows of the table that name an item; default: all.
         compared: whether the table is one of comparisons; no item is then named like a column.
 
     Raises:
-        DataError: a name that is missing, not in the list, or one of two for the same item; too many; no rows.
+        DataError: a name that is missing, not in the list, or a second spelling of an item; too many items; no rows.
     """
     if public is not None:
         check_number(raw, len(public), most)
@@ -149,7 +149,7 @@ def item_names(
 
 
 def check_number(raw: RawTable, number: int, most: int) -> None:
-    """Raise :class:`DataError` where there are more than ``most`` items."""
+    """Raise :class:`DataError` if there are more than ``most`` items."""
     if number > most:
         raise DataError(
             f"{raw.name} has {number:,} items; a table of all pairs is kept, for at most {most:,}."
@@ -157,7 +157,7 @@ def check_number(raw: RawTable, number: int, most: int) -> None:
 
 
 def in_order(cells: Iterable[str | None]) -> list[str | None]:
-    """Texts sorted, nothing first."""
+    """Sort texts, None first."""
     return sorted(cells, key=lambda cell: (cell is not None, cell))
 
 
@@ -170,12 +170,12 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def check_users(raw: RawTable, column: str) -> dict[str, int]:
-    """How many users a table has, and the most rows of one: ``users``, ``most``.
+    """Check the users of a table; return their number and the most rows of one: ``users``, ``most``.
 
-    Names are compared in the engine, except for those with blanks or other than ASCII characters.
+    Names are compared in the engine, except for those with blanks or non-ASCII characters.
 
     Raises:
-        DataError: a user missing, or named twice.
+        DataError: a user is missing or named twice.
     """
     user = raw.text(column)
     table = raw.table.select(user=user)
@@ -192,7 +192,7 @@ def check_users(raw: RawTable, column: str) -> dict[str, int]:
 
 
 def _check_odd(raw: RawTable, column: str, counted: Table, odd: Table) -> None:
-    """Names that are no plain word: of two spellings of one name, one at least is not in its shared form."""
+    """Check names that are not plain words: of two spellings of a name, at least one is not in its normal form."""
     import ibis
     import pyarrow
 
@@ -220,7 +220,7 @@ def _of_user(raw: RawTable, column: str, name: str | None, error: BadCell) -> Da
 
 
 def is_name(column: str, name: str | None) -> Callable[[Table], Expression]:
-    """A function of a table: where a column is this text, or nothing."""
+    """A predicate on a table: the column equals this text, or is null."""
 
     def where(rows: Table) -> Expression:
         return rows[column].isnull() if name is None else rows[column].cast("string") == name
@@ -229,7 +229,7 @@ def is_name(column: str, name: str | None) -> Callable[[Table], Expression]:
 
 
 def coded(rows: Table, column: str, codes: Mapping[str, int]) -> Table:
-    """``rows`` with the texts of a column replaced by their codes; other rows are gone."""
+    """Replace the texts of a column by their codes; rows with other texts are dropped."""
     import ibis
     import pyarrow
 

@@ -1,4 +1,4 @@
-"""Tables of rankings, wide or long: which columns hold what, and what refuses them as a whole."""
+"""Tables of rankings, wide or long: roles of columns, and checks of the table as a whole."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_rehearsals_and_results_without_privacy(privrank, budget, write, ranking
     assert (beyond.code, beyond.out) == (2, "")
     bare = privrank("aggregate", rankings, "--method", "none", "--ledger", path)
     assert (bare.code, bare.out) == (2, "")
-    assert "no budget of a ledger covers that" in bare.err
+    assert "no ledger covers it" in bare.err
     pairs = write("u1,a,b", name="pairs.csv")
     assert privrank("rank", pairs, "--method", "none", "--ledger", path).code == 2
     assert spends(path) == []
@@ -238,8 +238,8 @@ def test_making_and_showing(privrank, budget, rankings, tmp_path):
     assert "user, replace" in shown
     for options, message in (
         (("--data", rankings, "--budget", 1), "exists, and a ledger is never replaced"),
-        (("--budget", 1), "need each other"),
-        (("--unit", "user"), "need each other"),
+        (("--budget", 1), "give both"),
+        (("--unit", "user"), "give both"),
     ):
         refused = privrank("ledger", path, *options)
         assert (refused.code, refused.out) == (2, "")

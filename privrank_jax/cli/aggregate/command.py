@@ -1,4 +1,4 @@
-"""``privrank aggregate``: rankings to one private consensus."""
+"""``privrank aggregate``: one private consensus from rankings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from privrank_jax.cli.console import warn
 from privrank_jax.cli.options import command
 
 HELP = (
-    "Release one consensus of many rankings, under differential privacy.\n\n"
-    "Prints the consensus and the guarantee in words: nobody learns much about any one user's ranking, all "
-    "of it. The noise comes from the entropy of the operating system. Everything on standard output is "
+    "Release a consensus of many rankings under differential privacy.\n\n"
+    "Prints the consensus and the guarantee in words: little can be learned about any one user's whole ranking. "
+    "The noise comes from the entropy of the operating system. Everything on standard output is "
     "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
     "FILE is a table with a column user and one column per item, cells ranks (1 = best, ties equal, blank not ranked; "
     "--higher-is-better: ratings); or a table with columns user, item and rank; or a PrefLib file; or a named data "
-    "set. A file of synthetic rankings (privrank privatize) is debiased, and costs nothing more.\n\n"
+    "set. A file of synthetic rankings (privrank privatize) is debiased and spends nothing more.\n\n"
     "Examples:\n\n"
     "  privrank aggregate votes.soc --epsilon 1\n\n"
     "  privrank aggregate votes.csv --epsilon 1 --method kwiksort --json\n\n"
@@ -25,7 +25,7 @@ HELP = (
 
 @command
 def aggregate(request: Request) -> None:
-    """Release one consensus of many rankings, under differential privacy."""
+    """Release a consensus of many rankings under differential privacy."""
     from privrank_jax.datasets import is_synthetic_rankings_file
 
     if is_synthetic_rankings_file(request.source):

@@ -31,11 +31,11 @@ class Input:
     """Rankings, ready for a consensus.
 
     Attributes:
-        table: as the loader read it, ``missing`` as asked for; where a curator releases what is in a Parquet file,
-            the rows in the engine, which holds them.
-        complete: whether everybody knows that all users ranked all items: by the kind of file, or the data set.
-        remarks: for the holder of the data; not covered by the guarantee.
-        entropy: keys.
+        table: the table as the loader read it, with ``missing`` as requested; for a Parquet file that a curator
+            releases from, the rows in the engine.
+        complete: whether it is public, by the kind of file or the data set, that all users ranked all items.
+        remarks: remarks for the holder of the data; not covered by the guarantee.
+        entropy: source of keys.
     """
 
     table: datasets.RankingTable | RankingRows
@@ -51,19 +51,19 @@ class Input:
 
     @property
     def in_engine(self) -> bool:
-        """Whether the users stay in an engine, which counts how they order pairs."""
+        """Whether the rows stay in an engine, which counts how users order pairs."""
         return not isinstance(self.table, datasets.RankingTable)
 
     @functools.cached_property
     def weights(self) -> PairWeights:
-        """How users order each pair, which is all that a curator looks at."""
+        """How users order each pair, which is all that a curator uses."""
         if isinstance(self.table, datasets.RankingTable):
             return PairWeights.from_ranks(self.table.ranks, missing=self.table.missing)
         return self.table.weights()
 
     @property
     def rule(self) -> str:
-        """What the table takes an item that was not ranked for, in words."""
+        """How the table treats an item that was not ranked, in words."""
         if self.table.missing == "last":
             return (
                 "an item that a user did not rank counts as behind all that the user ranked "
@@ -90,7 +90,7 @@ def read_input(request: Request) -> Input:
     """Read a file or a named data set.
 
     Raises:
-        Refusal, DataError: what is wrong, and what to do.
+        Refusal, DataError: the message says what is wrong and what to do.
     """
     table = _read_table(request)
     check_items(table.name, table.num_items, MAX_ITEMS)
@@ -120,7 +120,7 @@ def read_input(request: Request) -> Input:
 
 
 def _read_table(request: Request) -> datasets.RankingTable | RankingRows:
-    """A file or a named data set; a Parquet file that a curator holds stays in the engine, however large it is."""
+    """Read a file or a named data set; a Parquet file that a curator holds stays in the engine."""
     if not in_parquet(request.source) or request.local:
         return read_rankings(request.source, request, request.items, num_users=request.users)
     roles = ranking_roles(request, request.items)

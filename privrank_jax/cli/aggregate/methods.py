@@ -1,4 +1,4 @@
-"""The methods of ``privrank aggregate``: from rankings to a consensus that may be published."""
+"""The methods of ``privrank aggregate``: from rankings to a publishable consensus."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from privrank_jax.cli.core.mechanisms import MECHANISMS, Drawn, draw
 from privrank_jax.cli.core.result import Result, of_noise
 from privrank_jax.privacy.vectors import report_norm
 
-SPLIT = 0.9  # of the budget, for the questions of KwikSort; the rest is for its fallback, which is hardly ever used
+SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is for its fallback, which is rarely used
 _LEVEL = 0.95
-_ONE_PAIR = "one-pair"  # how users report where nothing else is accepted
+_ONE_PAIR = "one-pair"  # how users report unless --accept-idealized is given
 
 
 def release(data: Input, request: Request) -> Result:
-    """Run the method that was asked for."""
+    """Run the requested method."""
     table = data.table
     if not isinstance(data, PrivateInput):
         return without_privacy(data, request)
@@ -49,7 +49,7 @@ def release(data: Input, request: Request) -> Result:
 def _draw(data: PrivateInput, request: Request, **options: object) -> Drawn:
     """A release by the mechanism of the method.
 
-    Users answer for themselves; a curator looks at weights, and the exact twins count these themselves.
+    Users answer for themselves; a curator uses weights, which the exact twins count themselves.
     """
     exact = MECHANISMS[request.mechanism].drawn_exactly(request)
     if request.local or (exact and not data.in_engine):
@@ -70,7 +70,7 @@ def _central_borda(data: PrivateInput, request: Request) -> Result:
         scores,
         scale=drawn.scale,
         noise=request.noise,
-        rounding=0.5 / table.num_users * drawn.exact,  # the noise is on halves of totals
+        rounding=0.5 / table.num_users * drawn.exact,  # the noise is on half-integer totals
         level=_LEVEL,
         what="scores",
         more=". The score of an item is how many others a user, on average, ranks behind it",
@@ -80,7 +80,7 @@ def _central_borda(data: PrivateInput, request: Request) -> Result:
 
 
 def _check_pairs(data: PrivateInput) -> None:
-    """Every pair needs a user who is asked for it; the numbers of both are public."""
+    """Check that there is a user for every pair; both numbers are public."""
     items, users = data.table.num_items, data.table.num_users
     if users < items * (items - 1) // 2:
         raise Refusal(
@@ -179,7 +179,7 @@ def _exponential(data: PrivateInput, request: Request) -> Result:
 
 
 def _local_mechanism(dimension: int, epsilon: float) -> str:
-    """Whichever has the shorter reports, a public fact."""
+    """The local mechanism with the shorter reports; the choice depends on public facts only."""
     return min(("duchi", "privunit"), key=lambda name: float(report_norm(name, dimension, epsilon)))
 
 

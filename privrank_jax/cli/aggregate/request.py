@@ -19,7 +19,7 @@ from privrank_jax.cli.options import Json
 METHODS = ("auto", "borda", "kwiksort", "noise-all", "exponential", "none")
 TRUSTS = ("central", "local")
 MISSING = ("last", "unknown")
-# Mechanisms by method and trust. Local reports of real numbers need consent; else each user answers for one pair.
+# Mechanisms by method and trust. Local reports of real numbers need consent; otherwise each user answers for one pair.
 _CENTRAL = {
     "borda": "dp-borda",
     "kwiksort": "dp-kwiksort",
@@ -45,9 +45,9 @@ class Request(Budget, RankingColumns, Json, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help="auto (the one with the least error to be expected), borda (noisy mean scores), kwiksort (a "
+            help="auto (the one with the least expected error), borda (noisy mean scores), kwiksort (a "
             "sort by noisy majorities), noise-all (the best ranking for noisy majorities of all pairs), "
-            "exponential (a random ranking, good ones likelier; central only, up to 20 items), none (not "
+            "exponential (a random ranking, better ones more likely; central only, up to 20 items), none (not "
             "private: the best ranking, with a certificate).",
         ),
     ] = "auto"
@@ -63,7 +63,7 @@ class Request(Budget, RankingColumns, Json, Release):
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What it means that a user did not rank an item: last (behind all that were ranked) or unknown "
+            help="Meaning of an item that a user did not rank: last (behind all that were ranked) or unknown "
             "(half a vote to either side of each pair). Default: last; nascar: unknown.",
         ),
     ] = None
@@ -71,7 +71,7 @@ class Request(Budget, RankingColumns, Json, Release):
         float,
         typer.Option(
             metavar="X",
-            help="none and noise-all: a ranking proven to cost at most 1 + X times the smallest cost will do.",
+            help="none and noise-all: accept a ranking proven to cost at most 1 + X times the smallest cost.",
         ),
     ] = 0.0
     items: Items = None
@@ -80,7 +80,7 @@ class Request(Budget, RankingColumns, Json, Release):
         typer.Option(
             metavar="N",
             help="Public number of all users, for a file with a row for each user and item: those who ranked nothing "
-            "have no row there. Default: the users with a row; that nobody else took part is then public.",
+            "have no row there. Default: the users with a row; that no others took part is then public.",
         ),
     ] = None
 
@@ -88,7 +88,7 @@ class Request(Budget, RankingColumns, Json, Release):
 
     @property
     def private(self) -> bool:
-        """Whether there is a promise."""
+        """Whether the method is private."""
         return self.method != "none"
 
     @property
@@ -103,13 +103,13 @@ class Request(Budget, RankingColumns, Json, Release):
 
     @functools.cached_property
     def privacy(self) -> Privacy:
-        """What is promised; the data say what is public."""
+        """The promise as far as the options define it; the data add what is public."""
         assert self.epsilon is not None
         return Privacy(self.epsilon, unit="user", adjacency="replace", delta=self.delta)
 
     @property
     def mechanism(self) -> str:
-        """Its name in the table of mechanisms; auto stands for borda, whose noises it has."""
+        """Name in the table of mechanisms; auto counts as borda, which offers the same noises."""
         method = "borda" if self.method == "auto" else self.method
         if not self.local:
             return _CENTRAL[method]
@@ -118,7 +118,7 @@ class Request(Budget, RankingColumns, Json, Release):
         return "one-pair-weights"
 
     def check(self) -> None:
-        """Refuse what can be refused without the data."""
+        """Refuse what is wrong whatever the data."""
         check_choice("--method", self.method, METHODS)
         check_choice("--trust", self.trust, TRUSTS)
         if self.missing is not None:

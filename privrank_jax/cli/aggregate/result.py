@@ -1,4 +1,4 @@
-"""What the methods of ``privrank aggregate`` share: from a release to what is shown, and the way without privacy."""
+"""Shared by the methods of ``privrank aggregate``: from a release to its result, and the method without privacy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from privrank_jax.cli.core.result import Result, best_first
 
 _SIMULATED_USERS = (
     "local trust: the users' reports were drawn here, from a file of raw rankings, just as each user would draw "
-    "the own one at home; the guarantee is that of the reports, and whoever holds the file knows the rankings"
+    "it at home; the guarantee is that of the reports, and the holder of the file knows the rankings"
 )
 
 
@@ -31,7 +31,7 @@ class Limit(TypedDict):
 
 
 def without_privacy(data: Input, request: Request) -> Result:
-    """The consensus of least disagreement, with its certificate."""
+    """Find the consensus of least disagreement, with its certificate."""
     best = aggregation.kemeny(data.weights, request.xi)
     found, words = _certificate(best, data.table.num_items, "")
     return Result(
@@ -52,10 +52,10 @@ def solved(
     bound: Callable[..., aggregation.Bound],
     **facts: str,
 ) -> Result:
-    """The best ranking for noisy weights; its certificate looks at those alone."""
+    """Find the best ranking for noisy weights; its certificate depends on those alone."""
     best = aggregation.kemeny(np.asarray(weights), request.xi)
     found, words = _certificate(best, data.table.num_items, " on the noisy votes")
-    # The theorem is for a ratio that was settled beforehand, not for the one that happened to be proven.
+    # The theorem is for a ratio fixed beforehand, not for the one that happened to be proven.
     limit = bound(xi=request.xi) if best.ratio <= 1 + request.xi else None
     whole = result(
         data,
@@ -74,7 +74,7 @@ def solved(
 
 
 def _unproven(best: ProvenRanking, request: Request) -> tuple[str, ...]:
-    """A warning where the solver ran out of time."""
+    """Warn if the solver ran out of time."""
     if best.ratio <= 1 + request.xi:
         return ()
     return (
@@ -94,17 +94,17 @@ def result(
     bound: aggregation.Bound | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> Result:
-    """What all private methods share.
+    """Build the result of a private method.
 
     Args:
         data: the rankings.
         request: the options.
-        drawn: what was released.
-        named: by what; None for the label of the mechanism.
-        scores: that settle the order.
-        ranks: likewise; without either the value of the release holds them.
-        bound: on the expected cost.
-        facts: more for the diagnostics.
+        drawn: the release.
+        named: name of the method; None for the label of the mechanism.
+        scores: scores that determine the order.
+        ranks: ranks that determine the order; without either, the value of the release holds them.
+        bound: bound on the expected cost.
+        facts: further diagnostics.
     """
     if scores is not None:
         order = best_first(scores)
@@ -135,7 +135,7 @@ def result(
 
 
 def _certificate(best: ProvenRanking, items: int, where: str) -> tuple[dict[str, object], str]:
-    """A proven ranking for JSON and in words."""
+    """The certificate of a ranking, for JSON and in words."""
     pairs = items * (items - 1) // 2
     ratio = best.ratio if math.isfinite(best.ratio) else None
     found: dict[str, object] = {
@@ -161,12 +161,14 @@ def _bound_words(limit: Limit, data: Input, request: Request) -> str:
         full = ", where all users rank all items"
     if limit["additive"] >= pairs:
         return (
-            "proven error: none worth the name at this number of users and epsilon; the consensus may be "
+            "proven error: no useful bound at this number of users and epsilon; the consensus may be "
             "mostly noise"
         )
     times = "" if limit["ratio"] == 1 else f"{limit['ratio']:.4g} times "
     votes = "whatever the votes"
-    if request.method == "kwiksort" and limit["ratio"] > 5:  # the odds of its fallback rest on that
+    if (
+        request.method == "kwiksort" and limit["ratio"] > 5
+    ):  # the probability of its fallback depends on that
         votes = "where majorities have no cycle"
     return (
         f"proven error, {votes}{full}: the average user disagrees, in expectation, with at most "
@@ -184,7 +186,7 @@ def _notes(data: Input) -> tuple[str, ...]:
 
 
 def _facts(data: Input, request: Request, **facts: object) -> dict[str, object]:
-    """Public facts, and what was worked out from private values."""
+    """Diagnostics: public facts, and values computed from private releases."""
     table = data.table
     common = {
         "method": request.method,

@@ -1,4 +1,4 @@
-"""``privrank aggregate`` on a file of synthetic rankings: debiased, and at no further cost of privacy."""
+"""``privrank aggregate`` on a file of synthetic rankings: debiased, without spending more privacy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LEVEL = 0.95
 
 
 def aggregate_synthetic(request: Request) -> None:
-    """Debias, and print."""
+    """Debias the rankings and print the consensus."""
     _check(request)
     user = named_column(request.user, "user")
     items = None if request.items is None else item_list(request.items)
@@ -79,7 +79,7 @@ def _borda(rankings: datasets.SyntheticRankings, request: Request) -> Result:
 
 
 def _better(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Who is surely better than whom, all pairs together: errors of two items add up at most."""
+    """Which items are surely better than which, for all pairs jointly: the errors of two items at most add up."""
     pairs = scores.size * (scores.size - 1) / 2
     reach = NormalDist().inv_cdf(1 - 0.5 * (1 - _LEVEL) / pairs) * (errors[:, None] + errors)
     return scores[:, None] - scores > reach
@@ -131,7 +131,7 @@ def _best(rankings: datasets.SyntheticRankings, request: Request) -> Result:
 
 
 def _missing_last(w: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Shares under the rule that items not ranked come last; who ranked what is public, and needs no debiasing."""
+    """Shares under the rule that unranked items come last; who ranked what is public and needs no debiasing."""
     known = ranks >= 0
     both = known.T.astype(float) @ known
     first = known.T.astype(float) @ ~known  # i ranked, j not
@@ -144,7 +144,7 @@ def _missing_last(w: np.ndarray, ranks: np.ndarray) -> np.ndarray:
 def _note(rankings: datasets.SyntheticRankings) -> str:
     parts = [TRUSTED]
     if not rankings.table.user_names:
-        parts.append("The file names no users: who has several rows spends the sum of them.")
+        parts.append("The file names no users: a user with several rows spends their sum.")
     return " ".join(parts)
 
 

@@ -1,1 +1,1 @@
-"""What the commands that release something share: requests, checks, entropy, results, the ledger."""
+"""Shared by the commands that release something: requests, checks, entropy, results, the ledger."""

@@ -11,24 +11,24 @@ from privrank_jax.cli.core.request import Budget, Release
 from privrank_jax.cli.options import Options, option
 
 NOISES = ("laplace", "gaussian")
-# Beyond this ε, e^ε says that an observer may become certain of what one user answered.
+# Beyond this ε, an observer may become almost certain of a user's answer (odds change by up to e^ε).
 _HARDLY_PRIVATE = 10.0
 
 
 def check_rehearsal(request: Release) -> None:
-    """Refuse a seed that would make a release predictable, or that isn't one."""
+    """Refuse a seed that is invalid or would make a release predictable."""
     if request.seed is None:
         return
     if not request.simulate:
         raise Refusal(
-            "--seed makes the noise predictable: who knows or guesses the seed can take the noise off "
-            "again. Leave --seed out for a release, or add --simulate for a rehearsal."
+            "--seed makes the noise predictable: anyone who knows or guesses the seed can remove the noise. "
+            "Omit --seed for a release, or add --simulate for a rehearsal."
         )
     check_seed(request.seed)
 
 
 def check_budget(budget: Budget) -> None:
-    """Refuse a budget that is missing, out of range or not the noise's."""
+    """Refuse a budget that is missing, out of range or does not fit the noise."""
     if budget.epsilon is None:
         raise Refusal(
             "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller "
@@ -42,7 +42,7 @@ def check_budget(budget: Budget) -> None:
         )
     if not 0 <= budget.delta < 1:
         raise Refusal(
-            f"--delta must be at least 0 and below 1, got {budget.delta:g}. Leave it out for pure epsilon; "
+            f"--delta must be at least 0 and below 1, got {budget.delta:g}. Omit it for pure epsilon; "
             "otherwise a common choice is 1/n**2 for n users."
         )
     if budget.delta > 0 and budget.noise != "gaussian":
@@ -59,7 +59,7 @@ def check_budget(budget: Budget) -> None:
 
 
 def check_size(epsilon: float) -> None:
-    """Refuse an epsilon that leaves nothing but noise, or none; warn of one that protects nobody."""
+    """Refuse an epsilon that leaves nothing but noise, or hardly any noise; warn of one with next to no protection."""
     if epsilon < SMALLEST_EPSILON:
         raise Refusal(
             f"--epsilon {epsilon:g} is so small that the result would be noise alone, whatever the data: "
@@ -67,7 +67,7 @@ def check_size(epsilon: float) -> None:
         )
     if epsilon > LARGEST_EPSILON:
         raise Refusal(
-            f"--epsilon {epsilon:g} is so large that hardly any noise is left, and nobody protected: choose a value "
+            f"--epsilon {epsilon:g} is so large that hardly any noise is left and no user is protected: choose a value "
             "such as 1."
         )
     if epsilon > _HARDLY_PRIVATE:
@@ -78,7 +78,7 @@ def check_size(epsilon: float) -> None:
 
 
 def check_items(name: str, count: int, most: int, top_k: int | None = None) -> None:
-    """Refuse data of too few items for a ranking, or too many for a table of all pairs."""
+    """Refuse data with too few items for a ranking, or too many for a table of all pairs."""
     if top_k is not None and top_k > count:
         raise Refusal(f"--top-k {top_k} is more than there are items: {name} has {count}.")
     if count > most:
@@ -92,21 +92,21 @@ def check_items(name: str, count: int, most: int, top_k: int | None = None) -> N
 def check_already_randomized(
     request: Options, served: Sequence[str], budget: Sequence[str], what: str, raw: str
 ) -> None:
-    """Refuse options that protect answers, where users randomized theirs before they were collected.
+    """Refuse options that protect answers where users randomized them before they were collected.
 
     Args:
-        request: with its options.
-        served: names of those that still mean something.
-        budget: names of those that choose how much privacy.
-        what: the file holds, such as ``"votes.csv holds randomized reports"``.
-        raw: what it doesn't hold, such as ``"answers"``.
+        request: the request with its options.
+        served: names of the options that still apply.
+        budget: names of the options that choose how much privacy.
+        what: what the file holds, such as ``"votes.csv holds randomized reports"``.
+        raw: what it does not hold, such as ``"answers"``.
     """
     for name in budget:
         if name in request.given:
             raise Refusal(
                 f"{option(name)} does not apply: {what}, each already randomized at the epsilon of its row. Ranking "
                 "them is post-processing, adds no noise and spends nothing more. "
-                f"Leave out {option(name)}; for another epsilon, privatize the {raw} anew (both files together then "
+                f"Leave out {option(name)}; for another epsilon, privatize the {raw} again (both files together then "
                 "spend the sum)."
             )
     others = [

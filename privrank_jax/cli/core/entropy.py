@@ -1,4 +1,4 @@
-"""Where the randomness of a release comes from: the operating system, or a seed in a rehearsal."""
+"""Source of randomness of a release: the operating system, or a seed in a rehearsal."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from privrank_jax.cli.core.request import Release
 
 
 class Entropy:
-    """PRNG keys.
+    """Source of PRNG keys.
 
     Args:
         request: a release, or a rehearsal with or without a seed.
 
     Attributes:
-        seed: of a rehearsal; None in a release.
+        seed: seed of a rehearsal; None in a release.
     """
 
     def __init__(self, request: Release) -> None:
@@ -28,7 +28,7 @@ class Entropy:
         self._drawn = 0
 
     def key(self) -> Key:
-        """A fresh key."""
+        """Return a fresh key."""
         if self.seed is None:
             data = np.frombuffer(secrets.token_bytes(8), np.uint32)
             return jax.random.wrap_key_data(jax.numpy.asarray(data), impl="threefry2x32")
@@ -36,7 +36,7 @@ class Entropy:
         return jax.random.fold_in(jax.random.key(self.seed), self._drawn)
 
     def salt(self) -> str:
-        """A fresh salt of a keyed hash, as text."""
+        """Return a fresh salt for a keyed hash, as text."""
         if self.seed is None:
             return secrets.token_hex()
         return np.asarray(jax.random.key_data(self.key())).tobytes().hex()

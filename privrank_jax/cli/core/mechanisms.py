@@ -1,4 +1,4 @@
-"""The mechanisms that commands release by, as one table: how each is simulated, how it is drawn exactly.
+"""One table of the mechanisms that commands use: how each is simulated and how it is drawn exactly.
 
 A key is the name of the mechanism's first row in the audit registry (:mod:`privrank_jax.privacy_audit`). Functions are
 named, not imported, so that options can be checked before anything heavy is loaded.
@@ -31,18 +31,18 @@ _BOTH = ("laplace", "gaussian")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """How something is released.
+    """One mechanism: its simulated and exact functions, and what it protects.
 
     Attributes:
-        label: of the result, after "by".
+        label: name in titles of results, after "by".
         simulated: ``"module:function"``, called with ``(key, data, privacy, ...)``.
-        exact: its twin, called with ``(data, privacy, ...)``; "" where there is none.
-        numerics: of a release: ``"exact"``, or what is there instead.
+        exact: its exact twin, called with ``(data, privacy, ...)``; "" if there is none.
+        numerics: numerics of a release: ``"exact"``, or what is used instead.
         opendp: whether the exact twin needs OpenDP.
-        kinds: units and adjacencies that it protects.
-        noises: that it can draw.
-        trust: who draws.
-        instead: what would be exact where this isn't, an instruction.
+        kinds: kinds of promise (unit, adjacency) that it keeps.
+        noises: noises that it can draw.
+        trust: who draws the noise.
+        instead: an instruction that leads to an exact mechanism, where this one is not.
     """
 
     label: str
@@ -56,10 +56,10 @@ class Mechanism:
     instead: str = ""
 
     def drawn_exactly(self, request: Release) -> bool:
-        """Whether this request is drawn by the exact twin.
+        """Whether the exact twin draws this request.
 
         Raises:
-            Refusal: it is a release that is not exact, and nobody said that this will do.
+            Refusal: it is a release that is not exact, without ``--accept-idealized``.
         """
         if not self.exact:
             check_numerics(self.numerics, request, self.instead)
@@ -162,15 +162,15 @@ MECHANISMS = {
 def sample(
     name: str, request: Release, entropy: Entropy, data: Any, *arguments: Any, **options: Any
 ) -> tuple[Any, bool]:
-    """What a mechanism makes of data, and whether it was drawn exactly.
+    """Run a mechanism on data; also returns whether it was drawn exactly.
 
     Args:
-        name: of the mechanism.
+        name: name of the mechanism.
         request: says whether this is a rehearsal.
         entropy: keys.
-        data: of the users.
-        arguments: what follows, the promise first.
-        options: of both twins.
+        data: data of the users.
+        arguments: further arguments, the promise first.
+        options: options of both twins.
     """
     mechanism = MECHANISMS[name]
     if mechanism.drawn_exactly(request):
@@ -184,10 +184,10 @@ class Drawn:
 
     Attributes:
         estimate: its value and diagnostics.
-        guarantee: of it.
+        guarantee: guarantee of the release.
         exact: whether it was drawn exactly.
-        law: of the noise, in words.
-        warnings: for the holder of the data.
+        law: distribution of the noise, in words.
+        warnings: warnings for the holder of the data.
     """
 
     estimate: Estimate
@@ -198,14 +198,14 @@ class Drawn:
 
     @property
     def scale(self) -> float:
-        """Of the noise."""
+        """Scale of the noise."""
         return float(self.estimate.diagnostics.noise_scale)
 
 
 def draw(
     name: str, request: Release, entropy: Entropy, data: Any, *arguments: Any, **options: Any
 ) -> Drawn:
-    """A release by the mechanism of that name; arguments as of :func:`sample`."""
+    """Release by the mechanism of that name; arguments as for :func:`sample`."""
     estimate, exact = sample(name, request, entropy, data, *arguments, **options)
     law = {"laplace": "Laplace", "gaussian": "Gaussian"}[options.get("noise", "laplace")]
     return Drawn(
@@ -218,24 +218,26 @@ def draw(
 
 
 def _function(path: str) -> Callable[..., Any]:
-    """Looked up when it is called, so that an audit can watch it."""
+    """Look up a function at each call, so that an audit can intercept it."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(f"privrank_jax.{module}"), name)
 
 
 def _labeled(guarantee: Guarantee | None, request: Release, exact: bool) -> Guarantee:
-    """The guarantee, for users of any number of comparisons, for what is beyond L was left out; or for a rehearsal."""
+    """The guarantee for users with any number of comparisons, as those beyond L were dropped; noted in a rehearsal."""
     assert guarantee is not None
     guarantee = guarantee.for_any_user()
     if exact or not request.simulate:
         return guarantee
     parts = [guarantee.note] if guarantee.note else []
-    parts.append("A rehearsal, not to be published: who knows the seed can take the noise off.")
+    parts.append(
+        "A rehearsal, not to be published: anyone who knows the seed can remove the noise."
+    )
     return dataclasses.replace(guarantee, numerics="simulation", note=" ".join(parts))
 
 
 def _about_noise(name: str) -> tuple[str, ...]:
-    """The warning that goes with a release that is not exact."""
+    """The warning for a release that is not exact."""
     mechanism = MECHANISMS[name]
     if mechanism.numerics == "idealized":
         return (

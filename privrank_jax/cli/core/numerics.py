@@ -1,4 +1,4 @@
-"""How exactly a release is drawn, and the one rule of all commands: exactly, or with the consent of who releases."""
+"""Numerics of a release, and the rule of all commands: exact, or with the releaser's explicit consent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from privrank_jax.release.library import EXTRA, exact_samplers_available, unsoun
 _WHY = {
     "idealized": (
         "the proof behind this release holds for real numbers and an exact minimizer, and floating point has "
-        "neither: what is published could tell more than the guarantee admits "
+        "neither: what is published could reveal more than the guarantee admits "
         "(help(privrank_jax.privacy.calibration) explains how)"
     ),
     "unknown": "how the noise of this release was drawn is not known",
@@ -21,10 +21,10 @@ _WHY = {
 
 
 def draws_exactly(request: Release) -> bool:
-    """Whether OpenDP is to draw the noise: always, but in a rehearsal, and where it is missing and was not asked for.
+    """Whether OpenDP draws the noise: always, except in a rehearsal, or if OpenDP is missing and that was accepted.
 
     Raises:
-        Refusal: it is missing; or unsound, whatever was accepted.
+        Refusal: OpenDP is missing, or unsound; the latter is refused whatever was accepted.
     """
     if request.simulate:
         return False
@@ -40,12 +40,12 @@ def check_numerics(numerics: str, request: Release, instead: str = "") -> None:
     """Refuse a release that isn't exact, unless ``--accept-idealized`` was given.
 
     Args:
-        numerics: of its guarantee.
-        request: of the command; a rehearsal is no release.
-        instead: what would be exact, an instruction.
+        numerics: numerics of its guarantee.
+        request: request of the command; a rehearsal is not a release.
+        instead: an instruction that leads to an exact release.
 
     Raises:
-        Refusal: what is not exact, and what to do.
+        Refusal: the message says what is not exact, and what to do.
     """
     if numerics == "exact" or request.simulate or request.accept_idealized:
         return

@@ -30,7 +30,7 @@ class Row(TypedDict):
 
 
 class ToldApart(TypedDict):
-    """How many items can be told apart from the next one."""
+    """Number of items that can be told apart from the next one."""
 
     from_next: int
     of: int
@@ -46,7 +46,7 @@ def print_result(
     level: float = 0.95,
     top_k: int | None = None,
 ) -> None:
-    """Print what may be published, and nothing else, on stdout."""
+    """Print on stdout what may be published, and nothing else."""
     check_finite(result)
     rows = _rows(item_names, result, top_k)
     apart = told_apart(result, level, top_k)
@@ -62,12 +62,12 @@ def print_result(
 
 
 def told_apart(result: Result, level: float, top_k: int | None = None) -> ToldApart | None:
-    """How many items of an order can be told apart from the next, for JSON and in words; None where it isn't known.
+    """How many items of an order can be told apart from the next, for JSON and in words; None where this is unknown.
 
     Args:
-        result: all items in order, and who is surely better than whom.
-        level: of confidence.
-        top_k: how many are shown; the last of them is held against the first that isn't.
+        result: all items in order, and which items are surely better than which.
+        level: confidence level.
+        top_k: number of items shown; the last of them is compared with the first that is not shown.
     """
     size, better = result.order.size, result.certainty.better
     if better is None or size < 2:

@@ -1,4 +1,4 @@
-"""What files promise that hold answers randomized by their users: reports, and synthetic rankings."""
+"""Guarantees of files with answers randomized by their users: reports and synthetic rankings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TRUSTED = "the largest epsilon in the file, which is taken at its word; this com
 
 
 def reports_guarantee(table: datasets.ReportTable, numerics: str, note: str) -> Guarantee:
-    """What reports promise: for one comparison the largest ε, for one user the largest sum."""
+    """Guarantee of reports: for one comparison the largest ε, for one user the largest sum."""
     whole = table.largest_epsilon_of_a_user
     also = () if whole is None else (Privacy.proven(whole, unit="user", adjacency="flip"),)
     comparison = Privacy.proven(table.largest_epsilon, unit="comparison", adjacency="flip")
@@ -22,7 +22,7 @@ def reports_guarantee(table: datasets.ReportTable, numerics: str, note: str) -> 
 def rankings_guarantee(
     rankings: datasets.SyntheticRankings, numerics: str, note: str = ""
 ) -> Guarantee:
-    """What synthetic rankings promise: the largest ε for a rank, the largest εk/2 for a user who ranked k items."""
+    """Guarantee of synthetic rankings: the largest ε for a rank, the largest εk/2 for a user who ranked k items."""
 
     found = mallows.synthetic_guarantee(np.maximum(rankings.lengths, 1), rankings.epsilon, numerics)
     public = ("ranked items",) * (not rankings.table.complete)

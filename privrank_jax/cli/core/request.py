@@ -32,7 +32,7 @@ User = Annotated[
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Budget(Options):
-    """How much privacy, and the noise that gives it."""
+    """The privacy budget and the noise."""
 
     PANEL: ClassVar[str] = "Privacy budget"
 
@@ -81,7 +81,7 @@ class ComparisonColumns(Options):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RankingColumns(Options):
-    """Columns of a file of rankings, and what its cells are."""
+    """Columns of a file of rankings, and the meaning of its cells."""
 
     PANEL: ClassVar[str] = "Columns of FILE"
 
@@ -114,7 +114,7 @@ class RankingColumns(Options):
 
     @property
     def cells(self) -> str | None:
-        """What the cells are, as the loaders call it; None: not said."""
+        """The loaders' name for the kind of cells; None if not given."""
         if self.ranks and self.higher_is_better:
             raise Refusal("give --ranks (1 = best) or --higher-is-better, not both.")
         return "ranks" if self.ranks else "ratings" if self.higher_is_better else None
@@ -122,7 +122,7 @@ class RankingColumns(Options):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Release(Options):
-    """Whether the release is real and what pays for it. Requests have a ``source``, the argument FILE, as well."""
+    """Whether the release is real, and its ledger. Requests also have a ``source``, the argument FILE."""
 
     PANEL: ClassVar[str] = "Release"
 
@@ -153,10 +153,10 @@ class Release(Options):
 
     @property
     def private(self) -> bool:
-        """Whether what is released is private at all."""
+        """Whether the method is private."""
         return True
 
     @property
     def promised(self) -> Privacy | None:
-        """What is promised, where the options alone say it."""
+        """The promise, where the options alone determine it."""
         return None

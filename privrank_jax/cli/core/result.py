@@ -1,4 +1,4 @@
-"""What a method of ``privrank rank`` or ``privrank aggregate`` found, and how sure it is."""
+"""Results of ``privrank rank`` and ``privrank aggregate``, and their certainty."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ SEVERAL_GROUPS = (
 
 @dataclasses.dataclass(frozen=True)
 class Certainty:
-    """What is known of scores and of the order.
+    """Uncertainty of the scores and of the order.
 
     Attributes:
         better: ``(m, m)`` bool, whether item i is surely better than j, all pairs together at the level; None where
-            that isn't known.
+            this is unknown.
         intervals: per item ``low``, ``high`` and, where known, ``rank_low``, ``rank_high`` (0 = best); empty where
             there are none.
-        words: what the intervals say.
-        notes: why there are none.
+        words: meaning of the intervals.
+        notes: reasons why there are none.
     """
 
     better: np.ndarray | None = None
@@ -38,19 +38,19 @@ class Certainty:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What a method found.
+    """Result of a method.
 
     Attributes:
-        title: of the table.
+        title: title of the table.
         order: items from best to worst, all that may be shown.
         guarantee: None without privacy.
         diagnostics: public facts on the computation.
         scores: ``(m,)``, or None where none are released.
         score_name: heading of the scores.
-        certainty: what is known of them by what was released.
-        told_by: what tells items apart or can't, at the beginning of a sentence.
-        notes: remarks that belong to the release.
-        warnings: for the holder of the data.
+        certainty: what the release implies about scores and order.
+        told_by: beginning of the sentence on which items can be told apart.
+        notes: remarks that are part of the release.
+        warnings: warnings for the holder of the data.
     """
 
     title: str
@@ -66,10 +66,10 @@ class Result:
 
 
 def check_finite(result: Result) -> None:
-    """Refuse a result with a number that isn't one; called before it is paid for.
+    """Refuse a result with a number that is not finite; called before the budget is spent.
 
-    A constant refusal for the data alone would be an answer about them, but such numbers come of options and budgets
-    beyond the range of floating point.
+    A refusal that depended on the data alone would reveal something about them, but such numbers come from options and
+    budgets beyond the range of floating point.
     """
     guarantee = result.guarantee
     promised = () if guarantee is None else (guarantee.attained, *guarantee.also)
@@ -80,13 +80,13 @@ def check_finite(result: Result) -> None:
     shown += [end for end in ends if np.issubdtype(end.dtype, np.floating)]
     if not all(map(math.isfinite, numbers)) or not all(np.all(np.isfinite(one)) for one in shown):
         raise Refusal(
-            "the result has numbers beyond the range of floating point: take options, such as --epsilon, --level or "
+            "the result has numbers beyond the range of floating point: use options, such as --epsilon, --level or "
             "--gamma, that are nearer to their usual values. Nothing is shown."
         )
 
 
 def best_first(scores: np.ndarray) -> np.ndarray:
-    """Best first; equal scores in the order of the item list, which says nothing about the data."""
+    """Sort items best first; equal scores keep the order of the item list, which does not depend on the data."""
     return np.argsort(-scores, kind="stable")
 
 
@@ -94,11 +94,11 @@ def best_first(scores: np.ndarray) -> np.ndarray:
 
 
 def each_by_itself(of: str, cover: str) -> str:
-    """What intervals say that hold for each item alone.
+    """The meaning of intervals that hold for each item alone.
 
     Args:
-        of: what they are for.
-        cover: which chance they cover.
+        of: the quantity that the intervals are for.
+        cover: the randomness that they cover.
     """
     return f"for {of} and the rank by it, each by itself; they cover {cover}"
 
@@ -117,16 +117,16 @@ def of_noise(
     what: str,
     more: str = "",
 ) -> Certainty:
-    """What is known of scores before independent noise, all items together.
+    """Bound the scores before independent noise, for all items jointly.
 
     Args:
-        scores: with the noise.
-        scale: of the noise.
-        noise: its law.
-        rounding: how far scores on a grid may be off beside; see :func:`noise_reach`.
-        level: of confidence.
-        what: the scores are, in words.
-        more: ends the words.
+        scores: scores with the noise.
+        scale: scale of the noise.
+        noise: name of its distribution.
+        rounding: additional error of scores on a grid; see :func:`noise_reach`.
+        level: confidence level.
+        what: what the scores are, in words.
+        more: text appended to the words.
 
     >>> found = of_noise(np.array([9.0, 2.0, 1.0]), scale=0.2, noise="laplace", rounding=0.0, level=0.95, what="totals")
     >>> found.better[0].tolist(), found.intervals["rank_low"].tolist(), found.intervals["rank_high"].tolist()

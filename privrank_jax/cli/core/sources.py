@@ -32,7 +32,7 @@ class ComparisonRoles(TypedDict):
 
 
 class RankingRoles(TypedDict):
-    """Likewise of rankings."""
+    """Columns and items of rankings, as the loaders take them."""
 
     user: str | None
     item: str | None
@@ -41,12 +41,12 @@ class RankingRoles(TypedDict):
 
 
 def private_remark(*remarks: str) -> tuple[str, ...]:
-    """What was counted in the data, for their holder alone."""
+    """Print what was counted in the data, for their holder alone."""
     return tuple(f"{one} (For you alone: the guarantee does not cover this.)" for one in remarks)
 
 
 def in_parquet(source: str) -> bool:
-    """Whether FILE is a Parquet file, which an engine reads, however large it is."""
+    """Whether FILE is a Parquet file, which an engine reads at any size."""
     return Path(source).suffix.lower() in PARQUET
 
 
@@ -59,7 +59,7 @@ def read_comparisons(
         source: FILE.
         columns: the options.
         items: ``--items``.
-        by_user: whether a file must name its users, unless ``--user none`` says that it doesn't.
+        by_user: whether a file must name its users, unless ``--user none`` is given.
     """
     if source in datasets.available():
         given = given_columns(columns, ("user", *_COMPARING))
@@ -73,7 +73,7 @@ def read_comparisons(
     if not path.suffix and not path.exists():
         if source in datasets.available_rankings():
             raise Refusal(
-                f"{source} holds rankings, not comparisons: privrank aggregate {source} makes one of them."
+                f"{source} holds rankings, not comparisons: privrank aggregate {source} makes a consensus."
             )
         raise _unknown(source, datasets.available())
     return datasets.read_comparisons(path, **comparison_roles(columns, items, by_user=by_user))
@@ -105,7 +105,7 @@ def read_rankings(
         source: FILE.
         columns: the options.
         items: ``--items``.
-        ignore: columns that hold no item's ranks.
+        ignore: columns that are not ranks of an item.
         num_users: ``--users``.
     """
     if source in datasets.available_rankings():
@@ -142,7 +142,7 @@ def ranking_roles(columns: RankingColumns, items: str | None) -> RankingRoles:
 
 
 def given_columns(columns: ComparisonColumns | RankingColumns, names: Collection[str]) -> list[str]:
-    """Those of these options that say something."""
+    """The given ones among these options."""
     return [option(name) for name in names if getattr(columns, name) not in (None, False)]
 
 
@@ -154,14 +154,14 @@ def _unknown(source: str, known: list[str]) -> Refusal:
 
 
 def named_column(given: str | None, default: str | None) -> str | None:
-    """The column that an option names: ``none`` stands for no column, an option left out for the default."""
+    """The column that an option names: ``none`` means no column, an omitted option the default."""
     if given is None:
         return default
     return None if given == "none" else given
 
 
 def item_list(given: str) -> list[str]:
-    """Lines of a text file, or names between commas."""
+    """Read items from the lines of a text file, or from names separated by commas."""
     if "," in given or not Path(given).suffix:
         return [name.strip() for name in given.split(",")]
     path = Path(given)
@@ -175,7 +175,7 @@ def item_list(given: str) -> list[str]:
 
 
 def users_of(source: str, column: str | None) -> str:
-    """What one user is, by the kind of FILE and ``--user``.
+    """Say what one user is, by the kind of FILE and ``--user``.
 
     >>> users_of("votes.csv", None), users_of("votes.csv", "none"), users_of("votes.soc", None)
     ("column 'user'", 'each row', 'as the data define them')
@@ -186,14 +186,14 @@ def users_of(source: str, column: str | None) -> str:
 
 
 class Named(NamedTuple):
-    """A named data set, and the checksum of its one file, or of the list of those of its files."""
+    """A named data set, and the checksum of its file, or of the list of its files' checksums."""
 
     table: datasets.ComparisonTable | datasets.RankingTable
     sha256: str
 
 
 def load_named(source: str) -> Named | None:
-    """The data set of that name; None if there is none."""
+    """Load the data set of that name; None if there is none."""
     if source in datasets.available():
         load = datasets.load
     elif source in datasets.available_rankings():

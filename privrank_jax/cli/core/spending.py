@@ -1,4 +1,4 @@
-"""What every release passes: consent if it isn't exact; with ``--ledger`` the spending, before anything is shown."""
+"""Checks of every release: consent if it is not exact and, with ``--ledger``, spending before anything is shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def begin(command: str, request: Release) -> Spending:
-    """Open the ledger, and refuse early, before the work, what it doesn't allow.
+    """Open the ledger, and refuse before the work what it does not allow.
 
     Args:
         command: that releases.
@@ -34,7 +34,7 @@ def begin(command: str, request: Release) -> Spending:
     """
     if request.ledger is not None and not request.private:
         raise Refusal(
-            "--method none protects nobody, and no budget of a ledger covers that. Leave out --ledger, or choose a "
+            "--method none has no privacy guarantee, so no ledger covers it. Leave out --ledger, or choose a "
             "private method."
         )
     spending = Spending(command, request)
@@ -43,7 +43,7 @@ def begin(command: str, request: Release) -> Spending:
 
 
 class Spending:
-    """The spending of one release; without a ledger it only checks how exactly the release was drawn.
+    """The spending of one release; without a ledger it only checks the numerics of the release.
 
     Args:
         command: that releases.
@@ -65,16 +65,16 @@ class Spending:
         return "" if self._ledger is None else printable(self._ledger.path.name)
 
     def check(self, privacy: Privacy | None) -> None:
-        """Refuse early what the ledger doesn't allow; None: what is promised isn't known yet."""
+        """Refuse early what the ledger does not allow; with None the promise is not known yet."""
         if self._ledger is None:
             return
         if privacy is not None:
-            # What is public, and what a user is, only the data say.
+            # What is public and what a user is follow from the data only.
             privacy = dataclasses.replace(privacy, users=self._ledger.account.budget.users)
             self._check_covers(privacy)
             self._ledger.check(privacy)
         known = data_sha256(self._request.source)
-        if known is not None:  # else reading it says what is wrong
+        if known is not None:  # otherwise reading it says what is wrong
             self._ledger.check_data(known, self._request.source)
 
     def _check_covers(self, found: Privacy) -> None:
@@ -88,17 +88,17 @@ class Spending:
             raise LedgerError(f"{error} {advice}") from None
 
     def spend(self, guarantee: Guarantee | None, method: str) -> str | None:
-        """Spend what a result attains, or what was asked for where that is more.
+        """Spend what a result attains, or what was requested if that is more.
 
         Args:
-            guarantee: of the result.
-            method: that found it.
+            guarantee: guarantee of the result.
+            method: method that found the result.
 
         Returns:
-            What is left, in words; None where nothing was spent, without a ledger or in a rehearsal.
+            The remaining budget, in words; None where nothing was spent, without a ledger or in a rehearsal.
 
         Raises:
-            Refusal: the result isn't exact, and nobody said that this will do; nothing may be shown.
+            Refusal: the result is not exact and that was not accepted; nothing may be shown.
             LedgerError: nothing was spent, nothing may be shown.
         """
         if guarantee is not None:
@@ -108,7 +108,7 @@ class Spending:
             return None
         if guarantee is None:
             raise RuntimeError("a result without a guarantee can't be paid for")
-        # The file was read between two looks at its content.
+        # The file was read between two checks of its content.
         ledger.check_data(data_sha256(self._request.source) or "", self._request.source)
         used = _relevant(guarantee, ledger)
         if used is guarantee.attained:
@@ -138,7 +138,7 @@ class Spending:
 
     @contextlib.contextmanager
     def _told(self, paid: Privacy) -> Iterator[None]:
-        """From here until the result was shown, an interrupt waits, or says what became of the budget."""
+        """Until the result is shown, delay an interrupt or let it report what was spent."""
         price = in_words(*numbers(paid))
         _interrupt.hold(
             f"{price} may have been spent: `privrank ledger {self._name}` shows whether it was"
@@ -153,7 +153,7 @@ class Spending:
         self._shown = f"{spent}, and the result was shown"
 
     def pay(self, result: Result) -> Result:
-        """:meth:`spend` for a result of ``rank`` or ``aggregate``, which then says what is left."""
+        """:meth:`spend` for a result of ``rank`` or ``aggregate``, which then reports what is left."""
         check_finite(result)
         words = self.spend(result.guarantee, str(result.diagnostics["method"]))
         if words is None:
@@ -162,7 +162,7 @@ class Spending:
         return dataclasses.replace(result, notes=(*result.notes, words), diagnostics=public)
 
     def spend_and_report(self, guarantee: Guarantee, method: str, out: Path) -> None:
-        """:meth:`spend` for a file that is written next; says on stderr what is left."""
+        """:meth:`spend` for a file that is written next; reports on stderr what is left."""
         words = self.spend(guarantee, method)
         file = printable(str(out))
         if self._number is None:
@@ -195,7 +195,7 @@ _NOT_SPENT = "nothing was spent from {}"
 
 
 def _relevant(guarantee: Guarantee, ledger: Ledger) -> Privacy:
-    """Of all that a result promises the least ε that the ledger can add up; if there is none, the first."""
+    """The guarantee of a result with the smallest ε that the ledger can add up; the first if there is none."""
     promised = (guarantee.attained, *guarantee.also)
     covering = [one for one in promised if ledger.covers(one)]
     if not covering:  # the one that is refused for the least reason
@@ -206,7 +206,7 @@ def _relevant(guarantee: Guarantee, ledger: Ledger) -> Privacy:
 
 
 def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:
-    """Which options of a command would make what it releases count."""
+    """Say which options of a command would make its releases count in the ledger."""
     if found.kind not in COVERS[wanted.kind]:
         if command == "rank":
             return f"Release with --unit {wanted.unit} --adjacency {wanted.adjacency}."
@@ -236,6 +236,6 @@ _WAYS = {
 }
 _WAYS_OF = {
     "privatize": {
-        "participation": "Leave the users out by --drop-user, from a file that has a row for everybody."
+        "participation": "Leave the users out by --drop-user, from a file that has a row for every user."
     },
 }

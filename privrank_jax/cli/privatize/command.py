@@ -1,4 +1,4 @@
-"""``privrank privatize``: comparisons to randomized reports, rankings to synthetic ones, without the answers."""
+"""``privrank privatize``: comparisons to randomized reports, rankings to synthetic rankings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``privrank privatize`` on comparisons: one randomized report of each."""
+"""``privrank privatize`` on comparisons: one randomized report for each."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def privatize_comparisons(request: Request) -> None:
     guarantee = reports_guarantee(reports, numerics, request.guarantee_note(note, "answers"))
     revealed = ("ties",) if request.ties == "drop" else ()
     guarantee = guarantee.given(public=revealed, users=users_of(source, request.user))
-    request.check_out()  # once more, for the time that passed
+    request.check_out()  # again, as the files may have changed meanwhile
     spending.spend_and_report(guarantee, "randomized response", request.out)
     written = datasets.write_reports(request.out, reports, users=not request.drop_user)
     for remark in remarks:
@@ -79,7 +79,7 @@ def _budgets(request: Request, table: ComparisonTable) -> np.ndarray:
 def randomize(
     table: ComparisonTable, epsilon: np.ndarray, request: Request, entropy: Entropy
 ) -> tuple[ReportTable, str, tuple[str, ...]]:
-    """One report per comparison; how exactly it was drawn; remarks for the data holder."""
+    """Draw one report per comparison; also returns its numerics and remarks for the data holder."""
     tied, remarks = table.tied, ()
     keep = np.ones(len(table), bool)
     if table.ties:
@@ -101,7 +101,7 @@ def randomize(
 
 
 def _ties(table: ComparisonTable, request: Request) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Which comparisons are kept, and a remark that must not be shared: the number of ties is private."""
+    """Select the comparisons to keep; the remark with the number of ties is private and must not be shared."""
     count = f"{table.ties} of {len(table)} comparisons are ties"
     if request.ties == "refuse":
         raise Refusal(
@@ -113,12 +113,12 @@ def _ties(table: ComparisonTable, request: Request) -> tuple[np.ndarray, tuple[s
         return np.ones(len(table), bool), private_remark(f"{count}; a fair coin decided each.")
     if table.ties == len(table):
         raise Refusal("all comparisons are ties: --ties drop would leave nothing.")
-    remark = f"{count}, and were left out: who knows the questions sees which. --ties coin protects them."
+    remark = f"{count}, and were left out: anyone who knows the questions sees which. --ties coin protects them."
     return ~table.tied, private_remark(remark)
 
 
 def _coins(count: int, entropy: Entropy) -> np.ndarray:
-    """Fair coins, ``(N,)`` bool, from the operating system except in a rehearsal."""
+    """Draw fair coins, ``(N,)`` bool, from the operating system except in a rehearsal."""
     if entropy.seed is not None:
         return np.asarray(jax.random.bernoulli(entropy.key(), 0.5, (count,)))
     drawn = np.frombuffer(secrets.token_bytes(-(-count // 8)), np.uint8)
@@ -132,7 +132,7 @@ def _respond(
     if exact:
         return reports, "exact", ()
     if request.simulate:
-        about = "a rehearsal: who knows the seed can undo every flip. Don't share the file."
+        about = "a rehearsal: anyone who knows the seed can undo every flip. Do not share the file."
     else:
         about = (
             "the flips come from a fast generator keyed by the operating system, which is made for simulation "
@@ -155,7 +155,7 @@ def _print(
         "the answers themselves stay where they were: whoever sees them needs no report",
     ]
     if not reports.has_users:
-        notes.append("the data name no users: who gave several comparisons spends the sum of them")
+        notes.append("the data name no users: a user with several comparisons spends their sum")
     counts = {"reports": len(reports), "users": reports.num_users, "items": reports.num_items}
     if request.json:
         facts = {"data": reports.name, "ties": request.ties, "seed": seed, "notes": notes}

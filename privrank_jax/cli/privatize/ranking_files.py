@@ -1,8 +1,8 @@
 """``privrank privatize`` on rankings: synthetic rankings, drawn from the Mallows model around each user's own.
 
-Ties are broken by a random order of all items, drawn for each user. Two weak orders that agree once an item is taken
-out become, under the same random order, rankings that agree once it is taken out; so what holds for rankings holds
-for the mixture, and a tie is as protected as an order.
+Ties are broken by a random order of all items, drawn for each user. Two weak orders that agree after an item is removed
+become, under the same random order, rankings that agree after it is removed; so the guarantee for rankings carries over
+to the mixture, and a tie is as protected as an order.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _COMPARING, _RANKING = ("winner", "loser", "tie"), ("item", "rank")
 
 
 def holds_rankings(request: Request) -> bool:
-    """Whether FILE holds rankings, else comparisons: by its name, the options, its columns, its first row.
+    """Whether FILE holds rankings rather than comparisons, by its name, the options, its columns and its first row.
 
     Raises:
         Refusal: options of the other kind, or a file that looks like neither.
@@ -93,7 +93,7 @@ def holds_rankings(request: Request) -> bool:
 
 
 def _not_wide(path: Path, columns: list[str]) -> str:
-    """Why this is no table of rankings, else "": rows need ranks from 1 to m or blanks; the first with one decides."""
+    """Why this is not a table of rankings, else "": cells are ranks 1 to m or blank; the first row with one decides."""
     if len(columns) < 2:
         return f"there is one column of items, {columns[0]!r}" if columns else "no column is left"
     try:
@@ -137,7 +137,7 @@ def privatize_rankings(request: Request) -> None:
             rankings, numerics, request.guarantee_note("the largest of any user.", "orders")
         ).given(public=budgets, users=users_of(request.source, request.user))
     promised = _who_took_part(promised, table, request)
-    request.check_out()  # once more, for the time that passed
+    request.check_out()  # again, as the files may have changed meanwhile
     spending.spend_and_report(promised, "mallows", request.out)
     written = datasets.write_synthetic_rankings(request.out, rankings, users=not request.drop_user)
     for remark in remarks:
@@ -147,22 +147,22 @@ def privatize_rankings(request: Request) -> None:
 
 
 def _check_gaps(table: datasets.RankingTable, request: Request) -> None:
-    """A synthetic ranking shows which items its user ranked; refuse that unless it is public anyway."""
+    """Refuse partial rankings unless it is public which items a user ranked: a synthetic ranking shows them."""
     if table.complete or request.public:
         return
     partial = int(np.sum(np.any(table.ranks < 0, axis=1)))
     raise Refusal(
         f"{partial:,} of {table.num_users:,} users did not rank all items, and a synthetic ranking shows which its "
         "user ranked. If that is public anyway, as where each user was given a list of items to order, say --public "
-        "ranked-items: the guarantee then holds for the order of those items only. Else let everybody rank the same "
-        "items."
+        "ranked-items: the guarantee then holds for the order of those items only. Otherwise have all users rank "
+        "the same items."
     )
 
 
 def _who_took_part(
     promised: Guarantee, table: datasets.RankingTable, request: Request
 ) -> Guarantee:
-    """The file shows who took part if it keeps the users, or if who ranked nothing has no row: public for users."""
+    """Make participation public where the file shows it: it keeps users, or omits those who ranked nothing."""
     if (request.drop_user or not table.user_names) and "participation" not in table.public:
         return promised
     also = tuple(other.given(public=("participation",)) for other in promised.also)
@@ -175,7 +175,7 @@ def _user(request: Request) -> str | None:
 
 
 def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
-    """The rankings, and ε of each user, ``(n,)`` float64."""
+    """Read the rankings and the ε of each user, ``(n,)`` float64."""
     source, column = request.source, request.epsilon_column
     ignore = () if column is None else (column,)
     if column is not None and Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET):
@@ -198,7 +198,7 @@ def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
 def randomize_rankings(
     table: datasets.RankingTable, epsilon: np.ndarray, request: Request, entropy: Entropy
 ) -> tuple[datasets.SyntheticRankings, str, tuple[str, ...]]:
-    """One synthetic ranking per user; how exactly it was drawn; remarks for the data holder."""
+    """Draw one synthetic ranking per user; also returns its numerics and remarks for the data holder."""
     ranks, remarks = table.ranks, ()
     if table.tied:
         ordered = np.sort(ranks, axis=1)
@@ -213,20 +213,20 @@ def randomize_rankings(
         remarks = private_remark(f"{count}; these were put into a random order.")
     drawn, exact = sample("mallows-sample", request, entropy, ranks, epsilon)
     if not exact:
-        about = "a rehearsal: who knows the seed can undo the draws. Don't share the file."
+        about = "a rehearsal: anyone who knows the seed can undo the draws. Do not share the file."
         remarks = (*remarks, about)
     found = dataclasses.replace(table, ranks=drawn)
     return datasets.SyntheticRankings(found, epsilon), "exact" if exact else "simulation", remarks
 
 
 def simulated_mallows(key: Key, ranks: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-    """One draw for each user, the twin of :func:`privrank_jax.release.exact_mallows`."""
+    """Draw one ranking for each user; the simulated twin of :func:`privrank_jax.release.exact_mallows`."""
     keys = jax.random.split(key, len(ranks))
     return np.asarray(jax.vmap(mallows.sample)(keys, ranks, jnp.asarray(epsilon)))
 
 
 def _untied(ranks: np.ndarray, entropy: Entropy) -> np.ndarray:
-    """Ranks with ties in a random order, uniform and independent for each user."""
+    """Break ties in the ranks by a random order, uniform and independent for each user."""
     if entropy.seed is not None:
         coins = np.asarray(jax.random.uniform(entropy.key(), ranks.shape))
     else:
@@ -235,7 +235,7 @@ def _untied(ranks: np.ndarray, entropy: Entropy) -> np.ndarray:
     order = np.lexsort((coins, ranks), axis=1)
     found = np.empty_like(ranks)
     np.put_along_axis(found, order, np.arange(ranks.shape[1], dtype=ranks.dtype)[None], axis=1)
-    # Items not ranked came first.
+    # Unranked items (-1) sort first.
     return np.where(ranks < 0, ranks, found - np.sum(ranks < 0, axis=1, keepdims=True))
 
 

@@ -96,7 +96,7 @@ class Request(ComparisonColumns, RankingColumns, Json, Release):
         self.check_out()
 
     def check_out(self) -> None:
-        """Refuse to write over the answers, and over other files unless told to."""
+        """Refuse to overwrite the answers, and other files unless told to."""
         from privrank_jax.datasets.reports_file import check_destination
 
         out, source = self.out, Path(self.source)
@@ -114,17 +114,17 @@ class Request(ComparisonColumns, RankingColumns, Json, Release):
             )
 
     def guarantee_note(self, first: str, tied: str) -> str:
-        """What a guarantee says beside ε.
+        """The note of a guarantee.
 
         Args:
-            first: whose ε it is.
-            tied: what ties are protected like.
+            first: what the ε refers to.
+            tied: what ties are protected as.
         """
         parts = [first]
         if self.ties == "coin":
             parts.append(f"Ties are protected like {tied}.")
         if self.simulate:
             parts.append(
-                "A rehearsal, not to be shared: who knows the seed can take the noise off."
+                "A rehearsal, not to be shared: anyone who knows the seed can remove the noise."
             )
         return " ".join(parts)

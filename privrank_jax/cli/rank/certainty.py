@@ -1,4 +1,4 @@
-"""How sure fitted scores are: intervals of scores and ranks, and items told apart, from what was released alone."""
+"""Uncertainty of fitted scores: intervals of scores and ranks, and items told apart, from the release alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def of_fit(
     words: str,
     **noise: float | str,
 ) -> Certainty:
-    """What is known of scores fitted to comparisons; ``noise_scale`` and ``noise`` say what was added to them."""
+    """Certainty of scores fitted to comparisons; ``noise_scale`` and ``noise`` describe the noise added to them."""
     about = functools.partial(standard_errors, scores, comparisons, gamma=gamma, link=link, **noise)
     drawn = functools.partial(about, target="penalized")
     return of_scores(scores, comparisons, about(), drawn, link=link, level=level, words=words)
@@ -45,16 +45,16 @@ def of_scores(
     level: float,
     words: str,
 ) -> Certainty:
-    """What is known of fitted scores; intervals where all items are linked and the ridge's pull can be undone.
+    """Certainty of fitted scores; intervals where all items are linked and the shrinkage of the ridge can be undone.
 
     Args:
-        scores: centered.
-        weights: ``(m, m)``, of compared pairs.
+        scores: centered scores.
+        weights: ``(m, m)``, weights of compared pairs.
         errors: the uncertainty about the true scores.
-        drawn: that about the scores as the ridge draws them, to tell items apart where there are no intervals.
-        link: of the fit.
-        level: of confidence.
-        words: what intervals say, if there are any.
+        drawn: the uncertainty about the scores as shrunk by the ridge, to tell items apart without intervals.
+        link: link of the fit.
+        level: confidence level.
+        words: meaning of the intervals, if there are any.
     """
     if not bool(center_is_near(scores, weights, errors, link)):
         better = None

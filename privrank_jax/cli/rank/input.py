@@ -36,7 +36,7 @@ class Input:
     Attributes:
         table: as the loader read it; of a Parquet file the rows in the engine, which holds them.
         wins: win counts of the comparisons that were kept.
-        remarks: for the holder of the data; not covered by the guarantee.
+        remarks: remarks for the holder of the data; not covered by the guarantee.
     """
 
     table: datasets.ComparisonTable | ComparisonRows
@@ -45,7 +45,7 @@ class Input:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the loader did; of a file only its form, of a named data set public facts."""
+        """Notes of the loader: only the form of a file, public facts of a named data set."""
         if self.table.has_users:
             return self.table.notes
         return tuple(note for note in self.table.notes if "names no users" not in note)
@@ -56,9 +56,9 @@ class PrivateInput(Input):
     """The same, ready for a private release.
 
     Attributes:
-        entropy: keys.
+        entropy: source of keys.
         privacy: what is promised, with L, what is public and what a user is.
-        sensitivity: of the win totals to one unit: ℓ₁ for Laplace noise, ℓ₂ for Gaussian.
+        sensitivity: sensitivity of the win totals to one unit: ℓ₁ for Laplace noise, ℓ₂ for Gaussian noise.
         per_item: most that one unit can move the total of one item.
     """
 
@@ -104,7 +104,7 @@ def read_input(request: Request) -> Input:
 
 
 def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable | ComparisonRows:
-    """A file or a named data set; a Parquet file stays in the engine, however large it is."""
+    """Read a file or a named data set; a Parquet file stays in the engine."""
     if in_parquet(request.source):
         roles = comparison_roles(request, request.items, by_user=by_user)
         return scan_comparisons(Path(request.source), most_items=MAX_ITEMS, **roles)
@@ -114,7 +114,7 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
 def _count(
     table: datasets.ComparisonTable | ComparisonRows, limit: int | None, entropy: Entropy
 ) -> tuple[WinCounts, int]:
-    """Win counts of all comparisons, or of ``limit`` of each user, chosen at random; and how many these are."""
+    """Count wins of all comparisons, or of ``limit`` random ones of each user; also returns how many are kept."""
     if not isinstance(table, datasets.ComparisonTable):
         wins = table.win_counts(limit, None if limit is None else entropy.salt())
         return wins, round(float(wins.matrix.sum()))
@@ -130,7 +130,7 @@ def _count(
 
 
 def _limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -> int:
-    """L; without ``--max-per-user`` nobody may exceed the questionnaire, or 1."""
+    """Return L; without ``--max-per-user`` no user may exceed the questionnaire, or 1."""
     if not table.has_users:
         raise Refusal(
             f"{table.name} does not say who compared, so users can't be protected as a whole: name the "
@@ -143,8 +143,8 @@ def _limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -
         raise Refusal(
             f"a user of {table.name} gave more than {asked} comparison{'s' * (asked > 1)}, and a guarantee for users "
             "needs a bound: choose one by --max-per-user, without looking at the data, such as the number of "
-            "questions that everybody was asked. It is published with the result, and who gave more keeps a random "
-            "choice of that many; less of it means less noise. --unit comparison protects single comparisons only."
+            "questions that every user was asked. It is published with the result; users with more keep a random "
+            "choice of that many; a smaller bound means less noise. --unit comparison protects single comparisons only."
         )
     return asked
 
@@ -152,7 +152,7 @@ def _limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -
 def _sensitivity(
     table: datasets.ComparisonTable | ComparisonRows, request: Request, privacy: Privacy
 ) -> tuple[float, float, tuple[str, ...]]:
-    """How far one unit moves all win totals, and one of them; what is public for that to hold."""
+    """How far one unit moves all win totals together and a single one, and the public facts that this relies on."""
     norm = "l1" if request.noise == "laplace" else "l2"
     total = float(totals_sensitivity(privacy, norm))
     one = float(privacy.comparisons_per_unit)

@@ -1,4 +1,4 @@
-"""The methods of ``privrank rank``: from win counts to a result that may be published."""
+"""The methods of ``privrank rank``: from win counts to a publishable result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PRIVATE_GRAPH = (
 
 
 def release(data: Input, request: Request) -> Result:
-    """Run the method that was asked for."""
+    """Run the requested method."""
     if not isinstance(data, PrivateInput):
         return fit_without_privacy(data, request)
     return _METHODS[request.method](data, request)
@@ -173,7 +173,7 @@ def _noisy_totals(data: PrivateInput, request: Request) -> Drawn:
 def _certainty(
     data: PrivateInput, request: Request, scores: np.ndarray, scale: float, gamma: float
 ) -> Certainty:
-    """What is known of the scores; only where who compared what is public."""
+    """Certainty of the scores; known only where who compared what is public."""
     if data.privacy.adjacency != "flip":
         return Certainty(notes=(_PRIVATE_GRAPH,))
     comparisons = data.wins.comparisons
@@ -205,7 +205,7 @@ def _result(
     score_name: str = "score",
     **facts: object,
 ) -> Result:
-    """What all methods share; ``facts`` are public, those that are None are left out."""
+    """Build the result of a method; ``facts`` are public, and None values are left out."""
     certainty = certainty or Certainty()
     public = {
         "method": request.method,

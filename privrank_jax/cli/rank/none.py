@@ -1,4 +1,4 @@
-"""``privrank rank --method none``: the ordinary fit, with what may be wrong with it."""
+"""``privrank rank --method none``: the ordinary fit, with warnings about its limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from privrank_jax.pairwise.minimize import CODES
 
 
 def fit_without_privacy(data: Input, request: Request) -> Result:
-    """Maximum likelihood scores, or a ridge fit where there are none."""
+    """Fit maximum likelihood scores, or a ridge fit where they do not exist."""
     gamma = request.gamma or 0.0
     estimate = pairwise.mle(data.wins, link=request.link, gamma=gamma)
     components = int(estimate.diagnostics.components)
@@ -77,7 +77,7 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
 
 
 def components_of(weights: PairMatrixLike) -> int:
-    """Groups of items that comparisons link."""
+    """Groups of items linked by comparisons."""
     from scipy.sparse.csgraph import connected_components
 
     return int(connected_components(np.asarray(weights) > 0, directed=False)[0])

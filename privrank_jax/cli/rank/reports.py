@@ -37,7 +37,7 @@ _USUAL_GAMMA = 2.0
 
 
 def rank_reports(request: Request) -> None:
-    """Fit, and print."""
+    """Fit the scores and print the ranking."""
     _check(request)
     user = named_column(request.user, "user")
     items = None if request.items is None else item_list(request.items)
@@ -58,7 +58,7 @@ def _check(request: Request) -> None:
 
 
 def fit_reports(table: datasets.ReportTable, request: Request) -> Result:
-    """Adaptive, debiased scores with intervals. All of it is post-processing of the file."""
+    """Fit adaptive, debiased scores with intervals, as post-processing of the file."""
     gamma = _USUAL_GAMMA if request.gamma is None else request.gamma
     sums, squares = sums_of_table(table)
     estimate = scores_from_sums(sums, request.link, gamma)
@@ -112,7 +112,7 @@ def fit_reports(table: datasets.ReportTable, request: Request) -> Result:
 
 
 def sums_of_table(table: datasets.ReportTable) -> tuple[DebiasedSums, np.ndarray]:
-    """D and W of the reports, and Σ tanh⁴(ε/2) of each pair, ``(m, m)``; float64 where JAX has it enabled."""
+    """Compute D and W of the reports, and Σ tanh⁴(ε/2) of each pair, ``(m, m)``; float64 where JAX has it enabled."""
     size = table.num_items
     tanh = np.tanh(0.5 * table.epsilon)
     cell = table.first.astype(np.int64) * size + table.second

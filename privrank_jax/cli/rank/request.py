@@ -123,7 +123,7 @@ class Request(Budget, ComparisonColumns, Json, Release):
             raise Refusal(f"--max-per-user must be at least 1, got {self.max_per_user}.")
         if self.max_per_user is not None and self.max_per_user > _MOST_PER_USER:
             raise Refusal(
-                f"--max-per-user must be at most {_MOST_PER_USER:,}; the noise grows with it, so take what users give."
+                f"--max-per-user must be at most {_MOST_PER_USER:,}; the noise grows with it, so use what users give."
             )
         check_rehearsal(self)
         if not self.private:

@@ -399,4 +399,4 @@ def test_bounds_are_printed_where_they_say_something(privrank, votes):
         "additive": pytest.approx(2 * 3 * 4 / (40 * 0.01)),
     }
     assert math.isfinite(limit["additive"])
-    assert "none worth the name" in privrank("aggregate", votes, "--epsilon", 0.01).out
+    assert "no useful bound" in privrank("aggregate", votes, "--epsilon", 0.01).out

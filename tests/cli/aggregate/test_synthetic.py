@@ -76,7 +76,7 @@ def test_items_that_nobody_ranked_together_and_budgets_too_small(privrank, write
     for method in ("borda", "none"):
         result = privrank("aggregate", path, "--user", "none", "--method", method, "--json")
         assert result.code == 0, result.err
-        assert "spends the sum" in result.json()["guarantee"]["note"]
+        assert "spends their sum" in result.json()["guarantee"]["note"]
         assert len(result.json()["ranking"]) == 8
     tiny = write(
         "0.001," + ",".join(map(str, range(1, 31))),

@@ -64,7 +64,7 @@ def test_a_budget_that_is_too_small_is_refused_before_the_work(votes, ledger):
 
 
 def test_nothing_without_privacy_is_paid_from_a_ledger(votes, ledger):
-    with pytest.raises(Refusal, match="--method none protects nobody"):
+    with pytest.raises(Refusal, match="--method none has no privacy guarantee"):
         begin("rank", request(votes, ledger=ledger, method="none"))
 
 
