@@ -29,7 +29,7 @@ class Printed:
 
 
 def beside(
-    config: Any,
+    config: object,
     rows: list[Row],
     *,
     printed: Printed,

@@ -202,7 +202,7 @@ def _write(
     return paths
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """Replace ∞ and NaN by words, as JSON has neither."""
     if isinstance(value, dict):
         return {name: _finite(part) for name, part in value.items()}
@@ -211,7 +211,7 @@ def _finite(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 

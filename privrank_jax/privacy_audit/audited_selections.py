@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
+from jaxtyping import Array
 
 from privrank_jax import pairwise
 from privrank_jax.privacy import Privacy
@@ -19,8 +20,6 @@ from privrank_jax.privacy_audit.audited_comparisons import (
     win_matrix,
 )
 from privrank_jax.privacy_audit.registry import Audited, Facts
-
-Array = jax.Array
 
 # One comparison, item 0 over item 1, replaced by one of item 2 over item 0; item 2 is ahead of both.
 _THREE_ITEMS = (
@@ -48,7 +47,9 @@ def _list_number(chosen: Array) -> Array:
     return 2 * chosen[0] + chosen[1] - (chosen[1] > chosen[0])
 
 
-def _law(data: np.ndarray, _: Privacy, facts: Facts, *, of: Any, k: int) -> np.ndarray:
+def _law(
+    data: np.ndarray, _: Privacy, facts: Facts, *, of: Callable[..., np.ndarray], k: int
+) -> np.ndarray:
     return of(data.sum(-1), facts["noise_scale"], k)
 
 

@@ -22,17 +22,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from jaxtyping import ArrayLike
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.privacy_audit.replay import Door
 
 
-def _matrix(wins: Any) -> np.ndarray:
+def _matrix(wins: WinCounts | ArrayLike) -> np.ndarray:
     return np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins, np.float64)
 
 
-def _totals(wins: Any) -> np.ndarray:
+def _totals(wins: WinCounts | ArrayLike) -> np.ndarray:
     given = _matrix(wins)
     return given.sum(-1) if given.ndim == 2 else given
 

@@ -64,7 +64,7 @@ def check_axes(axes: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def flatten(found: Any, axes: tuple[str, ...]) -> Outcome:
+def flatten(found: object, axes: tuple[str, ...]) -> Outcome:
     """Flatten the metrics of a trial, sorted by metric, then by their labels along the axes.
 
     Each key on the way to a value is its label on one axis, in the order of ``axes``. A value at a higher level lacks
@@ -98,7 +98,7 @@ def columns(labels: Labels, axes: tuple[str, ...]) -> dict[str, Label | None]:
     return {**found, METRIC: metric}
 
 
-def _leaves(node: Any, keys: tuple[Label, ...]) -> Iterator[tuple[tuple[Label, ...], Any]]:
+def _leaves(node: object, keys: tuple[Label, ...]) -> Iterator[tuple[tuple[Label, ...], object]]:
     if not isinstance(node, Mapping):
         yield keys, node
         return
@@ -123,7 +123,7 @@ def _place(keys: tuple[Label, ...], axes: tuple[str, ...]) -> Labels:
     return tuple(named.get(axis) for axis in axes)
 
 
-def _rank(label: Label | None) -> tuple[int, Any]:
+def _rank(label: Label | None) -> tuple[int, Label]:
     """Sort key for labels of any kind: None first, then numbers, then names."""
     if label is None:
         return 0, 0

@@ -128,7 +128,7 @@ def _constants(closed: ClosedJaxpr) -> Iterator[Any]:
     yield from _literals(closed.jaxpr)
 
 
-def _literals(jaxpr: Jaxpr) -> Iterator[Any]:
+def _literals(jaxpr: Jaxpr) -> Iterator[jax.Array | np.ndarray]:
     for equation in jaxpr.eqns:
         for atom in equation.invars:
             value = atom.val if isinstance(atom, Literal) else None

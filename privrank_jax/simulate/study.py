@@ -110,7 +110,7 @@ class Study:
         return list(groups.values())
 
 
-def _scalar(name: str, value: Any, static: bool) -> Value:
+def _scalar(name: str, value: object, static: bool) -> Value:
     """Return ``value`` as a Python scalar."""
     if isinstance(value, np.generic | np.ndarray | jax.Array) and np.ndim(value) == 0:
         value = value.item()

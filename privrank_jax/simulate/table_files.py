@@ -77,7 +77,7 @@ def _columns(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row))
 
 
-def _sql_type(values: list[Any]) -> str:
+def _sql_type(values: Sequence[object]) -> str:
     kinds = {type(value) for value in values if value is not None}
     if kinds == {bool}:
         return "BOOLEAN"

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation, datasets
-from privrank_jax._types import Count, Epsilon, Key, Mask
+from privrank_jax._types import Count, Epsilon, Key, Mask, Numbers
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim, Verdict, minus
@@ -44,7 +44,7 @@ YARDSTICK = (
 )
 
 
-def replaced_user(epsilon: Any, delta: float = 0.0) -> Privacy:
+def replaced_user(epsilon: Numbers, delta: float = 0.0) -> Privacy:
     """The promise of every method here: a user's whole ranking may be replaced."""
     return Privacy(epsilon, unit="user", adjacency="replace", delta=delta)
 

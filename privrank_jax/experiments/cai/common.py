@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from privrank_jax._types import Count, Key, Scores
+from privrank_jax._types import Count, Key, Numbers, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments.claims import minus
 from privrank_jax.links import get_link
@@ -100,9 +100,9 @@ class Unit:
     """What ε protects: one comparison, or a user with L of them."""
 
     name: str = "comparison"
-    per_user: Any = 1
+    per_user: Count = 1
 
-    def promise(self, epsilon: Any, adjacency: str) -> Privacy:
+    def promise(self, epsilon: Numbers, adjacency: str) -> Privacy:
         """The promise at this ε, or at several."""
         contributions = self.per_user if self.name == "user" else None
         return Privacy(epsilon, unit=self.name, adjacency=adjacency, contributions=contributions)

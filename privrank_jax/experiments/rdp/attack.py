@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -110,7 +109,7 @@ def build_adaptive(config: AdaptiveConfig) -> tuple[Study, ...]:
     return (Study(config.name, trial, cells, ("num_items", "scheme"), common.AXES),)
 
 
-def with_bounds(config: Any, rows: list[Row]) -> list[Row]:
+def with_bounds(config: object, rows: list[Row]) -> list[Row]:
     """Add a row with the lower bound of the error after each row of the attack."""
     del config
     result = []

@@ -87,7 +87,7 @@ def _one(key: Key, cell: Parameters, *, trial: Trial) -> Metrics:
     return trial(jax.random.fold_in(key, cell["draw"]), rest)
 
 
-def placed(config: Any, rows: list[Row]) -> list[Row]:
+def placed(config: object, rows: list[Row]) -> list[Row]:
     """Make the metric ``x`` of each draw a column of the rows of its other metrics."""
     del config
     places = {(row["study"], row["draw"]): row["mean"] for row in rows if row["metric"] == X}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from privrank_jax.experiments.printed import Printed
 
@@ -38,7 +37,7 @@ def _long(columns: Sequence[str], text: str) -> Printed:
     return Printed(tuple(columns), cells)
 
 
-def _value(word: str) -> Any:
+def _value(word: str) -> int | float | str:
     for kind in (int, float):
         try:
             return kind(word)
