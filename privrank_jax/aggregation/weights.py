@@ -78,7 +78,7 @@ class PairWeights:
             Weights in JAX's default float; ``num_users`` is n, the number of rows.
 
         Raises:
-            ValueError: no users, no items, ranks that are not integers, an unknown rule.
+            ValueError: no users, no items, ranks that are not integers or reach 2^31 - 1, an unknown rule.
 
         >>> PairWeights.from_ranks([[0, 1], [0, -1]], missing="unknown").matrix.tolist()
         [[0.0, 0.75], [0.25, 0.0]]
@@ -91,7 +91,12 @@ class PairWeights:
             )
         if not jnp.issubdtype(given.dtype, jnp.integer):
             raise ValueError(f"ranks must be integers, got {given.dtype}")
-        narrow = not is_traced(given) and int(largest_rank(given)) < np.iinfo(np.int8).max
+        largest = None if is_traced(given) else int(largest_rank(given))
+        if largest is not None and largest >= np.iinfo(np.int32).max:
+            raise ValueError(f"ranks must be below 2**31 - 1, got {largest}: renumber them from 0.")
+        if largest == np.iinfo(given.dtype).max:  # counting needs a larger number for gaps
+            given = given.astype(jnp.int32)
+        narrow = largest is not None and largest < np.iinfo(np.int8).max
         return cls(share_matrix(given, missing, narrow), given.shape[0])
 
     @classmethod

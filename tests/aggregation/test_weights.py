@@ -96,3 +96,13 @@ def test_bad_rankings_are_refused(ranks, settings, message):
 def test_bad_shapes_are_refused():
     with pytest.raises(ValueError, match="must fit"):
         kemeny_score([0, 1, 2], np.zeros((2, 2)))
+
+
+def test_the_largest_rank_of_a_type_is_ahead_of_a_gap():
+    for dtype in (np.int8, np.int16, np.int32):
+        largest = min(np.iinfo(dtype).max, 2**31 - 2)
+        ranks = np.array([[largest, 0, -1]], np.int64)
+        weights = PairWeights.from_ranks(ranks.astype(dtype))
+        assert weights.matrix.tolist() == [[0, 0, 1], [1, 0, 1], [0, 0, 0]]
+    with pytest.raises(ValueError, match="below"):
+        PairWeights.from_ranks(np.array([[2**31 - 1, 0]], np.int32))
