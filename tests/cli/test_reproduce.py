@@ -39,7 +39,7 @@ def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monk
         patched.setattr("privrank_jax.experiments.runner._write", interrupt)
         result = privrank(*arguments)
     assert (result.code, result.out) == (130, "")
-    assert result.err.startswith("privrank: interrupted; the same command goes on")
+    assert result.err.startswith("privrank: interrupted; the same command resumes")
     assert [path.name for path in folder.iterdir()] == [f"{NAME}.unfinished"]
 
     result = privrank(*arguments)
