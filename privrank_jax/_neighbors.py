@@ -15,6 +15,11 @@ from privrank_jax._arguments import ArgumentError
 
 UNITS = ("comparison", "user", "rank")
 ADJACENCIES = ("flip", "replace", "add-remove")
+COMPARISON_UNITS = ("comparison", "user")  # of mechanisms on comparisons
+COMPARISON_KINDS = tuple(
+    (unit, adjacency) for unit in COMPARISON_UNITS for adjacency in ADJACENCIES
+)
+"""What mechanisms on comparisons protect whose sensitivity is known for each adjacency."""
 
 # Promised (unit, adjacency) -> the kinds of releases that are at least as strong.
 COVERS = {

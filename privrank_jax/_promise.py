@@ -152,6 +152,7 @@ class Privacy:
         """``in_axes`` of :func:`jax.vmap` for a sweep: along which axis ``epsilon``, ``delta``, ``contributions`` vary.
 
         >>> import jax
+        >>> from privrank_jax.privacy import Privacy  # registers the pytree
         >>> sweep = Privacy(jax.numpy.array([0.5, 1.0]), unit="user", adjacency="replace")
         >>> jax.vmap(lambda privacy: 2 * privacy.epsilon, in_axes=(sweep.axes(epsilon=0),))(sweep).tolist()
         [1.0, 2.0]

@@ -33,9 +33,6 @@ Count: TypeAlias = int | np.integer | Num[Array, ""]
 Epsilon: TypeAlias = Scalar
 """ε > 0; ∞ stands for no noise."""
 
-Delta: TypeAlias = Scalar
-"""δ in [0, 1)."""
-
 Numbers: TypeAlias = Scalar | Num[Array, "..."] | np.ndarray
 """One number or an array of them: for elementwise functions, one ε per report, results of a sweep."""
 NumbersLike: TypeAlias = Numbers | Sequence[float] | Sequence[Sequence[float]]

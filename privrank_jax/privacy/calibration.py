@@ -102,22 +102,6 @@ def additive_scale(noise: str, privacy: Privacy, first: Numbers, second: Numbers
     return gaussian_scale(second, privacy.epsilon, privacy.delta)
 
 
-def is_pure(delta: Numbers) -> bool:
-    """Whether δ is known to be 0, so that the noise is Laplace; a traced δ means Gaussian noise."""
-    return not is_traced(delta) and not np.any(np.asarray(delta))
-
-
-def noise_scale(first: Numbers, second: Numbers, epsilon: Numbers, delta: Numbers) -> Numbers:
-    """The Laplace scale for the ℓ₁ sensitivity ``first`` at δ = 0, else the Gaussian one for the ℓ₂ ``second``.
-
-    >>> noise_scale(2.0, 2**0.5, 0.5, 0.0)
-    4.0
-    """
-    if is_pure(delta):
-        return laplace_scale(first, epsilon)
-    return gaussian_scale(second, epsilon, delta)
-
-
 def gaussian_delta(scale: Numbers, sensitivity: Numbers, epsilon: Numbers) -> Array:
     """Exact δ at ε of the Gaussian mechanism, Φ(Δ₂/2σ - εσ/Δ₂) - e^ε Φ(-Δ₂/2σ - εσ/Δ₂).
 

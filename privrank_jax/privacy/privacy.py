@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import jax
 
-from privrank_jax._neighbors import ADJACENCIES, COVERS, UNITS
+from privrank_jax._neighbors import ADJACENCIES, COMPARISON_KINDS, COVERS, UNITS
 from privrank_jax._promise import LEAVES, STATIC, Kind, Privacy, in_words, unflattened
 
 __all__ = [
@@ -22,8 +22,6 @@ __all__ = [
     "kept",
     "unflattened",
 ]
-
-COMPARISON_UNITS = ("comparison", "user")  # of mechanisms on comparisons
 
 
 def _flatten(privacy: Privacy) -> tuple[tuple[object, ...], tuple[object, ...]]:
@@ -86,9 +84,3 @@ def check_privacy(privacy: object) -> None:
             f"privacy must be a Privacy, got {privacy!r}: say what is protected, as in "
             "Privacy(1.0, unit='user', adjacency='replace')."
         )
-
-
-COMPARISON_KINDS: Sequence[Kind] = tuple(
-    (unit, adjacency) for unit in COMPARISON_UNITS for adjacency in ADJACENCIES
-)
-"""The kinds kept by mechanisms on comparisons whose sensitivity is known for each adjacency."""

@@ -11,6 +11,8 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from privrank_jax._neighbors import COMPARISON_KINDS
+from privrank_jax.cli.core.checks import NOISES
 from privrank_jax.cli.core.numerics import check_numerics, draws_exactly
 from privrank_jax.cli.core.request import Release
 from privrank_jax.release.library import EXTRA
@@ -20,13 +22,7 @@ if TYPE_CHECKING:
     from privrank_jax.estimate import Estimate
     from privrank_jax.privacy.guarantee import Guarantee
 
-_OF_COMPARISONS = tuple(
-    (unit, adjacency)
-    for unit in ("comparison", "user")
-    for adjacency in ("flip", "replace", "add-remove")
-)
 _OF_RANKINGS = (("user", "replace"),)
-_BOTH = ("laplace", "gaussian")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,15 +68,15 @@ MECHANISMS = {
         label="noisy win totals",
         simulated="pairwise:noisy_counts",
         exact="release.noisy_totals:exact_noisy_totals",
-        kinds=_OF_COMPARISONS,
-        noises=_BOTH,
+        kinds=COMPARISON_KINDS,
+        noises=NOISES,
     ),
     "perturbed-mle": Mechanism(
         label="private scores",
         simulated="pairwise:perturbed_mle",
         numerics="idealized",
-        kinds=_OF_COMPARISONS,
-        noises=_BOTH,
+        kinds=COMPARISON_KINDS,
+        noises=NOISES,
         instead="use --adjacency flip with --link logistic, which releases the scores exactly (who compared what is "
         "then public), or --method counts",
     ),
@@ -88,25 +84,25 @@ MECHANISMS = {
         label="one-shot noise",
         simulated="pairwise:one_shot_top_k",
         exact="release.noisy_totals:exact_top_k",
-        kinds=_OF_COMPARISONS,
+        kinds=COMPARISON_KINDS,
     ),
     "dp-borda": Mechanism(
         label="noisy Borda scores",
         simulated="aggregation:dp_borda",
         exact="release.exact_aggregation:exact_borda",
-        noises=_BOTH,
+        noises=NOISES,
     ),
     "dp-kwiksort": Mechanism(
         label="a sort of noisy majorities",
         simulated="aggregation:dp_kwiksort",
         exact="release.exact_aggregation:exact_kwiksort",
-        noises=_BOTH,
+        noises=NOISES,
     ),
     "noise-all": Mechanism(
         label="least disagreement with noisy majorities",
         simulated="aggregation:noise_all",
         exact="release.exact_aggregation:exact_noise_all",
-        noises=_BOTH,
+        noises=NOISES,
     ),
     "exponential-kemeny": Mechanism(
         label="the exponential mechanism",

@@ -104,7 +104,7 @@ def each_by_itself(of: str, cover: str) -> str:
 
 
 ANSWERS = "the chance in the answers (taken as independent)"
-UNDONE = ", and are centered where the ridge's pull is undone"
+UNDONE = ", and are centered after the ridge bias is removed"
 
 
 def of_noise(

@@ -64,10 +64,7 @@ def read_comparisons(
     if source in datasets.available():
         given = given_columns(columns, ("user", *_COMPARING))
         given += ["--items"] if items is not None else []
-        if given:
-            raise Refusal(
-                f"{source} is a named data set with its own columns and items: leave out {', '.join(given)}."
-            )
+        _check_own(source, "columns and items", given)
         return datasets.load(source)
     path = Path(source)
     if not path.suffix and not path.exists():
@@ -113,10 +110,7 @@ def read_rankings(
         given += ["--items"] if items is not None else []
         given += ["--users"] if num_users is not None else []
         given += given_columns(columns, ("ranks", "higher_is_better"))
-        if given:
-            raise Refusal(
-                f"{source} is a named data set with its own columns, items and users: leave out {', '.join(given)}."
-            )
+        _check_own(source, "columns, items and users", given)
         return datasets.load_rankings(source)
     path = Path(source)
     if not path.suffix and not path.exists():
@@ -144,6 +138,14 @@ def ranking_roles(columns: RankingColumns, items: str | None) -> RankingRoles:
 def given_columns(columns: ComparisonColumns | RankingColumns, names: Collection[str]) -> list[str]:
     """The given ones among these options."""
     return [option(name) for name in names if getattr(columns, name) not in (None, False)]
+
+
+def _check_own(source: str, own: str, given: list[str]) -> None:
+    """Refuse options that a named data set has answered itself."""
+    if given:
+        raise Refusal(
+            f"{source} is a named data set with its own {own}: leave out {', '.join(given)}."
+        )
 
 
 def _unknown(source: str, known: list[str]) -> Refusal:

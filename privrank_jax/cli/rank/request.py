@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
+from privrank_jax._neighbors import ADJACENCIES, COMPARISON_UNITS
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, check_choice, warn
 from privrank_jax.cli.core.checks import check_budget, check_rehearsal
@@ -17,8 +18,6 @@ from privrank_jax.cli.core.request import Budget, ComparisonColumns, Items, Rele
 from privrank_jax.cli.options import Json
 
 METHODS = ("counts", "mle", "one-shot", "none")
-UNITS = ("comparison", "user")
-ADJACENCIES = ("flip", "replace", "add-remove")
 LINKS = ("logistic", "laplace", "normal")
 _MOST_PER_USER = 2**31 - 1
 
@@ -116,7 +115,7 @@ class Request(Budget, ComparisonColumns, Json, Release):
     def check(self) -> None:
         """Refuse what can be refused without the data."""
         check_choice("--method", self.method, METHODS)
-        check_choice("--unit", self.unit, UNITS)
+        check_choice("--unit", self.unit, COMPARISON_UNITS)
         check_choice("--adjacency", self.adjacency, ADJACENCIES)
         self.check_scores()
         if self.max_per_user is not None and self.max_per_user < 1:
