@@ -21,7 +21,7 @@ from privrank_jax._cells.codes import NameCodes, public_items
 from privrank_jax._cells.columns import DELIMITERS, PARQUET, check_file
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.public import notes_on_rankings, public_facts
-from privrank_jax._cells.rankings import (
+from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
     check_enough,
     check_lists_users,

@@ -19,7 +19,7 @@ import numpy as np
 from privrank_jax._cells.codes import NameCodes, public_items
 from privrank_jax._cells.columns import PARQUET
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.rankings import SYNTHETIC
+from privrank_jax._cells.ranking_shapes import SYNTHETIC
 from privrank_jax.datasets.formats import open_source, read_header
 from privrank_jax.datasets.ranking_table import RankingTable
 from privrank_jax.datasets.rankings_file import wide_rankings

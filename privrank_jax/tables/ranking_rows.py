@@ -22,7 +22,7 @@ import numpy as np
 from privrank_jax._cells.codes import public_items
 from privrank_jax._cells.errors import BadCell
 from privrank_jax._cells.public import notes_on_rankings, public_facts, public_repr
-from privrank_jax._cells.rankings import (
+from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
     check_enough,
     check_lists_users,

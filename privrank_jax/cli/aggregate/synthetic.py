@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from privrank_jax import aggregation, datasets, mallows
-from privrank_jax._cells.rankings import SYNTHETIC
+from privrank_jax._cells.ranking_shapes import SYNTHETIC
 from privrank_jax.cli.aggregate.input import MAX_ITEMS
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.console import Refusal, warn

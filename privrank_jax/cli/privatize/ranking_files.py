@@ -16,7 +16,7 @@ import numpy as np
 
 from privrank_jax import datasets, mallows
 from privrank_jax._cells.columns import DELIMITERS, PARQUET
-from privrank_jax._cells.rankings import SYNTHETIC, check_shape
+from privrank_jax._cells.ranking_shapes import SYNTHETIC, check_shape
 from privrank_jax._cells.ranks import cells_note
 from privrank_jax._types import Key
 from privrank_jax.cli.console import (

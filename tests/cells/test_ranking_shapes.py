@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.rankings import (
+from privrank_jax._cells.ranking_shapes import (
     check_enough,
     check_lists_users,
     could_be_items,
