@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from privrank_jax.simulate.axes import Label
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row
 
@@ -33,6 +34,8 @@ _ROUNDING = 1e-6  # of float32 metrics
 _SHOWN = 3  # exceptions that the evidence lists
 
 Where = Callable[[Row], bool]
+Wanted = Label | None | tuple[Label | None, ...]
+"""The value of a column, or any of several, that selects rows."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ def is_difference(row: Row) -> bool:
     return " minus " in (row["estimator"] or "")
 
 
-def matches(row: Row, wanted: Mapping[str, Any]) -> bool:
+def matches(row: Row, wanted: Mapping[str, Wanted]) -> bool:
     """Whether the row belongs to this selection."""
     return all(
         row.get(column) in value if isinstance(value, tuple) else row.get(column) == value
@@ -105,7 +108,7 @@ def matches(row: Row, wanted: Mapping[str, Any]) -> bool:
 
 
 def selected(
-    rows: Iterable[Row], wanted: Mapping[str, Any], where: Where | None = None
+    rows: Iterable[Row], wanted: Mapping[str, Wanted], where: Where | None = None
 ) -> list[Row]:
     """The rows of a selection for which ``where`` is true."""
     return [row for row in rows if matches(row, wanted) and (where is None or where(row))]
@@ -134,7 +137,7 @@ def curves(rows: Iterable[Row], x: str) -> dict[str, list[Row]]:
 # --- trends --------------------------------------------------------------------------------------
 
 
-def trend(text: str, x: str, sign: int, *, where: Where | None = None, **wanted: Any) -> Claim:
+def trend(text: str, x: str, sign: int, *, where: Where | None = None, **wanted: Wanted) -> Claim:
     """Claim: every curve of the selection goes up (``sign`` 1) or down (-1) with x."""
     return claim(text, judge_trend, x=x, sign=sign, wanted=wanted, where=where)
 
@@ -144,7 +147,7 @@ def judge_trend(
     *,
     x: str,
     sign: int,
-    wanted: Mapping[str, Any],
+    wanted: Mapping[str, Wanted],
     where: Where | None = None,
 ) -> Verdict:
     """Does every curve go up (``sign`` 1) or down (-1) with x?
@@ -193,7 +196,7 @@ def better(
     *,
     private: bool | None = None,
     where: Where | None = None,
-    **wanted: Any,
+    **wanted: Wanted,
 ) -> Claim:
     """Claim: a paired difference of two errors is positive, so the second is better; see :func:`judge_better`."""
     wanted = {"estimator": difference, **wanted}
@@ -203,7 +206,7 @@ def better(
 def judge_better(
     table: StudyResult,
     *,
-    wanted: Mapping[str, Any],
+    wanted: Mapping[str, Wanted],
     private: bool | None = None,
     where: Where | None = None,
 ) -> Verdict:
@@ -242,12 +245,12 @@ def _outcome(row: Row) -> str:
     return "none" if abs(mean) + SLACK * error < NEGLIGIBLE else "unclear"
 
 
-def paired(text: str, difference: str, **wanted: Any) -> Claim:
+def paired(text: str, difference: str, **wanted: Wanted) -> Claim:
     """Claim: the paired difference of two errors (:func:`minus`) is positive everywhere: the second is better."""
     return claim(text, judge_paired, wanted={"estimator": difference, **wanted})
 
 
-def judge_paired(table: StudyResult, *, wanted: Mapping[str, Any]) -> Verdict:
+def judge_paired(table: StudyResult, *, wanted: Mapping[str, Wanted]) -> Verdict:
     """Is the paired difference positive in every cell of the selection, beyond ``SLACK`` standard errors?"""
     rows = [row for row in selected(table.rows, wanted) if row["standard_error"] > 0]
     if not rows:
@@ -262,12 +265,12 @@ def judge_paired(table: StudyResult, *, wanted: Mapping[str, Any]) -> Verdict:
     return Verdict(False if any(score < -SLACK for score in scores) else None, evidence)
 
 
-def ahead(text: str, difference: str, **wanted: Any) -> Claim:
+def ahead(text: str, difference: str, **wanted: Wanted) -> Claim:
     """Claim: the paired difference of two successes (:func:`minus`) is positive everywhere: the first is better."""
     return claim(text, judge_ahead, wanted={"estimator": difference, **wanted})
 
 
-def judge_ahead(table: StudyResult, *, wanted: Mapping[str, Any]) -> Verdict:
+def judge_ahead(table: StudyResult, *, wanted: Mapping[str, Wanted]) -> Verdict:
     """Is the paired difference positive in every cell, beyond ``SLACK`` standard errors?"""
     rows = [row for row in selected(table.rows, wanted) if not math.isnan(row["standard_error"])]
     if not rows:

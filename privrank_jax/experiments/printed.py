@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import SLACK, Claim, Verdict
+from privrank_jax.experiments.claims import SLACK, Claim, Verdict, Wanted
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row
 
@@ -82,7 +82,7 @@ def verdict(row: Row, least: bool) -> str:
     return HOLDS if excess(row, least) <= SLACK else FAILS
 
 
-def beside_printed(text: str, least: bool = True, **wanted: Any) -> Claim:
+def beside_printed(text: str, least: bool = True, **wanted: Wanted) -> Claim:
     """Claim: every printed cell is met, i.e. ours is not worse by more than 3 combined standard errors."""
     return claims.claim(text, _met, least=least, wanted=wanted)
 

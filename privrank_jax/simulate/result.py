@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax.simulate.axes import METRIC
+from privrank_jax.simulate.axes import METRIC, Label
 from privrank_jax.simulate.table_files import Row, write_csv, write_parquet
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class StudyResult:
         self._check_columns([column])
         return list(dict.fromkeys(row.get(column) for row in self.rows))
 
-    def select(self, metric: str | None = None, **columns: Any) -> list[Row]:
+    def select(self, metric: str | None = None, **columns: Label | None) -> list[Row]:
         """Select the rows of a metric (all metrics if None) with these values in these columns.
 
         Columns are parameters of the cell (``epsilon=0.5``) and axes of the metrics (``estimator="mle"``).
@@ -83,7 +83,7 @@ class StudyResult:
             raise ValueError(f"no metric {metric!r} in this table; its metrics are {metrics}")
         return [r for r in self.rows if all(r.get(name) == v for name, v in wanted.items())]
 
-    def row(self, metric: str, **columns: Any) -> Row:
+    def row(self, metric: str, **columns: Label | None) -> Row:
         """Return the one row of a metric with these values in these columns.
 
         Raises:

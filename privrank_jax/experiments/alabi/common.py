@@ -18,7 +18,7 @@ from privrank_jax import aggregation, datasets
 from privrank_jax._types import Count, Epsilon, Key, Mask, Numbers
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import Claim, Verdict, minus
+from privrank_jax.experiments.claims import Claim, Verdict, Wanted, minus
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
@@ -155,7 +155,7 @@ def errors(
     }
 
 
-def cheaper(text: str, better: str, worse: str, **wanted: Any) -> Claim:
+def cheaper(text: str, better: str, worse: str, **wanted: Wanted) -> Claim:
     """Claim: ``better`` never costs more than ``worse``, and somewhere less."""
     return claims.claim(text, never_costlier, better=better, worse=worse, wanted=wanted)
 
@@ -192,9 +192,10 @@ def never_costlier(
     return Verdict(False if lost else (True if clear else None), evidence)
 
 
-def falls(text: str, x: str, estimators: Sequence[str], **wanted: Any) -> Claim:
+def falls(text: str, x: str, estimators: Sequence[str], **wanted: Wanted) -> Claim:
     """Claim: the excess cost of every one of these estimators falls with x."""
-    return claims.trend(text, x, -1, metric=EXCESS, estimator=tuple(estimators), **wanted)
+    wanted = {"metric": EXCESS, "estimator": tuple(estimators), **wanted}
+    return claims.trend(text, x, -1, where=None, **wanted)
 
 
 def worst_ranks(key: Key, users: int, flips: int, buffer: int, lean: float) -> Array:

@@ -15,7 +15,7 @@ from privrank_jax._types import Count, Key, Mask
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.experiments import claims, printed
-from privrank_jax.experiments.claims import Claim, minus
+from privrank_jax.experiments.claims import Claim, Wanted, minus
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures
@@ -139,9 +139,9 @@ def beside_tables(config: MethodConfig, rows: list[Row]) -> list[Row]:
     return result
 
 
-def _met(what: str, **wanted: Any) -> Claim:
+def _met(what: str, **wanted: Wanted) -> Claim:
     metric = f" {wanted['metric']}" if wanted["metric"] in _ERRORS else ""
-    return printed.beside_printed(f"{common.NOT_WORSE}: {what}{metric}", **wanted)
+    return printed.beside_printed(f"{common.NOT_WORSE}: {what}{metric}", least=True, **wanted)
 
 
 def _better(text: str, method: str) -> Claim:
