@@ -118,10 +118,11 @@ def rank_voters(key: Key) -> Votes:
     wins = voter_wins()
     pairs = list(itertools.combinations(range(len(OFFICES)), 2))
     # One voter may reverse the whole ranking; every pair is asked once.
-    sensitivity = pairwise.questionnaire_sensitivity(pairs, len(OFFICES), "flip")
+    promise = Privacy(1.0, unit="user", adjacency="flip")
+    sensitivity = pairwise.questionnaire_sensitivity(pairs, len(OFFICES), promise)
 
     def noisy(key: Key, epsilon: Scalar) -> Array:
-        privacy = Privacy(epsilon, unit="user", adjacency="flip")
+        privacy = dataclasses.replace(promise, epsilon=epsilon)
         return pairwise.noisy_counts(key, wins, privacy, sensitivity=sensitivity).value
 
     repeats = jax.random.split(key, REPEATS)

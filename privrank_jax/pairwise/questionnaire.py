@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Int
 
 from privrank_jax._validate import check_choice
-from privrank_jax.privacy.privacy import ADJACENCIES
+from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 PairsLike: TypeAlias = Int[np.ndarray, "pairs 2"] | Sequence[Sequence[int]]
 
@@ -64,7 +64,7 @@ def max_cut(pairs: PairsLike, num_items: int) -> tuple[int, bool]:
 
 
 def questionnaire_sensitivity(
-    pairs: PairsLike, num_items: int, adjacency: str, norm: str = "l1"
+    pairs: PairsLike, num_items: int, privacy: Privacy, norm: str = "l1"
 ) -> float:
     """Sensitivity of the win totals to one user who is asked the public ``pairs`` (theorem in the module docstring).
 
@@ -73,21 +73,27 @@ def questionnaire_sensitivity(
     Args:
         pairs: ``(P, 2)`` int, the questionnaire of one user.
         num_items: m.
-        adjacency: ``"flip"`` (the answers change), ``"replace"`` (they may also be missing),
-            ``"add-remove"``.
+        privacy: what is promised: unit user, adjacency ``"flip"`` (the answers change), ``"replace"`` (they may also be
+            missing) or ``"add-remove"``. Only these count, not ε.
         norm: ``"l1"`` for Laplace noise; ``"l2"`` for Gaussian noise.
 
     Returns:
         The sensitivity, or an upper bound on it where the graph is too large to solve.
 
     Raises:
-        ValueError: an empty questionnaire, bad pairs, unknown names.
+        TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
+        ValueError: a unit other than user, an empty questionnaire, bad pairs, an unknown norm.
 
     >>> everything = list(itertools.combinations(range(6), 2))
-    >>> [questionnaire_sensitivity(everything, 6, adjacency) for adjacency in ("flip", "replace")]
-    [18.0, 24.0]
+    >>> questionnaire_sensitivity(everything, 6, Privacy(1.0, unit="user", adjacency="flip"))
+    18.0
     """
-    check_choice("adjacency", adjacency, ADJACENCIES)
+    check_privacy(privacy)
+    if privacy.unit != "user":
+        raise ValueError(
+            f"a questionnaire bounds what one user can change: promise unit='user', not {privacy.unit!r}."
+        )
+    adjacency = privacy.adjacency
     check_choice("norm", norm, ("l1", "l2"))
     weight = _weights(pairs, num_items)
     edges = int(weight.sum()) // 2

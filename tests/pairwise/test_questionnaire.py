@@ -14,6 +14,7 @@ from privrank_jax.pairwise import (
     totals_sensitivity,
 )
 from privrank_jax.pairwise.questionnaire import _EXACT_ORDER_ITEMS
+from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.promises import promise
 
@@ -37,6 +38,10 @@ def cycle(items):
     return [(i, (i + 1) % items) for i in range(items)]
 
 
+def user(adjacency):
+    return Privacy(1.0, unit="user", adjacency=adjacency)
+
+
 def random_graph(rng, items, share):
     pairs = [pair for pair in complete(items) if rng.random() < share]
     extra = [pairs[i] for i in rng.integers(0, len(pairs), 2)] if pairs else []
@@ -48,9 +53,9 @@ def test_sensitivities_against_all_pairs_of_answer_patterns(adjacency):
     """Wins, ties and missing answers. ℓ₁ is attained everywhere, ℓ₂ under flips; elsewhere it is a bound."""
     for pairs in QUESTIONNAIRES:
         brute = reference.questionnaire_sensitivity(pairs, 4, adjacency, 1)
-        assert questionnaire_sensitivity(pairs, 4, adjacency) == pytest.approx(brute), pairs
+        assert questionnaire_sensitivity(pairs, 4, user(adjacency)) == pytest.approx(brute), pairs
         euclidean = reference.questionnaire_sensitivity(pairs, 4, adjacency, 2)
-        ours = questionnaire_sensitivity(pairs, 4, adjacency, norm="l2")
+        ours = questionnaire_sensitivity(pairs, 4, user(adjacency), norm="l2")
         assert ours >= euclidean * (1 - 1e-12), pairs
         if adjacency == "flip":
             assert ours == pytest.approx(euclidean), pairs
@@ -62,8 +67,8 @@ def test_never_above_the_generic_sensitivity(adjacency):
     for items, share in ((6, 0.5), (12, 0.3), (30, 0.4)):
         pairs = random_graph(rng, items, share)
         generic = totals_sensitivity(promise(1.0, "user", adjacency, len(pairs)))
-        assert questionnaire_sensitivity(pairs, items, adjacency) <= generic
-        euclidean = questionnaire_sensitivity(pairs, items, adjacency, norm="l2")
+        assert questionnaire_sensitivity(pairs, items, user(adjacency)) <= generic
+        euclidean = questionnaire_sensitivity(pairs, items, user(adjacency), norm="l2")
         # One comparison changes the totals by √2 in ℓ₂ (1 if it is added), L comparisons by at most L times that.
         assert euclidean <= generic / (math.sqrt(2) if adjacency != "add-remove" else 1) * (
             1 + 1e-12
@@ -126,7 +131,7 @@ def test_bounds_of_two_sides_that_are_asked_against_each_other_are_attained():
     """Every pair of 12 and 12 items is cut, and all of them may be answered for one side: 24 items move by 12."""
     pairs = list(itertools.product(range(12), range(12, 24)))
     assert max_cut(pairs, 24) == (144, False)
-    found = questionnaire_sensitivity(pairs, 24, "flip", norm="l2")
+    found = questionnaire_sensitivity(pairs, 24, user("flip"), norm="l2")
     assert found == pytest.approx(12 * math.sqrt(24), rel=1e-8)
 
 
@@ -140,7 +145,7 @@ def test_spectral_bounds_of_three_sides():
             for one, two in itertools.combinations(sides, 2)
             for pair in itertools.product(one, two)
         ]
-        found = questionnaire_sensitivity(pairs, 3 * group, "flip", norm="l2")
+        found = questionnaire_sensitivity(pairs, 3 * group, user("flip"), norm="l2")
         assert found == pytest.approx(math.sqrt(9 * group**3), rel=1e-8)
     assert max_cut(pairs, 24) == (144, False)
 
@@ -154,7 +159,7 @@ def test_euclidean_sensitivity_of_eight_items_is_exact():
         for (i, j), sign in zip(pairs, signs):
             moves[[i, j]] += [sign, -sign]
         largest = max(largest, float(np.linalg.norm(moves)))
-    assert questionnaire_sensitivity(pairs, 8, "flip", norm="l2") == pytest.approx(
+    assert questionnaire_sensitivity(pairs, 8, user("flip"), norm="l2") == pytest.approx(
         largest, rel=1e-12
     )
     assert largest < 0.97 * np.linalg.norm(np.bincount(np.ravel(pairs)))
@@ -162,15 +167,15 @@ def test_euclidean_sensitivity_of_eight_items_is_exact():
 
 def test_every_pair_asked_once():
     """The two named data sets: cemspc has 6 items (18 instead of 30), immig 4 (8 instead of 12)."""
-    assert questionnaire_sensitivity(complete(6), 6, "flip") == 18.0
-    assert questionnaire_sensitivity(complete(6), 6, "replace") == 15 + 9
-    assert questionnaire_sensitivity(complete(4), 4, "flip") == 8.0
+    assert questionnaire_sensitivity(complete(6), 6, user("flip")) == 18.0
+    assert questionnaire_sensitivity(complete(6), 6, user("replace")) == 15 + 9
+    assert questionnaire_sensitivity(complete(4), 4, user("flip")) == 8.0
     assert totals_sensitivity(promise(1.0, "user", "flip", 15)) == 30.0
     assert totals_sensitivity(promise(1.0, "user", "flip", 6)) == 12.0
     for items in (3, 6, 40):
         steps = [items - 1 - 2 * i for i in range(items)]
         assert questionnaire_sensitivity(
-            complete(items), items, "flip", norm="l2"
+            complete(items), items, user("flip"), norm="l2"
         ) == pytest.approx(math.sqrt(sum(step**2 for step in steps)))
 
 
@@ -179,7 +184,7 @@ def test_euclidean_bound_of_graphs_too_large_to_enumerate():
     rng = np.random.default_rng(2)
     items = _EXACT_ORDER_ITEMS + 6
     pairs = random_graph(rng, items, 0.5)
-    bound = questionnaire_sensitivity(pairs, items, "flip", norm="l2")
+    bound = questionnaire_sensitivity(pairs, items, user("flip"), norm="l2")
     best = 0.0
     for _ in range(500):
         rank = rng.permutation(items)
@@ -190,8 +195,8 @@ def test_euclidean_bound_of_graphs_too_large_to_enumerate():
         best = max(best, float(np.linalg.norm(moves)))
     assert bound >= best
     paths = [(4 * c + i, 4 * c + i + 1) for c in range(5) for i in range(3)]
-    one = questionnaire_sensitivity([(0, 1), (1, 2), (2, 3)], 4, "flip", norm="l2")
-    assert questionnaire_sensitivity(paths, 20, "flip", norm="l2") == pytest.approx(
+    one = questionnaire_sensitivity([(0, 1), (1, 2), (2, 3)], 4, user("flip"), norm="l2")
+    assert questionnaire_sensitivity(paths, 20, user("flip"), norm="l2") == pytest.approx(
         math.sqrt(5) * one
     )
 
@@ -210,20 +215,23 @@ def test_euclidean_bound_of_graphs_too_large_to_enumerate():
 )
 def test_bad_questionnaires_are_refused(pairs, message, norm):
     with pytest.raises(ValueError, match=message):
-        questionnaire_sensitivity(pairs, 4, "flip", norm=norm)
+        questionnaire_sensitivity(pairs, 4, user("flip"), norm=norm)
     with pytest.raises(ValueError, match=message):
         max_cut(pairs, 4)
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match="adjacency must be one of"):
-        questionnaire_sensitivity([(0, 1)], 2, "swap")
+    for unit in ("comparison", "rank"):
+        with pytest.raises(ValueError, match="promise unit='user', not"):
+            questionnaire_sensitivity([(0, 1)], 2, Privacy(1.0, unit=unit, adjacency="replace"))
+    with pytest.raises(TypeError, match="privacy must be a Privacy"):
+        questionnaire_sensitivity([(0, 1)], 2, "flip")
     with pytest.raises(ValueError, match="norm must be one of"):
-        questionnaire_sensitivity([(0, 1)], 2, "flip", norm="linf")
+        questionnaire_sensitivity([(0, 1)], 2, user("flip"), norm="linf")
 
 
 def test_sensitivity_sets_the_noise(key):
     wins = WinCounts.from_matrix(np.ones((6, 6)) - np.eye(6))
-    value = questionnaire_sensitivity(complete(6), 6, "flip")
+    value = questionnaire_sensitivity(complete(6), 6, user("flip"))
     result = noisy_counts(key, wins, promise(0.5, "user", "flip", 15), sensitivity=value)
     assert float(result.diagnostics.noise_scale) == 36.0

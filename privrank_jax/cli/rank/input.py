@@ -159,7 +159,7 @@ def _sensitivity(
     if request.unit != "user" or table.questionnaire is None:
         return total, one, table.public
     pairs = table.questionnaire
-    known = questionnaire_sensitivity(pairs, table.num_items, privacy.adjacency, norm)
+    known = questionnaire_sensitivity(pairs, table.num_items, privacy, norm)
     meetings = float(np.bincount(pairs.ravel()).max())
     used = known < total or (request.method == "one-shot" and meetings < one)
     public = (*table.public, "questionnaire") if used else table.public

@@ -107,8 +107,8 @@ def survey(table: ComparisonTable, ties: str, max_items: int, dtype: str) -> Sur
         dtype=jnp.dtype(dtype),
     )
     flip, replace = (
-        jnp.asarray(questionnaire_sensitivity(pairs, table.num_items, adjacency), dtype)
-        for adjacency in ("flip", "replace")
+        jnp.asarray(questionnaire_sensitivity(pairs, table.num_items, privacy), dtype)
+        for privacy in (Privacy(1.0, unit="user", adjacency=how) for how in ("flip", "replace"))
     )
     return Survey(wins, jnp.asarray(len(pairs), dtype), flip, replace)
 
