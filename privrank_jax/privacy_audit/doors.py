@@ -6,6 +6,8 @@ They are named, not imported, since releases depend on this package.
 - *Discrete Laplace*: log-probabilities move by at most \|x - x'\|/s in each coordinate.
 - *Discrete Gaussian*: the noise was calibrated to (ε, δ) for an ℓ₂ distance; up to that distance the loss at δ is at
   most ε times the share of the distance that was used, and beyond it the loss is larger.
+- *Discrete K-norm*: ε/c times the integer gauge of x - x', that is max \|x - x'\| for the cube and, for the zonotope of
+  a graph, the smallest r for which flows of at most r along its edges lead from x' to x; ∞ if none do.
 - *One-shot top list*: the noise was calibrated to ε for the largest change of one total and of all totals.
 - *Randomized response*: the sum of ε over the bits that differ.
 - *Exponential mechanism*: γ times the range of c(σ) - c'(σ) over σ, which no pair of items can widen by more than
@@ -23,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import ArrayLike
+from scipy import optimize
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
@@ -45,6 +48,33 @@ def _laplace(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) ->
 def _gaussian(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     moved = np.linalg.norm((first - second).astype(float))
     return facts["epsilon"] * moved / facts["sensitivity"]
+
+
+def _cube(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    return facts["epsilon"] * np.abs(first - second).max() / facts["change"]
+
+
+def _zonotope(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    return facts["epsilon"] * _least_flow(first - second, facts["graph"].edges) / facts["change"]
+
+
+def _least_flow(moved: np.ndarray, edges: np.ndarray) -> float:
+    """The smallest whole r such that ``moved`` is Σ_e t_e(e_i - e_j) with |t_e| <= r; ∞ if there are no such t_e."""
+    columns = np.arange(len(edges))
+    incidence = np.zeros((moved.size, len(edges) + 1))
+    incidence[edges[:, 0], columns], incidence[edges[:, 1], columns] = 1, -1
+    limits = np.hstack(
+        [np.vstack([np.eye(len(edges)), -np.eye(len(edges))]), -np.ones((2 * len(edges), 1))]
+    )
+    found = optimize.linprog(
+        np.append(np.zeros(len(edges)), 1.0),
+        A_ub=limits,
+        b_ub=np.zeros(len(limits)),
+        A_eq=incidence,
+        b_eq=moved,
+        bounds=(None, None),
+    )
+    return np.ceil(found.fun - 1e-6) if found.success else np.inf
 
 
 def _top_list(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
@@ -100,6 +130,8 @@ DOORS = (
         builds=True,
         loss=_gaussian,
     ),
+    Door(function="privrank_jax.release.k_norm:discrete_cube", builds=True, loss=_cube),
+    Door(function="privrank_jax.release.k_norm:discrete_zonotope", builds=True, loss=_zonotope),
     Door(
         function="privrank_jax.release.noisy_totals:exact_top_k",
         data="wins",

@@ -35,6 +35,10 @@ item but the last of its component, from which the sum of these is subtracted: n
 is an integer, and so no f_e is; its integer part and the side on which the last item lies decide. Everything here is
 integer arithmetic.
 
+*Large ε.* The rule accepts a share of about e^{-ε/(2c)} of the pairs, and at r = 0 almost none. So where ε/c would
+exceed 4, T and D are multiplied by a power of two k first: D lies in ckK and in Λ, hence all of the above holds for ck
+in the place of c, and the noisy T is divided by k. Beyond ε = 2^18 c, the noise is that of 2^18 c.
+
 *Radius.* log(a^r (2r+1)^p) is concave. With the mode r* and B such that the weight at r* + B is at most half of that
 at r*, it is at most 2^{-k} times that at r* from r* + kB on, and likewise below: propose a block with P(k) =
 2^{-k-1}, a place in it, and accept with the ratio of the weight to that bound, decided by interval arithmetic.
@@ -55,6 +59,89 @@ import numpy as np
 from privrank_jax.release.entropy import uniform_integers
 from privrank_jax.release.intervals import Bounds, down, happens, log, quotient, sign, up
 from privrank_jax.release.spanning_trees import Forest, Graph
+
+AddNoise = Callable[[np.ndarray], np.ndarray]
+"""Adds noise to integers, ``(d,)``; returns float64."""
+
+_LARGEST_RATE = 4  # of a zonotope: ε/c
+_MOST_PARTS = 2**16  # of a unit, for large ε
+_ROOM = 2**62 // 256  # for typical noise: 256 times as much has probability below e^{-500}
+
+
+def discrete_cube(num_values: int, change: int, epsilon: float) -> tuple[AddNoise, float]:
+    """The mechanism for integers of which each may change by up to ``change``, all at once, and its scale.
+
+    ε-DP where neighbors differ so; proof at the head of this module.
+
+    Args:
+        num_values: d >= 1.
+        change: c >= 1.
+        epsilon: ε > 0, finite.
+
+    Returns:
+        The mechanism, and c/ε.
+
+    Raises:
+        ValueError: ε so small that the noise exceeds 64 bits.
+
+    >>> add_noise, scale = discrete_cube(3, 2, 1000.0)
+    >>> add_noise(np.array([4, 0, 1])).tolist(), scale
+    ([4.0, 0.0, 1.0], 0.002)
+    """
+    rate = Fraction(epsilon) / change
+    _check_room(num_values + 1, rate)
+
+    def add_noise(values: np.ndarray) -> np.ndarray:
+        return _sums(values, cube_noise(num_values, rate), 1)
+
+    return add_noise, change / epsilon
+
+
+def discrete_zonotope(graph: Graph, change: int, epsilon: float) -> tuple[AddNoise, float]:
+    """The mechanism for integer totals that change within ``change`` times the graph's zonotope, and its scale.
+
+    ε-DP where neighbors differ so; proof at the head of this module.
+
+    Args:
+        graph: the pairs that are asked.
+        change: c >= 1.
+        epsilon: ε > 0, finite.
+
+    Returns:
+        The mechanism, whose values are integers for ε <= 4c and multiples of a power of 1/2 beyond; and c/ε.
+
+    Raises:
+        ValueError: ε so small that the noise exceeds 64 bits.
+
+    >>> add_noise, scale = discrete_zonotope(Graph([(0, 1), (1, 2)], 3), 2, 1e5)
+    >>> add_noise(np.array([4, 2, 1])).round(1).tolist(), scale
+    ([4.0, 2.0, 1.0], 2e-05)
+    """
+    spent = min(Fraction(epsilon), Fraction(_LARGEST_RATE * _MOST_PARTS * change))
+    parts = 1
+    while spent > _LARGEST_RATE * change * parts:
+        parts *= 2
+    rate = spent / (change * parts)
+    degree = np.bincount(graph.edges.ravel(), minlength=1).max(initial=1)
+    _check_room((graph.dimension + 1) * int(degree), rate)
+
+    def add_noise(values: np.ndarray) -> np.ndarray:
+        return _sums(values, zonotope_noise(graph, rate), parts)
+
+    return add_noise, float(change / spent)
+
+
+def _check_room(typical: int, rate: Fraction) -> None:
+    if typical / rate > _ROOM:
+        raise ValueError(
+            "epsilon is so small that its noise exceeds 64 bits: choose a value closer to usual ones, such as 1."
+        )
+
+
+def _sums(values: np.ndarray, noise: np.ndarray, parts: int) -> np.ndarray:
+    """Values plus noise / parts, each rounded once."""
+    pairs = zip(np.asarray(values).tolist(), noise.tolist(), strict=True)
+    return np.array([(value * parts + drawn) / parts for value, drawn in pairs], np.float64)
 
 
 def cube_noise(dimension: int, rate: Fraction) -> np.ndarray:

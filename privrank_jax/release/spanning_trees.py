@@ -56,6 +56,14 @@ class Graph:
         """The graph with each pair once."""
         return cls(np.stack(np.triu_indices(num_items, 1), axis=1), num_items)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        return self.num_items == other.num_items and np.array_equal(self.edges, other.edges)
+
+    def __hash__(self) -> int:
+        return hash((self.num_items, self.edges.tobytes()))
+
     def _find_components(self) -> list[list[int]]:
         seen, found = set(), []
         for start in range(self.num_items):

@@ -13,7 +13,10 @@ import pytest
 from privrank_jax.privacy_audit import doors, replay
 from privrank_jax.privacy_audit.replay import Door
 from privrank_jax.release import exponential
+from privrank_jax.release.spanning_trees import Graph
 from tests.promises import promise, user
+from tests.reference import geometry as naive
+from tests.release.graphs import GRAPHS
 
 ORDERS = [np.array(one) for one in itertools.permutations(range(4))]
 
@@ -128,3 +131,19 @@ def test_bits_totals_and_units():
     rows = np.array([[0, 1], [1, 0], [0, 1]])
     assert users(rows, rows[[1, 0, 2]], {"privacy": user(0.5)}) == 0.0
     assert users(rows, 1 - rows, {"privacy": user(0.5)}) == 0.5
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_k_norm_noise(name):
+    """Naively: the largest share of a cut's edges that a side's sum moves by, rounded up."""
+    pairs, items = GRAPHS[name]
+    facts = {"graph": Graph(pairs, items), "change": 2, "epsilon": 0.5}
+    rng = np.random.default_rng(items)
+    moves = rng.integers(-3, 4, (12, items))
+    moves[:6] = [facts["graph"].totals(rng.integers(-2, 3, len(pairs))) for _ in range(6)]
+    for moved in moves:
+        wanted = 0.25 * naive.zonotope_gauge(moved, pairs, items) if not moved.sum() else np.inf
+        first = rng.integers(0, 9, items)
+        found = loss_of("discrete_zonotope")(first, first - moved, facts)
+        assert found == wanted
+        assert loss_of("discrete_cube")(first, first - moved, facts) == 0.25 * np.abs(moved).max()

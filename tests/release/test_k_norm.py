@@ -12,7 +12,14 @@ import pytest
 from scipy import stats
 
 from privrank_jax.release import k_norm
-from privrank_jax.release.k_norm import Tile, cube_noise, draw_radius, zonotope_noise
+from privrank_jax.release.k_norm import (
+    Tile,
+    cube_noise,
+    discrete_cube,
+    discrete_zonotope,
+    draw_radius,
+    zonotope_noise,
+)
 from privrank_jax.release.spanning_trees import Forest, Graph
 from tests.reference import geometry as naive
 from tests.release.graphs import ALARM, GRAPHS
@@ -163,3 +170,53 @@ def test_large_graphs_and_budgets():
     assert noise.any()
     assert not zonotope_noise(Graph.of_all_pairs(3), Fraction(500)).any()
     assert draw_radius(1, Fraction(1, 10**9)) > 0
+
+
+def test_mechanisms_add_noise_at_their_rate(monkeypatch):
+    asked = []
+    for name in ("cube_noise", "zonotope_noise"):
+        monkeypatch.setattr(
+            k_norm, name, lambda shape, rate: (asked.append((shape, rate)), np.array([8, -8]))[1]
+        )
+    graph, values = Graph([(0, 1)], 2), np.array([2**60 + 1, 3])
+    for epsilon in (0.3, 8.0):
+        mechanisms = discrete_cube(2, 2, epsilon), discrete_zonotope(graph, 2, epsilon)
+        for (add_noise, scale), shape in zip(mechanisms, (2, graph)):
+            assert add_noise(values).tolist() == [float(2**60 + 9), -5.0]
+            assert asked.pop() == (shape, Fraction(epsilon) / 2)
+            assert scale == 2 / epsilon
+
+
+def test_large_epsilons_have_fine_grids(monkeypatch):
+    """ε/c halves until it is at most 4, on a lattice as many times as fine."""
+    asked = []
+    monkeypatch.setattr(
+        k_norm, "zonotope_noise", lambda _, rate: (asked.append(rate), np.array([8, -8]))[1]
+    )
+    graph = Graph([(0, 1)], 2)
+    above = math.nextafter(8.0, 9.0)
+    for epsilon, parts in ((above, 2), (16.0, 2), (100.0, 16), (2.0**19, 2**16), (1e300, 2**16)):
+        add_noise, scale = discrete_zonotope(graph, 2, epsilon)
+        assert add_noise(np.array([2, 3])).tolist() == [2 + 8 / parts, 3 - 8 / parts]
+        spent = min(Fraction(epsilon), 2**19)
+        assert asked.pop() == spent / (2 * parts)
+        assert scale == pytest.approx(float(2 / spent))
+
+
+def test_noise_beyond_64_bits_is_refused():
+    graph = Graph.of_all_pairs(30)
+    for build in (
+        lambda epsilon: discrete_cube(435, 2, epsilon),
+        lambda epsilon: discrete_zonotope(graph, 2, epsilon),
+    ):
+        build(1e-9)
+        with pytest.raises(ValueError, match="exceeds 64 bits"):
+            build(1e-15)
+
+
+def test_graphs_are_equal_where_their_pairs_are():
+    assert Graph([(0, 1), (1, 2)], 3) == Graph([(2, 1), (1, 0)], 3)
+    assert hash(Graph([(0, 1), (1, 2)], 3)) == hash(Graph([(2, 1), (1, 0)], 3))
+    assert Graph([(0, 1)], 3) != Graph([(0, 1)], 2)
+    assert Graph([(0, 1)], 3) != Graph([(0, 1), (0, 1)], 3)
+    assert Graph([(0, 1)], 2) != "a graph"

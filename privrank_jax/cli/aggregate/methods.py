@@ -17,7 +17,7 @@ from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.aggregate.result import result, solved, without_privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.mechanisms import MECHANISMS, Drawn, draw
-from privrank_jax.cli.core.result import Result, of_noise
+from privrank_jax.cli.core.result import Result, noise_reach, of_noise
 from privrank_jax.privacy.vectors import report_norm
 
 SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is for its fallback, which is rarely used
@@ -30,7 +30,7 @@ def release(data: Input, request: Request) -> Result:
     table = data.table
     if not isinstance(data, PrivateInput):
         return without_privacy(data, request)
-    MECHANISMS[request.mechanism].drawn_exactly(request)  # refuses early
+    MECHANISMS[request.mechanism].drawn_exactly(request, request.noise)  # refuses early
     if request.mechanism == "one-pair-weights":
         _check_pairs(data)
     if request.method == "auto":
@@ -39,7 +39,7 @@ def release(data: Input, request: Request) -> Result:
             table.num_users,
             data.privacy,
             trust=request.trust,
-            noise=request.noise,
+            noise=request.noise_drawn,
             mechanism="privunit" if request.accept_idealized else _ONE_PAIR,
         )
         request = dataclasses.replace(request, method=method)
@@ -51,7 +51,7 @@ def _draw(data: PrivateInput, request: Request, **options: object) -> Drawn:
 
     Users answer for themselves; a curator uses weights, which the exact twins count themselves.
     """
-    exact = MECHANISMS[request.mechanism].drawn_exactly(request)
+    exact = MECHANISMS[request.mechanism].drawn_exactly(request, request.noise)
     if request.local or (exact and not data.in_engine):
         votes, options = data.ranks, {**options, "missing": data.table.missing}
     else:
@@ -61,17 +61,15 @@ def _draw(data: PrivateInput, request: Request, **options: object) -> Drawn:
 
 def _central_borda(data: PrivateInput, request: Request) -> Result:
     table = data.table
-    drawn = _draw(data, request, noise=request.noise)
+    drawn = _draw(data, request, noise=request.noise_drawn)
     scores = np.asarray(drawn.estimate.value)
     bound = aggregation.borda_bound(
-        table.num_items, table.num_users, data.privacy, noise=request.noise
+        table.num_items, table.num_users, data.privacy, noise=request.noise_drawn
     )
+    reach = noise_reach(drawn.scale, request.noise_drawn, _LEVEL, scores.size)
     certainty = of_noise(
         scores,
-        scale=drawn.scale,
-        noise=request.noise,
-        rounding=0.5 / table.num_users * drawn.exact,  # the noise is on half-integer totals
-        level=_LEVEL,
+        reach + 0.5 / table.num_users * drawn.exact,  # the noise is on half-integer totals
         what="scores",
         more=". The score of an item is how many others a user, on average, ranks behind it",
     )
@@ -114,11 +112,11 @@ def _local_borda(data: PrivateInput, request: Request) -> Result:
 
 def _central_kwiksort(data: PrivateInput, request: Request) -> Result:
     table = data.table
-    drawn = _draw(data, request, noise=request.noise, split=SPLIT)
+    drawn = _draw(data, request, noise=request.noise_drawn, split=SPLIT)
     bound = None
     if table.num_items <= MAX_EXACT_LAW:
         bound = aggregation.kwiksort_bound(
-            table.num_items, table.num_users, data.privacy, noise=request.noise, split=SPLIT
+            table.num_items, table.num_users, data.privacy, noise=request.noise_drawn, split=SPLIT
         )
     return result(data, request, drawn, bound=bound)
 
@@ -146,9 +144,9 @@ def _local_kwiksort(data: PrivateInput, request: Request) -> Result:
 
 def _central_noise_all(data: PrivateInput, request: Request) -> Result:
     items, users = data.table.num_items, data.table.num_users
-    drawn = _draw(data, request, noise=request.noise)
+    drawn = _draw(data, request, noise=request.noise_drawn)
     bound = functools.partial(
-        aggregation.noise_all_bound, items, users, data.privacy, noise=request.noise
+        aggregation.noise_all_bound, items, users, data.privacy, noise=request.noise_drawn
     )
     return solved(data, request, drawn, drawn.estimate.value, bound)
 

@@ -117,6 +117,11 @@ class Request(Budget, RankingColumns, Json, Release):
             return _LOCAL[method]
         return "one-pair-weights"
 
+    @property
+    def noise_drawn(self) -> str:
+        """The noise: as requested, or the default of the mechanism."""
+        return MECHANISMS[self.mechanism].noise_of(self.noise)
+
     def check(self) -> None:
         """Refuse what is wrong whatever the data."""
         check_choice("--method", self.method, METHODS)
@@ -144,6 +149,11 @@ class Request(Budget, RankingColumns, Json, Release):
                 "--method exponential needs someone who holds all rankings; with --trust local use --method borda, "
                 "kwiksort or noise-all."
             )
-        if self.noise not in MECHANISMS[self.mechanism].noises:
+        noises = MECHANISMS[self.mechanism].noises
+        if self.noise_drawn not in noises:
             which = "--trust local" if self.local else f"--method {self.method}"
-            raise Refusal(f"{which} gives pure epsilon; leave --noise and --delta out.")
+            if len(noises) == 1:
+                raise Refusal(f"{which} gives pure epsilon; leave --noise and --delta out.")
+            raise Refusal(
+                f"{which} has no {self.noise} noise: use --noise {' or '.join(noises)}, or leave --noise out."
+            )

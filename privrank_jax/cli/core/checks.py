@@ -10,7 +10,7 @@ from privrank_jax.cli.console import Refusal, check_choice, check_seed, warn
 from privrank_jax.cli.core.request import Budget, Release
 from privrank_jax.cli.options import Options, option
 
-NOISES = ("laplace", "gaussian")
+NOISES = ("k-norm", "laplace", "gaussian")
 # Beyond this ε, an observer may become almost certain of a user's answer (odds change by up to e^ε).
 _HARDLY_PRIVATE = 10.0
 
@@ -34,7 +34,8 @@ def check_budget(budget: Budget) -> None:
             "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller "
             "protects more; --method none ranks without privacy."
         )
-    check_choice("--noise", budget.noise, NOISES)
+    if budget.noise is not None:
+        check_choice("--noise", budget.noise, NOISES)
     if not 0 < budget.epsilon < math.inf:  # NaN too
         raise Refusal(
             f"--epsilon must be a positive number, got {budget.epsilon:g}. Use a value such as 1, or --method "
@@ -47,13 +48,13 @@ def check_budget(budget: Budget) -> None:
         )
     if budget.delta > 0 and budget.noise != "gaussian":
         raise Refusal(
-            "--delta is for Gaussian noise: add --noise gaussian; or leave --delta out, for Laplace noise keeps pure "
+            "--delta is for Gaussian noise: add --noise gaussian; or leave --delta out, for all other noise keeps pure "
             "epsilon."
         )
     if budget.delta == 0 and budget.noise == "gaussian":
         raise Refusal(
             "--noise gaussian needs a --delta above 0; a common choice is 1/n**2 for n users. Or leave "
-            "--noise out: Laplace noise keeps pure epsilon."
+            "--noise out: all other noise keeps pure epsilon."
         )
     check_size(budget.epsilon)
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax._neighbors import COMPARISON_KINDS
-from privrank_jax.cli.core.checks import NOISES
 from privrank_jax.cli.core.numerics import check_numerics, draws_exactly
 from privrank_jax.cli.core.request import Release
 from privrank_jax.release.library import EXTRA
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from privrank_jax.privacy.guarantee import Guarantee
 
 _OF_RANKINGS = (("user", "replace"),)
+_INDEPENDENT = ("laplace", "gaussian")  # drawn for each number by itself
+_LAWS = {"k-norm": "K-norm", "laplace": "Laplace", "gaussian": "Gaussian"}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -34,9 +35,9 @@ class Mechanism:
         simulated: ``"module:function"``, called with ``(key, data, privacy, ...)``.
         exact: its exact twin, called with ``(data, privacy, ...)``; "" if there is none.
         numerics: numerics of a release: ``"exact"``, or what is used instead.
-        opendp: whether the exact twin needs OpenDP.
+        opendp: noises that the exact twin takes from OpenDP; it needs nothing but the operating system for others.
         kinds: kinds of promise (unit, adjacency) that it keeps.
-        noises: noises that it can draw.
+        noises: noises that it can draw, the default first.
         trust: who draws the noise.
         instead: an instruction that leads to an exact mechanism, where this one is not.
     """
@@ -45,14 +46,22 @@ class Mechanism:
     simulated: str
     exact: str = ""
     numerics: str = "exact"
-    opendp: bool = True
+    opendp: tuple[str, ...] = _INDEPENDENT
     kinds: tuple[tuple[str, str], ...] = _OF_RANKINGS
-    noises: tuple[str, ...] = ("laplace",)
+    noises: tuple[str, ...] = _INDEPENDENT[:1]
     trust: str = "central"
     instead: str = ""
 
-    def drawn_exactly(self, request: Release) -> bool:
+    def noise_of(self, requested: str | None) -> str:
+        """The noise: as requested, else the default."""
+        return requested or self.noises[0]
+
+    def drawn_exactly(self, request: Release, noise: str | None = None) -> bool:
         """Whether the exact twin draws this request.
+
+        Args:
+            request: a release or a rehearsal.
+            noise: the noise; None for the default.
 
         Raises:
             Refusal: it is a release that is not exact, without ``--accept-idealized``.
@@ -60,7 +69,9 @@ class Mechanism:
         if not self.exact:
             check_numerics(self.numerics, request, self.instead)
             return False
-        return draws_exactly(request) if self.opendp else not request.simulate
+        if self.noise_of(noise) in self.opendp:
+            return draws_exactly(request)
+        return not request.simulate
 
 
 MECHANISMS = {
@@ -69,14 +80,14 @@ MECHANISMS = {
         simulated="pairwise:noisy_counts",
         exact="release.noisy_totals:exact_noisy_totals",
         kinds=COMPARISON_KINDS,
-        noises=NOISES,
+        noises=_INDEPENDENT,
     ),
     "perturbed-mle": Mechanism(
         label="private scores",
         simulated="pairwise:perturbed_mle",
         numerics="idealized",
         kinds=COMPARISON_KINDS,
-        noises=NOISES,
+        noises=_INDEPENDENT,
         instead="use --adjacency flip with --link logistic, which releases the scores exactly (who compared what is "
         "then public), or --method counts",
     ),
@@ -90,25 +101,25 @@ MECHANISMS = {
         label="noisy Borda scores",
         simulated="aggregation:dp_borda",
         exact="release.exact_aggregation:exact_borda",
-        noises=NOISES,
+        noises=_INDEPENDENT,
     ),
     "dp-kwiksort": Mechanism(
         label="a sort of noisy majorities",
         simulated="aggregation:dp_kwiksort",
         exact="release.exact_aggregation:exact_kwiksort",
-        noises=NOISES,
+        noises=_INDEPENDENT,
     ),
     "noise-all": Mechanism(
         label="least disagreement with noisy majorities",
         simulated="aggregation:noise_all",
         exact="release.exact_aggregation:exact_noise_all",
-        noises=NOISES,
+        noises=_INDEPENDENT,
     ),
     "exponential-kemeny": Mechanism(
         label="the exponential mechanism",
         simulated="aggregation:exponential_kemeny",
         exact="release.exponential:exact_exponential",
-        opendp=False,
+        opendp=(),
     ),
     "one-pair-weights": Mechanism(
         label="one answer per user",
@@ -148,7 +159,7 @@ MECHANISMS = {
         label="the Mallows model",
         simulated="cli.privatize.ranking_files:simulated_mallows",
         exact="release.mallows:exact_mallows",
-        opendp=False,
+        opendp=(),
         kinds=(("rank", "replace"),),
         trust="local",
     ),
@@ -169,7 +180,7 @@ def sample(
         options: options of both twins.
     """
     mechanism = MECHANISMS[name]
-    if mechanism.drawn_exactly(request):
+    if mechanism.drawn_exactly(request, options.get("noise")):
         return _function(mechanism.exact)(data, *arguments, **options), True
     return _function(mechanism.simulated)(entropy.key(), data, *arguments, **options), False
 
@@ -203,7 +214,7 @@ def draw(
 ) -> Drawn:
     """Release by the mechanism of that name; arguments as for :func:`sample`."""
     estimate, exact = sample(name, request, entropy, data, *arguments, **options)
-    law = {"laplace": "Laplace", "gaussian": "Gaussian"}[options.get("noise", "laplace")]
+    law = _LAWS[MECHANISMS[name].noise_of(options.get("noise"))]
     return Drawn(
         estimate,
         _labeled(estimate.guarantee, request, exact),

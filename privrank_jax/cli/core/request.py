@@ -41,12 +41,13 @@ class Budget(Options):
         typer.Option(help="Privacy budget; smaller protects more. Every private method needs it."),
     ] = None
     noise: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="laplace, or gaussian, which needs --delta and can be smaller where one user moves many numbers.",
+            help="k-norm (in the shape of what one user can change; the default where the method has it), laplace, or "
+            "gaussian, which needs --delta and can be smaller where one user moves many numbers.",
         ),
-    ] = "laplace"
+    ] = None
     delta: Annotated[
         float,
         typer.Option(

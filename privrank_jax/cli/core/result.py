@@ -107,32 +107,19 @@ ANSWERS = "the chance in the answers (taken as independent)"
 UNDONE = ", and are centered after the ridge bias is removed"
 
 
-def of_noise(
-    scores: np.ndarray,
-    *,
-    scale: float,
-    noise: str,
-    rounding: float,
-    level: float,
-    what: str,
-    more: str = "",
-) -> Certainty:
-    """Bound the scores before independent noise, for all items jointly.
+def of_noise(scores: np.ndarray, reach: float, *, what: str, more: str = "") -> Certainty:
+    """Bound the scores before the noise, for all items jointly.
 
     Args:
         scores: scores with the noise.
-        scale: scale of the noise.
-        noise: name of its distribution.
-        rounding: additional error of scores on a grid; see :func:`noise_reach`.
-        level: confidence level.
+        reach: half-width that holds the noise of all items at the confidence level, see :func:`noise_reach`.
         what: what the scores are, in words.
         more: text appended to the words.
 
-    >>> found = of_noise(np.array([9.0, 2.0, 1.0]), scale=0.2, noise="laplace", rounding=0.0, level=0.95, what="totals")
+    >>> found = of_noise(np.array([9.0, 2.0, 1.0]), noise_reach(0.2, "laplace", 0.95, 3), what="totals")
     >>> found.better[0].tolist(), found.intervals["rank_low"].tolist(), found.intervals["rank_high"].tolist()
     ([False, True, True], [0, 1, 1], [0, 2, 2])
     """
-    reach = noise_reach(scale, noise, level, scores.size) + rounding
     low, high = scores - reach, scores + reach
     better = low[:, None] > high[None, :]
     best, worst = better.sum(0), scores.size - 1 - better.sum(1)

@@ -153,7 +153,7 @@ def _sensitivity(
     table: datasets.ComparisonTable | ComparisonRows, request: Request, privacy: Privacy
 ) -> tuple[float, float, tuple[str, ...]]:
     """How far one unit moves all win totals together and a single one, and the public facts that this relies on."""
-    norm = "l1" if request.noise == "laplace" else "l2"
+    norm = "l1" if request.noise_drawn == "laplace" else "l2"
     total = float(totals_sensitivity(privacy, norm))
     one = float(privacy.comparisons_per_unit)
     if request.unit != "user" or table.questionnaire is None:

@@ -18,6 +18,7 @@ from privrank_jax.cli.core.result import (
     Result,
     best_first,
     each_by_itself,
+    noise_reach,
     of_noise,
 )
 from privrank_jax.cli.rank.certainty import ends, of_fit
@@ -51,19 +52,17 @@ def _counts(data: PrivateInput, request: Request) -> Result:
             data.wins.comparisons,
             method="counts",
             noise_scale=drawn.scale,
-            noise=request.noise,
+            noise=request.noise_drawn,
             level=request.level,
         )
         of = "the total to be expected from such users"
         words = each_by_itself(of, f"{ANSWERS} and the privacy noise")
         certainty = Certainty(np.asarray(found.better), ends(found), words)
     else:
+        reach = noise_reach(drawn.scale, request.noise_drawn, request.level, scores.size)
         certainty = of_noise(
             scores,
-            scale=drawn.scale,
-            noise=request.noise,
-            rounding=0.5 * drawn.exact,
-            level=request.level,
+            reach + 0.5 * drawn.exact,  # the noise is on halves
             what="totals",
             more=", not the chance in the answers",
         )
@@ -89,7 +88,7 @@ def _mle_on_totals(data: PrivateInput, request: Request) -> Result:
         raise Refusal("--gamma must be positive for --method mle; leave it out for a good default.")
     drawn = _noisy_totals(data, request)
     gamma = request.gamma or float(
-        default_gamma(data.wins, data.privacy, drawn.scale, noise=request.noise)
+        default_gamma(data.wins, data.privacy, drawn.scale, noise=request.noise_drawn)
     )
     fit = pairwise.scores_from_totals(drawn.estimate.value, data.wins.comparisons, gamma)
     scores = np.asarray(fit.value)
@@ -114,7 +113,7 @@ def _objective_perturbation(data: PrivateInput, request: Request) -> Result:
             "--method mle private. Use --link logistic or --link laplace, or --method counts, which needs "
             "no link."
         )
-    options = {"link": request.link, "gamma": request.gamma, "noise": request.noise}
+    options = {"link": request.link, "gamma": request.gamma, "noise": request.noise_drawn}
     drawn = draw("perturbed-mle", request, data.entropy, data.wins, data.privacy, **options)
     scores = np.asarray(drawn.estimate.value)
     if not np.all(np.isfinite(scores)):
@@ -165,7 +164,7 @@ def _noisy_totals(data: PrivateInput, request: Request) -> Drawn:
         data.entropy,
         data.wins,
         data.privacy,
-        noise=request.noise,
+        noise=request.noise_drawn,
         sensitivity=data.sensitivity,
     )
 
@@ -186,7 +185,7 @@ def _certainty(
         level=request.level,
         words=each_by_itself("the true score", cover),
         noise_scale=scale,
-        noise=request.noise,
+        noise=request.noise_drawn,
     )
     components = components_of(comparisons)
     if components == 1:

@@ -112,6 +112,11 @@ class Request(Budget, ComparisonColumns, Json, Release):
         on_totals = self.privacy.adjacency == "flip" and self.link == "logistic"
         return "noisy-counts" if self.method == "counts" or on_totals else "perturbed-mle"
 
+    @property
+    def noise_drawn(self) -> str:
+        """The noise: as requested, or the default of the mechanism."""
+        return MECHANISMS[self.mechanism].noise_of(self.noise)
+
     def check(self) -> None:
         """Refuse what can be refused without the data."""
         check_choice("--method", self.method, METHODS)
@@ -143,7 +148,7 @@ class Request(Budget, ComparisonColumns, Json, Release):
             raise Refusal(
                 "--method one-shot selects a top list: give its length by --top-k, such as --top-k 3."
             )
-        if self.noise not in MECHANISMS[self.mechanism].noises:
+        if self.noise_drawn not in MECHANISMS[self.mechanism].noises:
             raise Refusal(
                 f"--method {self.method} publishes an ordered list under pure epsilon; leave --noise and --delta out "
                 "(they would help only for lists of more than 16 ln(m/delta) items)."

@@ -288,7 +288,7 @@ def test_long_files_and_preflib_files(privrank, tmp_path):
         (("--epsilon", 1, "--method", "exponential", "--trust", "local"), "--method exponential needs someone"),
         (("--epsilon", 1, "--delta", 1e-6), "add --noise gaussian; or leave --delta out"),
         (("--epsilon", 1, "--noise", "gaussian"), "--noise gaussian needs a --delta above 0"),
-        (("--epsilon", 1, "--noise", "normal"), "choose laplace or gaussian"),
+        (("--epsilon", 1, "--noise", "normal"), "choose k-norm, laplace or gaussian"),
         ((*GAUSSIAN, "--method", "exponential"), "pure epsilon; leave --noise and --delta out"),
         ((*GAUSSIAN, "--trust", "local"), "pure epsilon; leave --noise and --delta out"),
         (("--epsilon", 1, "--items", "a,b,x"), "no column for the item 'x'"),

@@ -60,10 +60,7 @@ def test_the_reach_covers_all_noises_as_often_as_it_says(noise):
 def test_items_are_better_where_their_intervals_are_apart():
     found = of_noise(
         np.array([9.0, 2.0, 1.0]),
-        scale=0.2,
-        noise="laplace",
-        rounding=1.0,
-        level=0.95,
+        noise_reach(0.2, "laplace", 0.95, 3) + 1.0,
         what="totals",
     )
     reach = noise_reach(0.2, "laplace", 0.95, 3) + 1.0

@@ -77,7 +77,7 @@ def test_items_from_a_file(privrank, write, tmp_path):
         (("--epsilon", 1, "--method", "one-shot"), "--top-k"),
         (("--epsilon", 1, "--delta", 0.01), "add --noise gaussian; or leave --delta out"),
         (("--epsilon", 1, "--noise", "gaussian"), "--noise gaussian needs a --delta above 0"),
-        (("--epsilon", 1, "--noise", "uniform"), "choose laplace or gaussian"),
+        (("--epsilon", 1, "--noise", "uniform"), "choose k-norm, laplace or gaussian"),
         (
             ("--epsilon", 1, "--method", "one-shot", "--top-k", 2, "--noise", "gaussian", "--delta", 0.01),
             "leave --noise and --delta out",
