@@ -1,4 +1,4 @@
-"""One table of the mechanisms that commands use: how each is simulated and how it is drawn exactly.
+"""One table of the mechanisms that commands use, and their rule: a release is exact, or made with explicit consent.
 
 A key is the name of the mechanism's first row in the audit registry (:mod:`privrank_jax.privacy_audit`). Functions are
 named, not imported, so that options can be checked before anything heavy is loaded.
@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax._neighbors import COMPARISON_KINDS
-from privrank_jax.cli.core.numerics import check_numerics, draws_exactly
-from privrank_jax.cli.core.request import Release
-from privrank_jax.release.library import EXTRA
+from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.core.request import REHEARSAL, Release
+from privrank_jax.release.library import EXTRA, exact_samplers_available, unsound_opendp
 
 if TYPE_CHECKING:
     from privrank_jax.cli.core.entropy import Entropy
@@ -24,6 +24,18 @@ if TYPE_CHECKING:
 _OF_RANKINGS = (("user", "replace"),)
 _INDEPENDENT = ("laplace", "gaussian")  # drawn for each number by itself
 _LAWS = {"k-norm": "K-norm", "laplace": "Laplace", "gaussian": "Gaussian"}
+_WHY = {
+    "idealized": (
+        "the proof behind this release holds for real numbers and an exact minimizer, and floating point has "
+        "neither: what is published could reveal more than the guarantee admits "
+        "(help(privrank_jax.privacy.calibration) explains how)"
+    ),
+    "unknown": "how the noise of this release was drawn is not known",
+    "simulation": (
+        "the noise of this release would come from fast floating-point generators, made for simulation: their low "
+        "bits can reveal answers"
+    ),
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -166,10 +178,73 @@ MECHANISMS = {
 }
 
 
+def draws_exactly(request: Release) -> bool:
+    """Whether OpenDP draws the noise: always, except in a rehearsal, or if OpenDP is missing and that was accepted.
+
+    Raises:
+        Refusal: OpenDP is missing, or unsound; the latter is refused whatever was accepted.
+    """
+    if request.simulate:
+        return False
+    if reason := unsound_opendp():
+        raise Refusal(f"{reason}. Or rehearse by --simulate.")
+    exact = exact_samplers_available()
+    if not exact:
+        check_numerics("simulation", request)
+    return exact
+
+
+def check_numerics(numerics: str, request: Release, instead: str = "") -> None:
+    """Refuse a release that isn't exact, unless ``--accept-idealized`` was given.
+
+    Args:
+        numerics: numerics of its guarantee.
+        request: request of the command; a rehearsal is not a release.
+        instead: an instruction that leads to an exact release.
+
+    Raises:
+        Refusal: the message says what is not exact, and what to do.
+    """
+    if numerics == "exact" or request.simulate or request.accept_idealized:
+        return
+    if not exact_samplers_available():
+        instead = f"install exact samplers by {EXTRA}" + (f" and {instead}" if instead else "")
+    ways = [
+        "rehearse by --simulate",
+        "add --accept-idealized to release it anyway, with a guarantee that says so",
+    ]
+    asked = f"as asked, the release is not exact: {_WHY[numerics]}"
+    if not instead:
+        raise Refusal(f"{asked}. Choose: {', or '.join(ways)}.")
+    raise Refusal(f"{instead}; {asked}. Or {', or '.join(ways)}.")
+
+
+@dataclasses.dataclass(frozen=True)
+class Sampled:
+    """What a mechanism drew, and how.
+
+    Attributes:
+        value: what the function returned.
+        numerics: ``"exact"``, or what the noise is instead.
+        noise: distribution of the noise, in words.
+        remarks: remarks for the holder of the data.
+    """
+
+    value: Any
+    numerics: str
+    noise: str
+    remarks: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether it was drawn exactly."""
+        return self.numerics == "exact"
+
+
 def sample(
     name: str, request: Release, entropy: Entropy, data: Any, *arguments: Any, **options: Any
-) -> tuple[Any, bool]:
-    """Run a mechanism on data; also returns whether it was drawn exactly.
+) -> Sampled:
+    """Run a mechanism on data: its exact twin for a release, where there is one, and the simulated one for a rehearsal.
 
     Args:
         name: name of the mechanism.
@@ -180,9 +255,15 @@ def sample(
         options: options of both twins.
     """
     mechanism = MECHANISMS[name]
+    noise = _LAWS[mechanism.noise_of(options.get("noise"))]
     if mechanism.drawn_exactly(request, options.get("noise")):
-        return _function(mechanism.exact)(data, *arguments, **options), True
-    return _function(mechanism.simulated)(entropy.key(), data, *arguments, **options), False
+        value = _function(mechanism.exact)(data, *arguments, **options)
+        return Sampled(value, "exact", f"discrete {noise}", ())
+    value = _function(mechanism.simulated)(entropy.key(), data, *arguments, **options)
+    if request.simulate:
+        return Sampled(value, "simulation", noise, (REHEARSAL,))
+    numerics = "simulation" if mechanism.exact else mechanism.numerics
+    return Sampled(value, numerics, noise, (_about_noise(mechanism),))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -212,16 +293,18 @@ class Drawn:
 def draw(
     name: str, request: Release, entropy: Entropy, data: Any, *arguments: Any, **options: Any
 ) -> Drawn:
-    """Release by the mechanism of that name; arguments as for :func:`sample`."""
-    estimate, exact = sample(name, request, entropy, data, *arguments, **options)
-    law = _LAWS[MECHANISMS[name].noise_of(options.get("noise"))]
-    return Drawn(
-        estimate,
-        _labeled(estimate.guarantee, request, exact),
-        exact,
-        f"discrete {law}" if exact else law,
-        () if exact or request.simulate else _about_noise(name),
-    )
+    """Release by the mechanism of that name; arguments as for :func:`sample`.
+
+    The guarantee is for users with any number of comparisons, as those beyond L were dropped. That of a rehearsal says
+    that it is one.
+    """
+    sampled = sample(name, request, entropy, data, *arguments, **options)
+    guarantee, warnings = sampled.value.guarantee.for_any_user(), sampled.remarks
+    if request.simulate:
+        note = " ".join(filter(None, (guarantee.note, REHEARSAL.capitalize())))
+        guarantee = dataclasses.replace(guarantee, numerics=sampled.numerics, note=note)
+        warnings = ()
+    return Drawn(sampled.value, guarantee, sampled.exact, sampled.noise, warnings)
 
 
 def _function(path: str) -> Callable[..., Any]:
@@ -230,33 +313,19 @@ def _function(path: str) -> Callable[..., Any]:
     return getattr(importlib.import_module(f"privrank_jax.{module}"), name)
 
 
-def _labeled(guarantee: Guarantee | None, request: Release, exact: bool) -> Guarantee:
-    """The guarantee for users with any number of comparisons, as those beyond L were dropped; noted in a rehearsal."""
-    assert guarantee is not None
-    guarantee = guarantee.for_any_user()
-    if exact or not request.simulate:
-        return guarantee
-    parts = [guarantee.note] if guarantee.note else []
-    parts.append(
-        "A rehearsal, not to be published: anyone who knows the seed can remove the noise."
-    )
-    return dataclasses.replace(guarantee, numerics="simulation", note=" ".join(parts))
-
-
-def _about_noise(name: str) -> tuple[str, ...]:
+def _about_noise(mechanism: Mechanism) -> str:
     """The warning for a release that is not exact."""
-    mechanism = MECHANISMS[name]
     if mechanism.numerics == "idealized":
         return (
             "this guarantee is proven for real numbers and an exact minimizer only; "
-            "help(privrank_jax.privacy.calibration) explains what that may cost.",
+            "help(privrank_jax.privacy.calibration) explains what that may cost."
         )
-    if mechanism.trust == "local":
+    if not mechanism.exact:
         return (
             "the reports come from fast floating-point generators, keyed by the operating system, and only "
-            "approximate their exact law.",
+            "approximate their exact law."
         )
     return (
         "the noise comes from fast floating-point generators, keyed by the operating system: their low "
-        f"bits can give answers away. For exact noise: {EXTRA}.",
+        f"bits can reveal answers. For exact noise: {EXTRA}."
     )

@@ -12,6 +12,10 @@ from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import Options
 
+REHEARSAL = (
+    "a rehearsal, not to be published or shared: anyone who knows the seed can remove the noise."
+)
+
 Items = Annotated[
     str | None,
     typer.Option(

@@ -14,7 +14,7 @@ import typer
 from privrank_jax import _interrupt
 from privrank_jax._neighbors import COVERS, Neighbors
 from privrank_jax.cli.console import Refusal, at_end, printable, warn
-from privrank_jax.cli.core.numerics import check_numerics
+from privrank_jax.cli.core.mechanisms import check_numerics
 from privrank_jax.cli.core.request import Release
 from privrank_jax.cli.core.result import Result, check_finite
 from privrank_jax.cli.core.sources import data_sha256

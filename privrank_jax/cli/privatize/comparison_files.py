@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 
 import jax
@@ -18,14 +19,13 @@ from privrank_jax.cli.console import (
 )
 from privrank_jax.cli.core.checks import check_size
 from privrank_jax.cli.core.entropy import Entropy
-from privrank_jax.cli.core.mechanisms import sample
+from privrank_jax.cli.core.mechanisms import Sampled, sample
 from privrank_jax.cli.core.randomized import reports_guarantee
 from privrank_jax.cli.core.sources import private_remark, read_comparisons, users_of
 from privrank_jax.cli.core.spending import begin
 from privrank_jax.cli.privatize.request import Request
 from privrank_jax.datasets import ComparisonTable, ReportTable
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.release.library import EXTRA
 
 _HEADINGS: tuple[tuple[str, Side], ...] = (("privatized", "left"), ("", "right"))
 
@@ -46,15 +46,16 @@ def privatize_comparisons(request: Request) -> None:
     table = read_comparisons(source, request, request.items, by_user=True)
     entropy = Entropy(request)
     with jax.enable_x64(True):
-        reports, numerics, remarks = randomize(table, _budgets(request, table), request, entropy)
+        drawn = randomize(table, _budgets(request, table), request, entropy)
+    reports = drawn.value
     note = "the largest epsilon of any comparison, and of all those of any user together."
-    guarantee = reports_guarantee(reports, numerics, request.guarantee_note(note, "answers"))
+    guarantee = reports_guarantee(reports, drawn.numerics, request.guarantee_note(note, "answers"))
     revealed = ("ties",) if request.ties == "drop" else ()
     guarantee = guarantee.given(public=revealed, users=users_of(source, request.user))
     request.check_out()  # again, as the files may have changed meanwhile
     spending.spend_and_report(guarantee, "randomized response", request.out)
     written = datasets.write_reports(request.out, reports, users=not request.drop_user)
-    for remark in remarks:
+    for remark in drawn.remarks:
         warn(remark)
     _print(request, reports, guarantee, written, entropy.seed)
     spending.printed()
@@ -78,26 +79,26 @@ def _budgets(request: Request, table: ComparisonTable) -> np.ndarray:
 
 def randomize(
     table: ComparisonTable, epsilon: np.ndarray, request: Request, entropy: Entropy
-) -> tuple[ReportTable, str, tuple[str, ...]]:
-    """Draw one report per comparison; also returns its numerics and remarks for the data holder."""
+) -> Sampled:
+    """Draw one report per comparison; the value is a :class:`~privrank_jax.datasets.ReportTable`."""
     tied, remarks = table.tied, ()
     keep = np.ones(len(table), bool)
     if table.ties:
         keep, remarks = _ties(table, request)
     bits = table.winners < table.losers
     bits = np.where(tied, _coins(len(table), entropy), bits)[keep]
-    reports, numerics, about = _respond(bits, epsilon[keep], request, entropy)
+    drawn = sample("randomized-response", request, entropy, bits, epsilon[keep])
     found = ReportTable(
         users=table.users[keep],
         first=np.minimum(table.winners, table.losers)[keep],
         second=np.maximum(table.winners, table.losers)[keep],
-        reports=reports,
+        reports=np.asarray(drawn.value),
         epsilon=epsilon[keep],
         item_names=table.item_names,
         user_names=table.user_names,
         name=table.name,
     )
-    return found, numerics, (*remarks, *about)
+    return dataclasses.replace(drawn, value=found, remarks=(*remarks, *drawn.remarks))
 
 
 def _ties(table: ComparisonTable, request: Request) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -123,22 +124,6 @@ def _coins(count: int, entropy: Entropy) -> np.ndarray:
         return np.asarray(jax.random.bernoulli(entropy.key(), 0.5, (count,)))
     drawn = np.frombuffer(secrets.token_bytes(-(-count // 8)), np.uint8)
     return np.unpackbits(drawn, count=count).astype(bool)
-
-
-def _respond(
-    bits: np.ndarray, epsilon: np.ndarray, request: Request, entropy: Entropy
-) -> tuple[np.ndarray, str, tuple[str, ...]]:
-    reports, exact = sample("randomized-response", request, entropy, bits, epsilon)
-    if exact:
-        return reports, "exact", ()
-    if request.simulate:
-        about = "a rehearsal: anyone who knows the seed can undo every flip. Do not share the file."
-    else:
-        about = (
-            "the flips come from a fast generator keyed by the operating system, which is made for simulation "
-            f"and not for secrecy. For exact ones: {EXTRA}."
-        )
-    return np.asarray(reports), "simulation", (about,)
 
 
 def _print(

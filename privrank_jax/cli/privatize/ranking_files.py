@@ -29,7 +29,7 @@ from privrank_jax.cli.console import (
 )
 from privrank_jax.cli.core.checks import check_size
 from privrank_jax.cli.core.entropy import Entropy
-from privrank_jax.cli.core.mechanisms import sample
+from privrank_jax.cli.core.mechanisms import Sampled, sample
 from privrank_jax.cli.core.randomized import rankings_guarantee
 from privrank_jax.cli.core.sources import (
     given_columns,
@@ -131,16 +131,17 @@ def privatize_rankings(request: Request) -> None:
     check_item_names(request.out, table.item_names)
     entropy = Entropy(request)
     with jax.enable_x64(True):
-        rankings, numerics, remarks = randomize_rankings(table, epsilon, request, entropy)
+        drawn = randomize_rankings(table, epsilon, request, entropy)
+        rankings = drawn.value
         budgets = () if request.epsilon_column is None else ("budgets",)
         promised = rankings_guarantee(
-            rankings, numerics, request.guarantee_note("the largest of any user.", "orders")
+            rankings, drawn.numerics, request.guarantee_note("the largest of any user.", "orders")
         ).given(public=budgets, users=users_of(request.source, request.user))
     promised = _who_took_part(promised, table, request)
     request.check_out()  # again, as the files may have changed meanwhile
     spending.spend_and_report(promised, "mallows", request.out)
     written = datasets.write_synthetic_rankings(request.out, rankings, users=not request.drop_user)
-    for remark in remarks:
+    for remark in drawn.remarks:
         warn(remark)
     _print(request, rankings, promised, written, entropy.seed)
     spending.printed()
@@ -197,8 +198,8 @@ def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
 
 def randomize_rankings(
     table: datasets.RankingTable, epsilon: np.ndarray, request: Request, entropy: Entropy
-) -> tuple[datasets.SyntheticRankings, str, tuple[str, ...]]:
-    """Draw one synthetic ranking per user; also returns its numerics and remarks for the data holder."""
+) -> Sampled:
+    """Draw one synthetic ranking per user; the value is a :class:`~privrank_jax.datasets.SyntheticRankings`."""
     ranks, remarks = table.ranks, ()
     if table.tied:
         ordered = np.sort(ranks, axis=1)
@@ -211,12 +212,9 @@ def randomize_rankings(
             )
         ranks = _untied(ranks, entropy)
         remarks = private_remark(f"{count}; these were put into a random order.")
-    drawn, exact = sample("mallows-sample", request, entropy, ranks, epsilon)
-    if not exact:
-        about = "a rehearsal: anyone who knows the seed can undo the draws. Do not share the file."
-        remarks = (*remarks, about)
-    found = dataclasses.replace(table, ranks=drawn)
-    return datasets.SyntheticRankings(found, epsilon), "exact" if exact else "simulation", remarks
+    drawn = sample("mallows-sample", request, entropy, ranks, epsilon)
+    found = datasets.SyntheticRankings(dataclasses.replace(table, ranks=drawn.value), epsilon)
+    return dataclasses.replace(drawn, value=found, remarks=(*remarks, *drawn.remarks))
 
 
 def simulated_mallows(key: Key, ranks: np.ndarray, epsilon: np.ndarray) -> np.ndarray:

@@ -11,7 +11,12 @@ import typer
 
 from privrank_jax.cli.console import Refusal, check_choice
 from privrank_jax.cli.core.checks import check_rehearsal, check_size
-from privrank_jax.cli.core.request import ComparisonColumns, RankingColumns, Release
+from privrank_jax.cli.core.request import (
+    REHEARSAL,
+    ComparisonColumns,
+    RankingColumns,
+    Release,
+)
 from privrank_jax.cli.options import Json
 
 TIES = ("refuse", "coin", "drop")
@@ -124,7 +129,5 @@ class Request(ComparisonColumns, RankingColumns, Json, Release):
         if self.ties == "coin":
             parts.append(f"Ties are protected like {tied}.")
         if self.simulate:
-            parts.append(
-                "A rehearsal, not to be shared: anyone who knows the seed can remove the noise."
-            )
+            parts.append(REHEARSAL.capitalize())
         return " ".join(parts)

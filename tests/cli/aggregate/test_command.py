@@ -148,7 +148,7 @@ def test_delta_gives_gaussian_noise(privrank, votes, method):
 
 @pytest.mark.parametrize("method", EXACT)
 def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, method):
-    monkeypatch.setattr("privrank_jax.cli.core.numerics.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.cli.core.mechanisms.exact_samplers_available", lambda: False)
     run = ("aggregate", votes, "--method", method, "--epsilon", 1, "--json")
     result = privrank(*run, "--accept-idealized")
     assert result.json()["guarantee"]["numerics"] == "simulation"

@@ -132,7 +132,7 @@ def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
 
 @pytest.mark.parametrize("case", [case for case in CASES if case[1] == "exact"], ids=name_of)
 def test_without_the_extra_it_is_named_and_nothing_is_released(run, monkeypatch, case):
-    monkeypatch.setattr("privrank_jax.cli.core.numerics.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.cli.core.mechanisms.exact_samplers_available", lambda: False)
     command, _, by_opendp = case
     released = run(command, *BUDGET, "--json")
     if not by_opendp:
@@ -155,7 +155,7 @@ def test_an_unsound_opendp_is_refused_whatever_was_accepted(run, monkeypatch, ca
 
 
 def test_without_the_extra_what_is_never_exact_names_it_and_the_method(run, monkeypatch):
-    monkeypatch.setattr("privrank_jax.cli.core.numerics.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.cli.core.mechanisms.exact_samplers_available", lambda: False)
     refused = run((*AGGREGATE, *LOCAL, "--method", "kwiksort"), *BUDGET)
     assert 'pip install "privrank-jax[release]" and use --method borda or --trust' in refused.err
 

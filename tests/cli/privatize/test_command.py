@@ -163,7 +163,7 @@ def test_a_seed_repeats_a_rehearsal_and_a_release_never_repeats(private, votes):
 
 
 def test_without_the_extra_a_warning_names_it(private, votes, monkeypatch):
-    monkeypatch.setattr("privrank_jax.cli.core.numerics.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.cli.core.mechanisms.exact_samplers_available", lambda: False)
     result, _ = private(votes, "--epsilon", 1, "--accept-idealized", "--json")
     assert result.json()["guarantee"]["numerics"] == "simulation"
     assert 'pip install "privrank-jax[release]"' in result.err

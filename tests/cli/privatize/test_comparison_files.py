@@ -25,7 +25,7 @@ def reports(rows, epsilon, **options):
         source="votes.csv", out="x.csv", epsilon=1.0, simulate=True, seed=2, **options
     )
     found = randomize(rows, np.full(len(rows), epsilon), request, Entropy(request))
-    return found[0], found[2]
+    return found.value, found.remarks
 
 
 def test_a_report_says_whether_the_first_item_of_the_pair_won():
