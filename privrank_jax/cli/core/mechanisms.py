@@ -226,7 +226,7 @@ class Sampled:
     Attributes:
         value: what the function returned.
         numerics: ``"exact"``, or what the noise is instead.
-        noise: distribution of the noise, in words.
+        noise: distribution of the noise, in words, where the mechanism adds noise.
         remarks: remarks for the holder of the data.
     """
 
