@@ -23,7 +23,8 @@ CHECKED = "tests.runtime_types.checked"
 # Modules with examples that take little to compile, several of each package.
 EXAMPLES = (
     "comparisons", "links", "metrics", "rankings",
-    "privacy.privacy", "privacy.local", "privacy.noise", "privacy.geometry", "privacy.zcdp", "privacy.guarantee",
+    "privacy.privacy", "privacy.local", "privacy.noise", "privacy.geometry", "privacy.noise_law",
+    "privacy.zcdp", "privacy.guarantee",
     "pairwise.mle", "pairwise.loss", "pairwise.debiased_sums", "pairwise.planner", "pairwise.standard_errors",
     "pairwise.perturbed_mle", "pairwise.noisy_counts", "pairwise.score_attack", "pairwise.transitivity",
     "aggregation.weights", "aggregation.borda", "aggregation.kwiksort", "aggregation.noise_all", "aggregation.copeland",

@@ -1,4 +1,4 @@
-r"""K-norm noise, in the shape of what one user can change, for simulation: cubes and zonotopes of all pairs.
+r"""K-norm noise, in the shape of what one user can change, for simulation: cubes and zonotopes of pairs.
 
 **Mechanism.** T is a vector whose differences between neighbors lie in a convex body K, symmetric around 0, of
 dimension p. Noise Z of density ∝ e^{-ε‖z‖_K}, ‖z‖_K = min{r : z ∈ rK}, makes T + Z ε-DP: ‖·‖_K is a norm and at most
@@ -9,200 +9,284 @@ along every vertex of K that is a difference (Hardt and Talwar 2010). Z is r·U 
 **Cube** [-1, 1]^d: each coordinate changes by at most 1, whatever the others do. An example is the number of users who
 rank i before j, for every pair, when one ranking is replaced.
 
-**Zonotope of all pairs** Z(K_m) = Σ_{i<j} [-1, 1](e_i - e_j), of dimension m - 1: where one ranking is replaced, ties
-and gaps allowed, each pair moves at most one point from one of its items to the other, so n times the Borda scores
-change within it. Its norm is max over k of (sum of the k largest entries)/(k(m - k)), entries summing to 0: a cut of
-k items from m - k has k(m - k) pairs.
+**Zonotope** Z = Σ_{i<j} [-l_ij, l_ij](e_i - e_j), l_ij >= 0 the lengths: each pair moves at most l_ij points from one
+of its items to the other. Where users are asked each pair l_ij times and one of them changes all of their answers, the
+win totals change within it. With all lengths 1 (a *complete* zonotope), it holds the change of n times the Borda scores
+when one ranking is replaced, ties and gaps allowed. The graph of the pairs of positive length may have several
+components; entries sum to 0 over each, and p is the number of items less the number of components. By the max-flow
+min-cut theorem the norm of z is the maximum of z(S)/cut(S) over the sets S of items, cut(S) the sum of the lengths
+between S and the other items; for a complete zonotope that is max over k of (sum of the k largest entries)/(k(m - k)).
 
 **A uniform point.** Lift e_i - e_j to (e_i - e_j, h_ij) with generic heights: the lower faces of the lifted zonotope
-project onto tiles that cover Z(K_m), one for each spanning tree S (Shephard 1974), of equal volume, since the e_i -
-e_j of a tree are a basis of the same lattice. So draw a uniform tree and a uniform point of its tile: with y_i - y_j
-= h_ij on S, t_ij is uniform in [-1, 1] on S, 1 where y_i - y_j > h_ij and -1 elsewhere. Trees come from a random
-order of the items in which the i-th is joined to number min(U_i, i - 1), U_i uniform (Aldous 1990). Heights are fixed
-integers of 20 bits, or fewer so that sums stay below 2^31; two sums agree, so that a pair's side is arbitrary, about
-once in 10^6 pairs. The exact twin, :mod:`privrank_jax.release.k_norm`, has no such ties.
+project onto tiles that cover Z, one for each spanning forest S (Shephard 1974). Its volume is ∝ ∏_S l_ij, since the
+e_i - e_j of a forest are a basis of the same lattice. So draw a forest with these odds
+(:mod:`privrank_jax.privacy.spanning_forests`) and a uniform point of its tile: with y_i - y_j = h_ij on S, t_ij is
+uniform in [-l_ij, l_ij] on S, l_ij where y_i - y_j > h_ij and -l_ij elsewhere.
+
+**Heights** are fixed and have two parts of 30 - log₂ m random bits, the second of which decides where sums of the first
+agree. A pair outside of S closes one cycle with it, and its side is arbitrary if both sums over that cycle are 0. Given
+the other heights of the cycle, at most one value of a height makes a sum 0, so the chance of this over the choice of
+heights is at most (m/2^30)² for each pair: below 10^-9 for a draw at m = 200. The exact twin,
+:mod:`privrank_jax.release.k_norm`, has no such ties.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, DTypeLike, Float, Int
+from jaxtyping import Array, ArrayLike, Bool, DTypeLike, Float, Int, Integer
 
-from privrank_jax._types import Count, Epsilon, Key, Mask, MaskLike, Scores, ScoresLike
-from privrank_jax._validate import check_epsilon
+from privrank_jax._types import Count, Key, Mask, MaskLike, NumbersLike, PairMatrix, Scalar, Scores
+from privrank_jax._validate import check_nonnegative
+from privrank_jax.privacy.cuts import largest_ratio
+from privrank_jax.privacy.spanning_forests import all_pairs_forest, components, weighted_forest
 
 
-def cube_noise(
-    key: Key, dimension: int, epsilon: Epsilon, dtype: DTypeLike | None = None
-) -> Float[Array, "dimension"]:
-    """Noise of density ∝ e^{-ε·max|z|}, ``(d,)``.
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Cube:
+    """[-1, 1]^d.
 
-    Args:
-        key: PRNG key.
-        dimension: d >= 1.
-        epsilon: ε > 0, may be traced; ∞ gives zeros.
-        dtype: float; default JAX's.
-
-    Raises:
-        ValueError: d < 1, ε <= 0.
-
-    >>> cube_noise(jax.random.key(0), 3, jnp.inf).tolist()
-    [0.0, 0.0, 0.0]
+    Attributes:
+        real: the coordinates that exist, True ``d`` times; noise has this shape and is 0 elsewhere.
     """
-    check_epsilon(epsilon)
-    if dimension < 1:
-        raise ValueError(f"dimension must be at least 1, got {dimension}.")
-    dtype = jnp.zeros(0, dtype).dtype
-    return _cube_noise(key, dimension, jnp.asarray(epsilon, dtype))
+
+    real: Bool[Array, "..."]
+
+    @classmethod
+    def of_pairs(cls, num_items: int, mask: MaskLike | None = None) -> Cube:
+        """One coordinate for each pair i < j of real items, in an ``(m, m)`` matrix.
+
+        Args:
+            num_items: m >= 1.
+            mask: ``(m,)`` bool, True for real items.
+
+        Raises:
+            ValueError: m < 1, a mask of another shape.
+
+        >>> int(Cube.of_pairs(4).dimension)
+        6
+        """
+        mask = _checked_mask(num_items, mask)
+        above = jnp.triu(jnp.ones((num_items, num_items), bool), 1)
+        return cls(above & mask[:, None] & mask[None, :])
+
+    @property
+    def dimension(self) -> Count:
+        """The number of coordinates."""
+        return jnp.sum(self.real)
 
 
-def zonotope_noise(
-    key: Key,
-    num_items: int,
-    epsilon: Epsilon,
-    mask: MaskLike | None = None,
-    dtype: DTypeLike | None = None,
-) -> Scores:
-    """Noise of density ∝ e^{-ε‖z‖} on the vectors that sum to 0, ‖·‖ the norm of the zonotope of all pairs.
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Zonotope:
+    """Σ_{i<j} [-l_ij, l_ij](e_i - e_j).
+
+    Attributes:
+        lengths: ``(m, m)``, l, symmetric, >= 0, with a zero diagonal: how often one user is asked each pair.
+        complete: all lengths between real items are 1, and the others 0; draws are faster.
+    """
+
+    lengths: PairMatrix
+    complete: bool = dataclasses.field(default=False, metadata={"static": True})
+
+    @classmethod
+    def of_all_pairs(cls, num_items: int, mask: MaskLike | None = None) -> Zonotope:
+        """Each pair of real items once.
+
+        Args:
+            num_items: m >= 1.
+            mask: ``(m,)`` bool, True for real items.
+
+        Raises:
+            ValueError: m < 1, a mask of another shape.
+
+        >>> int(Zonotope.of_all_pairs(4).dimension)
+        3
+        """
+        mask = _checked_mask(num_items, mask)
+        others = ~jnp.eye(num_items, dtype=bool)
+        return cls((others & mask[:, None] & mask[None, :]) * 1.0, complete=True)
+
+    @classmethod
+    def of_pairs(
+        cls, pairs: Integer[ArrayLike, "pairs 2"] | Sequence[tuple[int, int]], num_items: int
+    ) -> Zonotope:
+        """Each of these pairs, once for each time that it is listed.
+
+        Args:
+            pairs: ``(E, 2)`` items, different within a pair.
+            num_items: m >= 1.
+
+        Raises:
+            ValueError: m < 1; an item that is negative, m or above, or paired with itself.
+
+        >>> Zonotope.of_pairs([(0, 1), (1, 0), (1, 2)], 3).lengths.tolist()
+        [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+        """
+        if num_items < 1:
+            raise ValueError(f"num_items must be at least 1, got {num_items}.")
+        found = np.asarray(pairs, np.int64).reshape(-1, 2)
+        if np.any((found < 0) | (found >= num_items)) or np.any(found[:, 0] == found[:, 1]):
+            raise ValueError(f"pairs must hold two different items below {num_items}.")
+        lengths = np.zeros((num_items, num_items))
+        np.add.at(lengths, tuple(found.T), 1.0)
+        return cls(jnp.asarray(lengths + lengths.T))
+
+    @property
+    def dimension(self) -> Count:
+        """The number of items less the number of components."""
+        if self.complete:
+            return jnp.maximum(jnp.sum(jnp.any(self.lengths > 0, axis=1)) - 1, 0)
+        return self.lengths.shape[0] - jnp.sum(
+            components(self.lengths) == jnp.arange(self.lengths.shape[0])
+        )
+
+
+Body: TypeAlias = Cube | Zonotope
+"""What one user can change."""
+
+
+def k_norm(
+    key: Key, body: Body, scale: Scalar, dtype: DTypeLike | None = None
+) -> Float[Array, "..."]:
+    """Noise of density ∝ e^{-‖z‖/scale}, ‖·‖ the norm whose unit ball is the body.
 
     Args:
         key: PRNG key.
-        num_items: m >= 2.
-        epsilon: ε > 0, may be traced; ∞ gives zeros.
-        mask: ``(m,)`` bool, True for real items; the noise of the others is 0.
+        body: K.
+        scale: >= 0, may be traced: 1/ε where K holds what one unit changes; 0 gives zeros.
         dtype: float; default JAX's.
 
     Returns:
-        ``(m,)``.
+        As ``uniform``.
 
     Raises:
-        ValueError: m < 2, ε <= 0, a mask of another shape.
+        ValueError: a negative or infinite scale.
 
-    >>> zonotope_noise(jax.random.key(0), 3, jnp.inf).tolist()
+    >>> k_norm(jax.random.key(0), Zonotope.of_all_pairs(3), 0.0).tolist()
     [0.0, 0.0, 0.0]
     """
-    check_epsilon(epsilon)
-    mask = _checked_mask(num_items, mask)
+    check_nonnegative("scale", scale)
     dtype = jnp.zeros(0, dtype).dtype
-    return _zonotope_noise(key, num_items, jnp.asarray(epsilon, dtype), mask)
+    return _k_norm(key, body, jnp.asarray(scale, dtype))
 
 
-def uniform_zonotope(
-    key: Key, num_items: int, mask: MaskLike | None = None, dtype: DTypeLike | None = None
-) -> Scores:
-    """A uniform point of Σ_{i<j} [-1, 1](e_i - e_j), ``(m,)``, summing to 0.
-
-    Args and errors: as :func:`zonotope_noise`.
-    """
-    dtype = jnp.zeros(0, dtype).dtype
-    return _uniform_zonotope(key, num_items, _checked_mask(num_items, mask), dtype)
-
-
-def zonotope_gauge(point: ScoresLike, mask: MaskLike | None = None) -> Float[Array, ""]:
-    """The least r such that r times the zonotope of all pairs holds a point: the norm whose unit ball it is.
+def uniform(key: Key, body: Body, dtype: DTypeLike | None = None) -> Float[Array, "..."]:
+    """A uniform point of the body.
 
     Args:
-        point: ``(m,)`` numbers that sum to 0.
-        mask: ``(m,)`` bool, True for real items; the others are ignored.
+        key: PRNG key.
+        body: K.
+        dtype: float; default JAX's.
+
+    Returns:
+        The shape of ``real`` for a cube; ``(m,)`` for a zonotope, summing to 0 over each component.
+    """
+    return _uniform(key, body, jnp.zeros(0, dtype).dtype)
+
+
+def gauge(body: Body, point: NumbersLike) -> Float[Array, ""]:
+    """The least r such that r times the body holds the point: the norm whose unit ball it is.
+
+    Args:
+        body: K.
+        point: the shape that ``uniform`` returns; entries that aren't real are ignored.
 
     Returns:
         Scalar, dtype of ``point``, floating.
 
-    >>> float(zonotope_gauge(jnp.array([2.0, 0.0, -2.0])))
+    >>> float(gauge(Zonotope.of_all_pairs(3), jnp.array([2.0, 0.0, -2.0])))
     1.0
     """
     point = jnp.asarray(point) * 1.0
-    return _gauge(point, _checked_mask(point.shape[-1], mask, least=1))
+    if isinstance(body, Cube):
+        return jnp.max(jnp.where(body.real, jnp.abs(point), 0), initial=0)
+    if body.complete:
+        return _complete_gauge(point, jnp.any(body.lengths > 0, axis=1))
+    return largest_ratio(point, body.lengths)
 
 
-def _checked_mask(num_items: int, mask: MaskLike | None, least: int = 2) -> Mask:
-    if num_items < least:
-        raise ValueError(f"num_items must be at least {least}, got {num_items}.")
+def _checked_mask(num_items: int, mask: MaskLike | None) -> Mask:
+    if num_items < 1:
+        raise ValueError(f"num_items must be at least 1, got {num_items}.")
     mask = jnp.ones(num_items, bool) if mask is None else jnp.asarray(mask, bool)
     if mask.shape != (num_items,):
         raise ValueError(f"mask must have shape ({num_items},), got {mask.shape}.")
     return mask
 
 
-@functools.partial(jax.jit, static_argnames=("dimension",))
-def _cube_noise(key: Key, dimension: int, epsilon: Float[Array, ""]) -> Float[Array, "dimension"]:
+@jax.jit
+def _k_norm(key: Key, body: Body, scale: Float[Array, ""]) -> Float[Array, "..."]:
+    """A uniform point of K, scaled by its random radius, which is Gamma(p + 1) times the scale."""
     of_radius, of_place = jax.random.split(key)
-    place = jax.random.uniform(of_place, (dimension,), epsilon.dtype, -1, 1)
-    return _scaled(of_radius, dimension, epsilon, place)
+    shape = jnp.asarray(body.dimension + 1, scale.dtype)
+    radius = jax.random.gamma(of_radius, shape, dtype=scale.dtype)
+    place = _uniform(of_place, body, scale.dtype)
+    return jnp.where(scale > 0, scale * radius * place, 0)
 
 
-@functools.partial(jax.jit, static_argnames=("num_items",))
-def _zonotope_noise(key: Key, num_items: int, epsilon: Float[Array, ""], mask: Mask) -> Scores:
-    of_radius, of_place = jax.random.split(key)
-    place = _uniform_zonotope(of_place, num_items, mask, epsilon.dtype)
-    return _scaled(of_radius, jnp.sum(mask) - 1, epsilon, place)
+@functools.partial(jax.jit, static_argnames=("dtype",))
+def _uniform(key: Key, body: Body, dtype: DTypeLike) -> Float[Array, "..."]:
+    if isinstance(body, Cube):
+        drawn = jax.random.uniform(key, body.real.shape, dtype, -1, 1)
+        return jnp.where(body.real, drawn, 0)
+    of_forest, of_place = jax.random.split(key)
+    lengths = body.lengths.astype(dtype)
+    if body.complete:
+        parent = all_pairs_forest(of_forest, jnp.any(lengths > 0, axis=1))
+    else:
+        parent = weighted_forest(of_forest, lengths)
+    return _tile(parent, lengths, jax.random.uniform(of_place, parent.shape, dtype, -1, 1))
 
 
-def _scaled(
-    key: Key, dimension: Count, epsilon: Float[Array, ""], place: Float[Array, "p"]
-) -> Float[Array, "p"]:
-    """A uniform point of K, scaled by its random distance, which is Gamma(p + 1, 1/ε)."""
-    shape = jnp.asarray(dimension + 1, epsilon.dtype)
-    radius = jax.random.gamma(key, shape, dtype=epsilon.dtype) / epsilon
-    return jnp.where(jnp.isinf(epsilon), 0, radius * place)
+def _tile(
+    parent: Int[Array, "items"], lengths: PairMatrix, inside: Float[Array, "items"]
+) -> Scores:
+    """The point of the forest's tile whose coordinate on the pair of an item and its parent is ``inside``, in [-1, 1].
+
+    The parent of a root is itself.
+    """
+    num_items = parent.shape[0]
+    item = jnp.arange(num_items)
+    first, second = (jnp.asarray(part) for part in _heights(num_items))
+    y = _sum_to_root(jnp.stack([first[item, parent], second[item, parent]], axis=1), parent)
+    # Where both parts agree, as they do on the forest, the item of the higher number gains.
+    more = y[:, None, 0] - y[None, :, 0] - first
+    tie = y[:, None, 1] - y[None, :, 1] - second + (item[:, None] > item[None, :])
+    gains = (more > 0) | ((more == 0) & (tie > 0))
+    corner = jnp.sum(jnp.where(gains, lengths, -lengths), axis=1)
+    change = lengths[item, parent] * (inside - jnp.where(item > parent, 1, -1))
+    return (corner + change).at[parent].add(-change)
 
 
 @functools.lru_cache(maxsize=8)
-def _heights(num_items: int) -> np.ndarray:
-    """Fixed generic heights of the pairs i < j, antisymmetric; sums over a path stay below 2^30."""
-    most = min(1 << 20, (1 << 30) // num_items)
-    heights = np.random.default_rng(num_items).integers(1, most, (num_items, num_items))
-    upper = np.triu(heights, 1).astype(np.int32)
-    return upper - upper.T
+def _heights(num_items: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fixed heights of the pairs in two parts, antisymmetric; sums over a path stay below 2^30."""
+    most = (1 << 30) // num_items
+    drawn = np.random.default_rng(num_items).integers(1, most, (2, num_items, num_items))
+    first, second = np.triu(drawn, 1).astype(np.int32)
+    return first - first.T, second - second.T
 
 
-@functools.partial(jax.jit, static_argnames=("num_items", "dtype"))
-def _uniform_zonotope(key: Key, num_items: int, mask: Mask, dtype: DTypeLike) -> Scores:
-    of_order, of_parents, of_place = jax.random.split(key, 3)
-    number = jnp.sum(mask)
-    drawn = jax.random.uniform(of_order, (num_items,))
-    order = jnp.argsort(jnp.where(mask, drawn, 2.0))  # real items first
-    place = jnp.arange(num_items)
-    parent = jnp.minimum(
-        jax.random.randint(of_parents, (num_items,), 0, jnp.maximum(number, 1)), place - 1
-    )
-    parent = jnp.where(
-        (place > 0) & (place < number), parent, place
-    )  # the first, and padding: roots
-    heights = jnp.asarray(_heights(num_items))
-    child_item, parent_item = order, order[parent]
-    step = heights[child_item, parent_item]  # y of the child minus y of its parent
-    potential = _sum_to_root(step, parent)
-    y = jnp.zeros(num_items, potential.dtype).at[order].set(potential)
-    above = y[:, None] - y[None, :] > heights
-    first = place[:, None] < place[None, :]  # pairs i < j; the others mirror them
-    side = jnp.where(first, jnp.where(above, 1, -1), jnp.where(above.T, -1, 1))
-    real = mask[:, None] & mask[None, :] & (place[:, None] != place[None, :])
-    corner = jnp.sum(jnp.where(real, side, 0), axis=1)
-    inside = jax.random.uniform(of_place, (num_items,), dtype, -1, 1)
-    on_tree = parent != place
-    change = jnp.where(on_tree, inside - side[child_item, parent_item], 0)
-    point = corner.astype(dtype)
-    return point.at[child_item].add(change).at[parent_item].add(-change)
-
-
-def _sum_to_root(step: Int[Array, "places"], parent: Int[Array, "places"]) -> Int[Array, "places"]:
-    """Sums of the steps from each place up to its root, whose step is 0, computed by doubling."""
-
-    def double(_: object, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        total, above = state
-        return total + total[above], above[above]
-
+def _sum_to_root(
+    step: Int[Array, "items parts"], parent: Int[Array, "items"]
+) -> Int[Array, "items parts"]:
+    """Sums of the steps from each item up to its root, whose step is 0, computed by doubling."""
     rounds = max(step.shape[0] - 1, 1).bit_length()
-    return jax.lax.fori_loop(0, rounds, double, (step, parent))[0]
+    for _ in range(rounds):
+        step, parent = step + step[parent], parent[parent]
+    return step
 
 
 @jax.jit
-def _gauge(point: Float[Array, "items"], mask: Mask) -> Float[Array, ""]:
+def _complete_gauge(point: Scores, mask: Mask) -> Float[Array, ""]:
     ordered = -jnp.sort(jnp.where(mask, -point, jnp.inf))
     number = jnp.sum(mask)
     size = jnp.arange(1, point.shape[0] + 1)

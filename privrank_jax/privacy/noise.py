@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,9 @@ from privrank_jax.privacy.privacy import Kind, Privacy, kept
 
 NOISES = ("laplace", "gaussian")
 """Kinds of additive noise: Laplace noise gives pure ε-DP, Gaussian noise (ε, δ)-DP."""
+
+SHAPED_NOISES = ("k-norm", *NOISES)
+"""Kinds for functions that know the set of changes that one unit causes: K-norm noise, which gives pure ε-DP too."""
 
 
 @jax.tree_util.register_dataclass
@@ -30,28 +34,33 @@ class NoiseDiagnostics:
     noise_scale: Numbers
 
 
-def kept_by_noise(noise: str, privacy: Privacy, by: str, *kinds: Kind) -> Privacy:
+def kept_by_noise(
+    noise: str, privacy: Privacy, by: str, *kinds: Kind, noises: Sequence[str] = NOISES
+) -> Privacy:
     """Like :func:`~privrank_jax.privacy.privacy.kept` for a mechanism that adds this noise, which determines δ.
 
     Args:
-        noise: ``"laplace"``, which attains δ = 0 whatever δ the promise has, or ``"gaussian"``, which needs δ > 0.
+        noise: ``"laplace"`` or ``"k-norm"``, which attain δ = 0 whatever δ the promise has, or ``"gaussian"``, which
+            needs δ > 0.
         privacy: what is asked for.
         by: name of the mechanism.
         kinds: units and adjacencies that it can protect, the weakest first.
+        noises: the kinds of noise that it has: :data:`NOISES` or :data:`SHAPED_NOISES`.
 
     Raises:
         TypeError: ``privacy`` is no :class:`Privacy`.
-        ValueError: an unknown noise; Gaussian noise at a known δ = 0; no kind covers the promise.
+        ValueError: a noise that is not one of ``noises``; Gaussian noise at a known δ = 0; no kind covers the promise.
 
     >>> promise = Privacy(1.0, unit="user", adjacency="flip", delta=1e-6)
     >>> kept_by_noise("laplace", promise, "noisy_counts", ("user", "flip")).delta
     0.0
     """
     attained = kept(privacy, by, *kinds)
-    check_choice("noise", noise, NOISES)
-    if noise == "laplace":
+    check_choice("noise", noise, noises)
+    if noise != "gaussian":
         return dataclasses.replace(attained, delta=0.0)
-    check_approximate(privacy, "noise='gaussian'", "noise='laplace'")
+    instead = " or ".join(f"noise={name!r}" for name in noises if name != "gaussian")
+    check_approximate(privacy, "noise='gaussian'", instead)
     return attained
 
 

@@ -11,9 +11,12 @@ import pytest
 from scipy import stats
 
 from privrank_jax.privacy import geometry
+from privrank_jax.privacy.geometry import Cube, Zonotope
 from tests.reference import geometry as naive
+from tests.release.graphs import GRAPHS
 
 ALARM = 1e-6  # at the fixed keys below
+REAL_LENGTHS = np.array([[0, 1, 2, 0], [1, 0, 0.5, 0], [2, 0.5, 0, 3], [0, 0, 3, 0]])
 
 
 def drawn(function, number, seed=0):
@@ -24,31 +27,66 @@ def drawn(function, number, seed=0):
 def test_the_gauge_is_the_largest_over_all_cuts(items):
     generator = np.random.default_rng(items)
     pairs = list(itertools.combinations(range(items), 2))
+    body = Zonotope.of_all_pairs(items)
+    mask = np.append(np.ones(items, bool), [False, False])
+    padded = Zonotope.of_all_pairs(items + 2, mask)
     for _ in range(20):
         point = generator.integers(-9, 10, items)
         point[-1] -= point.sum()
-        gauge = float(geometry.zonotope_gauge(point))
+        gauge = float(geometry.gauge(body, point))
         assert np.ceil(gauge - 1e-9) == naive.zonotope_gauge(point, pairs, items)
-        mask = np.append(np.ones(items, bool), [False, False])
-        padded = np.append(point, [50, -7])
-        assert float(geometry.zonotope_gauge(padded, mask)) == pytest.approx(gauge)
+        assert float(geometry.gauge(padded, np.append(point, [50, -7]))) == pytest.approx(gauge)
+
+
+def test_the_gauge_of_a_cube():
+    body = Cube(jnp.array([[True, False], [True, True]]))
+    assert float(geometry.gauge(body, [[-3.0, 9.0], [1.0, 2.0]])) == 3.0
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_dimensions(name):
+    pairs, items = GRAPHS[name]
+    body = Zonotope.of_pairs(pairs, items)
+    assert int(body.dimension) == len(naive.spanning_forests(pairs, items)[0])
+    masked = Zonotope.of_all_pairs(5, [True, False, True, True, False])
+    assert int(masked.dimension) == int(Zonotope(masked.lengths).dimension) == 2
+    assert int(Cube.of_pairs(5, [True, False, True, True, False]).dimension) == 3
 
 
 @pytest.mark.parametrize(("items", "mask"), [(3, None), (4, None), (6, (1, 0, 1, 1, 0, 1))])
-def test_points_are_uniform(items, mask):
+@pytest.mark.parametrize("complete", [True, False])
+def test_points_are_uniform(items, mask, complete):
     """Against rejection from a box, by four statistics; and the gauge to the power of p is uniform."""
     mask = np.ones(items, bool) if mask is None else np.array(mask, bool)
-    real = int(mask.sum())
-    points = drawn(lambda key: geometry.uniform_zonotope(key, items, mask), 8_000)
+    body = Zonotope(Zonotope.of_all_pairs(items, mask).lengths, complete)
+    check_uniform(body, mask)
+
+
+@pytest.mark.parametrize("name", ["lengths", "cycle", "asked again", "path"])
+def test_points_of_other_zonotopes_are_uniform(name):
+    body = (
+        Zonotope(jnp.asarray(REAL_LENGTHS))
+        if name == "lengths"
+        else Zonotope.of_pairs(*GRAPHS[name])
+    )
+    check_uniform(body, np.ones(body.lengths.shape[0], bool))
+
+
+def check_uniform(body, mask):
+    points = drawn(lambda key: geometry.uniform(key, body), 8_000)
     assert not points[:, ~mask].any()
-    points = points[:, mask]
+    real = int(mask.sum())
     np.testing.assert_allclose(points.sum(axis=1), 0, atol=1e-9)
-    gauges = np.asarray(jax.vmap(geometry.zonotope_gauge)(points))
+    gauges = np.asarray(jax.vmap(lambda point: geometry.gauge(body, point))(points))
     assert gauges.max() <= 1 + 1e-12
     assert stats.kstest(gauges ** (real - 1), "uniform").pvalue > ALARM
-    box = np.random.default_rng(0).uniform(1 - real, real - 1, (60_000, real - 1))
+    points = points[:, mask]
+    most = np.asarray(body.lengths).sum(axis=1)[mask][:-1]
+    box = np.random.default_rng(0).uniform(-most, most, (60_000, real - 1))
     box = np.column_stack([box, -box.sum(axis=1)])
-    box = box[np.asarray(jax.vmap(geometry.zonotope_gauge)(box)) <= 1]
+    padded = np.zeros((len(box), mask.size))
+    padded[:, mask] = box
+    box = box[np.asarray(jax.vmap(lambda point: geometry.gauge(body, point))(padded)) <= 1]
     for statistic in (
         lambda x: x[:, 0],
         lambda x: x[:, 0] * x[:, 1],
@@ -59,44 +97,55 @@ def test_points_are_uniform(items, mask):
     assert stats.ks_2samp(1.1 * points[:, 0], box[:, 0]).pvalue < 0.05  # it sees a tenth
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 2.0])
-def test_the_noise_has_its_law(epsilon):
-    """Density ∝ e^{-ε‖z‖}: ε‖z‖ has the Gamma law of p; 5 % less noise is seen."""
-    found = drawn(lambda key: geometry.zonotope_noise(key, 5, epsilon), 8_000)
-    gauges = epsilon * np.asarray(jax.vmap(geometry.zonotope_gauge)(found))
-    assert stats.kstest(gauges, "gamma", args=(4,)).pvalue > ALARM
-    assert stats.kstest(0.95 * gauges, "gamma", args=(4,)).pvalue < ALARM
-    cube = drawn(lambda key: geometry.cube_noise(key, 6, epsilon), 8_000)
-    largest = epsilon * np.abs(cube).max(axis=1)
-    assert stats.kstest(largest, "gamma", args=(6,)).pvalue > ALARM
-    assert stats.kstest(0.95 * largest, "gamma", args=(6,)).pvalue < ALARM
-    # A coordinate of the cube: E|z| = (d + 1)/(2ε), and the standard deviation is below (d + 2)/(√3 ε).
-    assert np.abs(cube).mean() == pytest.approx(7 / (2 * epsilon), rel=0.03)
+def test_components_are_factors():
+    """Two components: the norm is the larger of theirs, and each sums to 0."""
+    body = Zonotope.of_pairs(*GRAPHS["two components"])
+    points = drawn(lambda key: geometry.uniform(key, body), 4_000)
+    _, group = np.unique(np.asarray(geometry.components(body.lengths)), return_inverse=True)
+    sums = points @ np.eye(group.max() + 1)[group]
+    np.testing.assert_allclose(sums, 0, atol=1e-12)
+    gauges = np.asarray(jax.vmap(lambda point: geometry.gauge(body, point))(points))
+    assert stats.kstest(gauges ** int(body.dimension), "uniform").pvalue > ALARM
+    assert np.isinf(float(geometry.gauge(body, [1.0, *[0.0] * (group.size - 1)])))
 
 
-def test_less_noise_than_laplace_has():
-    """Centered variance of a score over Laplace's 2⌊m²/2⌋²/ε²."""
-    for items, share in ((3, 0.62), (5, 0.55), (10, 0.53)):
-        found = drawn(lambda key: geometry.zonotope_noise(key, items, 1.0), 8_000)  # noqa: B023
-        laplace = 2 * (items**2 // 2) ** 2 * (1 - 1 / items)
-        assert found.var() / laplace == pytest.approx(share, abs=0.03)
+@pytest.mark.parametrize("scale", [3.0, 0.5])
+def test_the_noise_has_its_law(scale):
+    """Density ∝ e^{-‖z‖/scale}: ‖z‖/scale has the Gamma law of p; 5 % less noise is seen."""
+    for body in (Zonotope.of_all_pairs(5), Cube(jnp.ones((2, 3), bool))):
+        found = drawn(lambda key: geometry.k_norm(key, body, scale), 8_000)  # noqa: B023
+        gauges = np.asarray(jax.vmap(lambda z: geometry.gauge(body, z))(found)) / scale  # noqa: B023
+        law = "gamma", (int(body.dimension),)
+        assert stats.kstest(gauges, *law).pvalue > ALARM
+        assert stats.kstest(0.95 * gauges, *law).pvalue < ALARM
 
 
 def test_dtypes_batches_and_limits():
     key = jax.random.key(3)
-    assert geometry.zonotope_noise(key, 4, jnp.float32(1.0), dtype=jnp.float32).dtype == jnp.float32
-    sweep = jax.vmap(lambda epsilon: geometry.cube_noise(key, 3, epsilon))(jnp.array([0.5, 1.0]))
+    pairs = Zonotope.of_all_pairs(4)
+    assert geometry.k_norm(key, pairs, jnp.float32(1.0), jnp.float32).dtype == jnp.float32
+    sweep = jax.vmap(lambda scale: geometry.k_norm(key, Cube.of_pairs(3), scale))(
+        jnp.array([2.0, 1.0])
+    )
     np.testing.assert_allclose(sweep[0], 2 * sweep[1])
-    assert not geometry.zonotope_noise(key, 4, jnp.inf).any()
-    padded = geometry.zonotope_noise(key, 4, 1.0, jnp.array([True, True, False, False]))
-    assert padded[2:].tolist() == [0, 0]
-    assert padded[0] == -padded[1] != 0
+    assert np.count_nonzero(sweep[0]) == 3
+    assert not geometry.k_norm(key, pairs, 0.0).any()
+    masks = jnp.array([[True, True, False, False], [False, True, True, True]])
+    padded = jax.vmap(lambda mask: geometry.k_norm(key, Zonotope.of_all_pairs(4, mask), 1.0))(masks)
+    assert padded[0, 2:].tolist() == [0, 0]
+    assert padded[0, 0] == -padded[0, 1] != 0
+    assert padded[1, 0] == 0
+    alone = Zonotope.of_all_pairs(3, [False, True, False])
+    assert geometry.k_norm(key, alone, 1.0).tolist() == [0, 0, 0]
     for call in (
-        lambda: geometry.zonotope_noise(key, 1, 1.0),
-        lambda: geometry.zonotope_noise(key, 3, 0.0),
-        lambda: geometry.zonotope_noise(key, 3, 1.0, [True]),
-        lambda: geometry.cube_noise(key, 0, 1.0),
-        lambda: geometry.cube_noise(key, 2, -1.0),
+        lambda: Zonotope.of_all_pairs(0),
+        lambda: Zonotope.of_all_pairs(3, [True]),
+        lambda: Zonotope.of_pairs([(0, 3)], 3),
+        lambda: Zonotope.of_pairs([(1, 1)], 3),
+        lambda: Zonotope.of_pairs([(0, 1)], 0),
+        lambda: Cube.of_pairs(0),
+        lambda: geometry.k_norm(key, pairs, -1.0),
+        lambda: geometry.k_norm(key, pairs, jnp.inf),
     ):
         with pytest.raises(ValueError, match="must"):
             call()

@@ -1,0 +1,108 @@
+"""The public law of K-norm noise: closed forms against simulation, simulation against closed forms."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm
+
+ALARM = 1e-6  # at the fixed keys below
+
+
+def noise(body, number=20_000):
+    keys = jax.random.split(jax.random.key(7), number)
+    return np.asarray(jax.jit(jax.vmap(lambda key: k_norm(key, body, 1.0)))(keys))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 7, 45])
+def test_tails_of_the_cube_are_the_integral(dimension):
+    for t in (0.0, 0.3, 1.0, 5.0, 60.0):
+        radius = stats.gamma(dimension + 1)
+        expected, _ = integrate.quad(lambda r: (1 - t / r) * radius.pdf(r), t, np.inf)  # noqa: B023
+        assert noise_law.cube_tail(dimension, t) == pytest.approx(expected, abs=1e-8)
+
+
+def test_the_cube():
+    body = Cube.of_pairs(4)
+    found = noise(body)
+    real = np.asarray(body.real)
+    means = found.reshape(-1, 16)[:, real.ravel()]
+    assert not noise_law.variances(body)[~real].any()
+    assert not noise_law.mean_absolute(body)[~real].any()
+    assert means.var() == pytest.approx(noise_law.variances(body)[0, 1], rel=0.03)
+    assert np.abs(means).mean() == pytest.approx(noise_law.mean_absolute(body)[0, 1], rel=0.02)
+    check_reaches(means, body)
+
+
+def check_reaches(found, body):
+    """The share within the reach is the level, up to the simulation's safety; 5 % less reach is too little."""
+    for level in (0.5, 0.9, 0.99):
+        most, one = noise_law.reach(body, level), noise_law.reach_one(body, level)
+        within = np.abs(found).max(axis=1)
+        assert (
+            stats.binomtest(int((within <= most).sum()), within.size, level, "less").pvalue > ALARM
+        )
+        assert (within <= 0.93 * most).mean() < level
+        assert min(np.mean(np.abs(column) <= one) for column in found.T) == pytest.approx(
+            level, abs=0.015
+        )
+
+
+@pytest.mark.parametrize("items", [2, 3, 6])
+def test_complete_zonotopes(items):
+    mask = np.append(np.ones(items, bool), False)
+    body = Zonotope.of_all_pairs(items + 1, mask)
+    found = noise(body)
+    covariance = noise_law.covariance(body)
+    assert not covariance[-1].any()
+    np.testing.assert_allclose(covariance.sum(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(np.diag(covariance), noise_law.variances(body))
+    np.testing.assert_allclose(np.cov(found.T), covariance, atol=0.06 * covariance.max())
+    one = noise_law.mean_absolute(body)
+    np.testing.assert_allclose(np.abs(found).mean(axis=0), one, rtol=0.04)
+    check_reaches(found[:, :-1], body)
+
+
+def test_two_items_have_laplace_noise():
+    """Z = t(e_1 - e_2) with t of density ∝ e^{-|t|}: variance 2, mean size 1, tails e^{-t}."""
+    body = Zonotope.of_all_pairs(2)
+    np.testing.assert_allclose(noise_law.covariance(body), [[2, -2], [-2, 2]])
+    for reach in (noise_law.reach, noise_law.reach_one):
+        assert 3.0 <= reach(body, 1 - np.exp(-3)) < 3.15
+    assert 1.0 <= noise_law.mean_absolute(body)[0] < 1.05
+
+
+def test_second_moments_of_the_hexagon():
+    """A regular hexagon of vertices at distance 2√2: E‖U‖² = 5/12 of its square."""
+    assert noise_law.mean_square(3) == pytest.approx(5 / 12 * 8)
+
+
+def test_other_zonotopes():
+    """Simulated figures lie on the safe side, and close; a component alone has its own law."""
+    complete = Zonotope.of_all_pairs(5)
+    simulated = Zonotope(complete.lengths)
+    exact = noise_law.variances(complete)
+    found = noise_law.variances(simulated)
+    assert np.all((exact <= found) & (found < 1.15 * exact))
+    for reach in (noise_law.reach, noise_law.reach_one):
+        assert reach(simulated, 0.9) == pytest.approx(reach(complete, 0.9), rel=0.03)
+    lengths = np.zeros((4, 4))
+    lengths[0, 2] = lengths[2, 0] = 3
+    alone = Zonotope(jnp.asarray(lengths))
+    assert 18 <= noise_law.variances(alone)[0] < 20
+    assert noise_law.variances(alone)[[1, 3]].tolist() == [0, 0]
+    assert noise_law.mean_absolute(alone)[[1, 3]].tolist() == [0, 0]
+
+
+def test_nothing_real_has_no_noise():
+    for body in (Zonotope.of_all_pairs(3, [False] * 3), Cube.of_pairs(1)):
+        assert noise_law.reach(body, 0.9) == noise_law.reach_one(body, 0.9) == 0
+        assert not noise_law.mean_absolute(body).any()
+        assert not noise_law.variances(body).any()
+    with pytest.raises(ValueError, match="level"):
+        noise_law.reach(Cube.of_pairs(3), 1.0)

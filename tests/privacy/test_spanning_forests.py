@@ -1,0 +1,65 @@
+"""Random spanning forests of the simulation: each with its probability, by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.privacy import spanning_forests
+from privrank_jax.privacy.geometry import Zonotope
+from tests.reference import geometry as naive
+from tests.release.graphs import GRAPHS
+
+ALARM = 1e-6  # at the fixed keys below
+DRAWS = 6_000
+
+
+def check_forests(function, lengths, key):
+    """χ² of the drawn forests against their odds."""
+    parents = np.asarray(jax.jit(jax.vmap(function))(jax.random.split(key, DRAWS)))
+    seen = Counter(
+        tuple(sorted(tuple(sorted((item, parent))) for item, parent in enumerate(row) if item != parent))
+        for row in parents.tolist()
+    )  # fmt: skip
+    items = len(lengths)
+    pairs = [pair for pair in itertools.combinations(range(items), 2) if lengths[pair]]
+    forests = [
+        tuple(pairs[index] for index in chosen) for chosen in naive.spanning_forests(pairs, items)
+    ]
+    odds = np.array([np.prod([lengths[pair] for pair in forest]) for forest in forests])
+    assert set(seen) <= set(forests)
+    observed = np.array([seen[forest] for forest in forests])
+    assert stats.chisquare(observed, DRAWS * odds / odds.sum()).pvalue > ALARM
+
+
+@pytest.mark.parametrize("name", ["K4", "cycle", "asked again", "two components", "an item alone"])
+def test_weighted_forests_have_their_odds(name, key):
+    lengths = np.asarray(Zonotope.of_pairs(*GRAPHS[name]).lengths)
+    if name == "cycle":
+        lengths = lengths * np.linspace(0.3, 1.7, lengths.shape[0]) ** 2
+        lengths = lengths + lengths.T
+    check_forests(lambda k: spanning_forests.weighted_forest(k, jnp.asarray(lengths)), lengths, key)
+
+
+def test_trees_of_all_pairs_are_uniform(key):
+    mask = np.array([True, False, True, True, True])
+    lengths = np.asarray(Zonotope.of_all_pairs(5, mask).lengths)
+    check_forests(lambda k: spanning_forests.all_pairs_forest(k, jnp.asarray(mask)), lengths, key)
+
+
+def test_components_are_the_items_that_paths_join():
+    for name, (pairs, items) in GRAPHS.items():
+        found = np.asarray(spanning_forests.components(Zonotope.of_pairs(pairs, items).lengths))
+        group = np.arange(items)
+        for _ in range(items):
+            for i, j in pairs:
+                group[i] = group[j] = min(group[i], group[j])
+        assert found.tolist() == group.tolist(), name
+    path = np.diag(np.ones(8), 1)
+    assert not np.asarray(spanning_forests.components(jnp.asarray(path + path.T))).any()
