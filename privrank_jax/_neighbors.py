@@ -130,7 +130,7 @@ def check_kind(unit: str, adjacency: str) -> None:
     if (unit, adjacency) not in COVERS:
         known = "; ".join(f"unit {one!r}, adjacency {other!r}" for one, other in COVERS)
         raise ArgumentError(
-            f"unit {unit!r} with adjacency {adjacency!r} means nothing; choose one of {known}.",
+            f"unit {unit!r} with adjacency {adjacency!r} is not a valid combination; choose one of {known}.",
             "unit",
             "adjacency",
         )

@@ -167,7 +167,7 @@ def private_names() -> list[str]:
 
 
 def wrong_order_of_arguments() -> list[str]:
-    """``key`` comes first, ``privacy`` after key and data, and no part of a promise stands beside ``privacy``."""
+    """``key`` comes first, ``privacy`` after key and data, and no part of a promise is passed beside ``privacy``."""
     wrong = []
     for module, name, function in public_functions():
         parameters = parameters_of(function)

@@ -25,7 +25,7 @@ USER = {"unit": "user", "adjacency": "replace"}
         ({"delta": -1e-9}, "delta must be"),
         ({"unit": "voter"}, "unit must be one of"),
         ({"adjacency": "swap"}, "adjacency must be one of"),
-        ({"unit": "rank", "adjacency": "flip"}, "means nothing"),
+        ({"unit": "rank", "adjacency": "flip"}, "is not a valid combination"),
         ({"contributions": 0}, "contributions must be"),
         ({"contributions": math.inf}, "contributions must be"),
         ({"unit": "comparison", "contributions": 3}, "leave them out"),

@@ -86,7 +86,9 @@ def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -
     if role == "user" and "winner" in roles:
         message += f", or {_NO_USER} if it names no users (then a guarantee per comparison only)"
     if len(header) == 1 and any(sign in header[0] for sign in ";\t|,"):
-        message += ". Is it separated by another sign? Separate a .csv by commas, a .tsv by tabs"
+        message += (
+            ". Is it separated by another character? Separate a .csv by commas, a .tsv by tabs"
+        )
     if "winner" in roles:
         message += advice_on_outcomes(header)
     return message

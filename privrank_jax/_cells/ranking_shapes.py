@@ -17,8 +17,8 @@ def is_long(name: str, header: Sequence[str], item: str | None, rank: str | None
     """Whether a file has a row for each user and item; :class:`DataError` where it holds comparisons."""
     if {"winner", "loser"} <= set(header):
         raise DataError(
-            f"{name} holds comparisons (columns winner and loser), not rankings: `privrank rank` and "
-            "datasets.read_comparisons take it"
+            f"{name} holds comparisons (columns winner and loser), not rankings: rank it with "
+            "`privrank rank`, read it with datasets.read_comparisons"
         )
     return item is not None or rank is not None or {"item", "rank"} <= set(header)
 
@@ -45,7 +45,7 @@ def check_shape(name: str, header: Sequence[str]) -> None:
         raise DataError(
             f"{name}: its columns {', '.join(map(repr, places[:3]))}, ... are places, so its cells are items, "
             "best first; this reader wants one column per item with ranks in it, or rows of user, item, rank. If they "
-            f"are items all the same, list the {ITEMS}",
+            f"are items nevertheless, list the {ITEMS}",
             ITEMS,
         )
     if len(header) == 1:

@@ -130,7 +130,7 @@ def check_like_ranks(name: str, unlike: int, users: int) -> None:
     Args:
         name: of the file.
         unlike: as counted by :func:`unlike_ranks`.
-        users: likewise.
+        users: users who ranked something, as counted there.
     """
     if 2 * unlike > users:
         raise DataError(

@@ -1,5 +1,5 @@
-"""What XLA, LAPACK, their threads and memory maps, and the random generator have to be helped with.
+"""Workarounds for XLA, LAPACK and JAX's generator.
 
 One module for each, whose head says what goes wrong, the upstream issue (or how to reproduce it, where none is known)
-and when the help may go. Nothing here changes a result.
+and when the workaround may be removed. None of them changes a result.
 """

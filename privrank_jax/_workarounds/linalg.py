@@ -2,11 +2,11 @@
 
 jaxlib splits a large batch of LAPACK calls over XLA's thread pool and *blocks* a thread of that pool until all
 parts are done. A program that runs two such batches at once on two cores (two Newton fits in one vmapped trial) then
-waits for itself for ever, and so do two devices with one batch each. Batches below 200,000 floating-point operations
+deadlocks, and so do two devices with one batch each. Batches below 200,000 floating-point operations
 run in place, so here a batch is fed in pieces below that, or one by one, which costs little.
 
 Upstream: none known for LAPACK; in https://github.com/PyAutoLabs/PyAutoFit/issues/1530 XLA's FFT waits for that pool
-likewise. To reproduce: a program with two batches of 600 or 2,000 matrices on each of two devices, which hung in 5 of 5
+too. To reproduce: a program with two batches of 600 or 2,000 matrices on each of two devices, which hung in 5 of 5
 processes with JAX 0.10.2 and in none of 8 with 0.11.2 and 0.12.0.1 (``tests/simulate/test_devices.py`` runs one).
 Remove when: the lowest JAX that the package allows is 0.11, and that test passes without.
 """

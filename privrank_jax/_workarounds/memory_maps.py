@@ -1,4 +1,4 @@
-"""Room for compiled programs, of which XLA keeps some fifteen memory maps each on a CPU.
+"""Room for compiled programs, of which XLA keeps about fifteen memory maps each on a CPU.
 
 Linux lets a process have 65,530 maps (``vm.max_map_count``); where XLA's compiler gets no more, it ends the process
 ("LLVM compilation error: Cannot allocate memory"), however much memory is free. JAX keeps what it has compiled.

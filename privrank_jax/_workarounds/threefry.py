@@ -7,7 +7,7 @@ from compiling them again there.
 
 Upstream: https://github.com/jax-ml/jax/pull/37872 writes JAX's loop out on a CPU too; it is not in JAX 0.10.
 Remove when: the lowest JAX that the package allows has it, and ``tests/benchmarks/bench_mallows.py`` is not slower.
-:func:`below` stays: it is no workaround but another way to draw integers, with fewer words.
+:func:`below` stays: it is not a workaround but another way to draw integers, with fewer words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What XLA has to be told to make a fast program of ours, or to tell us.
+"""Workarounds that keep XLA from recomputing values and from folding constants, and that detect exhausted memory.
 
 ``materialized``. Upstream: none known; https://github.com/openxla/xla/issues/20440 has another barrier that XLA's CPU
 compiler does not keep. To reproduce: ``tests/workarounds/test_xla.py`` counts what the compiled program computes again.

@@ -31,7 +31,7 @@ class SortDiagnostics:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class LocalSortDiagnostics:
-    """Diagnostics of a sort that asks groups of users.
+    """Diagnostics of LDPKwikSort, a sort that asks groups of users.
 
     Attributes:
         queries: answered; a private value, as the ranking is.

@@ -13,7 +13,7 @@ composition, and a ranking and its reversal, which differ in every pair, attain 
 **Error.** Reports are unbiased, so w̃_ij = (1 + mean report)/2 is unbiased too. For full rankings its variance, given
 the data, is (B²/N - 1)/(4n) at *every* pair, B the norm of a report: E zzᵀ is rotation symmetric around v/‖v‖, whose
 entries are ±1/√N, so its diagonal is even. For randomized response B² = N/t². Where users tie pairs or leave them
-unknown, 1 becomes the mean of v_ij², and PrivUnit's error, unchanged in total, shifts towards the pairs that are not
+unknown, 1 becomes the mean of v_ij², and PrivUnit's error, unchanged in total, shifts toward the pairs that are not
 tied. Duchi's variance is of order N/(nε²), that of randomized response N²/(nε²): a factor m less in the error, except
 at large ε and small m, where randomized response beats Duchi but not PrivUnit (m = 4, ε = 5).
 

@@ -3,7 +3,7 @@ r"""The exact distribution of the comparisons of random quicksort, and the query
 T_k, the comparisons on k items with transitive answers, is k - 1 + T_i + T_{k-1-i} with i uniform on 0..k-1 and
 independent copies. Its generating function G_k(z) = E z^{T_k} hence obeys G_k = z^{k-1}/k Σ_i G_i G_{k-1-i}, which
 is evaluated on a circle of complex z and turned into probabilities by one FFT. A circle of radius e^θ > 1 gives the law
-tilted towards its upper tail, which preserves the relative accuracy of small tail probabilities.
+tilted toward its upper tail, which preserves the relative accuracy of small tail probabilities.
 
 **Answers that are not transitive** (noise makes cycles) change the law of T: a pivot's rank in its segment is then
 not uniform. Landau's theorem bounds its mean and moment generating function by those of a transitive order as far as

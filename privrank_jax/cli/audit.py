@@ -41,19 +41,26 @@ class Request(Seed, Json):
     """The options of one run."""
 
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Of the mechanism; --list shows all.")
+        str | None, typer.Argument(metavar="[NAME]", help="Name of a mechanism; see --list.")
     ] = None
     epsilon: Annotated[
         float | None,
         typer.Option(
-            help="Epsilon to run the mechanism at.  [default: that of its row, usually 1]"
+            help="Epsilon to run the mechanism at.  [default: the claimed one, usually 1]"
         ),
     ] = None
     draws: Annotated[
-        int, typer.Option(metavar="N", help="Under each data set; half of them choose the event.")
+        int,
+        typer.Option(
+            metavar="N",
+            help="Draws from each data set; half select the event, half test it.",
+        ),
     ] = 1_000_000
     confidence: Annotated[
-        float, typer.Option(metavar="Q", help="Of the bound, all intervals counted.")
+        float,
+        typer.Option(
+            metavar="Q", help="Confidence of the lower bound, corrected for all intervals."
+        ),
     ] = 0.999
     out: Annotated[
         Path | None, typer.Option(metavar="PICTURE", help="Draw the events: .png, .pdf or .svg.")

@@ -114,7 +114,7 @@ def check_folder(folder: Path) -> None:
     )
     nearest = next(there)
     if not nearest.is_dir():
-        raise Refusal(f"--out {folder}: {nearest} is no folder; name another.")
+        raise Refusal(f"--out {folder}: {nearest} is not a folder; choose another.")
     tempfile.TemporaryFile(dir=nearest).close()
 
 

@@ -204,9 +204,9 @@ def _print_votes(votes: Votes) -> None:
         f"One voter who changes the whole ranking moves the wins by up to {votes['sensitivity']:.0f} in "
         f"all, so the noise of each is Laplace of scale {votes['sensitivity']:.0f}/epsilon, and the wins "
         "lie between 0 and 16.",
-        f"Over {REPEATS:,} repeats Mountain View stays first in {kept} (chance: 20%). Four voters are too "
-        "few to hide among: a ranking that protects each of them well can hardly depend on any. Privacy "
-        "becomes cheap as voters become many, as the study below shows.",
+        f"Over {REPEATS:,} repeats Mountain View stays first in {kept} (chance: 20%). With four voters, "
+        "each has a large influence: a ranking that protects each of them well can hardly depend on any. "
+        "Privacy costs less accuracy the more voters there are, as the study below shows.",
     )
 
 

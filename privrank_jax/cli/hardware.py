@@ -21,7 +21,7 @@ AUTO = "auto"
 def keep_programs() -> None:
     """Keep compiled programs in the user's cache folder, so that the next run does not compile them again.
 
-    JAX's own settings go first (``JAX_COMPILATION_CACHE_DIR``, ``JAX_ENABLE_COMPILATION_CACHE=0``).
+    JAX's own settings take precedence (``JAX_COMPILATION_CACHE_DIR``, ``JAX_ENABLE_COMPILATION_CACHE=0``).
     For commands that read no private data: a program may hold what it was compiled for.
     """
     import jax
@@ -43,7 +43,7 @@ def use_cores() -> None:
     """Make each core that this process may use a device. Together they finish a batch sooner than operations that each
     use all cores, one after another. An accelerator is used if there is one.
 
-    JAX's own settings go first (``JAX_NUM_CPU_DEVICES``, ``--xla_force_host_platform_device_count``).
+    JAX's own settings take precedence (``JAX_NUM_CPU_DEVICES``, ``--xla_force_host_platform_device_count``).
     """
     import jax
 

@@ -34,9 +34,9 @@ from privrank_jax.release.ledger import (
 
 HELP = (
     "Make the privacy budget of a data set, or show what was spent of it.\n\n"
-    "A ledger is a file of its own for each data set, which it knows by their content. Releases with --ledger spend "
-    "from it before they print, refuse what it doesn't allow, and never give back: a release that was killed stays "
-    "spent. Budgets of several releases add up.\n\n"
+    "Each data set has its own ledger file, which identifies the data by their content. Releases with --ledger spend "
+    "from it before they print, are refused beyond its budget, and are never refunded: the budget of a release that "
+    "was killed stays spent. Budgets of several releases add up.\n\n"
     "Examples:\n\n"
     "  privrank ledger votes.ledger --data votes.csv --budget 3     (make it, once)\n\n"
     "  privrank aggregate votes.csv --epsilon 0.5 --ledger votes.ledger\n\n"
@@ -66,7 +66,7 @@ class Request(Json):
         str,
         typer.Option(
             metavar="DELTA",
-            help="Budget of delta, likewise fixed; 0 allows no release with a --delta.",
+            help="Budget of delta; it can't be changed either. 0 allows no release with a --delta.",
         ),
     ] = "0"
     unit: Annotated[
@@ -96,7 +96,7 @@ class Request(Json):
         typer.Option(
             metavar="DELTA",
             help="Also show the epsilon of all releases together at this delta, by tighter accounting, which "
-            "holds for releases fixed ahead of time and enforces nothing.",
+            "is valid only if the releases were fixed ahead of time; it is not enforced.",
         ),
     ] = None
 
@@ -253,7 +253,7 @@ def _briefly(privacy: Privacy) -> str:
 
 
 _HOLDS = (
-    "That holds only if the number of releases and their budgets were fixed ahead of time, and it enforces nothing: "
+    "That holds only if the number of releases and their budgets were fixed ahead of time, and is not enforced: "
     "what is left is counted by the plain sum."
 )
 _HEADINGS: tuple[tuple[str, Side], ...] = (

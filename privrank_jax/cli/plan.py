@@ -207,7 +207,7 @@ def solve(design: Design) -> Plan:
                 scores, math.inf, number, **common, confidence=goal["confidence"]
             )
             raise Refusal(
-                f"{design.users} users are too few: even with answers in the clear the error would be "
+                f"{design.users} users are too few: even without randomization the error would be "
                 f"{float(getattr(clear, design.criterion)):.3g}, above --target {design.target:g}; take "
                 "more users, or a larger target."
             )
@@ -282,7 +282,7 @@ def _print_plan(design: Design, found: Plan) -> None:
         ("epsilon of one answer", budget),
         ("answers of one user", f"{found['answers_per_user']:.4g}"),
         ("epsilon of one user, all answers, at most about", f"{found['epsilon_per_user']:.3g}"),
-        ("users in the clear that these are worth", f"{found['effective_users']:,.1f}"),
+        ("equivalent number of users without randomization", f"{found['effective_users']:,.1f}"),
         ("largest error of a score, expected", f"{found['error']['expected']:.3g}"),
         (
             f"largest error, not exceeded with probability {found['confidence']:g}",
@@ -305,8 +305,8 @@ def _print_plan(design: Design, found: Plan) -> None:
     )
     print_paragraphs(
         _answer(design, found),
-        f"One answer is protected at epsilon = {budget}. All answers of one user together are protected "
-        f"only at about {found['epsilon_per_user']:.3g}; a smaller --share-observed, with more users, "
+        f"One answer is protected with epsilon = {budget}. All answers of one user together are protected "
+        f"with epsilon about {found['epsilon_per_user']:.3g} only; a smaller --share-observed, with more users, "
         "protects users better at the same error.",
     )
 

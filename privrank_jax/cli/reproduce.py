@@ -44,7 +44,7 @@ class Request(Seed, Folder, hardware.Processes, Json):
     """The options of one run."""
 
     study: Annotated[
-        str | None, typer.Argument(metavar="[STUDY]", help="Its name; --list shows all.")
+        str | None, typer.Argument(metavar="[STUDY]", help="Name of the study; see --list.")
     ] = None
     replicates: Annotated[
         int | None,
@@ -56,7 +56,7 @@ class Request(Seed, Folder, hardware.Processes, Json):
     listing: Annotated[bool, typer.Option("--list", help="List the studies, and stop.")] = False
 
     def check(self) -> None:
-        """Refuse what can be refused before anything is loaded."""
+        """Refuse invalid options before anything is loaded."""
         if self.study is None:
             raise Refusal("name a study; `privrank reproduce --list` shows all.")
         if self.replicates is not None and self.replicates < 2:

@@ -77,7 +77,7 @@ def read_rankings(
         items: the public list of items, in the order to use. In a wide file those columns are read, and the others
             are not used; default: all columns but the user's. In a long file the default are the items seen, sorted.
             None of the three may be given for other files, which list their items.
-        ignore: columns of a wide file that are no items, as ``synthetic_epsilon`` never is.
+        ignore: columns of a wide file that are not items, as ``synthetic_epsilon`` never is.
         missing: what a blank or absent rank means, recorded in the table: ``"last"`` or ``"unknown"``; default
             ``"last"``, for incomplete .order files ``"unknown"``.
         num_users: n, the public number of users of a long file, including those who ranked nothing and have no row; the
@@ -89,7 +89,7 @@ def read_rankings(
             can't be, or don't look like any (:mod:`~privrank_jax._cells.ranks`).
 
     Raises:
-        DataError: what is wrong, where (file, line, column), and how to fix it: a rank that is no whole number
+        DataError: what is wrong, where (file, line, column), and how to fix it: a rank that is not a whole number
             from 1 to the number of items, ranks like ratings, no column of users where none was ruled out, one that
             numbers the rows, a user with two rows (wide) or two ranks for one item (long), an item named twice,
             columns that hold places ("Rank_1", ...) instead of items, and all that

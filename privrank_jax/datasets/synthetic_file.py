@@ -2,7 +2,7 @@
 
 Ranks are 1 = best, blank where the user did not rank the item; each row was drawn from the Mallows model around the
 user's own ranking at the ε of its row. ``user`` may be absent (``user=None`` for readers). The column
-``synthetic_epsilon`` is the mark of such a file: no reader takes it for an item, and rankings in the clear must not
+``synthetic_epsilon`` is the mark of such a file: no reader takes it for an item, and other rankings must not
 have it.
 """
 
@@ -72,10 +72,10 @@ def read_synthetic_rankings(
 
     Args:
         path: as for :func:`~privrank_jax.datasets.read_rankings`, of a wide file.
-        user: likewise.
+        user: column of the user's id; None says that each row is a different user.
         items: all items, in the order to use. The law of a rank depends on how many items its user ranked, so none
             can be left out.
-        missing: likewise.
+        missing: what a blank rank means, as for :func:`~privrank_jax.datasets.read_rankings`.
 
     Raises:
         DataError: as there; no column ``synthetic_epsilon``, an ε that isn't a number from 1e-9 to 1e9, ties, a rank

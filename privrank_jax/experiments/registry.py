@@ -43,7 +43,7 @@ def get(name: str) -> Experiment:
         name: as in :func:`names`.
 
     Raises:
-        ValueError: there is no such experiment; the message names the closest.
+        ValueError: there is no such study; the message names the closest.
     """
     module = _registry.find(_modules(), name, "experiment", names())
     found = importlib.import_module(f"{__package__}.{module}").EXPERIMENTS

@@ -158,7 +158,7 @@ def refuse_lost(
 
 @functools.partial(jax.jit, static_argnames=("size",))
 def kernel_of(size: int, epsilon: Float[Array, ""], num_items: Count) -> Float[Array, "size size"]:
-    """The kernel of ``num_items`` <= ``size`` items, zero beyond them, NaN where rounding may have spoilt it.
+    """The kernel of ``num_items`` <= ``size`` items, zero beyond them, NaN where rounding may have corrupted it.
 
     The recurrence in d = n - 1 - b, for all n and a at once: one vector operation for each d.
     """

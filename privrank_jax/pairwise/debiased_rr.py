@@ -86,7 +86,7 @@ def debiased_rr(
     ==========================  ========  ========  ==================================================
     ADRR                        True      True      ∝ tanh²(ε_l/2), debiased ỹ
     debiased without weights    False     True      1/L, debiased ỹ
-    classic randomized response False     False     1/L, ỹ: biased towards equal scores
+    classic randomized response False     False     1/L, ỹ: biased toward equal scores
     Laplace on comparisons      False     either    1/L, ỹ (``mechanism="laplace"``)
     ==========================  ========  ========  ==================================================
 

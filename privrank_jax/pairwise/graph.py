@@ -29,8 +29,8 @@ def connectivity(wins: WinCounts) -> tuple[Array, Array]:
     """Number of connected components of the comparison graph, and whether the wins separate it.
 
     The likelihood has a finite maximizer exactly if, within every component, every item is linked to every other by
-    a chain of wins (Ford 1957; Zermelo 1929); "separated" means that this fails. The data say nothing about the
-    order of items in different components.
+    a chain of wins (Ford 1957; Zermelo 1929); "separated" means that this fails. The data do not determine
+    the order of items in different components.
 
     Args:
         wins: win counts of m items.

@@ -19,7 +19,7 @@ falls, u_k ≥ 0 its difference along comparison k, winner less loser, and q_k t
 likelihood. The step d solves Σ I_k u_k d_k = Σ q_k u_k, so d_k ≥ q_k/I_k for some k with u_k > 0. Such an increase
 of a difference multiplies the pair's information by at most 0.43 (logistic link), 0.37 (laplace) or 0.56 (normal).
 
-After a moderate step, the released score, which the ridge shrinks towards 0, can still lie outside a narrow
+After a moderate step, the released score, which the ridge shrinks toward 0, can still lie outside a narrow
 interval about the center. The interval is then extended to include the score, as the interval of a rank is to
 include the released rank. Extending an interval can only raise its coverage.
 """

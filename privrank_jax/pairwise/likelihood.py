@@ -194,7 +194,7 @@ def signed_objective(
     Args:
         margins: ``(m, m)`` antisymmetric, D_ij.
         weights: ``(m, m)`` symmetric, W_ij >= 0.
-        link: F; for the logistic link the objective is convex all the same.
+        link: F; for the logistic link the objective is convex anyway.
         gamma: ridge γ.
         mask: ``(m,)`` bool, or ``None``.
     """

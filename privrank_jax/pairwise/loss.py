@@ -103,7 +103,7 @@ def clipped_preference_loss(
     ℓ(t) - clip(t, -c, c)/(e^ε - 1). Where \|s\| <= c it is :func:`preference_loss`. Outside that range, its mean
     over the flip exceeds the true loss by q(u - clip(u, -c, c)), u = s for label 1 and -s for label 0: too high for
     scores that agree with the label, too low for those that don't. Its gradient there is that of the loss which
-    treats reports as labels, so the bias pulls large differences towards 0: scores whose true difference exceeds c
+    treats reports as labels, so the bias pulls large differences toward 0: scores whose true difference exceeds c
     are estimated too close together.
 
     Variance over the flip: q(1 - q)(\|s\| + 2 min(\|s\|, c)/(e^ε - 1))² of the loss; of its derivative,

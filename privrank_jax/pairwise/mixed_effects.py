@@ -1,4 +1,4 @@
-r"""Mixed effects: users who are biased towards the item shown first.
+r"""Mixed effects: users who are biased toward the item shown first.
 
 User l chooses i over j, i < j, with probability F(b_l + θ_i - θ_j), where b_l ~ N(0, σ²). The link is logistic. The
 fit has two steps. First all b_l are estimated as fixed effects, together with θ:

@@ -1,4 +1,4 @@
-"""Rank centrality: items scored by a random walk that moves towards winners."""
+"""Rank centrality: items scored by a random walk that moves toward winners."""
 
 from __future__ import annotations
 

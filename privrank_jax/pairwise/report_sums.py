@@ -2,7 +2,7 @@ r"""Sums of randomized reports that arrive one by one or in shards: exact in any
 
 The state is all that :func:`~privrank_jax.pairwise.debiased_rr` needs of the reports: per pair, D = Σ t(ỹ - 1/2) and
 W = Σ t², t = tanh(ε/2). Floating-point sums depend on the order of their terms, so these are kept as integers: a term,
-at most 1 in size, is rounded once, towards 0, to a multiple of 2^-48, and held as a whole part and three limbs of 16
+at most 1 in size, is rounded once, toward 0, to a multiple of 2^-48, and held as a whole part and three limbs of 16
 bits. Integer addition is exact, so states of the same reports are equal bit for bit however the reports are
 ordered, split into shards and merged, with and without float64. The rounding changes a sum of n reports by less
 than n·2^-48.

@@ -106,8 +106,8 @@ def standard_errors(
             the minimizer of the expected ridged objective, centered at the scores.
 
     Returns:
-        :class:`Uncertainty`. Where the comparisons leave the items in several components, the data say nothing
-        about differences between components: standard errors are infinite, and only ranks within components are
+        :class:`Uncertainty`. Where the comparisons leave the items in several components, the data do not
+        determine differences between components: standard errors are infinite, and only ranks within components are
         bounded.
 
     Raises:

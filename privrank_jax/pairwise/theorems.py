@@ -109,5 +109,5 @@ def _needed(theorem: str, name: str, value: Numbers | None, needed: bool) -> Arr
     if value is not None:
         return jnp.asarray(value)
     if needed:
-        raise ValueError(f"Theorem {theorem} speaks of {name}; pass it.")
+        raise ValueError(f"Theorem {theorem} needs {name}: pass it.")
     return jnp.zeros(())

@@ -1,8 +1,8 @@
 """The k best items, privately, by selection: peeling and permute-and-flip.
 
-Both publish the list of items alone, not the scores, and pay for k rounds. On win totals, noisy counts publish all
-totals at scale 2L/ε (Laplace): more noise than peeling at k = 1, less from k = 2 on. Selection is the better choice
-where one user can change many scores, but each of them only a little, that is where the ``sensitivity`` of one
+Both publish the list of items alone, not the scores, and spend budget on k rounds. On win totals, noisy counts publish
+all totals at scale 2L/ε (Laplace): more noise than peeling at k = 1, less from k = 2 on. Selection is the better choice
+where one user can change many scores, but each of them only a little, that is, where the ``sensitivity`` of one
 score is well below L (a user who compares every pair of m items: m - 1 against m(m - 1)/2).
 """
 

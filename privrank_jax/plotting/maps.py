@@ -328,7 +328,7 @@ def _fields(
 
 
 def _edges(places: Sequence[float], log: bool) -> list[float]:
-    """Edges half-way between neighbors (their geometric mean on a logarithmic axis)."""
+    """Edges halfway between neighbors (their geometric mean on a logarithmic axis)."""
     at = [math.log(place) for place in places] if log else list(places)
     if len(at) == 1:
         edges = [at[0] - 0.5, at[0] + 0.5]

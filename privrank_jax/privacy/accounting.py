@@ -44,7 +44,7 @@ class GaussianRelease:
     """A Gaussian mechanism: a vector plus noise N(0, σ²) in each coordinate.
 
     Attributes:
-        scale: σ >= 0; 0 is no privacy.
+        scale: σ >= 0; 0 means no privacy.
         sensitivity: Δ₂ > 0, the largest ℓ₂ change of the vector between neighbors, for the adjacency in question.
 
     Raises:

@@ -44,7 +44,7 @@ def flip_probability(epsilon: NumbersLike) -> Float[Array, "..."]:
 
 
 def report_information(epsilon: NumbersLike) -> Float[Array, "..."]:
-    """Information tanh²(ε/2) of a randomized report, in units of an answer given in the clear.
+    """Information tanh²(ε/2) of a randomized report, in units of an answer that is not randomized.
 
     This is the adaptive weight of a user before normalization; its sum over users measures the information of a data
     set.
@@ -133,7 +133,7 @@ def debias(reports: ReportsLike, epsilon: NumbersLike) -> Float[Array, "..."]:
 
     Returns:
         z̃, shape of ``reports``, float: 1/(1 - e^-ε) for 1 and -1/(e^ε - 1) for 0 or -1, without cancellation
-        at any ε; NaN for what is no report, where traced. Differentiable in ε.
+        at any ε; NaN for what is not a report, where traced. Differentiable in ε.
 
     Raises:
         ValueError: as :func:`randomized_response`; reports of both codings at once.

@@ -48,7 +48,7 @@ def kept_by_noise(
         noises: the kinds of noise that it has: :data:`NOISES` or :data:`SHAPED_NOISES`.
 
     Raises:
-        TypeError: ``privacy`` is no :class:`Privacy`.
+        TypeError: ``privacy`` is not a :class:`Privacy`.
         ValueError: a noise that is not one of ``noises``; Gaussian noise at a known δ = 0; no kind covers the promise.
 
     >>> promise = Privacy(1.0, unit="user", adjacency="flip", delta=1e-6)

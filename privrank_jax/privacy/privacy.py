@@ -57,7 +57,7 @@ def kept(privacy: Privacy, by: str, *kinds: Kind) -> Privacy:
         ``privacy`` itself if its kind is among ``kinds``, else the same ε and δ for the first kind that covers it.
 
     Raises:
-        TypeError: ``privacy`` is no :class:`Privacy`.
+        TypeError: ``privacy`` is not a :class:`Privacy`.
         ValueError: none of ``kinds`` covers it; the message says which promises can be kept.
 
     >>> kept(Privacy(1.0, unit="user", adjacency="flip"), "dp_borda", ("user", "replace")).adjacency

@@ -56,7 +56,7 @@ def duchi_vectors(
         vectors: ``(..., d)``, one vector per user, norm at most ``radius`` (longer ones count as cut to it).
         epsilon: ε > 0, may be traced; ∞ reports the vectors themselves.
         radius: r > 0, public, may be traced.
-        zero_sum: the vectors sum to 0, publicly: reports do too, and pay for d - 1 dimensions only.
+        zero_sum: the vectors sum to 0, publicly: reports do too, and noise is needed in d - 1 dimensions only.
 
     Returns:
         Reports, shape of ``vectors``, float: unbiased, each of norm :func:`report_norm`.
@@ -93,7 +93,7 @@ def privunit_vectors(
         vectors: ``(..., d)``, one vector per user, norm at most ``radius`` (longer ones count as cut to it).
         epsilon: ε > 0, may be traced; ∞ reports the vectors themselves.
         radius: r > 0, public, may be traced.
-        zero_sum: the vectors sum to 0, publicly: reports do too, and pay for d - 1 dimensions only.
+        zero_sum: the vectors sum to 0, publicly: reports do too, and noise is needed in d - 1 dimensions only.
 
     Returns:
         Reports, shape of ``vectors``, float: unbiased, each of norm :func:`report_norm`.

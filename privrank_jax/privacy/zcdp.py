@@ -27,8 +27,8 @@ import numpy as np
 from privrank_jax._validate import check_delta, check_positive
 from privrank_jax.privacy.host import HostNumber, host_number, load_dp_accounting
 
-# A ρ below these is taken for them, a bound all the same: orders stay finite, and the library, where ε is next to
-# nothing too, takes no logarithm of 1 - e^-ρ = 0.
+# A ρ below these is taken for them, which keeps a bound: orders stay finite, and the library, where ε is almost 0
+# too, takes no logarithm of 1 - e^-ρ = 0.
 _LEAST, _LEAST_BESIDE_NO_EPSILON = 1e-280, 1e-15
 
 

@@ -12,7 +12,7 @@ candidate in each of the two directions is tested on the second half.
 **Error.** Two events are tested with two one-sided intervals each, at (1 - confidence)/4: with probability at least
 ``confidence`` over the draws all four hold together, and then the larger of the two bounds is at most the true ε. So a
 mechanism that keeps its claim is called ``"violated"`` with probability at most 1 - confidence per audit, whatever
-event was selected. ``"consistent"`` is no proof: it says that these neighbors, events and draws show no violation.
+event was selected. ``"consistent"`` is not a proof: it says that these neighbors, events and draws show no violation.
 
 The random numbers are those of the simulation: an audit tests the mathematics of a mechanism, not the bits of a
 release.

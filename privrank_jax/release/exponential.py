@@ -64,7 +64,7 @@ def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "l
 
     Raises:
         ValueError: a promise that this can't keep, ε infinite, fewer than 2 items or more than 20, no users, ranks that
-            are no integers.
+            are not integers.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_exponential([[2, 0, 1]] * 1000, privacy).value.tolist()

@@ -24,7 +24,7 @@ no cycle of G has signed heights that add up to 0. The lower faces of the lifted
 cover it without overlap (Shephard 1974), one for each spanning forest S: with potentials y for which y_i - y_j = h_e
 on S, the tile has t_e = s where y_i - y_j > h_e, t_e = 0 where it is less, and t_e free in [0, s] on S. The e_i - e_j
 of a spanning forest are a basis of Λ, so a tile's closed box holds one point for each c in {0, ..., s}^S. A point on
-walls belongs to several tiles. Move it slightly towards an interior point q that lies on no hyperplane of a wall: it
+walls belongs to several tiles. Move it slightly toward an interior point q that lies on no hyperplane of a wall: it
 then lies inside one tile, and the rule keeps that one: c_e = 0 needs f_e > 0, and c_e = s needs f_e < s, where f are
 q's coordinates in the tile, Σ_S f_e(e_i - e_j) = q - the tile's corner. At r = 0 every forest names the one point, and
 one in the number of forests is accepted.

@@ -22,10 +22,10 @@ shortest decimal that denotes it, from which it differs by at most one part in 2
 
 **Crashes.** A spend is one transaction, which is on disk (WAL, ``synchronous=FULL``) when :meth:`Ledger.spend` returns;
 the result is shown after that, and :meth:`Ledger.mark_printed` records that it was. So a process killed at any point
-may lose a result that was paid for, but never shows one that was not. Transactions begin as writers (``BEGIN
-IMMEDIATE``), so each of several processes sees all earlier spends. Triggers keep rows from being altered or deleted.
-Files FILE-wal and FILE-shm beside a ledger belong to it. Anyone who can write to the file can replace it with an older
-copy: keep it where the data are kept, on a local disk (WAL does not work over network file systems).
+may lose a result whose budget was spent, but never shows one whose budget was not. Transactions begin as writers
+(``BEGIN IMMEDIATE``), so each of several processes sees all earlier spends. Triggers keep rows from being altered or
+deleted. Files FILE-wal and FILE-shm beside a ledger belong to it. Anyone who can write to the file can replace it with
+an older copy: keep it where the data are kept, on a local disk (WAL does not work over network file systems).
 
 Nothing here imports JAX or NumPy.
 """
@@ -154,7 +154,7 @@ class Ledger:
                 "EPSILON`, once per data set."
             )
         if not self.path.is_file():
-            raise LedgerError(f"{self.path} is not a file, so it is no ledger.")
+            raise LedgerError(f"{self.path} is not a file, so it is not a ledger.")
         with clearly(self.path):
             self._connection = connect(self.path, wait)
             try:
@@ -314,7 +314,9 @@ class Ledger:
             )
         application = self._connection.execute("PRAGMA application_id").fetchone()[0]
         if application != APPLICATION:
-            raise LedgerError(f"{self.path} is no ledger of privrank, but another SQLite database.")
+            raise LedgerError(
+                f"{self.path} is not a ledger of privrank, but another SQLite database."
+            )
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
         if version != VERSION:
             raise LedgerError(

@@ -95,7 +95,7 @@ def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: 
             that row by trying.
 
     Raises:
-        LedgerError: ε or δ is no decimal, the file exists or can't be made.
+        LedgerError: ε or δ is not a decimal, the file exists or can't be made.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "votes.ledger"
@@ -263,7 +263,7 @@ def clearly(path: Path) -> Iterator[None]:
                 "that spends can be recorded."
             )
         elif code == sqlite3.SQLITE_NOTADB:
-            why = f"{path} is no ledger of privrank ({error})."
+            why = f"{path} is not a ledger of privrank ({error})."
         elif code == sqlite3.SQLITE_CORRUPT:
             why = f"{path} is damaged ({error}): {RESTORE}"
         else:

@@ -54,7 +54,7 @@ def exact_mallows(ranks: RankingsLike, epsilon: NumbersLike) -> Int32[np.ndarray
         Synthetic ranks, ``(n, m)`` int32 NumPy array: 0..k-1 on the k items that the user ranked, -1 elsewhere.
 
     Raises:
-        ValueError: ε out of range, ranks that are no integers or tied, shapes that don't fit.
+        ValueError: ε out of range, ranks that are not integers or are tied, shapes that don't fit.
 
     >>> exact_mallows([[2, 0, 1], [-1, 5, 3]], 500.0).tolist()
     [[2, 0, 1], [-1, 1, 0]]

@@ -121,7 +121,7 @@ def explained(path: Path | None) -> Iterator[None]:
     except (duckdb.Error, IbisError, pyarrow.ArrowException, RuntimeError, UnicodeError) as error:
         kind = "CSV" if path.suffix.lower() in _DELIMITERS else "Parquet"
         raise DataError(
-            f"{path.name} is no {kind} file that DuckDB can read ({_first_line(error)}): write it again, or give "
+            f"{path.name} is not a {kind} file that DuckDB can read ({_first_line(error)}): write it again, or give "
             "a .csv file"
         ) from error
 

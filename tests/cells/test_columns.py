@@ -37,7 +37,7 @@ def test_columns_are_found_wherever_they_stand_and_ties_may_be_absent():
         (["user", "winner", "winner", "loser"], ROLES, "2 columns are named 'winner'"),
         (["user", "winer", "loser"], ROLES, r"no column 'winner' \(did you mean 'winer'\?\)"),
         (["winner", "loser"], ROLES, "or user=None if it names no users"),
-        (["user;winner;loser"], ROLES, "separated by another sign"),
+        (["user;winner;loser"], ROLES, "separated by another character"),
         (["user", "winner", "loser", "Is_Tied"], ROLES, "'Is_Tied' looks like a mark of ties"),
         (["user", "a", "b", "result"], {**ROLES, "winner": "won"}, "no column 'won'"),
     ],

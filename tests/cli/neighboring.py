@@ -268,7 +268,7 @@ def _order(folder: Path, rankings: list[tuple[int | None, ...]]) -> Path:
 
 # --- a survey: everybody is asked all pairs of six items -------------------------------------------
 
-LOW, HIGH, TIED_ANSWER, NO_ANSWER = "0", "2", "1", "NA"  # of cemspc; the last pair is turned round
+LOW, HIGH, TIED_ANSWER, NO_ANSWER = "0", "2", "1", "NA"  # of cemspc; the last pair is reversed
 _PLACES = [(i, j) for j in range(6) for i in range(j)]
 
 

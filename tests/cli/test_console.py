@@ -40,7 +40,7 @@ def test_folders_are_refused_before_the_work(tmp_path):
     console.check_folder(tmp_path / "new" / "below")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("x")
-    with pytest.raises(console.Refusal, match="file is no folder"):
+    with pytest.raises(console.Refusal, match="file is not a folder"):
         console.check_folder(tmp_path / "file" / "below")
 
 

@@ -33,7 +33,7 @@ def test_demo_in_words(privrank, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = privrank("demo", "--out", tmp_path)
     assert result.code == 0, result.err
-    assert "Four voters are too few" in result.out
+    assert "With four voters, each has a large influence" in result.out
     assert "no privacy" in result.out
     assert "pip install 'privrank-jax[plot]'" in result.out
     assert "compiled 1 time(s)" in result.out

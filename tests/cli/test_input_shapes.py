@@ -86,8 +86,8 @@ def test_items_named_like_a_column_are_taken_where_they_are_listed(
     path = write("u,tie,b,0", "v,b,tie,0", header="user,winner,loser,tie")
     for file in (path, as_parquet(path)):
         assert "'tie' is the name of a column" in refused("rank", file)
-    spelt = write("u, Tie,b,0", "v,b, Tie,0", header="user,winner,loser,tie", name="spelt.csv")
-    for file in (spelt, as_parquet(spelt)):
+    spelled = write("u, Tie,b,0", "v,b, Tie,0", header="user,winner,loser,tie", name="spelled.csv")
+    for file in (spelled, as_parquet(spelled)):
         assert "' Tie' is the name of a column" in refused("rank", file)
     for file in (path, path.with_suffix(".parquet")):
         assert privrank("rank", file, "--epsilon", 1, "--items", "tie,b").code == 0

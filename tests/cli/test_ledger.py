@@ -284,8 +284,8 @@ def test_what_the_releases_come_to_together(privrank, budget, rankings, monkeypa
     assert "Left: epsilon 46.5, delta 9.9e-6 of epsilon 50" in shown
     assert (
         f"Together, by privacy loss distributions: epsilon {alone.epsilon:.6g} at delta 1e-06. "
-        "That holds only if the number of releases and their budgets were fixed ahead of time, and it enforces "
-        "nothing: what is left is counted by the plain sum."
+        "That holds only if the number of releases and their budgets were fixed ahead of time, and is not "
+        "enforced: what is left is counted by the plain sum."
     ) in shown
     for options, message in (
         (("--delta", "1e-8"), "Ask for a larger delta"),

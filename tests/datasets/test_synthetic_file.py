@@ -61,7 +61,7 @@ def test_what_is_no_such_file(rankings, tmp_path):
     path.write_text("user,epsilon,a,b\nu,2,1,2\n")
     assert not is_synthetic_rankings_file(
         path
-    )  # rankings in the clear may well have a column of budgets
+    )  # rankings that are not randomized may well have a column of budgets
     with pytest.raises(DataError, match="no column 'synthetic_epsilon'"):
         read_synthetic_rankings(path)
     path.write_text("user,synthetic_epsilon,a,b\nu,2,1,1\n")

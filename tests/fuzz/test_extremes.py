@@ -74,7 +74,7 @@ def _overwrite(path: Path, table: str, column: str, cell: str) -> bool:
 
 
 def test_names_that_stdout_cannot_show(tmp_path):
-    """Names are told apart all the same, and no half of a table is printed."""
+    """Names are still told apart, and no half of a table is printed."""
     text = "user,winner,loser\nu,東京,大阪\nv,東京,é\n"
     (tmp_path / "votes.csv").write_text(text, encoding="utf-8")
     run = ["rank", "votes.csv", "--epsilon", "1"]

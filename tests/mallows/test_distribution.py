@@ -13,20 +13,20 @@ import pytest
 from privrank_jax import mallows
 from tests.reference import mallows as naive
 
-CENTRES = [[2, 0, 1, 3], [1, -1, 0, 2], [-1, 0, -1, -1], [-1, -1, -1, -1]]
+CENTERS = [[2, 0, 1, 3], [1, -1, 0, 2], [-1, 0, -1, -1], [-1, -1, -1, -1]]
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 2.0, 30.0])
 def test_probabilities_are_those_of_the_enumeration(epsilon):
-    for center in CENTRES:
+    for center in CENTERS:
         rankings, mass = naive.pmf(center, epsilon)
         log_p = jax.vmap(mallows.log_prob, (0, None, None))(rankings, jnp.array(center), epsilon)
         np.testing.assert_allclose(log_p, np.log(mass), atol=1e-12, rtol=1e-12)
 
 
 def test_other_items_than_those_of_the_center_have_no_probability():
-    assert mallows.log_prob([0, 1, -1, 2], CENTRES[1], 1.0) == -np.inf
-    assert mallows.log_prob([0, 1, 2, 3], CENTRES[1], 1.0) == -np.inf
+    assert mallows.log_prob([0, 1, -1, 2], CENTERS[1], 1.0) == -np.inf
+    assert mallows.log_prob([0, 1, 2, 3], CENTERS[1], 1.0) == -np.inf
     # and infinite ε leaves only the center
     log_p = [
         float(mallows.log_prob(ranks, [2, 0, 1, 3], np.inf))

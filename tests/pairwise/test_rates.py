@@ -99,11 +99,11 @@ def test_gap_with_tolerance_skips_that_many_items_on_either_side():
         (lambda: theorem_conditions("4.1", num_items=5, epsilon=1.0), "theorem must be"),
         (
             lambda: theorem_conditions("3.1", num_items=5, epsilon=1.0),
-            "speaks of num_users; pass it",
+            "needs num_users: pass it",
         ),
         (
             lambda: theorem_conditions("2.4", num_items=5, epsilon=1.0, probability=0.5),
-            "speaks of k; pass it",
+            "needs k: pass it",
         ),
     ],
 )

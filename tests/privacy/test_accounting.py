@@ -259,7 +259,9 @@ def test_units_and_adjacencies_are_not_mixed():
     removed = Guarantee(Privacy.proven(0.5, unit="user", adjacency="add-remove"))
     with pytest.raises(ValueError, match="Compose those of one kind"):
         compose_basic([user, removed])
-    with pytest.raises(ValueError, match="unit 'rank' with adjacency 'flip' means nothing"):
+    with pytest.raises(
+        ValueError, match="unit 'rank' with adjacency 'flip' is not a valid combination"
+    ):
         compose([user], delta=0, neighbors=Neighbors("rank", "flip"))
     for releases in ([user, (0.5, 0)], []):
         with pytest.raises(ValueError, match="pass neighbors="):

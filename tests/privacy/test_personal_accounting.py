@@ -85,7 +85,7 @@ def test_agrees_with_what_reports_are_promised():
 @pytest.mark.parametrize(
     ("epsilons", "settings", "message"),
     [
-        ([[1.0]], {"neighbors": Neighbors("rank", "flip")}, "means nothing"),
+        ([[1.0]], {"neighbors": Neighbors("rank", "flip")}, "is not a valid combination"),
         ([[1.0]], {"trust": "none"}, "trust must be one of"),
         ([[1.0]], {"delta": 1}, "delta must be at least 0 and below 1"),
         ([[-1.0]], {}, "at least 0, and no NaN"),

@@ -137,7 +137,7 @@ def report_counts(reports, observed, items):
 
 
 def fixed_point_sums(first, second, reports, tanh, items):
-    """{pair: (D, W)} in units of 2^-48 by Python's integers, each term cut towards 0; tanh as floats."""
+    """{pair: (D, W)} in units of 2^-48 by Python's integers, each term cut toward 0; tanh as floats."""
     sums = {pair: [0, 0] for pair in pairs_of(items)}
     for i, j, report, t in zip(first, second, reports, tanh):
         low, high = min(i, j), max(i, j)

@@ -88,7 +88,7 @@ def test_numbers_are_written_out_between_a_hundred_thousandth_and_a_quadrillion(
         (sqlite3.SQLITE_CANTOPEN, "needs write permission"),
         (sqlite3.SQLITE_PERM, "needs write permission"),
         (sqlite3.SQLITE_AUTH, "needs write permission"),
-        (sqlite3.SQLITE_NOTADB, "is no ledger of privrank"),
+        (sqlite3.SQLITE_NOTADB, "is not a ledger of privrank"),
         (sqlite3.SQLITE_CORRUPT, "is damaged"),
         (sqlite3.SQLITE_FULL, "can't be used as a ledger"),
         (None, "can't be used as a ledger"),

@@ -44,7 +44,7 @@ def aggregate(request: Request) -> None:
     spending = begin("aggregate", request)
     with jax.enable_x64(True):
         data = read_input(request)
-        result = spending.pay(release(data, request))
+        result = spending.spend_for(release(data, request))
     for message in (*data.remarks, *result.warnings):
         warn(message)
     print_result(data.table.item_names, result, as_json=request.json)

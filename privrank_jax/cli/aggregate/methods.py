@@ -83,8 +83,8 @@ def _check_pairs(data: PrivateInput) -> None:
     if users < items * (items - 1) // 2:
         raise Refusal(
             f"{data.table.name} has {users:,} users and {items * (items - 1) // 2:,} pairs of items: too few to ask "
-            "each user for one pair, the way in which local reports are drawn exactly. Use --trust central, or add "
-            "--accept-idealized for reports of real numbers on all pairs, drawn by floating point."
+            "each user for one pair, as exact local reports require. Use --trust central, or add "
+            "--accept-idealized for floating-point reports on all pairs."
         )
 
 

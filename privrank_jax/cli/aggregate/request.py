@@ -55,8 +55,8 @@ class Request(Budget, RankingColumns, Json, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help="central (you hold the rankings and publish the consensus) or local (each user randomizes the "
-            "own ranking; on a file, the users' side is simulated).",
+            help="central (you hold the rankings and publish the consensus) or local (each user randomizes "
+            "their own ranking; on a file, the users' side is simulated).",
         ),
     ] = "central"
     missing: Annotated[
@@ -123,7 +123,7 @@ class Request(Budget, RankingColumns, Json, Release):
         return MECHANISMS[self.mechanism].noise_of(self.noise)
 
     def check(self) -> None:
-        """Refuse what is wrong whatever the data."""
+        """Refuse invalid options before anything is loaded."""
         check_choice("--method", self.method, METHODS)
         check_choice("--trust", self.trust, TRUSTS)
         if self.missing is not None:

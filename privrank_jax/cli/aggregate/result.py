@@ -61,7 +61,7 @@ def solved(
         data,
         request,
         drawn,
-        named="least disagreement with noisy majorities",
+        named="Kemeny ranking of noisy weights",
         ranks=best.ranks,
         bound=limit,
         facts={"certificate": found, **facts},

@@ -48,7 +48,7 @@ def _check(request: Request) -> None:
     budget = ("epsilon", "noise", "delta", "trust")
     if request.method not in METHODS:
         raise Refusal(
-            f"--method {request.method} protects rankings in the clear, and {what}: use --method "
+            f"--method {request.method} protects rankings that are not randomized, and {what}: use --method "
             f"{', '.join(METHODS[:-1])} (debiased Borda scores) or none (the best ranking for debiased pairs)."
         )
     check_already_randomized(request, _SERVED, budget, what, "rankings")
@@ -107,7 +107,7 @@ def _best(rankings: datasets.SyntheticRankings, request: Request) -> Result:
         warnings = ("no pair was ranked by two users of weight: the error of this is not known.",)
     elif unsure > 0.2:
         warnings = (
-            "single pairs are mostly noise at these budgets: --method borda adds up pairs, which costs far less.",
+            "single pairs are mostly noise at these budgets: --method borda sums over pairs and needs far less budget.",
         )
     certificate = {
         "ratio": best.ratio if math.isfinite(best.ratio) else None,
@@ -154,7 +154,7 @@ def _title(rankings: datasets.SyntheticRankings, named: str) -> str:
 
 
 def _notes(rankings: datasets.SyntheticRankings) -> tuple[str, ...]:
-    rule = "the users' own rankings are what is estimated: the bias of the draws is taken out"
+    rule = "the users' own rankings are estimated, corrected for the bias of the synthetic draws"
     return (rule, *(note for note in rankings.table.notes if SYNTHETIC not in note))
 
 

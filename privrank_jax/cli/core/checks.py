@@ -73,7 +73,7 @@ def check_size(epsilon: float) -> None:
         )
     if epsilon > _HARDLY_PRIVATE:
         warn(
-            f"epsilon = {epsilon:g} protects next to nothing: what is published may become "
+            f"epsilon = {epsilon:g} gives almost no protection: what is published may become "
             f"e^{epsilon:g} times likelier by one user's answers. Values up to about 3 are usual."
         )
 
@@ -105,7 +105,7 @@ def check_already_randomized(
     for name in budget:
         if name in request.given:
             raise Refusal(
-                f"{option(name)} does not apply: {what}, each already randomized at the epsilon of its row. Ranking "
+                f"{option(name)} does not apply: {what}, each randomized with the epsilon of its row. Ranking "
                 "them is post-processing, adds no noise and spends nothing more. "
                 f"Leave out {option(name)}; for another epsilon, privatize the {raw} again (both files together then "
                 "spend the sum)."
@@ -114,7 +114,7 @@ def check_already_randomized(
         option(name) for name in request.names() if name in request.given and name not in served
     ]
     if others:
+        verb, them = ("do", "them") if len(others) > 1 else ("does", "it")
         raise Refusal(
-            f"{', '.join(others)}: meant for {raw} in the clear, but {what}, which need no further protection. Leave "
-            "it out."
+            f"{', '.join(others)} {verb} not apply: {what}, so the {raw} are already randomized. Leave {them} out."
         )

@@ -116,13 +116,13 @@ MECHANISMS = {
         noises=_INDEPENDENT,
     ),
     "dp-kwiksort": Mechanism(
-        label="a sort of noisy majorities",
+        label="noisy KwikSort",
         simulated="aggregation:dp_kwiksort",
         exact="release.exact_aggregation:exact_kwiksort",
         noises=_INDEPENDENT,
     ),
     "noise-all": Mechanism(
-        label="least disagreement with noisy majorities",
+        label="Kemeny ranking of noisy weights",
         simulated="aggregation:noise_all",
         exact="release.exact_aggregation:exact_noise_all",
         noises=_INDEPENDENT,
@@ -147,14 +147,14 @@ MECHANISMS = {
         instead="use --method borda or --trust central",
     ),
     "ldp-kwiksort": Mechanism(
-        label="a sort that asks groups of users",
+        label="local KwikSort",
         simulated="aggregation:ldp_kwiksort",
         numerics="simulation",
         trust="local",
         instead="use --method borda or --trust central",
     ),
     "local-weights": Mechanism(
-        label="least disagreement with noisy majorities",
+        label="Kemeny ranking of noisy weights",
         simulated="aggregation:local_weights",
         numerics="simulation",
         trust="local",

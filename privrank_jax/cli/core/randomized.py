@@ -8,7 +8,7 @@ from privrank_jax import datasets, mallows
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
-TRUSTED = "the largest epsilon in the file, which is taken at its word; this command adds no noise and spends nothing."
+TRUSTED = "the largest epsilon as stated in the file, not verified; this command adds no noise and spends nothing."
 
 
 def reports_guarantee(table: datasets.ReportTable, numerics: str, note: str) -> Guarantee:

@@ -13,7 +13,7 @@ from privrank_jax.privacy.guarantee import Guarantee
 
 SEVERAL_GROUPS = (
     "the comparisons fall into {} groups of items that were never compared with one another: the order of "
-    "items of different groups means nothing"
+    "items of different groups is arbitrary"
 )
 
 

@@ -107,7 +107,7 @@ class Spending:
         if ledger is None:
             return None
         if guarantee is None:
-            raise RuntimeError("a result without a guarantee can't be paid for")
+            raise RuntimeError("a result without a guarantee has no budget to spend")
         # The file was read between two checks of its content.
         ledger.check_data(data_sha256(self._request.source) or "", self._request.source)
         used = _relevant(guarantee, ledger)
@@ -152,7 +152,7 @@ class Spending:
         _interrupt.hold(f"{spent}, and the result was not shown in full")
         self._shown = f"{spent}, and the result was shown"
 
-    def pay(self, result: Result) -> Result:
+    def spend_for(self, result: Result) -> Result:
         """:meth:`spend` for a result of ``rank`` or ``aggregate``, which then reports what is left."""
         check_finite(result)
         words = self.spend(result.guarantee, str(result.diagnostics["method"]))
@@ -185,7 +185,7 @@ class Spending:
                 self._ledger.mark_printed(self._number)
             except LedgerError as error:
                 warn(
-                    f"{error} The result above was paid for; only the note that it was shown is missing."
+                    f"{error} The budget for the result above was spent; only the note that it was shown is missing."
                 )
         self._ledger.close()
         _interrupt.release(self._shown)
@@ -232,7 +232,7 @@ _WAYS = {
     "items": "Give the public list of items by --items.",
     "participation": "Give the public number of users by --users.",
     "questionnaire": "Give a bound that holds for any pairs by --max-per-user, at least the number of pairs.",
-    "ties": "Protect ties by --ties coin.",
+    "ties": "Use --ties coin.",
 }
 _WAYS_OF = {
     "privatize": {

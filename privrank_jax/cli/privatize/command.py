@@ -7,11 +7,11 @@ from privrank_jax.cli.privatize.request import Request
 
 HELP = (
     "Randomize answers before they are collected: local differential privacy.\n\n"
-    "Of comparisons it writes a file with columns user, item_1, item_2, report and epsilon, and nothing else. "
+    "For comparisons, it writes a file with columns user, item_1, item_2, report and epsilon, and nothing else. "
     "The report says that item_1 is preferred (1) or item_2 (0), and is the opposite of the answer with probability "
     "1/(1 + e^epsilon). The items stand in the order of the item list, the rows are sorted, so only the "
-    "report depends on the answer. privrank rank makes a ranking of such a file at no further cost.\n\n"
-    "Of rankings (the files and data sets that privrank aggregate reads) it writes a synthetic ranking for each "
+    "report depends on the answer. privrank rank ranks such a file without spending more budget.\n\n"
+    "For rankings (the files and data sets that privrank aggregate reads), it writes a synthetic ranking for each "
     "user, drawn from the Mallows model around the user's own: columns user and synthetic_epsilon, then ranks, "
     "a column per item. Epsilon protects the rank of one item; a whole ranking of m items gets epsilon m/2.\n\n"
     "Examples:\n\n"

@@ -136,8 +136,8 @@ def _print(
     notes = [
         "who compared which items, and at which epsilon, is taken as public; "
         + ("the file keeps the users" if "user" in written else "the file leaves the users out"),
-        "the rows are sorted by what they say, so the order of the answers is not kept",
-        "the answers themselves stay where they were: whoever sees them needs no report",
+        "the rows are sorted, so their order reveals nothing",
+        "the original file is unchanged and still unprotected",
     ]
     if not reports.has_users:
         notes.append("the data name no users: a user with several comparisons spends their sum")

@@ -247,8 +247,8 @@ def _print(
     table, epsilon = rankings.table, rankings.epsilon
     notes = [
         "the file keeps the users" if "user" in written else "the file leaves the users out",
-        "the rows are sorted by what they say, so the order of the answers is not kept",
-        "the rankings themselves stay where they were: whoever sees them needs no synthetic ones",
+        "the rows are sorted, so their order reveals nothing",
+        "the original file is unchanged and still unprotected",
     ]
     said = cells_note(request.cells)
     notes += [note for note in table.notes if note == said or "names no users" in note]

@@ -51,7 +51,7 @@ class Request(ComparisonColumns, RankingColumns, Json, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help="What becomes of ties: refuse; coin (a fair coin decides, then the answer is randomized "
+            help="How ties are handled: refuse; coin (a fair coin decides, then the answer is randomized "
             "like any other: a tie is protected too, and counts half on average); drop (leave the "
             "comparison out, which shows that it was a tie; not for rankings).",
         ),
@@ -72,13 +72,13 @@ class Request(ComparisonColumns, RankingColumns, Json, Release):
         list[str] | None,
         typer.Option(
             metavar="FACT",
-            help="ranked-items: which items each user ranked is public anyway. Needed where somebody left items out, "
-            "for a synthetic ranking shows which.",
+            help="ranked-items: which items each user ranked is public anyway. Needed if some users ranked "
+            "only part of the items: their synthetic rankings reveal which.",
         ),
     ] = None
 
     def check(self) -> None:
-        """Refuse what can be refused without the data."""
+        """Refuse invalid options before anything is loaded."""
         check_choice("--ties", self.ties, TIES)
         for fact in self.public or ():
             check_choice("--public", fact, ("ranked-items",))
@@ -88,9 +88,7 @@ class Request(ComparisonColumns, RankingColumns, Json, Release):
                 "smaller protects more; --epsilon-column NAME takes personal budgets from a column of the file."
             )
         if self.epsilon is not None and self.epsilon_column is not None:
-            raise Refusal(
-                "give --epsilon or --epsilon-column, not both: which of them should count?"
-            )
+            raise Refusal("give --epsilon or --epsilon-column, not both.")
         if self.epsilon is not None:
             if not 0 < self.epsilon < math.inf:  # NaN too
                 raise Refusal(

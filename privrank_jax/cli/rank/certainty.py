@@ -14,8 +14,8 @@ from privrank_jax.pairwise.intervals import Intervals, center_is_near, intervals
 from privrank_jax.pairwise.standard_errors import Uncertainty
 
 TOO_FAR = (
-    "no intervals: scores are drawn towards 0 so strongly that their true places can't be worked out from them, as "
-    "where some items hardly ever lose or win, or where noise or --gamma is large beside the comparisons"
+    "no intervals: the scores are shrunk toward 0 too strongly to recover the true ranks, as where some items "
+    "hardly ever lose or win, or where noise or --gamma is large compared with the number of comparisons"
 )
 
 

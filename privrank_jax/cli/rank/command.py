@@ -42,7 +42,7 @@ def rank(request: Request) -> None:
     spending = begin("rank", request)
     with jax.enable_x64(True):
         data = read_input(request)
-        result = spending.pay(release(data, request))
+        result = spending.spend_for(release(data, request))
     for message in (*data.remarks, *result.warnings):
         warn(message)
     names, level, top_k = data.table.item_names, request.level, request.top_k

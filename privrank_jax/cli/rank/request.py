@@ -118,7 +118,7 @@ class Request(Budget, ComparisonColumns, Json, Release):
         return MECHANISMS[self.mechanism].noise_of(self.noise)
 
     def check(self) -> None:
-        """Refuse what can be refused without the data."""
+        """Refuse invalid options before anything is loaded."""
         check_choice("--method", self.method, METHODS)
         check_choice("--unit", self.unit, COMPARISON_UNITS)
         check_choice("--adjacency", self.adjacency, ADJACENCIES)
@@ -155,7 +155,7 @@ class Request(Budget, ComparisonColumns, Json, Release):
             )
 
     def check_scores(self) -> None:
-        """Refuse options of scores that mean nothing, be they of answers or of randomized reports."""
+        """Refuse invalid options for scores, whether fitted to answers or to randomized reports."""
         check_choice("--link", self.link, LINKS)
         if not 0 < self.level < 1:
             raise Refusal(f"--level must lie between 0 and 1, got {self.level:g}; 0.95 is usual.")

@@ -69,11 +69,11 @@ NEAR, FAR, BEND = 2.5, 1.0, "{}: gain up to 2.5 minus gain beyond"
 # How the published code (github.com/abhinavc3/DP-Ranking) differs, study by study.
 EDGE_DIFFERENCES = (
     "the published code gives the MLE one noise vector, of a fixed seed, in every replicate and every study (counts "
-    "have fresh noise), so its MLE curves carry the luck of one draw; here every replicate has its own",
+    "have fresh noise), so its MLE curves depend on a single draw; here every replicate has its own",
     "the published code draws θ once per number of items (in Experiment 4 once per n and ε); here every replicate "
     "draws its own",
-    "the published code breaks ties of the non-private counts by index, with the top items last, so always against "
-    "the truth; here ties are broken at random",
+    "the published code breaks ties of the non-private counts by index, with the top items last, so always "
+    "unfavorably; here ties are broken at random",
     "the published code starts the search at the true θ, stops it at R's default of 100 BFGS steps, and compares "
     "estimates that are not centered; here fits know nothing of the truth, run until they converge, and are centered",
     "noise: MLE 8/ε published, 4/ε tight under replacement, 2/ε tight under flips; counts 2/ε in all three",

@@ -303,7 +303,7 @@ EXPERIMENTS = (
             "ties: the published code drops them; here they count half a win for both (ties = half, which the claims "
             "and the picture use); the table has both",
             "cemspc: the file distributed with the R package prefmod, which the paper names, has the pair "
-            "Barcelona-Stockholm reversed by accident; here it is turned round (the published code reads the same "
+            "Barcelona-Stockholm reversed by accident; here it is put right (the published code reads the same "
             "survey from the package BradleyTerry2)",
             "the MLE without privacy has no ridge here; in the published code it keeps that of the private one, 2L/ε",
             USER_NOISE,

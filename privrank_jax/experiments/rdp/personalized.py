@@ -230,9 +230,10 @@ EXPERIMENTS = (
         outline=("epsilon", "num_users"),
         differences=(
             "x_u cancels in every pair of r_ui = α'x_u + β'y_i: all users of a replicate have the same ranking, and "
-            "what the networks learn of x_u is noise; a linear scorer stands beside",
-            "unbiased ranks stand beside, which under the logistic loss train exactly as debiased pairs do; with one "
-            "ranking for all there is no bias to mend (see rdp-hidden-groups), and their noise costs accuracy",
+            "what the networks learn of x_u is noise; a linear scorer is shown for comparison",
+            "unbiased ranks are shown for comparison; under the logistic loss they train exactly as debiased pairs do. "
+            "With one ranking for all there is no bias to correct (see rdp-hidden-groups), and their noise costs "
+            "accuracy",
             "α, β are not printed: standard normal, drawn anew in each replicate, as are the features",
             "the 100 users for validation are part of the n; validation error: the logistic risk of their privatized "
             "rankings",

@@ -298,7 +298,8 @@ EXPERIMENTS = (
         outline=("epsilon", "num_items"),
         differences=(
             "the paper prints neither m nor its grid of ε: m and grid are ours",
-            "exact expectations stand beside: of Mallows by its steps, of Laplace by the law of two noises' difference",
+            "exact expectations are shown for comparison: of Mallows by its steps, of Laplace by the law of the "
+            "difference of two noises",
         ),
     ),
     Experiment(
@@ -319,7 +320,7 @@ EXPERIMENTS = (
         outline=("epsilon", "num_items"),
         differences=(
             f"{_COUNTS.draws:,} draws for the ranking and for each of its (m-1)² neighbors, as in the paper",
-            "the maximum over neighbors and rankings picks up noise: (8) is biased upwards; the band is where it "
+            "the maximum over neighbors and rankings picks up noise: (8) is biased upward; the band is where it "
             "falls if the law is exact",
         ),
     ),

@@ -99,7 +99,7 @@ def test_too_few_users_to_ask_for_a_pair_each(privrank, write):
     refused = privrank("aggregate", few, *NOBODY, "--epsilon", 2, "--trust", "local")
     assert refused.code == 2
     assert "2 users and 3 pairs of items" in refused.err
-    assert "--accept-idealized for reports of real numbers" in refused.err
+    assert "--accept-idealized for floating-point reports" in refused.err
 
 
 def test_local_trust_says_that_the_users_were_simulated(privrank, votes):
@@ -354,7 +354,7 @@ def test_options_without_use_are_mentioned(privrank, votes):
     result = privrank("aggregate", votes, "--method", "none", "--epsilon", 1)
     assert result.code == 0
     assert "adds no noise" in result.err
-    assert "protects next to nothing" in privrank("aggregate", votes, "--epsilon", 20).err
+    assert "gives almost no protection" in privrank("aggregate", votes, "--epsilon", 20).err
 
 
 @pytest.fixture(scope="module")

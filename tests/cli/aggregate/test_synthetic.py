@@ -92,9 +92,9 @@ def test_items_that_nobody_ranked_together_and_budgets_too_small(privrank, write
     [
         (("--epsilon", 1), "does not apply"),
         (("--trust", "local"), "does not apply"),
-        (("--method", "kwiksort"), "rankings in the clear"),
-        (("--simulate",), "--simulate: meant for rankings in the clear"),
-        (("--higher-is-better",), "--higher-is-better: meant for rankings in the clear"),
+        (("--method", "kwiksort"), "rankings that are not randomized"),
+        (("--simulate",), "--simulate does not apply: "),
+        (("--higher-is-better",), "--higher-is-better does not apply: "),
     ],
 )
 def test_options_of_raw_rankings_are_refused(privrank, synthetic, options, message):

@@ -37,14 +37,14 @@ def result(guarantee):
 def test_without_a_ledger_nothing_is_spent_but_exactness_is_looked_at(votes):
     spending = begin("rank", request(votes))
     exact = result(Guarantee(PROMISE, numerics="exact"))
-    assert spending.pay(exact) is exact
+    assert spending.spend_for(exact) is exact
     with pytest.raises(Refusal):
-        spending.pay(result(Guarantee(PROMISE, numerics="idealized")))
+        spending.spend_for(result(Guarantee(PROMISE, numerics="idealized")))
 
 
 def test_what_is_paid_is_left_out_of_the_budget_and_said(votes, ledger):
     spending = begin("rank", request(votes, ledger=ledger))
-    paid = spending.pay(result(Guarantee(PROMISE, numerics="exact")))
+    paid = spending.spend_for(result(Guarantee(PROMISE, numerics="exact")))
     assert "is left of" in paid.diagnostics["ledger"]
     assert paid.notes == (paid.diagnostics["ledger"],)
     spending.printed()
@@ -71,7 +71,7 @@ def test_nothing_without_privacy_is_paid_from_a_ledger(votes, ledger):
 def test_a_rehearsal_spends_nothing_and_says_so(votes, ledger, capsys):
     spending = begin("rank", request(votes, ledger=ledger, simulate=True))
     found = result(Guarantee(PROMISE, numerics="simulation"))
-    assert spending.pay(found) is found
+    assert spending.spend_for(found) is found
     assert "a rehearsal spends nothing" in capsys.readouterr().err
     with Ledger(ledger) as book:
         assert float(book.left()[0]) == 2.0

@@ -48,7 +48,7 @@ def test_the_file_holds_reports_and_no_answers(private, write):
     assert document["counts"] == {"reports": 3, "users": 2, "items": 3}
     assert document["file"].endswith("private.csv")
     assert "hardly" not in result.err
-    assert "protects next to nothing" in result.err
+    assert "gives almost no protection" in result.err
     guarantee = document["guarantee"]
     assert (guarantee["epsilon"], guarantee["unit"], guarantee["trust"]) == (
         40,

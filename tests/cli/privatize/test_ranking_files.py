@@ -46,7 +46,7 @@ def test_the_file_holds_synthetic_rankings_that_aggregate_reads(privrank, privat
     facts = (guarantee["epsilon"], guarantee["unit"], guarantee["trust"], guarantee["numerics"])
     assert facts == (2000, "rank", "local", "exact")
     assert (guarantee["also"][0]["epsilon"], guarantee["also"][0]["unit"]) == (3000, "user")
-    assert "protects next to nothing" in result.err
+    assert "gives almost no protection" in result.err
     found = privrank("aggregate", tmp_path / "synthetic.csv", "--method", "none", "--json").json()
     assert {line["item"] for line in found["ranking"]} == {"tea", "milk", "rum"}
     assert found["diagnostics"]["users"] == 3

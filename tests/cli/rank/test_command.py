@@ -151,7 +151,7 @@ def test_counts_at_a_huge_epsilon_are_the_win_totals(privrank, write):
     assert [(row["item"], row["score"]) for row in document["ranking"]] == [
         ("a", 2.5), ("b", 1.0), ("c", 0.5), ("d", 0.0),
     ]  # fmt: skip
-    assert "protects next to nothing" in result.err
+    assert "gives almost no protection" in result.err
 
 
 def test_the_mle_is_the_fit_to_the_noisy_totals(privrank, votes):

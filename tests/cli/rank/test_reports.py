@@ -108,7 +108,7 @@ def test_a_file_with_answers_is_no_file_of_reports(privrank, write):
     [
         (("--epsilon", 1), "post-processing"),
         (("--delta", 0.1), "post-processing"),
-        (("--method", "counts"), "--method: meant for answers in the clear"),
+        (("--method", "counts"), "--method does not apply: "),
         (("--unit", "user", "--simulate"), "--unit, --simulate"),
         (("--max-per-user", 1), "--max-per-user"),
         (("--link", "probit"), "--link 'probit' is unknown"),
