@@ -42,7 +42,7 @@ PUBLIC = {
     "items": "the list of items",
     "participation": "which users gave an answer at all",
     "questionnaire": "which pairs each user was asked",
-    "ranked items": "which items each user ranked",
+    "ranked-items": "which items each user ranked",
     "budgets": "the epsilon of each user or answer",
     "ties": "which answers are ties",
 }
@@ -142,8 +142,8 @@ def check_public(facts: Iterable[str]) -> tuple[str, ...]:
     Raises:
         ValueError: a name that is none.
 
-    >>> check_public(["ranked items", "items", "items"])
-    ('items', 'ranked items')
+    >>> check_public(["ranked-items", "items", "items"])
+    ('items', 'ranked-items')
     """
     if isinstance(facts, str):
         raise ArgumentError(

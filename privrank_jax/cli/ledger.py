@@ -125,7 +125,7 @@ def _make(request: Request, data: str, budget: str) -> None:
     if named is None and not Path(data).is_file():
         raise Refusal(f"--data {data} is neither a file nor a named data set.")
     if request.public is not None:
-        facts = [fact.replace("-", " ") for fact in request.public if fact != "none"]
+        facts = [fact for fact in request.public if fact != "none"]
     elif named is None:
         facts = ["items"]
     else:

@@ -83,7 +83,7 @@ def synthetic_guarantee(
     check_positive("num_items", num_items, infinite=False)
     note, public = (
         "",
-        ("ranked items",) * (np.ndim(num_items) > 0) + ("budgets",) * (np.ndim(epsilon) > 0),
+        ("ranked-items",) * (np.ndim(num_items) > 0) + ("budgets",) * (np.ndim(epsilon) > 0),
     )
     if np.ndim(epsilon) == 0 and np.ndim(num_items) == 0:
         whole = 0.5 * epsilon * num_items

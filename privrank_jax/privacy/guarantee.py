@@ -57,7 +57,7 @@ class Guarantee:
         also: what the same result attains for other units, such as a whole user beside one comparison.
 
     Facts in ``public``: ``"items"`` (the list of items, taken from the data), ``"participation"`` (which users gave an
-    answer at all), ``"questionnaire"`` (which pairs each user was asked), ``"ranked items"`` (which items each user
+    answer at all), ``"questionnaire"`` (which pairs each user was asked), ``"ranked-items"`` (which items each user
     ranked), ``"budgets"`` (each user's or answer's own ε), ``"ties"`` (which answers are ties).
     """
 

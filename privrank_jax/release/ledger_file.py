@@ -142,6 +142,7 @@ def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> N
 
 
 _BETWEEN = "; "  # separates facts in one cell; no fact's name contains it
+_FORMER_NAMES = {"ranked items": "ranked-items"}  # of facts, as in files that exist
 PROMISE = "epsilon, delta, unit, adjacency, contributions, public, users"
 """Columns of both tables that hold a promise."""
 
@@ -161,14 +162,15 @@ def cells(privacy: Privacy) -> tuple[str, ...]:
 def from_cells(
     epsilon: str, delta: str, unit: str, adjacency: str, contributions: str, public: str, users: str
 ) -> Privacy:
-    """A promise from cells of a row; ``ValueError`` if they hold none."""
+    """A promise from cells of a row; ``ValueError`` if they hold none. Former names of facts are read as well."""
+    facts = public.split(_BETWEEN) if public else []
     return Privacy(
         amount(epsilon, "epsilon"),
         delta=amount(delta, "delta", zero=True),
         unit=unit,
         adjacency=adjacency,
         contributions=int(contributions) if contributions else None,
-        public=tuple(public.split(_BETWEEN)) if public else (),
+        public=tuple(_FORMER_NAMES.get(fact, fact) for fact in facts),
         users=users,
     )
 

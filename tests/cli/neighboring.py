@@ -172,7 +172,7 @@ def ranking_edits(unit: str, *, ties: bool, gaps: bool, nothing: bool = True) ->
         if of != unit or (equal and not ties) or (any(blank) and not gaps):
             continue
         if nothing or NOTHING not in pair:
-            facts = [("ranked items", [rank is None for rank in ranks]) for ranks in pair]
+            facts = [("ranked-items", [rank is None for rank in ranks]) for ranks in pair]
             facts += [("participation", ranks == NOTHING) for ranks in pair]
             both = ([*others[:4], ranks, *others[5:]] for ranks in pair)
             tables = ([(f"u{k}", row) for k, row in enumerate(rows)] for rows in both)

@@ -53,13 +53,13 @@ def test_which_items_somebody_ranked_is_not_published_unasked(
     assert not out.exists()
     assert spends(path) == []
     promised = privrank(*known, "--json").json()["guarantee"]
-    assert promised["public"] == promised["also"][0]["public"] == ["ranked items"]
+    assert promised["public"] == promised["also"][0]["public"] == ["ranked-items"]
     words = privrank(*known, "--force").out
     assert (
         words.count("which items each user ranked is taken as public") == 2
     )  # of a rank, and of a ranking
     told = privrank("aggregate", out, "--user", "none", "--json").json()["guarantee"]
-    assert told["public"] == ["ranked items"]
+    assert told["public"] == ["ranked-items"]
 
 
 def test_a_ledger_that_says_what_is_public_counts_it(privrank, write, tmp_path, ledger):
@@ -69,7 +69,7 @@ def test_a_ledger_that_says_what_is_public_counts_it(privrank, write, tmp_path, 
     run = (*run, "--drop-user")
     result = privrank(*run, "--public", "ranked-items")
     assert result.code == 0, result.err
-    assert [one.privacy.public for one in spends(path)] == [("ranked items",)]
+    assert [one.privacy.public for one in spends(path)] == [("ranked-items",)]
     assert "public: which items each user ranked" in privrank("ledger", path).out
     refused(privrank(*run, "--public", "votes", "--force"), "--public 'votes' is unknown")
 

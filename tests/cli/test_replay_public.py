@@ -103,7 +103,7 @@ def test_a_synthetic_ranking_for_everybody_who_has_rows(command, tmp_path):
     rows = [(f"u{k}", ranks) for k, ranks in enumerate(neighboring.STRICT)]
     gone = [rows[0], (rows[1][0], neighboring.NOTHING), *rows[2:]]
     for tables in ((rows, gone), (gone, rows)):
-        edit = Edit("nothing", *tables, frozenset({"participation", "ranked items"}))
+        edit = Edit("nothing", *tables, frozenset({"participation", "ranked-items"}))
         found = replaying.leaks(tmp_path, command, "user", "replace", edit, "sparse.csv")
         assert found == "not promised"
 
@@ -142,7 +142,7 @@ def test_items_that_one_user_alone_names(unit, adjacency, name, tmp_path):
 def test_items_that_one_ranking_alone_has(command, tmp_path):
     others = [(f"u{k}", (1 + k % 3, 1 + (k + 1) % 3, 1 + (k + 2) % 3, None)) for k in range(9)]
     more = [*others[:4], ("u4", (4, 3, 2, 1)), *others[5:]]
-    edit = Edit("an item more", others, more, frozenset({"items", "ranked items"}))
+    edit = Edit("an item more", others, more, frozenset({"items", "ranked-items"}))
     found = replaying.leaks(tmp_path, command, "user", "replace", edit, "long.csv")
     assert found == "not promised"
 

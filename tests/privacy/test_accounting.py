@@ -308,11 +308,11 @@ def test_what_any_release_takes_as_public_is_public_in_all():
     known = Guarantee(Privacy.proven(0.2, public=("items",), **KIND))
     ranked = Guarantee(
         Privacy.proven(0.1, unit="rank", adjacency="replace"),
-        also=(Privacy.proven(0.3, public=("ranked items",), **KIND),),
+        also=(Privacy.proven(0.3, public=("ranked-items",), **KIND),),
     )
     for together in (compose_basic, lambda releases, **kind: compose(releases, delta=1e-6, **kind)):
         assert together([plain, known]).public == ("items",)
-        facts = ("items", "ranked items")
+        facts = ("items", "ranked-items")
         found = together([plain, known, ranked], neighbors=Neighbors(**KIND, public=facts))
         assert found.public == facts
         with pytest.raises(ValueError, match=r"release 2 is not enough .* the list of items"):

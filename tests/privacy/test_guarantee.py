@@ -103,14 +103,14 @@ def test_what_is_public_and_what_a_user_is_stand_in_every_sentence_and_in_json()
     whole = Guarantee(Privacy.proven(2.0, **USER), trust="local")
     told = Guarantee(
         Privacy.proven(1.0, unit="rank", adjacency="replace"), trust="local", also=(whole.attained,)
-    ).given(public=["ranked items", "budgets"], users="column 'voter'")
-    assert told.public == told.also[0].public == ("budgets", "ranked items")
+    ).given(public=["ranked-items", "budgets"], users="column 'voter'")
+    assert told.public == told.also[0].public == ("budgets", "ranked-items")
     words = told.in_words()
     shared = (
         "the epsilon of each user or answer and which items each user ranked are taken as public"
     )
     assert words.count(shared) == words.count("column 'voter' names the users") == 2
-    assert told.as_dict()["also"][0]["public"] == ["budgets", "ranked items"]
+    assert told.as_dict()["also"][0]["public"] == ["budgets", "ranked-items"]
     assert told.as_dict()["users"] == "column 'voter'"
     flipped = Guarantee(
         Privacy.proven(1.0, adjacency="flip", public=("ties",), unit="comparison")

@@ -147,7 +147,7 @@ def test_neighbors_that_differ_in_answers_share_who_said_what(made):
     with Ledger(made(1, **flips)) as ledger:
         ledger.spend(promise(0.1, public=("items", "participation", "questionnaire", "budgets")))
         ledger.spend(promise(0.1, **flips, public=("questionnaire",)))
-        for public in (("ties",), ("ranked items",)):
+        for public in (("ties",), ("ranked-items",)):
             with pytest.raises(LedgerError, match="takes as public which"):
                 ledger.spend(promise(0.1, **flips, public=public))
     with pytest.raises(LedgerError, match="which answers are ties"):

@@ -14,6 +14,7 @@ import pytest
 
 from privrank_jax import Privacy
 from privrank_jax.release.ledger import (
+    BudgetExhausted,
     Ledger,
     LedgerError,
     content_sha256,
@@ -156,6 +157,26 @@ def test_a_cell_that_names_no_fact(made):
     connection.close()
     with pytest.raises(LedgerError, match="damaged"):
         Ledger(path)
+
+
+def test_a_former_name_of_a_fact_still_counts(made):
+    """Files written before the fact was renamed hold "ranked items": in the budget and in what was spent of it."""
+    known = {"public": ("items", "ranked-items")}
+    path = made(2, **known)
+    with Ledger(path) as ledger:
+        ledger.spend(promise(1, **known))
+    connection = sqlite3.connect(path)
+    for trigger, table in (("ledger_as_it_is", "ledger"), ("spends_as_they_are", "spends")):
+        connection.execute(f"DROP TRIGGER {trigger}")
+        connection.execute(f"UPDATE {table} SET public = 'items; ranked items'")
+    connection.commit()
+    connection.close()
+    with Ledger(path) as ledger:
+        assert ledger.account.budget.public == known["public"]
+        assert [one.privacy.public for one in ledger.spends()] == [known["public"]]
+        ledger.spend(promise(1, **known))
+        with pytest.raises(BudgetExhausted):
+            ledger.spend(promise(1, **known))
 
 
 def test_a_busy_ledger(made):

@@ -25,7 +25,7 @@ def rankings_guarantee(
     """Guarantee of synthetic rankings: the largest ε for a rank, the largest εk/2 for a user who ranked k items."""
 
     found = mallows.synthetic_guarantee(np.maximum(rankings.lengths, 1), rankings.epsilon, numerics)
-    public = ("ranked items",) * (not rankings.table.complete)
+    public = ("ranked-items",) * (not rankings.table.complete)
     public += ("budgets",) * bool(rankings.epsilon.min() != rankings.epsilon.max())
     rank, user = (
         Privacy.proven(float(one.epsilon), unit=one.unit, adjacency=one.adjacency, public=public)

@@ -216,7 +216,7 @@ def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:
         )
     revealed = [fact for fact in found.public if fact not in wanted.shared]
     if revealed:
-        options = " ".join(f"--public {fact.replace(' ', '-')}" for fact in revealed)
+        options = " ".join(f"--public {fact}" for fact in revealed)
         counted = f"Only a ledger made with {options} counts it."
         if "ties" in revealed:
             counted = "No ledger counts it."

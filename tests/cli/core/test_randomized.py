@@ -33,5 +33,5 @@ def test_rankings_promise_each_rank_and_all_of_a_user_and_say_what_is_public():
     (user,) = whole.also
     assert (user.unit, user.epsilon) == ("user", 1.5)  # ε k/2 for k = 3
     some = rankings_guarantee(table([[0, 1, -1], [2, 1, 0]], [1.0, 2.0]), "exact")
-    assert some.public == ("budgets", "ranked items")
+    assert some.public == ("budgets", "ranked-items")
     assert some.epsilon == 2.0
