@@ -22,6 +22,58 @@ def zonotope_gauge(point, pairs, num_items):
     return math.ceil(worst)
 
 
+def gauges(points, pairs, num_items):
+    """:func:`zonotope_gauge` of many points ``(K, m)`` of the lattice, ``(K,)``, by all cuts at once."""
+    sides = np.array(list(itertools.product((0, 1), repeat=num_items)))
+    ends = sides[:, np.array(pairs).reshape(-1, 2)]
+    cuts = np.sum(ends[..., 0] != ends[..., 1], axis=1)
+    moved = np.abs(np.asarray(points) @ sides.T)
+    assert not moved[:, cuts == 0].any()
+    return np.max(-(-moved[:, cuts > 0] // cuts[cuts > 0]), axis=1)
+
+
+def forest_numbers(pairs, num_items):
+    """The number of sets of i pairs without a cycle, for i = 0, ..., the size of a spanning forest."""
+    found = []
+    for size in range(num_items):
+        found.append(
+            sum(
+                _acyclic(chosen, pairs)
+                for chosen in itertools.combinations(range(len(pairs)), size)
+            )
+        )
+        if not found[-1]:
+            return found[:-1]
+    return found
+
+
+def forest_numbers_of_all_pairs(num_items):
+    """The same for the graph with each pair once: the first item's tree has k items, in k^{k-2} ways."""
+    table = [[1]]  # by items, then by pairs
+    for n in range(1, num_items + 1):
+        row = [0] * n
+        for k in range(1, n + 1):
+            trees = math.comb(n - 1, k - 1) * (k ** (k - 2) if k > 2 else 1)
+            for size, number in enumerate(table[n - k]):
+                row[k - 1 + size] += trees * number
+        table.append(row)
+    return table[num_items]
+
+
+def numbers_of_points(forests, most):
+    """N_0, ..., N_most, the lattice points within each radius: sum of f_i (2r)^i (Stanley 1991), floats."""
+    radii = 2.0 * np.arange(most + 1)
+    return sum(float(number) * radii**size for size, number in enumerate(forests))
+
+
+def gauge_law(numbers, rate):
+    """P(M = r) for noise ∝ e^{-rate·M}, from the numbers of lattice points within each radius."""
+    shells = np.diff(numbers, prepend=0.0)
+    logs = np.log(shells) - rate * np.arange(shells.size)
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
 def lattice_points(pairs, num_items, radius):
     """All whole vectors in the zonotope of that radius."""
     degree = [sum(item in pair for pair in pairs) for item in range(num_items)]
@@ -35,21 +87,25 @@ def lattice_points(pairs, num_items, radius):
 
 def spanning_forests(pairs, num_items):
     """Sets of indices of pairs without a cycle, as many as can be."""
-    found: list[tuple[int, ...]] = []
     for size in range(num_items, -1, -1):
-        for chosen in itertools.combinations(range(len(pairs)), size):
-            group = list(range(num_items))
-            joined = 0
-            for index in chosen:
-                i, j = pairs[index]
-                if group[i] != group[j]:
-                    group = [group[i] if g == group[j] else g for g in group]
-                    joined += 1
-            if joined == size:
-                found.append(chosen)
+        found = [
+            chosen
+            for chosen in itertools.combinations(range(len(pairs)), size)
+            if _acyclic(chosen, pairs)
+        ]
         if found:
             return found
-    return found
+    return []
+
+
+def _acyclic(chosen, pairs):
+    group = {item: item for index in chosen for item in pairs[index]}
+    for index in chosen:
+        i, j = pairs[index]
+        if group[i] == group[j]:
+            return False
+        group = {item: group[i] if g == group[j] else g for item, g in group.items()}
+    return True
 
 
 def rooted(chosen, pairs, components):

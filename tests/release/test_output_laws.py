@@ -35,39 +35,17 @@ from privrank_jax.release import (
 from privrank_jax.release import noisy_totals as exact
 from privrank_jax.release.randomized_response import keep_probability
 from tests.promises import promise, user
-from tests.release.laws import RATE, gaussian_pmf, laplace_pmf
+from tests.release.laws import (
+    LESS,
+    RATE,
+    assert_mean,
+    assert_shares,
+    gaussian_pmf,
+    laplace_pmf,
+    power,
+)
 
-LESS = 0.95  # of the noise that is due
 PMF = {"laplace": laplace_pmf, "gaussian": gaussian_pmf}
-
-
-def assert_shares(observed, chances, rate=RATE):
-    """χ² of counts against probabilities; cells that are expected less than 20 times are one."""
-    observed, chances = np.asarray(observed, float), np.asarray(chances, float)
-    assert chances.sum() == pytest.approx(1)
-    draws = observed.sum()
-    few = draws * chances < 20
-    if few.any():
-        observed, chances = (np.append(x[~few], x[few].sum()) for x in (observed, chances))
-    if chances[-1] * draws < 1e-6:  # a χ² term of next to nothing is no χ²
-        assert observed[-1] == 0
-        observed, chances = observed[:-1], chances[:-1] / chances[:-1].sum()
-    assert stats.chisquare(observed, draws * chances).pvalue > rate
-
-
-def assert_mean(values, mean, deviation):
-    """The mean of independent values of a known law, by the normal one."""
-    assert (
-        2 * stats.norm.sf(abs(np.mean(values) - mean) * math.sqrt(np.size(values)) / deviation)
-        > RATE
-    )
-
-
-def power(draws, right, less):
-    """Chance that :func:`assert_mean` rejects draws of the law ``less``; both laws are (mean, deviation)."""
-    reach = stats.norm.isf(RATE / 2) * right[1]
-    apart = abs(right[0] - less[0]) * math.sqrt(draws)
-    return stats.norm.cdf((apart - reach) / less[1])
 
 
 def size_of_noise(noise, scale):

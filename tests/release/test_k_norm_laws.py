@@ -1,0 +1,309 @@
+"""Exact K-norm noise against its law: all draws by enumeration, all neighbors, and the output of the samplers.
+
+*By enumeration*: what each pair of a forest and coordinates gives, through the code of the sampler, at every radius up
+to 2 or 3; from it the law of the noise, and the loss of all neighbors at all outputs.
+
+*By draws*: the noise can't be seeded; each comparison fails by chance once in 10⁹ runs (``RATE``), all of this file
+together once in 10⁷. Planted mistakes must fail: each is drawn and compared in the same way.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.release.k_norm import Tile, cube_noise, zonotope_noise
+from privrank_jax.release.spanning_trees import Forest, Graph
+from tests.reference import geometry as naive
+from tests.release.graphs import COMPLETE, GRAPHS
+from tests.release.laws import LESS, RATE, assert_mean, assert_shares, power
+
+REACH = {"K2": 3, "K3": 3, "path": 3, "asked again": 3}  # radii that are enumerated; 2 for others
+
+
+# --- by enumeration ------------------------------------------------------------------------------
+
+
+@functools.cache
+def drawn_at(name, radius):
+    """How often each point comes out at a radius, over all forests and all coordinates once."""
+    pairs, items = GRAPHS[name]
+    graph = Graph(pairs, items)
+    edges = edges_of(graph)
+    forests = naive.spanning_forests(edges, items)
+    if not radius:  # one in the number of forests is accepted
+        return Counter({(0,) * items: Fraction(len(forests), graph.count_forests())})
+    found = Counter()
+    for chosen in forests:
+        tile = Tile(graph, Forest(graph, naive.rooted(chosen, edges, graph.components)))
+        for inside in itertools.product(range(2 * radius + 1), repeat=graph.dimension):
+            point, kept = tile.place(np.array(inside), radius)
+            found[tuple(point.tolist())] += int(kept)
+    return found
+
+
+def edges_of(graph):
+    return [tuple(edge) for edge in graph.edges.tolist()]
+
+
+def log_law(name, rate):
+    """Log probabilities of the points within reach, up to a constant.
+
+    P(x) ∝ Σ_r a^r (how often x comes out at r): the share of pairs that give x at r is divided by the number of pairs,
+    to which the probability of r is proportional. Beyond the reach x comes out once.
+    """
+    reach = REACH.get(name, 2)
+    weights = Counter()
+    for radius in range(reach + 1):
+        for point, times in drawn_at(name, radius).items():
+            weights[point] += float(times) * math.exp(-rate * radius)
+    beyond = math.exp(-rate * (reach + 1)) / -math.expm1(-rate)
+    points = np.array(list(weights))
+    return points, np.log(np.array(list(weights.values())) + beyond)
+
+
+def totals_of_users(name):
+    """All totals that one user's answers add, a win +1, a loss -1 and a tie 0 for the first item of each pair."""
+    pairs, items = GRAPHS[name]
+    steps = np.array([np.eye(items, dtype=int)[i] - np.eye(items, dtype=int)[j] for i, j in pairs])
+    answers = np.array(list(itertools.product((-1, 0, 1), repeat=len(pairs))))
+    return np.unique(answers @ steps, axis=0)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_law_by_enumeration(name):
+    """e^{-rate·M}, M by all cuts, at each point within reach, and nothing beyond it."""
+    pairs, items = GRAPHS[name]
+    reach = REACH.get(name, 2)
+    for rate in (0.25, 2.0):
+        points, logs = log_law(name, rate)
+        gauges = naive.gauges(points, pairs, items)
+        assert gauges.max() == reach
+        np.testing.assert_allclose(logs + rate * gauges, logs[gauges == 0][0], rtol=0, atol=1e-12)
+    forests = naive.forest_numbers(edges_of(Graph(pairs, items)), items)
+    np.testing.assert_array_equal(
+        naive.numbers_of_points(forests, reach),
+        [np.sum(gauges <= radius) for radius in range(reach + 1)],
+    )
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_neighbors_lose_epsilon_and_no_more(name):
+    """All pairs of one user's answers, ties included, at all outputs within reach; 5 % less noise loses more than ε."""
+    epsilon = 1.0
+    worst = largest_loss(name, epsilon / 2)
+    assert worst == pytest.approx(epsilon, abs=1e-12)
+    assert largest_loss(name, epsilon / (2 * LESS)) > 1.05 * epsilon
+
+
+def largest_loss(name, rate):
+    points, logs = log_law(name, rate)
+    places = {tuple(point): log for point, log in zip(points.tolist(), logs)}
+    totals = totals_of_users(name)
+    moves = np.unique((totals[:, None] - totals[None, :]).reshape(-1, points.shape[1]), axis=0)
+    assert all(tuple(move) in places for move in moves.tolist())
+    worst = 0.0
+    for move in moves:
+        there = [places.get(tuple(point)) for point in (points + move).tolist()]
+        worst = max(
+            [worst, *(abs(here - log) for here, log in zip(logs, there) if log is not None)]
+        )
+    return worst
+
+
+@pytest.mark.parametrize("items", [2, 3, 4])
+def test_rankings_with_ties_and_gaps_change_within_the_bodies(items):
+    """All pairs of rankings: their totals within 2 Z(K_m), their counts within 2 [-1, 1]^d, reversals on the edge."""
+    ranks = np.array(list(itertools.product(range(-1, items), repeat=items)))
+    known = (ranks[:, :, None] >= 0) & (ranks[:, None, :] >= 0)
+    ahead = (
+        np.sign(ranks[:, None, :] - ranks[:, :, None]) * known
+    )  # +1, 0, -1: twice a share, less 1
+    totals = np.unique(ahead.sum(2), axis=0)
+    moves = np.unique((totals[:, None] - totals[None, :]).reshape(-1, items), axis=0)
+    assert naive.gauges(moves, COMPLETE[items], items).max() == 2
+    reversal = 2 * (2 * np.arange(items) - items + 1)
+    assert tuple(reversal) in set(map(tuple, moves.tolist()))
+    assert naive.gauges(reversal[None], COMPLETE[items], items) == 2
+    assert np.abs(ahead[:, None] - ahead[None, :]).max() == 2
+
+
+# --- by draws ------------------------------------------------------------------------------------
+
+
+@functools.cache
+def table(name, rate):
+    """Points of the lattice ``(K, m)``, their gauges and probabilities; those farther out have 1e-6 together."""
+    pairs, items = GRAPHS[name]
+    edges = edges_of(Graph(pairs, items))
+    numbers = naive.numbers_of_points(naive.forest_numbers(edges, items), 200)
+    law = naive.gauge_law(numbers, float(rate))
+    reach = int(np.argmax(np.cumsum(law) > 1 - 1e-6))
+    degree = [sum(item in pair for pair in pairs) for item in range(items)]
+    spans = [np.arange(-reach * d, reach * d + 1) for d in degree]
+    last = [members[-1] for members in Graph(pairs, items).components]
+    free = [item for item in range(items) if item not in last]
+    grid = np.stack(np.meshgrid(*(spans[item] for item in free), indexing="ij"), -1)
+    points = np.zeros((grid[..., 0].size, items), np.int64)
+    points[:, free] = grid.reshape(-1, len(free))
+    for members in Graph(pairs, items).components:
+        points[:, members[-1]] = -points[:, members[:-1]].sum(1)
+    gauges = naive.gauges(points, pairs, items)
+    points, gauges = points[gauges <= reach], gauges[gauges <= reach]
+    return points, gauges, law[gauges] / np.diff(numbers, prepend=0.0)[gauges]
+
+
+def failures(name, rate, drawn):
+    """The comparisons that draws of noise on a small graph fail: of points, gauges, tail, items, pairs of items."""
+    points, gauges, chances = table(name, rate)
+    pairs, items = GRAPHS[name]
+    known = {tuple(point): place for place, point in enumerate(points.tolist())}
+    places = np.array([known.get(tuple(point), len(points)) for point in drawn.tolist()])
+    seen = np.minimum(naive.gauges(drawn, pairs, items), gauges.max() + 1)
+    of_gauge = with_rest(np.bincount(gauges, chances))
+    far = int(np.argmax(np.cumsum(of_gauge) > 0.98))
+
+    def lattice():
+        for members in Graph(pairs, items).components:
+            assert not drawn[:, members].sum(axis=1).any()
+        assert np.all((places < len(points)) == (seen <= gauges.max()))
+
+    def of_points():
+        if len(drawn) * chances.max() > 40:  # else all points are one cell
+            assert_shares(np.bincount(places, minlength=len(points) + 1), with_rest(chances))
+
+    def of_gauges():
+        assert_shares(np.bincount(seen, minlength=of_gauge.size), of_gauge)
+
+    def tail():
+        beyond = int(np.sum(seen > far))
+        assert stats.binomtest(beyond, len(drawn), of_gauge[far + 1 :].sum()).pvalue > RATE
+
+    def each_item():
+        for column, values in zip(drawn.T, points.T):
+            low, high = values.min(), values.max()
+            law = np.bincount(values - low, chances)
+            if law.size > 1:
+                inside = np.clip(column - low, 0, high - low)
+                assert_shares(np.bincount(inside, minlength=law.size), law / law.sum())
+
+    def covariance():
+        for i, j in itertools.combinations_with_replacement(range(items), 2):
+            product = points[:, i] * points[:, j]
+            mean = np.sum(chances * product)
+            deviation = math.sqrt(np.sum(chances * product**2) - mean**2)
+            if deviation:
+                assert_mean(drawn[:, i] * drawn[:, j], mean, deviation)
+
+    found = []
+    for check in (lattice, of_points, of_gauges, tail, each_item, covariance):
+        try:
+            check()
+        except AssertionError:
+            found.append(check.__name__)
+    return found
+
+
+def with_rest(chances):
+    return np.append(chances, 1 - np.sum(chances))
+
+
+@pytest.mark.parametrize("name", ["K3", "K4", "cycle", "asked again", "two components"])
+def test_noise_on_small_graphs_has_its_law(name):
+    """Each point where it is likely, the gauge and its tail, each item by itself, and all covariances."""
+    rate, graph = Fraction(2), Graph(*GRAPHS[name])
+    drawn = np.array([zonotope_noise(graph, rate) for _ in range(1500)])
+    assert failures(name, rate, drawn) == []
+
+
+CAMPS = [(a + i, a + j) for a in (0, 4, 8) for i, j in COMPLETE[4]]
+"""Three components of four items; the first asks one pair three times."""
+
+
+@pytest.mark.parametrize(
+    ("items", "pairs", "draws"),
+    [(16, None, 2000), (13, [*CAMPS, (0, 1), (0, 1)], 3300)],
+    ids=["all pairs", "camps"],
+)
+def test_five_percent_less_noise_is_seen_in_the_gauge(items, pairs, draws):
+    """The gauge of noise on many items: mean, cells, tail."""
+    rate = Fraction(1, 2)
+    graph = Graph.of_all_pairs(items) if pairs is None else Graph(pairs, items)
+    drawn = np.array([zonotope_noise(graph, rate) for _ in range(draws)])
+    if pairs is None:
+        forests = naive.forest_numbers_of_all_pairs(items)
+        cut = np.arange(1, items) * np.arange(1, items)[::-1]
+        sums = np.cumsum(np.sort(drawn, axis=1)[:, ::-1], axis=1)[:, :-1]
+        seen = np.max(-(-sums // cut), axis=1)
+    else:
+        parts = [pairs[:6] + pairs[-2:], pairs[6:12], pairs[12:18]]
+        each = [naive.forest_numbers(_shifted(part), 4) for part in parts]
+        forests = functools.reduce(np.convolve, each).tolist()
+        seen = np.max(
+            [
+                naive.gauges(drawn[:, 4 * k : 4 * k + 4], _shifted(part), 4)
+                for k, part in enumerate(parts)
+            ],
+            axis=0,
+        )
+        assert not drawn[:, 12].any()
+    assert_gauges(
+        seen, functools.partial(naive.gauge_law, naive.numbers_of_points(forests, 400)), rate
+    )
+
+
+def _shifted(pairs):
+    least = min(map(min, pairs))
+    return [(i - least, j - least) for i, j in pairs]
+
+
+def test_noise_on_cubes_has_its_law():
+    """The largest entry, and each entry given that: uniform up to the radius, all of them alike and independent."""
+    dimension, rate, draws = 45, Fraction(1, 2), 1000
+    drawn = np.array([cube_noise(dimension, rate) for _ in range(draws)])
+    numbers = (2.0 * np.arange(1000) + 1) ** dimension / 1e60
+    assert_gauges(np.abs(drawn).max(axis=1), functools.partial(naive.gauge_law, numbers), rate)
+    entry = laws_of_entries(dimension, float(rate))
+    values = np.arange(entry.size) - entry.size // 2
+    deviation = math.sqrt(np.sum(entry * values**2.0))
+    assert_mean(drawn, 0.0, deviation)
+    edges = np.array([-1.2, -0.4, 0.4, 1.2]) * deviation
+    cells = np.searchsorted(edges, drawn)
+    chances = np.bincount(np.searchsorted(edges, values), entry)
+    for cell in cells.T:
+        assert_shares(np.bincount(cell, minlength=5), chances)
+    signs = np.sign(drawn[:, :-1] * drawn[:, 1:])
+    for column in signs.T:
+        assert stats.binomtest(int(np.sum(column > 0)), int(np.sum(column != 0))).pvalue > RATE
+
+
+def laws_of_entries(dimension, rate):
+    """P(x) of an entry, x = -1000, ..., 1000: uniform within the radius."""
+    radii = np.arange(1001)
+    shares = naive.radius_law(dimension, rate, 1000) / (2 * radii + 1)
+    above = np.cumsum(shares[::-1])[::-1]
+    return np.append(above[:0:-1], above)
+
+
+def assert_gauges(seen, law_at, rate):
+    """Gauges have the law of their rate; with 5 % less noise the test of the mean would fail."""
+    law, less = law_at(float(rate)), law_at(float(rate) / LESS)
+    right, wrong = moments(law), moments(less)
+    assert power(seen.size, right, wrong) > 0.99
+    assert_mean(seen, *right)
+    assert_shares(np.bincount(seen, minlength=law.size), law)
+    far = int(np.argmax(np.cumsum(law) > 0.98))
+    assert stats.binomtest(int(np.sum(seen > far)), seen.size, law[far + 1 :].sum()).pvalue > RATE
+
+
+def moments(law):
+    places = np.arange(law.size)
+    mean = np.sum(law * places)
+    return mean, math.sqrt(np.sum(law * places**2) - mean**2)
