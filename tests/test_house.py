@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests import house
+from tests.house.imports import circles
 
 LIGHT = {
     "privrank_jax",
@@ -44,5 +45,5 @@ assert not heavy, heavy
 
 def test_circles_are_found() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": {"e"}}
-    assert house.circles(graph) == [["a", "b", "c"], ["e"]]
-    assert house.circles({"a": {"b", "c"}, "b": {"c"}}) == []
+    assert circles(graph) == [["a", "b", "c"], ["e"]]
+    assert circles({"a": {"b", "c"}, "b": {"c"}}) == []

@@ -1,0 +1,38 @@
+"""The house rules, each a function that lists what breaks it; ``python -m tests.house`` prints all of them.
+
+They read the sources (imports, signatures, docstrings, file sizes) without importing them, so they run in a second.
+"""
+
+from __future__ import annotations
+
+from tests.house.docstrings import undocumented
+from tests.house.files import (
+    long_files,
+    tests_that_import_tests,
+    untested,
+)
+from tests.house.imports import (
+    circles_of_files,
+    circles_of_packages,
+    private_names,
+    upward_imports,
+)
+from tests.house.signatures import (
+    default_promises,
+    dict_diagnostics,
+    wrong_order_of_arguments,
+)
+
+RULES = (
+    upward_imports,
+    circles_of_files,
+    circles_of_packages,
+    private_names,
+    wrong_order_of_arguments,
+    default_promises,
+    dict_diagnostics,
+    long_files,
+    undocumented,
+    untested,
+    tests_that_import_tests,
+)

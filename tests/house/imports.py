@@ -1,0 +1,127 @@
+"""Rules about imports: floors, circles, and private names."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.sources import imports, modules
+
+# What stands on which floor; an import only points down, or along a floor from a package to its own modules.
+FLOORS = {
+    "_arguments": 1,
+    "_cells": 1,
+    "_counting": 1,
+    "_interrupt": 1,
+    "_limits": 1,
+    "_neighbors": 1,
+    "_promise": 1,
+    "_registry": 1,
+    "_types": 1,
+    "_validate": 1,
+    "_workarounds": 1,
+    "comparisons": 1,
+    "links": 1,
+    "metrics": 1,
+    "rankings": 1,
+    "estimate": 2,
+    "privacy": 2,
+    "aggregation": 3,
+    "mallows": 3,
+    "pairwise": 3,
+    "personalized": 3,
+    "privacy_audit": 4,
+    "simulate": 4,
+    "datasets": 5,
+    "experiments": 5,
+    "plotting": 5,
+    "release": 5,
+    "tables": 5,
+    "__init__": 6,
+    "__main__": 6,
+    "cli": 6,
+}
+
+FAMILIES = ("pairwise", "aggregation", "mallows", "personalized")
+
+
+def upward_imports() -> list[str]:
+    """Imports that point to a higher floor, or to another family of algorithms; what has no floor."""
+    wrong = []
+    for module in modules().values():
+        if module.home not in FLOORS:
+            wrong.append(f"{module}: {module.home} has no floor; add it to FLOORS")
+            continue
+        for target in sorted({target.split(".")[0] for target, _, _ in imports(module)}):
+            if target in {module.home, ""}:
+                continue
+            up = FLOORS.get(target, 0) > FLOORS[module.home]
+            if up or (target in FAMILIES and module.home in FAMILIES):
+                wrong.append(f"{module} imports {target}")
+    return wrong
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Strongly connected components of more than one node, or of one that points to itself (Tarjan)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(graph.get(node, ())):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            at = stack.index(node)
+            circle = stack[at:]
+            del stack[at:]
+            if len(circle) > 1 or node in graph.get(node, ()):
+                found.append(sorted(circle))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def circles_of_files() -> list[str]:
+    """Files that import one another in a circle, also by imports within functions."""
+    graph = {name: {target for target, _, _ in imports(m)} for name, m in modules().items()}
+    return [" <-> ".join(circle) for circle in circles(graph)]
+
+
+def circles_of_packages() -> list[str]:
+    """The same for the parts of the top level."""
+    graph: dict[str, set[str]] = {}
+    for module in modules().values():
+        targets = {target.split(".")[0] for target, _, _ in imports(module)}
+        graph.setdefault(module.home, set()).update(targets - {module.home, ""})
+    return [" <-> ".join(circle) for circle in circles(graph)]
+
+
+def private_names() -> list[str]:
+    """Names with an underscore that a file takes from another one."""
+    wrong = []
+    for module in modules().values():
+        locals_ = {}
+        for target, name, local in imports(module):
+            if name.startswith("_") and not name.startswith("__"):
+                wrong.append(f"{module} takes {name} from {target}")
+            if not name and target:
+                locals_[local] = target
+        for node in ast.walk(module.tree):
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr.startswith("_")
+                and not node.attr.startswith("__")
+                and isinstance(node.value, ast.Name)
+                and node.value.id in locals_
+                and f"{locals_[node.value.id]}.{node.attr}" not in modules()
+            ):
+                wrong.append(f"{module} takes {node.attr} from {locals_[node.value.id]}")
+    return sorted(set(wrong))
