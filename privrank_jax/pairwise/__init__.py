@@ -32,7 +32,11 @@ from privrank_jax.pairwise.planner import (
     uniform_budgets,
     users_needed,
 )
-from privrank_jax.pairwise.questionnaire import max_cut, questionnaire_sensitivity
+from privrank_jax.pairwise.questionnaire import (
+    max_cut,
+    questionnaire_counts,
+    questionnaire_sensitivity,
+)
 from privrank_jax.pairwise.rank_centrality import RankCentralityDiagnostics, rank_centrality
 from privrank_jax.pairwise.rates import (
     average_win_probability,
@@ -104,6 +108,7 @@ __all__ = [
     "perturbed_mle",
     "planned_error",
     "preference_loss",
+    "questionnaire_counts",
     "questionnaire_sensitivity",
     "rank_centrality",
     "rank_intervals",

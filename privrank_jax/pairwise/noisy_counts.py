@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import DTypeLike
 
-from privrank_jax._types import Key, Numbers, Scalar, Scores
-from privrank_jax._validate import check_choice
+from privrank_jax._types import Key, Numbers, PairMatrix, PairMatrixLike, Scalar, Scores
+from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.pairwise.questionnaire_noise import (
+    counted_sensitivity,
+    kept_on_totals,
+    noise_shape,
+    read_questionnaire,
+)
+from privrank_jax.privacy.calibration import additive_scale, laplace_scale
+from privrank_jax.privacy.geometry import Zonotope, k_norm
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics, draw, kept_by_noise
-from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
+from privrank_jax.privacy.noise import NoiseDiagnostics, draw
+from privrank_jax.privacy.privacy import Privacy
 
 
 def totals_sensitivity(privacy: Privacy, norm: str = "l1") -> Numbers:
@@ -48,15 +59,20 @@ def noisy_counts(
     wins: WinCounts,
     privacy: Privacy,
     *,
-    noise: str = "laplace",
+    noise: str | None = None,
     calibration: str = "tight",
     sensitivity: Scalar | None = None,
+    questionnaire: PairMatrixLike | None = None,
 ) -> Estimate:
     """Win totals plus noise; sort them (``rankings.ranks_from_scores``) for a full ranking or a top-k set.
 
     **Guarantee.** The Laplace mechanism on the totals, of scale sensitivity/ε with the ℓ₁ sensitivity of
     :func:`totals_sensitivity`: ε-DP for the promised unit and adjacency, which everything computed from the value
     inherits. With Gaussian noise (ε, δ)-DP, calibrated to the ℓ₂ sensitivity.
+
+    **Questionnaire.** If it is public which pairs each user is asked, K-norm noise is ε-DP under ``flip`` and
+    ``replace``: its shape is that of what one user can change (:mod:`privrank_jax.pairwise.questionnaire_noise`), and
+    its variance about half of that of Laplace noise calibrated to the same questionnaire, or less.
 
     ``calibration="published"`` reproduces Cai, Algorithms 2 and 3: 2/ε for one comparison, L/ε for a
     user. The latter is unsound under replacement (one user moves the totals by 2L), and the guarantee
@@ -67,21 +83,28 @@ def noisy_counts(
         wins: win counts of m items.
         privacy: what is promised: unit comparison or user, any adjacency. ε = ∞ adds no noise; ε, δ and
             ``contributions`` may be traced. Users need ``contributions`` (which must hold in the data) unless
-            ``sensitivity`` is given.
-        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
+            ``sensitivity`` or ``questionnaire`` is given.
+        noise: ``"k-norm"``, ``"laplace"``, or ``"gaussian"`` at the δ of the promise; by default K-norm noise where it
+            applies, else Laplace noise.
         calibration: ``"tight"`` or ``"published"``.
-        sensitivity: a smaller public sensitivity in the noise's norm, instead of the generic one (see
-            :func:`~privrank_jax.pairwise.questionnaire_sensitivity`).
+        sensitivity: a smaller public sensitivity in the noise's norm, instead of the generic one.
+        questionnaire: ``(m, m)`` symmetric whole numbers, how often each user is asked each pair
+            (:func:`~privrank_jax.pairwise.questionnaire_counts`); where users are asked different pairs, the largest
+            number of each pair. It must hold in the data; the promise is to users, with public ``"questionnaire"``
+            unless the adjacency is ``flip``. It may be traced for K-norm noise; for other noise it implies the
+            sensitivity.
 
     Returns:
         ``value``: noisy totals, ``(m,)``, in wins, high = preferred (masked items: noise only).
-        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ, public.
+        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ, σ or, for K-norm
+        noise, 1/ε; public.
 
     Raises:
-        ValueError: a promise that can't be kept, Gaussian noise without δ, users without ``contributions``,
-            unknown names.
+        ValueError: a promise that can't be kept, Gaussian noise without δ, K-norm noise without a questionnaire, users
+            without ``contributions``, a questionnaire that contradicts the promise, unknown names.
 
-    Source: Cai, Chakraborty and Wang (2025), Algorithms 2 and 3, with the sensitivity corrected.
+    Source: Cai, Chakraborty and Wang (2025), Algorithms 2 and 3, with the sensitivity corrected; K-norm noise: Hardt
+    and Talwar (2010), for this shape ours.
 
     >>> wins = WinCounts.from_matrix([[0, 90], [10, 0]])
     >>> promise = Privacy(1.0, unit="comparison", adjacency="replace")
@@ -89,30 +112,85 @@ def noisy_counts(
     >>> bool(totals[0] > totals[1])
     True
     """
-    attained = kept_by_noise(noise, privacy, "noisy_counts", *COMPARISON_KINDS)
+    noise, attained = kept_on_totals(privacy, "noisy_counts", noise, questionnaire)
     check_choice("calibration", calibration, ("tight", "published"))
-    note = ""
+    shape, note = None, ""
     if calibration == "published":
-        if noise != "laplace" or sensitivity is not None:
+        if noise != "laplace" or sensitivity is not None or questionnaire is not None:
             raise ValueError(
-                "the published calibration has Laplace noise and its own sensitivity: leave out noise and "
-                "sensitivity, or use calibration='tight'."
+                "the published calibration has Laplace noise and its own sensitivity: leave out noise, "
+                "sensitivity and questionnaire, or use calibration='tight'."
             )
         users = attained.unit == "user"
         scale = (attained.comparisons_per_unit if users else 2.0) / attained.epsilon
         if users and attained.adjacency != "add-remove":
             attained = dataclasses.replace(attained, epsilon=2 * attained.epsilon)
             note = "published as epsilon, but proven only for twice that."
-    elif sensitivity is None:
-        sensitivities = totals_sensitivity(attained), totals_sensitivity(attained, "l2")
-        scale = additive_scale(noise, attained, *sensitivities)
     else:
-        scale = additive_scale(noise, attained, sensitivity, sensitivity)
-    value = _noisy_totals(key, wins, scale, noise)
+        scale, shape = totals_noise(noise, attained, wins.num_items, sensitivity, questionnaire)
+    value = _noisy_totals(key, wins, scale, shape, noise)
     return Estimate(value, Guarantee(privacy, attained, note=note), NoiseDiagnostics(scale))
 
 
+def totals_noise(
+    noise: str,
+    privacy: Privacy,
+    num_items: int,
+    sensitivity: Scalar | None,
+    questionnaire: PairMatrixLike | None,
+) -> tuple[Any, Zonotope | None]:
+    """Scale of the noise on the win totals, and its shape if that is K-norm noise; arguments as :func:`noisy_counts`.
+
+    Raises:
+        ValueError: K-norm noise without a questionnaire, a questionnaire that contradicts the promise, users without
+            ``contributions``.
+    """
+    counts = read_questionnaire(questionnaire, privacy, num_items, noise, sensitivity)
+    if counts is not None and noise == "k-norm":
+        return laplace_scale(1.0, privacy.epsilon), noise_shape(counts, privacy.adjacency)
+    change = change_of_totals(noise, privacy, sensitivity, counts)
+    return additive_scale(noise, privacy, change, change), None
+
+
+def change_of_totals(
+    noise: str,
+    privacy: Privacy,
+    sensitivity: Scalar | None,
+    counts: PairMatrix | np.ndarray | None,
+) -> Numbers:
+    """Sensitivity of the totals in the norm of Laplace or Gaussian noise.
+
+    Args:
+        noise: ``"laplace"`` or ``"gaussian"``.
+        privacy: the promise.
+        sensitivity: the sensitivity, if the caller knows it.
+        counts: how often each user is asked each pair, if that is public, from :func:`read_questionnaire`.
+
+    Raises:
+        ValueError: users without ``contributions``, a traced questionnaire.
+    """
+    norm = "l1" if noise == "laplace" else "l2"
+    if counts is None:
+        return totals_sensitivity(privacy, norm) if sensitivity is None else sensitivity
+    asked = counted_sensitivity(counts, privacy, norm)
+    if privacy.contributions is None:
+        return asked
+    given = totals_sensitivity(privacy, norm)  # users may answer less than they are asked
+    return jnp.minimum(asked, given) if is_traced(given) else min(asked, given)
+
+
 @functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_totals(key: Key, wins: WinCounts, scale: Scalar, noise: str) -> Scores:
+def _noisy_totals(
+    key: Key, wins: WinCounts, scale: Scalar, shape: Zonotope | None, noise: str
+) -> Scores:
     totals = wins.totals
-    return totals + draw(key, noise, totals.shape, scale, totals.dtype)
+    return totals + draw_totals(key, noise, totals.shape[0], scale, shape, totals.dtype)
+
+
+def draw_totals(
+    key: Key, noise: str, num_items: int, scale: Scalar, shape: Zonotope | None, dtype: DTypeLike
+) -> Scores:
+    """Noise for win totals, ``(m,)``; scale and shape from :func:`totals_noise`."""
+    if shape is None:
+        return draw(key, noise, (num_items,), scale, dtype)
+    return k_norm(key, shape, scale, dtype)[:num_items]  # beyond the items: "no answer"

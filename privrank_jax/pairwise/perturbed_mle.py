@@ -16,14 +16,15 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.likelihood import center, dense_objective
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
+from privrank_jax.pairwise.noisy_counts import draw_totals, totals_noise
+from privrank_jax.pairwise.questionnaire_noise import kept_on_totals, unit_variance
 from privrank_jax.privacy.calibration import (
-    additive_scale,
     calibrate_objective_perturbation,
     default_or_given,
 )
+from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import draw, kept_by_noise
-from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
+from privrank_jax.privacy.privacy import Privacy
 
 
 @jax.tree_util.register_dataclass
@@ -50,9 +51,10 @@ def perturbed_mle(
     *,
     link: str | Link = "logistic",
     gamma: Scalar | None = None,
-    noise: str = "laplace",
+    noise: str | None = None,
     calibration: str = "tight",
     sensitivity: Scalar | None = None,
+    questionnaire: PairMatrixLike | None = None,
 ) -> Estimate:
     """Private scores: the minimizer of -Σ W_ij log F(θ_i - θ_j) + (γ/2)‖θ‖² + wᵀθ with random w, centered.
 
@@ -73,8 +75,12 @@ def perturbed_mle(
     for real numbers (``numerics="idealized"``); the head of :mod:`privrank_jax.privacy.calibration` says why
     floating point breaks it.
 
+    **Questionnaire.** Under ``flip`` and the logistic link, w may be K-norm noise in the shape of what the answers to a
+    public questionnaire can change, as for :func:`~privrank_jax.pairwise.noisy_counts`: ε-DP, with about half of the
+    variance.
+
     **Default γ.** The ridge with the least first-order risk for scores θ ~ N(0, 1):
-    γ = (h + noise variance)/h with h = d/5 the information per item at the mean number d of comparisons
+    γ = (h + noise variance per dimension)/h with h = d/5 the information per item at the mean number d of comparisons
     per item, raised to the floor of the table. Where d is private (``add-remove``, and ``replace`` of a
     user, who may bring fewer comparisons), γ is the floor or 1.
 
@@ -84,24 +90,28 @@ def perturbed_mle(
         privacy: what is promised: unit comparison (edge DP) or user (individual DP), any adjacency; flip treats as
             public who compared which items. ε = ∞ adds no noise; ε, δ and ``contributions`` may be traced. Users
             need ``contributions``, which must hold in the data (see
-            :func:`~privrank_jax.comparisons.bound_contributions`), unless ``sensitivity`` is given.
+            :func:`~privrank_jax.comparisons.bound_contributions`), unless ``sensitivity`` or ``questionnaire`` is
+            given.
         link: ``"logistic"`` or ``"laplace"``; ``"normal"`` is refused (κ₁ = ∞).
         gamma: ridge γ >= 0, may be traced (then raised to its floor); ``None`` = default.
-        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
+        noise: ``"k-norm"``, ``"laplace"``, or ``"gaussian"`` at the δ of the promise; by default K-norm noise with a
+            questionnaire, else Laplace noise.
         calibration: ``"tight"`` or ``"published"`` (λ = 8κ₁L/ε with γ >= 4κ₂/ε, or 8κ₂L/ε for users,
             for one comparison 2√(d log m) by default where d is public; Cai, Propositions 2.1, 3.1,
             Theorem 2.1).
         sensitivity: a smaller, public sensitivity of the win totals, in ℓ₁ for Laplace and ℓ₂ for
-            Gaussian noise (see :func:`~privrank_jax.pairwise.questionnaire_sensitivity`); only for
-            ``flip`` with the logistic link.
+            Gaussian noise; only for ``flip`` with the logistic link.
+        questionnaire: as for :func:`~privrank_jax.pairwise.noisy_counts`; only for ``flip`` with the logistic link. If
+            it is traced, ``gamma`` must be given.
 
     Returns:
         ``value``: θ̃, ``(m,)``, mean 0 over real items, high = preferred. ``guarantee``.
         ``diagnostics``: :class:`PerturbedFit`.
 
     Raises:
-        ValueError: a promise that can't be kept, Gaussian noise without δ, users without ``contributions``,
-            infinite κ₁, γ below its floor, unknown names.
+        ValueError: a promise that can't be kept, Gaussian noise without δ, K-norm noise without a questionnaire, users
+            without ``contributions``, a questionnaire that contradicts the promise, infinite κ₁, γ below its floor,
+            unknown names.
 
     Source: Cai, Chakraborty and Wang (2025), Algorithm 1 and equation (3.2); constants ours.
 
@@ -112,9 +122,19 @@ def perturbed_mle(
     (True, 'flip')
     """
     link = get_link(link)
-    attained = kept_by_noise(noise, privacy, "perturbed_mle", *COMPARISON_KINDS)
-    scale, ridge = _calibrate(wins, attained, link, gamma, noise, calibration, sensitivity)
-    value, fit = _solve(key, wins, scale, ridge, link, noise)
+    noise, attained = kept_on_totals(privacy, "perturbed_mle", noise, questionnaire)
+    if sensitivity is None and questionnaire is None and noise != "k-norm":
+        shape = None
+        scale, ridge = _calibrate(wins, attained, link, gamma, noise, calibration)
+    else:
+        if attained.adjacency != "flip" or link.name != "logistic" or calibration != "tight":
+            raise ValueError(
+                "sensitivity and questionnaire, which are about the win totals, calibrate the perturbed MLE only for "
+                "adjacency='flip', link='logistic', calibration='tight'; leave them out, or use noisy_counts."
+            )
+        scale, shape = totals_noise(noise, attained, wins.num_items, sensitivity, questionnaire)
+        ridge = _ridge_on_totals(wins, attained, gamma, scale, noise, shape)
+    value, fit = _solve(key, wins, scale, ridge, shape, link, noise)
     totals_suffice = attained.adjacency == "flip" and link.name == "logistic"
     guarantee = Guarantee(
         privacy, attained, numerics="simulation" if totals_suffice else "idealized"
@@ -176,9 +196,15 @@ def _fit_totals(totals: Scores, halves: WinCounts, gamma: Scalar) -> Estimate:
 
 @functools.partial(jax.jit, static_argnames=("link", "noise"))
 def _solve(
-    key: Key, wins: WinCounts, scale: Scalar, gamma: Scalar, link: Link, noise: str
+    key: Key,
+    wins: WinCounts,
+    scale: Scalar,
+    gamma: Scalar,
+    shape: Zonotope | None,
+    link: Link,
+    noise: str,
 ) -> tuple[Scores, FitDiagnostics]:
-    tilt = draw(key, noise, (wins.num_items,), scale, wins.matrix.dtype)
+    tilt = draw_totals(key, noise, wins.num_items, scale, shape, wins.matrix.dtype)
     found = fit_dense(dense_objective(wins, link, gamma=gamma, tilt=tilt))
     diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
     return center(found.value, wins.mask), diagnostics
@@ -191,26 +217,28 @@ def _calibrate(
     gamma: Scalar | None,
     noise: str,
     calibration: str,
-    sensitivity: Scalar | None,
 ) -> tuple[Any, Any]:
-    """Noise scale and γ, from public quantities only."""
-    wanted_gamma = functools.partial(
-        default_gamma, wins, privacy, noise=noise, calibration=calibration
-    )
-    if sensitivity is not None:
-        if privacy.adjacency != "flip" or link.name != "logistic" or calibration != "tight":
-            raise ValueError(
-                "sensitivity, of the win totals, calibrates the perturbed MLE only for adjacency='flip', "
-                "link='logistic', calibration='tight'; leave it out, or use noisy_counts."
-            )
-        scale = additive_scale(noise, privacy, sensitivity, sensitivity)
-        return scale, default_or_given(gamma, 0.0, wanted_gamma(scale))
+    """Noise scale and γ of objective perturbation, from public quantities only."""
     calibrate = functools.partial(
         calibrate_objective_perturbation, link, privacy, noise=noise, calibration=calibration
     )
     if gamma is not None:
         return calibrate(gamma=gamma)
-    return calibrate(default_gamma=wanted_gamma(calibrate()[0]))
+    wanted = default_gamma(wins, privacy, calibrate()[0], noise=noise, calibration=calibration)
+    return calibrate(default_gamma=wanted)
+
+
+def _ridge_on_totals(
+    wins: WinCounts,
+    privacy: Privacy,
+    gamma: Scalar | None,
+    scale: Scalar,
+    noise: str,
+    shape: Zonotope | None,
+) -> Any:
+    """γ, which any value above 0 may have where the noise is on the totals."""
+    wanted = default_gamma(wins, privacy, scale, noise=noise, shape=shape) if gamma is None else 0.0
+    return default_or_given(gamma, 0.0, wanted)
 
 
 def default_gamma(
@@ -220,6 +248,7 @@ def default_gamma(
     *,
     noise: str = "laplace",
     calibration: str = "tight",
+    shape: Zonotope | None = None,
 ) -> Numbers:
     """The γ chosen for utility at this noise scale, before its privacy floor applies (see :func:`perturbed_mle`)."""
     users, adjacency = privacy.unit == "user", privacy.adjacency
@@ -231,6 +260,6 @@ def default_gamma(
         return 2.0 * jnp.sqrt(degree * jnp.log(items))
     if adjacency == "add-remove" or (adjacency == "replace" and users):
         return 1.0  # the number of comparisons is private
-    variance = (2.0 if noise == "laplace" else 1.0) * jnp.square(scale)
+    variance = unit_variance(noise, shape) * jnp.square(scale)
     information = degree / 5.0
     return (information + variance) / information

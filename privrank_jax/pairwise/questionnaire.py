@@ -55,7 +55,10 @@ def max_cut(pairs: PairsLike, num_items: int) -> tuple[int, bool]:
     >>> max_cut([(0, 1), (1, 2), (0, 2)], 3)
     (2, True)
     """
-    weight = _weights(pairs, num_items)
+    return _max_cut(questionnaire_counts(pairs, num_items))
+
+
+def _max_cut(weight: np.ndarray) -> tuple[int, bool]:
     total, exact = 0, True
     for items in _components(weight):
         value, proven = _component_cut(weight[np.ix_(items, items)])
@@ -88,6 +91,22 @@ def questionnaire_sensitivity(
     >>> questionnaire_sensitivity(everything, 6, Privacy(1.0, unit="user", adjacency="flip"))
     18.0
     """
+    return counts_sensitivity(questionnaire_counts(pairs, num_items), privacy, norm)
+
+
+def counts_sensitivity(
+    counts: Int[np.ndarray, "items items"], privacy: Privacy, norm: str = "l1"
+) -> float:
+    """:func:`questionnaire_sensitivity` of the questionnaire with these counts (:func:`questionnaire_counts`).
+
+    Args:
+        counts: ``(m, m)``, symmetric.
+        privacy: as there.
+        norm: as there.
+
+    Raises:
+        TypeError, ValueError: as there.
+    """
     check_privacy(privacy)
     if privacy.unit != "user":
         raise ValueError(
@@ -95,22 +114,36 @@ def questionnaire_sensitivity(
         )
     adjacency = privacy.adjacency
     check_choice("norm", norm, ("l1", "l2"))
-    weight = _weights(pairs, num_items)
-    edges = int(weight.sum()) // 2
-    degrees = weight.sum(1)
+    edges = int(counts.sum()) // 2
+    degrees = counts.sum(1)
     if norm == "l1":
         if adjacency == "add-remove":
             return float(edges)
-        cut = max_cut(pairs, num_items)[0]
+        cut = _max_cut(counts)[0]
         return float(2 * cut if adjacency == "flip" else edges + cut)
     if adjacency == "flip":
-        return _flip_euclidean(weight)
+        return _flip_euclidean(counts)
     # An item's total changes by at most its degree, and all totals together by at most the l1 sensitivity.
     steps = _greedy_moves(degrees, 2 * edges if adjacency == "replace" else edges)
     return math.sqrt(float(np.sum(np.square(steps))))
 
 
-def _weights(pairs: PairsLike, num_items: int) -> np.ndarray:
+def questionnaire_counts(pairs: PairsLike, num_items: int) -> Int[np.ndarray, "items items"]:
+    """How often each pair is asked: the argument ``questionnaire`` of :func:`~privrank_jax.pairwise.noisy_counts`.
+
+    Args:
+        pairs: ``(P, 2)`` int, the pairs that are asked; a pair counts each time it is listed.
+        num_items: m.
+
+    Returns:
+        ``(m, m)`` int64, symmetric.
+
+    Raises:
+        ValueError: an empty questionnaire, bad pairs.
+
+    >>> questionnaire_counts([(0, 1), (2, 1), (1, 0)], 3).tolist()
+    [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
+    """
     edges = np.asarray(pairs, dtype=np.int64)
     if edges.size == 0:
         raise ValueError("the questionnaire is empty; it needs at least one pair of items.")

@@ -1,9 +1,14 @@
-r"""Exact discrete noise on win totals, by OpenDP.
+r"""Exact discrete noise on win totals: by OpenDP, or in the shape of a public questionnaire.
 
 Floating-point noise leaks: the low bits of ``total + noise`` distinguish totals (Mironov 2012). Win totals are
 multiples of 1/2 (a tie is half a win for both), so twice the totals are integers whose sensitivity is twice that of the
 totals, and integer noise on them (:mod:`privrank_jax.release.discrete_noise`) is drawn exactly, from the operating
 system's entropy; halving the result is post-processing.
+
+*K-norm noise* for users who are asked a public questionnaire is drawn by :mod:`privrank_jax.release.k_norm` on twice
+the totals. The proof that these change within a multiple of a zonotope, on its lattice, is at the head of
+:mod:`privrank_jax.pairwise.questionnaire_noise`. Under replacement the mechanism gets one more number, minus the sum of
+all, for the item "no answer", and its noisy value is dropped.
 
 *Top-k*: the proof of the one-shot mechanism (:mod:`privrank_jax.privacy.selection`) shifts the noise of each selected
 item by t - d_i, twice which is an integer here, and a shift by c changes P(X = x) by at most exp(\|c\|/s) on the
@@ -18,16 +23,24 @@ import dataclasses
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._types import Numbers, Scalar, ScoresLike
+from privrank_jax._types import Numbers, PairMatrixLike, Scalar, ScoresLike
 from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.noisy_counts import change_of_totals, totals_sensitivity
+from privrank_jax.pairwise.questionnaire_noise import (
+    edge_list,
+    kept_on_totals,
+    questionnaire_changes,
+    read_questionnaire,
+)
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics, kept_by_noise
 from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
 from privrank_jax.privacy.selection import one_shot_scale
 from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
+from privrank_jax.release.k_norm import discrete_zonotope
+from privrank_jax.release.spanning_trees import Graph
 
 _LARGEST = 2**52  # doubled totals beyond this are not exact in float64
 
@@ -36,43 +49,50 @@ def exact_noisy_totals(
     wins: WinCounts | ScoresLike,
     privacy: Privacy,
     *,
-    noise: str = "laplace",
+    noise: str | None = None,
     sensitivity: Scalar | None = None,
+    questionnaire: PairMatrixLike | None = None,
 ) -> Estimate:
     """Win totals plus exact discrete noise, for a real release to sort or fit; the twin of ``pairwise.noisy_counts``.
 
-    **Guarantee.** ε-DP (Laplace), or (ε, δ)-DP (Gaussian), for the promised unit and adjacency, whose data sets have
-    totals that differ by at most ``sensitivity``; proof at the heads of this module and of
-    :mod:`~privrank_jax.release.discrete_noise`. Runs on the host: no tracing, no key.
+    **Guarantee.** ε-DP (K-norm, Laplace), or (ε, δ)-DP (Gaussian), for the promised unit and adjacency, whose data
+    sets have totals that differ by at most ``sensitivity``, or by what the answers of one user to the ``questionnaire``
+    can change; proof at the heads of this module, of :mod:`~privrank_jax.release.discrete_noise` and of
+    :mod:`~privrank_jax.release.k_norm`. Runs on the host: no tracing, no key.
 
     Args:
         wins: win counts, or the ``(m,)`` win totals themselves; multiples of 1/2.
         privacy: what is promised: unit comparison or user, any adjacency, ε finite. Users need ``contributions``
-            (which must hold in the data) unless ``sensitivity`` is given.
-        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
-        sensitivity: sensitivity of the totals, in wins: ℓ₁ for Laplace, ℓ₂ for Gaussian noise, for instance from
-            :func:`~privrank_jax.pairwise.questionnaire_sensitivity`; ``None`` takes
+            (which must hold in the data) unless ``sensitivity`` or ``questionnaire`` is given.
+        noise: ``"k-norm"``, ``"laplace"``, or ``"gaussian"`` at the δ of the promise; default as for the twin.
+        sensitivity: sensitivity of the totals, in wins: ℓ₁ for Laplace, ℓ₂ for Gaussian noise; ``None`` takes
             :func:`~privrank_jax.pairwise.totals_sensitivity`.
+        questionnaire: ``(m, m)``, as for the twin.
 
     Returns:
         ``value``: noisy totals, ``(m,)`` float64 NumPy array, multiples of 1/2. ``guarantee`` with
         ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ in wins,
-        public.
+        or 1/ε for K-norm noise; public.
 
     Raises:
         ValueError: a promise that can't be kept, ε = ∞ or several ε; totals that are not multiples of 1/2, or too large
-            for exact counts in their dtype; δ or the sensitivity out of range.
-        ImportError: OpenDP is not installed, or unsound.
+            for exact counts in their dtype; δ or the sensitivity out of range; a questionnaire that contradicts the
+            promise, or is missing for K-norm noise.
+        ImportError: OpenDP is not installed, or unsound, for other noise than K-norm noise.
 
     >>> promise = Privacy(1.0, unit="user", adjacency="flip", contributions=1)
     >>> estimate = exact_noisy_totals([90.0, 10.5], promise)
     >>> bool(estimate.value[0] > estimate.value[1]), estimate.guarantee.numerics
     (True, 'exact')
     """
-    attained = kept_by_noise(noise, privacy, "exact_noisy_totals", *COMPARISON_KINDS)
-    norm = "l1" if noise == "laplace" else "l2"
-    change = totals_sensitivity(attained, norm) if sensitivity is None else sensitivity
-    value, attained, scale = _noisy(wins, attained, noise, change)
+    noise, attained = kept_on_totals(privacy, "exact_noisy_totals", noise, questionnaire)
+    doubled = _doubled(wins)
+    counts = read_questionnaire(questionnaire, attained, doubled.size, noise, sensitivity)
+    if counts is None or noise != "k-norm":
+        change = change_of_totals(noise, attained, sensitivity, counts)
+        value, attained, scale = _noisy(doubled, attained, noise, change)
+    else:
+        value, attained, scale = _shaped(doubled, attained, np.asarray(counts))
     guarantee = Guarantee(privacy, attained, numerics="exact")
     return Estimate(value, guarantee, NoiseDiagnostics(scale))
 
@@ -122,7 +142,7 @@ def exact_top_k(
         total_change=float(every) / (1 if monotone else 2),
         monotone=monotone,
     )
-    noisy, attained, scale = _noisy(wins, attained, "laplace", change)
+    noisy, attained, scale = _noisy(_doubled(wins), attained, "laplace", change)
     if not 1 <= k <= noisy.size:
         raise ValueError(f"k must be an integer from 1 to m = {noisy.size}, got {k!r}.")
     value = np.argsort(-noisy, kind="stable")[:k]
@@ -131,22 +151,38 @@ def exact_top_k(
 
 
 def _noisy(
-    wins: WinCounts | ScoresLike, privacy: Privacy, noise: str, sensitivity: Numbers
+    doubled: np.ndarray, privacy: Privacy, noise: str, sensitivity: Numbers
 ) -> tuple[np.ndarray, Privacy, float]:
     """Noisy totals, the promise in plain floats, and the scale of the noise in wins."""
+    privacy = _in_floats(privacy)
+    check_positive("sensitivity", sensitivity, infinite=False)
+    mechanism, scale = (
+        discrete_laplace(2 * float(sensitivity), privacy.epsilon)
+        if noise == "laplace"
+        else discrete_gaussian(2 * float(sensitivity), privacy.epsilon, privacy.delta)
+    )
+    value = np.asarray(mechanism(doubled.tolist()), np.float64) / 2
+    return value, privacy, scale / 2
+
+
+def _shaped(
+    doubled: np.ndarray, privacy: Privacy, counts: np.ndarray
+) -> tuple[np.ndarray, Privacy, float]:
+    """The same with K-norm noise; ``counts`` say how often each user is asked each pair."""
+    privacy = _in_floats(privacy)
+    edges, parts = questionnaire_changes(counts, privacy.adjacency)
+    graph = Graph(edge_list(np.asarray(edges)), len(edges))
+    add_noise, _ = discrete_zonotope(graph, 2 // parts, privacy.epsilon)
+    values = np.append(doubled, -doubled.sum())[: len(edges)]
+    return add_noise(values)[: doubled.size] / 2, privacy, 1 / privacy.epsilon
+
+
+def _in_floats(privacy: Privacy) -> Privacy:
+    """The promise with one finite ε and δ in plain floats."""
     check_positive("epsilon", privacy.epsilon, infinite=False)
     if np.ndim(privacy.epsilon):
         raise ValueError(f"epsilon must be one number, got shape {np.shape(privacy.epsilon)}.")
-    check_positive("sensitivity", sensitivity, infinite=False)
-    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
-    doubled = _doubled(wins)
-    mechanism, scale = (
-        discrete_laplace(2 * float(sensitivity), epsilon)
-        if noise == "laplace"
-        else discrete_gaussian(2 * float(sensitivity), epsilon, delta)
-    )
-    value = np.asarray(mechanism(doubled.tolist()), np.float64) / 2
-    return value, dataclasses.replace(privacy, epsilon=epsilon, delta=delta), scale / 2
+    return dataclasses.replace(privacy, epsilon=float(privacy.epsilon), delta=float(privacy.delta))
 
 
 def _doubled(wins: WinCounts | ScoresLike) -> np.ndarray:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import questionnaire_counts
+from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_noisy_totals, exact_samplers_available
 from privrank_jax.release.noisy_totals import discrete_gaussian, discrete_laplace
 from tests.promises import promise, split
+from tests.reference import geometry
 from tests.release.laws import gaussian_pmf, laplace_pmf
 
 DRAWS = 20_000
@@ -190,3 +195,79 @@ def test_top_k_out_of_range():
 
     with pytest.raises(ValueError, match="k must be an integer from 1 to m = 2"):
         exact_top_k([1.0, 2.0], promise(1.0), 3, sensitivity=1, total_sensitivity=2)
+
+
+# --- noise for users who are asked a public questionnaire
+
+PAIRS = [(0, 1), (1, 2), (0, 1)]
+
+
+def asked(epsilon, adjacency, pairs, items, **settings):
+    privacy = Privacy(epsilon, unit="user", adjacency=adjacency, public=("questionnaire",))
+    counts = questionnaire_counts(pairs, items)
+    return exact_noisy_totals(np.zeros(items), privacy, questionnaire=counts, **settings)
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "pairs", "items"),
+    [("flip", PAIRS, 4), ("replace", [(0, 1)], 2)],
+)
+def test_k_norm_noise_has_the_exact_law_on_the_halves(adjacency, pairs, items):
+    """P(x) ∝ e^{-ε‖x‖} at twice the totals, ‖·‖ the whole norm by all cuts; by another ε it is not that law."""
+    epsilon, draws = 2.0, 1500
+    drawn = Counter(
+        tuple(np.asarray(2 * asked(epsilon, adjacency, pairs, items).value, int).tolist())
+        for _ in range(draws)
+    )
+    # Under replacement a triangle with the item "no answer"; item 3 is never asked about.
+    edges = pairs if adjacency == "flip" else [*pairs, (0, 2), (1, 2)]
+    size = 3
+    rate = epsilon / 2 if adjacency == "flip" else epsilon
+    grid = [point for point in itertools.product(range(-24, 25), repeat=2) if abs(sum(point)) <= 24]
+    gauges = {point: geometry.zonotope_gauge((*point, -sum(point)), edges, size) for point in grid}
+    found = Counter({point[:2]: count for point, count in drawn.items()})
+    if adjacency == "flip":
+        assert all(point[2] == -point[0] - point[1] and point[3] == 0 for point in drawn)
+
+    def p_value(rate):
+        law = np.exp([-rate * gauges[point] for point in grid])
+        law /= law.sum()
+        likely = law * draws >= 8
+        counts = np.array([found.get(point, 0) for point in grid])[likely]
+        expected = law[likely] * draws
+        rest = draws - counts.sum(), draws - expected.sum()
+        return stats.chisquare(np.append(counts, rest[0]), np.append(expected, rest[1])).pvalue
+
+    assert p_value(rate) > ALARM
+    assert p_value(1.2 * rate) < ALARM
+    assert p_value(rate / 1.2) < ALARM
+
+
+@pytest.mark.parametrize("adjacency", ["flip", "replace"])
+def test_k_norm_noise_at_a_large_epsilon_is_next_to_none(adjacency):
+    estimate = asked(1e5, adjacency, PAIRS, 3)
+    np.testing.assert_allclose(
+        estimate.value, 0, atol=0.05
+    )  # beyond with probability below e^-1000
+    assert estimate.diagnostics.noise_scale == 1e-5
+    assert estimate.guarantee.numerics == "exact"
+
+
+def test_a_questionnaire_implies_the_sensitivity_of_other_noise():
+    def scale(adjacency, **settings):
+        return asked(1.0, adjacency, PAIRS, 3, noise="laplace", **settings).diagnostics.noise_scale
+
+    assert [scale(adjacency) for adjacency in ("flip", "replace", "add-remove")] == [6, 6, 3]
+
+
+def test_k_norm_noise_needs_no_opendp(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
+    assert asked(1.0, "flip", PAIRS, 3).guarantee.numerics == "exact"
+    with pytest.raises(ValueError, match="give questionnaire"):
+        exact_noisy_totals([1.0], promise(1.0), noise="k-norm")
+    with pytest.raises(ValueError, match="contradicts the questionnaire"):
+        exact_noisy_totals(
+            np.zeros(2),
+            promise(1.0, "user", "flip", contributions=2),
+            questionnaire=questionnaire_counts([(0, 1)], 2),
+        )
