@@ -1,47 +1,62 @@
 r"""Exact noise shaped like the changes that one user can cause: K-norm mechanisms on integers.
 
 **Mechanism.** T is an integer vector, D the set of all differences T(w) - T(w') of neighbors, K a convex body,
-symmetric around 0, with D ⊂ cK for a whole number c. For x in the lattice Λ that holds the differences, let M(x) be
-the smallest r = 0, 1, 2, ... with x in rK. Publish T + Z with P(Z = x) ∝ a^{M(x)}, a = e^{-ε/c}.
+symmetric around 0, with D ⊂ cK for a whole number c. Λ is a lattice (a group of integer vectors) that holds D and spans
+the same space as K. For x in Λ, let M(x) be the smallest r = 0, 1, 2, ... with x in rK. Publish T + Z with P(Z = x) ∝
+a^{M(x)} for x in Λ, a = e^{-ε/c}.
 
-*It is ε-DP.* rK + sK = (r + s)K, so M(x + y) ≤ M(x) + M(y), and M ≤ c on D. Neighbors publish the same value with
-noises x and x + y, y in D, so the ratio of probabilities is at most a^{-c} = e^ε. It is attained: if y in D is a
-vertex of cK, M(ny) = cn for all n.
+*It is ε-DP.* rK + sK = (r + s)K, since K is convex, so M(x + y) ≤ M(x) + M(y); and M ≤ c on D. Neighbors T and T - y,
+y in D, publish the same value with noises x and x + y, both of which are in Λ or neither is. So the ratio of
+probabilities is at most a^{-c} = e^ε. It is attained if some y in D lies on the boundary of cK: then M(y) = c, and the
+noises 0 and y have this ratio.
 
 **Shapes.** *Cube* [-1, 1]^d, Λ all integer vectors: every coordinate changes by at most c, independently of the others.
 *Zonotope* of a graph G with items for vertices, Z(G) = Σ_{e=(i,j)} [-1, 1](e_i - e_j), Λ the integer vectors that sum
-to 0 over each component of G. Totals that are sums over pairs e in G of t_e(e_i - e_j) with |t_e| ≤ c change within
-cZ(G). An edge may occur more than once. The dimension p is the number of items less the number of components.
+to 0 over each component of G. Where one user's answer to the pair e adds t_e(e_i - e_j) to the totals, t_e a whole
+number that changes by at most c, all of their answers together change them within cZ(G). Points of 2 for a win, 0 for a
+loss and 1 for a tie have c = 2: a win, rather than a loss, moves 2 points. A pair that is asked repeatedly occurs
+repeatedly, and an item in no pair has no noise. The dimension p is the number of items less the number of components.
 
 **Drawing** is by mixtures: draw a radius r with P(r) ∝ a^r N_r, N_r the number of points of Λ in rK, then one of
-them, uniformly: P(x) ∝ Σ_{r ≥ M(x)} a^r ∝ a^{M(x)}. For the cube N_r = (2r+1)^d. For the zonotope the pairs (S, c) of
-a spanning forest S of G and c in {0, ..., 2r}^S are (2r+1)^p times the number of forests; each names a point below,
-and the rule there accepts exactly one pair for each point of Λ in rK. So r is proposed with P(r) ∝ a^r (2r+1)^p and (S,
-c) uniformly; if the pair isn't accepted, both are drawn again.
+them, uniformly: P(x) ∝ Σ_{r ≥ M(x)} a^r ∝ a^{M(x)}. For the cube N_r = (2r+1)^d, and a uniform point has uniform
+coordinates. For the zonotope let F be the number of spanning forests of G (one tree for each component). There are
+F(2r+1)^p pairs (S, c) of a forest S and c in {0, ..., 2r}^S; each names a point below, and the rule there accepts
+exactly one pair for each point of Λ in rK. So r is proposed with P(r) ∝ a^r (2r+1)^p and (S, c) uniformly. Each point
+in rK is then proposed and accepted with probability ∝ a^r (2r+1)^p / (F(2r+1)^p) ∝ a^r. Where the pair is not accepted,
+all three are drawn again, the radius too. How long that takes depends on the noise and on public facts alone.
 
-*Tiles.* Let s = 2r, shift rZ(G) to Σ [0, s](e_i - e_j), and lift edge e to (e_i - e_j, h_e), with heights such that
-no cycle of G has signed heights that add up to 0. The lower faces of the lifted zonotope project onto tiles that
-cover it without overlap (Shephard 1974), one for each spanning forest S: with potentials y for which y_i - y_j = h_e
-on S, the tile has t_e = s where y_i - y_j > h_e, t_e = 0 where it is less, and t_e free in [0, s] on S. The e_i - e_j
-of a spanning forest are a basis of Λ, so a tile's closed box holds one point for each c in {0, ..., s}^S. A point on
-walls belongs to several tiles. Move it slightly toward an interior point q that lies on no hyperplane of a wall: it
-then lies inside one tile, and the rule keeps that one: c_e = 0 needs f_e > 0, and c_e = s needs f_e < s, where f are
-q's coordinates in the tile, Σ_S f_e(e_i - e_j) = q - the tile's corner. At r = 0 every forest names the one point, and
-one in the number of forests is accepted.
+*Tiles.* Let r ≥ 1 and s = 2r, shift rZ(G) to Σ [0, s](e_i - e_j), and lift edge e to (e_i - e_j, h_e), with heights
+such that no cycle of G has signed heights that add up to 0. A face of the lifted zonotope that is lowest in direction
+(y, -1) has t_e = s where y_i - y_j > h_e, t_e = 0 where it is less, and t_e free in [0, s] where both are equal. Such
+lower faces project onto pieces that cover the zonotope without overlap. Those of dimension p, the *tiles*, have edges
+with y_i - y_j = h_e that connect all items of each component, but no cycle: one for each spanning forest S, whose
+edges determine y (Shephard 1974). The e_i - e_j of a spanning forest are a basis of Λ, so a tile's closed box holds one
+point for each c in {0, ..., s}^S.
 
-*Heights* are 2^{-k} for the k-th edge, taken to the limit of ever faster decay: y_i - y_j - h_e has the sign of its
-term of lowest k on the cycle of e, never 0, and is found by comparing indices. *q* is the center plus 1/(2m) for each
-item but the last of its component, from which the sum of these is subtracted: no sum over a proper part of a component
-is an integer, and so no f_e is; its integer part and the side on which the last item lies decide. Everything here is
-integer arithmetic.
+*Rule.* A point x on walls belongs to several tiles. Let q be an interior point of the zonotope whose coordinates f in
+each tile, Σ_S f_e(e_i - e_j) = q - the tile's corner, are no integers. Move x to x + η(q - x), η > 0 small. It stays in
+the zonotope, so one of the tiles that hold x holds it. In such a tile its coordinates are c + η(f - c): inside if c_e =
+0 only where f_e > 0, and c_e = s only where f_e < s; outside otherwise, never on a wall. Interiors of tiles are
+disjoint, so exactly one tile passes. At r = 0 every forest names the one point, and one in F is accepted.
+
+*Heights* are 2^{-k} for the k-th edge. A cycle holds no edge twice and 2^{-k} exceeds the sum of all later heights, so
+y_i - y_j - h_e, a sum over the cycle that e closes with S, has the sign of its term of lowest k. *q* is the center plus
+1/(2m) for each item but the last of its component, from which their sum is subtracted. Removing an edge of S splits its
+component, and f_e is up to sign the sum over one part of q - corner: an integer, plus or minus between 1/(2m) and 1/2,
+positive if the last item lies on the side of the edge's second item. And q is an interior point: its sum over a proper
+part of a component is below 1/2, and at least one edge leaves that part. Everything here is integer arithmetic: no sum
+exceeds r times the number of edges, which is kept below 2^62. A mechanism refuses ε where larger radii have a
+probability of more than e^{-500}, and beyond them a draw raises an error, equally likely for all data.
 
 *Large ε.* The rule accepts a share of about e^{-ε/(2c)} of the pairs, and at r = 0 almost none. So where ε/c would
-exceed 4, T and D are multiplied by a power of two k first: D lies in ckK and in Λ, hence all of the above holds for ck
-in the place of c, and the noisy T is divided by k. Beyond ε = 2^18 c, the noise is that of 2^18 c.
+exceed 4, T and D are multiplied by a power of two k first: kD ⊂ ckK and kD ⊂ Λ, hence all of the above holds for ck in
+the place of c, and the noisy kT is divided by k. Beyond ε = 2^18 c, the noise is that of 2^18 c.
 
-*Radius.* log(a^r (2r+1)^p) is concave. With the mode r* and B such that the weight at r* + B is at most half of that
-at r*, it is at most 2^{-k} times that at r* from r* + kB on, and likewise below: propose a block with P(k) =
-2^{-k-1}, a place in it, and accept with the ratio of the weight to that bound, decided by interval arithmetic.
+*Radius.* g(r) = log(a^r (2r+1)^p) is concave. With the mode r* and B such that g(r* + B) ≤ g(r*) - log 2, g(r* + kB) ≤
+g(r*) - k log 2 for all k, and g falls beyond r*: so the weight is at most 2^{-k} times that at r* from r* + kB on, and
+likewise at distances of kB' and more below. Propose a block with P(k) = 2^{-k-1}, a place in it, and accept with the
+ratio of the weight to that bound. Decisions are made by interval arithmetic, and come to an end: a power of e with a
+rational exponent other than 0 is irrational, so no two weights are equal and none is a power of 2 times another.
 
 Sources: Hardt and Talwar (2010) for the mechanism; Awan and Slavković (2021) for the choice of the norm.
 """
@@ -49,6 +64,7 @@ Sources: Hardt and Talwar (2010) for the mechanism; Awan and Slavković (2021) f
 from __future__ import annotations
 
 import functools
+import math
 import secrets
 from collections.abc import Callable
 from decimal import Decimal
@@ -65,7 +81,7 @@ AddNoise = Callable[[np.ndarray], np.ndarray]
 
 _LARGEST_RATE = 4  # of a zonotope: ε/c
 _MOST_PARTS = 2**16  # of a unit, for large ε
-_ROOM = 2**62 // 256  # for typical noise: 256 times as much has probability below e^{-500}
+_ROOM = 2**62  # for a radius times the number of edges
 
 
 def discrete_cube(num_values: int, change: int, epsilon: float) -> tuple[AddNoise, float]:
@@ -89,7 +105,7 @@ def discrete_cube(num_values: int, change: int, epsilon: float) -> tuple[AddNois
     ([4.0, 0.0, 1.0], 0.002)
     """
     rate = Fraction(epsilon) / change
-    _check_room(num_values + 1, rate)
+    _check_rate(rate, num_values)
 
     def add_noise(values: np.ndarray) -> np.ndarray:
         return _sums(values, cube_noise(num_values, rate), 1)
@@ -122,8 +138,7 @@ def discrete_zonotope(graph: Graph, change: int, epsilon: float) -> tuple[AddNoi
     while spent > _LARGEST_RATE * change * parts:
         parts *= 2
     rate = spent / (change * parts)
-    degree = np.bincount(graph.edges.ravel(), minlength=1).max(initial=1)
-    _check_room((graph.dimension + 1) * int(degree), rate)
+    _check_rate(rate, graph.dimension, len(graph.edges))
 
     def add_noise(values: np.ndarray) -> np.ndarray:
         return _sums(values, zonotope_noise(graph, rate), parts)
@@ -131,11 +146,20 @@ def discrete_zonotope(graph: Graph, change: int, epsilon: float) -> tuple[AddNoi
     return add_noise, float(change / spent)
 
 
-def _check_room(typical: int, rate: Fraction) -> None:
-    if typical / rate > _ROOM:
+def _check_rate(rate: Fraction, dimension: int, edges: int = 1) -> None:
+    """``ValueError`` where radii for which 64 bits have no room are more likely than e^{-500}.
+
+    At rates that small the radius nearly has the law of Gamma(p + 1, 1/rate), of which at most e^{-550} lies beyond
+    (2(p + 1) + 700)/rate by Chernoff's bound.
+    """
+    if not _fits(math.ceil((2 * dimension + 702) / rate), edges):
         raise ValueError(
             "epsilon is so small that its noise exceeds 64 bits: choose a value closer to usual ones, such as 1."
         )
+
+
+def _fits(radius: int, edges: int) -> bool:
+    return radius * max(edges, 4) < _ROOM
 
 
 def _sums(values: np.ndarray, noise: np.ndarray, parts: int) -> np.ndarray:
@@ -154,7 +178,7 @@ def cube_noise(dimension: int, rate: Fraction) -> np.ndarray:
     Returns:
         ``(d,)`` int64.
     """
-    radius = draw_radius(dimension, rate)
+    radius = _checked(draw_radius(dimension, rate))
     return uniform_integers(dimension, 2 * radius + 1) - radius
 
 
@@ -169,10 +193,16 @@ def zonotope_noise(graph: Graph, rate: Fraction) -> np.ndarray:
         ``(m,)`` int64, sum 0 over each component.
     """
     while True:
-        radius = draw_radius(graph.dimension, rate)
+        radius = _checked(draw_radius(graph.dimension, rate), len(graph.edges))
         found = propose(graph, radius)
         if found is not None:
             return found
+
+
+def _checked(radius: int, edges: int = 1) -> int:
+    if not _fits(radius, edges):
+        raise OverflowError("the noise exceeds 64 bits; this is as likely for all data.")
+    return radius
 
 
 def propose(graph: Graph, radius: int) -> np.ndarray | None:

@@ -131,3 +131,59 @@ def radius_law(dimension, rate, most):
     logs = -rate * radius + dimension * np.log(2.0 * radius + 1)
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
+
+
+def place(chosen, pairs, num_items, inside, radius):
+    """The point that a forest of pairs and coordinates name, and whether the rule keeps it, by fractions.
+
+    Heights are 2^-k, potentials are sums of heights along the forest, and q and its coordinates in the tile are
+    fractions: what the module head of ``release/k_norm.py`` says, without comparing indices.
+    """
+    height = [Fraction(1, 2**k) for k in range(len(pairs))]
+    sides = [_sides(index, chosen, pairs, num_items) for index in chosen]
+    whole = _sides(None, chosen, pairs, num_items)
+    potential = [Fraction(0)] * num_items
+    for index, group in zip(
+        chosen, sides
+    ):  # the first item's side rises above the other by the height
+        i, _ = pairs[index]
+        for item in range(num_items):
+            potential[item] += height[index] * (group[item] == group[i])
+    point, corner = [0] * num_items, [0] * num_items
+    given = dict(zip(chosen, inside))
+    for index, (i, j) in enumerate(pairs):
+        gap = potential[i] - potential[j] - height[index]
+        if index in given:
+            assert gap == 0
+            low, at = -radius, int(given[index]) - radius
+        else:
+            assert gap != 0
+            low = at = radius if gap > 0 else -radius
+        for vector, amount in ((corner, low), (point, at)):
+            vector[i] += amount
+            vector[j] -= amount
+    q = [Fraction(0)] * num_items
+    for component in set(whole):
+        members = [item for item in range(num_items) if whole[item] == component]
+        for item in members[:-1]:
+            q[item] += Fraction(1, 2 * num_items)
+            q[members[-1]] -= Fraction(1, 2 * num_items)
+    kept = True
+    for index, group in zip(chosen, sides):
+        i, _ = pairs[index]
+        side = [item for item in range(num_items) if group[item] == group[i]]
+        flow = sum(q[item] - corner[item] for item in side)
+        assert flow.denominator != 1
+        kept &= bool(given[index] > 0 or flow > 0)
+        kept &= bool(given[index] < 2 * radius or flow < 2 * radius)
+    return point, kept
+
+
+def _sides(without, chosen, pairs, num_items):
+    """The component of each item in a forest, without one of its pairs."""
+    group = list(range(num_items))
+    for index in chosen:
+        if index != without:
+            i, j = pairs[index]
+            group = [group[i] if g == group[j] else g for g in group]
+    return group

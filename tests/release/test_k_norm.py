@@ -203,7 +203,7 @@ def test_large_epsilons_have_fine_grids(monkeypatch):
         assert scale == pytest.approx(float(2 / spent))
 
 
-def test_noise_beyond_64_bits_is_refused():
+def test_noise_beyond_64_bits_is_refused(monkeypatch):
     graph = Graph.of_all_pairs(30)
     for build in (
         lambda epsilon: discrete_cube(435, 2, epsilon),
@@ -212,6 +212,34 @@ def test_noise_beyond_64_bits_is_refused():
         build(1e-9)
         with pytest.raises(ValueError, match="exceeds 64 bits"):
             build(1e-15)
+    monkeypatch.setattr(k_norm, "draw_radius", lambda dimension, rate: 2**60)
+    for draw in (
+        lambda: cube_noise(3, Fraction(1, 2)),
+        lambda: zonotope_noise(graph, Fraction(1, 2)),
+    ):
+        with pytest.raises(OverflowError, match="as likely for all data"):
+            draw()
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_tiles_are_those_of_exact_fractions(name):
+    """Points and decisions at radii from 1 to the largest for which there is room, at walls and between them."""
+    pairs, items = GRAPHS[name]
+    graph = Graph(pairs, items)
+    edges = [tuple(edge) for edge in graph.edges.tolist()]
+    generator = np.random.default_rng(len(name))
+    largest = 2**62 // max(len(edges), 4) - 1
+    for radius in (1, 2, 10**6, largest):
+        for chosen in naive.spanning_forests(edges, items):
+            forest = Forest(graph, naive.rooted(chosen, edges, graph.components))
+            ends = generator.choice(
+                [0, 1, radius, 2 * radius - 1, 2 * radius], (6, graph.dimension)
+            )
+            for inside in ends:
+                point, kept = Tile(graph, forest).place(inside, radius)
+                given = [int(inside[forest.edge.tolist().index(index)]) for index in chosen]
+                wanted = naive.place(chosen, edges, items, given, radius)
+                assert (point.tolist(), kept) == wanted
 
 
 def test_graphs_are_equal_where_their_pairs_are():
