@@ -17,7 +17,6 @@ from privrank_jax.aggregation.borda_theorem import (
 )
 from privrank_jax.aggregation.bounds import (
     Bound,
-    approximate_lower_bound,
     borda_bound,
     exponential_bound,
     kwiksort_bound,
@@ -25,7 +24,6 @@ from privrank_jax.aggregation.bounds import (
     ldp_kwiksort_bound,
     local_noise_all_bound,
     noise_all_bound,
-    pure_lower_bound,
 )
 from privrank_jax.aggregation.certificate import kemeny
 from privrank_jax.aggregation.copeland import copeland, copeland_scores
@@ -53,6 +51,7 @@ from privrank_jax.aggregation.local_weights import (
     local_weights_aggregate,
     local_weights_report,
 )
+from privrank_jax.aggregation.lower_bounds import approximate_lower_bound, pure_lower_bound
 from privrank_jax.aggregation.noise_all import noise_all, noise_all_scale
 from privrank_jax.aggregation.one_pair import (
     one_pair_report,

@@ -107,6 +107,9 @@ def borda_sensitivity(num_items: Count, order: int = 1) -> Array | float:
         num_items: m, may be traced.
         order: 1 or 2.
 
+    Returns:
+        ⌊m²/2⌋ or √(m(m² - 1)/3): a float, or an array where m is traced.
+
     >>> borda_sensitivity(5), borda_sensitivity(2, 2) ** 2
     (12.0, 2.0000000000000004)
     """
@@ -164,6 +167,9 @@ def dp_borda_scale(
         num_users: n >= 1, may be traced.
         privacy: what is promised, as for :func:`dp_borda`.
         noise: ``"laplace"`` or ``"gaussian"``.
+
+    Returns:
+        λ or σ, a float or a scalar array.
 
     >>> dp_borda_scale(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
     0.1
@@ -239,6 +245,15 @@ def ldp_borda_report(
         ranks: ``(m,)`` integers, as :func:`ldp_borda`; users ``(n, m)`` draw independent reports.
         epsilon: ε > 0 of the report, may be traced; ∞ reports the scores themselves.
         mechanism, missing: as :func:`ldp_borda`.
+
+    Returns:
+        Reports, ``(m,)`` or ``(n, m)`` float: each sums to 0 and is unbiased for the centered scores.
+
+    Raises:
+        ValueError: fewer than 2 items, ε <= 0, unknown ``mechanism`` or ``missing``.
+
+    >>> ldp_borda_report(jax.random.key(0), [2, 0, 1], jnp.inf).round(3).tolist()
+    [-1.0, 1.0, 0.0]
     """
     given = checked_ranks(ranks)
     check_choice("mechanism", mechanism, VECTOR_MECHANISMS)

@@ -79,6 +79,9 @@ def noise_all_scale(
         privacy: what is promised, as for :func:`noise_all`.
         noise: ``"laplace"`` or ``"gaussian"``.
 
+    Returns:
+        λ or σ, a float or a scalar array.
+
     >>> noise_all_scale(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
     0.09
     """

@@ -165,6 +165,10 @@ def scores_from_sums(
 
     Raises:
         ValueError: unknown link, γ < 0.
+
+    >>> sums = DebiasedSums(jnp.array([[0.0, 2.0], [-2.0, 0.0]]), jnp.array([[0.0, 8.0], [8.0, 0.0]]))
+    >>> round(float(scores_from_sums(sums, gamma=0.0).value[0]), 3)  # 6 wins to 2: log(3)/2
+    0.549
     """
     check_nonnegative("gamma", gamma)
     return _fit(sums, gamma, get_link(link))
@@ -217,6 +221,10 @@ def smallest_curvature(
 
     Returns:
         ``()``; no gradient flows through it.
+
+    >>> sums = DebiasedSums(jnp.zeros((2, 2)), jnp.array([[0.0, 8.0], [8.0, 0.0]]))
+    >>> round(float(smallest_curvature([0.0, 0.0], sums)), 3)  # 2 · 8/4
+    4.0
     """
     return _smallest_curvature(jnp.asarray(theta), sums, get_link(link))
 

@@ -97,6 +97,9 @@ def debiased_sums(
 
     With ``weighted=False`` every report has weight 1, so W_ij is the number of reports.
 
+    Returns:
+        :class:`DebiasedSums`.
+
     >>> sums = debiased_sums([[1, 1, 0]], [[1, 0, 1]], [np.inf])
     >>> sums.wins.tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]

@@ -91,6 +91,11 @@ def confidence_intervals(
 
     Raises:
         ValueError: ``level`` outside (0, 1).
+
+    >>> errors = totals_standard_errors([90.0, 10.0], [[0, 100], [100, 0]])
+    >>> low, high = confidence_intervals(errors)
+    >>> [(round(float(a), 1), round(float(b), 1)) for a, b in zip(low, high)]
+    [(80.2, 99.8), (0.2, 19.8)]
     """
     check_level(level)
     return _confidence_intervals(uncertainty, level, simultaneous)
@@ -123,6 +128,11 @@ def rank_intervals(
 
     Raises:
         ValueError: ``level`` outside (0, 1).
+
+    >>> errors = totals_standard_errors([90.0, 10.0], [[0, 100], [100, 0]])
+    >>> low, high = rank_intervals(errors)
+    >>> low.tolist(), high.tolist()
+    ([0, 1], [0, 1])
     """
     check_level(level)
     return _rank_intervals(uncertainty, level, simultaneous)
@@ -191,6 +201,9 @@ def interval_estimates(
         noise: ``"laplace"`` or ``"gaussian"``.
         level: confidence, in (0, 1).
         mask: ``(m,)`` bool, real items.
+
+    Returns:
+        :class:`Intervals`.
 
     Raises:
         ValueError: as :func:`standard_errors`, or ``level`` outside (0, 1).

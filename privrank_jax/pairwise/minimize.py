@@ -107,6 +107,13 @@ def minimize(
 
     Returns:
         The :class:`Minimum`; its ``code`` says how the search ended, so no failure is silent.
+
+    Raises:
+        ValueError: unknown ``linear_solver``.
+
+    >>> found = minimize(lambda x: jnp.sum(jnp.square(x - 1)), jnp.zeros(2))
+    >>> found.value.round(3).tolist(), CODES[int(found.code)]
+    ([1.0, 1.0], 'converged')
     """
     if linear_solver not in ("dense", "cg"):
         raise ValueError(f"linear_solver must be 'dense' or 'cg', got {linear_solver!r}.")

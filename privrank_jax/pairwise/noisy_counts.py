@@ -39,6 +39,9 @@ def totals_sensitivity(privacy: Privacy, norm: str = "l1") -> Numbers:
         privacy: what is promised: unit comparison, or user with ``contributions``; any adjacency.
         norm: ``"l1"`` for Laplace noise; ``"l2"`` for Gaussian noise.
 
+    Returns:
+        Δ₁ or Δ₂; a float unless ``contributions`` is traced.
+
     Raises:
         ValueError: users without ``contributions``, unit rank, an unknown norm.
 

@@ -9,10 +9,9 @@ G the Laplacian of F'²/(F(1-F)) over the pairs, :math:`M_r` that of ¼(1 - r(2F
 has variance ¼(1/t² - (2F-1)²), and the weights are t². So the budgets enter through I, the *effective users*, and
 through r, which matters only where preferences are sharp. Without privacy r = 1, M = G and I is the number of users.
 
-**Error.** ‖θ̂ - θ‖_∞ is the largest of m normal variables; its mean and quantiles are taken as if they were
-independent, which by Šidák's inequality can only overstate them: for equal items by 11% at m = 3, 4% at m = 5, 1%
-at m = 10 (m = 2 is exact). θ is unknown at planning time, so the functions take planning values; scores that lie
-closer together are easier to estimate, more spread ones harder.
+**Error.** ‖θ̂ - θ‖_∞ is the largest of m normal variables, taken as if they were independent, which can only overstate
+it (:mod:`privrank_jax.pairwise.largest_error`). θ is unknown at planning time, so the functions take planning values;
+scores that lie closer together are easier to estimate, more spread ones harder.
 
 **Assumptions.** The model holds, answers are independent, errors are small enough for one linear step (below about
 half a unit of θ), the ridge is negligible.
@@ -27,26 +26,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from privrank_jax._types import Numbers, NumbersLike, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_epsilon, check_positive, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import Link, get_link
+from privrank_jax.pairwise.largest_error import bisect, expected_largest, largest_quantile
 from privrank_jax.privacy.local import report_information
 
 CRITERIA = ("expected", "upper", "rms")
-# Bisection runs on a log scale; after 50 halvings the widest bracket is below float64's rounding error.
-_HALVINGS = 50
 _EPSILON_RANGE = (1e-6, 60.0)
-# Nodes of the integral of P(max > x): the midpoint rule errs by less than 1e-4 (1e-6 for m > 2).
-_NODES = 400
 
 
 @jax.tree_util.register_dataclass
@@ -77,6 +72,9 @@ def effective_users(epsilon: NumbersLike) -> Float[Array, ""]:
     Args:
         epsilon: ``(L,)``, ε_l > 0 of each user; ∞ counts 1.
 
+    Returns:
+        ``()`` float, between 0 and the number of users.
+
     Raises:
         ValueError: ε not positive.
 
@@ -96,6 +94,9 @@ def uniform_budgets(low: Scalar, high: Scalar, count: int = 64) -> Float[Array, 
 
     Returns:
         ``(count,)``; pass it as ``epsilon`` with ``num_users``.
+
+    Raises:
+        ValueError: ``low`` not positive, ``high`` below it.
 
     >>> uniform_budgets(1.0, 3.0, 2).tolist()
     [1.5, 2.5]
@@ -122,6 +123,9 @@ def local_rate(
         effective_users: Σ_l tanh²(ε_l/2).
         share_observed: p, the share of all pairs that each user is asked.
         constant: C.
+
+    Returns:
+        The rate; the arguments broadcast.
 
     Raises:
         ValueError: an argument not positive.
@@ -304,7 +308,7 @@ def _users_needed(
     widest = _criterion(_spread(variances, 0.0), criterion, confidence)
     most = jnp.square(widest / target) / share / each
     found = jnp.exp(
-        _bisect(lambda x: error(jnp.exp(x)) - target, jnp.log(most * 1e-9), jnp.log(most))
+        bisect(lambda x: error(jnp.exp(x)) - target, jnp.log(most * 1e-9), jnp.log(most))
     )
     return jnp.where(error(0.0) <= target, 0.0, found)
 
@@ -326,7 +330,7 @@ def _epsilon_needed(
         return value / jnp.sqrt(share * num_users * square)
 
     low, high = (jnp.asarray(math.log(x), scores.dtype) for x in _EPSILON_RANGE)
-    found = _bisect(lambda x: error(report_information(jnp.exp(x))) - target, low, high)
+    found = bisect(lambda x: error(report_information(jnp.exp(x))) - target, low, high)
     return jnp.where(error(1.0) > target, jnp.nan, jnp.exp(found))
 
 
@@ -361,47 +365,11 @@ def _spread(variances: _Variances, sharpness: Scalar) -> Scores:
 def _criterion(spread: Scores, criterion: str, confidence: Scalar) -> Float[Array, ""]:
     if criterion == "rms":
         return jnp.sqrt(jnp.mean(jnp.square(spread)))
-    return _expected(spread) if criterion == "expected" else _upper(spread, confidence)
-
-
-def _expected(spread: Scores) -> Float[Array, ""]:
-    """∫ P(max > x) dx."""
-    # Beyond √(2 log m) + 7 standard deviations the remaining probability is negligible.
-    reach = jnp.max(spread) * (7 + math.sqrt(2 * math.log(spread.shape[0])))
-    nodes = (jnp.arange(_NODES, dtype=spread.dtype) + 0.5) / _NODES
-    return reach * jnp.mean(-jnp.expm1(jax.vmap(lambda x: _log_below(spread, x))(reach * nodes)))
-
-
-def _upper(spread: Scores, confidence: Scalar) -> Float[Array, ""]:
-    """The quantile of the maximum."""
-    wanted = jnp.log(jnp.asarray(confidence, spread.dtype))
-    largest = jnp.max(spread)
-    low = jnp.log(1e-6 * largest)
-    high = jnp.log(largest * (12 + math.sqrt(2 * math.log(spread.shape[0]))))
-    return jnp.exp(_bisect(lambda x: wanted - _log_below(spread, jnp.exp(x)), low, high))
-
-
-def _log_below(spread: Scores, bound: Scalar) -> Float[Array, ""]:
-    """log P(max <= bound) of independent normal variables; with two items only one is free."""
-    free = spread[:1] if spread.shape[0] == 2 else spread
-    return jnp.sum(jnp.log1p(-jax.lax.erfc(bound / (free * math.sqrt(2)))))
-
-
-def _bisect(
-    function: Callable[[Array], Array], low: Float[Array, ""], high: Float[Array, ""]
-) -> Float[Array, ""]:
-    """The point at which a decreasing function crosses 0."""
-
-    def halve(
-        _: int | Int[Array, ""], bracket: tuple[Float[Array, ""], Float[Array, ""]]
-    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        low, high = bracket
-        middle = 0.5 * (low + high)
-        above = function(middle) > 0
-        return jnp.where(above, middle, low), jnp.where(above, high, middle)
-
-    low, high = jax.lax.fori_loop(0, _HALVINGS, halve, (low, high))
-    return 0.5 * (low + high)
+    return (
+        expected_largest(spread)
+        if criterion == "expected"
+        else largest_quantile(spread, confidence)
+    )
 
 
 def _checked(

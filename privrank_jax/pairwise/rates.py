@@ -71,6 +71,9 @@ def edge_lower_bound(
     It is smaller than :func:`edge_rate` by a factor of log m in the second term, a gap that the ranking lower bound
     of Theorem 2.4 closes. The arguments are those of :func:`edge_rate`.
 
+    Returns:
+        The bound; the arguments broadcast.
+
     >>> bool(edge_lower_bound(100, 0.5, 0.5) < edge_rate(100, 0.5, 0.5))
     True
     """
@@ -163,11 +166,14 @@ def top_k_threshold(
 def average_win_probability(
     scores: ScoresLike, link: str | Link = "logistic"
 ) -> Float[Array, "items"]:
-    """τ_i = (1/m) Σ_j F(θ_i - θ_j), the pair (i, i) counted with 1/2: ``(m,)`` to ``(m,)``.
+    """τ_i = (1/m) Σ_j F(θ_i - θ_j), the pair (i, i) counted with 1/2.
 
     Args:
         scores: ``(m,)`` θ.
         link: F.
+
+    Returns:
+        τ, ``(m,)``.
 
     >>> average_win_probability(jnp.zeros(4)).tolist()
     [0.5, 0.5, 0.5, 0.5]

@@ -145,6 +145,9 @@ def totals_standard_errors(
         noise: ``"laplace"`` or ``"gaussian"``.
         mask: ``(m,)`` bool, real items.
 
+    Returns:
+        :class:`Uncertainty` of the totals.
+
     Raises:
         ValueError: as :func:`standard_errors`.
 
@@ -159,12 +162,15 @@ def totals_standard_errors(
 def uniform_design(
     num_comparisons: Count, num_items: int, mask: MaskLike | None = None
 ) -> PairMatrix:
-    """Expected comparison counts where every pair of real items is equally likely to be asked, ``(m, m)``.
+    """Expected comparison counts where every pair of real items is equally likely to be asked.
 
     Args:
         num_comparisons: N, their public number, may be traced.
         num_items: m, padding included, static.
         mask: ``(m,)`` bool, real items.
+
+    Returns:
+        ``(m, m)`` float, symmetric, 0 on the diagonal and in rows and columns of padding.
 
     >>> uniform_design(30, 3).tolist()[0]
     [0.0, 10.0, 10.0]

@@ -82,11 +82,14 @@ class IntransitivityShares:
 
 
 def wins_by_user(comparisons: Comparisons, num_users: int) -> Array:
-    """Win counts of every user, ``(num_users, m, m)`` in JAX's default float; ties count half for both.
+    """Win counts of every user.
 
     Args:
         comparisons: their ``users`` must lie in 0..num_users - 1 (others are dropped).
         num_users: n, static.
+
+    Returns:
+        ``(num_users, m, m)`` float, JAX's default; ties count half for both.
 
     >>> pairs = jnp.array([0, 0]), jnp.array([1, 0]), jnp.array([0, 1])
     >>> none = jnp.zeros(2, bool)
@@ -131,6 +134,12 @@ def intransitivity_shares(wins: PairMatrixLike) -> IntransitivityShares:
 
     Raises:
         ValueError: not square.
+
+    >>> circle = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    >>> chain = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    >>> shares = intransitivity_shares([circle, chain])
+    >>> float(shares.intransitive)
+    0.5
     """
     check_square("the users' win counts", wins)
     return _shares(jax.vmap(intransitivity)(jnp.asarray(wins)))

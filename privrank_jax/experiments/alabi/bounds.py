@@ -15,7 +15,7 @@ from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Key
-from privrank_jax.aggregation import PairWeights, bounds
+from privrank_jax.aggregation import PairWeights, bounds, lower_bounds
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
@@ -147,7 +147,7 @@ def beside_bounds(config: BoundsConfig, rows: list[Row]) -> list[Row]:
 def users_needed_by_any(items: int, epsilon: float) -> float:
     """The larger of the two bounds of Theorem 13: by codes, and directly in Kendall's metric."""
     return max(
-        bounds.pure_lower_bound(items, epsilon, additive=TARGET, packing=packing)
+        lower_bounds.pure_lower_bound(items, epsilon, additive=TARGET, packing=packing)
         for packing in ("codes", "rankings")
     )
 
