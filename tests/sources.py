@@ -17,13 +17,13 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 class Module:
     """One file of the package: its dotted name without the package, its tree, and what it imports."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, text: str | None = None) -> None:
         self.path = path
         parts = list(path.relative_to(PACKAGE).with_suffix("").parts)
         self.is_package = parts[-1] == "__init__"
         self.name = ".".join(parts[:-1] if self.is_package else parts)
         self.home = parts[0]
-        self.text = path.read_text(encoding="utf-8")
+        self.text = path.read_text(encoding="utf-8") if text is None else text
         self.tree = ast.parse(self.text)
 
     def __str__(self) -> str:

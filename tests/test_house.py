@@ -10,6 +10,8 @@ import pytest
 
 from tests import house
 from tests.house.imports import circles
+from tests.house.planted import PLANTED
+from tests.sources import PACKAGE, Module, modules
 
 LIGHT = {
     "privrank_jax",
@@ -47,3 +49,26 @@ def test_circles_are_found() -> None:
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": {"e"}}
     assert circles(graph) == [["a", "b", "c"], ["e"]]
     assert circles({"a": {"b", "c"}, "b": {"c"}}) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text", "said"), PLANTED, ids=[f"{row[0]}-{row[3]}" for row in PLANTED]
+)
+def test_what_breaks_a_rule_is_found(rule, path, text, said, monkeypatch):
+    planted = Module(PACKAGE / path, text)
+    monkeypatch.setitem(modules(), planted.name, planted)
+    found = getattr(house, rule)()
+    assert any(said in line for line in found), found
+
+
+def test_every_rule_that_reads_the_package_is_tested_by_what_breaks_it():
+    """The others read the sizes of files and the tests' own imports from the disk."""
+    elsewhere = {"long_files", "tests_that_import_tests"}
+    assert {row[0] for row in PLANTED} == {rule.__name__ for rule in house.RULES} - elsewhere
+
+
+def test_a_study_may_have_a_grid_of_budgets(monkeypatch):
+    text = "class PlantedConfig:\n    epsilons: tuple[float, ...] = (1.0, 2.0)\n"
+    planted = Module(PACKAGE / "experiments" / "planted.py", text)
+    monkeypatch.setitem(modules(), planted.name, planted)
+    assert house.default_promises() == []

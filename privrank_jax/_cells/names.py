@@ -13,7 +13,7 @@ _PLACE = re.compile(
     rf"{_WORDS}[\W_]*(\d+)(?:st|nd|rd|th)?\W*|(\d+)(?:st|nd|rd|th)(?:[\W_]*{_WORDS})?|(\d+)[\W_]+{_WORDS}|"
     rf"(first|second|third|fourth|fifth)[\W_]*{_WORDS}"
 )
-_SPELT = ("first", "second", "third", "fourth", "fifth")
+_SPELLED = ("first", "second", "third", "fourth", "fifth")
 
 
 def form(name: str, fold_case: bool = True) -> str:
@@ -68,4 +68,4 @@ def place_of(column: str) -> int | None:
     if found is None:
         return None
     place = next(group for group in found.groups() if group)
-    return int(place[:9]) if place.isdigit() else _SPELT.index(place) + 1
+    return int(place[:9]) if place.isdigit() else _SPELLED.index(place) + 1

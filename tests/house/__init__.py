@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from tests.house.docstrings import undocumented
 from tests.house.files import (
+    british_spelling,
     long_files,
+    repeated_names,
     tests_that_import_tests,
     untested,
 )
@@ -20,6 +22,7 @@ from tests.house.imports import (
 from tests.house.signatures import (
     default_promises,
     dict_diagnostics,
+    promises_in_parts,
     wrong_order_of_arguments,
 )
 
@@ -29,9 +32,12 @@ RULES = (
     circles_of_packages,
     private_names,
     wrong_order_of_arguments,
+    promises_in_parts,
     default_promises,
     dict_diagnostics,
     long_files,
+    repeated_names,
+    british_spelling,
     undocumented,
     untested,
     tests_that_import_tests,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 
-from tests.sources import imports, modules
+from tests.sources import Function, Module, imports, modules
 
 # What stands on which floor; an import only points down, or along a floor from a package to its own modules.
 FLOORS = {
@@ -104,8 +105,11 @@ def circles_of_packages() -> list[str]:
     return [" <-> ".join(circle) for circle in circles(graph)]
 
 
+_OF_LIBRARIES = {"_replace", "_asdict", "_fields", "_exit"}  # of named tuples, and of os
+
+
 def private_names() -> list[str]:
-    """Names with an underscore that a file takes from another one."""
+    """Names with an underscore that a file takes from another one, from a module or from an object."""
     wrong = []
     for module in modules().values():
         locals_ = {}
@@ -124,4 +128,29 @@ def private_names() -> list[str]:
                 and f"{locals_[node.value.id]}.{node.attr}" not in modules()
             ):
                 wrong.append(f"{module} takes {node.attr} from {locals_[node.value.id]}")
+        wrong += _of_others(module, locals_)
     return sorted(set(wrong))
+
+
+def _of_others(module: Module, aliases: dict[str, str]) -> list[str]:
+    """Private attributes of objects that the file itself doesn't define."""
+    own = set(_OF_LIBRARIES)
+    used = []
+    for node in ast.walk(module.tree):
+        if isinstance(node, Function | ast.ClassDef):
+            own.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            own.add(node.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            own.add(node.value)  # object.__setattr__(self, "_x", ...), a column of a table
+        elif isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr):
+            of_self = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
+            if of_self and isinstance(node.ctx, ast.Store):
+                own.add(node.attr)
+            elif not (isinstance(node.value, ast.Name) and node.value.id in aliases):
+                used.append(node)
+    return [
+        f"{module}:{node.lineno} takes {node.attr} from {ast.unparse(node.value)}"
+        for node in used
+        if node.attr not in own
+    ]

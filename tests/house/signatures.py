@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from tests.sources import Module, dict_of, modules, parameters_of, public_functions
+from tests.sources import Function, Module, dict_of, modules, parameters_of, public_functions
 
 # Words of a promise: ``Privacy`` says them, and nobody else who takes a ``privacy``.
 PROMISE = {
@@ -16,9 +17,49 @@ PROMISE = {
     "contributions",
     "comparisons_per_user",
     "public",
+    "L",
 }
+_EPSILON = re.compile(r"(^|_)(eps|epsilons?)(_|$)")
+# A study's grid of ε: it may have a default, in a ``...Config``, and stand beside a key.
+GRID = "epsilons"
 
-NEVER_DEFAULT = {"privacy", "epsilon", "unit", "adjacency"}
+# What the data are called and typed in functions that take a promise.
+DATA = re.compile(
+    r"^(answers|bits|comparisons|counts|data|matrix|pairs|rankings|ranks|ratings|reports|scores|totals|vectors|votes"
+    r"|weights|wins)$"
+)
+DATA_TYPES = re.compile(r"\b(WinCounts|WinEdges|PairWeights\w*|Ranks|RanksLike|UserRankings)\b")
+
+# Who may take a part of a promise by itself: what one user draws for one report at an ε of their own, what simulates
+# many of these, what checks or audits such draws, and the studies' own helpers, whose cells are grids of ε.
+PARTS_OF_PROMISES = {
+    "_neighbors check_kind",
+    "aggregation.borda ldp_borda_report",
+    "aggregation.local_weights local_weights_report",
+    "aggregation.one_pair one_pair_report",
+    "cli.privatize.ranking_files simulated_mallows",
+    "experiments.alabi.common errors",
+    "experiments.cai.common Unit.promise",
+    "experiments.cai.common errors",
+    "experiments.cai.common noise_settings",
+    "experiments.cai.common private_estimates",
+    "experiments.cai.common private_totals",
+    "experiments.rdp.synthetic count_rankings",
+    "experiments.rdp.training wins_by_method",
+    "mallows.laplace laplace_ranks",
+    "mallows.sampling sample",
+    "privacy.local laplace_reports",
+    "privacy.local randomized_response",
+    "privacy.vectors duchi_vectors",
+    "privacy.vectors privunit_vectors",
+    "privacy.vectors report_vectors",
+    "privacy_audit.empirical audit",
+    "privacy_audit.empirical draw",
+    "privacy_audit.neighbors comparisons",
+    "release.ledger_file from_cells",
+    "simulate.worlds.reports draw_report_sums",
+    "simulate.worlds.reports mechanism_sums",
+}
 
 # Options that say what is protected unless the user does: --help shows these defaults, and what is printed or written
 # names unit and adjacency. Epsilon is not among them: the commands that spend it refuse to run without it.
@@ -31,7 +72,7 @@ OPTION_DEFAULTS = {
 
 
 def wrong_order_of_arguments() -> list[str]:
-    """``key`` comes first, ``privacy`` after key and data, and no part of a promise is passed beside ``privacy``."""
+    """``key`` comes first, ``privacy`` after key and data, and no part of a promise stands beside ``privacy``."""
     wrong = []
     for module, name, function in public_functions():
         parameters = parameters_of(function)
@@ -46,30 +87,70 @@ def wrong_order_of_arguments() -> list[str]:
         before = [name for name in names[: names.index("privacy")] if not name.startswith("num_")]
         third = 2 if names[0] == "key" or name.endswith("log_probability") else 1
         keyword_only = dict_of(parameters)["privacy"][0]
-        if keyword_only or len(before) > third:
+        without_data = names[0] == "key" and len(before) < third
+        if keyword_only or len(before) > third or without_data or _data_after_privacy(function):
             wrong.append(f"{where}: privacy does not follow key and data")
-        beside = PROMISE & set(names)
+        beside = {name for name in names if _part_of_a_promise(name)}
         if beside:
             wrong.append(f"{where}: {', '.join(sorted(beside))} beside privacy")
     return wrong
 
 
+def _data_after_privacy(function: Function) -> bool:
+    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    names = [argument.arg for argument in arguments]
+    return any(
+        DATA.match(argument.arg)
+        or (argument.annotation and DATA_TYPES.search(ast.unparse(argument.annotation)))
+        for argument in arguments[names.index("privacy") + 1 :]
+    )
+
+
+def _part_of_a_promise(name: str) -> bool:
+    return name in PROMISE or bool(_EPSILON.search(name))
+
+
+def promises_in_parts() -> list[str]:
+    """Public functions that take unit, adjacency or contributions, or a key and an ε, and no ``Privacy``.
+
+    ``PARTS_OF_PROMISES`` lists those that may.
+    """
+    wrong, met = [], set()
+    for module, name, function in public_functions():
+        names = [parameter for parameter, _, _ in parameters_of(function)]
+        if "privacy" in names:
+            continue  # see wrong_order_of_arguments
+        parts = [name for name in names if name in {"unit", "adjacency", "contributions", "L"}]
+        if "key" in names or "keys" in names:
+            grid = {GRID} if module.home == "experiments" else set()
+            parts += [name for name in names if _EPSILON.search(name) and name not in grid]
+        if parts and f"{module.name} {name}" in PARTS_OF_PROMISES:
+            met.add(f"{module.name} {name}")
+        elif parts:
+            wrong.append(
+                f"{module}:{function.lineno} {name} takes {', '.join(parts)} and no privacy"
+            )
+    gone = sorted(PARTS_OF_PROMISES - met)
+    return wrong + [f"PARTS_OF_PROMISES lists {one}, which takes no part of one" for one in gone]
+
+
 def default_promises() -> list[str]:
-    """Public signatures, and fields of public classes, that default to a promise; settings of a paper's study may.
+    """Public signatures, and fields of public classes, that default to a promise; only a study's grid of ε may.
 
     An option of the command line that is None says nothing: the command refuses to go on without it, or, as it spends
     nothing, finds the value itself (``plan``) or takes that of the audited mechanism (``audit``).
     """
     wrong = []
     for module, name, function in public_functions():
-        defaults = {p for p, _, default in parameters_of(function) if default} & NEVER_DEFAULT
+        defaults = {p for p, _, default in parameters_of(function) if default and _decides(p)}
         if defaults:
             wrong.append(f"{module}:{function.lineno} {name}: {', '.join(sorted(defaults))}")
     allowed = set()
     for module, owner, field, default, line in _fields_with_defaults():
-        if field not in NEVER_DEFAULT:
+        if not _decides(field) or (owner.endswith("Config") and field == GRID):
             continue
-        if module.home == "cli" and ast.unparse(default) == "None":
+        unsaid = module.home == "cli" or field == "contributions"
+        if unsaid and ast.unparse(default) == "None":
             continue
         option = f"{module.name} {owner}.{field}"
         if option in OPTION_DEFAULTS:
@@ -80,13 +161,18 @@ def default_promises() -> list[str]:
     return wrong + [f"OPTION_DEFAULTS lists {option}, which has no default" for option in gone]
 
 
+def _decides(name: str) -> bool:
+    """Whether a parameter of this name decides how much is promised, or to whom."""
+    return name in {"privacy", "unit", "adjacency", "contributions", "L"} or bool(
+        _EPSILON.search(name)
+    )
+
+
 def _fields_with_defaults() -> Iterator[tuple[Module, str, str, ast.expr, int]]:
-    """``(module, class, field, default, line)`` of public classes, without settings of studies (``...Config``)."""
+    """``(module, class, field, default, line)`` of public classes."""
     for module in modules().values():
         for node in ast.walk(module.tree):
             if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
-                continue
-            if node.name.endswith("Config"):
                 continue
             for field in node.body:
                 if (
@@ -102,12 +188,18 @@ def dict_diagnostics() -> list[str]:
 
     A ``Result`` of the command line has a dict: it is printed as a JSON document, under the keys that stand there.
     """
+    makers = {
+        node.name
+        for module in modules().values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, Function) and _makes_a_dict(node)
+    }
     wrong = []
     for module in modules().values():
         dicts = {
             target.id
             for node in ast.walk(module.tree)
-            if isinstance(node, ast.Assign) and _is_dict(node.value)
+            if isinstance(node, ast.Assign) and _is_dict(node.value, makers)
             for target in node.targets
             if isinstance(target, ast.Name)
         }
@@ -121,12 +213,20 @@ def dict_diagnostics() -> list[str]:
             if estimate:
                 given += node.args[2:3]
             for value in given:
-                if _is_dict(value) or (isinstance(value, ast.Name) and value.id in dicts):
+                if _is_dict(value, makers) or (isinstance(value, ast.Name) and value.id in dicts):
                     wrong.append(f"{module}:{node.lineno} diagnostics are a dict")
     return wrong
 
 
-def _is_dict(value: ast.AST) -> bool:
-    return isinstance(value, ast.Dict | ast.DictComp) or (
-        isinstance(value, ast.Call) and ast.unparse(value.func) == "dict"
-    )
+def _makes_a_dict(function: Function) -> bool:
+    """Whether it says that it returns a dict, or returns one as it is written down."""
+    if function.returns is not None and re.match(r"[\"']?dict\b", ast.unparse(function.returns)):
+        return True
+    returned = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value]
+    return any(_is_dict(value, set()) for value in returned)
+
+
+def _is_dict(value: ast.AST, makers: set[str]) -> bool:
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func).split(".")[-1] in {"dict", *makers}
+    return isinstance(value, ast.Dict | ast.DictComp)

@@ -76,7 +76,7 @@ def test_the_target_is_a_line_where_the_value_is_reached(utility):
 
 
 @pytest.mark.parametrize(("better", "good"), [("low", 0), ("high", -1)])
-def test_bright_is_good_and_gets_darker_evenly_in_grey(better, good):
+def test_bright_is_good_and_gets_darker_evenly_in_gray(better, good):
     figure = plotting.utility_map(rows(("a",)), "epsilon", "users", better=better)
     mesh = next(c for c in figure.axes[0].collections if isinstance(c, QuadMesh))
     gray = mesh.cmap(np.linspace(0, 1, 21))[:, :3] @ [0.299, 0.587, 0.114]
