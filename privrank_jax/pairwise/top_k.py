@@ -20,9 +20,10 @@ from jaxtyping import Array, Int
 from privrank_jax._types import Key, Mask, MaskLike, Scalar, Scores, ScoresLike
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics, gumbel, laplace
-from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy, kept
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import peeling_scale, permute_and_flip_scale
 
 
@@ -149,7 +150,7 @@ def selection_task(
     mask: MaskLike | None,
 ) -> SelectionTask:
     """Check the arguments that all top-k functions share, and bound the effect of one unit on the scores."""
-    attained = kept(privacy, by, *COMPARISON_KINDS)
+    attained = of_comparisons(privacy, by)
     if isinstance(wins, WinCounts | WinEdges):
         if mask is not None:
             raise ValueError("mask goes with scores; win counts carry their own, leave it out.")
