@@ -41,11 +41,12 @@ import numpy as np
 
 from privrank_jax._types import PairMatrix, PairMatrixLike, Scalar
 from privrank_jax._validate import is_traced
+from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.questionnaire import counts_sensitivity
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.geometry import Zonotope
-from privrank_jax.privacy.noise import NOISES, SHAPED_NOISES, kept_by_noise
-from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy, check_privacy
+from privrank_jax.privacy.noise import NOISES, SHAPED_NOISES
+from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 SHAPED_ADJACENCIES = ("flip", "replace")
 
@@ -74,14 +75,14 @@ def kept_on_totals(
         questionnaire: whether there may be a shape; see :func:`read_questionnaire`.
 
     Raises:
-        TypeError, ValueError: as :func:`~privrank_jax.privacy.noise.kept_by_noise`.
+        TypeError, ValueError: as :func:`~privrank_jax.pairwise.promise.of_comparisons`.
     """
     check_privacy(privacy)
     if noise is None:
         shaped = questionnaire is not None and privacy.adjacency in SHAPED_ADJACENCIES
         noise = "k-norm" if shaped else "laplace"
     noises = NOISES if questionnaire is None and noise != "k-norm" else SHAPED_NOISES
-    return noise, kept_by_noise(noise, privacy, by, *COMPARISON_KINDS, noises=noises)
+    return noise, of_comparisons(privacy, by, noise, noises)
 
 
 def read_questionnaire(

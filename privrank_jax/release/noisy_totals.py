@@ -28,6 +28,7 @@ from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.noisy_counts import change_of_totals, totals_sensitivity
+from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.questionnaire_noise import (
     edge_list,
     kept_on_totals,
@@ -35,8 +36,8 @@ from privrank_jax.pairwise.questionnaire_noise import (
     read_questionnaire,
 )
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics, kept_by_noise
-from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
+from privrank_jax.privacy.noise import NoiseDiagnostics
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import one_shot_scale
 from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
 from privrank_jax.release.k_norm import discrete_zonotope
@@ -130,7 +131,7 @@ def exact_top_k(
     >>> exact_top_k([90, 10, 80], promise, 2).value.tolist()
     [0, 2]
     """
-    attained = kept_by_noise("laplace", privacy, "exact_top_k", *COMPARISON_KINDS)
+    attained = of_comparisons(privacy, "exact_top_k", "laplace")
     one = 1.0 * attained.comparisons_per_unit if sensitivity is None else sensitivity
     every = totals_sensitivity(attained) if total_sensitivity is None else total_sensitivity
     monotone = attained.adjacency == "add-remove"

@@ -25,13 +25,13 @@ GRID = "epsilons"
 
 # What the data are called and typed in functions that take a promise.
 DATA = re.compile(
-    r"^(answers|bits|comparisons|counts|data|matrix|pairs|rankings|ranks|ratings|reports|scores|totals|vectors|votes"
+    r"^(answers|bits|comparisons|data|matrix|pairs|rankings|ranks|ratings|reports|scores|totals|vectors|votes"
     r"|weights|wins)$"
 )
 DATA_TYPES = re.compile(r"\b(WinCounts|WinEdges|PairWeights\w*|Ranks|RanksLike|UserRankings)\b")
 
 # Who may take a part of a promise by itself: what one user draws for one report at an ε of their own, what simulates
-# many of these, what checks or audits such draws, and the studies' own helpers, whose cells are grids of ε.
+# many of these, what checks or audits such draws, what one adjacency lets a user change, and the studies' own helpers.
 PARTS_OF_PROMISES = {
     "_neighbors check_kind",
     "aggregation.borda ldp_borda_report",
@@ -48,6 +48,8 @@ PARTS_OF_PROMISES = {
     "experiments.rdp.training wins_by_method",
     "mallows.laplace laplace_ranks",
     "mallows.sampling sample",
+    "pairwise.questionnaire_noise noise_shape",
+    "pairwise.questionnaire_noise questionnaire_changes",
     "privacy.local laplace_reports",
     "privacy.local randomized_response",
     "privacy.vectors duchi_vectors",
