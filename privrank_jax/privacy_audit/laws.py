@@ -8,6 +8,9 @@ largest, and constants that all data sets share are left out.
 corner s of the cube, that is s·N/λ plus a constant, and over the 2^d corners the difference is largest at
 ‖N - N'‖₁/λ, which bounds it everywhere.
 
+**K-norm noise** at z has log density -‖z - N‖/λ up to a constant, and by the triangle inequality two data sets differ
+most at z = N, by ‖N - N'‖/λ: outputs are all centers.
+
 **Reports of vectors** have one of two densities, on a cap around the (rounded) vector or off it, so at an output u it
 depends only on the side of u; outputs are taken along all data and their opposites, slightly off ties.
 
@@ -28,6 +31,8 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special
 
+from privrank_jax.privacy_audit.shapes import body_norm
+
 Array = np.ndarray
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -38,6 +43,12 @@ def additive_laplace(centers: Array, scale: float) -> Array:
     """Laplace noise of one scale on every number of ``centers (D, d)``, at the 2^d corners."""
     corners = np.array(list(itertools.product((-1.0, 1.0), repeat=centers.shape[1])))
     return centers @ corners.T / scale
+
+
+def k_norm(centers: Array, facets: Array, scale: float) -> Array:
+    r"""K-norm noise on ``centers (D, d)``, at each of them; ``facets`` are rows a with ‖z‖ = max \|⟨a, z⟩\|."""
+    outputs = np.unique(centers, axis=0)
+    return -body_norm(facets, outputs[None, :, :] - centers[:, None, :]) / scale
 
 
 def gaussian_epsilon(shifts: Array, scale: float, delta: float) -> Array:

@@ -81,6 +81,36 @@ def comparisons(bases: Iterable[np.ndarray], limit: int, adjacency: str) -> Inst
     return Instances(data, _over_bases(near, len(bases), len(contents)))
 
 
+def questionnaires(
+    bases: Iterable[np.ndarray], pairs: Sequence[tuple[int, int]], adjacency: str
+) -> Instances:
+    """Win matrices: each base plus every answer of one user to all of ``pairs``: a win, a loss, a tie or none.
+
+    Args:
+        bases: ``(m, m)`` win counts of the others.
+        pairs: what a user is asked; a pair may occur repeatedly.
+        adjacency: ``"flip"``: the same pairs are answered; ``"replace"``: any.
+    """
+    bases = list(bases)
+    kinds = comparison_kinds(bases[0].shape[0])
+    answers = [
+        [(np.zeros_like(bases[0]), False), *((win, True) for win, of in kinds if of == pair)]
+        for pair in pairs
+    ]
+    found = {}
+    for chosen in itertools.product(*answers):
+        matrix = np.sum([win for win, _ in chosen], axis=0)
+        answered = tuple(sorted(pair for pair, (_, known) in zip(pairs, chosen) if known))
+        found.setdefault((matrix.tobytes(), answered), matrix)
+    names = {answered: number for number, (_, answered) in enumerate(found)}
+    groups = np.array([names[answered] for _, answered in found])
+    near = _all_pairs(len(found))
+    if adjacency == "flip":
+        near = near[groups[near[:, 0]] == groups[near[:, 1]]]
+    data = np.concatenate([base + np.array(list(found.values())) for base in bases])
+    return Instances(data, _over_bases(near, len(bases), len(found)))
+
+
 def weak_orders(num_items: int) -> np.ndarray:
     """All rankings with ties, ``(K, m)`` ranks, equal for tied items: 13 for 3 items, 75 for 4."""
     ranks = itertools.product(range(num_items), repeat=num_items)

@@ -26,6 +26,7 @@ from privrank_jax.privacy_audit.neighbors import Instances
 _MODULES = (
     "audited_reports",
     "audited_comparisons",
+    "audited_questionnaires",
     "audited_gaussian",
     "audited_selections",
     "audited_consensus",
