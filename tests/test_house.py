@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from tests import house
+from tests.house.docstrings import missing_sections
 from tests.house.imports import circles
 from tests.house.planted import PLANTED
 from tests.sources import PACKAGE, Module, modules
@@ -72,3 +74,17 @@ def test_a_study_may_have_a_grid_of_budgets(monkeypatch):
     planted = Module(PACKAGE / "experiments" / "planted.py", text)
     monkeypatch.setitem(modules(), planted.name, planted)
     assert house.default_promises() == []
+
+
+def test_missing_sections_are_found() -> None:
+    """A function that documents its arguments only, one that documents all, and one that refers to another."""
+    cases = {
+        "Args:": ["Returns", "Raises", "example"],
+        "Args: Returns: Raises: >>> ": [],
+        "Arguments, results and errors are those of g.": ["example"],
+    }
+    for text, missing in cases.items():
+        source = f"def f(x: int) -> int:\n    {text!r}\n    raise ValueError(x)"
+        (function,) = ast.parse(source).body
+        assert isinstance(function, ast.FunctionDef)
+        assert missing_sections(function) == missing

@@ -65,6 +65,9 @@ def order_error(errors: Float[ArrayLike, " items"]) -> Float[Array, ""]:
     Args:
         errors: ``(m,)`` float.
 
+    Returns:
+        ``()`` float, >= 0.
+
     >>> float(order_error(jnp.array([3.0, 3.0, 4.0])))
     1.0
     """
@@ -80,5 +83,11 @@ def borda_cost_bound(
     Args:
         optimum: OPT, or any number that it does not exceed.
         errors: ``(m,)``, the error of each score.
+
+    Returns:
+        ``()`` float, in the unit of OPT.
+
+    >>> float(borda_cost_bound(10.0, jnp.array([3.0, 3.0, 4.0])))
+    52.0
     """
     return RATIO * jnp.asarray(optimum) + ERROR_FACTOR * order_error(errors)

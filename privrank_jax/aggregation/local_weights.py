@@ -113,6 +113,12 @@ def local_weights_report(
         ranks: ``(m,)`` integers, as :func:`local_weights`; users ``(n, m)`` draw independent reports.
         epsilon: ε > 0 of the report, may be traced; ∞ reports the vector itself.
         mechanism, missing: as :func:`local_weights`.
+
+    Returns:
+        Reports, ``(m(m-1)/2,)`` or ``(n, m(m-1)/2)`` float.
+
+    >>> local_weights_report(jax.random.key(0), [2, 0, 1], jnp.inf).round(3).tolist()  # pairs 01, 02, 12
+    [-1.0, -1.0, 1.0]
     """
     given = checked_ranks(ranks)
     _check(given, epsilon, mechanism, missing)
@@ -155,6 +161,9 @@ def local_weight_variance(
         num_users: n >= 1, may be traced.
         epsilon: ε > 0, may be traced.
         mechanism: as :func:`local_weights`.
+
+    Returns:
+        The variance; ``num_users`` and ``epsilon`` broadcast.
 
     >>> float(local_weight_variance(2, 1, jnp.inf))
     0.0

@@ -104,6 +104,9 @@ def one_pair_report(
 
     Raises:
         ValueError: ε <= 0, no such pair, ranks that are not integers.
+
+    >>> bool(one_pair_report(jax.random.key(0), [2, 0, 1], 0, jnp.inf))  # pair (0, 1): item 1 is ahead
+    False
     """
     given = checked_ranks(ranks)
     check_epsilon(epsilon)

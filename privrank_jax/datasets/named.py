@@ -124,6 +124,9 @@ _LOADERS: dict[str, Callable[[Folder], ComparisonTable]] = {
 def available() -> list[str]:
     """Names that :func:`load` knows.
 
+    Returns:
+        The names, sorted.
+
     >>> available()
     ['cars', 'cars2', 'cemspc', 'immig']
     """
@@ -137,6 +140,9 @@ def load(name: str, folder: Folder = None) -> ComparisonTable:
         name: one of :func:`available`.
         folder: root of the data, laid out as ``cemspc/cemspc.csv``, ``immig/immig.csv``,
             ``cars/prefs1.csv``; default the environment variable ``PRIVRANK_DATA``, otherwise public files are fetched.
+
+    Returns:
+        A table of comparisons.
 
     Raises:
         DataError: unknown name; a file absent, or with a different checksum.

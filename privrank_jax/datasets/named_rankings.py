@@ -179,6 +179,9 @@ _LOADERS: dict[str, Callable[[Folder], RankingTable]] = {
 def available_rankings() -> list[str]:
     """Names that :func:`load_rankings` knows.
 
+    Returns:
+        The names, sorted.
+
     >>> [name for name in available_rankings() if not name.startswith("apa")]
     ['aspen', 'aspen-mayor', 'german', 'nascar', 'potato', 'potato-weighing', 'salad', 'sushi']
     """
@@ -192,6 +195,9 @@ def load_rankings(name: str, folder: Folder = None) -> RankingTable:
         name: one of :func:`available_rankings`.
         folder: root of the data, laid out as ``sushi/sushi_rankings.csv``; default ``PRIVRANK_DATA``, else what is
             public is fetched.
+
+    Returns:
+        A table of rankings.
 
     Raises:
         DataError: unknown name; a file absent, or with a different checksum.

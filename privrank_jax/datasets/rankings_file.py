@@ -88,6 +88,9 @@ def read_rankings(
             user. ``"ranks"``: ranks, 1 = best, whatever they look like. Default: ranks, which are refused where they
             can't be, or don't look like any (:mod:`~privrank_jax._cells.ranks`).
 
+    Returns:
+        A table with one row per user. ``notes`` names the columns not used.
+
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it: a rank that is not a whole number
             from 1 to the number of items, ranks like ratings, no column of users where none was ruled out, one that

@@ -138,6 +138,9 @@ def read_reports(
         user: column of the user's id; the default is used where the file has it. None: none.
         items: the public list of items. Default: those seen in the file, sorted.
 
+    Returns:
+        A table of reports in the order of the file.
+
     Raises:
         DataError: what is wrong, where, and how to fix it: as
             :func:`~privrank_jax.datasets.read_comparisons`; a report that is neither 0 nor 1, an ε that
@@ -201,11 +204,14 @@ def read_reports(
 
 
 def read_epsilon(path: str | os.PathLike[str], column: str) -> np.ndarray:
-    """The ε of each row of a file, (N,) float64.
+    """The ε of each row of a file.
 
     Args:
         path: of a .csv, .tsv or Parquet file.
         column: of ε.
+
+    Returns:
+        ε, ``(N,)`` float64.
 
     Raises:
         DataError: no such column, or an ε that isn't a number from 1e-9 to 1e9.

@@ -77,6 +77,9 @@ def read_synthetic_rankings(
             can be left out.
         missing: what a blank rank means, as for :func:`~privrank_jax.datasets.read_rankings`.
 
+    Returns:
+        The rankings and the ε of each user.
+
     Raises:
         DataError: as there; no column ``synthetic_epsilon``, an ε that isn't a number from 1e-9 to 1e9, ties, a rank
             left out, as where items were taken out of the file, or out of ``items``.
@@ -150,12 +153,15 @@ def write_synthetic_rankings(
 
 
 def read_user_epsilon(path: str | os.PathLike[str], column: str, user: str) -> np.ndarray:
-    """The ε of each user of a file with several rows per user, in order of first appearance: (n,) float64.
+    """The ε of each user of a file with several rows per user, in order of first appearance.
 
     Args:
         path: of a .csv, .tsv or Parquet file.
         column: of ε.
         user: column of users.
+
+    Returns:
+        ε, ``(n,)`` float64.
 
     Raises:
         DataError: no such columns, a blank user, an ε that isn't a number from 1e-9 to 1e9, or that differs

@@ -32,18 +32,31 @@ MODULES = {
 
 
 def names() -> list[str]:
-    """Return the names of all experiments, in the order of their papers."""
+    """Return the names of all studies, sorted.
+
+    Returns:
+        The names.
+
+    >>> names()[:2]
+    ['alabi-central', 'alabi-local']
+    """
     return sorted(_modules())
 
 
 def get(name: str) -> Experiment:
-    """Return the experiment of that name, importing only the module that holds it.
+    """Return the study of that name, importing only the module that holds it.
 
     Args:
         name: as in :func:`names`.
 
+    Returns:
+        The :class:`Experiment`.
+
     Raises:
         ValueError: there is no such study; the message names the closest.
+
+    >>> get("cai-fig1").name
+    'cai-fig1'
     """
     module = _registry.find(_modules(), name, "experiment", names())
     found = importlib.import_module(f"{__package__}.{module}").EXPERIMENTS

@@ -170,6 +170,10 @@ def center_log_likelihood(
 
     Raises:
         ValueError: ε <= 0 or NaN, shapes that don't match, a center that is not a ranking.
+
+    >>> wins = jnp.array([[0.0, 2.0], [1.0, 0.0]])  # ε = log 3: each ranking keeps the pair with probability 3/4
+    >>> round(float(center_log_likelihood([0, 1], wins, jnp.log(3.0))), 4)  # log(3/4 · 3/4 · 1/4)
+    -1.9617
     """
     check_epsilon(epsilon)
     center, wins = checked_ranks(center_ranks), jnp.asarray(wins)
@@ -232,6 +236,10 @@ def published_attack_bound(
 
     Raises:
         ValueError: ε <= 0 or NaN, m < 2, N < 1, C₀ <= 0.
+
+    >>> one, ten = published_attack_bound(4, 1.0, jnp.array([1, 10]), constant=1.0)
+    >>> bool(ten < one)
+    True
     """
     check_epsilon(epsilon)
     check_positive("constant", constant)

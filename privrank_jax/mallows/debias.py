@@ -71,6 +71,9 @@ def debiased_wins(
         epsilon: of each user, or one for all.
         weights: of users, as for :func:`debiased_pairs`.
 
+    Returns:
+        w, ``(m, m)``.
+
     >>> w = debiased_wins([[0, 1], [0, 1], [1, 0]], jnp.log(3.0))
     >>> round(float(w[0, 1]), 3), round(float(w[1, 0]), 3)
     (0.833, 0.167)
@@ -100,6 +103,10 @@ def debiased_pairs(
     Raises:
         ValueError: ε <= 0 or NaN; shapes that don't fit; ranks that are not a ranking of the ranked items; an ε
             so small that single pairs are lost to rounding (:func:`~privrank_jax.mallows.debiasing_kernel`).
+
+    >>> found = debiased_pairs([[0, 1], [0, 1], [1, 0]], jnp.log(3.0))
+    >>> round(float(found.value[0, 1]), 3)  # 1/2 + (2/3 - 1/2)/tanh(ε/2)
+    0.833
     """
     ranks, epsilon = _checked(synthetic_ranks, epsilon, weights)
     counts = jnp.sum(ranks >= 0, axis=1)

@@ -185,6 +185,9 @@ def insertion_mean(
         ValueError: ε <= 0 or NaN, m < 1, t outside 1..m.
 
     Source: Xu, Sun and Cheng, Theorem 1(3).
+
+    >>> round(float(insertion_mean(2, 2, jnp.log(3.0))), 4)  # the pair is kept with probability 3/4
+    0.75
     """
     step = _checked_whole("step", step, 1, num_items)
     return _insertion_mean(step, as_float(epsilon), _checked_size(num_items, epsilon))
@@ -216,6 +219,9 @@ def insertion_variance(
 
     Raises:
         ValueError: as :func:`insertion_mean`.
+
+    >>> round(float(insertion_variance(2, 2, jnp.log(3.0))), 4)  # 3/4 · 1/4
+    0.1875
     """
     step = _checked_whole("step", step, 1, num_items)
     return _insertion_variance(step, as_float(epsilon), _checked_size(num_items, epsilon))
@@ -288,6 +294,9 @@ def expected_concordance(num_items: int, epsilon: NumbersLike) -> Float[Array, "
 
     Raises:
         ValueError: ε <= 0 or NaN, m < 1.
+
+    >>> round(float(expected_concordance(2, jnp.log(3.0))), 4), float(expected_concordance(4, jnp.inf))
+    (0.75, 6.0)
     """
     check_items(num_items)
     steps = jnp.arange(1, num_items + 1)

@@ -170,6 +170,9 @@ def debiased_pair_weights(signs: PairMatrixLike) -> PairMatrix:
 
     Returns:
         ``(m, m)`` float, which may be negative: the module docstring says which losses allow that.
+
+    >>> debiased_pair_weights([[0.0, 1.5], [-1.5, 0.0]]).tolist()
+    [[0.0, 1.25], [-0.25, 0.0]]
     """
     signs = jnp.asarray(signs)
     off = ~jnp.eye(signs.shape[0], dtype=bool) & ~jnp.isnan(signs)
@@ -187,6 +190,9 @@ def wins_from_ranks(ranks: ScoresLike) -> Scores:
 
     Raises:
         ValueError: ranks of another shape.
+
+    >>> wins_from_ranks([1, 0, 2]).tolist()
+    [1.0, 2.0, 0.0]
     """
     ranks = jnp.asarray(ranks)
     if ranks.ndim != 1:
@@ -205,6 +211,9 @@ def pairwise_accuracy(scores: ScoresLike, ranks: RanksLike) -> Float[Array, ""]:
 
     Returns:
         Scalar float in [0, 1]; NaN for a user without pairs.
+
+    >>> round(float(pairwise_accuracy([3.0, 1.0, 2.0], [0, 1, 2])), 3)  # the pair (1, 2) is in the wrong order
+    0.667
     """
     scores, ranks = _as_scores(scores), jnp.asarray(ranks)
     ahead = (ranks[:, None] < ranks) & (ranks >= 0)[:, None]

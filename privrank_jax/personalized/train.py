@@ -100,6 +100,13 @@ def train(
     Raises:
         ValueError: shapes that don't fit, no user to train on or to hold out, NaN in the data of users that count
             (not checked when traced), ``steps`` or ``batch_size`` below 1.
+
+    >>> from privrank_jax.personalized import Linear
+    >>> users = Users(jnp.zeros((4, 1)), jnp.tile(jnp.array([1.0, 0.0]), (4, 1)))  # all prefer item 0
+    >>> items = jnp.eye(2)
+    >>> found = train(jax.random.key(0), Linear(), items, users, users, max_rounds=3)
+    >>> bool(found.params["item"][0] > found.params["item"][1])
+    True
     """
     items = jnp.asarray(items)
     items = items.astype(jnp.result_type(items, float))

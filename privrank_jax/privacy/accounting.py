@@ -130,6 +130,9 @@ def compose_basic(
         releases: as for :func:`compose`, except :class:`GaussianRelease`, which has no ε of its own.
         neighbors, trust: as for :func:`compose`.
 
+    Returns:
+        :class:`Guarantee` of all releases together.
+
     Raises:
         ValueError: as :func:`compose`.
 

@@ -83,6 +83,9 @@ def laplace_scale(sensitivity: Numbers, epsilon: Numbers) -> Numbers:
         sensitivity: Δ₁, the ℓ₁ sensitivity.
         epsilon: ε > 0; ∞ gives scale 0.
 
+    Returns:
+        The scale, of the type of the arguments.
+
     >>> laplace_scale(2.0, 0.5)
     4.0
     """
@@ -110,7 +113,14 @@ def gaussian_delta(scale: Numbers, sensitivity: Numbers, epsilon: Numbers) -> Ar
         sensitivity: Δ₂, the ℓ₂ sensitivity.
         epsilon: ε >= 0.
 
+    Returns:
+        δ; the arguments broadcast.
+
     Source: Balle and Wang (2018), Theorem 8.
+
+    >>> sigma = gaussian_scale(1.0, 1.0, 1e-5)
+    >>> round(float(gaussian_delta(sigma, 1.0, 1.0)) * 1e5, 2)
+    1.0
     """
     upper, lower = _gaussian_tails(jnp.asarray(sensitivity / scale), epsilon)
     return _tail_difference(upper, lower, epsilon)
@@ -135,6 +145,9 @@ def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Ar
         sensitivity: Δ₂ > 0.
         epsilon: ε > 0, may be traced; ∞ gives 0.
         delta: δ in (0, 1), may be traced.
+
+    Returns:
+        σ; the arguments broadcast.
 
     Source: Balle and Wang (2018), "analytic Gaussian mechanism".
 
@@ -202,6 +215,12 @@ def calibrate_objective_perturbation(
     Raises:
         ValueError: infinite κ₁, γ below its floor, users without ``contributions``, published or δ-less Gaussian
             noise.
+
+    >>> from privrank_jax.links import get_link
+    >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
+    >>> scale, gamma = calibrate_objective_perturbation(get_link("logistic"), promise)
+    >>> float(scale), float(gamma)
+    (2.0, 1.0)
     """
     check_choice("noise", noise, NOISES)
     check_choice("calibration", calibration, ("tight", "published"))

@@ -110,6 +110,9 @@ def calibrate_gaussian(
         sensitivity: Δ₂ > 0 of each release.
         releases: k >= 1, fixed ahead of time.
 
+    Returns:
+        σ, a float.
+
     Raises:
         ImportError: without dp-accounting.
         ValueError: arguments out of range.

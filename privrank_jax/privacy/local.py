@@ -59,6 +59,9 @@ def report_information(epsilon: NumbersLike) -> Float[Array, "..."]:
         ValueError: ε <= 0 or NaN.
 
     Source: Xu, Sun and Cheng, equation (4).
+
+    >>> round(float(report_information(2.0)), 3)
+    0.58
     """
     check_epsilon(epsilon)
     return jnp.square(jnp.tanh(0.5 * _as_float(epsilon)))
@@ -116,6 +119,9 @@ def laplace_reports(key: Key, bits: ReportsLike, epsilon: NumbersLike) -> Float[
 
     Raises:
         ValueError: as :func:`randomized_response`.
+
+    >>> laplace_reports(jax.random.key(0), [1, 0, 1], jnp.inf).tolist()
+    [1.0, 0.0, 1.0]
     """
     check_epsilon(epsilon)
     check_bits("bits", bits)

@@ -65,6 +65,9 @@ def compose_personal(
         mask: bool, broadcasts to ``epsilons``; False where the user took no part, whatever ``epsilons`` holds there.
         trust: ``"local"`` or ``"central"``.
 
+    Returns:
+        :class:`PersonalComposition`: the ε of each user, and the guarantee for all.
+
     Raises:
         ImportError: without dp-accounting.
         ValueError: shapes that don't fit, numbers out of range, no users.

@@ -138,6 +138,9 @@ def report_norm(
         epsilon: ε > 0, may be traced.
         radius: r, may be traced.
 
+    Returns:
+        ``()`` float.
+
     Raises:
         ValueError: an unknown mechanism, ε <= 0, d < 1.
 

@@ -38,6 +38,9 @@ def pure_zcdp(epsilon: HostNumber) -> float:
     Args:
         epsilon: ε >= 0; ∞ gives ∞.
 
+    Returns:
+        ρ, a float.
+
     Raises:
         ValueError: ε < 0 or NaN.
 
@@ -54,6 +57,9 @@ def gaussian_zcdp(scale: HostNumber, sensitivity: HostNumber = 1.0) -> float:
     Args:
         scale: σ >= 0; 0 gives ∞.
         sensitivity: Δ₂ > 0, the largest ℓ₂ change between neighbors.
+
+    Returns:
+        ρ, a float.
 
     Raises:
         ValueError: arguments out of range.

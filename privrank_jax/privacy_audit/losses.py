@@ -84,6 +84,11 @@ def perturbed_mle_privacy_loss(
 
     Returns:
         ``()``, positive where ``wins`` is the likelier data set.
+
+    >>> one, other = WinCounts.from_matrix([[0, 1], [0, 0]]), WinCounts.from_matrix([[0, 0], [1, 0]])
+    >>> loss = perturbed_mle_privacy_loss([0.5, -0.5], one, other, noise_scale=2.0, gamma=1.0)
+    >>> 0 < float(loss) <= 1  # at most 2/λ
+    True
     """
     first = perturbed_mle_log_density(theta, wins, **mechanism)
     return first - perturbed_mle_log_density(theta, neighbor, **mechanism)
@@ -105,6 +110,11 @@ def largest_loss(
 
     Returns:
         ``()``; at most ε (exactly, not statistically) if the mechanism is ε-DP.
+
+    >>> wins = WinCounts.from_matrix([[0, 1], [0, 0]])
+    >>> flipped = [[[0.0, 0.0], [1.0, 0.0]]]
+    >>> round(float(largest_loss([[0.5, -0.5], [3.0, -3.0]], wins, flipped, noise_scale=2.0, gamma=1.0)), 3)
+    1.0
     """
 
     def densities(matrix: PairMatrix) -> Float[Array, "outputs"]:
@@ -127,6 +137,9 @@ def noisy_totals_loss(
         neighbor: another, over the same items.
         noise_scale: λ.
 
+    Returns:
+        ``()`` float.
+
     >>> one, other = WinCounts.from_matrix([[0, 1], [0, 0]]), WinCounts.from_matrix([[0, 0], [1, 0]])
     >>> float(noisy_totals_loss(one, other, noise_scale=2.0))
     1.0
@@ -142,6 +155,9 @@ def top_item_log_probability(gap: Numbers, noise_scale: Scalar) -> Float[Array, 
     Args:
         gap: N_0 - N_1, any shape.
         noise_scale: λ of the noise on each total.
+
+    Returns:
+        The log probability, shape of ``gap``.
 
     >>> float(jnp.exp(top_item_log_probability(0.0, 1.0)))
     0.5
@@ -160,6 +176,9 @@ def top_item_loss(gap: Numbers, neighbor_gap: Numbers, noise_scale: Scalar) -> F
         gap: N_0 - N_1 in the data, any shape.
         neighbor_gap: the same in the neighboring data.
         noise_scale: λ of the noise on each total.
+
+    Returns:
+        The loss, broadcast shape of the gaps.
 
     >>> round(float(top_item_loss(-500.0, -502.0, 2.0)), 2)  # one user, L = 1, ε = 1/2: 2ε is near
     1.0

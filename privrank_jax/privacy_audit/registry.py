@@ -109,7 +109,14 @@ class Audited:
 
 
 def names() -> list[str]:
-    """Names of all audited mechanisms."""
+    """Names of all audited mechanisms.
+
+    Returns:
+        The names.
+
+    >>> "noisy-counts" in names()
+    True
+    """
     return list(_registered())
 
 
@@ -118,6 +125,9 @@ def get(name: str) -> Audited:
 
     Args:
         name: as in :func:`names`.
+
+    Returns:
+        The :class:`Audited`.
 
     Raises:
         ValueError: there is none; the message names the nearest.

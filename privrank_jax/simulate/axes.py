@@ -40,6 +40,9 @@ def labeled(values: Any, *labels: Sequence[Label]) -> dict[Label, Any]:
         values: array whose leading axes have as many entries as there are labels.
         labels: the labels along each of these axes.
 
+    Returns:
+        Nested dicts; entries of the last level are arrays of the remaining axes.
+
     Raises:
         ValueError: an axis has a different number of entries than labels.
     """

@@ -27,6 +27,12 @@ def grid(**axes: Value | Iterable[Value]) -> tuple[Parameters, ...]:
 
     Concatenate grids with ``+`` for a study that is not a single product.
 
+    Args:
+        axes: values of each parameter.
+
+    Returns:
+        One dict per combination, the last axis varying fastest.
+
     >>> grid(epsilon=(0.5, 1.0), num_items=300)
     ({'epsilon': 0.5, 'num_items': 300}, {'epsilon': 1.0, 'num_items': 300})
     """

@@ -161,6 +161,9 @@ def scan_rankings(
         name: name of the data; default: the name of the file.
         backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
 
+    Returns:
+        :class:`RankingRows`, not computed yet except for what the checks need.
+
     Raises:
         DataError: as :func:`~privrank_jax.datasets.read_rankings`; of a Parquet file with the number of the row.
             More items than ``most_items``; a file that changed while it was read.

@@ -73,6 +73,10 @@ def cai_scores(
 
     Raises:
         ValueError: ``num_items`` below 1 or above ``max_items``, or traced without ``max_items``.
+
+    >>> scores, mask = cai_scores(jax.random.key(0), 5)
+    >>> bool(abs(scores.sum()) < 1e-5), mask.tolist()
+    (True, [True, True, True, True, True])
     """
     max_items = padded_size("num_items", num_items, "max_items", max_items)
     dtype = jnp.result_type(float) if dtype is None else jnp.dtype(dtype)
@@ -113,6 +117,10 @@ def tournament(
 
     Raises:
         ValueError: a probability outside [0, 1] or of the wrong shape.
+
+    >>> wins = tournament(jax.random.key(0), jnp.array([1.0, 0.0, -1.0]))
+    >>> (wins.matrix + wins.matrix.T).tolist()
+    [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
     scores = _checked_scores(scores)
     if not is_traced(probability) and not np.all(
@@ -162,6 +170,10 @@ def repeated_comparisons(
 
     Raises:
         ValueError: ``per_pair`` negative or not whole.
+
+    >>> wins = repeated_comparisons(jax.random.key(0), jnp.array([1.0, -1.0]), 100)
+    >>> float(wins.matrix[0, 1] + wins.matrix[1, 0]), bool(wins.matrix[0, 1] > 50)
+    (100.0, True)
     """
     scores = _checked_scores(scores)
     if not is_traced(per_pair) and (per_pair < 0 or per_pair != int(per_pair)):
@@ -193,7 +205,21 @@ def user_comparisons(
     mask: Mask | None = None,
     max_users: int | None = None,
 ) -> WinCounts:
-    """Win counts of :func:`user_comparison_records`, in the dtype of the scores; arguments as there."""
+    """Win counts of :func:`user_comparison_records`, in the dtype of the scores.
+
+    Args:
+        key, scores, num_users, comparisons_per_user, link, mask, max_users: as for :func:`user_comparison_records`.
+
+    Returns:
+        Win counts of the n·L comparisons.
+
+    Raises:
+        ValueError: as :func:`user_comparison_records`.
+
+    >>> wins = user_comparisons(jax.random.key(0), jnp.array([1.0, 0.0, -1.0]), 50, 2)
+    >>> float(wins.matrix.sum())
+    100.0
+    """
     records = user_comparison_records(
         key, scores, num_users, comparisons_per_user, link, mask, max_users
     )
@@ -230,6 +256,10 @@ def user_comparison_records(
     Raises:
         ValueError: ``num_users`` below 1 or above ``max_users``, or traced without ``max_users``;
             L below 1; fewer than two items, or more than 46,340.
+
+    >>> records = user_comparison_records(jax.random.key(0), jnp.array([1.0, 0.0, -1.0]), 50, 2)
+    >>> records.winners.shape, int(records.users.max())
+    ((100,), 49)
     """
     scores = _checked_scores(scores)
     max_users = padded_size("num_users", num_users, "max_users", max_users)

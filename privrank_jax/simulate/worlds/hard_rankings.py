@@ -75,6 +75,12 @@ def hidden_signs(
         ranks: ``(..., 2d + t)``, 0 = best.
         num_signs: d, static.
 
+    Returns:
+        The signs.
+
+    Raises:
+        ValueError: fewer than one sign, or fewer than two items for each.
+
     >>> hidden_signs([3, 1, 2, 0, 4], 2).tolist()
     [1, -1]
     """
@@ -104,6 +110,10 @@ def hidden_cost_bounds(
 
     Returns:
         t(d - ⟨ρ, x̄⟩)/2 (with t + 1 in place of t unless published), t(d - ⟨y, x̄⟩) + d(2d - 1), each ``(...)``.
+
+    >>> low, high = hidden_cost_bounds([1, -1], [0.5, -1.0], 4)
+    >>> float(low), float(high)  # (t + 1)/4 and t/2 + 6
+    (1.25, 8.0)
     """
     given = jnp.asarray(signs)
     half = given.shape[-1]

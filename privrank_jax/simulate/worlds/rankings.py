@@ -84,6 +84,10 @@ def mallows_weights(
 
     Raises:
         ValueError: as :func:`mallows_rankings`; a traced size without its maximum.
+
+    >>> weights = mallows_weights(jax.random.key(0), 100, 3, 1.0)
+    >>> weights.matrix.shape, bool(weights.matrix[0, 1] > 0.5)
+    ((3, 3), True)
     """
     max_items = padded_size("num_items", num_items, "max_items", max_items)
     max_users = padded_size("num_users", num_users, "max_users", max_users)

@@ -47,6 +47,10 @@ def uniform_scores(
         ValueError: ``num_items`` below 1 or above ``max_items``, or traced without ``max_items``.
 
     Source: Xu, Sun and Cheng, section 5.1.
+
+    >>> scores, mask = uniform_scores(jax.random.key(0), 5)
+    >>> bool(abs(scores.sum()) < 1e-5), mask.tolist()
+    (True, [True, True, True, True, True])
     """
     max_items = padded_size("num_items", num_items, "max_items", max_items)
     dtype = jnp.result_type(float) if dtype is None else jnp.dtype(dtype)
@@ -61,6 +65,9 @@ def pair_chances(scores: ScoresLike, link: str | Link = "logistic") -> Float[Arr
     Args:
         scores: ``(m,)`` θ.
         link: F.
+
+    Returns:
+        The probabilities, in the dtype of the scores.
 
     >>> pair_chances([0.0, 0.0, 0.0]).tolist()
     [0.5, 0.5, 0.5]
@@ -98,6 +105,10 @@ def draw_report_sums(
 
     Raises:
         ValueError: ε <= 0 or NaN, p outside [0, 1], shapes that don't fit.
+
+    >>> sums = draw_report_sums(jax.random.key(0), jnp.array([1.0]), jnp.full(10, jnp.inf))  # all prefer item 0
+    >>> sums.margins.tolist(), sums.weights.tolist()
+    ([[0.0, 5.0], [-5.0, 0.0]], [[0.0, 10.0], [10.0, 0.0]])
     """
     chances, epsilon = _checked(chances, epsilon, probability, mask)
     num_users = epsilon.shape[0] if num_users is None else num_users
@@ -147,6 +158,10 @@ def mechanism_sums(
 
     Raises:
         ValueError: as :func:`draw_report_sums`.
+
+    >>> sums = mechanism_sums(jax.random.key(0), jnp.array([1.0]), jnp.full(10, 5.0))
+    >>> float(sums.plain.weights[0, 1]), float(sums.wins.matrix.sum())
+    (10.0, 10.0)
     """
     chances, epsilon = _checked(chances, epsilon, probability, mask)
     num_users = epsilon.shape[0] if num_users is None else num_users
