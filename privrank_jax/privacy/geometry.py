@@ -257,11 +257,17 @@ def _tile(
     item = jnp.arange(num_items)
     first, second = (jnp.asarray(part) for part in _heights(num_items))
     y = _sum_to_root(jnp.stack([first[item, parent], second[item, parent]], axis=1), parent)
-    # Where both parts agree, as they do on the forest, the item of the higher number gains.
-    more = y[:, None, 0] - y[None, :, 0] - first
-    tie = y[:, None, 1] - y[None, :, 1] - second + (item[:, None] > item[None, :])
-    gains = (more > 0) | ((more == 0) & (tie > 0))
-    corner = jnp.sum(jnp.where(gains, lengths, -lengths), axis=1)
+
+    # One row at a time: a draw needs memory for m numbers, not for all pairs.
+    def add(corner: Scores, row: tuple[Array, ...]) -> tuple[Scores, None]:
+        other, height, second_height, length = row
+        more = y[other, 0] - y[:, 0] - height
+        # Where both parts agree, as they do on the forest, the item of the higher number gains.
+        tie = y[other, 1] - y[:, 1] - second_height + (other > item)
+        loses = (more > 0) | ((more == 0) & (tie > 0))
+        return corner + jnp.where(loses, -length, length), None
+
+    corner, _ = jax.lax.scan(add, jnp.zeros_like(inside), (item, first, second, lengths))
     change = lengths[item, parent] * (inside - jnp.where(item > parent, 1, -1))
     return (corner + change).at[parent].add(-change)
 

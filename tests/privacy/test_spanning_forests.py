@@ -63,3 +63,40 @@ def test_components_are_the_items_that_paths_join():
         assert found.tolist() == group.tolist(), name
     path = np.diag(np.ones(8), 1)
     assert not np.asarray(spanning_forests.components(jnp.asarray(path + path.T))).any()
+
+
+@pytest.mark.parametrize("kind", ["real lengths", "cycle", "all pairs"])
+def test_pairs_of_many_items_occur_as_often_as_resistances_say(kind, key):
+    """P(pair in the forest) = length times effective resistance (Kirchhoff); one alarm in 10^6 at the level of 6 σ."""
+    items = 25
+    generator = np.random.default_rng(0)
+    if kind == "cycle":
+        lengths = np.roll(np.diag(generator.uniform(0.5, 2, items)), 1, axis=1)
+    else:
+        lengths = generator.exponential(size=(items, items)) ** 2
+        lengths *= generator.random((items, items)) < 0.4
+    lengths = np.triu(lengths, 1) + np.tril(lengths, -1).T
+    lengths = lengths + lengths.T
+    draw = spanning_forests.weighted_forest
+    if kind == "all pairs":
+        lengths = 1 - np.eye(items)
+
+        def draw(k, lengths):
+            return spanning_forests.all_pairs_forest(k, lengths.any(axis=1))
+
+    keys = jax.random.split(key, DRAWS)
+    parents = np.asarray(
+        jax.jit(jax.vmap(draw, (0, None)))(keys, jnp.asarray(lengths, jnp.float32))
+    )
+    child = np.broadcast_to(np.arange(items), parents.shape)
+    seen = np.zeros((items, items))
+    np.add.at(seen, (child, parents), 1.0)
+    np.fill_diagonal(seen, 0)
+    inverse = np.linalg.pinv(np.diag(lengths.sum(axis=1)) - lengths)
+    size = np.diag(inverse)
+    chance = lengths * (size[:, None] + size - 2 * inverse)
+    assert chance.sum() / 2 == pytest.approx(items - 1)
+    wanted = DRAWS * chance
+    assert np.all(
+        np.abs(seen + seen.T - wanted) <= 6 * np.sqrt(wanted * (1 - chance).clip(1e-6)) + 1
+    )
