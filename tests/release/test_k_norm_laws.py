@@ -4,7 +4,7 @@
 to 2 or 3; from it the law of the noise, and the loss of all neighbors at all outputs.
 
 *By draws*: the noise can't be seeded; each comparison fails by chance once in 10⁹ runs (``RATE``), all of this file
-together once in 10⁷. Planted mistakes must fail: each is drawn and compared in the same way.
+together once in 10⁷. ``test_k_norm_mistakes.py`` plants mistakes, and these comparisons find them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ from privrank_jax.release.k_norm import Tile, cube_noise, zonotope_noise
 from privrank_jax.release.spanning_trees import Forest, Graph
 from tests.reference import geometry as naive
 from tests.release.graphs import COMPLETE, GRAPHS
-from tests.release.laws import LESS, RATE, assert_mean, assert_shares, power
+from tests.release.k_norm_draws import (
+    assert_gauges,
+    edges_of,
+    failures,
+    laws_of_entries,
+)
+from tests.release.laws import LESS, RATE, assert_mean, assert_shares
 
 REACH = {"K2": 3, "K3": 3, "path": 3, "asked again": 3}  # radii that are enumerated; 2 for others
 
@@ -47,10 +53,6 @@ def drawn_at(name, radius):
             point, kept = tile.place(np.array(inside), radius)
             found[tuple(point.tolist())] += int(kept)
     return found
-
-
-def edges_of(graph):
-    return [tuple(edge) for edge in graph.edges.tolist()]
 
 
 def log_law(name, rate):
@@ -138,83 +140,6 @@ def test_rankings_with_ties_and_gaps_change_within_the_bodies(items):
 # --- by draws ------------------------------------------------------------------------------------
 
 
-@functools.cache
-def table(name, rate):
-    """Points of the lattice ``(K, m)``, their gauges and probabilities; those farther out have 1e-6 together."""
-    pairs, items = GRAPHS[name]
-    edges = edges_of(Graph(pairs, items))
-    numbers = naive.numbers_of_points(naive.forest_numbers(edges, items), 200)
-    law = naive.gauge_law(numbers, float(rate))
-    reach = int(np.argmax(np.cumsum(law) > 1 - 1e-6))
-    degree = [sum(item in pair for pair in pairs) for item in range(items)]
-    spans = [np.arange(-reach * d, reach * d + 1) for d in degree]
-    last = [members[-1] for members in Graph(pairs, items).components]
-    free = [item for item in range(items) if item not in last]
-    grid = np.stack(np.meshgrid(*(spans[item] for item in free), indexing="ij"), -1)
-    points = np.zeros((grid[..., 0].size, items), np.int64)
-    points[:, free] = grid.reshape(-1, len(free))
-    for members in Graph(pairs, items).components:
-        points[:, members[-1]] = -points[:, members[:-1]].sum(1)
-    gauges = naive.gauges(points, pairs, items)
-    points, gauges = points[gauges <= reach], gauges[gauges <= reach]
-    return points, gauges, law[gauges] / np.diff(numbers, prepend=0.0)[gauges]
-
-
-def failures(name, rate, drawn):
-    """The comparisons that draws of noise on a small graph fail: of points, gauges, tail, items, pairs of items."""
-    points, gauges, chances = table(name, rate)
-    pairs, items = GRAPHS[name]
-    known = {tuple(point): place for place, point in enumerate(points.tolist())}
-    places = np.array([known.get(tuple(point), len(points)) for point in drawn.tolist()])
-    seen = np.minimum(naive.gauges(drawn, pairs, items), gauges.max() + 1)
-    of_gauge = with_rest(np.bincount(gauges, chances))
-    far = int(np.argmax(np.cumsum(of_gauge) > 0.98))
-
-    def lattice():
-        for members in Graph(pairs, items).components:
-            assert not drawn[:, members].sum(axis=1).any()
-        assert np.all((places < len(points)) == (seen <= gauges.max()))
-
-    def of_points():
-        if len(drawn) * chances.max() > 40:  # else all points are one cell
-            assert_shares(np.bincount(places, minlength=len(points) + 1), with_rest(chances))
-
-    def of_gauges():
-        assert_shares(np.bincount(seen, minlength=of_gauge.size), of_gauge)
-
-    def tail():
-        beyond = int(np.sum(seen > far))
-        assert stats.binomtest(beyond, len(drawn), of_gauge[far + 1 :].sum()).pvalue > RATE
-
-    def each_item():
-        for column, values in zip(drawn.T, points.T):
-            low, high = values.min(), values.max()
-            law = np.bincount(values - low, chances)
-            if law.size > 1:
-                inside = np.clip(column - low, 0, high - low)
-                assert_shares(np.bincount(inside, minlength=law.size), law / law.sum())
-
-    def covariance():
-        for i, j in itertools.combinations_with_replacement(range(items), 2):
-            product = points[:, i] * points[:, j]
-            mean = np.sum(chances * product)
-            deviation = math.sqrt(np.sum(chances * product**2) - mean**2)
-            if deviation:
-                assert_mean(drawn[:, i] * drawn[:, j], mean, deviation)
-
-    found = []
-    for check in (lattice, of_points, of_gauges, tail, each_item, covariance):
-        try:
-            check()
-        except AssertionError:
-            found.append(check.__name__)
-    return found
-
-
-def with_rest(chances):
-    return np.append(chances, 1 - np.sum(chances))
-
-
 @pytest.mark.parametrize("name", ["K3", "K4", "cycle", "asked again", "two components"])
 def test_noise_on_small_graphs_has_its_law(name):
     """Each point where it is likely, the gauge and its tail, each item by itself, and all covariances."""
@@ -282,28 +207,3 @@ def test_noise_on_cubes_has_its_law():
     signs = np.sign(drawn[:, :-1] * drawn[:, 1:])
     for column in signs.T:
         assert stats.binomtest(int(np.sum(column > 0)), int(np.sum(column != 0))).pvalue > RATE
-
-
-def laws_of_entries(dimension, rate):
-    """P(x) of an entry, x = -1000, ..., 1000: uniform within the radius."""
-    radii = np.arange(1001)
-    shares = naive.radius_law(dimension, rate, 1000) / (2 * radii + 1)
-    above = np.cumsum(shares[::-1])[::-1]
-    return np.append(above[:0:-1], above)
-
-
-def assert_gauges(seen, law_at, rate):
-    """Gauges have the law of their rate; with 5 % less noise the test of the mean would fail."""
-    law, less = law_at(float(rate)), law_at(float(rate) / LESS)
-    right, wrong = moments(law), moments(less)
-    assert power(seen.size, right, wrong) > 0.99
-    assert_mean(seen, *right)
-    assert_shares(np.bincount(seen, minlength=law.size), law)
-    far = int(np.argmax(np.cumsum(law) > 0.98))
-    assert stats.binomtest(int(np.sum(seen > far)), seen.size, law[far + 1 :].sum()).pvalue > RATE
-
-
-def moments(law):
-    places = np.arange(law.size)
-    mean = np.sum(law * places)
-    return mean, math.sqrt(np.sum(law * places**2) - mean**2)

@@ -8,27 +8,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from privrank_jax.release import k_norm
-from privrank_jax.release.spanning_trees import Graph
 from tests.reference import geometry as naive
-from tests.release.graphs import ALARM, GRAPHS
+from tests.release.k_norm_draws import assert_uniform_forests
 
 
 @pytest.mark.parametrize("name", ["K4", "cycle", "asked again", "two components"])
 def test_forests_are_uniform(name):
-    pairs, items = GRAPHS[name]
-    graph = Graph(pairs, items)
-    edges = [tuple(edge) for edge in graph.edges.tolist()]
-    found = Counter(tuple(sorted(graph.draw_forest().edge.tolist())) for _ in range(2500))
-    expected = naive.spanning_forests(edges, items)
-    assert set(found) <= set(expected)
-    counts = [found[forest] for forest in expected]
-    assert stats.chisquare(counts).pvalue > ALARM
-    assert (
-        stats.chisquare(np.append(counts[1:], counts[0] + 400)).pvalue < 1e-3
-    )  # it can see a tenth
+    assert_uniform_forests(name)
 
 
 def test_the_tree_of_all_pairs_is_uniform_by_enumeration():
