@@ -17,6 +17,12 @@ from privrank_jax._neighbors import Neighbors, check_kind
 Kind = tuple[str, str]
 """Unit and adjacency."""
 
+NOISES = ("laplace", "gaussian")
+"""Kinds of additive noise: Laplace noise gives pure ε-DP, Gaussian noise (ε, δ)-DP."""
+
+SHAPED_NOISES = ("k-norm", *NOISES)
+"""Kinds for functions that know the set of changes that one unit causes: K-norm noise, which gives pure ε-DP too."""
+
 LEAVES = ("epsilon", "delta", "contributions")
 STATIC = ("unit", "adjacency", "public", "users")
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import jax
 import pytest
 
-from privrank_jax._workarounds.memory_maps import make_room
+from tests.memory_maps import make_room
 
 # Both are read when first used. LAPACK's threads and XLA's wait for each other on few cores; and several workers
 # share a GPU, so none takes all of its memory.

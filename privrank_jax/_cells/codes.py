@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from privrank_jax._cells.errors import ITEMS, BadCell, DataError
@@ -94,6 +94,14 @@ class TieCodes(dict[Any, int]):
             raise BadCell(f"{cell!r} does not say whether it is a tie: write 1 or 0 (yes, no)")
         self[cell] = code
         return code
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise :class:`DataError` unless there are at least two names, each once."""
+    if len(names) < 2:
+        raise DataError(f"a ranking needs at least two items, got {list(names)}")
+    if len(set(names)) != len(names):
+        raise DataError("an item is named twice in item_names: give each item its own name")
 
 
 def public_items(items: Iterable[str]) -> tuple[str, ...]:

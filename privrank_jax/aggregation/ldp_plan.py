@@ -31,7 +31,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Integer
 
-from privrank_jax._types import Flags, Integers, Numbers, Scalar
+from privrank_jax._types import Flags, Integers, Scalar
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budget import check_max_queries, check_split, use_budget
@@ -170,14 +170,6 @@ def goes_left(plus: Integers, users: Integers, epsilon_per_query: Scalar, encodi
     if encoding == "sign":
         return mean > 0
     return mean > 0.5 * jnp.tanh(0.5 * epsilon_per_query) * users
-
-
-def weight_estimate(
-    plus: Integers, users: Integers, epsilon_per_query: Scalar, encoding: str
-) -> Numbers:
-    """w̃, the unbiased share of users with the item before the pivot, from how many responded 1."""
-    debiased = (2 * plus / users - 1) / jnp.tanh(0.5 * epsilon_per_query)
-    return (1 + debiased) / 2 if encoding == "sign" else debiased
 
 
 def balanced_groups(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from privrank_jax.privacy.noise import kept_by_noise
-from privrank_jax.privacy.privacy import Privacy, check_privacy
+from privrank_jax.privacy.privacy import Privacy
 
 
 def of_rankings(privacy: Privacy, by: str, noise: str = "laplace") -> Privacy:
@@ -21,10 +21,10 @@ def of_rankings(privacy: Privacy, by: str, noise: str = "laplace") -> Privacy:
     >>> of_rankings(Privacy(1.0, unit="user", adjacency="replace", delta=1e-6), "dp_borda").delta
     0.0
     """
-    check_privacy(privacy)
+    attained = kept_by_noise(noise, privacy, by, ("user", "replace"))
     if privacy.contributions is not None:
         raise ValueError(
             f"{by} protects each user's whole ranking, not single comparisons: leave contributions out "
             "of the promise."
         )
-    return kept_by_noise(noise, privacy, by, ("user", "replace"))
+    return attained

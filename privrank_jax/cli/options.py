@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import typer
 
-from privrank_jax.cli.console import Refusal, refusing
+from privrank_jax.cli.console import check_seed, refusing
 
 if TYPE_CHECKING:
     from privrank_jax._arguments import Argument
@@ -141,8 +141,7 @@ class Seed(Options):
 
     def check_seed(self) -> None:
         """Refuse a seed that JAX has no key for."""
-        if not 0 <= self.seed < 2**63:
-            raise Refusal("--seed must lie between 0 and 2**63 - 1.")
+        check_seed(self.seed)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

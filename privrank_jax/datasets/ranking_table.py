@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privrank_jax._cells.codes import check_names
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.places import places
 from privrank_jax._cells.public import public_repr
@@ -61,10 +62,7 @@ class RankingTable:
             object.__setattr__(self, field, tuple(getattr(self, field)))
         if ranks.shape[1] != len(self.item_names):
             raise DataError(f"{ranks.shape[1]} columns of ranks, {len(self.item_names)} item names")
-        if len(self.item_names) < 2:
-            raise DataError(f"a ranking needs at least two items, got {list(self.item_names)}")
-        if len(set(self.item_names)) != len(self.item_names):
-            raise DataError("an item is named twice in item_names: give each item its own name")
+        check_names(self.item_names)
         if self.user_names and len(self.user_names) != len(ranks):
             raise DataError(f"{len(ranks)} rows of ranks, {len(self.user_names)} user names")
         if self.missing not in ("last", "unknown"):

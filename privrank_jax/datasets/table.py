@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from privrank_jax._cells.codes import check_names
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.public import public_repr
 
@@ -81,10 +82,7 @@ class ComparisonTable:
         shapes = {a.shape for a in (self.users, self.winners, self.losers, self.tied)}
         if len(shapes) != 1 or self.users.ndim != 1:
             raise DataError(f"users, winners, losers and tied must share one shape (N,): {shapes}")
-        if len(self.item_names) < 2:
-            raise DataError(f"a ranking needs at least two items, got {list(self.item_names)}")
-        if len(set(self.item_names)) != len(self.item_names):
-            raise DataError("an item is named twice in item_names: give each item its own name")
+        check_names(self.item_names)
         items = np.concatenate([self.winners, self.losers])
         if self.questionnaire is not None:
             items = np.concatenate([items, self.questionnaire.ravel()])

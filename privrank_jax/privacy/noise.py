@@ -10,15 +10,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike
 
+from privrank_jax._promise import NOISES, SHAPED_NOISES
 from privrank_jax._types import Key, Numbers
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.privacy.privacy import Kind, Privacy, kept
 
-NOISES = ("laplace", "gaussian")
-"""Kinds of additive noise: Laplace noise gives pure ε-DP, Gaussian noise (ε, δ)-DP."""
-
-SHAPED_NOISES = ("k-norm", *NOISES)
-"""Kinds for functions that know the set of changes that one unit causes: K-norm noise, which gives pure ε-DP too."""
+__all__ = [
+    "NOISES",
+    "SHAPED_NOISES",
+    "NoiseDiagnostics",
+    "check_approximate",
+    "draw",
+    "gaussian",
+    "gumbel",
+    "kept_by_noise",
+    "laplace",
+]
 
 
 @jax.tree_util.register_dataclass

@@ -163,13 +163,3 @@ DOORS = (
     Door(function="privrank_jax.aggregation.ldp_kwiksort:ldp_kwiksort", data="ranks", loss=_users),
 )
 """All doors; everything that the command line releases passes through them."""
-
-SHUFFLED = (
-    Door(
-        function="privrank_jax.release.one_pair:exact_one_pair_weights",
-        data="ranks",
-        loss=_users,
-    ),
-    *DOORS,
-)
-"""Doors for files whose users have no fixed place: what a user is asked then depends on the place, not on a coin."""

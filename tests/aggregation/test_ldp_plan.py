@@ -17,7 +17,6 @@ from privrank_jax.aggregation.ldp_plan import (
     local_plan,
     respond,
     response_loss,
-    weight_estimate,
 )
 from privrank_jax.aggregation.query_budget import refusal_bound, use_budget
 from privrank_jax.privacy.local import flip_threshold
@@ -56,6 +55,12 @@ def test_responses_have_the_stated_probabilities_and_loss(encoding, epsilon):
     else:
         assert sides[0] == pytest.approx(math.log1p(math.tanh(epsilon / 2)), rel=1e-4)
         assert sides[0] < sides[1]
+
+
+def weight_estimate(plus, users, epsilon_per_query, encoding):
+    """w̃, the unbiased share of users with the item before the pivot, from how many responded 1."""
+    debiased = (2 * plus / users - 1) / jnp.tanh(0.5 * epsilon_per_query)
+    return (1 + debiased) / 2 if encoding == "sign" else debiased
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

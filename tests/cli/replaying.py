@@ -13,8 +13,9 @@ from privrank_jax import privacy_audit
 from privrank_jax.cli import app
 from privrank_jax.datasets import named
 from privrank_jax.privacy_audit import replay
-from privrank_jax.privacy_audit.doors import DOORS, SHUFFLED
+from privrank_jax.privacy_audit.doors import DOORS
 from tests.cli import neighboring
+from tests.shuffled_doors import SHUFFLED
 
 
 @dataclasses.dataclass(frozen=True)

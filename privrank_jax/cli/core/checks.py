@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
+from privrank_jax._promise import SHAPED_NOISES
 from privrank_jax.cli.console import Refusal, check_choice, check_seed, warn
 from privrank_jax.cli.core.request import Budget, Release
 from privrank_jax.cli.options import Options, option
 
-NOISES = ("k-norm", "laplace", "gaussian")
 # Beyond this ε, an observer may become almost certain of a user's answer (odds change by up to e^ε).
 _HARDLY_PRIVATE = 10.0
 
@@ -35,12 +35,8 @@ def check_budget(budget: Budget) -> None:
             "protects more; --method none ranks without privacy."
         )
     if budget.noise is not None:
-        check_choice("--noise", budget.noise, NOISES)
-    if not 0 < budget.epsilon < math.inf:  # NaN too
-        raise Refusal(
-            f"--epsilon must be a positive number, got {budget.epsilon:g}. Use a value such as 1, or --method "
-            "none if no privacy is wanted."
-        )
+        check_choice("--noise", budget.noise, SHAPED_NOISES)
+    check_positive(budget.epsilon, ", or --method none if no privacy is wanted")
     if not 0 <= budget.delta < 1:
         raise Refusal(
             f"--delta must be at least 0 and below 1, got {budget.delta:g}. Omit it for pure epsilon; "
@@ -57,6 +53,14 @@ def check_budget(budget: Budget) -> None:
             "--noise out: all other noise keeps pure epsilon."
         )
     check_size(budget.epsilon)
+
+
+def check_positive(epsilon: float, otherwise: str = "") -> None:
+    """Refuse an epsilon that is not a positive number; ``otherwise`` says what else can be done."""
+    if not 0 < epsilon < math.inf:  # NaN too
+        raise Refusal(
+            f"--epsilon must be a positive number, got {epsilon:g}. Use a value such as 1{otherwise}."
+        )
 
 
 def check_size(epsilon: float) -> None:

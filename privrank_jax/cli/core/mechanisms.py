@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax._neighbors import COMPARISON_KINDS
+from privrank_jax._promise import NOISES
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.request import REHEARSAL, Release
 from privrank_jax.release.library import EXTRA, exact_samplers_available, unsound_opendp
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from privrank_jax.estimate import Estimate
     from privrank_jax.privacy.guarantee import Guarantee
 
-_OF_RANKINGS = (("user", "replace"),)
-_INDEPENDENT = ("laplace", "gaussian")  # drawn for each number by itself
 _LAWS = {"k-norm": "K-norm", "laplace": "Laplace", "gaussian": "Gaussian"}
 _WHY = {
     "idealized": (
@@ -48,7 +46,6 @@ class Mechanism:
         exact: its exact twin, called with ``(data, privacy, ...)``; "" if there is none.
         numerics: numerics of a release: ``"exact"``, or what is used instead.
         opendp: noises that the exact twin takes from OpenDP; it needs nothing but the operating system for others.
-        kinds: kinds of promise (unit, adjacency) that it keeps.
         noises: noises that it can draw, the default first.
         trust: who draws the noise.
         instead: an instruction that leads to an exact mechanism, where this one is not.
@@ -58,9 +55,8 @@ class Mechanism:
     simulated: str
     exact: str = ""
     numerics: str = "exact"
-    opendp: tuple[str, ...] = _INDEPENDENT
-    kinds: tuple[tuple[str, str], ...] = _OF_RANKINGS
-    noises: tuple[str, ...] = _INDEPENDENT[:1]
+    opendp: tuple[str, ...] = NOISES
+    noises: tuple[str, ...] = NOISES[:1]
     trust: str = "central"
     instead: str = ""
 
@@ -91,15 +87,13 @@ MECHANISMS = {
         label="noisy win totals",
         simulated="pairwise:noisy_counts",
         exact="release.noisy_totals:exact_noisy_totals",
-        kinds=COMPARISON_KINDS,
-        noises=_INDEPENDENT,
+        noises=NOISES,
     ),
     "perturbed-mle": Mechanism(
         label="private scores",
         simulated="pairwise:perturbed_mle",
         numerics="idealized",
-        kinds=COMPARISON_KINDS,
-        noises=_INDEPENDENT,
+        noises=NOISES,
         instead="use --adjacency flip with --link logistic, which releases the scores exactly (who compared what is "
         "then public), or --method counts",
     ),
@@ -107,25 +101,24 @@ MECHANISMS = {
         label="one-shot noise",
         simulated="pairwise:one_shot_top_k",
         exact="release.noisy_totals:exact_top_k",
-        kinds=COMPARISON_KINDS,
     ),
     "dp-borda": Mechanism(
         label="noisy Borda scores",
         simulated="aggregation:dp_borda",
         exact="release.exact_aggregation:exact_borda",
-        noises=_INDEPENDENT,
+        noises=NOISES,
     ),
     "dp-kwiksort": Mechanism(
         label="noisy KwikSort",
         simulated="aggregation:dp_kwiksort",
         exact="release.exact_aggregation:exact_kwiksort",
-        noises=_INDEPENDENT,
+        noises=NOISES,
     ),
     "noise-all": Mechanism(
         label="Kemeny ranking of noisy weights",
         simulated="aggregation:noise_all",
         exact="release.exact_aggregation:exact_noise_all",
-        noises=_INDEPENDENT,
+        noises=NOISES,
     ),
     "exponential-kemeny": Mechanism(
         label="the exponential mechanism",
@@ -164,7 +157,6 @@ MECHANISMS = {
         label="randomized response",
         simulated="privacy:randomized_response",
         exact="release.randomized_response:exact_randomized_response",
-        kinds=(("comparison", "flip"),),
         trust="local",
     ),
     "mallows-sample": Mechanism(
@@ -172,7 +164,6 @@ MECHANISMS = {
         simulated="cli.privatize.ranking_files:simulated_mallows",
         exact="release.mallows:exact_mallows",
         opendp=(),
-        kinds=(("rank", "replace"),),
         trust="local",
     ),
 }

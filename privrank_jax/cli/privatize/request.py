@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from privrank_jax.cli.console import Refusal, check_choice
-from privrank_jax.cli.core.checks import check_rehearsal, check_size
+from privrank_jax.cli.core.checks import check_positive, check_rehearsal, check_size
 from privrank_jax.cli.core.request import (
     REHEARSAL,
     ComparisonColumns,
@@ -90,10 +89,7 @@ class Request(ComparisonColumns, RankingColumns, Json, Release):
         if self.epsilon is not None and self.epsilon_column is not None:
             raise Refusal("give --epsilon or --epsilon-column, not both.")
         if self.epsilon is not None:
-            if not 0 < self.epsilon < math.inf:  # NaN too
-                raise Refusal(
-                    f"--epsilon must be a positive number, got {self.epsilon:g}. Use a value such as 1."
-                )
+            check_positive(self.epsilon)
             check_size(self.epsilon)
         check_rehearsal(self)
         self.check_out()
