@@ -55,9 +55,11 @@ PARTS_OF_PROMISES = {
     "privacy.vectors duchi_vectors",
     "privacy.vectors privunit_vectors",
     "privacy.vectors report_vectors",
+    "privacy_audit.audited_questionnaires facets_of",
     "privacy_audit.empirical audit",
     "privacy_audit.empirical draw",
     "privacy_audit.neighbors comparisons",
+    "privacy_audit.neighbors questionnaires",
     "release.ledger_file from_cells",
     "simulate.worlds.reports draw_report_sums",
     "simulate.worlds.reports mechanism_sums",
@@ -130,7 +132,8 @@ def promises_in_parts() -> list[str]:
             met.add(f"{module.name} {name}")
         elif parts:
             wrong.append(
-                f"{module}:{function.lineno} {name} takes {', '.join(parts)} and no privacy"
+                f"{module}:{function.lineno} {name} takes {', '.join(parts)} and no privacy: take a Privacy, or list it "
+                "in PARTS_OF_PROMISES if it has no promise to keep"
             )
     gone = sorted(PARTS_OF_PROMISES - met)
     return wrong + [f"PARTS_OF_PROMISES lists {one}, which takes no part of one" for one in gone]
