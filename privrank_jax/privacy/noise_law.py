@@ -15,7 +15,7 @@ over the facets, and E‖U‖² over such a pyramid is p/(p + 2)·(h_k² + M_k +
 k^{k-2} tiles of volume 2^{k-1}√k, so the pyramids over sets of k items take shares ∝ C(m, k)·k^{k-1}·(m - k)^{m-k-1}.
 
 **Other quantities of zonotopes** are means over U, by simulation of U alone, since the law of r is known: E|Z_i| = (p +
-1)·E|U_i| and P(|Z_i| > t) = E Q(p + 1, t/|U_i|). From a fixed key, 4,096 to 16,384 points are drawn, the fewer the more
+1)·E|U_i| and P(|Z_i| > t) = E Q(p + 1, t/|U_i|). From a fixed key, 1,024 to 16,384 points are drawn, the fewer the more
 items there are. Each figure is rounded to the safe side by :data:`SAFETY` standard errors of its mean, found from the
 same draws: variances, E|Z_i| and tails are stated too high, and so quantiles are. Items of a complete zonotope are
 exchangeable: their draws are pooled.
@@ -197,14 +197,16 @@ def _least(tail: Callable[[float], float], chance: float, dimension: int) -> flo
     return _up(float(found.root))
 
 
+_uniform = jax.jit(jax.vmap(uniform, (0, None)))
+
+
 class _Draws:
     """Means over simulated points of a zonotope all of whose items are real."""
 
     def __init__(self, lengths: np.ndarray, complete: bool) -> None:
         body = Zonotope(jnp.asarray(lengths), complete)
-        draw = jax.jit(jax.vmap(lambda key: uniform(key, body)))
-        number = min(max((1 << 20) // len(lengths), 1 << 12), 1 << 14)
-        points = np.asarray(draw(jax.random.split(jax.random.key(0), number)), float)
+        number = min(max((1 << 20) // len(lengths), 1 << 10), 1 << 14)
+        points = np.asarray(_uniform(jax.random.split(jax.random.key(0), number), body), float)
         self._shape = int(body.dimension) + 1  # of the law of the radius
         self._exchangeable = complete
         self._size = np.abs(points)

@@ -16,6 +16,7 @@ NAMES = (
     "stream",
     "kwiksort",
     "mallows",
+    "k_norm",
     "bounds",
 )
 LONG = ("studies",)  # half an hour: by name only

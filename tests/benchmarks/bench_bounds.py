@@ -12,6 +12,7 @@ import numpy as np
 
 import privrank_jax as pr
 from privrank_jax._workarounds.threefry import fused
+from privrank_jax.privacy.geometry import Zonotope, k_norm
 from tests.benchmarks.harness import print_table, side_by_side
 from tests.benchmarks.peers import btl_world
 
@@ -20,6 +21,7 @@ NUMBERS = 1 << 26  # 256 MiB: beyond any cache
 USERS, ITEMS = 100_000, 50
 FITS, FIT_ITEMS, PER_PAIR = 20_000, 30, 300
 CROWD, CROWD_ITEMS = 20_000, 20
+NOISES, NOISE_ITEMS = 10_000, 50
 
 
 def main() -> None:
@@ -53,6 +55,9 @@ def main() -> None:
             pr.aggregation.local_weights(k, crowd, privacy, mechanism="randomized-response").value
         )
     )
+    all_pairs = Zonotope.of_all_pairs(NOISE_ITEMS)
+    noise = jax.jit(jax.vmap(lambda k, body: k_norm(k, body, 1.0, jnp.float32), (0, None)))
+    noises = jax.random.split(key, NOISES)
     bits = jax.jit(lambda k: jax.random.bits(k, (WORDS,), jnp.uint32))
     add = jax.jit(lambda x: x + 1)
 
@@ -86,6 +91,16 @@ def main() -> None:
             lambda: respond(key),
             2 * CROWD * pairs,
             CROWD * 4 * CROWD_ITEMS,
+        ),
+        f"{NOISES:,} K-norm draws, {NOISE_ITEMS} items, all pairs": (
+            lambda: noise(noises, all_pairs),
+            NOISES * 3 * NOISE_ITEMS // 2,
+            NOISES * 4 * NOISE_ITEMS,
+        ),
+        f"{NOISES:,} K-norm draws, {NOISE_ITEMS} items, any lengths": (
+            lambda: noise(noises, Zonotope(all_pairs.lengths)),
+            NOISES * NOISE_ITEMS**2 // 2,
+            NOISES * 4 * NOISE_ITEMS,
         ),
     }
     machine = {"words": lambda: bits(key), "bytes": lambda: add(numbers)}
