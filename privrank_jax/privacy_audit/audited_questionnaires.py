@@ -36,13 +36,13 @@ FLIPPED = Privacy(1.0, unit="user", adjacency="flip")
 REPLACED = Privacy(1.0, unit="user", adjacency="replace", public=("questionnaire",))
 
 
-def facets_of(counts: np.ndarray, privacy: Privacy) -> np.ndarray:
+def facets_of(counts: np.ndarray, adjacency: str) -> np.ndarray:
     """Facets of what a user's answers can change in the totals.
 
     Under replacement it is half of a zonotope with an item "no answer", whose coordinate is minus the sum of the
     others, and which stands last: no facet has an entry for it.
     """
-    if privacy.adjacency == "flip":
+    if adjacency == "flip":
         return shapes.zonotope_facets(counts)
     asked = counts.sum(axis=1, keepdims=True)
     with_none = np.block([[counts, asked], [asked.T, np.zeros((1, 1))]])
@@ -52,7 +52,7 @@ def facets_of(counts: np.ndarray, privacy: Privacy) -> np.ndarray:
 def _totals_law(
     data: np.ndarray, privacy: Privacy, facts: Facts, *, counts: np.ndarray = COUNTS
 ) -> np.ndarray:
-    facets = facets_of(counts, privacy)
+    facets = facets_of(counts, privacy.adjacency)
     return laws.k_norm(data.sum(-1), facets, facts["noise_scale"])
 
 
@@ -66,7 +66,7 @@ def _scores_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
 
     The determinant is the same for all answers to the same questions, and is left out.
     """
-    facets, rng = facets_of(COUNTS, privacy), np.random.default_rng(0)
+    facets, rng = facets_of(COUNTS, privacy.adjacency), np.random.default_rng(0)
     scores = rng.standard_normal((400, 3)) * rng.choice([0.1, 1.0, 10.0], (400, 1))
     scores *= facts["noise_scale"] / facts["gamma"]
     scores -= scores.mean(axis=1, keepdims=True)
@@ -87,7 +87,7 @@ _TOTALS: dict[str, Any] = {
 def _on_totals(
     promise: Privacy, first: np.ndarray, second: np.ndarray, counts: np.ndarray
 ) -> dict[str, Any]:
-    facets = facets_of(counts, promise)
+    facets = facets_of(counts, promise.adjacency)
     return {
         "neighbors": (first, second),
         "promise": promise,
@@ -105,20 +105,20 @@ AUDITED = (
     Audited(
         name="noisy-counts-questionnaire",
         title="win totals + K-norm noise of a public questionnaire, answers flip",
-        instances=functools.partial(neighbors.questionnaires, _BASES, FLIPPED, _PAIRS),
+        instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "flip"),
         **_on_totals(FLIPPED, _AHEAD, _BEHIND, COUNTS),
     ),
     Audited(
         name="noisy-counts-questionnaire-replace",
         title="win totals + K-norm noise of a public questionnaire, answers are replaced or missing",
-        instances=functools.partial(neighbors.questionnaires, _BASES, REPLACED, _PAIRS),
+        instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "replace"),
         **_on_totals(REPLACED, _AHEAD, _BEHIND, COUNTS),
     ),
     Audited(
         name="noisy-counts-questionnaire-apart",
         title="win totals + K-norm noise, a questionnaire of two components and an item in none",
         instances=functools.partial(
-            neighbors.questionnaires, (np.zeros((5, 5)),), FLIPPED, _ASKED_APART
+            neighbors.questionnaires, (np.zeros((5, 5)),), _ASKED_APART, "flip"
         ),
         **_on_totals(FLIPPED, _TWO_PARTS, _TWO_PARTS.T, APART),
     ),
@@ -132,7 +132,7 @@ AUDITED = (
         reduce=lambda scores: scores[0] - scores[2],
         sees="the gap between the scores of items 0 and 2",
         law=_scores_law,
-        instances=functools.partial(neighbors.questionnaires, _BASES, FLIPPED, _PAIRS),
+        instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "flip"),
         released_by="exact_noisy_totals",
         note="pairwise/questionnaire_noise.py; the scores are a function of noisy totals",
     ),

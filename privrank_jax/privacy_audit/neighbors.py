@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privrank_jax.privacy import Privacy
-
 
 @dataclass(frozen=True, eq=False)
 class Instances:
@@ -84,14 +82,14 @@ def comparisons(bases: Iterable[np.ndarray], limit: int, adjacency: str) -> Inst
 
 
 def questionnaires(
-    bases: Iterable[np.ndarray], privacy: Privacy, pairs: Sequence[tuple[int, int]]
+    bases: Iterable[np.ndarray], pairs: Sequence[tuple[int, int]], adjacency: str
 ) -> Instances:
     """Win matrices: each base plus every answer of one user to all of ``pairs``: a win, a loss, a tie or none.
 
     Args:
         bases: ``(m, m)`` win counts of the others.
-        privacy: the promise; under ``"flip"`` neighbors answer the same pairs, under ``"replace"`` any.
         pairs: what a user is asked; a pair may occur repeatedly.
+        adjacency: ``"flip"``: the same pairs are answered; ``"replace"``: any.
     """
     bases = list(bases)
     kinds = comparison_kinds(bases[0].shape[0])
@@ -107,7 +105,7 @@ def questionnaires(
     names = {answered: number for number, (_, answered) in enumerate(found)}
     groups = np.array([names[answered] for _, answered in found])
     near = _all_pairs(len(found))
-    if privacy.adjacency == "flip":
+    if adjacency == "flip":
         near = near[groups[near[:, 0]] == groups[near[:, 1]]]
     data = np.concatenate([base + np.array(list(found.values())) for base in bases])
     return Instances(data, _over_bases(near, len(bases), len(found)))

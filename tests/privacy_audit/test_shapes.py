@@ -17,7 +17,7 @@ COUNTS = audited_questionnaires.COUNTS
 BODIES = {
     "cube": shapes.cube_facets(3),
     "zonotope": shapes.zonotope_facets(COUNTS),
-    "replaced": audited_questionnaires.facets_of(COUNTS, audited_questionnaires.REPLACED),
+    "replaced": audited_questionnaires.facets_of(COUNTS, "replace"),
 }
 
 
@@ -61,9 +61,7 @@ SHAPED = {
     "noisy-counts-questionnaire": (BODIES["zonotope"], 2),
     "noisy-counts-questionnaire-replace": (BODIES["replaced"], 3),
     "noisy-counts-questionnaire-apart": (
-        audited_questionnaires.facets_of(
-            audited_questionnaires.APART, audited_questionnaires.FLIPPED
-        ),
+        audited_questionnaires.facets_of(audited_questionnaires.APART, "flip"),
         2,
     ),
 }
