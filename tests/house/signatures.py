@@ -132,8 +132,8 @@ def promises_in_parts() -> list[str]:
             met.add(f"{module.name} {name}")
         elif parts:
             wrong.append(
-                f"{module}:{function.lineno} {name} takes {', '.join(parts)} and no privacy: take a Privacy, or list it "
-                "in PARTS_OF_PROMISES if it has no promise to keep"
+                f"{module}:{function.lineno} {name} takes {', '.join(parts)} and no privacy: take a Privacy, or list "
+                "it in PARTS_OF_PROMISES if it has no promise to keep"
             )
     gone = sorted(PARTS_OF_PROMISES - met)
     return wrong + [f"PARTS_OF_PROMISES lists {one}, which takes no part of one" for one in gone]
