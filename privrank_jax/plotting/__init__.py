@@ -10,7 +10,7 @@ from privrank_jax.plotting.curves import error_curves
 from privrank_jax.plotting.frame import LINES, MARKERS, PALETTE, check_picture, save
 from privrank_jax.plotting.intervals import ranking_intervals
 from privrank_jax.plotting.maps import method_map, utility_map
-from privrank_jax.plotting.shapes import noise_shapes
+from privrank_jax.plotting.noise_shapes import noise_shapes
 from privrank_jax.plotting.study_curves import study_curves
 
 __all__ = [

@@ -53,6 +53,10 @@ def noise_shapes(
     Raises:
         ValueError: no draws, or draws of other than three totals.
         ImportError: matplotlib is not installed.
+
+    >>> figure = noise_shapes({"some": np.eye(3)}, [[2, 0, -2], [0, 2, -2], [-2, 0, 2], [0, -2, 2]])
+    >>> figure.axes[0].get_title()
+    'some: 0.471 a total'
     """
     found = {name: _centered(points) for name, points in draws.items()}
     if not found or any(len(points) == 0 for points in found.values()):
