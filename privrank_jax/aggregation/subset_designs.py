@@ -5,10 +5,11 @@ threshold, and p, the mean of y = 1_A/k - 1_B/l over those, by rank, averaged wi
 the exact numbers of pairs of position sets with given sums, counted in integers by adding one position at a time; those
 that hold a position follow from those that don't, N(k, l) = N'(k, l) + N'(k-1, l) + N'(k, l-1), each at its own sum.
 
-A design is a choice of types with weights v_i, Σ v_i p_i = x, of report norm B(ε) = Σ_i |v_i| ‖y_i‖/f_i(ε). At a given
-ε that is a linear program in v with ⌊m/2⌋ equations (p and x are antisymmetric), so as many types suffice. It is solved
-over all types by column generation: the dual prices λ name the types to add, those of the largest |⟨λ, p⟩| f/‖y‖ > 1. A design is
-unbiased at every ε, with B(ε) as stated; those of the least B at the ε of a grid are kept.
+A design is a choice of types with weights v_i, Σ v_i p_i = x, of report norm B(ε) = Σ_i |v_i| ‖y_i‖/f_i(ε). The least B
+at a given ε is a linear program in v with ⌊m/2⌋ equations (p and x are antisymmetric), so that as many types suffice.
+It is solved over all types by column generation: the dual prices λ name the types to add, those of the largest |⟨λ,
+p⟩| f/‖y‖ > 1. A design is unbiased at every ε, with B(ε) as stated; the best ones for a grid of ε are kept, and of
+these the best at the ε of a report is used.
 """
 
 from __future__ import annotations
