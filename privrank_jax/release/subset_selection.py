@@ -4,14 +4,14 @@ The twin of :func:`privrank_jax.aggregation.ldp_borda` with ``mechanism="subset-
 theorems and error (:mod:`privrank_jax.aggregation.subset_selection`). There, proposals (A, B) must be equally likely
 whatever the ranking, and one below the threshold must be accepted with probability e^-ε at least, always with the same.
 
-*Proposals*: items are ordered by 64-bit words of the operating system; words of a user of which two are equal are drawn
-again. So each order has the same probability, and the first k and the next l items are a uniform pair of sets. Leads
-and thresholds are integers.
+*Proposals*: items are ordered by exchanges, each with one of those before or with itself, by uniform integers from the
+operating system. So each order has the same probability, and the first k and the next l items are a uniform pair of
+sets. Leads and thresholds are integers.
 
 *Acceptance*: with probability ⌈2^64 e^-ε⌉/2^64, one word against an integer that interval arithmetic finds. The loss is
 at most ε, and below it by at most 2^-64 e^ε; that is why ε is at most 40. The bias is of the same order.
 
-Ties are broken before, by words of the same kind; which type, side and number of proposals a user draws doesn't depend
+Ties are broken before, by orders of the same kind; which type, side and number of proposals a user draws doesn't depend
 on the ranking.
 """
 
@@ -30,7 +30,7 @@ from privrank_jax.aggregation.subset_designs import check_items, designs
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.entropy import random_words
+from privrank_jax.release.entropy import random_words, uniform_integers
 from privrank_jax.release.exact_aggregation import checked_rankings, exact_promise
 from privrank_jax.release.intervals import DIGITS, down, exp, up
 
@@ -148,14 +148,18 @@ def last_accepted(epsilon: float) -> np.uint64:
 
 
 def uniform_places(users: int, items: int) -> Int[np.ndarray, "users items"]:
-    """Independent permutations of 0, ..., m - 1, all equally likely."""
-    words = random_words(users * items).reshape(users, items)
-    order = np.argsort(words, axis=1)
-    sorted_words = np.take_along_axis(words, order, axis=1)
-    again = np.flatnonzero(np.any(sorted_words[:, 1:] == sorted_words[:, :-1], axis=1))
-    if again.size:
-        order[again] = uniform_places(again.size, items)
-    return order
+    """Independent permutations of 0, ..., m - 1, all equally likely: each item is exchanged with one before or itself.
+
+    >>> uniform_places(2, 1).tolist()
+    [[0], [0]]
+    """
+    found = np.tile(np.arange(items), (users, 1))
+    row = np.arange(users)
+    for item in range(1, items):
+        place = uniform_integers(users, item + 1)
+        found[row, item] = found[row, place]
+        found[row, place] = item
+    return found
 
 
 def _positions(

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from privrank_jax.release import exact_ldp_borda, subset_selection
 from tests.aggregation.subset_laws import chosen, p_value
@@ -60,11 +61,13 @@ def test_acceptance_is_at_least_due_and_by_less_than_one_word(epsilon):
     assert total * 2**64 - rest * 2**64 <= kept < total * 2**64 + 1 + rest * 2**64
 
 
-def test_equal_words_are_drawn_again(monkeypatch):
-    words = [np.array([5, 5, 1, 9, 8, 7], np.uint64), np.array([3, 1, 2], np.uint64)]
-    monkeypatch.setattr(subset_selection, "random_words", lambda count: words.pop(0))
-    np.testing.assert_array_equal(subset_selection.uniform_places(2, 3), [[1, 2, 0], [2, 1, 0]])
-    assert not words
+def test_orders_are_uniform():
+    """χ² of 24,000 orders of 4 items."""
+    places = subset_selection.uniform_places(24_000, 4)
+    orders, counts = np.unique(places, axis=0, return_counts=True)
+    assert len(orders) == 24
+    assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(4), (24, 1)))
+    assert stats.chisquare(counts).pvalue > RATE
 
 
 def test_a_release_says_what_it_keeps():
