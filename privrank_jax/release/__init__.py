@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from privrank_jax.release.noisy_totals import exact_noisy_totals, exact_top_k
     from privrank_jax.release.one_pair import exact_one_pair_weights
     from privrank_jax.release.randomized_response import exact_randomized_response
-    from privrank_jax.release.subset_selection import exact_ldp_borda
 
 _HOMES = {
     "Ledger": "ledger",
@@ -26,7 +25,6 @@ _HOMES = {
     "exact_bound": "contributions",
     "exact_exponential": "exponential",
     "exact_kwiksort": "exact_aggregation",
-    "exact_ldp_borda": "subset_selection",
     "exact_mallows": "mallows",
     "exact_noise_all": "exact_aggregation",
     "exact_noisy_totals": "noisy_totals",
@@ -42,7 +40,6 @@ __all__ = [
     "exact_bound",
     "exact_exponential",
     "exact_kwiksort",
-    "exact_ldp_borda",
     "exact_mallows",
     "exact_noise_all",
     "exact_noisy_totals",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.release import exact_ldp_borda, subset_selection
+from privrank_jax.release import subset_selection
 from tests.aggregation.subset_laws import chosen, p_value
 from tests.promises import user
 from tests.reference import borda as reference_borda
@@ -72,7 +72,7 @@ def test_orders_are_uniform():
 
 def test_a_release_says_what_it_keeps():
     ranks = np.tile(np.arange(3), (2000, 1))
-    estimate = exact_ldp_borda(ranks, user(5.0))
+    estimate = subset_selection.exact_ldp_borda(ranks, user(5.0))
     assert estimate.guarantee is not None
     assert (estimate.guarantee.numerics, estimate.guarantee.trust) == ("exact", "local")
     assert estimate.guarantee.epsilon == 5.0
@@ -93,4 +93,4 @@ def test_a_release_says_what_it_keeps():
 )
 def test_bad_arguments_are_refused(ranks, epsilon, message):
     with pytest.raises(ValueError, match=message):
-        exact_ldp_borda(ranks, user(epsilon))
+        subset_selection.exact_ldp_borda(ranks, user(epsilon))
