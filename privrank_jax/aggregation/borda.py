@@ -281,6 +281,9 @@ def ldp_borda_norm(mechanism: str, num_items: int, epsilon: Epsilon) -> Float[Ar
         num_items: m >= 2, static.
         epsilon: ε > 0, may be traced.
 
+    Returns:
+        B, a scalar, in items beaten.
+
     Raises:
         ValueError: an unknown mechanism, ε <= 0, a number of items that the mechanism doesn't take.
 

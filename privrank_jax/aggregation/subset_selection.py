@@ -119,6 +119,9 @@ def subset_norm(num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
         num_items: 2 <= m <= 20, static.
         epsilon: ε > 0, may be traced.
 
+    Returns:
+        B, a scalar, in items beaten.
+
     Raises:
         ValueError: ε <= 0, fewer than 2 items or more than 20.
 

@@ -37,6 +37,7 @@ PARTS_OF_PROMISES = {
     "aggregation.borda ldp_borda_report",
     "aggregation.local_weights local_weights_report",
     "aggregation.one_pair one_pair_report",
+    "aggregation.subset_selection subset_report",
     "cli.privatize.ranking_files simulated_mallows",
     "experiments.alabi.common errors",
     "experiments.cai.common Unit.promise",

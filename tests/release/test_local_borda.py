@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.release import subset_selection
+from privrank_jax.release import local_borda
 from tests.aggregation.subset_laws import chosen, p_value
 from tests.promises import user
 from tests.reference import borda as reference_borda
@@ -21,7 +21,7 @@ from tests.release.laws import RATE
 def test_reports_have_their_law(ranks, epsilon):
     """χ² of 80,000 reports; the law of an ε that is 10 % off, either way, is rejected."""
     items, scores = len(ranks), [len(ranks) - 1 - rank for rank in ranks]
-    reports, norm = subset_selection.subset_reports(np.tile(ranks, (80_000, 1)), epsilon, "last")
+    reports, norm = local_borda.subset_reports(np.tile(ranks, (80_000, 1)), epsilon, "last")
     chances, vectors = naive.report_law(scores, chosen(items, epsilon), math.exp(-epsilon))
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), norm)
     assert p_value(reports, chances, vectors) > RATE
@@ -34,7 +34,7 @@ def test_reports_have_their_law(ranks, epsilon):
 @pytest.mark.parametrize("ranks", [[2, 0, 3, 1], [0, 0, -1, 1], [-1, 3, -1, 3]])
 def test_scores_are_unbiased(ranks, missing):
     """Means of 20,000 reports within 6 standard errors: false alarms once in 10⁸ or so."""
-    reports, norm = subset_selection.subset_reports(np.tile(ranks, (20_000, 1)), 3.0, missing)
+    reports, norm = local_borda.subset_reports(np.tile(ranks, (20_000, 1)), 3.0, missing)
     truth = reference_borda.pair_shares(ranks, missing).sum(1) - 1.5
     assert np.all(np.abs(reports.mean(0) - truth) < 6 * reports.std(0) / math.sqrt(20_000))
     np.testing.assert_allclose(np.linalg.norm(reports, axis=1), norm)
@@ -42,9 +42,9 @@ def test_scores_are_unbiased(ranks, missing):
 
 def test_ranks_of_any_type_and_size_are_ordered():
     big = np.array([[2**64 - 1, 0, 2**63]], np.uint64)
-    np.testing.assert_array_equal(subset_selection._positions(big, "last"), [[0, 2, 1]])
+    np.testing.assert_array_equal(local_borda._positions(big, "last"), [[0, 2, 1]])
     largest = np.array([[np.iinfo(np.int64).max, -1, 0]])
-    np.testing.assert_array_equal(subset_selection._positions(largest, "last"), [[1, 0, 2]])
+    np.testing.assert_array_equal(local_borda._positions(largest, "last"), [[1, 0, 2]])
 
 
 @pytest.mark.parametrize("epsilon", [2.0**-70, 1e-9, 0.5, 1.0, 7.3, 39.9, 40.0])
@@ -56,14 +56,14 @@ def test_acceptance_is_at_least_due_and_by_less_than_one_word(epsilon):
         count += 1
         term *= -x / count
         total += term
-    kept = int(subset_selection.last_accepted(epsilon)) + 1
+    kept = int(local_borda.last_accepted(epsilon)) + 1
     rest = abs(term)
     assert total * 2**64 - rest * 2**64 <= kept < total * 2**64 + 1 + rest * 2**64
 
 
 def test_orders_are_uniform():
     """χ² of 24,000 orders of 4 items."""
-    places = subset_selection.uniform_places(24_000, 4)
+    places = local_borda.uniform_places(24_000, 4)
     orders, counts = np.unique(places, axis=0, return_counts=True)
     assert len(orders) == 24
     assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(4), (24, 1)))
@@ -72,7 +72,7 @@ def test_orders_are_uniform():
 
 def test_a_release_says_what_it_keeps():
     ranks = np.tile(np.arange(3), (2000, 1))
-    estimate = subset_selection.exact_ldp_borda(ranks, user(5.0))
+    estimate = local_borda.exact_ldp_borda(ranks, user(5.0))
     assert estimate.guarantee is not None
     assert (estimate.guarantee.numerics, estimate.guarantee.trust) == ("exact", "local")
     assert estimate.guarantee.epsilon == 5.0
@@ -93,4 +93,4 @@ def test_a_release_says_what_it_keeps():
 )
 def test_bad_arguments_are_refused(ranks, epsilon, message):
     with pytest.raises(ValueError, match=message):
-        subset_selection.exact_ldp_borda(ranks, user(epsilon))
+        local_borda.exact_ldp_borda(ranks, user(epsilon))
