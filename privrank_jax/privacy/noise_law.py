@@ -19,6 +19,20 @@ k^{k-2} tiles of volume 2^{k-1}√k, so the pyramids over sets of k items take s
 items there are. Each figure is rounded to the safe side by :data:`SAFETY` standard errors of its mean, found from the
 same draws: variances, E|Z_i| and tails are stated too high, and so quantiles are. Items of a complete zonotope are
 exchangeable: their draws are pooled.
+
+**Integers.** The exact twin (:mod:`privrank_jax.release.k_norm`) draws points X of the lattice with P(x) ∝ e^{-ρM(x)},
+M(x) the least whole r with x in rK: it proposes a radius r with odds w_r = e^{-ρr}(2r + 1)^p, a uniform spanning forest
+S and, on its pairs, whole c_e, uniform in {-r, ..., r}, and accepts at least T(2r)^p of the T(2r + 1)^p pairs (S, c) at
+radius r, T the number of forests, and at least one. So whatever holds of X is at most w/w' times as likely as it is for
+proposals, w' = Σ_r e^{-ρr} max((2r)^p, 1/T), w = Σ_r w_r. In a proposal, X_i is the sum of ±c_e over the pairs of S at
+i and of ±r over the others. Add to each c_e an independent number, uniform in [-1/2, 1/2], and take r + 1/2 for r: this
+is a point Y, uniform in (r + 1/2)K, since each tile of it has the volume (2r + 1)^p. It differs by 1/2 for each pair,
+\|X_i - Y_i\| ≤ l_i/2, with l_i = Σ_j l_ij. Hence, with l the largest of the l_i, P(max_i \|X_i\| > t + l/2) ≤
+Σ_r (w_r/w') P(max_i \|U_i\| > t/(r + 1/2)).
+
+For small ρ that sum is long. There let G(R) = R^p P(max_i \|U_i\| > t/R), which grows with R: so Σ_r e^{-ρr} G(r + 1/2)
+≤ e^{3ρ/2} ∫ e^{-ρR} G(R) dR and Σ_r e^{-ρr} r^p ≥ e^{-ρ} ∫ e^{-ρR} R^p dR, and the bound is at most e^{5ρ/2} times the
+chance that max_i \|Z_i\| > ρt.
 """
 
 from __future__ import annotations
@@ -33,11 +47,12 @@ import numpy as np
 from scipy import optimize, special
 
 from privrank_jax._types import Number
-from privrank_jax._validate import check_level
+from privrank_jax._validate import check_level, check_positive
 from privrank_jax.privacy.geometry import Body, Cube, Zonotope, uniform
 
 SAFETY = 4.0
 """Standard errors: the chance that a mean lies beyond is about 3·10^-5."""
+_FAR, _LONG = 200, 2**20
 
 
 def variances(body: Body) -> np.ndarray:
@@ -95,13 +110,12 @@ def mean_absolute(body: Body) -> np.ndarray:
     return found
 
 
-def reach(body: Body, level: Number, first: int | None = None) -> float:
+def reach(body: Body, level: Number) -> float:
     """The least t at scale 1 with P(max_i |Z_i| <= t) >= level; exact for cubes, else by simulation.
 
     Args:
         body: K; not traced.
         level: in (0, 1).
-        first: of a zonotope: how many items count, from the first on, where the others are dropped; default all.
 
     Raises:
         ValueError: a level that isn't.
@@ -115,28 +129,54 @@ def reach(body: Body, level: Number, first: int | None = None) -> float:
         return 0.0
     if isinstance(body, Cube):
         return _up(float(special.gammaincinv(dimension, float(level))))
-    real = _real(body)[:first]
-    if not real.any():
-        return 0.0
-    tail = _draws(body).tail_of_largest
-    return _least(lambda t: tail(t, int(real.sum())), 1 - float(level), dimension)
+    return _least(_draws(body).tail_of_largest, 1 - float(level), dimension)
 
 
-def kurtosis(body: Zonotope, first: int | None = None) -> float:
-    """The largest kurtosis of a coordinate Z_i that isn't 0, or of a difference of two; by simulation.
+def lattice_reach(body: Zonotope, level: Number, rate: Number) -> float:
+    """A t with P(max_i |X_i| <= t) >= level for the exact noise P(x) ∝ e^{-rate·M(x)} on integers; by simulation.
 
-    That of a normal variable is 3, that of a Laplace variable 6; a zonotope of one pair gives the latter.
+    A little more than ``reach(body, level) / rate``; proof at the head of this module.
 
     Args:
-        body: K, of dimension 1 at least; not traced.
-        first: how many items count, from the first on; default all.
+        body: K, of whole lengths; not traced.
+        level: in (0, 1).
+        rate: ρ > 0, at most about 4: for larger ones it is far from the least t.
 
-    >>> round(kurtosis(Zonotope.of_all_pairs(2)), 1)
-    6.0
+    Raises:
+        ValueError: a level or a rate that isn't.
+
+    >>> body = Zonotope.of_all_pairs(3)
+    >>> 0 < lattice_reach(body, 0.95, 0.1) - reach(body, 0.95) / 0.1 < 3
+    True
     """
-    p = int(body.dimension)
-    of_radius = (p + 3) * (p + 4) / ((p + 1) * (p + 2))  # E r⁴/(E r²)²
-    return of_radius * _draws(body).kurtosis(int(_real(body)[:first].sum()))
+    check_level(level)
+    check_positive("rate", rate, infinite=False)
+    p, rate, missing = int(body.dimension), float(rate), 1 - float(level)
+    if not p:
+        return 0.0
+    draws, most = _draws(body), (2 * p + _FAR) / rate  # beyond it terms fall by e^{-rate/2} each
+    rounding = float(np.asarray(body.lengths).sum(axis=1).max()) / 2
+    if most > _LONG:
+        return reach(body, 1 - missing * math.exp(-2.5 * rate)) / rate + rounding
+    radius = np.arange(math.ceil(most))
+    with np.errstate(divide="ignore"):
+        kept = np.maximum(p * np.log(2.0 * radius), -_log_forests(body))
+    share = np.exp(
+        p * np.log(2 * radius + 1) - rate * radius - special.logsumexp(kept - rate * radius)
+    )
+    beyond = np.append(np.cumsum(share[::-1])[::-1], 0.0)
+    found = _least(lambda t: draws.tail_on_lattice(t, beyond), missing, p)
+    return float(math.floor(found + rounding))
+
+
+def _log_forests(body: Zonotope) -> float:
+    """Logarithm of the number of spanning forests (Kirchhoff), or of a bound if there are several components."""
+    lengths = np.asarray(body.lengths, float)[_real(body)][:, _real(body)]
+    eigenvalues = np.linalg.eigvalsh(np.diag(lengths.sum(axis=1)) - lengths)
+    parts = len(lengths) - int(body.dimension)
+    # The product of the positive eigenvalues is that number times the sizes of the components, which are at least 2.
+    sizes = (parts - 1) * math.log(2) + math.log(len(lengths) - 2 * (parts - 1))
+    return float(np.log(eigenvalues[parts:]).sum()) - sizes + 1e-9
 
 
 def reach_one(body: Body, level: Number) -> float:
@@ -231,28 +271,21 @@ class _Draws:
         points = np.asarray(_uniform(jax.random.split(jax.random.key(0), number), body), float)
         self._shape = int(body.dimension) + 1  # of the law of the radius
         self._exchangeable = complete
-        self._points, self._size = points, np.abs(points)
+        self._size = np.abs(points)
+        self._largest = self._size.max(axis=1)
         both = self._shape * (self._shape + 1)
         self.covariance = both * (points.T @ points / number)
         np.fill_diagonal(self.covariance, both * self._mean(points**2))
         self.mean_absolute = self._shape * self._mean(self._size)
 
-    def tail_of_largest(self, threshold: float, first: int) -> float:
-        """P(max_i |Z_i| > threshold) over the first items."""
-        return float(_safe_mean(self._tails(self._size[:, :first].max(axis=1), threshold)))
+    def tail_of_largest(self, threshold: float) -> float:
+        """P(max_i |Z_i| > threshold)."""
+        return float(_safe_mean(self._tails(self._largest, threshold)))
 
-    def kurtosis(self, first: int) -> float:
-        """The largest kurtosis of U_i and U_i - U_j over the first items."""
-        points = self._points[:, :first]
-        square = points**2
-        fourth, second = square.T @ square, points.T @ points
-        third = (square * points).T @ points
-        own, spread = np.diag(fourth), np.diag(second)
-        four = own[:, None] + own - 4 * (third + third.T) + 6 * fourth
-        two = spread[:, None] + spread - 2 * second
-        np.fill_diagonal(four, own)
-        np.fill_diagonal(two, spread)
-        return float(np.max(four / two**2)) * len(points)
+    def tail_on_lattice(self, threshold: float, beyond: np.ndarray) -> float:
+        """Mean over U of ``beyond[r]``, r the least radius with (r + 1/2)·max_i |U_i| > threshold."""
+        radius = np.floor(threshold / self._largest + 0.5).clip(0, beyond.size - 1)
+        return float(_safe_mean(beyond[radius.astype(int)]))
 
     def largest_tail(self, threshold: float) -> float:
         """max_i P(|Z_i| > threshold)."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +13,8 @@ from scipy import integrate, stats
 
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm
+from tests.reference import geometry as naive
+from tests.release.graphs import GRAPHS
 
 ALARM = 1e-6  # at the fixed keys below
 
@@ -99,6 +104,56 @@ def test_other_zonotopes():
     assert noise_law.mean_absolute(alone)[[1, 3]].tolist() == [0, 0]
 
 
+def exact_reach(name, level, rate):
+    """The least t with P(max|X| <= t) >= level, by enumeration of the lattice points of norm up to 12."""
+    pairs, items = GRAPHS[name]
+    law = {}
+    for point in itertools.product(range(-24, 25), repeat=items - 1):
+        point = (*point, -sum(point))
+        norm = naive.zonotope_gauge(point, pairs, items)
+        if norm <= 12:
+            most = max(map(abs, point))
+            law[most] = law.get(most, 0.0) + math.exp(-rate * norm)
+    below = np.cumsum([law.get(t, 0.0) for t in range(25)]) / sum(law.values())
+    return int(np.argmax(below >= level))
+
+
+@pytest.mark.parametrize("name", ["K2", "K3", "asked again", "path"])
+@pytest.mark.parametrize("rate", [1.5, 2.5, 4.0])
+def test_reaches_on_the_lattice_are_enough_and_not_far_too_much(name, rate):
+    """At these rates, a norm beyond 12 has probability below 10^-5."""
+    pairs, items = GRAPHS[name]
+    lengths = np.zeros((items, items))
+    for i, j in pairs:
+        lengths[i, j] += 1
+    body = Zonotope(jnp.asarray(lengths + lengths.T), complete=name in ("K2", "K3"))
+    for level in (0.8, 0.95, 0.999):
+        exact = exact_reach(name, level, rate)
+        found = noise_law.lattice_reach(body, level, rate)
+        assert exact <= found <= exact + 1.6 * lengths.sum(axis=1).max() + 2
+        assert found == int(found)
+
+
+def test_reaches_on_fine_lattices_are_those_of_the_plane(monkeypatch):
+    """By the long sum and by the short bound alike."""
+    body = Zonotope.of_all_pairs(5)
+    plain = noise_law.reach(body, 0.95) / 0.01
+    for longest in (noise_law._LONG, 0):
+        monkeypatch.setattr(noise_law, "_LONG", longest)
+        assert plain < noise_law.lattice_reach(body, 0.95, 0.01) < plain + (10 if longest else 40)
+
+
+def test_forests_are_counted():
+    triangle = np.zeros((5, 5))
+    triangle[:3, :3] = 1 - np.eye(3)
+    counts = {3: triangle[:3, :3], 5: np.array([[0, 5], [5, 0]]), 16: 1 - np.eye(4)}
+    for count, lengths in counts.items():
+        found = noise_law._log_forests(Zonotope(jnp.asarray(lengths, float)))
+        assert math.exp(found) == pytest.approx(count)
+    triangle[3, 4] = triangle[4, 3] = 1
+    assert math.exp(noise_law._log_forests(Zonotope(jnp.asarray(triangle)))) >= 3
+
+
 def test_nothing_real_has_no_noise():
     for body in (Zonotope.of_all_pairs(3, [False] * 3), Cube.of_pairs(1)):
         assert noise_law.reach(body, 0.9) == noise_law.reach_one(body, 0.9) == 0
@@ -106,20 +161,3 @@ def test_nothing_real_has_no_noise():
         assert not noise_law.variances(body).any()
     with pytest.raises(ValueError, match="level"):
         noise_law.reach(Cube.of_pairs(3), 1.0)
-
-
-def test_kurtosis_and_reach_of_the_first_items():
-    """Differences of two items of a cycle and of an item beside it, against draws of the noise itself, whose
-    fourth moments have standard errors of about 5 %."""
-    body = Zonotope.of_pairs([(0, 1), (1, 2), (2, 3), (0, 3), (0, 4)], 6)
-    found = noise(body)
-    for first in (3, 6):
-        part = found[:, :first]
-        apart = [part[:, i] - part[:, j] for i in range(first) for j in range(i)]
-        columns = [column for column in (*part.T, *apart) if column.any()]
-        expected = max(np.mean(column**4) / np.mean(column**2) ** 2 for column in columns)
-        assert noise_law.kurtosis(body, first) == pytest.approx(expected, rel=0.18)
-        reach = noise_law.reach(body, 0.9, first)
-        assert np.mean(np.abs(part).max(axis=1) <= reach) == pytest.approx(0.9, abs=0.01)
-    assert noise_law.reach(body, 0.9, 3) < 0.98 * noise_law.reach(body, 0.9)
-    assert noise_law.reach(Zonotope.of_pairs([(1, 2)], 3), 0.9, 1) == 0.0
