@@ -14,6 +14,13 @@ attained by a ranking and its reversal, whether ties and gaps are allowed or not
 scores x - (m-1)/2 of one user lie in the ball of radius √(m(m²-1)/12), on whose surface full rankings lie, and sum to
 0.
 
+**Shape.** x - (m-1)/2 is Σ_{i<j} σ_ij/2·(e_i - e_j), where σ_ij is 1 if the user puts i first, -1 if j, and 0 if the
+pair is tied or unknown. So x - y is Σ_{i<j} t_ij(e_i - e_j) with \|t_ij\| ≤ 1, and n times the score vector moves
+within the complete zonotope Z(K_m) = Σ_{i<j} [-1, 1](e_i - e_j), to its vertices where a ranking is reversed. The sum
+of all scores, m(m-1)/2, is the same for all votes, and public. So K-norm noise of that shape at scale 1/(nε), which
+sums to 0, is ε-DP, and at no smaller scale (:mod:`privrank_jax.privacy.geometry`). Its variance is about half of that
+of Laplace noise.
+
 The ranking by such scores costs K ≤ 5·OPT + 2‖e‖₁; see :mod:`privrank_jax.aggregation.borda_theorem`.
 """
 
@@ -44,7 +51,6 @@ from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.subset_selection import subset_norm, subset_report
 from privrank_jax.aggregation.weights import (
     MISSING,
     PairWeights,
@@ -53,13 +59,12 @@ from privrank_jax.aggregation.weights import (
     shares_of_users,
 )
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.calibration import additive_scale, laplace_scale
+from privrank_jax.privacy.geometry import Zonotope, k_norm
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics, draw
+from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, draw
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm, report_vectors
-
-LDP_BORDA_MECHANISMS = (*VECTOR_MECHANISMS, "subset-selection")
 
 
 def borda_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Scores:
@@ -124,18 +129,19 @@ def borda_sensitivity(num_items: Count, order: int = 1) -> Array | float:
 
 
 def dp_borda(
-    key: Key, weights: PairWeights, privacy: Privacy, *, noise: str = "laplace"
+    key: Key, weights: PairWeights, privacy: Privacy, *, noise: str = "k-norm"
 ) -> Estimate:
-    """Borda scores with Laplace or Gaussian noise.
+    """Borda scores with noise.
 
-    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user, adjacency
-    replace, and whatever these cover; sensitivities and their proof are at the head of this module.
+    **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user,
+    adjacency replace, and whatever these cover; what a user can change, and its proof, are at the head of this module.
 
     Args:
         key: PRNG key.
         weights: of n users.
         privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
-        noise: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
+        noise: ``"k-norm"``, in the shape of what a user can change; ``"laplace"``; or ``"gaussian"`` for a promise with
+            δ > 0.
 
     Returns:
         ``value``: noisy scores ``(m,)``, dtype of the weights, in items beaten, high = preferred; 0 for masked items;
@@ -152,7 +158,7 @@ def dp_borda(
     >>> bool(scores[0] > scores[1] > scores[2])
     True
     """
-    attained = of_rankings(privacy, "dp_borda", noise)
+    attained = of_rankings(privacy, "dp_borda", noise, SHAPED_NOISES)
     w, users, mask = shares_of_users(weights, "dp_borda")
     items = w.shape[0] if mask is None else jnp.sum(mask)
     scale = dp_borda_scale(items, users, privacy, noise=noise)
@@ -161,23 +167,28 @@ def dp_borda(
 
 
 def dp_borda_scale(
-    num_items: Count, num_users: Count, privacy: Privacy, *, noise: str = "laplace"
+    num_items: Count, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
 ) -> Array | float:
-    """Laplace scale or standard deviation of the noise that :func:`dp_borda` adds to each score, in items beaten.
+    """Scale of the noise that :func:`dp_borda` adds to the scores, in items beaten.
+
+    1/(nε), the factor of the zonotope, for K-norm noise; λ or σ of each score for the others.
 
     Args:
         num_items: m, may be traced; one item, without any pair, counts as two.
         num_users: n >= 1, may be traced.
         privacy: what is promised, as for :func:`dp_borda`.
-        noise: ``"laplace"`` or ``"gaussian"``.
+        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
 
     Returns:
-        λ or σ, a float or a scalar array.
+        A float or a scalar array.
 
-    >>> dp_borda_scale(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
-    0.1
+    >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
+    >>> dp_borda_scale(10, 1000, privacy), dp_borda_scale(10, 1000, privacy, noise="laplace")
+    (0.002, 0.1)
     """
-    attained = of_rankings(privacy, "dp_borda", noise)
+    attained = of_rankings(privacy, "dp_borda", noise, SHAPED_NOISES)
+    if noise == "k-norm":
+        return laplace_scale(1 / num_users, attained.epsilon)
     traced = is_traced(num_items)
     num_items = jnp.maximum(num_items, 2) if traced else max(np.asarray(num_items).item(), 2)
     first, second = borda_sensitivity(num_items), borda_sensitivity(num_items, 2)
@@ -197,16 +208,14 @@ def ldp_borda(
     Simulates all users at once: :func:`ldp_borda_report` for each, then :func:`ldp_borda_aggregate`.
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace: each user reports the centered scores, m
-    numbers that sum to 0, once by an ε-local mechanism for vectors (:mod:`privrank_jax.privacy.vectors`), where the
-    dimension that counts for the error is m - 1, or the ranking as two sets of items
-    (:mod:`privrank_jax.aggregation.subset_selection`).
+    numbers that sum to 0, once by an ε-local mechanism for vectors (:mod:`privrank_jax.privacy.vectors`); the dimension
+    that counts for the error is m - 1.
 
     Args:
         key: PRNG key.
         ranks: ``(n, m)`` integers, 0 = best, m >= 2; ties and items not ranked as for :func:`user_scores`.
         privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ reports the scores themselves.
-        mechanism: ``"duchi"``, ``"privunit"`` (less error, increasingly so for large ε) or ``"subset-selection"`` (less
-            error than either for up to 20 items, the most that it takes, at ε <= 5).
+        mechanism: ``"duchi"`` or ``"privunit"`` (less error, increasingly so for large ε).
         missing: rule for items not ranked.
 
     Returns:
@@ -228,7 +237,7 @@ def ldp_borda(
         raise ValueError(f"ranks must have shape (users, items), got {given.shape}.")
     items, epsilon = given.shape[1], attained.epsilon
     reports = ldp_borda_report(key, given, epsilon, mechanism=mechanism, missing=missing)
-    norm = ldp_borda_norm(mechanism, items, epsilon)
+    norm = report_norm(mechanism, items - 1, epsilon, score_radius(items))
     guarantee = Guarantee(privacy, attained, trust="local")
     return Estimate(ldp_borda_aggregate(reports), guarantee, ReportDiagnostics(norm))
 
@@ -261,40 +270,13 @@ def ldp_borda_report(
     [-1.0, 1.0, 0.0]
     """
     given = checked_ranks(ranks)
-    check_choice("mechanism", mechanism, LDP_BORDA_MECHANISMS)
+    check_choice("mechanism", mechanism, VECTOR_MECHANISMS)
     items = given.shape[-1]
     if items < 2:
         raise ValueError("a ranking of fewer than 2 items has nothing to report.")
     centered = user_scores(given, missing=missing) - (items - 1) / 2
-    if mechanism == "subset-selection":
-        report = subset_report(key, given, epsilon, missing=missing)
-        return jnp.where(jnp.isinf(jnp.asarray(epsilon, report.dtype)), centered, report)
     radius = score_radius(items)
     return report_vectors(key, centered, epsilon, radius, mechanism=mechanism, zero_sum=True)
-
-
-def ldp_borda_norm(mechanism: str, num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
-    """B, the norm of every report; the mean squared error of a report is B² less the square of the centered scores.
-
-    Args:
-        mechanism: as for :func:`ldp_borda`.
-        num_items: m >= 2, static.
-        epsilon: ε > 0, may be traced.
-
-    Returns:
-        B, a scalar, in items beaten.
-
-    Raises:
-        ValueError: an unknown mechanism, ε <= 0, a number of items that the mechanism doesn't take.
-
-    >>> [round(float(ldp_borda_norm(name, 3, 5.0)), 2) for name in LDP_BORDA_MECHANISMS]
-    [2.25, 1.53, 1.47]
-    """
-    check_choice("mechanism", mechanism, LDP_BORDA_MECHANISMS)
-    radius = score_radius(num_items)
-    if mechanism == "subset-selection":
-        return jnp.where(jnp.isinf(epsilon), radius, subset_norm(num_items, epsilon))
-    return report_norm(mechanism, num_items - 1, epsilon, radius)
 
 
 @jax.jit
@@ -353,5 +335,8 @@ def _user_scores(ranks: Array, missing: str) -> Array:
 
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _noisy_scores(key: Key, w: PairMatrix, mask: Mask | None, scale: Numbers, noise: str) -> Scores:
-    noisy = _borda_scores(w, mask) + draw(key, noise, w.shape[:1], scale, w.dtype)
+    scores = _borda_scores(w, mask)
+    if noise == "k-norm":
+        return scores + k_norm(key, Zonotope.of_all_pairs(w.shape[0], mask), scale, w.dtype)
+    noisy = scores + draw(key, noise, w.shape[:1], scale, w.dtype)
     return noisy if mask is None else jnp.where(mask, noisy, 0)

@@ -100,7 +100,7 @@ def dp_kwiksort(
             the last ranks, in index order.
         privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
         noise: of the answers: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0, all of it spent on the
-            queries. The fallback has Laplace noise.
+            queries. The fallback has K-norm noise, the published one Laplace noise.
         max_queries: q >= 1, an int; None for :func:`~privrank_jax.aggregation.query_budget`. A q above the number of
             pairs is reduced to it.
         split: share of ε for the queries, in (0, 1), may be traced; not used where no fallback is needed.
@@ -136,8 +136,9 @@ def dp_kwiksort(
     asked = dataclasses.replace(attained, epsilon=of_queries)
     scale = additive_scale(noise, asked, most / users, most**0.5 / users)
     ranks, queries, exceeded = _dp_kwiksort(
-        key, w, users, scale, of_fallback, budget, mask, noise=noise, may_exceed=may_exceed
-    )
+        key, w, users, scale, of_fallback, budget, mask, noise=noise, may_exceed=may_exceed,
+        fallback_noise="laplace" if published else "k-norm",
+    )  # fmt: skip
     note = ""
     if published:
         proven = of_queries + jnp.where(budget < pairs, of_fallback, 0.0)
@@ -179,10 +180,10 @@ def _shares(
     return share * epsilon, (1 - split) * epsilon
 
 
-@functools.partial(jax.jit, static_argnames=("noise", "may_exceed"))
+@functools.partial(jax.jit, static_argnames=("noise", "may_exceed", "fallback_noise"))
 def _dp_kwiksort(
     key: Key, w: PairMatrix, num_users: Count, scale: Numbers, of_fallback: Scalar, budget: Count,
-    mask: Mask | None, *, noise: str, may_exceed: bool,
+    mask: Mask | None, *, noise: str, may_exceed: bool, fallback_noise: str,
 ) -> tuple[Ranks, Int[Array, ""], Bool[Array, ""]]:  # fmt: skip
     """Ranks, queries answered, whether the budget was exceeded."""
     sort_key, fallback_key = jax.random.split(key)
@@ -202,16 +203,15 @@ def _dp_kwiksort(
     if may_exceed:
         keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
         users, share = jnp.asarray(num_users, w.dtype), jnp.asarray(of_fallback, w.dtype)
-        ranks = replace_where(
-            sorting.stopped, ranks, _noise_all_ranks, fallback_key, w, users, share, keep
-        )
+        rank_all = functools.partial(_noise_all_ranks, noise=fallback_noise)
+        ranks = replace_where(sorting.stopped, ranks, rank_all, fallback_key, w, users, share, keep)
     return ranks, sorting.queries, sorting.stopped
 
 
 def _noise_all_ranks(
-    key: Key, w: PairMatrix, num_users: Array, epsilon: Array, mask: Mask
+    key: Key, w: PairMatrix, num_users: Array, epsilon: Array, mask: Mask, *, noise: str
 ) -> Ranks:
     """The fallback: weights noised at ε (unit user, adjacency replace), ranked by local search from Borda."""
     privacy = Privacy(epsilon, unit="user", adjacency="replace")
-    noisy = noise_all(key, PairWeights(w, num_users, mask), privacy).value
+    noisy = noise_all(key, PairWeights(w, num_users, mask), privacy, noise=noise).value
     return local_search(noisy, mask=mask)

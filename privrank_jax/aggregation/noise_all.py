@@ -7,9 +7,17 @@ reversal of a ranking changes every pair by 1/n. So Laplace noise of scale m(m-1
 is; Gaussian noise has the smallest σ at which that ℓ₂ change is (ε, δ)-DP (Balle and Wang). Clipping to [0, 1],
 mirroring w̃_ji = 1 - w̃_ij, and every ranking that a solver derives from w̃, are post-processing.
 
+**Shape.** The d = m(m-1)/2 entries move together, each by at most 1/n: their change lies in the cube [-1, 1]^d over n,
+and in a vertex where a ranking is reversed. So K-norm noise of that shape at scale 1/(nε), that is a point of the cube,
+uniform, times Gamma(d + 1)/(nε), is ε-DP, and at no smaller scale (:mod:`privrank_jax.privacy.geometry`). Its mean
+absolute value on an entry is (d + 1)/(2nε), half of that of Laplace noise; its standard deviation is
+√((d + 1)(d + 2)/3)/(nε) instead of √2·d/(nε); and where Laplace noise reaches d log d/(nε) on some entry, it stays
+below Gamma(d + 1)/(nε) on all of them.
+
 **Error.** A ranking σ that is α-optimal for w̃ has, by Fact 2 of the paper counted over unordered pairs,
-K(σ, w) ≤ α OPT(w) + (1 + α) Σ_{i<j} |w̃_ij - w_ij|, and clipping only shrinks each term, whose mean is at most the
-Laplace scale, or σ√(2/π). :func:`privrank_jax.aggregation.noise_all_bound` computes it.
+K(σ, w) ≤ α OPT(w) + (1 + α) Σ_{i<j} |w̃_ij - w_ij|, and clipping only shrinks each term, whose mean is at most that
+of the noise: (d + 1)/(2nε), the Laplace scale, or σ√(2/π). :func:`privrank_jax.aggregation.noise_all_bound` computes
+it.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 1 and Corollaries 3 and 4, with the constants worked out.
 """
@@ -27,25 +35,27 @@ from privrank_jax._validate import is_traced
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.calibration import additive_scale, laplace_scale
+from privrank_jax.privacy.geometry import Cube, k_norm
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics, draw
+from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, draw
 from privrank_jax.privacy.privacy import Privacy
 
 
 def noise_all(
-    key: Key, weights: PairWeights, privacy: Privacy, *, noise: str = "laplace"
+    key: Key, weights: PairWeights, privacy: Privacy, *, noise: str = "k-norm"
 ) -> Estimate:
     """Private pairwise weights, with noise on every pair, for any solver.
 
-    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and whatever
-    these cover; the sensitivities and their proof are at the head of this module.
+    **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and
+    whatever these cover; what a user can change, and its proof, are at the head of this module.
 
     Args:
         key: PRNG key.
         weights: of n users; only the entries above the diagonal are read.
         privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
-        noise: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
+        noise: ``"k-norm"``, in the shape of what a user can change; ``"laplace"``; or ``"gaussian"`` for a promise with
+            δ > 0.
 
     Returns:
         ``value``: ``(m, m)``, dtype of the weights: entries in [0, 1], w̃_ij + w̃_ji = 1, diagonal 0; 0 in the rows and
@@ -60,7 +70,7 @@ def noise_all(
     >>> noise_all(jax.random.key(0), weights, privacy).value.tolist()
     [[0.0, 0.75], [0.25, 0.0]]
     """
-    attained = of_rankings(privacy, "noise_all", noise)
+    attained = of_rankings(privacy, "noise_all", noise, SHAPED_NOISES)
     w, users, mask = shares_of_users(weights, "noise_all")
     items = w.shape[0] if mask is None else jnp.sum(mask)
     scale = noise_all_scale(items, users, privacy, noise=noise)
@@ -69,33 +79,69 @@ def noise_all(
 
 
 def noise_all_scale(
-    num_items: Count, num_users: Count, privacy: Privacy, *, noise: str = "laplace"
+    num_items: Count, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
 ) -> Array | float:
-    """Laplace scale or standard deviation of the noise that :func:`noise_all` adds to each weight, in shares of users.
+    """Scale of the noise that :func:`noise_all` adds to the weights, in shares of users.
+
+    1/(nε), the factor of the cube, for K-norm noise; λ or σ of each weight for the others.
 
     Args:
         num_items: m, may be traced; fewer than 2 items, which have no pair, count as 2.
         num_users: n >= 1, may be traced.
         privacy: what is promised, as for :func:`noise_all`.
-        noise: ``"laplace"`` or ``"gaussian"``.
+        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
 
     Returns:
-        λ or σ, a float or a scalar array.
+        A float or a scalar array.
 
-    >>> noise_all_scale(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
-    0.09
+    >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
+    >>> noise_all_scale(10, 1000, privacy), noise_all_scale(10, 1000, privacy, noise="laplace")
+    (0.002, 0.09)
     """
-    attained = of_rankings(privacy, "noise_all", noise)
+    attained = of_rankings(privacy, "noise_all", noise, SHAPED_NOISES)
+    if noise == "k-norm":
+        return laplace_scale(1 / num_users, attained.epsilon)
     pairs = num_items * (num_items - 1) / 2
     pairs = jnp.maximum(pairs, 1.0) if is_traced(pairs) else max(float(pairs), 1.0)
     return additive_scale(noise, attained, pairs / num_users, pairs**0.5 / num_users)
+
+
+def noise_all_deviation(
+    num_items: int, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
+) -> float:
+    """Standard deviation of the noise on one weight, before clipping, in shares of users.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1.
+        privacy: what is promised, as for :func:`noise_all`; concrete.
+        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+
+    Returns:
+        A float.
+
+    Raises:
+        ValueError: a promise that can't be kept, Gaussian noise without δ, an unknown noise.
+
+    >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
+    >>> [round(noise_all_deviation(10, 1000, privacy, noise=noise), 4) for noise in ("k-norm", "laplace")]
+    [0.0537, 0.1273]
+    """
+    scale = float(noise_all_scale(num_items, num_users, privacy, noise=noise))
+    pairs = num_items * (num_items - 1) // 2
+    one = {"k-norm": (pairs + 1) * (pairs + 2) / 3, "laplace": 2.0, "gaussian": 1.0}[noise]
+    return scale * one**0.5
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _noise_pairs(
     key: Key, w: PairMatrix, scale: Numbers, mask: Mask | None, noise: str
 ) -> PairMatrix:
-    noisy = jnp.clip(w + draw(key, noise, w.shape, scale, w.dtype), 0, 1)
+    if noise == "k-norm":
+        drawn = k_norm(key, Cube.of_pairs(w.shape[0], mask), scale, w.dtype)
+    else:
+        drawn = draw(key, noise, w.shape, scale, w.dtype)
+    noisy = jnp.clip(w + drawn, 0, 1)
     above = jnp.arange(w.shape[0])[:, None] < jnp.arange(w.shape[0])
     mirrored = jnp.where(above, noisy, 1 - noisy.T) * (1 - jnp.eye(w.shape[0], dtype=w.dtype))
     return mirrored if mask is None else mirrored * (mask[:, None] & mask)

@@ -19,7 +19,7 @@ from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import laplace
-from privrank_jax.privacy_audit import laws, neighbors
+from privrank_jax.privacy_audit import laws, neighbors, shapes
 from privrank_jax.privacy_audit.registry import Audited, Facts, Release
 
 Array = jax.Array
@@ -56,10 +56,24 @@ def on_weights(mechanism: Callable[..., Estimate], **options: Any) -> Release:
 
 
 def _borda_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+    facets = shapes.zonotope_facets(1 - np.eye(NUM_ITEMS))
+    return laws.k_norm(data.sum(-1), facets, facts["noise_scale"])
+
+
+def _borda_laplace_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     return laws.additive_laplace(data.sum(-1), facts["noise_scale"])
 
 
 def _pairs_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+    return _k_norm_on_pairs(data, facts["noise_scale"])
+
+
+def _k_norm_on_pairs(data: np.ndarray, scale: float) -> np.ndarray:
+    pairs = data[:, *_UPPER]
+    return laws.k_norm(pairs, shapes.cube_facets(pairs.shape[1]), scale)
+
+
+def _pairs_laplace_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     return laws.additive_laplace(data[:, *_UPPER], facts["noise_scale"])
 
 
@@ -75,7 +89,9 @@ def _exponential_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 # --- sorting ---------------------------------------------------------------------------------------
 
 
-def _transcript(key: Array, w: Array, privacy: Privacy, *, calibration: str) -> Any:
+def _transcript(
+    key: Array, w: Array, privacy: Privacy, *, calibration: str, fallback_noise: str
+) -> Any:
     """A run of dp_kwiksort that publishes its first round and, where it exceeds its budget, the fallback's ranking.
 
     With the key of a run, this is the transcript of that run (a test compares them): the same split of keys, the same
@@ -97,15 +113,21 @@ def _transcript(key: Array, w: Array, privacy: Privacy, *, calibration: str) -> 
 
     sorting = partition_sort(sort_key, NUM_ITEMS, answer, jnp.int32(-1), QUERIES, None)
     half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
-    noisy = aggregation.noise_all(fallback_key, weights, half).value
+    noisy = aggregation.noise_all(fallback_key, weights, half, noise=fallback_noise).value
     fallback = number(aggregation.local_search(noisy))
     seen = 7 * sorting.state + jnp.where(sorting.stopped, fallback, 6)
     return dataclasses.replace(run, value=seen)
 
 
-def _transcript_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
+def _transcript_law(
+    data: np.ndarray, privacy: Privacy, facts: Facts, *, fallback_noise: str
+) -> np.ndarray:
     half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
-    fallback = float(noise_all_scale(NUM_ITEMS, USERS, half))
+    noise_scale = float(noise_all_scale(NUM_ITEMS, USERS, half, noise=fallback_noise))
+    if fallback_noise == "k-norm":
+        fallback = _k_norm_on_pairs(data, noise_scale)
+    else:
+        fallback = laws.additive_laplace(data[:, *_UPPER], noise_scale)
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
     return laws.kwiksort_with_fallback(data, scale, queries, fallback)
 
@@ -144,43 +166,64 @@ _SORTED: dict[str, Any] = {
     "function": "dp_kwiksort",
     "sees": "the transcript",
     "outcomes": _TRANSCRIPTS,
-    "law": _transcript_law,
+    **CENTRAL,
+}
+_SCORES: dict[str, Any] = {
+    "function": "dp_borda",
+    "reduce": lambda scores: jnp.minimum(scores[0] - 1, 1 - scores[2]),
+    "sees": "the least of item 0's rise above its score and item 2's fall below its own",
+    "released_by": "exact_borda",
+    "note": "aggregation/borda.py",
+    **CENTRAL,
+}
+_WEIGHTS: dict[str, Any] = {
+    "function": "noise_all",
+    "reduce": lambda noisy: jnp.min(noisy[_UPPER]),
+    "sees": "the least noisy weight above the diagonal",
+    "released_by": "exact_noise_all",
+    "note": "aggregation/noise_all.py",
     **CENTRAL,
 }
 
 AUDITED = (
     Audited(
         name="dp-borda",
-        title="Borda scores + Laplace",
-        function="dp_borda",
+        title="Borda scores + K-norm noise",
         release=on_weights(aggregation.dp_borda),
-        reduce=lambda scores: jnp.minimum(scores[0] - 1, 1 - scores[2]),
-        sees="the least of item 0's rise above its score and item 2's fall below its own",
         law=_borda_law,
-        released_by="exact_borda",
         commands=(
             "aggregate --method borda",
             "aggregate --method borda --missing unknown",
             "aggregate --method borda --noise gaussian --delta 1e-6",
         ),
-        note="aggregation/borda.py",
-        **CENTRAL,
+        **_SCORES,
+    ),
+    Audited(
+        name="dp-borda-laplace",
+        title="Borda scores + Laplace",
+        release=on_weights(aggregation.dp_borda, noise="laplace"),
+        law=_borda_laplace_law,
+        commands=("aggregate --method borda --noise laplace",),
+        **_SCORES,
     ),
     Audited(
         name="noise-all",
-        title="all pairwise weights + Laplace",
-        function="noise_all",
+        title="all pairwise weights + K-norm noise",
         release=on_weights(aggregation.noise_all),
-        reduce=lambda noisy: jnp.min(noisy[_UPPER]),
-        sees="the least noisy weight above the diagonal",
         law=_pairs_law,
-        released_by="exact_noise_all",
         commands=(
             "aggregate --method noise-all",
             "aggregate --method noise-all --noise gaussian --delta 1e-6 --missing unknown",
         ),
-        note="aggregation/noise_all.py",
-        **CENTRAL,
+        **_WEIGHTS,
+    ),
+    Audited(
+        name="noise-all-laplace",
+        title="all pairwise weights + Laplace",
+        release=on_weights(aggregation.noise_all, noise="laplace"),
+        law=_pairs_laplace_law,
+        commands=("aggregate --method noise-all --noise laplace",),
+        **_WEIGHTS,
     ),
     Audited(
         name="exponential-kemeny",
@@ -200,7 +243,8 @@ AUDITED = (
     Audited(
         name="dp-kwiksort",
         title="KwikSort on noisy answers, q = 2 of 3, ε/2 for the queries and ε/2 for the fallback",
-        release=functools.partial(_transcript, calibration="tight"),
+        release=functools.partial(_transcript, calibration="tight", fallback_noise="k-norm"),
+        law=functools.partial(_transcript_law, fallback_noise="k-norm"),
         released_by="exact_kwiksort",
         commands=(
             "aggregate --method kwiksort",
@@ -212,7 +256,8 @@ AUDITED = (
     Audited(
         name="dp-kwiksort-published",
         title="KwikSort, q = 2 of 3, published: Laplace(q/(nε)) on the queries and ε/2 for the fallback",
-        release=functools.partial(_transcript, calibration="published"),
+        release=functools.partial(_transcript, calibration="published", fallback_noise="laplace"),
+        law=functools.partial(_transcript_law, fallback_noise="laplace"),
         calibration="published",
         sound=False,
         note="Alabi et al., Algorithm 1: the queries spend ε, the fallback adds ε/2",

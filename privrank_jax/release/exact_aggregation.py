@@ -1,10 +1,20 @@
-r"""Private aggregation of rankings with exact discrete noise, by OpenDP, for real releases of a consensus.
+r"""Private aggregation of rankings with exact discrete noise, for real releases of a consensus.
 
 n times the Borda scores, and how many users rank one item before another, are sums over users of multiples of 1/2. So
-twice these are integers; integer noise on them is drawn exactly, as in :mod:`~privrank_jax.release.noisy_totals`,
-and dividing by 2n is post-processing. Sensitivities are those of the simulated twins (replacing one user): ⌊m²/2⌋ in ℓ₁
-and √(m(m²-1)/3) in ℓ₂ for Borda, one per pair for counts; proofs at the heads of :mod:`privrank_jax.aggregation.borda`,
-``noise_all`` and ``dp_kwiksort``.
+twice these are integers, on which integer noise is drawn exactly: Laplace and Gaussian noise by OpenDP, as in
+:mod:`~privrank_jax.release.noisy_totals`, K-norm noise by :mod:`~privrank_jax.release.k_norm`. Dividing by 2n is
+post-processing.
+
+**Changes.** A user orders each pair i < j by σ_ij: 1 for i first, -1 for j first, 0 where the pair is tied or unknown,
+under either rule for items not ranked. Twice the user's count of the pair is 1 + σ_ij, and twice the scores are (m -
+1)(1, ..., 1) + Σ_{i<j} σ_ij(e_i - e_j). So replacing the user changes twice the counts by a vector with entries in
+{-2, ..., 2}, and twice the scores by Σ_{i<j} t_ij(e_i - e_j) with t_ij in {-2, ..., 2}. These are lattice points of
+2[-1, 1]^d, d = m(m-1)/2, and of 2Z(K_m), the lattice there being the integer vectors that sum to 0: the sum of twice
+the scores is nm(m-1) for any votes of n users, and n is public. Hence c = 2 in the proof at the head of
+:mod:`~privrank_jax.release.k_norm`, and both are attained: all t_ij = ±2 where a ranking is replaced by its reversal.
+For Laplace and Gaussian noise, sensitivities are those of the simulated twins: ⌊m²/2⌋ in ℓ₁ and √(m(m²-1)/3) in ℓ₂ for
+Borda, one per pair for counts; proofs at the heads of :mod:`privrank_jax.aggregation.borda`, ``noise_all`` and
+``dp_kwiksort``.
 
 **KwikSort.** There are at most q queries. Each is an integer of sensitivity 2 with discrete Laplace noise that OpenDP
 proves to be ε₁/q-DP, that quotient rounded down; so the transcript is ε₁-DP by adaptive composition. Or it has discrete
@@ -18,8 +28,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import jax
 import numpy as np
@@ -34,45 +45,52 @@ from privrank_jax.aggregation.query_budget import check_max_queries, check_split
 from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics
+from privrank_jax.privacy.noise import NOISES, SHAPED_NOISES, NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
+from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
+from privrank_jax.release.spanning_trees import Graph
+
+CHANGE = 2
+"""c: what one user changes of twice a count, and of twice the scores in zonotopes of all pairs."""
 
 UserRankings = RankingsLike | PairWeights
 """Ranks, or weights with their number of users, which a plain matrix lacks."""
 
 
 def exact_borda(
-    data: UserRankings, privacy: Privacy, *, noise: str = "laplace", missing: str = "last"
+    data: UserRankings, privacy: Privacy, *, noise: str = "k-norm", missing: str = "last"
 ) -> Estimate:
     """Borda scores plus exact discrete noise; the twin of :func:`~privrank_jax.aggregation.dp_borda`.
 
-    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and whatever
-    these cover. Runs on the host: no tracing, no key.
+    **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and
+    whatever these cover; proof at the head of this module. Runs on the host: no tracing, no key.
 
     Args:
         data: ranks ``(n, m)``, integers, 0 = best, m >= 2; equal ranks are ties, negative ones items not ranked. Or
             :class:`~privrank_jax.aggregation.PairWeights` without padding, with no more users than their float type can
             count exactly.
         privacy: what is promised: unit user, adjacency replace; ε finite.
-        noise: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
+        noise: ``"k-norm"``, in the shape of what a user can change; ``"laplace"``; or ``"gaussian"`` for a promise with
+            δ > 0.
         missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`; of ranks.
 
     Returns:
         ``value``: noisy scores, ``(m,)`` float64 NumPy array, in items beaten, high = preferred; n times them are
-        multiples of 1/2. ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in items beaten.
+        multiples of 1/2, or of a smaller power of 1/2 for K-norm noise at ε > 8. ``guarantee`` with
+        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in items beaten;
+        1/(nε) for K-norm noise.
 
     Raises:
         ValueError: a promise that this can't keep, ε infinite, fewer than 2 items, no users, ranks that are no
             integers, weights that hold no exact counts.
-        ImportError: OpenDP is not installed, or unsound.
+        ImportError: Laplace or Gaussian noise, and OpenDP is not installed, or unsound.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_borda([[2, 0, 1]] * 1000, privacy).value.argmax().item()
     1
     """
-    attained = exact_promise(privacy, "exact_borda", noise)
+    attained = exact_promise(privacy, "exact_borda", noise, SHAPED_NOISES)
     users, items = checked_rankings(data, missing)
     if isinstance(data, PairWeights):
         totals = data.twice.sum(axis=1)
@@ -80,14 +98,19 @@ def exact_borda(
         with jax.enable_x64(True):
             scores = np.asarray(user_scores(data, missing=missing))
         totals = np.rint(2 * scores.sum(axis=0)).astype(np.int64)
-    sensitivity = float(borda_sensitivity(items, 1 if noise == "laplace" else 2))
-    noisy, scale = _noisy_halves(totals, sensitivity, attained, noise)
+    if noise == "k-norm":
+        graph = Graph.of_all_pairs(items)
+        add_noise, scale = discrete_zonotope(graph, CHANGE, attained.epsilon)
+    else:
+        change = 2 * float(borda_sensitivity(items, 1 if noise == "laplace" else 2))
+        add_noise, scale = _independent_noise(change, attained, noise)
+    noisy, scale = np.asarray(add_noise(totals.tolist()), np.float64) / 2, scale / 2
     guarantee = Guarantee(privacy, attained, numerics="exact")
     return Estimate(noisy / users, guarantee, NoiseDiagnostics(scale / users))
 
 
 def exact_noise_all(
-    data: UserRankings, privacy: Privacy, *, noise: str = "laplace", missing: str = "last"
+    data: UserRankings, privacy: Privacy, *, noise: str = "k-norm", missing: str = "last"
 ) -> Estimate:
     """Pairwise weights with exact discrete noise; the twin of :func:`~privrank_jax.aggregation.noise_all`.
 
@@ -102,12 +125,17 @@ def exact_noise_all(
     >>> exact_noise_all([[0, 1]] * 1000, privacy).value.round(1).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
-    attained = exact_promise(privacy, "exact_noise_all", noise)
+    attained = exact_promise(privacy, "exact_noise_all", noise, SHAPED_NOISES)
     users, items = checked_rankings(data, missing)
     above = np.triu_indices(items, 1)
-    pairs = float(len(above[0]))
-    sensitivity = pairs if noise == "laplace" else math.sqrt(pairs)
-    noisy, scale = _noisy_halves(twice_counts(data, missing)[above], sensitivity, attained, noise)
+    pairs = len(above[0])
+    if noise == "k-norm":
+        add_noise, scale = discrete_cube(pairs, CHANGE, attained.epsilon)
+    else:
+        change = CHANGE * (pairs if noise == "laplace" else math.sqrt(pairs))
+        add_noise, scale = _independent_noise(change, attained, noise)
+    twice = add_noise(twice_counts(data, missing)[above].tolist())
+    noisy, scale = np.asarray(twice, np.float64) / 2, scale / 2
     weights = np.zeros((items, items))
     weights[above] = np.clip(noisy / users, 0, 1)
     weights.T[above] = 1 - weights[above]
@@ -115,15 +143,11 @@ def exact_noise_all(
     return Estimate(weights, guarantee, NoiseDiagnostics(scale / users))
 
 
-def _noisy_halves(
-    twice: np.ndarray, sensitivity: float, attained: Privacy, noise: str
-) -> tuple[np.ndarray, float]:
-    """Halves of integers plus exact noise, float64, and the scale of the noise, for the sensitivity of the halves."""
+def _independent_noise(change: float, attained: Privacy, noise: str) -> tuple[Any, float]:
+    """OpenDP's mechanism for integers of that sensitivity, and its scale."""
     if noise == "laplace":
-        mechanism, scale = discrete_laplace(2 * sensitivity, attained.epsilon)
-    else:
-        mechanism, scale = discrete_gaussian(2 * sensitivity, attained.epsilon, attained.delta)
-    return np.asarray(mechanism(twice.tolist()), np.float64) / 2, scale / 2
+        return discrete_laplace(change, attained.epsilon)
+    return discrete_gaussian(change, attained.epsilon, attained.delta)
 
 
 def exact_kwiksort(
@@ -137,11 +161,12 @@ def exact_kwiksort(
 ) -> Estimate:
     """KwikSort on noisy answers with exact discrete noise; the twin of :func:`~privrank_jax.aggregation.dp_kwiksort`.
 
-    **Guarantee.** As :func:`exact_borda`, the fallback included; proof at the head of this module.
+    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and whatever
+    these cover, the fallback included; proof at the head of this module.
 
     Args:
         data, privacy, missing: as :func:`exact_borda`.
-        noise: noise of the answers, as for :func:`exact_borda`; the fallback has Laplace noise.
+        noise: noise of the answers, ``"laplace"`` or ``"gaussian"``; the fallback has K-norm noise.
         max_queries: q >= 1; None takes :func:`~privrank_jax.aggregation.query_budget`.
         split: share of ε for the queries, in (0, 1); unused if q covers all pairs, so that no fallback is needed.
 
@@ -250,9 +275,11 @@ def check_budget(epsilon: Numbers) -> None:
         raise ValueError(f"epsilon must be one number, got shape {np.shape(epsilon)}.")
 
 
-def exact_promise(privacy: Privacy, by: str, noise: str = "laplace") -> Privacy:
+def exact_promise(
+    privacy: Privacy, by: str, noise: str = "laplace", noises: Sequence[str] = NOISES
+) -> Privacy:
     """Like :func:`~privrank_jax.aggregation.promise.of_rankings`, for one finite ε; ε and δ as doubles."""
-    attained = of_rankings(privacy, by, noise)
+    attained = of_rankings(privacy, by, noise, noises)
     check_budget(attained.epsilon)
     return dataclasses.replace(
         attained, epsilon=float(attained.epsilon), delta=float(attained.delta)

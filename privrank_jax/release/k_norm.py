@@ -134,9 +134,7 @@ def discrete_zonotope(graph: Graph, change: int, epsilon: float) -> tuple[AddNoi
     ([4.0, 2.0, 1.0], 2e-05)
     """
     spent = min(Fraction(epsilon), Fraction(_LARGEST_RATE * _MOST_PARTS * change))
-    parts = 1
-    while spent > _LARGEST_RATE * change * parts:
-        parts *= 2
+    parts = zonotope_parts(change, epsilon)
     rate = spent / (change * parts)
     _check_rate(rate, graph.dimension, len(graph.edges))
 
@@ -144,6 +142,18 @@ def discrete_zonotope(graph: Graph, change: int, epsilon: float) -> tuple[AddNoi
         return _sums(values, zonotope_noise(graph, rate), parts)
 
     return add_noise, float(change / spent)
+
+
+def zonotope_parts(change: int, epsilon: float) -> int:
+    """The power of two, k, by which the lattice of :func:`discrete_zonotope` is finer than the integers.
+
+    >>> zonotope_parts(2, 8.0), zonotope_parts(2, 9.0)
+    (1, 2)
+    """
+    parts = 1
+    while parts < _MOST_PARTS and Fraction(epsilon) > _LARGEST_RATE * change * parts:
+        parts *= 2
+    return parts
 
 
 def _check_rate(rate: Fraction, dimension: int, edges: int = 1) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from privrank_jax.aggregation import choose_method
+from privrank_jax.aggregation.auto import NEGLIGIBLE_NOISE
+from privrank_jax.aggregation.noise_all import noise_all_deviation
 from privrank_jax.cli.aggregate.request import METHODS
 from tests.promises import user
 
@@ -25,11 +29,11 @@ def test_noise_that_decides_leads_to_borda():
 
 
 def test_noise_that_is_negligible_leads_to_a_solver():
-    # Laplace scale m(m-1)/(2nε) = 0.01, and just above it.
-    assert choose_method(10, 4500, user(1.0)) == "noise-all"
-    assert choose_method(10, 4499, user(1.0)) == "borda"
-    assert choose_method(10, 2000, user(1.0, 1e-6), noise="gaussian") == "borda"
-    assert choose_method(10, 4000, user(1.0, 1e-6), noise="gaussian") == "noise-all"
+    for noise, delta in (("k-norm", 0.0), ("laplace", 0.0), ("gaussian", 1e-6)):
+        promise = user(1.0, delta)
+        users = noise_all_deviation(10, 1, promise, noise=noise) / NEGLIGIBLE_NOISE
+        assert choose_method(10, math.ceil(users), promise, noise=noise) == "noise-all"
+        assert choose_method(10, math.floor(users), promise, noise=noise) == "borda"
     assert choose_method(3, 10**6, user(4.0), trust="local") == "noise-all"
 
 

@@ -15,14 +15,14 @@ import pytest
 
 from privrank_jax import aggregation, pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.release import exact_aggregation, exponential
+from privrank_jax.release import exact_aggregation, exponential, k_norm
 from privrank_jax.release import noisy_totals as exact
 
 slow = pytest.mark.slow
 
 
 def noise_alone(calibrate):
-    """OpenDP's mechanism at its scale, but of made-up totals."""
+    """A mechanism at its scale, but of made-up totals."""
 
     def calibrated(*arguments):
         _, scale = calibrate(*arguments)
@@ -37,6 +37,9 @@ def blind(monkeypatch):
     for module in (exact, exact_aggregation):
         for name in ("discrete_laplace", "discrete_gaussian"):
             monkeypatch.setattr(module, name, noise_alone(getattr(exact, name)))
+        for name in ("discrete_cube", "discrete_zonotope"):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, noise_alone(getattr(k_norm, name)))
     monkeypatch.setattr("secrets.randbelow", lambda bound: bound - 1)
     monkeypatch.setattr(exponential, "_draw", lambda costs, rate: list(range(len(costs))))
     monkeypatch.setattr(

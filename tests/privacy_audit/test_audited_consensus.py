@@ -7,7 +7,9 @@ from tests.privacy_audit.contract import *  # noqa: F403
 
 PROMISES = {
     "dp-borda": ("user", "replace"),
+    "dp-borda-laplace": ("user", "replace"),
     "noise-all": ("user", "replace"),
+    "noise-all-laplace": ("user", "replace"),
     "exponential-kemeny": ("user", "replace"),
     "dp-kwiksort": ("user", "replace"),
     "dp-kwiksort-published": ("user", "replace"),

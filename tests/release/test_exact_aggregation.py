@@ -18,6 +18,7 @@ from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.release import exact_aggregation, exact_borda, exact_kwiksort, exact_noise_all
 from privrank_jax.release.exact_aggregation import _largest_below, _sort
+from privrank_jax.release.spanning_trees import Graph
 from tests.promises import noise_of, user
 
 ALARM = 1e-4  # false-alarm rate of each test on fresh noise; the noise can't be seeded
@@ -124,14 +125,47 @@ def test_many_users_give_the_law_of_the_simulated_twin(key, prepare_once, delta)
     assert abs(found / draws - chance) < slack
 
 
-def test_borda_without_noise_is_the_mean_of_the_scores():
-    estimate = exact_borda(np.repeat(RANKS, 2, axis=0), user(5000.0))
-    # Noise other than 0 has probability below 1e-100 here.
+@pytest.mark.parametrize(("noise", "slack"), [("k-norm", 0.01), ("laplace", 1e-12)])
+def test_borda_without_noise_is_the_mean_of_the_scores(noise, slack):
+    """Laplace noise other than 0 has probability below 1e-100, K-norm noise beyond the slack below 1e-9."""
+    estimate = exact_borda(np.repeat(RANKS, 2, axis=0), user(5000.0), noise=noise)
     w = np.asarray(PairWeights.from_ranks(RANKS).matrix)
-    np.testing.assert_allclose(estimate.value, w.sum(axis=1), rtol=1e-12)
-    unknown = exact_borda(RANKS, user(5000.0), missing="unknown").value
+    np.testing.assert_allclose(estimate.value, w.sum(axis=1), atol=slack)
+    unknown = exact_borda(RANKS, user(5000.0), missing="unknown", noise=noise).value
     w = np.asarray(PairWeights.from_ranks(RANKS, missing="unknown").matrix)
-    np.testing.assert_allclose(unknown, w.sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(unknown, w.sum(axis=1), atol=slack)
+
+
+def test_k_norm_noise_on_scores_is_whole_on_their_doubles_and_sums_to_nothing():
+    for ranks, missing in ((RANKS, "last"), (RANKS, "unknown"), (RANKS[:1], "last")):
+        value = exact_borda(ranks, user(0.3), missing=missing).value
+        twice = 2 * len(ranks) * value
+        np.testing.assert_allclose(twice, np.round(twice), atol=1e-9)
+        assert twice.sum() == pytest.approx(len(ranks) * 6)
+
+
+@pytest.mark.parametrize("release", [exact_borda, exact_noise_all])
+def test_k_norm_noise_has_the_change_of_one_user(release, monkeypatch):
+    """The mechanism gets twice the counts, what replacing a user changes of them, and ε itself."""
+    asked = []
+
+    def record(shape, change, epsilon):
+        asked.append((shape, change, epsilon))
+        return lambda values: asked.append(values) or np.asarray(values, float), change / epsilon
+
+    for name in ("discrete_cube", "discrete_zonotope"):
+        monkeypatch.setattr(exact_aggregation, name, record)
+    found = release(RANKS, user(0.3))
+    (shape, change, epsilon), values = asked
+    assert (change, epsilon) == (2, 0.3)
+    w = np.asarray(PairWeights.from_ranks(RANKS).matrix)
+    if release is exact_borda:
+        assert shape == Graph.of_all_pairs(3)
+        np.testing.assert_allclose(values, 10 * w.sum(axis=1))
+    else:
+        assert shape == 3
+        np.testing.assert_allclose(values, 10 * w[np.triu_indices(3, 1)])
+    assert found.diagnostics.noise_scale == pytest.approx(1 / (5 * 0.3))
 
 
 def test_noise_all_without_noise_is_the_weights():
@@ -157,6 +191,9 @@ def test_scales_are_those_of_the_simulated_twins(items, delta):
         (exact_borda, aggregation.dp_borda_scale),
         (exact_noise_all, aggregation.noise_all_scale),
     ):
+        if not delta:
+            shaped = release(ranks, privacy).diagnostics.noise_scale
+            assert shaped == pytest.approx(twin(items, 50, privacy))
         scale = release(ranks, privacy, noise=noise).diagnostics.noise_scale
         known = float(twin(items, 50, privacy, noise=noise))
         assert known * (1 - 1e-9) <= scale <= known * slack
@@ -170,7 +207,7 @@ def test_scales_are_those_of_the_simulated_twins(items, delta):
 
 def test_noise_of_all_pairs_is_drawn_afresh_and_spreads_as_it_should():
     ranks = np.tile([0, 1, 2, 3], (40, 1))
-    noisy = [exact_noise_all(ranks, user(3.0)) for _ in range(400)]
+    noisy = [exact_noise_all(ranks, user(3.0), noise="laplace") for _ in range(400)]
     above = np.array([estimate.value[np.triu_indices(4, 1)] for estimate in noisy])
     # The weights are 1: clipped noise is 0 in half the draws and a little more.
     scale = 2 * 6 / 3.0
@@ -258,4 +295,6 @@ def test_without_opendp_the_message_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     for release in (exact_borda, exact_noise_all, exact_kwiksort):
         with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
-            release([[0, 1]], user(1.0))
+            release([[0, 1]], user(1.0), noise="laplace")
+    for release in (exact_borda, exact_noise_all):  # K-norm noise takes the operating system alone
+        assert release([[0, 1]], user(1.0)).guarantee.numerics == "exact"

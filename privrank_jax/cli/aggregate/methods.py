@@ -18,7 +18,11 @@ from privrank_jax.cli.aggregate.result import result, solved, without_privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.mechanisms import MECHANISMS, Drawn, draw
 from privrank_jax.cli.core.result import Result, noise_reach, of_noise
+from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.vectors import report_norm
+from privrank_jax.release.exact_aggregation import CHANGE
+from privrank_jax.release.k_norm import zonotope_parts
 
 SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is for its fallback, which is rarely used
 _LEVEL = 0.95
@@ -66,15 +70,26 @@ def _central_borda(data: PrivateInput, request: Request) -> Result:
     bound = aggregation.borda_bound(
         table.num_items, table.num_users, data.privacy, noise=request.noise_drawn
     )
-    reach = noise_reach(drawn.scale, request.noise_drawn, _LEVEL, scores.size)
     certainty = of_noise(
         scores,
-        reach + 0.5 / table.num_users * drawn.exact,  # the noise is on half-integer totals
+        _reach(table.num_items, table.num_users, request, drawn),
         what="scores",
         more=". The score of an item is how many others a user, on average, ranks behind it",
     )
     found = result(data, request, drawn, scores=scores, bound=bound)
     return dataclasses.replace(found, certainty=certainty)
+
+
+def _reach(num_items: int, num_users: int, request: Request, drawn: Drawn) -> float:
+    """Half-width that holds the noise of all scores."""
+    half = 0.5 / num_users  # exact noise is on half-integer totals
+    if request.noise_drawn != "k-norm":
+        return noise_reach(drawn.scale, request.noise_drawn, _LEVEL, num_items) + half * drawn.exact
+    body = Zonotope.of_all_pairs(num_items)
+    if not drawn.exact:
+        return drawn.scale * noise_law.reach(body, _LEVEL)
+    step = half / zonotope_parts(CHANGE, request.privacy.epsilon)
+    return step * noise_law.lattice_reach(body, _LEVEL, step / drawn.scale)
 
 
 def _check_pairs(data: PrivateInput) -> None:

@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax._promise import NOISES
+from privrank_jax._promise import NOISES, SHAPED_NOISES
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.request import REHEARSAL, Release
 from privrank_jax.release.library import EXTRA, exact_samplers_available, unsound_opendp
@@ -106,7 +106,7 @@ MECHANISMS = {
         label="noisy Borda scores",
         simulated="aggregation:dp_borda",
         exact="release.exact_aggregation:exact_borda",
-        noises=NOISES,
+        noises=SHAPED_NOISES,
     ),
     "dp-kwiksort": Mechanism(
         label="noisy KwikSort",
@@ -118,7 +118,7 @@ MECHANISMS = {
         label="Kemeny ranking of noisy weights",
         simulated="aggregation:noise_all",
         exact="release.exact_aggregation:exact_noise_all",
-        noises=NOISES,
+        noises=SHAPED_NOISES,
     ),
     "exponential-kemeny": Mechanism(
         label="the exponential mechanism",

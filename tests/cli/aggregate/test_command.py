@@ -11,6 +11,7 @@ import pytest
 from privrank_jax import aggregation, metrics
 from privrank_jax.cli.aggregate.request import METHODS
 from privrank_jax.datasets import load_rankings
+from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_samplers_available
 
 REHEARSAL = ("--simulate", "--seed", 1)
@@ -115,13 +116,16 @@ def test_a_release_never_repeats_and_is_exact(privrank, votes):
     run = ("aggregate", votes, "--epsilon", 0.001, "--json")
     first, second = privrank(*run).json(), privrank(*run).json()
     for document in (first, second):
-        # Sensitivity of n times the scores: ⌊9/2⌋ = 4.
-        assert document["diagnostics"]["noise_scale"] == pytest.approx(4 / (0.001 * 40))
-        assert document["diagnostics"]["noise"] == "discrete Laplace"
+        assert document["diagnostics"]["noise_scale"] == pytest.approx(1 / (0.001 * 40))
+        assert document["diagnostics"]["noise"] == "discrete K-norm"
         totals = [2 * 40 * row["score"] for row in document["ranking"]]
         np.testing.assert_allclose(totals, np.round(totals), atol=1e-6)
-    # Discrete noise of scale 8000 on three items is equal twice with probability below 1e-11.
+    # Discrete noise of scale 2000 on three items is equal twice with probability below 1e-7.
     assert first != second
+    laplace = privrank(*run, "--method", "borda", "--noise", "laplace").json()
+    # Sensitivity of n times the scores: ⌊9/2⌋ = 4.
+    assert laplace["diagnostics"]["noise_scale"] == pytest.approx(4 / (0.001 * 40))
+    assert laplace["diagnostics"]["noise"] == "discrete Laplace"
 
 
 @pytest.mark.parametrize("method", EXACT)
@@ -149,7 +153,7 @@ def test_delta_gives_gaussian_noise(privrank, votes, method):
 @pytest.mark.parametrize("method", EXACT)
 def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, method):
     monkeypatch.setattr("privrank_jax.cli.core.mechanisms.exact_samplers_available", lambda: False)
-    run = ("aggregate", votes, "--method", method, "--epsilon", 1, "--json")
+    run = ("aggregate", votes, "--method", method, "--epsilon", 1, "--noise", "laplace", "--json")
     result = privrank(*run, "--accept-idealized")
     assert result.json()["guarantee"]["numerics"] == "simulation"
     assert 'pip install "privrank-jax[release]"' in result.err
@@ -201,12 +205,12 @@ def test_the_certificate_of_noise_all_is_that_of_the_noisy_weights(privrank, vot
 
 
 def test_what_is_printed_depends_on_the_votes_through_the_noise_alone(privrank, write):
-    """Without noise to speak of the facts may differ; here all but the ranking must not, whatever the votes."""
+    """With little noise the facts may differ; here all but the ranking must not, whatever the votes."""
     facts = []
     for rows in (["1,2,3"] * 9, ["3,2,1"] * 5 + ["1,,"] * 4):
         path = write(*rows, header="a,b,c")
         for method in ("borda", "exponential"):
-            run = ("aggregate", path, "--method", method, "--epsilon", 1, "--json", *REHEARSAL)
+            run = ("aggregate", path, "--method", method, "--epsilon", 0.1, "--json", *REHEARSAL)
             run += NOBODY
             document = privrank(*run).json()
             facts.append((method, document["guarantee"], document["diagnostics"]))
@@ -227,6 +231,8 @@ def test_the_rule_for_items_that_were_not_ranked(privrank, write):
         *NOBODY,
         "--method",
         "borda",
+        "--noise",
+        "laplace",  # on halves, so that at this budget there is none
         "--epsilon",
         5000,
         "--json",
@@ -392,11 +398,12 @@ def test_sushi_comes_near_the_best_consensus(privrank, sushi, method, trust, eps
 
 
 def test_bounds_are_printed_where_they_say_something(privrank, votes):
+    promise = Privacy(0.01, unit="user", adjacency="replace")
     weak = privrank("aggregate", votes, "--epsilon", 0.01, "--json", *REHEARSAL).json()
     limit = weak["diagnostics"]["expected_cost_bound"]
     assert limit == {
         "ratio": 5.0,
-        "additive": pytest.approx(2 * 3 * 4 / (40 * 0.01)),
+        "additive": pytest.approx(aggregation.borda_bound(3, 40, promise).additive),
     }
     assert math.isfinite(limit["additive"])
     assert "no useful bound" in privrank("aggregate", votes, "--epsilon", 0.01).out
