@@ -18,7 +18,6 @@ NAMES = (
     "mallows",
     "k_norm",
     "bounds",
-    "local_borda",
 )
 LONG = ("studies",)  # half an hour: by name only
 

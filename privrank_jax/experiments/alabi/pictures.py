@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax.experiments.alabi.common import BORDA, EXCESS, MALLOWS, NEGLIGIBLE
+from privrank_jax.experiments.alabi.common import EXCESS, MALLOWS, NEGLIGIBLE
 from privrank_jax.experiments.claims import SLACK, minus
 from privrank_jax.plotting import PALETTE
 from privrank_jax.plotting.frame import new_figure
@@ -22,12 +22,15 @@ _SMALLEST = 1e-3  # below it the vertical axis is linear
 _LABELS = {"epsilon": "ε", "num_users": "users n", "num_items": "items m"}
 
 
-def methods(table: StudyResult, looks: Mapping[str, tuple[int, int]]) -> Figure:
+def methods(
+    table: StudyResult, looks: Mapping[str, tuple[int, int]], mapped: Sequence[str]
+) -> Figure:
     """Excess cost of every method against ε, against n and on the other worlds, then a map of the best method.
 
     Args:
         table: tidy.
         looks: estimator to (color, line style).
+        mapped: estimators of the map; the others are compared with the first.
     """
     rows = [row for row in table.rows if row["metric"] == EXCESS and row["estimator"] in looks]
     crowds = [row for row in rows if row["study"] == MALLOWS]
@@ -53,16 +56,16 @@ def methods(table: StudyResult, looks: Mapping[str, tuple[int, int]]) -> Figure:
         chosen = [row for row in at if row["num_users"] == most]
         title = f"{study}, m = {chosen[0]['num_items']}, n = {most}"
         _curves(axes[2, column], chosen, "epsilon", looks, title)
-    pure = [name for name, (_, style) in looks.items() if style == 0]
     for column, number in enumerate(users):
         at = [row for row in table.rows if row["metric"] == EXCESS and row["study"] == MALLOWS]
         at = [row for row in at if row["num_users"] == number]
-        _map(axes[3, column], at, pure, looks, f"least cost, pure ε, n = {number}")
+        title = f"least cost, pure ε, K-norm noise, n = {number}"
+        _map(axes[3, column], at, mapped, looks, title)
     for line, used in enumerate((len(items), len(items), len(others), len(users))):
         axes[line, 0].set_ylabel("items m" if line == 3 else "excess cost, share of pairs")
         for axis in axes[line, used:]:
             axis.set_axis_off()
-    _legend(figure, looks)
+    _legend(figure, looks, styles=("Laplace", "Gaussian", "K-norm"))
     return figure
 
 
@@ -97,7 +100,7 @@ def _map(
     looks: Mapping[str, tuple[int, int]],
     title: str,
 ) -> None:
-    """A field per (ε, m) in the color of the method with the least mean cost; "=" where it ties with Borda."""
+    """A field per (ε, m) in the color of the method with the least mean cost; "=" where it ties with the first."""
     levels = sorted({row["epsilon"] for row in rows})
     items = sorted({row["num_items"] for row in rows})
     for left, level in enumerate(levels):
@@ -121,10 +124,11 @@ def _map(
 
 
 def _sign(at: Mapping[str, Row], winner: str, pure: Sequence[str]) -> str:
-    """The cost of Borda (of the next best where Borda wins) over the winner's; "=" if the difference is not clear."""
+    """The cost of the first (of the next best where it wins) over the winner's; "=" if the difference is not clear."""
+    base = pure[0]
     rest = [name for name in pure if name in at and name != winner]
-    second = min(rest, key=lambda name: at[name]["mean"]) if winner == BORDA else BORDA
-    gap = at[minus(second if winner == BORDA else winner, BORDA)]
+    second = min(rest, key=lambda name: at[name]["mean"]) if winner == base else base
+    gap = at[minus(second if winner == base else winner, base)]
     if abs(gap["mean"]) <= max(NEGLIGIBLE, SLACK * gap["standard_error"]):
         return "="
     ratio = at[second]["mean"] / max(at[winner]["mean"], 1e-12)
@@ -192,5 +196,5 @@ def race(
         )
         axis.set_xlabel("users n (gray: too few for any)")
     axes[0].set_ylabel(f"K/m² (dashed: {target:g})")
-    _legend(figure, looks)
+    _legend(figure, looks, styles=("Laplace", "K-norm"))
     return figure

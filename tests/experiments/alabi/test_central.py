@@ -16,7 +16,7 @@ CONFIG = central.CentralConfig("small", epsilons=(0.5, 1e6))
 
 def test_the_exponential_mechanism_is_computed_for_few_items_only():
     few, many = central.methods(CONFIG, 10), central.methods(CONFIG, 11)
-    assert set(few) == {*central.PURE, *central.GAUSSIAN}
+    assert set(few) == {*central.PURE, *central.GAUSSIAN, *central.SHAPED}
     assert set(few) - set(many) == {central.EXPONENTIAL}
 
 
@@ -24,7 +24,7 @@ def test_the_exponential_mechanism_is_computed_for_few_items_only():
 def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without_noise():
     cell = {"num_items": 4, "max_items": 4, "num_users": 300, "max_users": 300}
     found = jax.jit(lambda key: central.mallows_trial(key, cell, config=CONFIG))(KEY)
-    assert {*central.PURE, *central.GAUSSIAN, PLAIN} <= set(found)
+    assert {*central.PURE, *central.GAUSSIAN, *central.SHAPED, PLAIN} <= set(found)
     for name, errors in found.items():
         values = errors[EXCESS]
         assert set(values) == set(CONFIG.epsilons), name
@@ -33,7 +33,7 @@ def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without
 
 
 def test_pairs_that_are_compared_are_methods():
-    known = {*central.PURE, *central.GAUSSIAN}
+    known = {*central.PURE, *central.GAUSSIAN, *central.SHAPED}
     for one, other in central.PAIRS:
         assert {one, other} <= known
         assert one != other
