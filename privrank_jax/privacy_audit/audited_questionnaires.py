@@ -109,13 +109,13 @@ AUDITED = (
         **_on_totals(FLIPPED, _AHEAD, _BEHIND, COUNTS),
     ),
     Audited(
-        name="noisy-counts-questionnaire-replace",
+        name="questionnaire-replace",
         title="win totals + K-norm noise of a public questionnaire, answers are replaced or missing",
         instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "replace"),
         **_on_totals(REPLACED, _AHEAD, _BEHIND, COUNTS),
     ),
     Audited(
-        name="noisy-counts-questionnaire-apart",
+        name="questionnaire-components",
         title="win totals + K-norm noise, a questionnaire of two components and an item in none",
         instances=functools.partial(
             neighbors.questionnaires, (np.zeros((5, 5)),), _ASKED_APART, "flip"

@@ -7,8 +7,8 @@ from tests.privacy_audit.contract import *  # noqa: F403
 
 PROMISES = {
     "noisy-counts-questionnaire": ("user", "flip"),
-    "noisy-counts-questionnaire-replace": ("user", "replace"),
-    "noisy-counts-questionnaire-apart": ("user", "flip"),
+    "questionnaire-replace": ("user", "replace"),
+    "questionnaire-components": ("user", "flip"),
     "perturbed-mle-questionnaire": ("user", "flip"),
 }
 

@@ -59,8 +59,8 @@ def test_the_margin_is_positive_where_the_loss_is_largest(name):
 
 SHAPED = {
     "noisy-counts-questionnaire": (BODIES["zonotope"], 2),
-    "noisy-counts-questionnaire-replace": (BODIES["replaced"], 3),
-    "noisy-counts-questionnaire-apart": (
+    "questionnaire-replace": (BODIES["replaced"], 3),
+    "questionnaire-components": (
         audited_questionnaires.facets_of(audited_questionnaires.APART, "flip"),
         2,
     ),
