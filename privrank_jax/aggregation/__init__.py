@@ -59,6 +59,7 @@ from privrank_jax.aggregation.one_pair import (
     one_pair_weights,
 )
 from privrank_jax.aggregation.query_budget import query_budget
+from privrank_jax.aggregation.subset_selection import subset_norm, subset_report
 from privrank_jax.aggregation.weights import PairWeights, kemeny_score
 
 __all__ = [
@@ -112,5 +113,7 @@ __all__ = [
     "order_error",
     "pure_lower_bound",
     "query_budget",
+    "subset_norm",
+    "subset_report",
     "user_scores",
 ]

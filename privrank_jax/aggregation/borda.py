@@ -51,6 +51,7 @@ from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.subset_selection import subset_norm, subset_report
 from privrank_jax.aggregation.weights import (
     MISSING,
     PairWeights,
@@ -65,6 +66,8 @@ from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, draw
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm, report_vectors
+
+LDP_BORDA_MECHANISMS = (*VECTOR_MECHANISMS, "subset-selection")
 
 
 def borda_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Scores:
@@ -208,14 +211,16 @@ def ldp_borda(
     Simulates all users at once: :func:`ldp_borda_report` for each, then :func:`ldp_borda_aggregate`.
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace: each user reports the centered scores, m
-    numbers that sum to 0, once by an ε-local mechanism for vectors (:mod:`privrank_jax.privacy.vectors`); the dimension
-    that counts for the error is m - 1.
+    numbers that sum to 0, once by an ε-local mechanism for vectors (:mod:`privrank_jax.privacy.vectors`), where the
+    dimension that counts for the error is m - 1, or the ranking as two sets of items
+    (:mod:`privrank_jax.aggregation.subset_selection`).
 
     Args:
         key: PRNG key.
         ranks: ``(n, m)`` integers, 0 = best, m >= 2; ties and items not ranked as for :func:`user_scores`.
         privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ reports the scores themselves.
-        mechanism: ``"duchi"`` or ``"privunit"`` (less error, increasingly so for large ε).
+        mechanism: ``"duchi"``, ``"privunit"`` (less error, increasingly so for large ε) or ``"subset-selection"`` (less
+            error than either for up to 20 items, the most that it takes, at ε <= 5).
         missing: rule for items not ranked.
 
     Returns:
@@ -237,7 +242,7 @@ def ldp_borda(
         raise ValueError(f"ranks must have shape (users, items), got {given.shape}.")
     items, epsilon = given.shape[1], attained.epsilon
     reports = ldp_borda_report(key, given, epsilon, mechanism=mechanism, missing=missing)
-    norm = report_norm(mechanism, items - 1, epsilon, score_radius(items))
+    norm = ldp_borda_norm(mechanism, items, epsilon)
     guarantee = Guarantee(privacy, attained, trust="local")
     return Estimate(ldp_borda_aggregate(reports), guarantee, ReportDiagnostics(norm))
 
@@ -270,13 +275,40 @@ def ldp_borda_report(
     [-1.0, 1.0, 0.0]
     """
     given = checked_ranks(ranks)
-    check_choice("mechanism", mechanism, VECTOR_MECHANISMS)
+    check_choice("mechanism", mechanism, LDP_BORDA_MECHANISMS)
     items = given.shape[-1]
     if items < 2:
         raise ValueError("a ranking of fewer than 2 items has nothing to report.")
     centered = user_scores(given, missing=missing) - (items - 1) / 2
+    if mechanism == "subset-selection":
+        report = subset_report(key, given, epsilon, missing=missing)
+        return jnp.where(jnp.isinf(jnp.asarray(epsilon, report.dtype)), centered, report)
     radius = score_radius(items)
     return report_vectors(key, centered, epsilon, radius, mechanism=mechanism, zero_sum=True)
+
+
+def ldp_borda_norm(mechanism: str, num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
+    """B, the norm of every report; the mean squared error of a report is B² less the square of the centered scores.
+
+    Args:
+        mechanism: as for :func:`ldp_borda`.
+        num_items: m >= 2, static.
+        epsilon: ε > 0, may be traced.
+
+    Returns:
+        B, a scalar, in items beaten.
+
+    Raises:
+        ValueError: an unknown mechanism, ε <= 0, a number of items that the mechanism doesn't take.
+
+    >>> [round(float(ldp_borda_norm(name, 3, 5.0)), 2) for name in LDP_BORDA_MECHANISMS]
+    [2.25, 1.53, 1.47]
+    """
+    check_choice("mechanism", mechanism, LDP_BORDA_MECHANISMS)
+    radius = score_radius(num_items)
+    if mechanism == "subset-selection":
+        return jnp.where(jnp.isinf(epsilon), radius, subset_norm(num_items, epsilon))
+    return report_norm(mechanism, num_items - 1, epsilon, radius)
 
 
 @jax.jit

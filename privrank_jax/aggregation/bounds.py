@@ -32,7 +32,7 @@ from jaxtyping import Array, Float
 
 from privrank_jax._types import Count, Epsilon, Scalar
 from privrank_jax._validate import check_epsilon, check_nonnegative, check_users
-from privrank_jax.aggregation.borda import dp_borda_scale, score_radius
+from privrank_jax.aggregation.borda import dp_borda_scale, ldp_borda_norm, score_radius
 from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.aggregation.one_pair import one_pair_variance
@@ -42,7 +42,6 @@ from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.vectors import report_norm
 
 
 class Bound(NamedTuple):
@@ -287,7 +286,7 @@ def ldp_borda_bound(
         num_items: m >= 2.
         num_users: n >= 1, may be traced.
         epsilon: ε > 0 of each user's report, may be traced.
-        mechanism: ``"duchi"``, ``"privunit"`` or ``"one-pair"``.
+        mechanism: ``"duchi"``, ``"privunit"``, ``"subset-selection"`` or ``"one-pair"``.
 
     Returns:
         (5, β); β is infinite for ``"one-pair"`` with fewer users than pairs.
@@ -302,9 +301,8 @@ def ldp_borda_bound(
     if mechanism == "one-pair":
         variance = (num_items - 1) * one_pair_variance(num_items, num_users, epsilon)
         return Bound(5.0, 2 * num_items * jnp.sqrt(variance))
-    radius = score_radius(num_items)
-    norm = report_norm(mechanism, num_items - 1, epsilon, radius)
-    square = jnp.maximum(jnp.square(norm) - radius**2, 0)
+    norm = ldp_borda_norm(mechanism, num_items, epsilon)
+    square = jnp.maximum(jnp.square(norm) - score_radius(num_items) ** 2, 0)
     return Bound(5.0, 2 * jnp.sqrt(num_items * square / num_users))
 
 

@@ -3,7 +3,9 @@ r"""Confidence intervals of private scores and ranks, privacy noise included.
 All of it is post-processing of the release; :mod:`privrank_jax.pairwise.standard_errors` states inputs and assumptions.
 
 **Tails.** An error is a Gaussian part plus a weighted sum of independent Laplace variables, whose tails are
-heavier. Critical values are those of a Gaussian plus *one* Laplace variable with the same first four moments.
+heavier. Critical values are those of a Gaussian plus *one* Laplace variable with the same first four moments. K-norm
+noise has tails between those of the two: for its part the largest kurtosis of an item or of a difference of two is
+taken.
 
 **Ranks.** Item i ranks below every item that is significantly better, and above every item that is significantly
 worse, each of K differences being bounded at confidence 1 - α/K (Bonferroni). So the rank intervals are valid under any
@@ -40,6 +42,7 @@ from privrank_jax.links import Link, get_link, normal
 from privrank_jax.pairwise.likelihood import center
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
+    noise_covariance,
     noise_variance,
     standard_errors,
     totals_standard_errors,
@@ -107,8 +110,7 @@ def _confidence_intervals(
 ) -> tuple[Array, Array]:
     count = jnp.maximum(jnp.sum(uncertainty.mask), 1) if simultaneous else 1
     alpha = (1 - jnp.asarray(level, uncertainty.center.dtype)) / count
-    fourth = jnp.sum(uncertainty.influence**4, -1)
-    reach = _reach(uncertainty, uncertainty.variances, fourth, alpha)
+    reach = _reach(uncertainty.variances, _heavy_of_items(uncertainty), alpha)
     return uncertainty.center - reach, uncertainty.center + reach
 
 
@@ -161,8 +163,8 @@ def _better(uncertainty: Uncertainty, level: Scalar) -> Array:
     own = jnp.diagonal(covariance)
     variance = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
     variance = jnp.where(uncertainty.linked, variance, jnp.inf)
-    fourth = _fourth_moments(uncertainty.influence)
-    reach = jax.vmap(lambda alpha: _reach(uncertainty, variance, fourth, alpha))(alphas)
+    heavy = _heavy_of_differences(uncertainty)
+    reach = jax.vmap(lambda alpha: _reach(variance, heavy, alpha))(alphas)
     return uncertainty.center[:, None] - uncertainty.center[None, :] > reach
 
 
@@ -179,7 +181,8 @@ def interval_estimates(
     noise_scale: Scalar = 0.0,
     gamma: Scalar = 0.0,
     link: str | Link = "logistic",
-    noise: str = "laplace",
+    noise: str | None = None,
+    questionnaire: PairMatrixLike | None = None,
     level: Scalar = 0.95,
     mask: MaskLike | None = None,
 ) -> Intervals:
@@ -195,10 +198,11 @@ def interval_estimates(
             (``method="counts"``: :func:`noisy_counts`).
         comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones (:func:`uniform_design`).
         method: ``"mle"`` or ``"counts"``.
-        noise_scale: λ or σ of the release (its diagnostics hold it); 0 without privacy.
+        noise_scale: λ, σ or 1/ε of the release (its diagnostics hold it); 0 without privacy.
         gamma: ridge γ of the fit; for ``"mle"``.
         link: as in the fit; for ``"mle"``.
-        noise: ``"laplace"`` or ``"gaussian"``.
+        noise: as for :func:`standard_errors`.
+        questionnaire: as for :func:`standard_errors`.
         level: confidence, in (0, 1).
         mask: ``(m,)`` bool, real items.
 
@@ -213,7 +217,12 @@ def interval_estimates(
     ([0, 1], [0, 1])
     """
     check_choice("method", method, ("mle", "counts"))
-    common = {"noise_scale": noise_scale, "noise": noise, "mask": mask}
+    common = {
+        "noise_scale": noise_scale,
+        "noise": noise,
+        "questionnaire": questionnaire,
+        "mask": mask,
+    }
     if method == "mle":
         errors = standard_errors(value, comparisons, gamma=gamma, link=link, **common)
         value = center(jnp.asarray(value, errors.center.dtype), errors.mask)
@@ -299,17 +308,51 @@ def _fourth_moments(influence: Array) -> Array:
     return jnp.maximum(total, 0.0)
 
 
-def _reach(uncertainty: Uncertainty, variance: Array, fourth: Array, alpha: Array) -> Array:
-    """Half-widths at error rate ``alpha`` for errors with these variances and noise Σ_k c_k⁴.
+def _heavy_of_items(uncertainty: Uncertainty) -> Array:
+    """The variance of the Laplace variable that stands for the noise in the error of each item.
 
-    The error's excess kurtosis is 3 v² Σ c_k⁴ / variance²; that of a Gaussian and a Laplace variable, with
-    share s of the variance, is 3 s².
+    The excess kurtosis of an error is the fourth cumulant of its noise, divided by its squared variance. The cumulant
+    is 3 v² Σ c_k⁴ for independent Laplace noise with weights c_k, and for K-norm noise its excess kurtosis times its
+    squared variance. A Gaussian and a Laplace variable with share s of the variance have excess kurtosis 3 s².
     """
     if uncertainty.noise == "gaussian":
-        share = jnp.zeros_like(variance)
-    else:
-        noise = noise_variance(uncertainty.noise_scale, "laplace")
-        share = noise * jnp.sqrt(fourth) / jnp.where(variance > 0, variance, jnp.inf)
+        return jnp.zeros_like(uncertainty.center)
+    if uncertainty.law is not None:
+        return _heaviness(uncertainty) * jnp.diagonal(_of_noise(uncertainty))
+    noise = noise_variance(uncertainty.noise_scale, "laplace")
+    return noise * jnp.sqrt(jnp.sum(uncertainty.influence**4, -1))
+
+
+def _heavy_of_differences(uncertainty: Uncertainty) -> Array:
+    """The same for the differences of all pairs of items."""
+    if uncertainty.noise == "gaussian":
+        return jnp.zeros_like(uncertainty.covariance)
+    if uncertainty.law is not None:
+        covariance = _of_noise(uncertainty)
+        own = jnp.diagonal(covariance)
+        apart = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
+        return _heaviness(uncertainty) * apart
+    noise = noise_variance(uncertainty.noise_scale, "laplace")
+    return noise * jnp.sqrt(_fourth_moments(uncertainty.influence))
+
+
+def _heaviness(uncertainty: Uncertainty) -> Array:
+    """Share s of a Laplace variable at which K-norm noise has its excess kurtosis, 3 s²."""
+    assert uncertainty.law is not None
+    return jnp.sqrt(uncertainty.law.excess / 3).astype(uncertainty.center.dtype)
+
+
+def _of_noise(uncertainty: Uncertainty) -> Array:
+    """Covariance of K-norm noise in the errors."""
+    influence = uncertainty.influence
+    whole = jnp.eye(influence.shape[0], dtype=influence.dtype)
+    spread = noise_covariance(uncertainty.noise_scale, uncertainty.noise, uncertainty.law, whole)
+    return influence @ spread @ influence.T
+
+
+def _reach(variance: Array, heavy: Array, alpha: Array) -> Array:
+    """Half-widths at error rate ``alpha`` for errors with these variances, ``heavy`` those of their Laplace parts."""
+    share = heavy / jnp.where(variance > 0, variance, jnp.inf)
     return critical_value(alpha, share) * jnp.sqrt(variance)
 
 

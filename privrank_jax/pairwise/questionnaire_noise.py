@@ -33,11 +33,13 @@ other is offered.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from privrank_jax._types import PairMatrix, PairMatrixLike, Scalar
 from privrank_jax._validate import is_traced
@@ -122,27 +124,36 @@ def read_questionnaire(
             "the noise depends on the questionnaire, so the promise must say that it is public: Privacy(..., "
             "public=('questionnaire',))."
         )
-    traced = is_traced(questionnaire)
-    counts = jnp.asarray(questionnaire) if traced else np.asarray(questionnaire)
+    if is_traced(questionnaire):
+        counts = jnp.asarray(questionnaire)
+        _check_shape(counts, num_items)
+        return counts
+    counts = _checked_counts(np.asarray(questionnaire), num_items)
+    most, given = int(counts.sum()) // 2, privacy.contributions
+    if given is not None and not is_traced(given) and np.any(np.asarray(given) > most):
+        raise ValueError(
+            f"contributions = {given} contradicts the questionnaire, which asks {most} pair{'s' * (most > 1)}: no user "
+            "gives more answers than that."
+        )
+    return counts
+
+
+def _check_shape(counts: PairMatrix | np.ndarray, num_items: int) -> None:
     if counts.shape != (num_items, num_items):
         raise ValueError(
             f"questionnaire must have shape ({num_items}, {num_items}), how often each pair of items is asked, got "
             f"{counts.shape}."
         )
-    if traced:
-        return counts
+
+
+def _checked_counts(counts: np.ndarray, num_items: int) -> np.ndarray:
+    _check_shape(counts, num_items)
     valid = (
         np.isfinite(counts) & (counts >= 0) & (counts == np.round(counts)) & (counts == counts.T)
     )
     if not np.all(valid) or np.any(np.diagonal(counts)) or not np.any(counts):
         raise ValueError(
             "questionnaire must hold whole numbers, at least 0 and not all of them 0, symmetric, with a diagonal of 0."
-        )
-    most, given = int(counts.sum()) // 2, privacy.contributions
-    if given is not None and not is_traced(given) and np.any(np.asarray(given) > most):
-        raise ValueError(
-            f"contributions = {given} contradicts the questionnaire, which asks {most} pair{'s' * (most > 1)}: no user "
-            "gives more answers than that."
         )
     return counts
 
@@ -212,6 +223,40 @@ def edge_list(edges: np.ndarray) -> np.ndarray:
     upper = np.triu(np.asarray(edges, np.int64), 1)
     first, second = np.nonzero(upper)
     return np.repeat(np.stack([first, second], axis=1), upper[first, second], axis=0)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class NoiseLaw:
+    """What is known of K-norm noise on win totals at scale 1; public.
+
+    Attributes:
+        covariance: ``(m, m)``.
+        excess: largest excess kurtosis of the noise of an item or of a difference of two, ``()``: 0 if it were normal,
+            3 if it were Laplace noise.
+    """
+
+    covariance: Float[Array, "items items"]
+    excess: Float[Array, ""]
+
+
+def law_under_flips(questionnaire: PairMatrixLike, num_items: int) -> NoiseLaw:
+    """The law of the noise that :func:`~privrank_jax.pairwise.noisy_counts` adds for a questionnaire, under flips.
+
+    Args:
+        questionnaire: ``(m, m)``, as there; not traced.
+        num_items: m.
+
+    Raises:
+        ValueError: no valid counts, a traced questionnaire.
+    """
+    if is_traced(questionnaire):
+        raise ValueError("the law of K-norm noise is not known for a traced questionnaire.")
+    shape = noise_shape(_checked_counts(np.asarray(questionnaire), num_items), "flip")
+    with jax.ensure_compile_time_eval():
+        covariance = noise_law.covariance(shape)[:num_items, :num_items]
+        excess = max(noise_law.kurtosis(shape, num_items) - 3, 0.0)
+        return NoiseLaw(jnp.asarray(covariance), jnp.asarray(excess))
 
 
 def unit_variance(noise: str, shape: Zonotope | None) -> float:

@@ -7,11 +7,13 @@ design instead, such as :func:`uniform_design`.
 
 **Scores.** The perturbed MLE solves ∇L(θ̃) + γθ̃ = -w. To first order
 :math:`θ̃ - θ = H^{-1}(S - w - γθ)` on the space Σθ = 0, with S the score of the comparisons, of covariance I (the Fisher
-information), and H = I + γ. So θ̃ has covariance :math:`H^{-1}(I + v\,\mathrm{Id})H^{-1}`, v = 2λ² (Laplace) or σ²
-(Gaussian), about the *penalized* target, and the bias -γH⁻¹θ about the truth. One Newton step of the fit without
-ridge, θ̃ + γI⁻¹θ̃, removes that bias and has covariance :math:`I^{-1}(I + v\,\mathrm{Id})I^{-1}`. I is evaluated at θ̃.
+information), and H = I + γ. So θ̃ has covariance :math:`H^{-1}(I + V)H^{-1}`, V the covariance of w, about the
+*penalized* target, and the bias -γH⁻¹θ about the truth. One Newton step of the fit without ridge, θ̃ + γI⁻¹θ̃, removes
+that bias and has covariance :math:`I^{-1}(I + V)I^{-1}`. I is evaluated at θ̃. V is 2λ² Id (Laplace), σ² Id (Gaussian)
+or, for K-norm noise, 1/ε² times a matrix that depends on the questionnaire, not on ε, and is found by a formula or by
+simulation (:mod:`privrank_jax.privacy.noise_law`).
 
-**Win totals.** The totals have covariance Laplacian(M_ij p_ij(1 - p_ij)) ≼ Laplacian(M)/4 whatever the p_ij, plus v.
+**Win totals.** The totals have covariance Laplacian(M_ij p_ij(1 - p_ij)) ≼ Laplacian(M)/4 whatever the p_ij, plus V.
 
 **Assumptions.** The model's link is correct, comparisons are independent given the scores (several answers of one
 user count as independent), and errors are small enough for one linear step.
@@ -43,6 +45,8 @@ from privrank_jax.comparisons import default_float
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.likelihood import center, information
+from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, law_under_flips
+from privrank_jax.privacy.noise import SHAPED_NOISES
 
 
 @jax.tree_util.register_dataclass
@@ -56,9 +60,10 @@ class Uncertainty:
             their connected component.
         influence: ``(m, m)``, how the error depends on the privacy noise w.
         linked: ``(m, m)`` bool, pairs of real items whose difference the data identify.
-        noise_scale: λ or σ of w, shape ``()``.
+        noise_scale: λ or σ of w, or 1/ε for K-norm noise, shape ``()``.
         mask: ``(m,)`` bool, real items.
-        noise: ``"laplace"`` or ``"gaussian"``, static.
+        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``, static.
+        law: of K-norm noise at scale 1.
     """
 
     center: Float[Array, "*batch items"]
@@ -68,6 +73,7 @@ class Uncertainty:
     noise_scale: Float[Array, "*batch"]
     mask: Bool[Array, "*batch items"]
     noise: str = dataclasses.field(default="laplace", metadata={"static": True})
+    law: NoiseLaw | None = None
 
     @property
     def variances(self) -> Scores:
@@ -88,7 +94,8 @@ def standard_errors(
     noise_scale: Scalar = 0.0,
     gamma: Scalar = 0.0,
     link: str | Link = "logistic",
-    noise: str = "laplace",
+    noise: str | None = None,
+    questionnaire: PairMatrixLike | None = None,
     mask: MaskLike | None = None,
     target: str = "truth",
 ) -> Uncertainty:
@@ -97,10 +104,12 @@ def standard_errors(
     Args:
         theta: ``(m,)`` released scores.
         comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones.
-        noise_scale: λ or σ, may be traced; 0 = no privacy noise.
+        noise_scale: λ or σ, or 1/ε for K-norm noise, may be traced; 0 = no privacy noise.
         gamma: ridge γ >= 0 of the fit, may be traced.
         link: as in the fit.
-        noise: ``"laplace"`` or ``"gaussian"``.
+        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``; default K-norm noise with a questionnaire, else Laplace
+            noise.
+        questionnaire: ``(m, m)``, that of a release with K-norm noise, under flips; not traced.
         mask: ``(m,)`` bool, real items.
         target: ``"truth"``: about θ, centered at the scores less their ridge bias; ``"penalized"``: about
             the minimizer of the expected ridged objective, centered at the scores.
@@ -112,7 +121,7 @@ def standard_errors(
 
     Raises:
         ValueError: shapes differ, scores not finite, counts negative or not symmetric, negative scale or
-            ridge, unknown names.
+            ridge, K-norm noise without a questionnaire or a questionnaire with other noise, unknown names.
 
     >>> design = [[0, 100], [100, 0]]
     >>> errors = standard_errors([0.0, 0.0], design)
@@ -121,8 +130,9 @@ def standard_errors(
     """
     link = get_link(link)
     check_choice("target", target, ("truth", "penalized"))
-    theta, comparisons, mask = _checked(theta, comparisons, mask, noise_scale, gamma, noise)
-    return _score_errors(theta, comparisons, mask, noise_scale, gamma, link, noise, target)
+    theta, comparisons, mask = _checked(theta, comparisons, mask, noise_scale, gamma)
+    noise, law = _noise_and_law(noise, questionnaire, theta.shape[0])
+    return _score_errors(theta, comparisons, mask, noise_scale, gamma, law, link, noise, target)
 
 
 def totals_standard_errors(
@@ -130,7 +140,8 @@ def totals_standard_errors(
     comparisons: PairMatrixLike,
     *,
     noise_scale: Scalar = 0.0,
-    noise: str = "laplace",
+    noise: str | None = None,
+    questionnaire: PairMatrixLike | None = None,
     mask: MaskLike | None = None,
 ) -> Uncertainty:
     """Standard errors of win totals from :func:`noisy_counts`, about the expected totals Σ_j M_ij p_ij.
@@ -141,8 +152,9 @@ def totals_standard_errors(
     Args:
         totals: ``(m,)`` released totals.
         comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones.
-        noise_scale: λ or σ, may be traced.
-        noise: ``"laplace"`` or ``"gaussian"``.
+        noise_scale: λ or σ, or 1/ε for K-norm noise, may be traced.
+        noise: as for :func:`standard_errors`.
+        questionnaire: as for :func:`standard_errors`.
         mask: ``(m,)`` bool, real items.
 
     Returns:
@@ -155,8 +167,9 @@ def totals_standard_errors(
     >>> round(float(errors.standard_errors[0]) ** 2, 3)  # 100/4 + 2·2²
     33.0
     """
-    totals, comparisons, mask = _checked(totals, comparisons, mask, noise_scale, 0.0, noise)
-    return _totals_errors(totals, comparisons, mask, noise_scale, noise)
+    totals, comparisons, mask = _checked(totals, comparisons, mask, noise_scale, 0.0)
+    noise, law = _noise_and_law(noise, questionnaire, totals.shape[0])
+    return _totals_errors(totals, comparisons, mask, noise_scale, law, noise)
 
 
 def uniform_design(
@@ -181,15 +194,29 @@ def uniform_design(
     return jnp.where(pairs, num_comparisons / jnp.maximum(jnp.sum(pairs) / 2, 1), 0).astype(dtype)
 
 
+def _noise_and_law(
+    noise: str | None, questionnaire: PairMatrixLike | None, num_items: int
+) -> tuple[str, NoiseLaw | None]:
+    if noise is None:
+        noise = "laplace" if questionnaire is None else "k-norm"
+    check_choice("noise", noise, SHAPED_NOISES)
+    if (noise == "k-norm") != (questionnaire is not None):
+        raise ValueError(
+            "K-norm noise, and no other, has the shape of a questionnaire: give noise='k-norm' and questionnaire, or "
+            "neither."
+        )
+    if questionnaire is None:
+        return noise, None
+    return noise, law_under_flips(questionnaire, num_items)
+
+
 def _checked(
     value: ScoresLike,
     comparisons: PairMatrixLike,
     mask: MaskLike | None,
     noise_scale: Scalar,
     gamma: Scalar,
-    noise: str,
 ) -> tuple[Scores, PairMatrix, Mask]:
-    check_choice("noise", noise, ("laplace", "gaussian"))
     check_nonnegative("noise_scale", noise_scale)
     check_nonnegative("gamma", gamma)
     return as_design(value, comparisons, mask)
@@ -244,6 +271,7 @@ def _score_errors(
     mask: Mask,
     noise_scale: Scalar,
     gamma: Scalar,
+    law: NoiseLaw | None,
     link: Link,
     noise: str,
     target: str,
@@ -254,10 +282,11 @@ def _score_errors(
     influence = project_inverse(
         fisher + gamma * project if target == "penalized" else fisher, project
     )
-    covariance = influence @ (fisher + noise_variance(scale, noise) * project) @ influence.T
+    spread = noise_covariance(scale, noise, law, project)
+    covariance = influence @ (fisher + spread) @ influence.T
     middle = theta if target == "penalized" else theta + gamma * influence @ theta
     linked = linked & mask[:, None] & mask[None, :]
-    return Uncertainty(middle, covariance, influence, linked, scale, mask, noise)
+    return Uncertainty(middle, covariance, influence, linked, scale, mask, noise, law)
 
 
 def differences(
@@ -289,17 +318,30 @@ def _largest(matrix: PairMatrix) -> Float[Array, ""]:
 
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _totals_errors(
-    totals: Scores, comparisons: PairMatrix, mask: Mask, noise_scale: Scalar, noise: str
+    totals: Scores,
+    comparisons: PairMatrix,
+    mask: Mask,
+    noise_scale: Scalar,
+    law: NoiseLaw | None,
+    noise: str,
 ) -> Uncertainty:
     scale = jnp.asarray(noise_scale, totals.dtype)
     influence = jnp.diag(mask.astype(totals.dtype))
     sampling = 0.25 * (jnp.diag(comparisons.sum(-1)) - comparisons)
-    covariance = sampling + noise_variance(scale, noise) * influence
-    return Uncertainty(
-        totals, covariance, influence, mask[:, None] & mask[None, :], scale, mask, noise
-    )
+    covariance = sampling + noise_covariance(scale, noise, law, influence)
+    linked = mask[:, None] & mask[None, :]
+    return Uncertainty(totals, covariance, influence, linked, scale, mask, noise, law)
+
+
+def noise_covariance(
+    scale: Scalar, noise: str, law: NoiseLaw | None, project: PairMatrix
+) -> PairMatrix:
+    """Covariance of the part of the noise in the range of a projection, ``(m, m)``; ``law`` is that of K-norm noise."""
+    if law is None:
+        return noise_variance(scale, noise) * project
+    return scale * scale * (project @ law.covariance.astype(project.dtype) @ project)
 
 
 def noise_variance(scale: Scalar, noise: str) -> Scalar:
-    """Variance of one coordinate of the privacy noise: 2λ² (Laplace) or σ² (Gaussian)."""
+    """Variance of one coordinate of independent noise: 2λ² (Laplace) or σ² (Gaussian)."""
     return (2.0 if noise == "laplace" else 1.0) * scale * scale

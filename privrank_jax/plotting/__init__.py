@@ -1,4 +1,4 @@
-"""Figures from tables: error curves, studies, maps, rankings with intervals, audits (extra ``plot``).
+"""Figures from tables: error curves, studies, maps, rankings with intervals, noise, audits (extra ``plot``).
 
 Figures are built without pyplot and without its global state. Colors are Okabe and Ito's palette
 (maps of numbers: cividis), and every group also has its own marker and line style, so that a figure is legible to
@@ -10,6 +10,7 @@ from privrank_jax.plotting.curves import error_curves
 from privrank_jax.plotting.frame import LINES, MARKERS, PALETTE, check_picture, save
 from privrank_jax.plotting.intervals import ranking_intervals
 from privrank_jax.plotting.maps import method_map, utility_map
+from privrank_jax.plotting.noise_shapes import noise_shapes
 from privrank_jax.plotting.study_curves import study_curves
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "error_curves",
     "event_probabilities",
     "method_map",
+    "noise_shapes",
     "ranking_intervals",
     "save",
     "study_curves",

@@ -13,9 +13,11 @@ import numpy as np
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation.ldp_plan import local_plan, respond
+from privrank_jax.aggregation.subset_designs import designs
+from privrank_jax.aggregation.subset_selection import last_accepted
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.local import flip_threshold
-from privrank_jax.privacy_audit import neighbors
+from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES
 from privrank_jax.privacy_audit.audited_reports import flip_share, reported, vector_law
 from privrank_jax.privacy_audit.registry import Audited, Facts
@@ -48,6 +50,29 @@ def _centered_scores(ranks: np.ndarray) -> np.ndarray:
 def _scores_law(ranks: np.ndarray, privacy: Privacy, _: Facts, *, mechanism: str) -> np.ndarray:
     radius = float(np.linalg.norm(_centered_scores(_RANKINGS[0][None])))
     return vector_law(_centered_scores(ranks), privacy.epsilon, mechanism, radius, zero_sum=True)
+
+
+def _two_sets_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
+    """Log probabilities of type, side and sets: with ties, the mean over the strict rankings that agree otherwise."""
+    items = ranks.shape[1]
+    table, orders = designs(items), neighbors.strict_orders(items)
+    costs = table.costs(float(privacy.epsilon))
+    row = int(np.argmin(costs.sum(axis=1)))
+    used = np.flatnonzero(table.weight[row])
+    columns = (
+        column[row, used].tolist() for column in (table.ahead, table.behind, table.threshold)
+    )
+    last = last_accepted(jnp.asarray(privacy.epsilon, jnp.float64))
+    law = laws.two_item_sets(
+        items - 1 - orders,
+        list(zip(*columns)),
+        costs[row, used] / costs[row].sum(),
+        (float(last) + 1) / 2.0**32,
+    )
+    first, second = np.triu_indices(items, 1)
+    lead, strict = (np.sign(r[:, second] - r[:, first]) for r in (ranks, orders))
+    agree = np.all((lead[:, None] == 0) | (lead[:, None] == strict), axis=2)
+    return np.log(agree @ np.exp(law) / agree.sum(axis=1, keepdims=True))
 
 
 def _signs_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
@@ -109,6 +134,30 @@ _REPORTS = (
             ("ldp-borda", "Duchi's mechanism", "duchi", "borda"),
             ("ldp-borda-privunit", "PrivUnit", "privunit", "auto"),
         )
+    ),
+    Audited(
+        name="ldp-borda-subsets",
+        title="Borda scores of one user by subset selection",
+        function="ldp_borda",
+        release=functools.partial(_local_borda, mechanism="subset-selection"),
+        reduce=_first_over_last,
+        sees="the score of item 0 less that of item 2",
+        instances=_weak,
+        law=_two_sets_law,
+        note="aggregation/subset_selection.py",
+        **_LOCAL,
+    ),
+    Audited(
+        name="subset-report",
+        title="two sets of four items, one ahead of the other in the user's ranking",
+        function="subset_report",
+        release=reported(aggregation.subset_report),
+        reduce=lambda report: report[0] - report[3],
+        sees="the report on item 0 less that on item 3",
+        instances=lambda: neighbors.of_values(*neighbors.strict_orders(4)),
+        law=_two_sets_law,
+        note="aggregation/subset_selection.py",
+        **{**_LOCAL, "neighbors": (np.arange(4), np.arange(4)[::-1])},
     ),
     Audited(
         name="ldp-borda-report",

@@ -79,7 +79,6 @@ def _scores_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
 _TOTALS: dict[str, Any] = {
     "function": "noisy_counts",
     "sees": "how far the noise lies inside the facets next to the change",
-    "released_by": "exact_noisy_totals",
     "note": "pairwise/questionnaire_noise.py",
 }
 
@@ -133,7 +132,6 @@ AUDITED = (
         sees="the gap between the scores of items 0 and 2",
         law=_scores_law,
         instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "flip"),
-        released_by="exact_noisy_totals",
         note="pairwise/questionnaire_noise.py; the scores are a function of noisy totals",
     ),
 )

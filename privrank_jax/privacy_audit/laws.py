@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,39 @@ def two_density_vectors(vectors: Array, radius: float, height: float, odds: floa
     ahead, behind = (np.where(side >= height, odds, 0.0) for side in (cosines, -cosines))
     with np.errstate(divide="ignore"):
         return np.logaddexp(np.log(kept) + ahead, np.log1p(-kept) + behind)
+
+
+def two_item_sets(
+    scores: Array, types: Sequence[tuple[int, int, int]], chances: Array, kept: float
+) -> Array:
+    """Reports of two disjoint item sets of sizes k and l, on a ranking or on its reverse, for strict rankings.
+
+    Args:
+        scores: ``(D, m)``, 0, ..., m - 1 in each row.
+        types: (k, l, t): pairs are proposed uniformly; they are accepted if the first set's scores exceed the second's
+            by t/(kl) on average, others with probability ``kept``.
+        chances: of the types.
+        kept: in (0, 1].
+    """
+    columns = []
+    for (ahead, behind, threshold), chance in zip(types, chances):
+        pairs = [
+            (first, second)
+            for first in itertools.combinations(range(scores.shape[1]), ahead)
+            for second in itertools.combinations(range(scores.shape[1]), behind)
+            if not set(first) & set(second)
+        ]
+        leads = np.stack(
+            [
+                behind * scores[:, first].sum(axis=1) - ahead * scores[:, second].sum(axis=1)
+                for first, second in pairs
+            ],
+            axis=1,
+        )
+        for side in (leads, -leads):
+            odds = np.where(side >= threshold, 1.0, kept)
+            columns.append(np.log(0.5 * chance * odds / odds.sum(axis=1, keepdims=True)))
+    return np.concatenate(columns, axis=1)
 
 
 def softmax(scores: Array) -> Array:

@@ -9,6 +9,7 @@ import pytest
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.query_budget import exceeding_probability
+from privrank_jax.aggregation.subset_selection import subset_norm
 from privrank_jax.privacy.vectors import report_norm
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import worlds
@@ -82,6 +83,9 @@ def test_local_bounds_are_their_formulas():
         norm = float(report_norm(mechanism, M - 1, EPSILON, math.sqrt(square)))
         bound = aggregation.ldp_borda_bound(M, USERS, EPSILON, mechanism=mechanism)
         assert float(bound.additive) == pytest.approx(2 * math.sqrt(M * (norm**2 - square) / USERS))
+    norm, square = float(subset_norm(M, EPSILON)), M * (M**2 - 1) / 12
+    bound = aggregation.ldp_borda_bound(M, USERS, EPSILON, mechanism="subset-selection")
+    assert float(bound.additive) == pytest.approx(2 * math.sqrt(M * (norm**2 - square) / USERS))
     sort = aggregation.ldp_kwiksort_bound(M, USERS, EPSILON, max_uses=6, failure=0.01)
     error = 1 / math.sqrt(USERS // M) / 2 / math.tanh(EPSILON / 24)
     fallback = (

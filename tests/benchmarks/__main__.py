@@ -18,6 +18,7 @@ NAMES = (
     "mallows",
     "k_norm",
     "bounds",
+    "local_borda",
 )
 LONG = ("studies",)  # half an hour: by name only
 

@@ -37,6 +37,7 @@ PARTS_OF_PROMISES = {
     "aggregation.borda ldp_borda_report",
     "aggregation.local_weights local_weights_report",
     "aggregation.one_pair one_pair_report",
+    "aggregation.subset_selection subset_report",
     "cli.privatize.ranking_files simulated_mallows",
     "experiments.alabi.common errors",
     "experiments.cai.common Unit.promise",
@@ -132,8 +133,8 @@ def promises_in_parts() -> list[str]:
             met.add(f"{module.name} {name}")
         elif parts:
             wrong.append(
-                f"{module}:{function.lineno} {name} takes {', '.join(parts)} and no privacy: take a Privacy, or list it "
-                "in PARTS_OF_PROMISES if it has no promise to keep"
+                f"{module}:{function.lineno} {name} takes {', '.join(parts)} and no privacy: take a Privacy, or list "
+                "it in PARTS_OF_PROMISES if it has no promise to keep"
             )
     gone = sorted(PARTS_OF_PROMISES - met)
     return wrong + [f"PARTS_OF_PROMISES lists {one}, which takes no part of one" for one in gone]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -12,11 +13,13 @@ from privrank_jax.pairwise import (
     interval_estimates,
     mle,
     noisy_counts,
+    perturbed_mle,
     rank_intervals,
     standard_errors,
     totals_standard_errors,
     uniform_design,
 )
+from privrank_jax.privacy import Privacy
 from tests.pairwise.releases import (
     CHANCE,
     DESIGN,
@@ -110,17 +113,58 @@ def test_expected_counts_stand_in_for_private_ones(key):
     assert abs(covered - 0.95) < 4.5 * error + 0.01
 
 
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+ASKED = (1 - np.eye(SIZE)).astype(int)  # every pair once
+RING = np.roll(np.eye(SIZE), 1, 1) + np.roll(np.eye(SIZE), -1, 1)  # each item with the next
+
+
+@pytest.mark.parametrize(("asked", "epsilon", "gamma"), [(ASKED, 0.7, 8.0), (RING, 1.0, 0.5)])
+def test_intervals_know_the_covariance_of_k_norm_noise(asked, epsilon, gamma, key):
+    """200 users answer every pair, or the pairs of a ring. 95 % as above, and the spread of the errors of
+    differences, of neighbors on the ring and of items far apart, is the one that is stated."""
+    privacy = Privacy(epsilon, unit="user", adjacency="flip")
+    design = PER_PAIR * asked
+    met = np.broadcast_to(np.triu(design, 1).astype(int), (RELEASES, SIZE, SIZE))
+    won = np.random.default_rng(5).binomial(met, CHANCE)
+    wins = jnp.asarray(won + np.swapaxes(met - won, 1, 2), jnp.float32)
+
+    @jax.jit
+    def run(keys, wins, known):
+        def one(key, matrix):
+            settings = {"questionnaire": asked, "gamma": gamma}
+            theta = perturbed_mle(key, WinCounts(matrix), privacy, **settings).value
+            errors = standard_errors(theta, design, noise_scale=known / epsilon, **settings)
+            ranks = rank_intervals(errors, simultaneous=True)
+            apart = errors.covariance[0, 0] + jnp.diagonal(errors.covariance)
+            apart = jnp.sqrt(apart - 2 * errors.covariance[0])
+            gap = errors.center[0] - errors.center
+            return confidence_intervals(errors), ranks, jnp.abs(gap - TRUTH[0] + TRUTH) / apart
+
+        return jax.vmap(one)(keys, wins)
+
+    keys = jax.random.split(key, RELEASES)
+    single, ranks, gaps = run(keys, wins, 1.0)
+    covered, error, _ = share(single, TRUTH)
+    assert abs(covered - 0.95) < 4.5 * error + 0.012
+    assert share(ranks, BEST, WORST)[2] > 0.95 - 4.5 * np.sqrt(0.05 * 0.95 / RELEASES)
+    spread = np.sqrt(np.mean(np.asarray(gaps)[:, 1:] ** 2, axis=0))
+    np.testing.assert_allclose(spread, 1.0, atol=0.09)  # 4.5 standard errors, heavy tails included
+    assert share(run(keys, wins, 0.0)[0], TRUTH)[0] < 0.87
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "k-norm"])
 def test_intervals_cover_the_expected_totals(noise, key):
-    asked = promise(0.05, delta=1e-5)
+    user = Privacy(0.5, unit="user", adjacency="flip")
+    asked = user if noise == "k-norm" else promise(0.05, delta=1e-5)
+    counts = ASKED if noise == "k-norm" else None
     expected = (DESIGN * CHANCE).sum(1)
 
     @jax.jit
     def run(keys, wins, known):
         def one(key, matrix):
-            found = noisy_counts(key, WinCounts(matrix), asked, noise=noise)
+            settings = {"noise": noise, "questionnaire": counts}
+            found = noisy_counts(key, WinCounts(matrix), asked, **settings)
             scale = known * found.diagnostics.noise_scale
-            errors = totals_standard_errors(found.value, DESIGN, noise_scale=scale, noise=noise)
+            errors = totals_standard_errors(found.value, DESIGN, noise_scale=scale, **settings)
             return confidence_intervals(errors), rank_intervals(errors, simultaneous=True)
 
         return jax.vmap(one)(keys, wins)

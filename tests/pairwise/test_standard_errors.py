@@ -11,6 +11,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import (
     mle,
+    questionnaire_counts,
     scores_from_totals,
     standard_errors,
     totals_standard_errors,
@@ -245,3 +246,49 @@ def test_bad_arguments_are_refused(run, value, comparisons, settings, message):
 def test_bad_settings_of_fits_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         standard_errors(THETA, design(), **settings)
+
+
+# --- K-norm noise, in the shape of a questionnaire ------------------------------------------------
+
+PATH = questionnaire_counts([(0, 1), (1, 2), (2, 3), (3, 4), (0, 1)], SIZE)
+
+
+def k_norm_covariance():
+    """Of noise for :data:`PATH` at scale 1. On a path the zonotope is a box in the coordinates of the edges, of widths
+    2, 1, 1, 1, and noise in a box of p dimensions has variances (p + 1)(p + 2)/3 times those."""
+    steps = np.eye(SIZE)[:-1] - np.eye(SIZE)[1:]
+    return steps.T @ np.diag([4.0, 1.0, 1.0, 1.0]) @ steps * (5 * 6 / 3)
+
+
+def test_k_norm_noise_enters_by_its_covariance():
+    comparisons = design(2)
+    found = standard_errors(THETA, comparisons, noise_scale=1.5, questionnaire=PATH)
+    information = reference.fisher_information("logistic", THETA, comparisons)
+    inverse = np.linalg.pinv(information, rcond=1e-12)
+    wanted = inverse @ (information + 1.5**2 * k_norm_covariance()) @ inverse
+    # The law comes from a simulation, on the safe side.
+    np.testing.assert_allclose(found.standard_errors, np.sqrt(np.diag(wanted)), rtol=0.03)
+    totals = totals_standard_errors(10 * THETA, comparisons, noise_scale=1.5, questionnaire=PATH)
+    sampling = (np.diag(comparisons.sum(1)) - comparisons) / 4
+    np.testing.assert_allclose(
+        totals.standard_errors,
+        np.sqrt(np.diag(sampling + 1.5**2 * k_norm_covariance())),
+        rtol=0.03,
+    )
+
+
+def test_k_norm_noise_under_a_program_and_refusals():
+    comparisons = design(2)
+    errors = functools.partial(standard_errors, THETA, comparisons)
+    known = errors(noise_scale=2.0, questionnaire=PATH).standard_errors
+    traced = jax.jit(lambda scale: errors(noise_scale=scale, questionnaire=PATH).standard_errors)(
+        2.0
+    )
+    np.testing.assert_allclose(traced, known, rtol=1e-9)
+    for settings in ({"noise": "k-norm"}, {"noise": "laplace", "questionnaire": PATH}):
+        with pytest.raises(ValueError, match="give noise='k-norm' and questionnaire, or"):
+            errors(**settings)
+    with pytest.raises(ValueError, match="not known for a traced questionnaire"):
+        jax.jit(lambda counts: errors(questionnaire=counts).standard_errors)(PATH)
+    with pytest.raises(ValueError, match="must have shape"):
+        errors(questionnaire=PATH[:3, :3])

@@ -17,8 +17,11 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Guarantee
 from privrank_jax.privacy_audit import Audited
 
-# Random pivots or pairs are published, or a rest is shuffled: without noise the result is still random.
-BY_CHANCE = ("dp-kwiksort", "dp-kwiksort-published", "hay-kwiksort", "one-pair-report")
+# Random pivots, pairs or sets are published, or a rest is shuffled: without noise the result is still random.
+BY_CHANCE = (
+    *("dp-kwiksort", "dp-kwiksort-published", "hay-kwiksort", "one-pair-report"),
+    "subset-report",
+)
 BATCH = 64  # half of them on each of the two neighbors
 
 

@@ -8,6 +8,8 @@ from tests.privacy_audit.contract import *  # noqa: F403
 PROMISES = {
     "ldp-borda": ("user", "replace"),
     "ldp-borda-privunit": ("user", "replace"),
+    "ldp-borda-subsets": ("user", "replace"),
+    "subset-report": ("user", "replace"),
     "ldp-borda-report": ("user", "replace"),
     "local-weights": ("user", "replace"),
     "local-weights-rr": ("user", "replace"),

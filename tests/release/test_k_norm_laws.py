@@ -19,6 +19,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privrank_jax.pairwise import questionnaire_counts
+from privrank_jax.privacy import Privacy
+from privrank_jax.release import exact_noisy_totals
 from privrank_jax.release.k_norm import Tile, cube_noise, zonotope_noise
 from privrank_jax.release.spanning_trees import Forest, Graph
 from tests.reference import geometry as naive
@@ -146,6 +149,33 @@ def test_noise_on_small_graphs_has_its_law(name):
     rate, graph = Fraction(2), Graph(*GRAPHS[name])
     drawn = np.array([zonotope_noise(graph, rate) for _ in range(1500)])
     assert failures(name, rate, drawn) == []
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "asked", "name", "epsilon"),
+    [
+        ("flip", [(0, 1), (0, 1), (1, 2), (0, 2)], "asked again", 4.0),
+        ("flip", [(0, 1), (2, 3), (3, 4), (2, 4)], "two components", 4.0),
+        ("replace", [(0, 1), (1, 2)], "path or no answer", 2.0),
+    ],
+)
+def test_noise_on_answers_to_a_questionnaire_has_its_law(adjacency, asked, name, epsilon):
+    """Twice the totals change within 2 Z(G), or within Z(G⁺) with minus their sum as one more number."""
+    items = GRAPHS[name][1]
+    own = items - (adjacency == "replace")
+    totals, counts = np.arange(own) / 2, questionnaire_counts(asked, own)
+    privacy = Privacy(epsilon, unit="user", adjacency=adjacency, public=("questionnaire",))
+    drawn = []
+    for _ in range(1500):
+        found = exact_noisy_totals(totals, privacy, questionnaire=counts)
+        drawn.append(2 * (found.value - totals))
+    assert found.guarantee.attained.epsilon == epsilon
+    assert found.diagnostics.noise_scale == 1 / epsilon
+    drawn = np.array(drawn)
+    if own < items:
+        drawn = np.column_stack([drawn, -drawn.sum(axis=1)])
+    np.testing.assert_array_equal(drawn, np.round(drawn))
+    assert failures(name, Fraction(2), drawn.astype(int)) == []
 
 
 CAMPS = [(a + i, a + j) for a in (0, 4, 8) for i, j in COMPLETE[4]]

@@ -1,0 +1,245 @@
+r"""Designs of :mod:`~privrank_jax.aggregation.subset_selection`: which item sets users report, at which thresholds.
+
+A type (k, l, t) has ‖y‖² = 1/k + 1/l, a share q of all pairs of disjoint sets (A, B) of sizes k, l that reach its
+threshold, and p, the mean of y = 1_A/k - 1_B/l over those, by rank, averaged with its mirror image. Both follow from
+the exact numbers of pairs of position sets with given sums, counted in integers by adding one position at a time; those
+that hold a position follow from those that don't, N(k, l) = N'(k, l) + N'(k-1, l) + N'(k, l-1), each at its own sum.
+
+A design is a choice of types with weights v_i, Σ v_i p_i = x, of report norm B(ε) = Σ_i |v_i| ‖y_i‖/f_i(ε). The least B
+at a given ε is a linear program in v with ⌊m/2⌋ equations (p and x are antisymmetric), so that as many types suffice.
+It is solved over all types by column generation: the dual prices λ name the types to add, those of the largest |⟨λ,
+p⟩| f/‖y‖ > 1. A design is unbiased at every ε, with B(ε) as stated; the best ones for a grid of ε are kept, and of
+these the best at the ε of a report is used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.optimize import linprog
+
+from privrank_jax._types import Epsilon
+from privrank_jax._validate import is_traced
+
+MAX_ITEMS = 20
+_GRID = tuple(float(epsilon) for epsilon in np.geomspace(0.25, 8.0, 36))
+_ADDED = 8  # columns in one step
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Designs:
+    """Designs for one number of items, padded with types of weight 0 to the same number of types.
+
+    Attributes:
+        ahead: k, the size of A.
+        behind: l, the size of B.
+        threshold: t, in units of 1/(kl).
+        share: q, in (0, 1).
+        weight: v.
+    """
+
+    ahead: Int[np.ndarray, "designs types"]
+    behind: Int[np.ndarray, "designs types"]
+    threshold: Int[np.ndarray, "designs types"]
+    share: Float[np.ndarray, "designs types"]
+    weight: Float[np.ndarray, "designs types"]
+
+    @property
+    def length(self) -> Float[np.ndarray, "designs types"]:
+        """‖y‖."""
+        return np.sqrt(1 / self.ahead + 1 / self.behind)
+
+    def costs(self, epsilon: Epsilon) -> Float[np.ndarray, "designs types"]:
+        """|v| ‖y‖/f at ε, which may be traced; their sum over types is B."""
+        xp = jnp if is_traced(epsilon) else np
+        other = xp.exp(-epsilon)
+        strength = self.share * (1 - other) / (other + (1 - other) * self.share)
+        return np.abs(self.weight) * self.length / strength
+
+
+@functools.lru_cache(maxsize=32)
+def designs(num_items: int) -> Designs:
+    """The designs of least error for 2 to 20 items; a second or two at 20, then cached.
+
+    Args:
+        num_items: m.
+
+    Raises:
+        ValueError: fewer than 2 items, or more than 20.
+
+    >>> found = designs(2)  # one pair
+    >>> found.ahead.tolist(), found.behind.tolist(), found.share.tolist(), found.weight.tolist()
+    ([[1]], [[1]], [[0.5]], [[0.5]])
+    """
+    check_items(num_items)
+    types = _types(num_items)
+    found: dict[tuple[int, ...], np.ndarray] = {}
+    chosen: list[int] = []
+    for epsilon in _GRID:
+        chosen, weights = _least(num_items, types, epsilon, chosen)
+        found.setdefault(tuple(chosen), weights)
+    width = max(map(len, found))
+    rows = []
+    for basis, weights in found.items():
+        spare = width - len(basis)
+        which = np.array(basis + basis[:1] * spare)
+        rows.append((which, np.append(weights, np.zeros(spare))))
+    which, weight = (np.stack(part) for part in zip(*rows))
+    return Designs(
+        types.ahead[which],
+        types.behind[which],
+        types.threshold[which],
+        types.share[which],
+        weight,
+    )
+
+
+def check_items(num_items: int) -> None:
+    """Raise ``ValueError`` unless there are designs for that many items."""
+    if not 2 <= num_items <= MAX_ITEMS:
+        raise ValueError(f"subset selection takes 2 to {MAX_ITEMS} items, got {num_items}.")
+
+
+# --- types
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Types:
+    """All types: columns of :class:`Designs`, and p on the upper half of the ranks, the best last."""
+
+    ahead: np.ndarray
+    behind: np.ndarray
+    threshold: np.ndarray
+    share: np.ndarray
+    mean: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.share)
+
+    @functools.cached_property
+    def length(self) -> np.ndarray:
+        return np.sqrt(1 / self.ahead + 1 / self.behind)
+
+
+def _types(items: int) -> _Types:
+    """All types with k <= l; the mirror image of (k, l) is (l, k)."""
+    counts = set_sums(items)
+    without = [_without(counts, items, position) for position in range(items)]
+    found = []
+    for ahead in range(1, items):
+        for behind in range(ahead, items - ahead + 1):
+            found.append(_of_sizes(items, ahead, behind, counts, without))
+    return _Types(*(np.concatenate(part, axis=-1) for part in zip(*found)))
+
+
+def _of_sizes(
+    items: int,
+    ahead: int,
+    behind: int,
+    counts: dict[tuple[int, int], np.ndarray],
+    without: list[dict[tuple[int, int], np.ndarray]],
+) -> tuple[np.ndarray, ...]:
+    """The columns of all types of these sizes, by falling threshold."""
+    pairs = counts[ahead, behind]
+    gaps = behind * np.arange(pairs.shape[0])[:, None] - ahead * np.arange(pairs.shape[1])
+    some = pairs > 0
+    values, place = np.unique(gaps[some], return_inverse=True)
+
+    def at_least(numbers: np.ndarray) -> np.ndarray:
+        """How many reach each value, from the largest on, but not the smallest, which all reach."""
+        each = np.bincount(place, weights=numbers[some], minlength=len(values))
+        return np.cumsum(each[::-1])[:-1]
+
+    mean = np.empty((items, len(values) - 1))
+    for position, rest in enumerate(without):
+        held = _moved(rest[ahead - 1, behind], pairs.shape, position, 0) / ahead
+        held = held - _moved(rest[ahead, behind - 1], pairs.shape, 0, position) / behind
+        mean[position] = at_least(held)
+    reached = at_least(pairs)
+    mean = (mean - mean[::-1])[items - items // 2 :] / (2 * reached)
+    sizes = (np.full(len(reached), size) for size in (ahead, behind))
+    return *sizes, values[:0:-1], reached / pairs.sum(), mean
+
+
+def set_sums(items: int) -> dict[tuple[int, int], np.ndarray]:
+    """For sizes k, l the numbers of disjoint sets of positions 0, ..., m-1 by their sums: entry [ΣA, ΣB], int64."""
+    counts = {
+        (ahead, behind): np.zeros((_largest(items, ahead) + 1, _largest(items, behind) + 1), int)
+        for ahead in range(items + 1)
+        for behind in range(items + 1 - ahead)
+    }
+    counts[0, 0][0, 0] = 1
+    for position in range(items):
+        for ahead in range(position + 1, -1, -1):
+            for behind in range(position + 1 - ahead, -1, -1):
+                into = counts[ahead, behind]
+                if ahead:
+                    into += _moved(counts[ahead - 1, behind], into.shape, position, 0)
+                if behind:
+                    into += _moved(counts[ahead, behind - 1], into.shape, 0, position)
+    return counts
+
+
+def _without(
+    counts: dict[tuple[int, int], np.ndarray], items: int, position: int
+) -> dict[tuple[int, int], np.ndarray]:
+    """The same numbers for sets that leave one position out, of m - 1 positions at most."""
+    rest = {}
+    for ahead in range(items):
+        for behind in range(items - ahead):
+            found = counts[ahead, behind].copy()
+            if ahead:
+                found -= _moved(rest[ahead - 1, behind], found.shape, position, 0)
+            if behind:
+                found -= _moved(rest[ahead, behind - 1], found.shape, 0, position)
+            rest[ahead, behind] = found
+    return rest
+
+
+def _largest(items: int, size: int) -> int:
+    """The largest sum of that many positions."""
+    return size * (2 * items - size - 1) // 2
+
+
+def _moved(numbers: np.ndarray, shape: tuple[int, ...], down: int, right: int) -> np.ndarray:
+    """``numbers`` shifted and cut or padded with zeros to ``shape``; only zeros are cut."""
+    moved = np.zeros(shape, numbers.dtype)
+    part = numbers[: max(0, shape[0] - down), : max(0, shape[1] - right)]
+    moved[down : down + part.shape[0], right : right + part.shape[1]] = part
+    return moved
+
+
+# --- the linear program
+
+
+def _least(
+    items: int, types: _Types, epsilon: float, first: list[int]
+) -> tuple[list[int], np.ndarray]:
+    """The types of the design of least B at ε, and their weights; ``first`` are types to start with."""
+    growth = math.expm1(epsilon)
+    costs = types.length * (1 + growth * types.share) / (growth * types.share)
+    scores = np.arange(items)[items - items // 2 :] - (items - 1) / 2
+    sizes = types.ahead * (items + 1) + types.behind
+    kinds = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
+    # The p of sizes (1, m - 1) span all antisymmetric vectors.
+    start = np.flatnonzero((types.ahead == 1) & (types.behind == items - 1))
+    chosen = sorted({*start.tolist(), *first})
+    while True:
+        means = types.mean[:, chosen]
+        solved = linprog(
+            np.tile(costs[chosen], 2), A_eq=np.hstack([means, -means]), b_eq=scores, method="highs"
+        )
+        worth = np.abs(solved.eqlin.marginals @ types.mean) / costs
+        best = [int(kind[np.argmax(worth[kind])]) for kind in kinds]
+        fresh = [i for i in best if worth[i] > 1 + 1e-9 and i not in chosen]
+        if not fresh:
+            break
+        chosen += sorted(fresh, key=lambda i: -worth[i])[:_ADDED]
+    used = np.flatnonzero(solved.x[: len(chosen)] - solved.x[len(chosen) :])
+    basis = sorted(chosen[i] for i in used)
+    return basis, np.linalg.lstsq(types.mean[:, basis], scores, rcond=None)[0]

@@ -1,0 +1,244 @@
+r"""Local reports of a ranking as two sets of items: who is ahead of whom on average; less error than PrivUnit.
+
+**Mechanism.** A strict ranking gives the items scores x, a permutation of (m-1)/2, ..., -(m-1)/2. For disjoint sets A,
+B of k and l items let y = 1_A/k - 1_B/l, so that ⟨x, y⟩ is the lead of A over B: its mean score less that of B. A user
+of type (k, l, t) reports one pair (A, B), those of lead t/(kl) or more e^ε times as likely as all others. Whatever the
+ranking, the same share q of the N = m!/(k! l! (m-k-l)!) pairs reaches the threshold, so with g = e^ε - 1
+
+    P(A, B) = (1 + g·1{⟨x, y⟩ ≥ t/(kl)})/(N(1 + gq)).
+
+The type is drawn by a public coin from a design (:mod:`~privrank_jax.aggregation.subset_designs`), and so is the side:
+with probability 1/2 the user reports on the reversed ranking, and y counts negatively.
+
+*Draw*: propose uniform pairs until one is accepted, those that reach the threshold always, others with probability
+e^{-ε}. The number of proposals doesn't depend on the ranking either.
+
+*Ties and gaps* are broken before that, so that the mean of x is what the user's scores are: tied items are put into a
+uniform order; items not ranked come last, tied; where they count as ``"unknown"``, a fair coin puts all of them first
+or last, in a uniform order.
+
+**Theorem (privacy).** ε-DP in the local model under any change of the ranking: type and side don't depend on it, and
+any two rankings give a pair (A, B) probabilities whose ratio is 1, e^ε or e^{-ε}. ε is attained.
+
+**Theorem (no bias, error).** The mean of y over all pairs is 0, so E[y | x] = f p, f = gq/(1 + gq), p the mean of y
+over the pairs that reach the threshold, each item's entry a function of its rank. Let v solve Σ v_i p_i = x over the
+types i of a design (p averaged over the two sides). Type i is drawn with probability w_i = |v_i| ‖y_i‖/(f_i B), B = Σ_i
+|v_i| ‖y_i‖/f_i, and sends z = ± y v_i/(w_i f_i): E z = Σ_i v_i p_i = x, and ‖z‖ = B, so E‖z - x‖² = B² - ‖x‖² exactly,
+the least for these v (Cauchy-Schwarz). With ties or gaps x is the mean of the broken ones, and the same holds.
+
+One pair of items (k = l = 1, t = 1) is :mod:`~privrank_jax.aggregation.one_pair` with its pair drawn by each user:
+p = 4x/(m(m-1)), B = m(m-1)/(2√2 tanh(ε/2)). It is the best type at small ε.
+
+**Theorem (what any mechanism needs).** Let z be unbiased and ε-local, and λ a vector of m numbers that sum to 0, sorted
+like x. Then max_x E‖z‖² ≥ (⟨λ, x⟩/V)², V the largest mean of ⟨λ_σ, u⟩ over permutations λ_σ of λ, weighted by e^ε where
+⟨λ_σ, u⟩ reaches a threshold and by 1 elsewhere, over all thresholds and unit vectors u. *Proof.* Draw σ uniformly, x_σ
+and λ_σ permuted alike. ⟨λ, x⟩ = E⟨λ_σ, z⟩ = E⟨E[λ_σ | z], z⟩ ≤ max ‖E[λ_σ | z]‖ √E‖z‖². Given z, the probabilities of
+any two σ differ by the factor e^ε at most, and under such ones the mean of ⟨λ_σ, u⟩ is largest for the two values that
+a threshold divides. ∎ The best λ gives the infimum over all mechanisms: privacy makes z a mixture of reports of a set
+of rankings that is e^ε as likely under its members, and minimax over these mixtures exchanges λ and the mechanism.
+
+By enumeration of all rankings of 3 to 6 items, climbing to the largest V (``tests/reference/local_reports.py``), the
+least error B² - ‖x‖² at ε = 0.5 is that of one pair; the error here exceeds the least by 0 to 3.5 % for ε = 0.5, ..., 5
+(by 7 % at m = 4, ε = 5).
+
+**Against PrivUnit**, which is optimal on the sphere: its error B² - ‖x‖² divided by that here, for full rankings, is
+
+    =====  =====  =====  =====  =====  =====  =====
+        m  ε=0.5      1      2      3      4      5
+    =====  =====  =====  =====  =====  =====  =====
+        3  1.072  1.052  1.139  1.099  1.504  2.052
+        4  1.079  1.039  1.045  1.116  1.175  1.214
+        5  1.075  1.027  1.036  1.064  1.068  1.153
+        6  1.069  1.020  1.013  1.048  1.058  1.115
+        8  1.059  1.009  1.010  1.022  1.052  1.038
+       10  1.051  1.009  1.004  1.014  1.030  1.042
+       12  1.045  1.003  1.002  1.009  1.019  1.022
+       16  1.036  1.001  1.002  1.005  1.011  1.015
+       20  1.031  1.001  1.001  1.003  1.008  1.010
+    =====  =====  =====  =====  =====  =====  =====
+
+(``python -m tests.benchmarks local_borda``). Duchi's is 1.07 to 18 times as large. Beyond ε = 6 to 10 two sets say too
+little about a ranking, and PrivUnit is better, except at m = 3.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, UInt
+
+from privrank_jax._types import Epsilon, Key, RankingsLike, RanksLike
+from privrank_jax._validate import check_choice, check_epsilon
+from privrank_jax.aggregation.counting import gaps_last
+from privrank_jax.aggregation.subset_designs import check_items, designs
+from privrank_jax.aggregation.weights import MISSING, checked_ranks
+
+_SHRINK = 8  # users without a pair are gathered when one in so many is left
+_FEW = 256  # not if there are fewer users than that
+
+
+def subset_report(
+    key: Key, ranks: RanksLike | RankingsLike, epsilon: Epsilon, *, missing: str = "last"
+) -> Float[Array, "*users items"]:
+    """What one user sends, as unbiased centered Borda scores: two sets of items, those ahead and those behind.
+
+    **Guarantee.** ε-local DP for each ranking, under any change of it (unit: the ranking of one user); theorems head
+    this module. Probabilities are multiples of 2^-32, rounded so that the loss is at most ε.
+
+    Args:
+        key: PRNG key.
+        ranks: ``(m,)`` integers, 0 = best, ties allowed, negative = not ranked, 2 <= m <= 20; users ``(n, m)`` draw
+            independent reports.
+        epsilon: ε > 0, may be traced; at ∞ all pairs sent reach their threshold, and the norm stays above that of x.
+        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.user_scores`.
+
+    Returns:
+        ``(..., m)`` float: one value on the items ahead, one on those behind, 0 on others; sum 0, norm
+        :func:`subset_norm`.
+
+    Raises:
+        ValueError: ε <= 0, fewer than 2 items or more than 20, ranks that are not integers, an unknown rule.
+
+    >>> report = subset_report(jax.random.key(0), jnp.array([2, 0, 1, 3]), 2.0)
+    >>> bool(jnp.isclose(jnp.linalg.norm(report), subset_norm(4, 2.0)))
+    True
+    """
+    given = checked_ranks(ranks)
+    check_items(given.shape[-1])
+    check_epsilon(epsilon)
+    check_choice("missing", missing, MISSING)
+    return _report(key, given, jnp.asarray(epsilon, jnp.result_type(float)), missing)
+
+
+def subset_norm(num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
+    """B, the norm of every report; the mean squared error of a report is B² - ‖x‖².
+
+    Args:
+        num_items: 2 <= m <= 20, static.
+        epsilon: ε > 0, may be traced.
+
+    Returns:
+        B, a scalar, in items beaten.
+
+    Raises:
+        ValueError: ε <= 0, fewer than 2 items or more than 20.
+
+    >>> round(float(subset_norm(3, jnp.log(3.0)) ** 2), 4)  # the item ahead, or behind, of both others
+    16.6667
+    """
+    check_items(num_items)
+    check_epsilon(epsilon)
+    costs = designs(num_items).costs(jnp.asarray(epsilon, jnp.result_type(float)))
+    return jnp.min(jnp.sum(costs, axis=-1))
+
+
+def last_accepted(epsilon: Float[Array, ""]) -> UInt[Array, ""]:
+    """k - 1, uint32, such that a uniform 32-bit word is at most k - 1 with probability k/2^32 ≥ e^{-ε}.
+
+    k is rounded up, so that the loss log(2^32/k) is at most ε; for small ε its distance from 2^32 is rounded down.
+    """
+    margin = 4 * jnp.finfo(epsilon.dtype).eps
+    rejected = jnp.floor(-jnp.expm1(-jnp.minimum(epsilon, 1.0)) * (1 - margin) * 2.0**32)
+    accepted = jnp.ceil(jnp.exp(-jnp.maximum(epsilon, 1.0)) * (1 + margin) * 2.0**32)
+    accepted = jnp.maximum(accepted, 1.0).astype(jnp.uint32)
+    return jnp.where(epsilon < 1, jnp.uint32(2**32 - 1) - rejected.astype(jnp.uint32), accepted - 1)
+
+
+@functools.partial(jax.jit, static_argnames=("missing",))
+def _report(key: Key, ranks: Array, epsilon: Array, missing: str) -> Array:
+    shape = ranks.shape
+    ranks = ranks.reshape(-1, shape[-1])
+    users, items = ranks.shape
+    table = designs(items)
+    order_key, type_key, side_key, pair_key = jax.random.split(key, 4)
+    costs = table.costs(epsilon)
+    design = jnp.argmin(jnp.sum(costs, axis=-1))
+    upto = jnp.cumsum(costs[design])
+    drawn = jax.random.uniform(type_key, (users,), upto.dtype) * upto[-1]
+    kind = jnp.minimum(jnp.searchsorted(upto, drawn, side="right"), len(upto) - 1)
+    ahead, behind, threshold, length, weight = (
+        jnp.asarray(column)[design, kind][:, None]
+        for column in (table.ahead, table.behind, table.threshold, table.length, table.weight)
+    )
+    side = jax.random.rademacher(side_key, (users, 1), ranks.dtype)
+    position = side * _positions(order_key, ranks, missing)
+    value = _pairs(pair_key, position, ahead, behind, threshold, last_accepted(epsilon))
+    unit = value * side * jnp.sign(weight) / (ahead * behind)
+    return (unit * upto[-1] / length).astype(epsilon.dtype).reshape(shape)
+
+
+def _pairs(
+    key: Key, position: Array, ahead: Array, behind: Array, threshold: Array, last: Array
+) -> Array:
+    """One accepted pair for each user, ``(n, m)``: l on items of A, -k on those of B.
+
+    Users without one are gathered when few are left, so that proposals aren't drawn for all until the last is served.
+    """
+    users, items = position.shape
+    given = position, ahead, behind, threshold
+    found = jnp.zeros((users, items), position.dtype)
+    done = jnp.zeros(users, bool)
+    index = jnp.arange(users)
+    stage = 0
+    while True:
+        goal = len(index) // _SHRINK if len(index) >= _FEW else 0
+        part = [column.at[index].get(mode="clip") for column in given]
+        here = done.at[index].get(mode="fill", fill_value=True)
+        value, here = _rounds(jax.random.fold_in(key, stage), *part, here, last, goal)
+        found = found.at[index].set(value, mode="drop")
+        done = done.at[index].set(here, mode="drop")
+        if not goal:
+            return found
+        (index,) = jnp.nonzero(~done, size=goal, fill_value=users)
+        stage += 1
+
+
+def _rounds(
+    key: Key,
+    position: Array,
+    ahead: Array,
+    behind: Array,
+    threshold: Array,
+    done: Array,
+    last: Array,
+    goal: int,
+) -> tuple[Array, Array]:
+    """Propose pairs to all until at most ``goal`` users have accepted none; pairs, and who accepted one."""
+
+    def going(state: tuple[Array, Array, Array]) -> Array:
+        return jnp.sum(~state[2]) > goal
+
+    def propose(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        number, value, done = state
+        place_key, keep_key = jax.random.split(jax.random.fold_in(key, number))
+        place = _uniform_places(place_key, position.shape)
+        fresh = behind * (place < ahead) - ahead * ((place >= ahead) & (place < ahead + behind))
+        leads = jnp.sum(position * fresh, axis=1) >= threshold[:, 0]
+        kept = leads | (jax.random.bits(keep_key, done.shape, jnp.uint32) <= last)
+        value = jnp.where(done[:, None], value, fresh.astype(value.dtype))
+        return number + 1, value, done | kept
+
+    start = jnp.zeros((), jnp.uint32), jnp.zeros_like(position), done
+    _, value, done = jax.lax.while_loop(going, propose, start)
+    return value, done
+
+
+def _uniform_places(key: Key, shape: tuple[int, ...]) -> Array:
+    """Uniform permutations of 0, ..., m - 1, by comparing words with one another: faster than a sort of so few."""
+    words = jax.random.bits(key, shape, jnp.uint32)
+    words = (words & ~jnp.uint32(31)) | jnp.arange(shape[-1], dtype=jnp.uint32)  # no two are equal
+    return jnp.sum(words[..., None, :] < words[..., None], axis=-1)
+
+
+def _positions(key: Key, ranks: Array, missing: str) -> Array:
+    """Scores 0, ..., m - 1 of each ranking, high = preferred, ties and gaps broken at random."""
+    tie_key, coin_key = jax.random.split(key)
+    known, ranks = gaps_last(ranks)
+    if missing == "unknown":
+        first = jax.random.bernoulli(coin_key, 0.5, (*ranks.shape[:-1], 1))
+        ranks = jnp.where(~known & first, -1, ranks)
+    words = jax.random.bits(tie_key, ranks.shape, jnp.uint32)
+    order = jnp.lexsort((words, ranks), axis=-1)
+    return ranks.shape[-1] - 1 - jnp.argsort(order, axis=-1)

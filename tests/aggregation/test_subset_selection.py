@@ -1,0 +1,140 @@
+"""Reports of two item sets: their law against enumeration, no bias with ties and gaps, the stated error."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import aggregation
+from privrank_jax.aggregation.subset_selection import last_accepted, subset_norm, subset_report
+from tests.aggregation.subset_laws import chosen, p_value
+from tests.promises import user
+from tests.reference import borda as reference_borda
+from tests.reference import local_reports as naive
+
+ALARM = 1e-6
+
+
+@pytest.mark.parametrize(("ranks", "epsilon"), [([1, 2, 0], 1.0), ([2, 0, 3, 1], 2.0)])
+def test_reports_have_their_law(ranks, epsilon, key):
+    """χ² of 60,000 reports, false-alarm rate 1e-6; the law of an ε that is 10 % off, either way, is rejected."""
+    users = np.tile(ranks, (60_000, 1))
+    items = len(ranks)
+    reports = np.asarray(subset_report(key, users, epsilon), np.float64)
+    scores = [items - 1 - rank for rank in ranks]
+    law = naive.report_law(scores, chosen(items, epsilon), math.exp(-epsilon))
+    np.testing.assert_allclose(law[0].sum(), 1)
+    assert p_value(reports, *law) > ALARM
+    norm = np.linalg.norm(law[1], axis=1)
+    np.testing.assert_allclose(norm, float(subset_norm(items, epsilon)))
+    np.testing.assert_allclose(law[0] @ law[1], np.array(scores) - (items - 1) / 2, atol=1e-9)
+    for wrong in (0.9, 1.1):
+        other = naive.report_law(scores, chosen(items, epsilon), math.exp(-wrong * epsilon))
+        assert p_value(reports, other[0], law[1]) < ALARM
+
+
+@pytest.mark.parametrize("items", [3, 4])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+def test_the_loss_is_epsilon(items, epsilon):
+    """Over all pairs of rankings and all reports."""
+    laws = np.log([
+        naive.report_law(scores, chosen(items, epsilon), math.exp(-epsilon))[0]
+        for scores in naive.rankings(items).tolist()
+    ])  # fmt: skip
+    assert np.ptp(laws, axis=0).max() == pytest.approx(epsilon)
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+@pytest.mark.parametrize("ranks", [[2, 0, 3, 1], [0, 0, -1, 1], [-1, 3, -1, 3], [-1] * 4])
+def test_scores_are_unbiased_with_the_stated_error(ranks, missing, key):
+    """10,000 users with one ranking: means within 5 standard errors, and the squared error within 5 of its own.
+
+    A scale that is 10 % off would be seen in the norm of each report.
+    """
+    users = np.tile(ranks, (10_000, 1))
+    reports = np.asarray(
+        aggregation.ldp_borda_report(
+            key, users, 2.5, mechanism="subset-selection", missing=missing
+        ),
+        np.float64,
+    )
+    truth = reference_borda.pair_shares(ranks, missing).sum(1) - 1.5
+    norm = float(subset_norm(4, 2.5))
+    np.testing.assert_allclose(np.linalg.norm(reports, axis=1), norm)
+    np.testing.assert_allclose(reports.sum(1), 0, atol=1e-9)
+    assert np.all(np.abs(reports.mean(0) - truth) < 5 * reports.std(0) / 100)
+    errors = np.sum((reports - truth) ** 2, axis=1)
+    assert abs(errors.mean() - (norm**2 - truth @ truth)) < 5 * errors.std() / 100 + 1e-9
+    estimate = aggregation.ldp_borda(
+        key, users, user(2.5), mechanism="subset-selection", missing=missing
+    )
+    np.testing.assert_allclose(estimate.value, reports.mean(0) + 1.5)
+    assert float(estimate.diagnostics.report_norm) == pytest.approx(norm)
+    free = aggregation.ldp_borda(
+        key, users, user(np.inf), mechanism="subset-selection", missing=missing
+    )
+    np.testing.assert_allclose(free.value, truth + 1.5, atol=1e-9)
+    assert float(free.diagnostics.report_norm) == pytest.approx(math.sqrt(5))
+
+
+def test_each_user_gets_a_pair_when_few_are_left(key):
+    """3,000 users whose proposals are mostly rejected: gathered twice, and none is left without a report."""
+    rng = np.random.default_rng(0)
+    users = np.array([rng.permutation(4) for _ in range(3000)])
+    reports = np.asarray(subset_report(key, users, 6.0), np.float64)
+    np.testing.assert_allclose(np.linalg.norm(reports, axis=1), float(subset_norm(4, 6.0)))
+    error = reports.mean(0) - (1.5 - users).mean(0)
+    assert np.all(np.abs(error) < 5 * float(subset_norm(4, 6.0)) / math.sqrt(3000))
+    along = np.sum(reports * (1.5 - users), axis=1)
+    assert abs(along.mean() - 5) < 5 * along.std() / math.sqrt(3000)  # each with the own ranking
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_rejection_loses_at_most_epsilon(dtype):
+    epsilons = np.geomspace(1e-6, 20, 200).astype(dtype)
+    kept = (np.asarray(jax.vmap(last_accepted)(jnp.asarray(epsilons))).astype(float) + 1) / 2.0**32
+    exact = np.exp(-epsilons.astype(float))
+    assert np.all(kept >= exact)
+    assert np.all(np.log(kept) + epsilons.astype(float) < 1e-5 + 2.0**-32 / exact)
+    assert np.all(kept[epsilons > 1e-3] < 1)
+
+
+def test_one_program_for_all_epsilons_keys_and_rankings(key):
+    traces = []
+
+    @jax.jit
+    def run(keys, ranks, epsilons):
+        traces.append(1)
+        return jax.vmap(subset_report)(keys, ranks, epsilons)
+
+    rng = np.random.default_rng(1)
+    ranks = np.array([[rng.permutation(3) for _ in range(5)] for _ in range(4)])
+    epsilons = np.array([0.2, 1.0, 3.0, 8.0])
+    keys = jax.random.split(key, 4)
+    found = run(keys, ranks, epsilons)
+    run(keys, ranks[::-1], 2 * epsilons)
+    assert len(traces) == 1
+    for i in range(4):
+        np.testing.assert_allclose(
+            found[i], subset_report(keys[i], ranks[i], epsilons[i]), rtol=1e-9
+        )
+    single = subset_report(keys[0], ranks[0, 0], 1.0)
+    assert single.shape == (3,)
+
+
+def test_bad_arguments_are_refused(key):
+    for ranks, settings, message in [
+        (np.zeros((2, 21), int), {}, "2 to 20 items"),
+        (np.zeros(1, int), {}, "2 to 20 items"),
+        (np.zeros(3), {}, "ranks must be integers"),
+        (np.zeros(3, int), {"missing": "first"}, "missing must be one of"),
+        (np.zeros(3, int), {"epsilon": 0.0}, "epsilon must be positive"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            subset_report(key, ranks, **{"epsilon": 1.0, **settings})
+    with pytest.raises(ValueError, match="2 to 20 items"):
+        subset_norm(21, 1.0)

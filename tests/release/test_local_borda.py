@@ -1,0 +1,96 @@
+"""Exact reports of two item sets: their law, integers that decide acceptance, ties and gaps, refusals."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.release import local_borda
+from tests.aggregation.subset_laws import chosen, p_value
+from tests.promises import user
+from tests.reference import borda as reference_borda
+from tests.reference import local_reports as naive
+from tests.release.laws import RATE
+
+
+@pytest.mark.parametrize(("ranks", "epsilon"), [([1, 2, 0], 1.0), ([2, 0, 3, 1], 2.0)])
+def test_reports_have_their_law(ranks, epsilon):
+    """χ² of 80,000 reports; the law of an ε that is 10 % off, either way, is rejected."""
+    items, scores = len(ranks), [len(ranks) - 1 - rank for rank in ranks]
+    reports, norm = local_borda.subset_reports(np.tile(ranks, (80_000, 1)), epsilon, "last")
+    chances, vectors = naive.report_law(scores, chosen(items, epsilon), math.exp(-epsilon))
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), norm)
+    assert p_value(reports, chances, vectors) > RATE
+    for wrong in (0.9, 1.1):
+        other = naive.report_law(scores, chosen(items, epsilon), math.exp(-wrong * epsilon))[0]
+        assert p_value(reports, other, vectors) < RATE
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+@pytest.mark.parametrize("ranks", [[2, 0, 3, 1], [0, 0, -1, 1], [-1, 3, -1, 3]])
+def test_scores_are_unbiased(ranks, missing):
+    """Means of 20,000 reports within 6 standard errors: false alarms once in 10⁸ or so."""
+    reports, norm = local_borda.subset_reports(np.tile(ranks, (20_000, 1)), 3.0, missing)
+    truth = reference_borda.pair_shares(ranks, missing).sum(1) - 1.5
+    assert np.all(np.abs(reports.mean(0) - truth) < 6 * reports.std(0) / math.sqrt(20_000))
+    np.testing.assert_allclose(np.linalg.norm(reports, axis=1), norm)
+
+
+def test_ranks_of_any_type_and_size_are_ordered():
+    big = np.array([[2**64 - 1, 0, 2**63]], np.uint64)
+    np.testing.assert_array_equal(local_borda._positions(big, "last"), [[0, 2, 1]])
+    largest = np.array([[np.iinfo(np.int64).max, -1, 0]])
+    np.testing.assert_array_equal(local_borda._positions(largest, "last"), [[1, 0, 2]])
+
+
+@pytest.mark.parametrize("epsilon", [2.0**-70, 1e-9, 0.5, 1.0, 7.3, 39.9, 40.0])
+def test_acceptance_is_at_least_due_and_by_less_than_one_word(epsilon):
+    """⌈2^64 e^-ε⌉ from the series of e^-ε in fractions, which alternates from where terms fall."""
+    term, total, count = Fraction(1), Fraction(1), 0
+    x = Fraction(epsilon)
+    while abs(term) > Fraction(1, 2**100) or count < 2 * epsilon:
+        count += 1
+        term *= -x / count
+        total += term
+    kept = int(local_borda.last_accepted(epsilon)) + 1
+    rest = abs(term)
+    assert total * 2**64 - rest * 2**64 <= kept < total * 2**64 + 1 + rest * 2**64
+
+
+def test_orders_are_uniform():
+    """χ² of 24,000 orders of 4 items."""
+    places = local_borda.uniform_places(24_000, 4)
+    orders, counts = np.unique(places, axis=0, return_counts=True)
+    assert len(orders) == 24
+    assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(4), (24, 1)))
+    assert stats.chisquare(counts).pvalue > RATE
+
+
+def test_a_release_says_what_it_keeps():
+    ranks = np.tile(np.arange(3), (2000, 1))
+    estimate = local_borda.exact_ldp_borda(ranks, user(5.0))
+    assert estimate.guarantee is not None
+    assert (estimate.guarantee.numerics, estimate.guarantee.trust) == ("exact", "local")
+    assert estimate.guarantee.epsilon == 5.0
+    norm = estimate.diagnostics.report_norm
+    error = np.linalg.norm(estimate.value - [2, 1, 0])
+    assert error < 8 * math.sqrt((norm**2 - 2) / 2000)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "epsilon", "message"),
+    [
+        (np.zeros((2, 21), int), 1.0, "2 to 20 items"),
+        (np.zeros((2, 1), int), 1.0, "two items at least"),
+        (np.zeros((2, 3)), 1.0, "ranks must be integers"),
+        (np.zeros((2, 3), int), 40.5, "epsilon must be at most 40"),
+        (np.zeros((2, 3), int), math.inf, "epsilon"),
+    ],
+)
+def test_bad_arguments_are_refused(ranks, epsilon, message):
+    with pytest.raises(ValueError, match=message):
+        local_borda.exact_ldp_borda(ranks, user(epsilon))
