@@ -241,8 +241,8 @@ def _print_study(result: StudyResult) -> None:
         "best that the ranking misses; counts: by noisy win totals; mle: by private scores, which allow for "
         "who met whom.",
         f"Means over {REPLICATES:,} surveys per budget (standard errors below {worst + 5e-4:.1%}); "
-        f"{len(STUDY_BUDGETS) * REPLICATES:,} surveys in one program, compiled {facts['compilations']} "
-        f"time(s) in {facts['compile_seconds']:.1f} s, run in {facts['run_seconds']:.1f} s.",
+        f"{len(STUDY_BUDGETS) * REPLICATES:,} surveys in one program, compiled {facts.compilations} "
+        f"time(s) in {facts.compile_seconds:.1f} s, run in {facts.run_seconds:.1f} s.",
     )
 
 

@@ -152,10 +152,9 @@ def run(
     failed = (row for row in table.rows if row["metric"] == "failed_fits")
     diagnostics = {
         "total_seconds": time.perf_counter() - started,
-        **{
-            name: result.diagnostics[name]
-            for name in ("compile_seconds", "run_seconds", "compilations")
-        },
+        "compile_seconds": result.diagnostics.compile_seconds,
+        "run_seconds": result.diagnostics.run_seconds,
+        "compilations": result.diagnostics.compilations,
         "failed_fits": round(sum(row["mean"] * row["replicates"] for row in failed)),
         "nonfinite": sum(row["nonfinite"] for row in table.rows),
     }

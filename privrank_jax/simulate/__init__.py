@@ -8,13 +8,15 @@ from privrank_jax.simulate import worlds
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.checkpoint import Checkpoints
 from privrank_jax.simulate.engine import run
-from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.result import ProgramFacts, StudyDiagnostics, StudyResult
 from privrank_jax.simulate.study import Study, grid
 from privrank_jax.simulate.table_files import write_csv, write_parquet
 
 __all__ = [
     "Checkpoints",
+    "ProgramFacts",
     "Study",
+    "StudyDiagnostics",
     "StudyResult",
     "fixed",
     "fused",

@@ -31,8 +31,9 @@ from privrank_jax.simulate.checkpoint import Checkpoint, Checkpoints
 from privrank_jax.simulate.devices import Devices, is_first
 from privrank_jax.simulate.moments import Moments
 from privrank_jax.simulate.program import Program
-from privrank_jax.simulate.result import Row, StudyResult, joined
+from privrank_jax.simulate.result import ProgramFacts, StudyDiagnostics, StudyResult, joined
 from privrank_jax.simulate.study import Study
+from privrank_jax.simulate.table_files import Row
 
 DEFAULT_MEMORY_LIMIT = 1 << 30
 
@@ -125,7 +126,7 @@ def run(
         if ahead is not None:
             ahead.shutdown(wait=False, cancel_futures=True)
     name = ", ".join(each.name for each in studies)
-    return StudyResult(name, joined(rows), _diagnostics(facts, memory_limit))
+    return StudyResult(name, joined(rows), StudyDiagnostics.of_programs(facts, memory_limit))
 
 
 @dataclass
@@ -182,7 +183,7 @@ class _Job:
 
 def _finish(
     study: Study, jobs: list[_Job], notice: Notice, advance: Callable[[int], None]
-) -> tuple[list[Row], list[dict[str, Any]]]:
+) -> tuple[list[Row], list[ProgramFacts]]:
     """Run the jobs of a study; return its rows and the facts of each program."""
     rows: dict[int, list[Row]] = {}
     facts = []
@@ -193,27 +194,12 @@ def _finish(
             job.run(notice, advance)
             seconds = time.perf_counter() - program.compile_seconds - started
             rows.update(job.rows())
-            facts.append({"study": study.name, **program.facts(), "run_seconds": seconds})
+            facts.append(program.facts(study.name, seconds))
     return [row for cell in range(len(study.cells)) for row in rows[cell]], facts
 
 
 def _discard(notice: str) -> None:
     """Discard notices."""
-
-
-def _diagnostics(facts: list[dict[str, Any]], memory_limit: int) -> dict[str, Any]:
-    measured = [fact["compiled_peak_bytes"] for fact in facts]
-    return {
-        "compilations": sum(fact["compilations"] for fact in facts),
-        "devices": facts[0]["devices"],
-        "batch_sizes": tuple(fact["batch_size"] for fact in facts),
-        "estimated_peak_bytes": max(fact["estimated_peak_bytes"] for fact in facts),
-        "compiled_peak_bytes": None if None in measured else max(measured),
-        "memory_limit": memory_limit,
-        "compile_seconds": sum(fact["compile_seconds"] for fact in facts),
-        "run_seconds": sum(fact["run_seconds"] for fact in facts),
-        "programs": facts,
-    }
 
 
 def _check(

@@ -18,6 +18,7 @@ from privrank_jax._workarounds.xla import out_of_memory
 from privrank_jax.simulate.axes import Label, Outcome, columns, flatten
 from privrank_jax.simulate.devices import Devices, exchange, least
 from privrank_jax.simulate.memory import peak_bytes
+from privrank_jax.simulate.result import ProgramFacts
 from privrank_jax.simulate.study import Parameters, Study
 
 MAX_BATCH = 16_384  # even where memory allows more: batched loops wait for their slowest replicate
@@ -194,20 +195,22 @@ class Program:
         pairs = _pairs(start, size, self.total, self.replicates)
         return self.devices.place(self.key, self.columns, *pairs)
 
-    def facts(self) -> dict[str, Any]:
-        """The diagnostics of this program."""
-        return {
-            **self.static,
-            "cells": self.num_cells,
-            "compilations": self._compilations,
-            "batch_size": self.size,
-            "batches": -(-self.total // (self.size * self.devices.count)),
-            "devices": self.devices.count,
-            "bytes_per_replicate": self._estimate,
-            "estimated_peak_bytes": self._fixed + self.size * self._estimate,
-            "compiled_peak_bytes": self._measured,
-            "compile_seconds": self.compile_seconds,
-        }
+    def facts(self, study: str, run_seconds: float) -> ProgramFacts:
+        """The diagnostics of this program of a study."""
+        return ProgramFacts(
+            study=study,
+            static=self.static,
+            cells=self.num_cells,
+            compilations=self._compilations,
+            batch_size=self.size,
+            batches=-(-self.total // (self.size * self.devices.count)),
+            devices=self.devices.count,
+            bytes_per_replicate=self._estimate,
+            estimated_peak_bytes=self._fixed + self.size * self._estimate,
+            compiled_peak_bytes=self._measured,
+            compile_seconds=self.compile_seconds,
+            run_seconds=run_seconds,
+        )
 
 
 def _batched(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax.simulate.axes import METRIC, Label
@@ -18,6 +19,112 @@ VALUES = ("mean", "standard_error", "replicates", "nonfinite")
 RESERVED = ("study", METRIC, *VALUES)
 
 _SHOWN = 40  # rows of a printed table
+
+
+@dataclass(frozen=True)
+class ProgramFacts:
+    """How one program of a study was run: it computes all cells that share the static parameters.
+
+    Attributes:
+        study: name of the study.
+        static: values of the static parameters.
+        cells: number of cells.
+        compilations: how often it was compiled.
+        batch_size: replicates of one batch, on each device.
+        batches: number of batches.
+        devices: number of devices.
+        bytes_per_replicate: estimated memory of one replicate.
+        estimated_peak_bytes: estimated memory of a batch, on each device.
+        compiled_peak_bytes: the same by XLA's own buffer assignment; None where the backend does not report it or the
+            program had run before.
+        compile_seconds: time spent on tracing and waiting for the compiler.
+        run_seconds: time spent on running.
+    """
+
+    study: str
+    static: Mapping[str, Label]
+    cells: int
+    compilations: int
+    batch_size: int
+    batches: int
+    devices: int
+    bytes_per_replicate: int
+    estimated_peak_bytes: int
+    compiled_peak_bytes: int | None
+    compile_seconds: float
+    run_seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """All facts, ready for JSON."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class StudyDiagnostics:
+    """How a study was computed.
+
+    Attributes:
+        compilations: number of compilations.
+        compile_seconds: time spent on tracing and waiting for the compiler.
+        run_seconds: time spent on running.
+        programs: facts of each program; none of a study that measures by other means.
+        memory_limit: limit on the memory of a batch, in bytes; None without programs.
+    """
+
+    compilations: int = 0
+    compile_seconds: float = 0.0
+    run_seconds: float = 0.0
+    programs: tuple[ProgramFacts, ...] = ()
+    memory_limit: int | None = None
+
+    @classmethod
+    def of_programs(
+        cls, programs: Sequence[ProgramFacts], memory_limit: int | None
+    ) -> StudyDiagnostics:
+        """The diagnostics of a study that these programs computed."""
+        return cls(
+            sum(program.compilations for program in programs),
+            sum(program.compile_seconds for program in programs),
+            sum(program.run_seconds for program in programs),
+            tuple(programs),
+            memory_limit,
+        )
+
+    @property
+    def devices(self) -> int:
+        """Number of devices; 0 without programs."""
+        return max((program.devices for program in self.programs), default=0)
+
+    @property
+    def batch_sizes(self) -> tuple[int, ...]:
+        """Replicates of one batch of each program, on each device."""
+        return tuple(program.batch_size for program in self.programs)
+
+    @property
+    def estimated_peak_bytes(self) -> int:
+        """The largest estimated memory of a device; 0 without programs."""
+        return max((program.estimated_peak_bytes for program in self.programs), default=0)
+
+    @property
+    def compiled_peak_bytes(self) -> int | None:
+        """The largest memory of a device by XLA's own buffer assignment; None if it is not known of every program."""
+        measured = [program.compiled_peak_bytes for program in self.programs]
+        known = [one for one in measured if one is not None]
+        return max(known) if known and len(known) == len(measured) else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All facts, ready for JSON."""
+        return {
+            "compilations": self.compilations,
+            "devices": self.devices,
+            "batch_sizes": list(self.batch_sizes),
+            "estimated_peak_bytes": self.estimated_peak_bytes,
+            "compiled_peak_bytes": self.compiled_peak_bytes,
+            "memory_limit": self.memory_limit,
+            "compile_seconds": self.compile_seconds,
+            "run_seconds": self.run_seconds,
+            "programs": [program.as_dict() for program in self.programs],
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,16 +150,12 @@ class StudyResult:
             ``standard_error`` (of the mean, from the sample variance with n − 1; NaN for one replicate),
             ``replicates`` (all that ran) and ``nonfinite``. Mean and standard error are over the
             ``replicates - nonfinite`` finite values. A column that does not apply to a row is None.
-        diagnostics: ``compilations``, ``devices``, ``batch_sizes`` (on each device, one per
-            program), ``estimated_peak_bytes`` and ``compiled_peak_bytes`` (of a device, largest over
-            the programs; the second is XLA's own buffer assignment, None where the backend does not report it or a
-            program had run before), ``memory_limit``, ``compile_seconds`` (tracing included), ``run_seconds``, and
-            ``programs``, a list of the same facts for each program.
+        diagnostics: how it was computed.
     """
 
     study: str
     rows: list[Row]
-    diagnostics: dict[str, Any] = field(default_factory=dict)
+    diagnostics: StudyDiagnostics = StudyDiagnostics()
 
     @property
     def columns(self) -> list[str]:

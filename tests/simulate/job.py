@@ -45,7 +45,7 @@ def on_devices(studies, counts):
             devices = jax.devices()[:count]
             study = getattr(trials, name)
             result = run(jax.random.key(KEY), study, REPLICATES, devices=devices, batch_size=5)
-            assert result.diagnostics["devices"] == len(devices) == count
+            assert result.diagnostics.devices == len(devices) == count
             tables[f"{name} {count}"] = result.rows
     return tables
 
@@ -65,7 +65,7 @@ def in_processes(address, count, process, folder):
         )
         for _ in range(2)
     ]
-    facts = [result.diagnostics["devices"] for result in results]
+    facts = [result.diagnostics.devices for result in results]
     return {"tables": [result.rows for result in results], "devices": facts, "told": told}
 
 

@@ -22,8 +22,8 @@ def comparison_table():
 @pytest.mark.parametrize("batch_size", [1, 3, 64])
 def test_same_table_for_every_batch_size(comparison_table, batch_size):
     result = run(jax.random.key(1), COMPARISONS, 40, batch_size=batch_size)
-    assert result.diagnostics["batch_sizes"][0] <= batch_size
-    assert comparison_table.diagnostics["batch_sizes"] == (160,)
+    assert result.diagnostics.batch_sizes[0] <= batch_size
+    assert comparison_table.diagnostics.batch_sizes == (160,)
     assert result.rows == comparison_table.rows
 
 
@@ -95,8 +95,8 @@ def test_traced_cells_share_one_compilation():
     for scales in ((1.0,), tuple(np.linspace(0.1, 3, 25))):
         trial, calls = counting(normal_trial)
         result = run(jax.random.key(0), Study("normal", trial, grid(scale=scales)), 10)
-        assert result.diagnostics["compilations"] == 1
-        assert len(result.diagnostics["programs"]) == 1
+        assert result.diagnostics.compilations == 1
+        assert len(result.diagnostics.programs) == 1
         traces.append(len(calls))
     assert traces[0] == traces[1]
 
@@ -108,7 +108,7 @@ def test_each_static_combination_compiles_once():
 
     cells = grid(scale=(1, 2, 3), size=(2, 3), kind=("plain", "shifted"))
     result = run(jax.random.key(0), Study("s", trial, cells, ("size", "kind")), 20)
-    assert result.diagnostics["compilations"] == 4
+    assert result.diagnostics.compilations == 4
     assert [row["scale"] for row in result.rows] == [cell["scale"] for cell in cells]
     shifted = result.row("mean", scale=2, size=3, kind="shifted")["mean"]
     plain = result.row("mean", scale=2, size=3, kind="plain")["mean"]
@@ -171,20 +171,20 @@ def test_batches_respect_the_memory_limit_for_any_number_of_replicates():
     peaks = []
     for replicates in (300, 3000):
         found = run(jax.random.key(0), COMPARISONS, replicates, memory_limit=limit).diagnostics
-        assert found["estimated_peak_bytes"] <= limit
-        assert found["compiled_peak_bytes"] <= limit
-        assert 1 < found["batch_sizes"][0] < 300
-        peaks.append(found["compiled_peak_bytes"])
+        assert found.estimated_peak_bytes <= limit
+        assert found.compiled_peak_bytes <= limit
+        assert 1 < found.batch_sizes[0] < 300
+        peaks.append(found.compiled_peak_bytes)
     assert abs(peaks[1] / peaks[0] - 1) < 0.2
 
 
 def test_a_low_estimate_is_caught_by_the_compiled_program(monkeypatch):
     monkeypatch.setattr(program, "peak_bytes", lambda closed: 100)
     free = run(jax.random.key(1), COMPARISONS, 40).diagnostics
-    limit = free["compiled_peak_bytes"] // 2  # which differs by XLA's release
+    limit = free.compiled_peak_bytes // 2  # which differs by XLA's release
     result = run(jax.random.key(1), COMPARISONS, 40, memory_limit=limit)
-    assert result.diagnostics["compilations"] > 1
-    assert result.diagnostics["compiled_peak_bytes"] <= limit
+    assert result.diagnostics.compilations > 1
+    assert result.diagnostics.compiled_peak_bytes <= limit
 
 
 def test_host_memory_does_not_grow_with_the_replicates():
@@ -205,10 +205,10 @@ def test_one_replicate_over_the_limit_is_refused():
 def test_diagnostics_account_for_the_work():
     study = Study("normal", normal_trial, grid(scale=(1.0, 2.0)))
     found = run(jax.random.key(0), study, 50, batch_size=30).diagnostics
-    (program,) = found["programs"]
-    assert (program["batch_size"], program["batches"], program["cells"]) == (25, 4, 2)
-    assert found["compile_seconds"] > 0
-    assert found["run_seconds"] > 0
+    (program,) = found.programs
+    assert (program.batch_size, program.batches, program.cells) == (25, 4, 2)
+    assert found.compile_seconds > 0
+    assert found.run_seconds > 0
 
 
 def test_progress_bar_reaches_the_end(capsys):
@@ -322,7 +322,7 @@ def test_several_studies_make_one_table():
     ]
     assert both.row("failed")["estimator"] is None
     assert both.row("failed")["scale"] is None
-    assert both.diagnostics["compilations"] == 2
-    assert [program["study"] for program in both.diagnostics["programs"]] == ["normal", "other"]
+    assert both.diagnostics.compilations == 2
+    assert [program.study for program in both.diagnostics.programs] == ["normal", "other"]
     with pytest.raises(ValueError, match="no study"):
         run(key, [], 20)

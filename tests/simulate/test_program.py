@@ -30,8 +30,8 @@ def test_the_batch_is_halved_where_memory_runs_out(monkeypatch, expected):
 
     monkeypatch.setattr(Devices, "fetch", small_only)
     result = run(jax.random.key(job.KEY), SURVEY, 100, batch_size=25, notice=told.append)
-    assert result.diagnostics["batch_sizes"] == (6,)
-    assert result.diagnostics["compilations"] == 3
+    assert result.diagnostics.batch_sizes == (6,)
+    assert result.diagnostics.compilations == 3
     assert told[-1] == "survey: out of memory with 12 replicates at once; now 6"
     sampled = [row for row in result.rows if row["metric"] != "root"]
     assert sampled == [row for row in expected if row["metric"] != "root"]

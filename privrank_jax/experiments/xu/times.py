@@ -18,7 +18,7 @@ from privrank_jax.experiments.experiment import Experiment, Run
 from privrank_jax.experiments.xu import common
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums, num_items
-from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.result import StudyDiagnostics, StudyResult
 from privrank_jax.simulate.study import Parameters, Study, grid
 from privrank_jax.simulate.worlds import reports
 
@@ -88,11 +88,11 @@ def measure(key: Key, experiment: Experiment, replicates: int, run: Run) -> Stud
         ):
             found = {"metric": metric, "mean": float(mean), "standard_error": spread}
             rows.append({**head, "estimator": common.ADRR, **found, **tail})
-    diagnostics = {
-        "compilations": len(config.items) * (len(config.users) + 1),
-        "compile_seconds": compiled,
-        "run_seconds": float(seconds.sum()),
-    }
+    diagnostics = StudyDiagnostics(
+        compilations=len(config.items) * (len(config.users) + 1),
+        compile_seconds=compiled,
+        run_seconds=float(seconds.sum()),
+    )
     return StudyResult(config.name, rows, diagnostics)
 
 
