@@ -34,7 +34,7 @@ def materialized(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
     return jax.lax.platform_dependent(values, cpu=keep, default=lambda x: x)
 
 
-def fixed(values: ArrayLike) -> Array:
+def fixed(values: Shaped[ArrayLike, "*shape"]) -> Shaped[Array, "*shape"]:
     """Values that are the same in every replicate of a batch, for a trial: kept from XLA's constant folding.
 
     XLA evaluates what depends on constants alone as it compiles, with an interpreter that takes seconds for what the
@@ -46,7 +46,7 @@ def fixed(values: ArrayLike) -> Array:
     Returns:
         The same values.
 
-    >>> fixed([1.0, 2.0]).tolist()
+    >>> fixed(jnp.array([1.0, 2.0])).tolist()
     [1.0, 2.0]
     """
     return jax.lax.optimization_barrier(jnp.asarray(values))

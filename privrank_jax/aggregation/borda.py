@@ -111,7 +111,7 @@ def user_scores(
     return _user_scores(checked_ranks(ranks), missing)
 
 
-def borda_sensitivity(num_items: Count, order: int = 1) -> Array | float:
+def borda_sensitivity(num_items: Count, order: int = 1) -> Scalar:
     """Sensitivity of n times the Borda scores to replacing one user, in ℓ₁ or ℓ₂; proof at the head of this module.
 
     Args:
@@ -171,7 +171,7 @@ def dp_borda(
 
 def dp_borda_scale(
     num_items: Count, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
-) -> Array | float:
+) -> Scalar:
     """Scale of the noise that :func:`dp_borda` adds to the scores, in items beaten.
 
     1/(nε), the factor of the zonotope, for K-norm noise; λ or σ of each score for the others.

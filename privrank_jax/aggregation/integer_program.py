@@ -16,6 +16,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Int
 
 from privrank_jax._types import PairMatrixLike
 from privrank_jax._validate import check_nonnegative, check_positive, check_square, is_traced
@@ -33,7 +34,7 @@ class ProvenRanking:
     1e-6 of the score.
     """
 
-    ranks: np.ndarray  #: (m,), int32, 0 = best
+    ranks: Int[np.ndarray, "items"]  #: int32, 0 = best
     cost: float  #: the Kemeny score of the ranking
     lower_bound: float  #: no ranking has a lower one
     solver: str  #: the last solver that was needed

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import ArrayLike, Float
+from jaxtyping import ArrayLike, Float, Int
 
 from privrank_jax._types import RanksLike
 from privrank_jax._validate import check_choice
@@ -110,7 +110,7 @@ class Client:
         word = np.uint32(self._rng.getrandbits(32))
         return 1 if respond(word, lead, self._flip, self._plan.encoding) else -1
 
-    def fallback_report(self) -> np.ndarray:
+    def fallback_report(self) -> Float[np.ndarray, "pairs"]:
         """The user's one report on all pairs, for the fallback: ε₂ of the user's budget.
 
         Returns:
@@ -201,7 +201,7 @@ class Server:
         self._asked = []
 
     @property
-    def ranks(self) -> np.ndarray:
+    def ranks(self) -> Int[np.ndarray, "items"]:
         """The ranking, ``(m,)`` int32, 0 = best; ``RuntimeError`` until the sort is done."""
         if self.refused or self._asked or any(len(segment) > 1 for segment in self._segments):
             raise RuntimeError("the sort is not done; call next_round, or fall_back where refused.")
@@ -209,14 +209,14 @@ class Server:
         ranks[[segment[0] for segment in self._segments]] = np.arange(self.plan.num_items)
         return ranks
 
-    def fall_back(self, reports: Float[ArrayLike, "users pairs"]) -> np.ndarray:
+    def fall_back(self, reports: Float[ArrayLike, "users pairs"]) -> Int[np.ndarray, "items"]:
         """The ranking from one :meth:`Client.fallback_report` per user, ``(n, m(m-1)/2)``, for a refused sort."""
         if not self.refused:
             raise RuntimeError("no question was refused: the sort needs no fallback.")
         return np.asarray(local_search(jnp.clip(local_weights_aggregate(reports), 0, 1)))
 
 
-def run_protocol(server: Server, clients: Sequence[Client]) -> np.ndarray:
+def run_protocol(server: Server, clients: Sequence[Client]) -> Int[np.ndarray, "items"]:
     """Carry all messages between a server and its users, and return the ranking, ``(m,)`` int32."""
     while questions := server.next_round():
         server.receive(

@@ -28,9 +28,8 @@ import functools
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
 
-from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix
+from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Scalar
 from privrank_jax._validate import is_traced
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
@@ -80,7 +79,7 @@ def noise_all(
 
 def noise_all_scale(
     num_items: Count, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
-) -> Array | float:
+) -> Scalar:
     """Scale of the noise that :func:`noise_all` adds to the weights, in shares of users.
 
     1/(nε), the factor of the cube, for K-norm noise; λ or σ of each weight for the others.

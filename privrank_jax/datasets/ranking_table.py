@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Int
 
 from privrank_jax._cells.codes import check_names
 from privrank_jax._cells.errors import DataError
@@ -43,7 +44,7 @@ class RankingTable:
     ([[0, 2, 1], [0, 0, -1]], 2, False, True)
     """
 
-    ranks: np.ndarray
+    ranks: Int[np.ndarray, "users items"]
     item_names: tuple[str, ...]
     user_names: tuple[str, ...] = ()
     name: str = ""

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool, Float, Integer
 
 from privrank_jax import _interrupt
 from privrank_jax._cells.codes import NameCodes, public_items
@@ -54,11 +55,11 @@ class ReportTable:
         notes: what the reader did, one sentence each.
     """
 
-    users: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-    reports: np.ndarray
-    epsilon: np.ndarray
+    users: Integer[np.ndarray, "rows"]
+    first: Integer[np.ndarray, "rows"]
+    second: Integer[np.ndarray, "rows"]
+    reports: Bool[np.ndarray, "rows"]
+    epsilon: Float[np.ndarray, "rows"]
     item_names: tuple[str, ...]
     user_names: tuple[str, ...] = ()
     name: str = ""
@@ -203,7 +204,7 @@ def read_reports(
     )
 
 
-def read_epsilon(path: str | os.PathLike[str], column: str) -> np.ndarray:
+def read_epsilon(path: str | os.PathLike[str], column: str) -> Float[np.ndarray, "rows"]:
     """The ε of each row of a file.
 
     Args:

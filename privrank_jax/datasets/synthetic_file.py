@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from privrank_jax._cells.codes import NameCodes, public_items
 from privrank_jax._cells.columns import PARQUET
@@ -41,13 +42,13 @@ class SyntheticRankings:
     """
 
     table: RankingTable
-    epsilon: np.ndarray
+    epsilon: Float[np.ndarray, "users"]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.table!r}>"
 
     @property
-    def lengths(self) -> np.ndarray:
+    def lengths(self) -> Int[np.ndarray, "users"]:
         """How many items each user ranked, (n,) int."""
         return np.sum(self.table.ranks >= 0, axis=1)
 
@@ -152,7 +153,9 @@ def write_synthetic_rankings(
     return tuple(columns)
 
 
-def read_user_epsilon(path: str | os.PathLike[str], column: str, user: str) -> np.ndarray:
+def read_user_epsilon(
+    path: str | os.PathLike[str], column: str, user: str
+) -> Float[np.ndarray, "users"]:
     """The ε of each user of a file with several rows per user, in order of first appearance.
 
     Args:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Bool, Int, Integer
 
 from privrank_jax._cells.codes import check_names
 from privrank_jax._cells.errors import DataError
@@ -49,14 +50,14 @@ class ComparisonTable:
     (3, 2, 2, 1)
     """
 
-    users: np.ndarray
-    winners: np.ndarray
-    losers: np.ndarray
-    tied: np.ndarray
+    users: Integer[np.ndarray, "rows"]
+    winners: Integer[np.ndarray, "rows"]
+    losers: Integer[np.ndarray, "rows"]
+    tied: Bool[np.ndarray, "rows"]
     item_names: tuple[str, ...]
     user_names: tuple[str, ...] = ()
     name: str = ""
-    questionnaire: np.ndarray | None = None
+    questionnaire: Integer[np.ndarray, "pairs 2"] | None = None
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     public: tuple[str, ...] = ()
@@ -113,7 +114,7 @@ class ComparisonTable:
         return len(self.user_names) or int(self.users.max(initial=-1)) + 1
 
     @property
-    def counts_per_user(self) -> np.ndarray:
+    def counts_per_user(self) -> Int[np.ndarray, "users"]:
         """(n,) int64, comparisons of each user. Private: do not publish without noise."""
         return np.bincount(self.users, minlength=self.num_users)
 

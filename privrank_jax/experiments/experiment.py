@@ -13,8 +13,9 @@ from privrank_jax.simulate.study import Study
 from privrank_jax.simulate.table_files import Row
 
 if TYPE_CHECKING:
-    import jax
     from matplotlib.figure import Figure
+
+    from privrank_jax._types import Key
 
 Run = Callable[..., StudyResult]
 Annotate = Callable[[Any, list[Row]], list[Row]]
@@ -60,7 +61,7 @@ class Experiment:
     differences: tuple[str, ...] = ()
     replicates: int = 100
     batch_size: int | None = None
-    measure: Callable[[jax.Array, Experiment, int, Run], StudyResult] | None = None
+    measure: Callable[[Key, Experiment, int, Run], StudyResult] | None = None
 
     def configured(self, **changes: Any) -> Experiment:
         """Return the same experiment on another grid.

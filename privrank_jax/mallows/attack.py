@@ -42,6 +42,7 @@ from privrank_jax._types import (
     Epsilon,
     Key,
     Numbers,
+    PairMatrix,
     PairMatrixLike,
     RankingsLike,
     Ranks,
@@ -100,7 +101,7 @@ def _win_counts(
 
 
 def most_likely_center(
-    key: Key, wins: PairMatrixLike, *, solver: Callable[[Array], Array] | None = None
+    key: Key, wins: PairMatrixLike, *, solver: Callable[[PairMatrix], Ranks] | None = None
 ) -> Ranks:
     """Maximum-likelihood center of synthetic rankings; ties between centers are broken at random.
 

@@ -34,9 +34,9 @@ import math
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
-from privrank_jax._types import MaskLike, Numbers, PairMatrixLike, Scalar, Scores, ScoresLike
+from privrank_jax._types import MaskLike, Numbers, PairMatrixLike, Ranks, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link, normal
 from privrank_jax.pairwise.likelihood import center
@@ -70,18 +70,18 @@ class Intervals:
         better: ``(m, m)`` bool, whether item i is significantly better than j, simultaneously over all pairs.
     """
 
-    ranks: Array
-    standard_errors: Array
-    low: Array
-    high: Array
-    rank_low: Array
-    rank_high: Array
-    better: Array
+    ranks: Int[Array, "*batch items"]
+    standard_errors: Float[Array, "*batch items"]
+    low: Float[Array, "*batch items"]
+    high: Float[Array, "*batch items"]
+    rank_low: Int[Array, "*batch items"]
+    rank_high: Int[Array, "*batch items"]
+    better: Bool[Array, "*batch items items"]
 
 
 def confidence_intervals(
     uncertainty: Uncertainty, level: Scalar = 0.95, simultaneous: bool = False
-) -> tuple[Array, Array]:
+) -> tuple[Scores, Scores]:
     """Intervals for each item's value, or for all of them at once (Bonferroni).
 
     Args:
@@ -116,7 +116,7 @@ def _confidence_intervals(
 
 def rank_intervals(
     uncertainty: Uncertainty, level: Scalar = 0.95, simultaneous: bool = False
-) -> tuple[Array, Array]:
+) -> tuple[Ranks, Ranks]:
     """Intervals for each item's rank, or for all of them at once; valid with ties and near-ties.
 
     Args:

@@ -57,11 +57,11 @@ class PlannedError:
         effective_users: Σ_l tanh²(ε_l/2), ``()``.
     """
 
-    expected: Array
-    upper: Array
-    rms: Array
-    standard_errors: Array
-    effective_users: Array
+    expected: Float[Array, "*batch"]
+    upper: Float[Array, "*batch"]
+    rms: Float[Array, "*batch"]
+    standard_errors: Float[Array, "*batch items"]
+    effective_users: Float[Array, "*batch"]
 
 
 def effective_users(epsilon: NumbersLike) -> Float[Array, ""]:

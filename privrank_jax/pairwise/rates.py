@@ -29,7 +29,7 @@ def edge_rate(
     *,
     statistical_constant: Numbers = 1.0,
     privacy_constant: Numbers = 1.0,
-) -> Array:
+) -> Float[Array, "..."]:
     """ℓ_∞ rate under edge DP, √(log m/(mp)) + log m/(mpε).
 
     The perturbed MLE attains it (Theorem 2.1), and it is optimal: a faster estimator would recover top-k sets
@@ -65,7 +65,7 @@ def edge_lower_bound(
     *,
     statistical_constant: Numbers = 1.0,
     privacy_constant: Numbers = 1.0,
-) -> Array:
+) -> Float[Array, "..."]:
     """ℓ_∞ lower bound by the score attack, √(log m/(mp)) + 1/(mpε) (Theorem 2.2).
 
     It is smaller than :func:`edge_rate` by a factor of log m in the second term, a gap that the ranking lower bound
@@ -91,7 +91,7 @@ def user_rate(
     *,
     statistical_constant: Numbers = 1.0,
     privacy_constant: Numbers = 1.0,
-) -> Array:
+) -> Float[Array, "..."]:
     """ℓ_∞ rate under user-level DP, √(m log m/n) + m log m/(nε) (Theorems 3.1 and 3.2).
 
     Upper and lower bounds agree. The number L of comparisons per user is treated as a constant and does not appear.
@@ -128,7 +128,7 @@ def top_k_threshold(
     probability: Numbers | None = None,
     num_users: Numbers | None = None,
     constant: Numbers = 1.0,
-) -> Array:
+) -> Float[Array, "..."]:
     """Gap of average win probabilities at which the top-k set can be recovered privately.
 
     With tolerance u, let g = τ_(k-u) - τ_(k+u+1) (:func:`top_k_gap`). Above C times the rate, ranking by

@@ -22,7 +22,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, DTypeLike
+from jaxtyping import Array, DTypeLike, Float, Int
 
 from privrank_jax._types import Count, NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
@@ -55,13 +55,13 @@ class ReportSums:
         num_items: m, static.
     """
 
-    limbs: Array
-    count: Array
-    largest_epsilon: Array
+    limbs: Int[Array, "*batch pairs 8"]
+    count: Int[Array, "*batch 2"]
+    largest_epsilon: Float[Array, "*batch"]
     num_items: int = dataclasses.field(metadata={"static": True})
 
     @property
-    def num_reports(self) -> Array:
+    def num_reports(self) -> Float[Array, ""]:
         """``()`` float, number of reports."""
         count = self.count.astype(default_float())
         return count[0] * 2.0**_BITS + count[1]

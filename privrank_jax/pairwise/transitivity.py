@@ -24,7 +24,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._types import Mask, MaskLike, PairMatrixLike
 from privrank_jax._validate import check_square
@@ -47,14 +47,14 @@ class Intransitivity:
         level: number of comparisons between items with equally many wins.
     """
 
-    circular_triads: Array
-    decided_triads: Array
-    consistence: Array
-    intransitive: Array
-    tied_counts: Array
-    comparisons: Array
-    conflicts: Array
-    level: Array
+    circular_triads: Int[Array, "*batch"]
+    decided_triads: Int[Array, "*batch"]
+    consistence: Float[Array, "*batch"]
+    intransitive: Bool[Array, "*batch"]
+    tied_counts: Bool[Array, "*batch"]
+    comparisons: Float[Array, "*batch"]
+    conflicts: Float[Array, "*batch"]
+    level: Float[Array, "*batch"]
 
 
 @jax.tree_util.register_dataclass
@@ -73,15 +73,15 @@ class IntransitivityShares:
             that breaks ties at random, and conflicts + level one that breaks them in the worst way.
     """
 
-    users: Array
-    intransitive: Array
-    tied_counts: Array
-    consistence: Array
-    conflicts: Array
-    level: Array
+    users: Int[Array, "*batch"]
+    intransitive: Float[Array, "*batch"]
+    tied_counts: Float[Array, "*batch"]
+    consistence: Float[Array, "*batch"]
+    conflicts: Float[Array, "*batch"]
+    level: Float[Array, "*batch"]
 
 
-def wins_by_user(comparisons: Comparisons, num_users: int) -> Array:
+def wins_by_user(comparisons: Comparisons, num_users: int) -> Float[Array, "users items items"]:
     """Win counts of every user.
 
     Args:

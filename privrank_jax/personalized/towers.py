@@ -47,13 +47,16 @@ class Linear:
 
     def init(
         self, key: Key, user_size: int, item_size: int, dtype: DTypeLike | None = None
-    ) -> dict[str, Array]:
+    ) -> dict[str, Float[Array, "..."]]:
         """``{"user": α, "item": β}``, zeros; the key is not used."""
         del key
         return {"user": jnp.zeros(user_size, dtype), "item": jnp.zeros(item_size, dtype)}
 
     def score(
-        self, params: Mapping[str, Array], user: Float[Array, "p"], items: Float[Array, "items q"]
+        self,
+        params: Mapping[str, Float[Array, "..."]],
+        user: Float[Array, "p"],
+        items: Float[Array, "items q"],
     ) -> Scores:
         """Scores ``(m,)`` of ``items`` ``(m, q)`` for one user ``(p,)``."""
         return user @ params["user"] + items @ params["item"]

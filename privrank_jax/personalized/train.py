@@ -62,7 +62,7 @@ class Trained(NamedTuple):
 def train(
     key: Key,
     scorer: Scorer,
-    items: Real[Array, "items q"] | np.ndarray,
+    items: Real[Array, "items q"] | Real[np.ndarray, "items q"],
     training: Users,
     validation: Users,
     *,

@@ -55,7 +55,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from privrank_jax._types import Numbers
 from privrank_jax._validate import (
@@ -105,7 +105,7 @@ def additive_scale(noise: str, privacy: Privacy, first: Numbers, second: Numbers
     return gaussian_scale(second, privacy.epsilon, privacy.delta)
 
 
-def gaussian_delta(scale: Numbers, sensitivity: Numbers, epsilon: Numbers) -> Array:
+def gaussian_delta(scale: Numbers, sensitivity: Numbers, epsilon: Numbers) -> Float[Array, "..."]:
     """Exact δ at ε of the Gaussian mechanism, Φ(Δ₂/2σ - εσ/Δ₂) - e^ε Φ(-Δ₂/2σ - εσ/Δ₂).
 
     Args:
@@ -135,7 +135,7 @@ def _tail_difference(upper: Array, lower: Array, epsilon: Numbers) -> Array:
     return jnp.exp(upper) * -jnp.expm1(jnp.minimum(epsilon + lower - upper, 0.0))
 
 
-def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Array:
+def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Float[Array, "..."]:
     """Smallest σ at which the Gaussian mechanism is (ε, δ)-DP, by bisection, never rounded down.
 
     For small ε, δ is the difference of two nearly equal tails, so an allowance for the rounding of their logarithms is

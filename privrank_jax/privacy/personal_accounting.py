@@ -5,19 +5,23 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from jaxtyping import ArrayLike, Float
+from jaxtyping import Float
 
 from privrank_jax._neighbors import Neighbors
+from privrank_jax._types import Flags, NumbersLike
 from privrank_jax._validate import check_choice, check_delta, is_traced
 from privrank_jax.privacy.accounting import FIXED_AHEAD, TRUSTS, target
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.host import HostNumber, host_number
 from privrank_jax.privacy.loss_distribution import Budgets, epsilon_at
 from privrank_jax.privacy.privacy import Privacy
+
+_FlagsLike: TypeAlias = Flags | Sequence[bool] | Sequence[Sequence[bool]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,12 +45,12 @@ class PersonalComposition:
 
 
 def compose_personal(
-    epsilons: ArrayLike,
+    epsilons: NumbersLike,
     *,
     delta: HostNumber,
     neighbors: Neighbors | Privacy,
-    reports: ArrayLike = 1,
-    mask: ArrayLike | None = None,
+    reports: NumbersLike = 1,
+    mask: _FlagsLike | None = None,
     trust: str = "local",
 ) -> PersonalComposition:
     """Compose releases with personal ε: for each user the same as :func:`compose` of that user's releases.
@@ -109,7 +113,7 @@ def compose_personal(
 
 
 def _spent(
-    epsilons: ArrayLike, reports: ArrayLike, mask: ArrayLike | None
+    epsilons: NumbersLike, reports: NumbersLike, mask: _FlagsLike | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """ε and number of reports, ``(users, releases)``, both 0 where a user took no part."""
     if is_traced(epsilons, reports, mask):

@@ -31,6 +31,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 from scipy import special
 
 from privrank_jax._types import Key, Numbers
@@ -84,7 +85,7 @@ class AuditResult:
     swapped: bool
     draws: int
     confidence: float
-    candidates: np.ndarray
+    candidates: Float[np.ndarray, "events 2"]
 
     @property
     def verdict(self) -> str:
@@ -228,7 +229,9 @@ def _draw(
     return drawn.reshape(batches, 2, size).swapaxes(0, 1).reshape(2, batches * size)
 
 
-def clopper_pearson(successes: Numbers, trials: int, error: float) -> tuple[np.ndarray, np.ndarray]:
+def clopper_pearson(
+    successes: Numbers, trials: int, error: float
+) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
     """One-sided lower and upper confidence bounds of probabilities, each wrong with probability at most ``error``.
 
     Args:

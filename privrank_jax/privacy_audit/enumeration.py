@@ -23,6 +23,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Shaped
 
 from privrank_jax._validate import check_epsilon
 from privrank_jax.estimate import Estimate
@@ -45,8 +46,8 @@ class WorstCase:
     """
 
     loss: float
-    first: np.ndarray
-    second: np.ndarray
+    first: Shaped[np.ndarray, "*data"]
+    second: Shaped[np.ndarray, "*data"]
     data_sets: int
     pairs: int
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Shaped
 
 from privrank_jax import _registry
 from privrank_jax._types import Key, Scalar
@@ -77,7 +78,7 @@ class Audited:
     name: str
     title: str
     function: str
-    neighbors: tuple[np.ndarray, np.ndarray]
+    neighbors: tuple[Shaped[np.ndarray, "*data"], Shaped[np.ndarray, "*data"]]
     release: Release
     promise: Privacy
     sees: str

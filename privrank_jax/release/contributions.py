@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import ArrayLike, Bool
+from jaxtyping import ArrayLike, Bool, Shaped
 
 from privrank_jax._validate import check_positive
 from privrank_jax.release.entropy import random_words
 
 
-def exact_bound(users: ArrayLike | Sequence[object], max_per_user: int) -> Bool[np.ndarray, "rows"]:
+def exact_bound(
+    users: Shaped[ArrayLike, "rows"] | Sequence[object], max_per_user: int
+) -> Bool[np.ndarray, "rows"]:
     """Choose at most ``max_per_user`` rows of each user at random, independently of their content.
 
     The twin of :func:`privrank_jax.comparisons.bound_contributions`. Each row gets 64 random bits of its own, and the

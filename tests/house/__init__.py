@@ -19,6 +19,7 @@ from tests.house.imports import (
     private_names,
     upward_imports,
 )
+from tests.house.shapes import without_shapes
 from tests.house.signatures import (
     default_promises,
     dict_diagnostics,
@@ -39,6 +40,7 @@ RULES = (
     repeated_names,
     british_spelling,
     undocumented,
+    without_shapes,
     untested,
     tests_that_import_tests,
 )

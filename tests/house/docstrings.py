@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 
@@ -49,17 +50,28 @@ def exported() -> dict[str, set[str]]:
     return found
 
 
-def exported_functions() -> Iterator[tuple[Module, str, Function]]:
-    """Functions that a package exports, also where it loads them on first use, or that stand at the top level."""
-    api: set[tuple[str, str]] = set()
+@functools.cache
+def _exported_names() -> set[tuple[str, str]]:
+    """Module and name of what packages export, also of what they load on first use."""
+    found: set[tuple[str, str]] = set()
     for package, names in exported().items():
         for node in ast.walk(modules()[package].tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{NAME}."):
                 source = (node.module or "").partition(".")[2]
-                api |= {(source, alias.name) for alias in node.names if alias.name in names}
+                found |= {(source, alias.name) for alias in node.names if alias.name in names}
+    return found
+
+
+def is_exported(module: Module, name: str) -> bool:
+    """Whether a package exports this name of the module, or the module stands at the top level."""
+    top = not module.is_package and "." not in module.name and not module.name.startswith("_")
+    return (top and not name.startswith("_")) or (module.name, name) in _exported_names()
+
+
+def exported_functions() -> Iterator[tuple[Module, str, Function]]:
+    """Functions that a package exports, or that stand at the top level."""
     for module, name, function in public_functions():
-        top = not module.is_package and "." not in module.name and not module.name.startswith("_")
-        if "." in name or not (top or (module.name, name) in api):
+        if "." in name or not is_exported(module, name):
             continue
         if not any("overload" in ast.unparse(decorator) for decorator in function.decorator_list):
             yield module, name, function

@@ -79,5 +79,8 @@ PLANTED: tuple[Planted, ...] = (
     ("british_spelling", _F, "def minimise(x):\n    pass\n", "minimise"),
     ("british_spelling", _F, "best_centre = 1\n", "best_centre"),
     ("undocumented", "planted.py", "def f(x):\n    '''Do.'''\n", "planted.py:1 f"),
+    ("without_shapes", "planted.py", "def f(x: np.ndarray):\n    pass\n", "f(x)"),
+    ("without_shapes", "planted.py", "def f() -> list[Array]:\n    pass\n", "f -> "),
+    ("without_shapes", "planted.py", "class C:\n    x: Array | None\n", "C.x: Array | None"),
     ("untested", _F, "", "no tests/pairwise/test_planted.py"),
 )
