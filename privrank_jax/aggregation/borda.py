@@ -45,6 +45,7 @@ from privrank_jax._types import (
     PairMatrixLike,
     RankingsLike,
     RanksLike,
+    Scalar,
     Scores,
 )
 from privrank_jax._validate import check_choice, is_traced

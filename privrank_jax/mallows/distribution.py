@@ -195,7 +195,7 @@ def insertion_mean(
 
 @jax.jit
 def _insertion_mean(
-    step: Float[Array, "..."], epsilon: Float[Array, "..."], num_items: Real[Array, "..."]
+    step: Real[Array, "..."], epsilon: Float[Array, "..."], num_items: Real[Array, "..."]
 ) -> Float[Array, "..."]:
     theta = decay(epsilon, num_items)
     squares, small = _series_or_zero(theta, 1, step)
@@ -229,7 +229,7 @@ def insertion_variance(
 
 @jax.jit
 def _insertion_variance(
-    step: Float[Array, "..."], epsilon: Float[Array, "..."], num_items: Real[Array, "..."]
+    step: Real[Array, "..."], epsilon: Float[Array, "..."], num_items: Real[Array, "..."]
 ) -> Float[Array, "..."]:
     theta = decay(epsilon, num_items)
     squares, small = _series_or_zero(theta, 1, step)

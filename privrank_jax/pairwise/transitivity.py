@@ -24,7 +24,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Real
 
 from privrank_jax._types import Mask, MaskLike, PairMatrixLike
 from privrank_jax._validate import check_square
@@ -123,7 +123,9 @@ def intransitivity(wins: PairMatrixLike, mask: MaskLike | None = None) -> Intran
     return _intransitivity(wins, None if mask is None else jnp.asarray(mask))
 
 
-def intransitivity_shares(wins: PairMatrixLike) -> IntransitivityShares:
+def intransitivity_shares(
+    wins: Real[ArrayLike, "users items items"],
+) -> IntransitivityShares:
     """The transitivity statistics of many users. **Not private.**
 
     Args:
@@ -137,7 +139,7 @@ def intransitivity_shares(wins: PairMatrixLike) -> IntransitivityShares:
 
     >>> circle = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
     >>> chain = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
-    >>> shares = intransitivity_shares([circle, chain])
+    >>> shares = intransitivity_shares(jnp.array([circle, chain]))
     >>> float(shares.intransitive)
     0.5
     """

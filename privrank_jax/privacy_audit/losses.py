@@ -112,8 +112,8 @@ def largest_loss(
         ``()``; at most ε (exactly, not statistically) if the mechanism is ε-DP.
 
     >>> wins = WinCounts.from_matrix([[0, 1], [0, 0]])
-    >>> flipped = [[[0.0, 0.0], [1.0, 0.0]]]
-    >>> round(float(largest_loss([[0.5, -0.5], [3.0, -3.0]], wins, flipped, noise_scale=2.0, gamma=1.0)), 3)
+    >>> flipped, outputs = jnp.array([[[0.0, 0.0], [1.0, 0.0]]]), jnp.array([[0.5, -0.5], [3.0, -3.0]])
+    >>> round(float(largest_loss(outputs, wins, flipped, noise_scale=2.0, gamma=1.0)), 3)
     1.0
     """
 
