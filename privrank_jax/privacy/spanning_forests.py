@@ -77,7 +77,7 @@ def all_pairs_forest(key: Key, mask: Mask) -> Int[Array, "items"]:
     swaps, others = (jax.random.bits(k, mask.shape, jnp.uint32) for k in jax.random.split(key))
     swap = below(swaps, place + 1)
 
-    def shuffle(i: int, order: Int[Array, "items"]) -> Int[Array, "items"]:
+    def shuffle(i: Int[Array, ""], order: Int[Array, "items"]) -> Int[Array, "items"]:
         moved = order.at[place[i]].set(order[swap[i]]).at[swap[i]].set(i)
         return jnp.where(mask[i], moved, order)
 
