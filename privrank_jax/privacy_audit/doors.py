@@ -1,4 +1,4 @@
-r"""The doors of this package (:mod:`privrank_jax.privacy_audit.replay`): where releases meet their noise.
+r"""The release points of this package for :mod:`privrank_jax.privacy_audit.replay`: where data receive noise.
 
 Each comes with the ε that its mechanism loses between two inputs, independently of what its caller assumes about them.
 They are named, not imported, since releases depend on this package.
@@ -162,4 +162,4 @@ DOORS = (
     ),
     Door(function="privrank_jax.aggregation.ldp_kwiksort:ldp_kwiksort", data="ranks", loss=_users),
 )
-"""All doors; everything that the command line releases passes through them."""
+"""All release points; everything that the command line releases passes through them."""

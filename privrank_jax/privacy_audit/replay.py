@@ -1,19 +1,20 @@
 """Replay audit of a whole program: a check that data influence its output only through its mechanisms.
 
 A program that releases is as private as its mechanisms only if everything else that it does uses the data in ways that
-the guarantee allows. Its mechanisms are functions, the *doors* (:mod:`privrank_jax.privacy_audit.doors`). It runs on
-data D, and what enters and leaves each door is recorded; then it runs on a neighbor D' and each door returns what it
-returned on D, so that
+the guarantee allows. Its mechanisms are functions; each one is a release point of the program, a :class:`Door`
+(:mod:`privrank_jax.privacy_audit.doors` lists them), and each call of one is a :class:`Crossing`. The program runs on
+data D, and the inputs and outputs of all calls are recorded; then it runs on a neighbor D' and each call returns what
+it returned on D, so that
 
-- the same doors are passed in the same order with the same parameters (an ε or a sensitivity that depends on the data
-  is a leak),
-- what enters them differs by no more than the claim allows: the losses of the doors add up to at most its ε,
-- everything behind the doors, being a function of their outputs and of public facts, is identical byte for byte.
+- the same mechanisms are called in the same order with the same parameters (an ε or a sensitivity that depends on the
+  data is a leak),
+- their inputs differ by no more than the claim allows: the losses of all calls add up to at most its ε,
+- everything computed from their outputs and from public facts is identical byte for byte.
 
-Coins that decide which data enter a door (which rows of a user stay, how a tie is broken) are drawn before it. They are
-frozen to zeros or to a seeded stream: a guarantee that holds for every fixed outcome of such coins, with those of all
-other users unchanged, holds for random ones. A longer draw begins with the shorter one, so what belongs to rows in
-front of a change is unchanged.
+The program also draws random numbers outside its mechanisms: which rows of a user stay, how a tie is broken. These
+draws, called coins here, are fixed to zeros or to a seeded stream: a guarantee that holds for every fixed outcome of
+them, with those of all other users unchanged, holds for random ones. A longer draw begins with the shorter one, so what
+belongs to rows in front of a change is unchanged.
 
 Source: the idea of dp-recorder (arXiv:2602.17454).
 """
@@ -44,7 +45,7 @@ _ROUNDING = 1e-9  # relative to ε, which is a quotient of doubles
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Door:
-    """A function through which data leave a program: the one place where they meet noise.
+    """A release point: a mechanism of the program, the only place where data receive noise.
 
     Attributes:
         function: ``"module:name"``. Wherever the package of that module holds this function, it is replaced.
@@ -66,11 +67,11 @@ class Door:
 
 @dataclass(eq=False)
 class Crossing:
-    """One passage through a door, or one mechanism that was built.
+    """One call of a mechanism, or one mechanism that was built.
 
     Attributes:
-        door: the door.
-        facts: public parameters.
+        door: the release point.
+        facts: its public parameters.
         inputs: data, one array for each call.
         values: what was returned, one value for each call.
     """
@@ -87,7 +88,7 @@ class Recording:
 
     Attributes:
         seen: what was visible from outside.
-        crossings: crossings of doors, in order.
+        crossings: calls of mechanisms, in order.
         faults: where a replay departed from the recording, in words.
     """
 
@@ -101,8 +102,8 @@ class Findings:
     """The result of comparing two runs on neighbors.
 
     Attributes:
-        measured: ε, the sum over doors.
-        doors: the door and the ε of each crossing.
+        measured: ε, the sum over all calls.
+        doors: name of the mechanism and ε of each call.
         faults: what else differed, in words.
     """
 
@@ -115,7 +116,9 @@ class Findings:
         if self.measured <= claimed * (1 + _ROUNDING):
             return self.faults
         each = ", ".join(f"{name} {epsilon:.6g}" for name, epsilon in self.doors)
-        above = f"the doors lose epsilon = {self.measured:.6g}, claimed is {claimed:.6g} ({each})"
+        above = (
+            f"the mechanisms lose epsilon = {self.measured:.6g}, claimed is {claimed:.6g} ({each})"
+        )
         return (above, *self.faults)
 
 
@@ -125,22 +128,22 @@ def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = No
     Args:
         first: runs it on D.
         second: runs it on D', in the same way.
-        doors: its mechanisms. A door inside another one is not recorded.
-        coins: seed of the coins before the doors; None for zeros.
+        doors: its mechanisms. A call within another mechanism is not recorded.
+        coins: seed of the draws outside mechanisms; None for zeros.
     """
     recording = record(first, doors, coins)
     return compare(recording, replay(second, doors, recording, coins))
 
 
 def record(run: Run, doors: Sequence[Door], coins: int | None = None) -> Recording:
-    """Run the program with doors that draw, and record what passes them."""
+    """Run the program with mechanisms that draw, and record their inputs and outputs."""
     return _run(run, doors, None, coins)
 
 
 def replay(
     run: Run, doors: Sequence[Door], recording: Recording, coins: int | None = None
 ) -> Recording:
-    """Run the program with doors that return what they returned in ``recording``, as long as they are passed alike."""
+    """Run the program with mechanisms that return what they returned in ``recording``, while calls agree with it."""
     return _run(run, doors, recording, coins)
 
 
@@ -150,10 +153,12 @@ def compare(first: Recording, second: Recording) -> Findings:
     losses = [(a.door.function.partition(":")[2], _lost(a, b)) for a, b in pairs]
     faults = list(second.faults)
     if len(first.crossings) != len(second.crossings):
-        passed = f"{len(first.crossings)} doors were passed, then {len(second.crossings)}"
-        faults.append(passed)
+        calls = f"{len(first.crossings)} calls of mechanisms, then {len(second.crossings)}"
+        faults.append(calls)
     if not first.crossings:
-        faults.append("no door was passed: the output depends on no data, or avoids the mechanisms")
+        faults.append(
+            "no mechanism was called: the output depends on no data, or avoids the mechanisms"
+        )
     names = dict.fromkeys([*first.seen, *second.seen])
     faults += [
         _difference(name, first.seen.get(name), second.seen.get(name))
@@ -164,7 +169,7 @@ def compare(first: Recording, second: Recording) -> Findings:
 
 
 def _lost(first: Crossing, second: Crossing) -> float:
-    """The ε between all inputs of a door in two runs."""
+    """The ε between all inputs of one mechanism in two runs."""
     if [x.shape for x in first.inputs] != [x.shape for x in second.inputs]:
         return np.inf
     if not first.inputs:  # a mechanism that was built but never called
@@ -186,7 +191,7 @@ def _difference(name: str, first: object, second: object) -> str:
     return f"{name}: {str(first)[:80]}, then {str(second)[:80]}"
 
 
-# --- doors that record and replay ------------------------------------------------------------------
+# --- mechanisms that record and replay -------------------------------------------------------------
 
 
 def _run(
@@ -204,7 +209,7 @@ def _run(
 
 
 class _Tape:
-    """The doors of one run; they return what ``recording`` holds, or draw if it is None."""
+    """The mechanisms of one run; they return what ``recording`` holds, or draw if it is None."""
 
     def __init__(self, recording: Recording | None) -> None:
         self.recording = recording
@@ -232,19 +237,19 @@ class _Tape:
         return passed
 
     def _begin(self, door: Door, facts: dict[str, Any]) -> tuple[Crossing, Crossing | None]:
-        """A new crossing, and the recorded one if it passed the same door with the same parameters."""
+        """A new call, and the recorded one if it called the same mechanism with the same parameters."""
         crossing, place = Crossing(door, facts), len(self.crossings)
         self.crossings.append(crossing)
         if self.recording is None:
             return crossing, None
         if place >= len(self.recording.crossings):
-            self.faults.append(f"door {place + 1}, {door.function}, was not passed before")
+            self.faults.append(f"call {place + 1}, of {door.function}, was not made before")
             return crossing, None
         earlier = self.recording.crossings[place]
         before = {name: value for name, value in earlier.facts.items() if name != "scale"}
         if earlier.door is not door or not _same(before, facts):
             was = f"{earlier.door.function} with {before}"
-            self.faults.append(f"door {place + 1}: {was}, then {door.function} with {facts}")
+            self.faults.append(f"call {place + 1}: {was}, then {door.function} with {facts}")
             return crossing, None
         return crossing, earlier
 
@@ -289,7 +294,7 @@ class _Tape:
                 value, data = value[pairs], data[np.argsort(pairs)]
         else:
             if earlier is not None:
-                self.faults.append(f"{crossing.door.function} was asked something of another shape")
+                self.faults.append(f"the input of {crossing.door.function} has another shape")
             with self._real():
                 value = draw()
         crossing.inputs.append(data)
@@ -298,7 +303,7 @@ class _Tape:
 
     @contextlib.contextmanager
     def _real(self) -> Iterator[None]:
-        """Inside a door, coins are not frozen and other doors are plain functions."""
+        """Inside a mechanism, random draws are not fixed and other mechanisms are plain functions."""
         was, self.inside = self.inside, True
         try:
             yield
@@ -353,7 +358,7 @@ def _everywhere(old: Any, new: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _frozen_coins(tape: _Tape, seed: int | None) -> Iterator[None]:
-    """Freeze draws of :mod:`secrets` outside doors: a seeded stream for each function and call, or zeros."""
+    """Fix draws of :mod:`secrets` outside mechanisms: a seeded stream for each function and call, or zeros."""
     real = {name: getattr(secrets, name) for name in _COINS}
     calls = dict.fromkeys(_COINS, 0)
 

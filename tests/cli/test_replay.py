@@ -163,16 +163,16 @@ def test_a_sensitivity_that_is_too_small(monkeypatch, tmp_path):
     half = 0.5 * rank_input.totals_sensitivity(promise(1.0, "user", contributions=2))
     monkeypatch.setattr(rank_input, "totals_sensitivity", lambda *_: half)
     found = found_by_replay(tmp_path, COUNTS, "others")
-    assert "the doors lose epsilon = 2, claimed is 1 (discrete_laplace 2)" in found
+    assert "the mechanisms lose epsilon = 2, claimed is 1 (discrete_laplace 2)" in found
     monkeypatch.setattr("privrank_jax.release.exact_aggregation.borda_sensitivity", lambda *_: 7.5)
-    assert "the doors lose" in found_by_replay(
+    assert "the mechanisms lose" in found_by_replay(
         tmp_path, CONSENSUS_BY_BORDA, "reversed", kind="wide.csv"
     )
 
 
 def test_a_bound_that_keeps_one_comparison_more(monkeypatch, tmp_path):
     monkeypatch.setattr(rank_input, "exact_bound", lambda users, most: exact_bound(users, most + 1))
-    assert "the doors lose epsilon = 1.5" in found_by_replay(tmp_path, COUNTS, "others")
+    assert "the mechanisms lose epsilon = 1.5" in found_by_replay(tmp_path, COUNTS, "others")
 
 
 def test_a_number_in_a_note(monkeypatch, tmp_path):
@@ -208,7 +208,7 @@ def test_a_budget_that_the_data_settle(monkeypatch, tmp_path):
         return method(dataclasses.replace(data, privacy=privacy), request)
 
     changed_counts(monkeypatch, change)
-    assert "door 1" in found_by_replay(tmp_path, COUNTS, "others")
+    assert "call 1" in found_by_replay(tmp_path, COUNTS, "others")
 
 
 def test_a_second_release_for_some_data(monkeypatch, tmp_path):
@@ -219,13 +219,13 @@ def test_a_second_release_for_some_data(monkeypatch, tmp_path):
 
     changed_counts(monkeypatch, change)
     found = found_by_replay(tmp_path, COUNTS, "others")
-    assert "discrete_laplace, was not passed before; 1 doors were passed, then 2" in found
+    assert "discrete_laplace, was not made before; 1 calls of mechanisms, then 2" in found
 
 
 def test_a_release_twice_at_the_whole_budget(monkeypatch, tmp_path):
     changed_counts(monkeypatch, lambda method, *given: [method(*given), method(*given)][0])
     found = found_by_replay(tmp_path, COUNTS, "others")
-    assert "the doors lose epsilon = 2, claimed is 1 (discrete_laplace 1, discrete_laplace 1)" in found  # fmt: skip
+    assert "lose epsilon = 2, claimed is 1 (discrete_laplace 1, discrete_laplace 1)" in found
 
 
 def test_a_refusal_that_tells(monkeypatch, tmp_path):

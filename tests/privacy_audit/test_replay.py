@@ -1,4 +1,4 @@
-"""Replays of small programs, and the losses at the doors of the package against naive enumeration."""
+"""Replays of small programs, and the losses of the mechanisms of the package against naive enumeration."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_same_output_at_the_loss_of_the_inputs():
     assert far.measured == pytest.approx(1.5)
     assert far.violations(1.5) == ()
     (words,) = far.violations(1.0)
-    assert words == "the doors lose epsilon = 1.5, claimed is 1 (discrete_laplace 1.5)"
+    assert words == "the mechanisms lose epsilon = 1.5, claimed is 1 (discrete_laplace 1.5)"
 
 
 def test_a_recording_draws_and_a_replay_does_not():
@@ -46,9 +46,9 @@ def test_a_recording_draws_and_a_replay_does_not():
             lambda: noisy([5, 3, 1], 2.0),
             "'epsilon': 1.0}, then privrank_jax.release.discrete_noise",
         ),
-        (lambda: noisy([5, 3]), "asked something of another shape"),
-        (lambda: {"totals": [0]}, "1 doors were passed, then 0"),
-        (lambda: noisy([5, 3, 1]) | noisy([5, 3, 1]), "was not passed before"),
+        (lambda: noisy([5, 3]), "has another shape"),
+        (lambda: {"totals": [0]}, "1 calls of mechanisms, then 0"),
+        (lambda: noisy([5, 3, 1]) | noisy([5, 3, 1]), "was not made before"),
         (lambda: noisy([5, 3, 1]) | {"more": 1}, "more: None, then 1"),
     ],
 )
@@ -57,15 +57,15 @@ def test_faults(second, fault):
     assert any(fault in one for one in found.faults), found.faults
 
 
-def test_a_program_that_avoids_the_doors():
+def test_a_program_that_avoids_the_mechanisms():
     found = replay.audit(lambda: {"sum": 1}, lambda: {"sum": 1}, LAPLACE)
     assert found.violations(1.0) == (
-        "no door was passed: the output depends on no data, or avoids the mechanisms",
+        "no mechanism was called: the output depends on no data, or avoids the mechanisms",
     )
 
 
 def test_afterwards_all_is_as_before(monkeypatch):
-    """Also in a module that was loaded while the doors were watched."""
+    """Also in a module that was loaded while the mechanisms were watched."""
     before = exact.discrete_laplace, secrets.token_bytes
     late = types.ModuleType("privrank_jax.late")
     monkeypatch.setitem(sys.modules, late.__name__, late)
