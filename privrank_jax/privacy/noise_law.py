@@ -318,7 +318,7 @@ class _Draws:
 
     def tail_on_lattice(self, threshold: float, beyond: np.ndarray) -> float:
         """Mean over U of ``beyond[r]``, r the least radius with (r + 1/2)·max_i |U_i| > threshold."""
-        radius = np.floor(threshold / self._largest + 0.5).clip(0, beyond.size - 1)
+        radius = np.floor(threshold / self._size.max(axis=1) + 0.5).clip(0, beyond.size - 1)
         return float(_safe_mean(beyond[radius.astype(int)]))
 
     def largest_tail(self, threshold: float) -> float:
