@@ -65,6 +65,13 @@ class Request(Seed, Json):
     out: Annotated[
         Path | None, typer.Option(metavar="PICTURE", help="Draw the events: .png, .pdf or .svg.")
     ] = None
+    shape: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PICTURE",
+            help="Draw the noise beside what one user can change, for mechanisms on three items: .png, .pdf or .svg.",
+        ),
+    ] = None
     listing: Annotated[bool, typer.Option("--list", help="List the mechanisms, and stop.")] = False
 
     def check(self) -> None:
@@ -92,12 +99,14 @@ def audit(request: Request) -> None:
     hardware.keep_programs()
     assert request.name is not None
     row, out = privacy_audit.get(request.name), request.out
-    if out is not None:
+    for picture in filter(None, (out, request.shape)):
         from privrank_jax import plotting  # fails before the work if matplotlib is missing
         from privrank_jax.datasets.reports_file import check_writable
 
-        plotting.check_picture(out)
-        check_writable(out)
+        plotting.check_picture(picture)
+        check_writable(picture)
+    if request.shape is not None:
+        _draw_shape(request, row)
     found = privacy_audit.audit(
         jax.random.key(request.seed),
         row,
@@ -108,10 +117,15 @@ def audit(request: Request) -> None:
     if out is not None:
         _draw(found, out)
     if request.json:
-        picture = None if out is None else str(out)
-        print_json({**found.as_dict(), "seed": request.seed, "picture": picture})
+        pictures = {
+            "picture": None if out is None else str(out),
+            "shape": None if request.shape is None else str(request.shape),
+        }
+        print_json({**found.as_dict(), "seed": request.seed, **pictures})
     else:
-        _print_result(found, out)
+        _print_result(found)
+        for picture in filter(None, (out, request.shape)):
+            print_paragraphs(f"Written: {picture}")
     if found.verdict == "violated":
         raise typer.Exit(VIOLATED)
 
@@ -144,7 +158,7 @@ def _facts(row: Audited) -> dict[str, object]:
     return {fact: getattr(row, fact) for fact in facts} | of_promise
 
 
-def _print_result(found: AuditResult, out: Path | None) -> None:
+def _print_result(found: AuditResult) -> None:
     row, promise = found.mechanism, found.promise
     claim = f"{promise.epsilon:.4g}" + (f", delta {promise.delta:g}" if promise.delta else "")
     likelier, other = found.frequencies
@@ -175,8 +189,6 @@ def _print_result(found: AuditResult, out: Path | None) -> None:
         )
     else:
         print_paragraphs("Consistent: these neighbors, events and draws show no more than claimed.")
-    if out is not None:
-        print_paragraphs(f"Written: {out}")
 
 
 def _worst_case(found: AuditResult) -> list[tuple[str, str]]:
@@ -200,3 +212,19 @@ def _draw(found: AuditResult, out: Path) -> None:
         title=f"{row.title}: claimed ε = {found.promise.epsilon:.3g}, at least {found.lower:.3g}, {found.verdict}",
     )
     plotting.save(figure, out)
+
+
+def _draw_shape(request: Request, row: Audited) -> None:
+    import jax
+
+    from privrank_jax import plotting, privacy_audit
+
+    assert request.shape is not None
+    noise = privacy_audit.noise_draws(jax.random.key(request.seed), row, request.epsilon)
+    assert row.changes is not None
+    epsilon = row.promise.epsilon if request.epsilon is None else request.epsilon
+    promise = f"ε = {epsilon:.3g}, {row.promise.unit}, adjacency {row.promise.adjacency}, {row.trust} model"
+    figure = plotting.noise_shapes(
+        {"noise": noise}, row.changes, guarantee_text=promise, title=row.title
+    )
+    plotting.save(figure, request.shape)

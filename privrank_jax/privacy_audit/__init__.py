@@ -12,6 +12,7 @@ from privrank_jax.privacy_audit.losses import (
     top_item_log_probability,
     top_item_loss,
 )
+from privrank_jax.privacy_audit.noise_draws import noise_draws
 from privrank_jax.privacy_audit.registry import Audited, get, names
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "get",
     "largest_loss",
     "names",
+    "noise_draws",
     "noisy_totals_loss",
     "perturbed_mle_log_density",
     "perturbed_mle_privacy_loss",

@@ -7,6 +7,7 @@ totals differ by a corner of the body of changes; see :mod:`privrank_jax.privacy
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import jax
@@ -47,6 +48,12 @@ def facets_of(counts: np.ndarray, adjacency: str) -> np.ndarray:
     asked = counts.sum(axis=1, keepdims=True)
     with_none = np.block([[counts, asked], [asked.T, np.zeros((1, 1))]])
     return shapes.zonotope_facets(with_none / 2)[:, :-1]
+
+
+def _flips() -> np.ndarray:
+    """What opposite answers to some of the questions change in the totals."""
+    answers = np.array(list(itertools.product((-1, 1), repeat=len(_PAIRS))))
+    return answers @ np.array([np.eye(3)[i] - np.eye(3)[j] for i, j in _PAIRS])
 
 
 def _totals_law(
@@ -105,6 +112,7 @@ AUDITED = (
         name="noisy-counts-questionnaire",
         title="win totals + K-norm noise of a public questionnaire, answers flip",
         instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "flip"),
+        changes=_flips(),
         **_on_totals(FLIPPED, _AHEAD, _BEHIND, COUNTS),
     ),
     Audited(

@@ -16,7 +16,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import Float, Shaped
 
 from privrank_jax import _registry
 from privrank_jax._types import Key, Scalar
@@ -73,6 +73,8 @@ class Audited:
         commands: command lines that release it, without FILE, ``--epsilon`` and ``--out``. Each is replayed on
             neighboring files (:mod:`privrank_jax.privacy_audit.replay`) of every kind that its guarantee covers.
         note: where the claim is stated, or what is wrong with it.
+        changes: ``(K, 3)``, for releases of one noisy number for each of three items: changes of these numbers between
+            neighbors, whose convex hull holds all others. :func:`noise_draws` and the command draw the noise beside it.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Audited:
     released_by: str = ""
     commands: tuple[str, ...] = ()
     note: str = ""
+    changes: Float[np.ndarray, "changes 3"] | None = None
 
     def at(self, epsilon: Scalar) -> Privacy:
         """The promise of the row at another ε, which may be traced."""

@@ -52,6 +52,14 @@ def test_an_unsound_one_is_violated_and_drawn(privrank, tmp_path):
     assert "refuted" in words.out
 
 
+def test_the_shape_of_noise_is_drawn(privrank, tmp_path):
+    picture = tmp_path / "noise.svg"
+    result = privrank("audit", "noisy-counts-questionnaire", *FEW, "--shape", picture)
+    assert (result.code, result.err) == (0, "")
+    assert "Written:" in result.out
+    assert picture.stat().st_size > 10_000
+
+
 def test_too_few_draws_for_an_unsound_one_say_so(privrank):
     result = privrank("audit", "noisy-counts-users-published", "--draws", 1000, "--epsilon", 0.01)
     assert result.code == 0
@@ -68,6 +76,8 @@ def test_too_few_draws_for_an_unsound_one_say_so(privrank):
         (("dp-borda", "--draws", 10), "at least 1,000"),
         (("dp-borda", "--confidence", 1), "between 0 and 1"),
         (("dp-borda", "--out", "audit.exe"), "use .png"),
+        (("dp-borda", "--shape", "noise.exe"), "use .png"),
+        (("randomized-response", "--shape", "noise.png"), "these do: "),
     ],
 )
 def test_refusals(privrank, arguments, message, tmp_path, monkeypatch):

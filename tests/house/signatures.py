@@ -61,6 +61,7 @@ PARTS_OF_PROMISES = {
     "privacy_audit.empirical draw",
     "privacy_audit.neighbors comparisons",
     "privacy_audit.neighbors questionnaires",
+    "privacy_audit.noise_draws noise_draws",
     "release.ledger_file from_cells",
     "simulate.worlds.reports draw_report_sums",
     "simulate.worlds.reports mechanism_sums",
