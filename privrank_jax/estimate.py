@@ -1,4 +1,4 @@
-"""What every estimator returns: a value, the privacy that it was bought at, and how the computation went."""
+"""What every estimator returns: a value, its privacy guarantee, and diagnostics of the computation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unbiased estimates of a crowd's preferences from synthetic rankings: pairwise shares and Borda scores.
+"""Unbiased estimates of a population's preferences from synthetic rankings: pairwise shares and Borda scores.
 
 To each pair a user's synthetic ranking contributes (1 + k)/2, where k is the user's own kernel
 (:mod:`privrank_jax.mallows.kernel`) at the two synthetic ranks; its mean is 1 where the user ranks the first item ahead

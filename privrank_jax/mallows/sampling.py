@@ -26,7 +26,7 @@ TILE = 8  # items inserted in one pass over the crowd
 def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
     """One synthetic ranking, drawn from the Mallows model around the user's own.
 
-    For a crowd use ``jax.vmap(sample)(keys, ranks, epsilon)`` with one key per user; ranks and ε may be shared.
+    For many users use ``jax.vmap(sample)(keys, ranks, epsilon)`` with one key per user; ranks and ε may be shared.
 
     **Guarantee.** ε-ranking DP, local: the probability of any output changes by a factor of at most e^ε when one item
     of the ranking moves to any other place (unit the rank of one item, adjacency replace), and this bound is attained.

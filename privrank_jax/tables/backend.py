@@ -26,7 +26,7 @@ Expression: TypeAlias = Any
 Source: TypeAlias = str | os.PathLike[str] | Table
 
 MEMORY = "1GB"  # that DuckDB may take; what does not fit goes to a folder for temporary files, private to this user
-_THREADS = 8  # each wants an eighth of that memory
+_THREADS = 8  # each may use an eighth of that memory
 _CSV = {"header": True, "all_varchar": True, "quote": '"', "escape": '"', "nullstr": ""}
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 

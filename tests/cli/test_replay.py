@@ -134,7 +134,7 @@ def test_a_common_questionnaire(adjacency, name, options, share, monkeypatch, tm
 # --- faults ----------------------------------------------------------------------------------------
 
 REPORTS = Command("privatize --ties coin", rankings=False)
-CONSENSUS_BY_BORDA = Command("aggregate --method borda", rankings=True)
+CONSENSUS_BY_BORDA = Command("aggregate --method borda --noise laplace", rankings=True)
 
 
 def found_by_replay(folder, command, name, adjacency="replace", kind="csv"):

@@ -64,7 +64,7 @@ def check_positive(epsilon: float, otherwise: str = "") -> None:
 
 
 def check_size(epsilon: float) -> None:
-    """Refuse an epsilon that leaves nothing but noise, or hardly any noise; warn of one with next to no protection."""
+    """Refuse an epsilon that leaves only noise, or almost none; warn of one that gives almost no protection."""
     if epsilon < SMALLEST_EPSILON:
         raise Refusal(
             f"--epsilon {epsilon:g} is so small that the result would be noise alone, whatever the data: "
@@ -72,7 +72,7 @@ def check_size(epsilon: float) -> None:
         )
     if epsilon > LARGEST_EPSILON:
         raise Refusal(
-            f"--epsilon {epsilon:g} is so large that hardly any noise is left and no user is protected: choose a value "
+            f"--epsilon {epsilon:g} is so large that almost no noise is left and no user is protected: choose a value "
             "such as 1."
         )
     if epsilon > _HARDLY_PRIVATE:
