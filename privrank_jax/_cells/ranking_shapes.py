@@ -44,7 +44,7 @@ def check_shape(name: str, header: Sequence[str]) -> None:
     if {1, 2} <= set(found.values()) or {0, 1} <= set(found.values()):
         raise DataError(
             f"{name}: its columns {', '.join(map(repr, places[:3]))}, ... are places, so its cells are items, "
-            "best first; this reader expects one column per item with ranks in it, or rows of user, item, rank. If they "
+            "best first; this reader expects a column of ranks per item, or rows of user, item, rank. If they "
             f"are items nevertheless, list the {ITEMS}",
             ITEMS,
         )

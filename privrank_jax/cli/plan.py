@@ -153,7 +153,7 @@ def _check(design: Design) -> None:
         raise Refusal(f"--items {design.items}: a ranking needs at least 2 items.")
     if design.items > _MOST_ITEMS:
         raise Refusal(
-            f"--items must be at most {_MOST_ITEMS:,}, since a plan works with all pairs; errors change little beyond that."
+            f"--items must be at most {_MOST_ITEMS:,}, since a plan works with all pairs; errors change little beyond."
         )
     given = {
         "--epsilon": design.epsilon,

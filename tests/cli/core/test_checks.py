@@ -19,7 +19,7 @@ from privrank_jax.cli.core.request import Budget, Release
         ({"epsilon": math.nan}, "--epsilon must be a positive number"),
         ({"epsilon": math.inf}, "--epsilon must be a positive number"),
         ({"epsilon": 1e-10}, "so small that the result would be noise alone"),
-        ({"epsilon": 2e9}, "so large that hardly any noise is left"),
+        ({"epsilon": 2e9}, "so large that almost no noise is left"),
         ({"epsilon": 1.0, "noise": "normal"}, "--noise 'normal' is unknown"),
         ({"epsilon": 1.0, "delta": 1.0}, "--delta must be at least 0 and below 1"),
         ({"epsilon": 1.0, "delta": 1e-6}, "--delta is for Gaussian noise"),
