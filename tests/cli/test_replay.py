@@ -10,6 +10,7 @@ Then the same with faults in the commands, each of which the replay has to see.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import secrets
 
 import numpy as np
@@ -27,6 +28,7 @@ from privrank_jax.cli.rank.request import METHODS
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_bound, exact_noisy_totals
+from privrank_jax.release.spanning_trees import Graph
 from tests.cli import neighboring, replaying
 from tests.cli.replaying import COMMANDS, FIRST, ROWS, Command
 from tests.promises import promise
@@ -134,7 +136,8 @@ def test_a_common_questionnaire(adjacency, name, options, share, monkeypatch, tm
 # --- faults ----------------------------------------------------------------------------------------
 
 REPORTS = Command("privatize --ties coin", rankings=False)
-CONSENSUS_BY_BORDA = Command("aggregate --method borda --noise laplace", rankings=True)
+CONSENSUS_BY_BORDA = Command("aggregate --method borda", rankings=True)
+CONSENSUS_BY_LAPLACE = Command("aggregate --method borda --noise laplace", rankings=True)
 
 
 def found_by_replay(folder, command, name, adjacency="replace", kind="csv"):
@@ -166,8 +169,30 @@ def test_a_sensitivity_that_is_too_small(monkeypatch, tmp_path):
     assert "the mechanisms lose epsilon = 2, claimed is 1 (discrete_laplace 2)" in found
     monkeypatch.setattr("privrank_jax.release.exact_aggregation.borda_sensitivity", lambda *_: 7.5)
     assert "the mechanisms lose" in found_by_replay(
-        tmp_path, CONSENSUS_BY_BORDA, "reversed", kind="wide.csv"
+        tmp_path, CONSENSUS_BY_LAPLACE, "reversed", kind="wide.csv"
     )
+
+
+@pytest.mark.parametrize(("method", "name"), [("borda", "zonotope"), ("noise-all", "cube")])
+def test_a_change_that_is_too_small(method, name, monkeypatch, tmp_path):
+    """K-norm noise for users of whom each moves a pair by half of what a reversed ranking does."""
+    monkeypatch.setattr("privrank_jax.release.exact_aggregation.CHANGE", 1)
+    command = Command(f"aggregate --method {method}", rankings=True)
+    found = found_by_replay(tmp_path, command, "reversed", kind="wide.csv")
+    assert f"the mechanisms lose epsilon = 2, claimed is 1 (discrete_{name} 2)" in found
+
+
+def test_a_shape_that_leaves_pairs_out(monkeypatch, tmp_path):
+    """A path of the items: all pairs of two from two others move along its middle. And two components."""
+    for left_out, lost in ((), "4"), (((1, 2),), "inf"):
+        monkeypatch.setattr(
+            "privrank_jax.release.exact_aggregation.Graph.of_all_pairs",
+            lambda items, left_out=left_out: Graph(
+                [pair for pair in itertools.pairwise(range(items)) if pair not in left_out], items
+            ),
+        )
+        found = found_by_replay(tmp_path, CONSENSUS_BY_BORDA, "reversed", kind="wide.csv")
+        assert f"the mechanisms lose epsilon = {lost}, claimed is 1 (discrete_zonotope" in found
 
 
 def test_a_bound_that_keeps_one_comparison_more(monkeypatch, tmp_path):

@@ -168,7 +168,7 @@ def test_the_order_of_a_list_has_its_law(monkeypatch):
 def test_noise_on_borda_scores_has_its_law():
     items, runs, epsilon = 1500, 25, 1500.0 * 1500
     ranks = np.stack([np.arange(items), np.arange(items)[::-1]])
-    found = [exact_borda(ranks, user(epsilon)) for _ in range(runs)]
+    found = [exact_borda(ranks, user(epsilon), noise="laplace") for _ in range(runs)]
     scale = 2 * 2 * found[0].diagnostics.noise_scale  # of twice the sum over two users
     draws = np.stack([4 * estimate.value for estimate in found]) - 2 * (items - 1)
     # ℓ₁ sensitivity of the scores, ⌊m²/2⌋, on twice the totals.
@@ -182,7 +182,7 @@ def test_noise_on_all_pairs_has_its_law():
     items, users = 270, 10**6
     pairs = items * (items - 1) // 2
     twice = users * (1 - np.eye(items, dtype=np.int64))  # every weight 1/2
-    found = exact_noise_all(PairWeights.from_counts(twice, users), user(pairs / 2))
+    found = exact_noise_all(PairWeights.from_counts(twice, users), user(pairs / 2), noise="laplace")
     scale = 2 * users * found.diagnostics.noise_scale
     assert scale == pytest.approx(4.0)
     above = np.triu_indices(items, 1)
