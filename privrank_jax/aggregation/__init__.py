@@ -58,6 +58,12 @@ from privrank_jax.aggregation.one_pair import (
     one_pair_variance,
     one_pair_weights,
 )
+from privrank_jax.aggregation.private_weights import (
+    WeightsDiagnostics,
+    default_focus,
+    private_weights,
+    private_weights_scales,
+)
 from privrank_jax.aggregation.query_budget import query_budget
 from privrank_jax.aggregation.subset_selection import subset_norm, subset_report
 from privrank_jax.aggregation.weights import PairWeights, kemeny_score
@@ -71,6 +77,7 @@ __all__ = [
     "ProvenRanking",
     "ReportDiagnostics",
     "SortDiagnostics",
+    "WeightsDiagnostics",
     "approximate_lower_bound",
     "borda_bound",
     "borda_cost_bound",
@@ -79,6 +86,7 @@ __all__ = [
     "choose_method",
     "copeland",
     "copeland_scores",
+    "default_focus",
     "dp_borda",
     "dp_borda_scale",
     "dp_kwiksort",
@@ -111,6 +119,8 @@ __all__ = [
     "one_pair_variance",
     "one_pair_weights",
     "order_error",
+    "private_weights",
+    "private_weights_scales",
     "pure_lower_bound",
     "query_budget",
     "subset_norm",

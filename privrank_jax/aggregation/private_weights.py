@@ -1,0 +1,317 @@
+r"""Private weights of all pairs from two releases at once: Borda scores, and every pair.
+
+**Two parts.** Write x_ij = w_ij - 1/2, so that x_ji = -x_ij, and ‖x‖² = Σ_{i<j} x_ij². Borda scores less their mean are
+b_i = Σ_j x_ij. The *gradient part* g_ij = (b_i - b_j)/m has the same b, and the *cycle part* c = x - g has b = 0. They
+are orthogonal, ⟨x, g⟩ = Σ_i b_i²/m = ‖g‖² = ‖b‖²/m, of dimensions m - 1 and C(m-1, 2). The Borda order depends on g
+alone; a crowd that no scores describe has a large c.
+
+**Sensitivity.** Replacing a user changes n·x by y = x_u - x_v, \|y_ij\| ≤ 1. So ‖y‖² ≤ m(m-1)/2, and ‖b(y)‖² ≤
+m(m²-1)/3 (:mod:`privrank_jax.aggregation.borda`), ties and gaps included. A ranking and its reversal attain both.
+
+**Gaussian noise** of standard deviation σ_g in each direction of g and σ_c ≥ σ_g in each direction of c, in units of
+1/n. The sum of squares that determines its privacy (Balle and Wang) is
+
+    ‖g(y)‖²/σ_g² + ‖c(y)‖²/σ_c² = (1/σ_g² - 1/σ_c²)·‖b(y)‖²/m + ‖y‖²/σ_c² ≤ A/σ_g² + C/σ_c²,
+
+A = (m²-1)/3, C = m(m-1)/2 - A = (m-1)(m-2)/6: both terms have nonnegative factors, and the reversal maximizes both. So
+the release has the privacy of one Gaussian query of sensitivity √(A/σ_g² + C/σ_c²) at σ = 1, exactly. With μ the
+largest sensitivity at which such a query is (ε, δ)-DP, and φ = ``focus`` in [0, 1],
+
+    1/σ_g² = μ²·(φ/A + (1 - φ)/(A + C)),        1/σ_c² = μ²·(1 - φ)/(A + C).
+
+It is the law of two independent releases, combined by inverse variances: b with the share φ of μ², and all pairs with
+the rest (``release.exact_weights`` draws these two). φ = 0 is noise-all, φ = 1 Borda.
+
+**K-norm noise.** b with K-norm noise of the complete zonotope at ε₁ = φε, and all pairs with that of the cube at ε₂ =
+(1 - φ)ε (:mod:`privrank_jax.privacy.geometry`): (ε₁ + ε₂)-DP by composition, and no less, as a ranking and its reversal
+differ by a vertex of both bodies. The noise of pairs has variance v₂ = (d+1)(d+2)/(3ε₂²), d = m(m-1)/2, in every
+direction of g and of c, that of b has variance v₁ in every direction (:mod:`privrank_jax.privacy.noise_law`), so v₁/m
+for g, and all are uncorrelated. So generalized least squares is the mean of the two estimates of g by inverse
+variances, and c comes from the pairs: 1/σ_g² = m/v₁ + 1/v₂, σ_c² = v₂.
+
+**Shrinkage.** The cycle part that is published is s·c̃, s = max(0, 1 - C(m-1, 2)·σ_c²/‖c̃‖²), which is post-processing:
+the factor of James and Stein, so the estimated posterior mean of c where its directions are independent, normal and
+alike. A solver minimizes a cost that is linear in the weights, and the expected cost is least for the posterior mean.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Scalar
+from privrank_jax._validate import check_choice, is_traced
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.weights import PairWeights, shares_of_users
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.calibration import gaussian_scale
+from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise_law import mean_square
+from privrank_jax.privacy.privacy import Privacy
+
+WEIGHT_NOISES = ("k-norm", "gaussian")
+SHRINKAGES = ("james-stein", "none")
+MUCH_NOISE = 0.25  # standard deviation on a weight of noise-all, a share of the users
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class WeightsDiagnostics:
+    """The noise of private weights.
+
+    Attributes:
+        gradient_scale: σ_g, standard deviation of the noise of the gradient part in each direction, in shares of users;
+            public. Borda scores of the weights have noise of standard deviation √(m - 1)·σ_g.
+        cycle_scale: σ_c of the cycle part, before shrinkage; public. ∞ where all of the budget is spent on scores.
+        cycle_factor: s, by which the cycle part was multiplied; a private value, as the weights are.
+    """
+
+    gradient_scale: Numbers
+    cycle_scale: Numbers
+    cycle_factor: Numbers
+
+
+def private_weights(
+    key: Key,
+    weights: PairWeights,
+    privacy: Privacy,
+    *,
+    noise: str = "k-norm",
+    focus: Scalar | None = None,
+    shrink: str = "james-stein",
+) -> Estimate:
+    """Private pairwise weights whose Borda scores may be sharper than their cycles, for any solver.
+
+    **Guarantee.** ε-DP with K-norm noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and whatever
+    these cover; sensitivities and their proof are at the head of this module.
+
+    Args:
+        key: PRNG key.
+        weights: of n users; only the entries above the diagonal are read.
+        privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
+        noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
+        focus: φ in [0, 1], the share of the budget for the Borda scores alone, may be traced: 0 is noise-all, 1 Borda;
+            None takes :func:`default_focus`, from public facts only.
+        shrink: ``"james-stein"`` multiplies the cycle part by s, found from the release itself; ``"none"`` keeps it.
+
+    Returns:
+        ``value``: ``(m, m)``, dtype of the weights, not clipped: w̃_ij + w̃_ji = 1, diagonal 0; 0 in the rows and
+        columns of masked items. ``guarantee``. ``diagnostics``: :class:`WeightsDiagnostics`.
+
+    Raises:
+        TypeError: a plain matrix in place of weights.
+        ValueError: a promise that this can't keep, Gaussian noise without δ, weights that don't fit, a focus out of
+            range, unknown names.
+
+    >>> weights = PairWeights(jnp.array([[0.0, 0.75], [0.25, 0.0]]), 1000)
+    >>> privacy = Privacy(jnp.inf, unit="user", adjacency="replace")
+    >>> private_weights(jax.random.key(0), weights, privacy, focus=0.5).value.tolist()
+    [[0.0, 0.75], [0.25, 0.0]]
+    """
+    check_choice("shrink", shrink, SHRINKAGES)
+    attained = _promise(privacy, "private_weights", noise)
+    w, users, mask = shares_of_users(weights, "private_weights")
+    items = w.shape[0] if mask is None else jnp.sum(mask)
+    unit = jnp.asarray(_unit(attained, noise) / users, w.dtype)
+    of_scores, of_pairs = _precisions(items, w.shape[0], noise)
+    if focus is None:
+        focus = _default_focus(unit, of_pairs, noise)
+    _check_focus(focus)
+    found = _release(
+        key, w, mask, unit, jnp.asarray(focus, w.dtype), of_scores, of_pairs, noise, shrink
+    )
+    return Estimate(found[0], Guarantee(privacy, attained), WeightsDiagnostics(*found[1:]))
+
+
+def default_focus(
+    num_items: int, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
+) -> Float[Array, ""]:
+    """φ of least worst regret in the study ``alabi-weights``: 0, or with much noise 1 (K-norm) or 1/2 (Gaussian).
+
+    Noise is much where its standard deviation on a weight of noise-all exceeds 1/4. With less, cycles can be told from
+    noise, and losing them may cost far more than the gradient's extra noise. With more, they can't be in any crowd of
+    the study. Shares of ε in between lose on both sides: standard deviations of K-norm noise grow as 1/φ and 1/(1 - φ),
+    those of Gaussian noise only as their roots.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1, may be traced.
+        privacy: what is promised, as for :func:`private_weights`.
+        noise: ``"k-norm"`` or ``"gaussian"``.
+
+    Returns:
+        Scalar, φ.
+
+    Raises:
+        ValueError: a promise that this can't keep, Gaussian noise without δ, fewer than 2 items.
+
+    >>> [
+    ...     float(default_focus(10, 1000, Privacy(epsilon, unit="user", adjacency="replace")))
+    ...     for epsilon in (1.0, 0.1)
+    ... ]
+    [0.0, 1.0]
+    """
+    attained = _promise(privacy, "default_focus", noise)
+    _check_items(num_items)
+    unit = _unit(attained, noise) / num_users
+    return _default_focus(jnp.asarray(unit), _precisions(num_items, num_items, noise)[1], noise)
+
+
+def private_weights_scales(
+    num_items: int,
+    num_users: Count,
+    privacy: Privacy,
+    *,
+    noise: str = "k-norm",
+    focus: Scalar | None = None,
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """σ_g and σ_c of :func:`private_weights`, in shares of users.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1, may be traced.
+        privacy: what is promised, as for :func:`private_weights`.
+        noise: ``"k-norm"`` or ``"gaussian"``.
+        focus: φ in [0, 1], may be traced; None takes :func:`default_focus`.
+
+    Raises:
+        ValueError: a promise that this can't keep, Gaussian noise without δ, fewer than 2 items, a focus out of range.
+
+    >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
+    >>> [round(float(scale), 3) for scale in private_weights_scales(3, 100, privacy, focus=0)]
+    [0.052, 0.052]
+    """
+    attained = _promise(privacy, "private_weights_scales", noise)
+    _check_items(num_items)
+    unit = jnp.asarray(_unit(attained, noise) / num_users)
+    of_scores, of_pairs = _precisions(num_items, num_items, noise)
+    if focus is None:
+        focus = _default_focus(unit, of_pairs, noise)
+    _check_focus(focus)
+    gradient, cycle = _spent(jnp.asarray(focus, unit.dtype), of_scores, of_pairs, noise)
+    return unit / jnp.sqrt(gradient), unit / jnp.sqrt(cycle)
+
+
+def _default_focus(unit: Array, of_pairs: Numbers, noise: str) -> Float[Array, ""]:
+    much = 0.5 if noise == "gaussian" else 1.0
+    return jnp.where(unit**2 > MUCH_NOISE**2 * of_pairs, much, 0.0)
+
+
+def _check_items(num_items: int) -> None:
+    if num_items < 2:
+        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
+
+
+def _promise(privacy: Privacy, by: str, noise: str) -> Privacy:
+    check_choice("noise", noise, WEIGHT_NOISES)
+    return of_rankings(privacy, by, "gaussian" if noise == "gaussian" else "laplace")
+
+
+def _check_focus(focus: Scalar) -> None:
+    if not is_traced(focus) and not np.all((np.asarray(focus) >= 0) & (np.asarray(focus) <= 1)):
+        raise ValueError(f"focus must be between 0 and 1, got {focus!r}.")
+
+
+def _unit(attained: Privacy, noise: str) -> Numbers:
+    """1/ε, or 1/μ: the scale of noise of sensitivity 1."""
+    if noise == "gaussian":
+        return gaussian_scale(1.0, attained.epsilon, attained.delta)
+    return 1 / attained.epsilon
+
+
+def _precisions(items: Count, most: int, noise: str) -> tuple[Numbers, Numbers]:
+    """1/variance in a direction of g of the release of scores and of that of pairs, each at the whole budget."""
+    items = jnp.maximum(items, 2) if is_traced(items) else max(int(items), 2)
+    d = items * (items - 1) / 2
+    if noise == "gaussian":
+        return 3 / (items**2 - 1), 1 / d
+    if is_traced(items):
+        square = jnp.asarray([mean_square(number) for number in range(most + 1)])[items]
+    else:
+        square = mean_square(int(items))
+    both = items * (items + 1) * square / (items - 1)  # v₁
+    return items / both, 3 / ((d + 1) * (d + 2))
+
+
+def _spent(
+    focus: Float[Array, ""], of_scores: Numbers, of_pairs: Numbers, noise: str
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """1/σ_g² and 1/σ_c² at unit scale: a precision grows with the budget, or with its square."""
+    power = 1 if noise == "gaussian" else 2
+    cycle = (1 - focus) ** power * of_pairs
+    return focus**power * of_scores + cycle, cycle
+
+
+@functools.partial(jax.jit, static_argnames=("noise", "shrink"))
+def _release(
+    key: Key,
+    w: PairMatrix,
+    mask: Mask | None,
+    unit: Scalar,
+    focus: Float[Array, ""],
+    of_scores: Scalar,
+    of_pairs: Scalar,
+    noise: str,
+    shrink: str,
+) -> tuple[PairMatrix, Array, Array, Array]:
+    num_items, dtype = w.shape[0], w.dtype
+    items = num_items if mask is None else jnp.sum(mask)
+    real = ~jnp.eye(num_items, dtype=bool)
+    real = real if mask is None else real & mask[:, None] & mask
+    count = jnp.asarray(items, dtype)
+    unit, of_scores, of_pairs = (jnp.asarray(x, dtype) for x in (unit, of_scores, of_pairs))
+    gradient, cycle = _spent(focus, of_scores, of_pairs, noise)
+    of_both = _noise(key, real, mask, focus, of_scores, of_pairs, noise)
+    upper = jnp.triu(jnp.where(real, w - 0.5, 0), 1)
+    scores, cycles = _parts(upper - upper.T, real, count)
+    scores = scores + unit * of_both[0]
+    cycles = cycles + unit * of_both[1]
+    cycle_scale = unit / jnp.sqrt(cycle)
+    factor = jnp.asarray(1.0, dtype)
+    if shrink == "james-stein":
+        size = jnp.sum(jnp.triu(cycles) ** 2)
+        of_noise = 0.5 * (count - 1) * (count - 2) * cycle_scale**2
+        factor = jnp.where(size > of_noise, 1 - of_noise / jnp.where(size > 0, size, 1), 0)
+    factor = jnp.where(cycle > 0, factor, 0)
+    slope = (scores[:, None] - scores) / jnp.maximum(count, 1)
+    value = jnp.where(real, 0.5 + slope + factor * cycles, 0)
+    return value, unit / jnp.sqrt(gradient), cycle_scale, factor
+
+
+def _noise(
+    key: Key,
+    real: Array,
+    mask: Mask | None,
+    focus: Float[Array, ""],
+    of_scores: Float[Array, ""],
+    of_pairs: Float[Array, ""],
+    noise: str,
+) -> tuple[Array, PairMatrix]:
+    """Noise of Borda scores and of the cycle part, at unit scale; none of the latter where no pairs are released."""
+    num_items, dtype = real.shape[0], focus.dtype
+    count = jnp.asarray(num_items if mask is None else jnp.sum(mask), dtype)
+    gradient, cycle = _spent(focus, of_scores, of_pairs, noise)
+    spread = jnp.where(cycle > 0, cycle, 1) ** -0.5 * (cycle > 0)
+    of_pair, of_score = jax.random.split(key)
+    if noise == "gaussian":
+        upper = jnp.triu(jnp.where(real, jax.random.normal(of_pair, real.shape, dtype), 0), 1)
+        scores, cycles = _parts(upper - upper.T, real, count)
+        return scores / jnp.sqrt(gradient), spread * cycles
+    upper = k_norm(of_pair, Cube.of_pairs(num_items, mask), 1.0, dtype)
+    scores, cycles = _parts(upper - upper.T, real, count)
+    alone = k_norm(of_score, Zonotope.of_all_pairs(num_items, mask), 1.0, dtype)
+    # Each noise is divided by its share of ε and multiplied by its share of the precision.
+    mean = (focus * of_scores * alone + (1 - focus) * of_pairs * scores) / gradient
+    return mean, spread * jnp.sqrt(of_pairs) * cycles
+
+
+def _parts(x: PairMatrix, real: Array, count: Array) -> tuple[Array, PairMatrix]:
+    """b and c of an antisymmetric matrix."""
+    scores = jnp.sum(x, axis=1)
+    return scores, jnp.where(real, x - (scores[:, None] - scores) / jnp.maximum(count, 1), 0)

@@ -1,0 +1,160 @@
+r"""The largest sensitivity of a Gaussian query at σ = 1 that a budget allows, proven by enclosures.
+
+Balle and Wang (2018, Theorem 8): Gaussian noise of standard deviation 1 on a query of ℓ₂ sensitivity μ is (ε, δ)-DP if
+and only if
+
+    δ(μ) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ) ≤ δ,
+
+and δ(μ) grows with μ. Here Φ is enclosed: for x >= 0, with φ the normal density,
+
+    Φ(x) = 1/2 + φ(x)·(x + x³/3 + x⁵/(3·5) + x⁷/(3·5·7) + ...),        Φ(-x) = 1 - Φ(x).
+
+All terms are positive, each is x²/(2k+1) times the one before, and once that factor is below 1/2 the rest is at most
+the last term. Sums rounded down and up bound the series, and digits are doubled until the bounds decide.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+from scipy import optimize, stats
+
+from privrank_jax.release.intervals import Bounds, down, exp, quotient, up
+
+_DIGITS = 60
+_MARGIN = Fraction(1, 10**9)  # relative, between the double that solves for μ and what is proven
+
+
+@functools.lru_cache(maxsize=64)
+def gaussian_budget(epsilon: float, delta: float) -> Fraction:
+    """μ: Gaussian noise of standard deviation σ on a query of ℓ₂ sensitivity Δ is (ε, δ)-DP if Δ/σ ≤ μ.
+
+    Args:
+        epsilon: ε > 0, finite.
+        delta: δ in (0, 1).
+
+    Returns:
+        The largest μ, less 10^-9 to 10^-8 of it.
+
+    Raises:
+        ValueError: an ε and a δ so extreme that no double solves for μ.
+
+    >>> mu = gaussian_budget(1.0, 1e-5)
+    >>> round(float(mu), 4), keeps(mu, 1.0, 1e-5), keeps(mu * Fraction(1 + 1e-7), 1.0, 1e-5)
+    (0.268, True, False)
+    """
+
+    def excess(log_mu: float) -> float:
+        return _log_delta(math.exp(log_mu), epsilon) - math.log(delta)
+
+    try:
+        found = optimize.root_scalar(excess, bracket=(-40.0, 40.0), xtol=1e-13).root
+    except ValueError as error:
+        raise ValueError(
+            "no Gaussian noise can be computed for this epsilon and delta: choose values closer to usual ones, "
+            "such as 1 and 1e-6."
+        ) from error
+    mu = Fraction(math.exp(found))  # type: ignore[arg-type]
+    for _ in range(10):
+        mu *= 1 - _MARGIN
+        if keeps(mu, epsilon, delta):
+            return mu
+    raise ValueError(
+        "no Gaussian noise could be proven private for this epsilon and delta: choose values closer to usual ones, "
+        "such as 1 and 1e-6."
+    )
+
+
+def keeps(mu: Fraction, epsilon: float, delta: float) -> bool:
+    """Whether Gaussian noise of standard deviation 1 is proven (ε, δ)-DP at sensitivity μ.
+
+    Args:
+        mu: μ > 0.
+        epsilon: ε > 0, finite.
+        delta: δ in (0, 1).
+    """
+    wanted, digits = Decimal(delta), _DIGITS
+    for _ in range(5):
+        low, high = _delta(mu, Fraction(epsilon), digits)
+        if high <= wanted:
+            return True
+        if low > wanted:
+            return False
+        digits *= 2
+    return False
+
+
+def _log_delta(mu: float, epsilon: float) -> float:
+    """log δ(μ) in doubles."""
+    upper = float(stats.norm.logcdf(mu / 2 - epsilon / mu))
+    lower = float(stats.norm.logcdf(-mu / 2 - epsilon / mu)) + epsilon
+    return upper + math.log(-math.expm1(min(lower - upper, -1e-300)))
+
+
+def _delta(mu: Fraction, epsilon: Fraction, digits: int) -> Bounds:
+    first, second = normal(mu / 2 - epsilon / mu, digits), normal(-mu / 2 - epsilon / mu, digits)
+    low, high = (exp(quotient(epsilon, context), context) for context in (down(digits), up(digits)))
+    return (
+        down(digits).subtract(first[0], up(digits).multiply(high, second[1])),
+        up(digits).subtract(first[1], down(digits).multiply(low, second[0])),
+    )
+
+
+def normal(x: Fraction, digits: int) -> Bounds:
+    """Bounds of Φ(x).
+
+    Args:
+        x: the point.
+        digits: of the arithmetic; more are used where Φ is small.
+
+    >>> low, high = normal(Fraction(-1), 30)
+    >>> round(low, 12), high - low < Decimal(10) ** -25
+    (Decimal('0.158655253931'), True)
+    """
+    more = digits + int(0.45 * float(x) ** 2) + 5  # 1 - Φ loses x²/(2 log 10) digits
+    low, high = (_above_half(abs(x), context) for context in (down(more), up(more)))
+    half = Decimal("0.5")
+    if x < 0:
+        return down(more).subtract(half, high), up(more).subtract(half, low)
+    return down(more).add(half, low), up(more).add(half, high)
+
+
+def _above_half(x: Fraction, context) -> Decimal:
+    """Φ(x) - 1/2 for x >= 0, bounded on the side to which ``context`` rounds."""
+    upward = context.rounding == up(1).rounding
+    square, term = x * x, quotient(x, context)
+    total, k = term, 1
+    smallest = Decimal(10) ** -(context.prec + 5)
+    while term and (term > smallest * total or 2 * square > 2 * k + 1):
+        term = context.multiply(term, quotient(square / (2 * k + 1), context))
+        total = context.add(total, term)
+        k += 1
+    if upward:
+        total = context.add(total, term)
+    density = exp(quotient(-square / 2, context), context)
+    opposite = down(context.prec) if upward else up(context.prec)
+    root = opposite.sqrt(opposite.multiply(Decimal(2), _pi(opposite)))
+    root = opposite.next_minus(root) if upward else opposite.next_plus(root)
+    return context.divide(context.multiply(density, total), root)
+
+
+def _pi(context) -> Decimal:
+    """π = 16 arctan(1/5) - 4 arctan(1/239) (Machin), bounded on the side to which ``context`` rounds."""
+    unit = 10 ** (context.prec + 10)
+
+    def arctan(inverse: int) -> int:
+        """10^(digits + 10)·arctan(1/inverse), within the number of its terms."""
+        power, total, k = unit // inverse, 0, 0
+        while power:
+            total += (-1) ** k * (power // (2 * k + 1))
+            power //= inverse * inverse
+            k += 1
+        return total
+
+    near = 16 * arctan(5) - 4 * arctan(239)
+    slack = 100 * (context.prec + 20)  # floors lose at most 2 in each term, 20·(1.5·digits) in all
+    side = near + (slack if context.rounding == up(1).rounding else -slack)
+    return context.divide(Decimal(side), Decimal(unit))
