@@ -57,7 +57,8 @@ from privrank_jax.privacy.privacy import Privacy
 
 WEIGHT_NOISES = ("k-norm", "gaussian")
 SHRINKAGES = ("james-stein", "none")
-MUCH_NOISE = 0.25  # standard deviation on a weight of noise-all, a share of the users
+# With more noise than this on a weight of noise-all (standard deviation, a share of the users), φ, else 0.
+_MUCH = {"k-norm": (0.25, 1.0), "gaussian": (0.5, 0.5)}
 
 
 @jax.tree_util.register_dataclass
@@ -132,12 +133,12 @@ def private_weights(
 def default_focus(
     num_items: int, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
 ) -> Float[Array, ""]:
-    """φ of least worst regret in the study ``alabi-weights``: 0, or with much noise 1 (K-norm) or 1/2 (Gaussian).
+    """φ of least worst regret in the study ``alabi-regret``, from public facts only.
 
-    Noise is much where its standard deviation on a weight of noise-all exceeds 1/4. With less, cycles can be told from
-    noise, and losing them may cost far more than the gradient's extra noise. With more, they can't be in any crowd of
-    the study. Shares of ε in between lose on both sides: standard deviations of K-norm noise grow as 1/φ and 1/(1 - φ),
-    those of Gaussian noise only as their roots.
+    It is 0, or where the noise on a weight of noise-all is large: 1 for K-norm noise of a standard deviation above 1/4,
+    1/2 for Gaussian noise above 1/2. With less noise, cycles can be told from it, and losing them may cost far more
+    than the larger noise of the gradient. A φ in between loses on both sides under pure ε: standard deviations of
+    K-norm noise grow as 1/φ and 1/(1 - φ), those of Gaussian noise only as their roots.
 
     Args:
         num_items: m >= 2.
@@ -199,8 +200,8 @@ def private_weights_scales(
 
 
 def _default_focus(unit: Array, of_pairs: Numbers, noise: str) -> Float[Array, ""]:
-    much = 0.5 if noise == "gaussian" else 1.0
-    return jnp.where(unit**2 > MUCH_NOISE**2 * of_pairs, much, 0.0)
+    limit, much = _MUCH[noise]
+    return jnp.where(unit**2 > limit**2 * of_pairs, much, 0.0)
 
 
 def _check_items(num_items: int) -> None:
