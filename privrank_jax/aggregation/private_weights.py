@@ -20,7 +20,7 @@ largest sensitivity at which such a query is (ε, δ)-DP, and φ = ``focus`` in 
     1/σ_g² = μ²·(φ/A + (1 - φ)/(A + C)),        1/σ_c² = μ²·(1 - φ)/(A + C).
 
 It is the law of two independent releases, combined by inverse variances: b with the share φ of μ², and all pairs with
-the rest (``release.exact_weights`` draws these two). φ = 0 is noise-all, φ = 1 Borda.
+the rest (``release.exact_weights`` draws them). φ = 0 is noise-all, φ = 1 Borda.
 
 **K-norm noise.** b with K-norm noise of the complete zonotope at ε₁ = φε, and all pairs with that of the cube at ε₂ =
 (1 - φ)ε (:mod:`privrank_jax.privacy.geometry`): (ε₁ + ε₂)-DP by composition, and no less, as a ranking and its reversal
@@ -44,7 +44,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Scalar
+from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
@@ -119,15 +119,14 @@ def private_weights(
     attained = _promise(privacy, "private_weights", noise)
     w, users, mask = shares_of_users(weights, "private_weights")
     items = w.shape[0] if mask is None else jnp.sum(mask)
-    unit = jnp.asarray(_unit(attained, noise) / users, w.dtype)
-    of_scores, of_pairs = _precisions(items, w.shape[0], noise)
+    unit = jnp.asarray(unit_scale(attained, noise) / users, w.dtype)
+    of_scores, of_pairs = precisions(items, w.shape[0], noise)
     if focus is None:
         focus = _default_focus(unit, of_pairs, noise)
     _check_focus(focus)
-    found = _release(
-        key, w, mask, unit, jnp.asarray(focus, w.dtype), of_scores, of_pairs, noise, shrink
-    )
-    return Estimate(found[0], Guarantee(privacy, attained), WeightsDiagnostics(*found[1:]))
+    shares = (jnp.asarray(share, w.dtype) for share in (unit, focus, of_scores, of_pairs))
+    value, diagnostics = _release(key, w, mask, *shares, noise, shrink)
+    return Estimate(value, Guarantee(privacy, attained), diagnostics)
 
 
 def default_focus(
@@ -160,8 +159,8 @@ def default_focus(
     """
     attained = _promise(privacy, "default_focus", noise)
     _check_items(num_items)
-    unit = _unit(attained, noise) / num_users
-    return _default_focus(jnp.asarray(unit), _precisions(num_items, num_items, noise)[1], noise)
+    unit = unit_scale(attained, noise) / num_users
+    return _default_focus(jnp.asarray(unit), precisions(num_items, num_items, noise)[1], noise)
 
 
 def private_weights_scales(
@@ -181,6 +180,9 @@ def private_weights_scales(
         noise: ``"k-norm"`` or ``"gaussian"``.
         focus: φ in [0, 1], may be traced; None takes :func:`default_focus`.
 
+    Returns:
+        (σ_g, σ_c); σ_c is infinite at φ = 1.
+
     Raises:
         ValueError: a promise that this can't keep, Gaussian noise without δ, fewer than 2 items, a focus out of range.
 
@@ -190,8 +192,8 @@ def private_weights_scales(
     """
     attained = _promise(privacy, "private_weights_scales", noise)
     _check_items(num_items)
-    unit = jnp.asarray(_unit(attained, noise) / num_users)
-    of_scores, of_pairs = _precisions(num_items, num_items, noise)
+    unit = jnp.asarray(unit_scale(attained, noise) / num_users)
+    of_scores, of_pairs = precisions(num_items, num_items, noise)
     if focus is None:
         focus = _default_focus(unit, of_pairs, noise)
     _check_focus(focus)
@@ -219,15 +221,26 @@ def _check_focus(focus: Scalar) -> None:
         raise ValueError(f"focus must be between 0 and 1, got {focus!r}.")
 
 
-def _unit(attained: Privacy, noise: str) -> Numbers:
-    """1/ε, or 1/μ: the scale of noise of sensitivity 1."""
+def unit_scale(attained: Privacy, noise: str) -> Numbers:
+    """1/ε, or 1/μ: the scale of the noise on a query of sensitivity 1.
+
+    Args:
+        attained: with ε and δ.
+        noise: ``"k-norm"`` or ``"gaussian"``.
+    """
     if noise == "gaussian":
         return gaussian_scale(1.0, attained.epsilon, attained.delta)
     return 1 / attained.epsilon
 
 
-def _precisions(items: Count, most: int, noise: str) -> tuple[Numbers, Numbers]:
-    """1/variance in a direction of g of the release of scores and of that of pairs, each at the whole budget."""
+def precisions(items: Count, most: int, noise: str) -> tuple[Numbers, Numbers]:
+    """1/variance in a direction of g of the release of scores and of that of pairs, each at the whole budget.
+
+    Args:
+        items: m, may be traced.
+        most: m at most.
+        noise: ``"k-norm"`` or ``"gaussian"``.
+    """
     items = jnp.maximum(items, 2) if is_traced(items) else max(int(items), 2)
     d = items * (items - 1) / 2
     if noise == "gaussian":
@@ -254,65 +267,78 @@ def _release(
     key: Key,
     w: PairMatrix,
     mask: Mask | None,
-    unit: Scalar,
-    focus: Float[Array, ""],
-    of_scores: Scalar,
-    of_pairs: Scalar,
+    scale: Array,
+    focus: Array,
+    of_scores: Array,
+    of_pairs: Array,
     noise: str,
     shrink: str,
-) -> tuple[PairMatrix, Array, Array, Array]:
-    num_items, dtype = w.shape[0], w.dtype
-    items = num_items if mask is None else jnp.sum(mask)
-    real = ~jnp.eye(num_items, dtype=bool)
-    real = real if mask is None else real & mask[:, None] & mask
-    count = jnp.asarray(items, dtype)
-    unit, of_scores, of_pairs = (jnp.asarray(x, dtype) for x in (unit, of_scores, of_pairs))
+) -> tuple[PairMatrix, WeightsDiagnostics]:
+    items, dtype = w.shape[0], w.dtype
+    keep = jnp.ones(items, bool) if mask is None else mask
+    real = keep[:, None] & keep & ~jnp.eye(items, dtype=bool)
+    of_score, of_pair = jax.random.split(key)
+    if noise == "gaussian":
+        drawn = jnp.where(keep, jax.random.normal(of_score, (items,), dtype), 0)
+        count = jnp.maximum(jnp.sum(keep), 1)
+        drawn = jnp.where(keep, drawn - jnp.sum(drawn) / count, 0) * jnp.sqrt(count / of_scores)
+        upper = jax.random.normal(of_pair, real.shape, dtype) / jnp.sqrt(of_pairs)
+    else:
+        drawn = k_norm(of_score, Zonotope.of_all_pairs(items, mask), 1.0, dtype)
+        upper = k_norm(of_pair, Cube.of_pairs(items, mask), 1.0, dtype)
+    # A share of 0 pays for nothing, and what it would buy is not used.
+    root = 0.5 if noise == "gaussian" else 1.0
+    for_scores, for_pairs = (jnp.where(part > 0, part, 1) ** root for part in (focus, 1 - focus))
+    x = antisymmetric(jnp.where(real, w - 0.5, 0))
+    pairs = x + scale / for_pairs * antisymmetric(jnp.where(real, upper, 0))
+    scores = jnp.sum(x, axis=1) + scale / for_scores * drawn
+    return combined(scores, pairs, keep, scale, focus, of_scores, of_pairs, noise, shrink)
+
+
+def antisymmetric(x: PairMatrix) -> PairMatrix:
+    """The matrix x_ij for i < j, and -x_ji below the diagonal."""
+    upper = jnp.triu(x, 1)
+    return upper - upper.T
+
+
+@functools.partial(jax.jit, static_argnames=("noise", "shrink"))
+def combined(
+    scores: Scores,
+    pairs: PairMatrix,
+    keep: Mask,
+    scale: Array,
+    focus: Array,
+    of_scores: Array,
+    of_pairs: Array,
+    noise: str,
+    shrink: str,
+) -> tuple[PairMatrix, WeightsDiagnostics]:
+    """Weights from a release of scores and one of pairs, and their diagnostics: post-processing.
+
+    Args:
+        scores: ``(m,)`` noisy b, summing to 0.
+        pairs: ``(m, m)`` noisy w - 1/2, antisymmetric.
+        keep: ``(m,)`` bool, real items; the entries of others are 0.
+        scale: that of :func:`unit_scale` over n.
+        focus: φ.
+        of_scores: precision of the scores, of :func:`precisions`.
+        of_pairs: precision of the pairs.
+        noise: ``"k-norm"`` or ``"gaussian"``.
+        shrink: ``"james-stein"`` or ``"none"``.
+    """
     gradient, cycle = _spent(focus, of_scores, of_pairs, noise)
-    of_both = _noise(key, real, mask, focus, of_scores, of_pairs, noise)
-    upper = jnp.triu(jnp.where(real, w - 0.5, 0), 1)
-    scores, cycles = _parts(upper - upper.T, real, count)
-    scores = scores + unit * of_both[0]
-    cycles = cycles + unit * of_both[1]
-    cycle_scale = unit / jnp.sqrt(cycle)
-    factor = jnp.asarray(1.0, dtype)
+    count = jnp.maximum(jnp.sum(keep), 1).astype(pairs.dtype)
+    real = keep[:, None] & keep & ~jnp.eye(keep.shape[0], dtype=bool)
+    own = jnp.sum(pairs, axis=1)
+    scores = ((gradient - cycle) * scores + cycle * own) / gradient
+    cycles = jnp.where(real, pairs - (own[:, None] - own) / count, 0)
+    cycle_scale = scale / jnp.sqrt(cycle)
+    factor = jnp.ones((), pairs.dtype)
     if shrink == "james-stein":
         size = jnp.sum(jnp.triu(cycles) ** 2)
         of_noise = 0.5 * (count - 1) * (count - 2) * cycle_scale**2
         factor = jnp.where(size > of_noise, 1 - of_noise / jnp.where(size > 0, size, 1), 0)
     factor = jnp.where(cycle > 0, factor, 0)
-    slope = (scores[:, None] - scores) / jnp.maximum(count, 1)
+    slope = (scores[:, None] - scores) / count
     value = jnp.where(real, 0.5 + slope + factor * cycles, 0)
-    return value, unit / jnp.sqrt(gradient), cycle_scale, factor
-
-
-def _noise(
-    key: Key,
-    real: Array,
-    mask: Mask | None,
-    focus: Float[Array, ""],
-    of_scores: Float[Array, ""],
-    of_pairs: Float[Array, ""],
-    noise: str,
-) -> tuple[Array, PairMatrix]:
-    """Noise of Borda scores and of the cycle part, at unit scale; none of the latter where no pairs are released."""
-    num_items, dtype = real.shape[0], focus.dtype
-    count = jnp.asarray(num_items if mask is None else jnp.sum(mask), dtype)
-    gradient, cycle = _spent(focus, of_scores, of_pairs, noise)
-    spread = jnp.where(cycle > 0, cycle, 1) ** -0.5 * (cycle > 0)
-    of_pair, of_score = jax.random.split(key)
-    if noise == "gaussian":
-        upper = jnp.triu(jnp.where(real, jax.random.normal(of_pair, real.shape, dtype), 0), 1)
-        scores, cycles = _parts(upper - upper.T, real, count)
-        return scores / jnp.sqrt(gradient), spread * cycles
-    upper = k_norm(of_pair, Cube.of_pairs(num_items, mask), 1.0, dtype)
-    scores, cycles = _parts(upper - upper.T, real, count)
-    alone = k_norm(of_score, Zonotope.of_all_pairs(num_items, mask), 1.0, dtype)
-    # Each noise is divided by its share of ε and multiplied by its share of the precision.
-    mean = (focus * of_scores * alone + (1 - focus) * of_pairs * scores) / gradient
-    return mean, spread * jnp.sqrt(of_pairs) * cycles
-
-
-def _parts(x: PairMatrix, real: Array, count: Array) -> tuple[Array, PairMatrix]:
-    """b and c of an antisymmetric matrix."""
-    scores = jnp.sum(x, axis=1)
-    return scores, jnp.where(real, x - (scores[:, None] - scores) / jnp.maximum(count, 1), 0)
+    return value, WeightsDiagnostics(scale / jnp.sqrt(gradient), cycle_scale, factor)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.noisy_totals import exact_noisy_totals, exact_top_k
     from privrank_jax.release.one_pair import exact_one_pair_weights
     from privrank_jax.release.randomized_response import exact_randomized_response
+    from privrank_jax.release.weights_in_parts import exact_weights
 
 _HOMES = {
     "Ledger": "ledger",
@@ -32,6 +33,7 @@ _HOMES = {
     "exact_randomized_response": "randomized_response",
     "exact_samplers_available": "library",
     "exact_top_k": "noisy_totals",
+    "exact_weights": "weights_in_parts",
 }
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "exact_randomized_response",
     "exact_samplers_available",
     "exact_top_k",
+    "exact_weights",
 ]
 
 

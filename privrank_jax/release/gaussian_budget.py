@@ -10,14 +10,16 @@ and δ(μ) grows with μ. Here Φ is enclosed: for x >= 0, with φ the normal de
     Φ(x) = 1/2 + φ(x)·(x + x³/3 + x⁵/(3·5) + x⁷/(3·5·7) + ...),        Φ(-x) = 1 - Φ(x).
 
 All terms are positive, each is x²/(2k+1) times the one before, and once that factor is below 1/2 the rest is at most
-the last term. Sums rounded down and up bound the series, and digits are doubled until the bounds decide.
+the last term. For x > 4, Φ(-x) = φ(x)/v_0 with v_k = x + (k+1)/v_{k+1} (Laplace's continued fraction); as all v_k
+exceed x, v_k lies between x and x + (k+1)/x, which encloses v_0 by way of the recursion. All steps are rounded down and
+up, and digits are doubled until the bounds decide.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from scipy import optimize, stats
@@ -25,6 +27,7 @@ from scipy import optimize, stats
 from privrank_jax.release.intervals import Bounds, down, exp, quotient, up
 
 _DIGITS = 60
+_FAR = 4  # x beyond which the continued fraction is used
 _MARGIN = Fraction(1, 10**9)  # relative, between the double that solves for μ and what is proven
 
 
@@ -44,7 +47,7 @@ def gaussian_budget(epsilon: float, delta: float) -> Fraction:
 
     >>> mu = gaussian_budget(1.0, 1e-5)
     >>> round(float(mu), 4), keeps(mu, 1.0, 1e-5), keeps(mu * Fraction(1 + 1e-7), 1.0, 1e-5)
-    (0.268, True, False)
+    (0.2681, True, False)
     """
 
     def excess(log_mu: float) -> float:
@@ -108,23 +111,46 @@ def normal(x: Fraction, digits: int) -> Bounds:
 
     Args:
         x: the point.
-        digits: of the arithmetic; more are used where Φ is small.
+        digits: of the arithmetic.
 
     >>> low, high = normal(Fraction(-1), 30)
     >>> round(low, 12), high - low < Decimal(10) ** -25
     (Decimal('0.158655253931'), True)
     """
-    more = digits + int(0.45 * float(x) ** 2) + 5  # 1 - Φ loses x²/(2 log 10) digits
+    one, half = Decimal(1), Decimal("0.5")
+    if abs(x) > _FAR:
+        low, high = _tail(abs(x), digits)
+        return (
+            (low, high)
+            if x < 0
+            else (down(digits).subtract(one, high), up(digits).subtract(one, low))
+        )
+    more = digits + 10  # 1 - Φ loses fewer
     low, high = (_above_half(abs(x), context) for context in (down(more), up(more)))
-    half = Decimal("0.5")
     if x < 0:
         return down(more).subtract(half, high), up(more).subtract(half, low)
     return down(more).add(half, low), up(more).add(half, high)
 
 
-def _above_half(x: Fraction, context) -> Decimal:
+def _tail(x: Fraction, digits: int) -> Bounds:
+    """Φ(-x) for x > 0, far from 0, by the continued fraction."""
+    lower, upper = down(digits), up(digits)
+    least, most = quotient(x, lower), quotient(x, upper)
+    terms = 20 + math.ceil(2 * (digits / x) ** 2)
+    low, high = least, upper.add(most, upper.divide(Decimal(terms + 1), least))
+    for k in range(terms, 0, -1):
+        low, high = (
+            lower.add(least, lower.divide(Decimal(k), high)),
+            upper.add(most, upper.divide(Decimal(k), low)),
+        )
+    return (
+        lower.divide(_density(x, lower), high),
+        upper.divide(_density(x, upper), low),
+    )
+
+
+def _above_half(x: Fraction, context: Context) -> Decimal:
     """Φ(x) - 1/2 for x >= 0, bounded on the side to which ``context`` rounds."""
-    upward = context.rounding == up(1).rounding
     square, term = x * x, quotient(x, context)
     total, k = term, 1
     smallest = Decimal(10) ** -(context.prec + 5)
@@ -132,21 +158,37 @@ def _above_half(x: Fraction, context) -> Decimal:
         term = context.multiply(term, quotient(square / (2 * k + 1), context))
         total = context.add(total, term)
         k += 1
-    if upward:
+    if _rounds_up(context):
         total = context.add(total, term)
-    density = exp(quotient(-square / 2, context), context)
-    opposite = down(context.prec) if upward else up(context.prec)
-    root = opposite.sqrt(opposite.multiply(Decimal(2), _pi(opposite)))
-    root = opposite.next_minus(root) if upward else opposite.next_plus(root)
-    return context.divide(context.multiply(density, total), root)
+    return context.multiply(_density(x, context), total)
 
 
-def _pi(context) -> Decimal:
-    """π = 16 arctan(1/5) - 4 arctan(1/239) (Machin), bounded on the side to which ``context`` rounds."""
-    unit = 10 ** (context.prec + 10)
+def _density(x: Fraction, context: Context) -> Decimal:
+    """φ(x), bounded on the side to which ``context`` rounds."""
+    opposite = down(context.prec) if _rounds_up(context) else up(context.prec)
+    root = opposite.sqrt(opposite.multiply(Decimal(2), _pi(opposite)))  # rounded to nearest
+    root = opposite.next_minus(root) if _rounds_up(context) else opposite.next_plus(root)
+    return context.divide(exp(quotient(-x * x / 2, context), context), root)
+
+
+def _rounds_up(context: Context) -> bool:
+    return context.rounding == ROUND_CEILING
+
+
+def _pi(context: Context) -> Decimal:
+    """π, bounded on the side to which ``context`` rounds."""
+    near, slack, unit = _pi_in_units(context.prec)
+    side = near + slack if _rounds_up(context) else near - slack
+    return context.divide(Decimal(side), Decimal(unit))
+
+
+@functools.lru_cache(maxsize=32)
+def _pi_in_units(digits: int) -> tuple[int, int, int]:
+    """π = 16 arctan(1/5) - 4 arctan(1/239) (Machin) in units of 10^-(digits + 10), its error, and 10^(digits + 10)."""
+    unit = 10 ** (digits + 10)
 
     def arctan(inverse: int) -> int:
-        """10^(digits + 10)·arctan(1/inverse), within the number of its terms."""
+        """arctan(1/inverse), within 2 for each of its terms, which are fewer than 1.5·(digits + 10)."""
         power, total, k = unit // inverse, 0, 0
         while power:
             total += (-1) ** k * (power // (2 * k + 1))
@@ -154,7 +196,4 @@ def _pi(context) -> Decimal:
             k += 1
         return total
 
-    near = 16 * arctan(5) - 4 * arctan(239)
-    slack = 100 * (context.prec + 20)  # floors lose at most 2 in each term, 20·(1.5·digits) in all
-    side = near + (slack if context.rounding == up(1).rounding else -slack)
-    return context.divide(Decimal(side), Decimal(unit))
+    return 16 * arctan(5) - 4 * arctan(239), 60 * (digits + 20), unit

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -206,7 +207,13 @@ def test_guarantee_and_refusals(key):
         assert (guarantee.epsilon, guarantee.delta) == (privacy.epsilon, privacy.delta)
         assert (guarantee.unit, guarantee.adjacency) == ("user", "replace")
     assert aggregation.private_weights(key, weights(), user(1.0, 1e-3)).guarantee.delta == 0
-    for wrong in ({"noise": "laplace"}, {"noise": "gaussian"}, {"focus": 1.5}, {"shrink": "all"}):
+    refused: list[dict[str, Any]] = [
+        {"noise": "laplace"},
+        {"noise": "gaussian"},
+        {"focus": 1.5},
+        {"shrink": "all"},
+    ]
+    for wrong in refused:
         with pytest.raises(ValueError, match=next(iter(wrong))):
             aggregation.private_weights(key, weights(), user(1.0), **wrong)
     with pytest.raises(TypeError):

@@ -1,0 +1,189 @@
+r"""Private weights from exact releases of Borda scores and of all pairs, for a consensus.
+
+Twice n times the Borda scores, t, and twice the numbers of users who rank i before j, p, are integers. Replacing one
+user changes t within twice the complete zonotope, and each entry of p by at most 2; ‖Δt‖² ≤ 4m(m²-1)/3 and ‖Δp‖² ≤
+4m(m-1)/2, both attained by a ranking and its reversal (:mod:`privrank_jax.aggregation.borda`). Everything after the
+two noisy vectors is post-processing.
+
+**K-norm noise**: t at ε₁ = φε, rounded to a double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε, the sum taken exactly.
+Both draws are those of :mod:`privrank_jax.release.k_norm`.
+
+**Gaussian noise**, rounded to integers (:mod:`privrank_jax.release.rounded_gaussian`): N(0, σ_t²) on t and N(0, σ_p²)
+on p are one Gaussian mechanism, on (t/σ_t, p/σ_p). Its ℓ₂ sensitivity squared is at most ‖Δt‖²/σ_t² + ‖Δp‖²/σ_p² ≤ φμ²
++ (1 - φ)μ² = μ², with σ_t and σ_p rounded up to rationals and μ the largest sensitivity that is proven (ε, δ)-DP
+(:mod:`privrank_jax.release.gaussian_budget`). So neither two releases, nor the lattice, nor rounding costs privacy: the
+law before rounding is that of the simulated twin. Its noise on g has precision m/σ_t² + 1/σ_p² in doubled units, which
+is μ²(φ/A + (1 - φ)/(A + C))/4 as there; the noise on the sum of t, which is public, is projected out.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._types import Number
+from privrank_jax._validate import check_choice
+from privrank_jax.aggregation.private_weights import (
+    SHRINKAGES,
+    WEIGHT_NOISES,
+    combined,
+    default_focus,
+    precisions,
+)
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.exact_aggregation import (
+    UserRankings,
+    checked_rankings,
+    exact_promise,
+    twice_counts,
+)
+from privrank_jax.release.gaussian_budget import gaussian_budget
+from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
+from privrank_jax.release.rounded_gaussian import rounded_gaussian
+from privrank_jax.release.spanning_trees import Graph
+
+
+def exact_weights(
+    data: UserRankings,
+    privacy: Privacy,
+    *,
+    noise: str = "k-norm",
+    focus: Number | None = None,
+    shrink: str = "james-stein",
+    missing: str = "last",
+) -> Estimate:
+    """Pairwise weights with exact noise; the twin of :func:`~privrank_jax.aggregation.private_weights`.
+
+    **Guarantee.** ε-DP with K-norm noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and whatever
+    these cover; proof at the head of this module. Runs on the host: no tracing, no key.
+
+    Args:
+        data: ranks ``(n, m)``, or :class:`~privrank_jax.aggregation.PairWeights`, as for
+            :func:`~privrank_jax.release.exact_noise_all`.
+        privacy: what is promised: unit user, adjacency replace; ε finite.
+        noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
+        focus: φ in [0, 1], the share of the budget for the Borda scores alone; None takes
+            :func:`~privrank_jax.aggregation.default_focus`.
+        shrink: ``"james-stein"`` or ``"none"``.
+        missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`; of ranks.
+
+    Returns:
+        ``value``: ``(m, m)`` float64 NumPy array, not clipped: w̃_ij + w̃_ji = 1, diagonal 0. ``guarantee`` with
+        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.aggregation.WeightsDiagnostics`.
+
+    Raises:
+        ValueError: a promise that this can't keep, ε infinite or out of range, fewer than 2 items, no users, ranks that
+            are no integers, weights that hold no exact counts, a focus out of range, unknown names.
+
+    >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
+    >>> exact_weights([[0, 1]] * 1000, privacy).value.round(1).tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    check_choice("noise", noise, WEIGHT_NOISES)
+    check_choice("shrink", shrink, SHRINKAGES)
+    attained = exact_promise(
+        privacy, "exact_weights", "gaussian" if noise == "gaussian" else "laplace"
+    )
+    users, items = checked_rankings(data, missing)
+    share = float(default_focus(items, users, attained, noise=noise) if focus is None else focus)
+    if not 0 <= share <= 1:
+        raise ValueError(f"focus must be between 0 and 1, got {focus!r}.")
+    counts = twice_counts(data, missing)
+    above = np.triu_indices(items, 1)
+    release = _gaussian if noise == "gaussian" else _k_norm
+    totals, pairs, scale = release(counts.sum(axis=1), counts[above], share, attained)
+    scores = totals / (2 * users)
+    x = np.zeros((items, items))
+    x[above] = pairs / (2 * users) - 0.5
+    with jax.enable_x64(True):
+        shares = (
+            jnp.asarray(number, jnp.float64)
+            for number in (scale / users, share, *precisions(items, items, noise))
+        )
+        value, diagnostics = combined(
+            jnp.asarray(scores - scores.mean()),
+            jnp.asarray(x - x.T),
+            jnp.ones(items, bool),
+            *shares,
+            noise,
+            shrink,
+        )
+        value = np.asarray(value)
+    return Estimate(value, Guarantee(privacy, attained, numerics="exact"), diagnostics)
+
+
+def _k_norm(
+    totals: np.ndarray, pairs: np.ndarray, share: float, attained: Privacy
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Noisy doubled totals and pair counts, zeros for a release that has no share, and 1/ε."""
+    for_scores, for_pairs = split_epsilon(attained.epsilon, share)
+    noisy, above = np.zeros(totals.size), np.zeros(pairs.size)
+    if for_scores:
+        noisy = discrete_zonotope(Graph.of_all_pairs(totals.size), 2, for_scores)[0](totals)
+    if for_pairs:
+        above = discrete_cube(pairs.size, 2, for_pairs)[0](pairs)
+    return noisy, above, 1 / attained.epsilon
+
+
+def split_epsilon(epsilon: float, share: float) -> tuple[float, float]:
+    """ε₁ = φε, rounded to a double, and the largest double ε₂ with ε₁ + ε₂ ≤ ε.
+
+    Args:
+        epsilon: ε.
+        share: φ in [0, 1].
+
+    >>> split_epsilon(1.0, 0.25)
+    (0.25, 0.75)
+    """
+    first = share * epsilon
+    rest = Fraction(epsilon) - Fraction(first)
+    second = float(rest)
+    if Fraction(second) > rest:
+        second = math.nextafter(second, -math.inf)
+    return first, max(second, 0.0)
+
+
+def _gaussian(
+    totals: np.ndarray, pairs: np.ndarray, share: float, attained: Privacy
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Noisy doubled totals and pair counts, zeros for a release that has no share, and 1/μ."""
+    budget = gaussian_budget(attained.epsilon, attained.delta)
+    noisy, above = np.zeros(totals.size), np.zeros(pairs.size)
+    of_totals, of_pairs = deviations(totals.size, Fraction(share), budget)
+    if of_totals:
+        noisy = (totals + rounded_gaussian(totals.size, of_totals)).astype(np.float64)
+    if of_pairs:
+        above = (pairs + rounded_gaussian(pairs.size, of_pairs)).astype(np.float64)
+    return noisy, above, float(1 / budget)
+
+
+def deviations(
+    num_items: int, share: Fraction, budget: Fraction
+) -> tuple[Fraction | None, Fraction | None]:
+    """σ_t and σ_p, None for a release that has no share.
+
+    Args:
+        num_items: m >= 2.
+        share: φ in [0, 1].
+        budget: μ.
+    """
+    m = num_items
+    squares = (Fraction(4 * m * (m * m - 1), 3), share), (Fraction(2 * m * (m - 1)), 1 - share)
+    first, second = (
+        _root_above(square / (part * budget**2)) if part else None for square, part in squares
+    )
+    return first, second
+
+
+def _root_above(number: Fraction) -> Fraction:
+    """A rational that is at least the square root, and larger by at most 2^-60 of it or so."""
+    unit = 1 << 60
+    size = max(1, math.isqrt(int(number) + 1))
+    whole = math.ceil(number * unit * unit / (size * size))
+    return Fraction((math.isqrt(whole) + 1) * size, unit)

@@ -1,0 +1,46 @@
+"""Enclosures of the normal law, and the budget that they prove."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from scipy import special
+
+from privrank_jax.release.gaussian_budget import gaussian_budget, keeps, normal
+from tests.reference import calibration as reference
+
+
+@pytest.mark.parametrize("x", [-300.0, -30.0, -4.01, -3.99, -1.0, -1e-6, 0.0, 0.5, 3.0, 9.0])
+@pytest.mark.parametrize("digits", [8, 40])
+def test_enclosures_hold_the_normal_law_and_narrow_with_the_digits(x, digits):
+    low, high = normal(Fraction(x), digits)
+    finer = normal(Fraction(x), 80)
+    assert low <= finer[0] <= finer[1] <= high
+    assert high - low < low * Decimal(10) ** (6 - digits)
+    assert float(finer[0]) == pytest.approx(special.ndtr(x), rel=1e-12)
+
+
+def test_known_digits():
+    """Φ(1), Φ(-5) from published tables."""
+    for x, digits in ((1, "0.84134474606854294859"), (-5, "2.8665157187919391167E-7")):
+        low, high = normal(Fraction(x), 40)
+        unit = Decimal(digits) * Decimal("1e-19")
+        assert Decimal(digits) - unit < low < high < Decimal(digits) + unit
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 7.0, 60.0, 1e5])
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.1])
+def test_budget_is_the_largest_that_is_private(epsilon, delta):
+    budget = gaussian_budget(epsilon, delta)
+    assert keeps(budget, epsilon, delta)
+    assert not keeps(budget * (1 + Fraction(2, 10**8)), epsilon, delta)
+    assert 1 / float(budget) == pytest.approx(
+        reference.gaussian_scale(1.0, epsilon, delta), rel=1e-6
+    )
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="choose values"):
+        gaussian_budget(1e-300, 1e-300)

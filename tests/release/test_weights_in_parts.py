@@ -1,0 +1,120 @@
+"""Exact private weights: budgets in fractions, and the noise of both parts."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax import aggregation
+from privrank_jax.aggregation import PairWeights
+from privrank_jax.release import exact_weights
+from privrank_jax.release.gaussian_budget import gaussian_budget
+from privrank_jax.release.weights_in_parts import deviations, split_epsilon
+from tests.promises import user
+from tests.reference import borda as reference_borda
+from tests.reference import private_weights as reference
+from tests.release.laws import assert_mean
+
+RANKS = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [0, 1, -1], [0, 0, 1]])
+NOISES = ("k-norm", "gaussian")
+DRAWS = 400
+
+
+def promised(noise, epsilon=1.0):
+    return user(epsilon, 1e-5 if noise == "gaussian" else 0.0)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1.0, 7.3, 1e9])
+@pytest.mark.parametrize("share", [0.0, 1e-12, 0.1, 1 / 3, 0.7, 1 - 2**-53, 1.0])
+def test_the_parts_of_epsilon_never_exceed_it(epsilon, share):
+    first, second = split_epsilon(epsilon, share)
+    assert Fraction(first) + Fraction(second) <= Fraction(epsilon)
+    assert first + second == pytest.approx(epsilon)
+    assert min(first, second) >= 0
+    assert (first == 0) == (share == 0)
+
+
+@pytest.mark.parametrize("items", [2, 3, 40])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_deviations_spend_the_gaussian_budget_and_no_more(items, share):
+    """In fractions, for the changes that a ranking and its reversal attain."""
+    budget = gaussian_budget(0.7, 1e-6)
+    of_totals, of_pairs = deviations(items, Fraction(share), budget)
+    ranks = np.arange(items)
+    up, down = (reference_borda.pair_shares(r) for r in (ranks, ranks[::-1]))
+    pairs = (2 * (up - down))[np.triu_indices(items, 1)]
+    totals = 2 * (up - down).sum(1)
+    spent = Fraction(0)
+    for change, deviation, part in ((totals, of_totals, share), (pairs, of_pairs, 1 - share)):
+        assert (deviation is None) == (part == 0)
+        if deviation is not None:
+            spent += Fraction(int((change**2).sum())) / deviation**2
+    assert budget**2 * (1 - Fraction(1, 10**9)) < spent <= budget**2
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("focus", [0.0, 0.6, 1.0])
+def test_noise_of_both_parts(noise, focus):
+    """Means of squares of 400 fresh draws are those of the simulated twin; false-alarm rate 10^-9 each."""
+    w = np.asarray(PairWeights.from_ranks(RANKS).matrix, float)
+    wanted = aggregation.private_weights_scales(3, 5, promised(noise), noise=noise, focus=focus)
+    squares = []
+    for _ in range(DRAWS):
+        value = exact_weights(RANKS, promised(noise), noise=noise, focus=focus, shrink="none").value
+        parts = reference.parts(np.where(np.eye(3), 0, value - w + 0.5))
+        squares.append([reference.square(part) for part in parts])
+    for column, dimension, scale in ((0, 2, wanted[0]), (1, 1, wanted[1])):
+        if math.isinf(scale):
+            continue
+        found = np.array(squares)[:, column] / dimension
+        # Lattices and rounding change the variance a little: at most by 1/12 in doubled counts.
+        assert_mean(found / float(scale) ** 2, 1, 1.05 * found.std() / float(scale) ** 2)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_values_diagnostics_and_guarantee(noise):
+    privacy = promised(noise, 1e5)
+    for missing in ("last", "unknown"):
+        with jax.enable_x64(True):
+            w = PairWeights.from_ranks(RANKS, missing=missing)
+        for data in (RANKS, w):
+            found = exact_weights(
+                data, privacy, noise=noise, focus=0.5, shrink="none", missing=missing
+            )
+            np.testing.assert_allclose(found.value, w.matrix, atol=1e-3)
+    rough = exact_weights(RANKS, promised(noise), noise=noise, focus=0.2)
+    assert rough.value.dtype == np.float64
+    np.testing.assert_allclose(rough.value + rough.value.T, 1 - np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(
+        (rough.diagnostics.gradient_scale, rough.diagnostics.cycle_scale),
+        aggregation.private_weights_scales(3, 5, promised(noise), noise=noise, focus=0.2),
+        rtol=1e-5,
+    )
+    assert rough.guarantee.numerics == "exact"
+    assert (rough.guarantee.epsilon, rough.guarantee.delta) == (1.0, promised(noise).delta)
+
+
+def test_default_focus_is_that_of_the_twin():
+    """With much noise nothing is said about cycles; with little, all is spent on pairs."""
+    much, little = exact_weights(RANKS, user(0.5)), exact_weights(RANKS, user(200.0))
+    assert math.isinf(much.diagnostics.cycle_scale)
+    assert float(little.diagnostics.cycle_scale) == float(little.diagnostics.gradient_scale)
+
+
+def test_refusals():
+    refused: list[dict[str, Any]] = [
+        {"noise": "laplace"},
+        {"noise": "gaussian"},
+        {"focus": -0.1},
+        {"shrink": "all"},
+    ]
+    for wrong in refused:
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            exact_weights(RANKS, user(1.0), **wrong)
+    with pytest.raises(ValueError, match="epsilon"):
+        exact_weights(RANKS, user(math.inf))
