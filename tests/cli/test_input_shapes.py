@@ -124,7 +124,7 @@ def test_ratings_come_out_as_the_ranks_that_they_mean(
     header = "user,a,b,c" if wide else "user,item,rank"
     stars = write(*(STARS if wide else long(STARS)), header=header, name="stars.csv")
     ranks = write(*(RANKED if wide else long(RANKED)), header=header, name="ranks.csv")
-    budget = () if method == "none" else ("--epsilon", 900)
+    budget = () if method == "none" else ("--epsilon", 900, "--noise", "laplace")
     run = ("--method", method, *budget, "--json")
     expected = privrank("aggregate", ranks, *run).json()
     assert [row["item"] for row in expected["ranking"]] == ["a", "b", "c"]
