@@ -19,7 +19,7 @@ ones are independent too. In G, F with the pairs (v, x_i) has weight w(F) ∏ c_
 and the x_i are independent with odds ∝ c.
 
 Item m - 1 is taken out first and put back last; the lowest item of a component has D = 0 and becomes a root, so that
-parents are chosen by the lemma as follows. A part without the root has one new pair towards it; v becomes the parent
+parents are chosen by the lemma as follows. A part without the root has one new pair toward it; v becomes the parent
 of that pair's child. In the part with the root the endpoint is the parent's end of the new pair that is the last on
 the way from the lowest of these children to the root. A pair of length w_s in the graph of the items up to s and of
 length w_t <= w_s in that up to t > s is still an old one at t with probability w_t/w_s: one uniform number U for each

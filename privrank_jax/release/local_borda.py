@@ -55,7 +55,7 @@ def exact_ldp_borda(ranks: RankingsLike, privacy: Privacy, *, missing: str = "la
 
     Raises:
         ValueError: a promise that this can't keep, ε above 40, fewer than 2 items or more than 20, no users, ranks that
-            are no integers.
+            are not integers.
 
     >>> ranks = np.tile(np.arange(3), (4000, 1))
     >>> scores = exact_ldp_borda(ranks, Privacy(5.0, unit="user", adjacency="replace")).value

@@ -79,7 +79,7 @@ def exact_weights(
 
     Raises:
         ValueError: a promise that this can't keep, ε infinite or out of range, fewer than 2 items, no users, ranks that
-            are no integers, weights that hold no exact counts, a focus out of range, unknown names.
+            are not integers, weights that hold no exact counts, a focus out of range, unknown names.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_weights([[0, 1]] * 1000, privacy).value.round(1).tolist()
