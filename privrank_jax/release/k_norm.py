@@ -34,8 +34,8 @@ edges determine y (Shephard 1974). The e_i - e_j of a spanning forest are a basi
 point for each c in {0, ..., s}^S.
 
 *Rule.* A point x on walls belongs to several tiles. Let q be an interior point of the zonotope whose coordinates f in
-each tile, Σ_S f_e(e_i - e_j) = q - the tile's corner, are not integers. Move x to x + η(q - x), η > 0 small. It stays in
-the zonotope, so one of the tiles that hold x holds it. In such a tile its coordinates are c + η(f - c): inside if c_e =
+each tile, Σ_S f_e(e_i - e_j) = q - the tile's corner, are not integers. Move x to x + η(q - x), small η > 0. It stays
+in the zonotope, so one of the tiles that hold x holds it. There its coordinates are c + η(f - c): inside if c_e =
 0 only where f_e > 0, and c_e = s only where f_e < s; outside otherwise, never on a wall. Interiors of tiles are
 disjoint, so exactly one tile passes. At r = 0 every forest names the one point, and one in F is accepted.
 
