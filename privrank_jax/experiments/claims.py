@@ -34,6 +34,8 @@ _ROUNDING = 1e-6  # of float32 metrics
 _SHOWN = 3  # exceptions that the evidence lists
 
 Where = Callable[[Row], bool]
+Evidence = Callable[[list[Row], int, int], str]
+"""Words about paired differences: the cells, how many are clearly positive, and how many clearly negative."""
 Wanted = Label | None | tuple[Label | None, ...]
 """The value of a column, or any of several, that selects rows."""
 
@@ -245,46 +247,64 @@ def _outcome(row: Row) -> str:
     return "none" if abs(mean) + SLACK * error < NEGLIGIBLE else "unclear"
 
 
-def paired(text: str, difference: str, **wanted: Wanted) -> Claim:
-    """Claim: the paired difference of two errors (:func:`minus`) is positive everywhere: the second is better."""
-    return claim(text, judge_paired, wanted={"estimator": difference, **wanted})
+def judge_signs(
+    table: StudyResult,
+    *,
+    wanted: Mapping[str, Wanted],
+    evidence: Evidence,
+    everywhere: bool = True,
+    least: float = 0.0,
+    where: Where | None = None,
+) -> Verdict:
+    """Is the paired difference negative in no cell, and positive in all of them (in one, if not ``everywhere``)?
 
-
-def judge_paired(table: StudyResult, *, wanted: Mapping[str, Wanted]) -> Verdict:
-    """Is the paired difference positive in every cell of the selection, beyond ``SLACK`` standard errors?"""
-    rows = [row for row in selected(table.rows, wanted) if row["standard_error"] > 0]
+    A cell counts for a side if the difference is beyond ``SLACK`` standard errors and beyond ``least``.
+    """
+    rows = [
+        row for row in selected(table.rows, wanted, where) if not math.isnan(row["standard_error"])
+    ]
     if not rows:
         return Verdict(None, "no such cells, or one replicate only")
-    scores = [row["mean"] / row["standard_error"] for row in rows]
-    evidence = "; ".join(
-        f"{row['metric']} {row.get('link', '')} {row['mean']:+.4f} ± {row['standard_error']:.4f} (t = {t:.1f})"
-        for row, t in zip(rows, scores, strict=True)
+    clear = [max(least, SLACK * row["standard_error"]) for row in rows]
+    won = sum(row["mean"] > beyond for row, beyond in zip(rows, clear, strict=True))
+    lost = sum(row["mean"] < -beyond for row, beyond in zip(rows, clear, strict=True))
+    enough = won == len(rows) if everywhere else won > 0
+    return Verdict(False if lost else (True if enough else None), evidence(rows, won, lost))
+
+
+def paired(text: str, difference: str, **wanted: Wanted) -> Claim:
+    """Claim: the paired difference of two errors (:func:`minus`) is positive everywhere: the second is better."""
+    chosen = {"estimator": difference, **wanted}
+    return claim(text, judge_signs, wanted=chosen, evidence=_all_cells, where=_has_error)
+
+
+def _has_error(row: Row) -> bool:
+    return row["standard_error"] > 0
+
+
+def _all_cells(rows: list[Row], won: int, lost: int) -> str:
+    del won, lost
+    return "; ".join(
+        f"{row['metric']} {row.get('link', '')} {row['mean']:+.4f} ± {row['standard_error']:.4f} "
+        f"(t = {row['mean'] / row['standard_error']:.1f})"
+        for row in rows
     )
-    if all(score > SLACK for score in scores):
-        return Verdict(True, evidence)
-    return Verdict(False if any(score < -SLACK for score in scores) else None, evidence)
 
 
 def ahead(text: str, difference: str, **wanted: Wanted) -> Claim:
     """Claim: the paired difference of two successes (:func:`minus`) is positive everywhere: the first is better."""
-    return claim(text, judge_ahead, wanted={"estimator": difference, **wanted})
+    chosen = {"estimator": difference, **wanted}
+    evidence = functools.partial(_counted_cells, difference)
+    return claim(text, judge_signs, wanted=chosen, evidence=evidence)
 
 
-def judge_ahead(table: StudyResult, *, wanted: Mapping[str, Wanted]) -> Verdict:
-    """Is the paired difference positive in every cell, beyond ``SLACK`` standard errors?"""
-    rows = [row for row in selected(table.rows, wanted) if not math.isnan(row["standard_error"])]
-    if not rows:
-        return Verdict(None, "no such cells, or one replicate only")
-    slack = [SLACK * row["standard_error"] for row in rows]
-    won = sum(row["mean"] > wide for row, wide in zip(rows, slack, strict=True))
-    lost = sum(row["mean"] < -wide for row, wide in zip(rows, slack, strict=True))
+def _counted_cells(difference: str, rows: list[Row], won: int, lost: int) -> str:
     ends = [pick(rows, key=lambda row: row["mean"]) for pick in (min, max)]
     spelled = " to ".join(f"{row['mean']:+.4f} ± {row['standard_error']:.4f}" for row in ends)
-    evidence = (
-        f"{wanted['estimator']}: positive in {won} and negative in {lost} of {len(rows)} cells (by more than "
+    return (
+        f"{difference}: positive in {won} and negative in {lost} of {len(rows)} cells (by more than "
         f"{SLACK:g} SE); {spelled}"
     )
-    return Verdict(False if lost else (True if won == len(rows) else None), evidence)
 
 
 # --- figures in words ----------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""The names of the experiments that this library reproduces, and the modules that hold them.
+"""The names of the studies that this library reproduces, and the modules that hold them.
 
-A module (one per paper and kind of study) holds a tuple ``EXPERIMENTS``. It is imported when one of its experiments is
+A module (one per paper and kind of study) holds a tuple ``EXPERIMENTS``. It is imported when one of its studies is
 asked for.
 """
 
@@ -58,7 +58,7 @@ def get(name: str) -> Experiment:
     >>> get("cai-fig1").name
     'cai-fig1'
     """
-    module = _registry.find(_modules(), name, "experiment", names())
+    module = _registry.find(_modules(), name, "study", names())
     found = importlib.import_module(f"{__package__}.{module}").EXPERIMENTS
     return next(experiment for experiment in found if experiment.name == name)
 

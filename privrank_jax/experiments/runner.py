@@ -125,7 +125,7 @@ def run(
         The :class:`ExperimentResult`.
 
     Raises:
-        ValueError: unknown experiment or setting, or missing data (the message says what to do).
+        ValueError: unknown study or setting, or missing data (the message says what to do).
     """
     started = time.perf_counter()
     found = get(experiment) if isinstance(experiment, str) else experiment

@@ -37,9 +37,7 @@ def test_every_figure_of_the_paper_is_registered_once():
 
 
 def test_unknown_name_is_answered_with_the_nearest_or_with_all():
-    with pytest.raises(
-        ValueError, match=r"no experiment named 'cai-fgi1'; did you mean .*cai-fig1"
-    ):
+    with pytest.raises(ValueError, match=r"no study named 'cai-fgi1'; did you mean .*cai-fig1"):
         experiments.get("cai-fgi1")
     with pytest.raises(ValueError, match=r"choose one of \['alabi-central', .*'cai-fig8'"):
         experiments.get("zzz")

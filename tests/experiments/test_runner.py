@@ -50,7 +50,7 @@ def test_an_experiment_may_stand_for_its_name():
     experiment = dataclasses.replace(experiments.get("cai-fig6"), name="mine", claims=())
     with pytest.raises(ValueError, match="mine has no setting"):
         experiments.run(RUN_KEY, experiment, 2, nothing=1)
-    with pytest.raises(ValueError, match="no experiment named"):
+    with pytest.raises(ValueError, match="no study named"):
         experiments.run(RUN_KEY, "cai-fig9", 2)
 
 

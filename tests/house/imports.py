@@ -145,7 +145,7 @@ def _of_others(module: Module, aliases: dict[str, str]) -> list[str]:
             own.add(node.value)  # object.__setattr__(self, "_x", ...), a column of a table
         elif isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr):
             of_self = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
-            if of_self and isinstance(node.ctx, ast.Store):
+            if of_self:
                 own.add(node.attr)
             elif not (isinstance(node.value, ast.Name) and node.value.id in aliases):
                 used.append(node)

@@ -5,9 +5,9 @@ The paper of Alabi and others has no experiments; these studies are ours.
 
 from __future__ import annotations
 
-import math
+import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,12 +18,12 @@ from privrank_jax import aggregation, datasets
 from privrank_jax._types import Count, Epsilon, Key, Mask, Numbers
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import Claim, Verdict, Wanted, minus
+from privrank_jax.experiments.claims import Claim, Wanted, minus
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters
+from privrank_jax.simulate.table_files import Row
 from privrank_jax.simulate.worlds.hard_rankings import hard_ranking
 from privrank_jax.simulate.worlds.rankings import mallows_rankings, mallows_weights
 
@@ -156,40 +156,30 @@ def errors(
 
 
 def cheaper(text: str, better: str, worse: str, **wanted: Wanted) -> Claim:
-    """Claim: ``better`` never costs more than ``worse``, and somewhere less."""
-    return claims.claim(text, never_costlier, better=better, worse=worse, wanted=wanted)
+    """Claim: ``better`` never costs more than ``worse``, and somewhere less, by more than ``NEGLIGIBLE``."""
+    chosen = {"metric": EXCESS, "estimator": minus(worse, better), **wanted}
+    evidence = functools.partial(_saved, better, worse)
+    return claims.claim(
+        text,
+        claims.judge_signs,
+        wanted=chosen,
+        evidence=evidence,
+        everywhere=False,
+        least=NEGLIGIBLE,
+    )
 
 
-def never_costlier(
-    table: StudyResult, *, better: str, worse: str, wanted: Mapping[str, Any]
-) -> Verdict:
-    """Is the paired difference of excess costs positive somewhere and negative nowhere?
-
-    A cell counts for one side if the difference is beyond ``SLACK`` standard errors and beyond ``NEGLIGIBLE``.
-    """
-    wanted = {"metric": EXCESS, "estimator": minus(worse, better), **wanted}
-    rows = [
-        row for row in claims.selected(table.rows, wanted) if not math.isnan(row["standard_error"])
-    ]
-    if not rows:
-        return Verdict(None, "no such cells, or one replicate only")
-    clear = [
-        row
-        for row in rows
-        if abs(row["mean"]) > max(NEGLIGIBLE, claims.SLACK * row["standard_error"])
-    ]
-    lost = [row for row in clear if row["mean"] < 0]
+def _saved(better: str, worse: str, rows: list[Row], won: int, lost: int) -> str:
     ends = [pick(rows, key=lambda row: row["mean"]) for pick in (max, min)]
     spelled = "; ".join(
         f"{row['mean']:+.4f} ± {row['standard_error']:.4f} at {row['study']}, m = {row['num_items']:g}, n = "
         f"{row['num_users']}, ε = {row['epsilon']:g}"
         for row in ends
     )
-    evidence = (
-        f"{better} costs less than {worse} in {len(clear) - len(lost)} and more in {len(lost)} of {len(rows)} cells "
+    return (
+        f"{better} costs less than {worse} in {won} and more in {lost} of {len(rows)} cells "
         f"(by more than {claims.SLACK:g} SE and {NEGLIGIBLE:g}); the largest and the smallest difference: {spelled}"
     )
-    return Verdict(False if lost else (True if clear else None), evidence)
 
 
 def falls(text: str, x: str, estimators: Sequence[str], **wanted: Wanted) -> Claim:

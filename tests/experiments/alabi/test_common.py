@@ -88,7 +88,7 @@ def test_mallows_world_shuffles_real_items_only():
     ("means", "holds"),
     [([0.1, 0.0], True), ([0.1, -0.1], False), ([0.0005, 0.0], None), ([0.1, -0.0009], True)],
 )
-def test_never_costlier_wants_a_gain_and_no_loss(means, holds):
+def test_cheaper_wants_a_gain_and_no_loss(means, holds):
     claim = alabi_common.cheaper("b never costs more than a", "b", "a", study="s")
     table = StudyResult("t", [row(mean) for mean in means] + [row(-1.0, study="other")])
     assert claim.check(table).holds is holds
