@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import datasets
-from privrank_jax.cli.aggregate.request import METHODS as CONSENSUS
+from privrank_jax.cli.aggregate.request import METHODS as CONSENSUS_METHODS
 from privrank_jax.cli.aggregate.request import TRUSTS
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.result import Certainty
@@ -28,6 +28,7 @@ from privrank_jax.cli.rank.request import METHODS
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_bound, exact_noisy_totals
+from privrank_jax.release.ledger import Ledger
 from privrank_jax.release.spanning_trees import Graph
 from tests.cli import neighboring, replaying
 from tests.cli.replaying import COMMANDS, FIRST, ROWS, Command
@@ -35,6 +36,7 @@ from tests.promises import promise
 
 slow = pytest.mark.slow
 COUNTS = Command("rank --max-per-user 2", rankings=False)
+CONSENSUS = Command("aggregate --method borda", rankings=True)
 
 # --- all rows --------------------------------------------------------------------------------------
 
@@ -48,7 +50,7 @@ def test_every_method_is_replayed():
     said = [command.words for command in COMMANDS]
     for method in set(METHODS) - {"none", "counts"}:
         assert any(words.startswith("rank") and f"--method {method}" in words for words in said)
-    for method in set(CONSENSUS) - {"none"}:
+    for method in set(CONSENSUS_METHODS) - {"none"}:
         for trust in TRUSTS if method != "exponential" else ("central",):
             wanted = [f"--method {method}", "--trust local"]
             assert any(
@@ -96,20 +98,24 @@ def test_every_kind_of_file(command, kind, tmp_path):
     replaying.hold(tmp_path, command, kind, coins=None if kind == "preflib" else 7)
 
 
-def test_a_release_through_a_ledger(tmp_path):
-    """What is left of a budget is printed as well."""
-    (edit,) = (
-        x for x in neighboring.comparison_edits("user", "replace", ties=True) if x.name == "more"
-    )
+@pytest.mark.parametrize(
+    ("command", "name", "kind"), [(COUNTS, "more", "csv"), (CONSENSUS, "reversed", "wide.csv")]
+)
+def test_a_release_through_a_ledger(command, name, kind, tmp_path):
+    """What is left of a budget is printed as well; the ledger keeps what was promised, and how it was drawn."""
+    (edit,) = (x for x in command.edits("user", "replace", kind) if x.name == name)
     for shape in ((), ("--json",)):
         runs = []
         for side, rows in (("first", edit.first), ("second", edit.second)):
-            source = COUNTS.write(tmp_path / side, rows, "csv")
+            source = command.write(tmp_path / side, rows, kind)
             make = ["ledger", "data.ledger", "--data", source, "--budget", "3"]
             assert replaying.running(tmp_path / side, make)()["exit code"] == 0
-            words = COUNTS.arguments(source, "--ledger", "data.ledger", *shape)
+            words = command.arguments(source, "--ledger", "data.ledger", *shape)
             runs.append(replaying.running(tmp_path / side, words))
         assert replay.audit(*runs, DOORS).violations(1.0) == ()
+        with Ledger(tmp_path / "second" / "data.ledger") as ledger:
+            (spend,) = ledger.spends()
+            assert (spend.numerics, spend.privacy.epsilon, spend.privacy.delta) == ("exact", 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +142,6 @@ def test_a_common_questionnaire(adjacency, name, options, share, monkeypatch, tm
 # --- faults ----------------------------------------------------------------------------------------
 
 REPORTS = Command("privatize --ties coin", rankings=False)
-CONSENSUS_BY_BORDA = Command("aggregate --method borda", rankings=True)
 CONSENSUS_BY_LAPLACE = Command("aggregate --method borda --noise laplace", rankings=True)
 
 
@@ -191,7 +196,7 @@ def test_a_shape_that_leaves_pairs_out(monkeypatch, tmp_path):
                 [pair for pair in itertools.pairwise(range(items)) if pair not in left_out], items
             ),
         )
-        found = found_by_replay(tmp_path, CONSENSUS_BY_BORDA, "reversed", kind="wide.csv")
+        found = found_by_replay(tmp_path, CONSENSUS, "reversed", kind="wide.csv")
         assert f"the mechanisms lose epsilon = {lost}, claimed is 1 (discrete_zonotope" in found
 
 
