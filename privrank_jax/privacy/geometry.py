@@ -225,10 +225,21 @@ def _checked_mask(num_items: int, mask: MaskLike | None) -> Mask:
 @jax.jit
 def _k_norm(key: Key, body: Body, scale: Float[Array, ""]) -> Float[Array, "..."]:
     """A uniform point of K, scaled by its random radius, which is Gamma(p + 1) times the scale."""
-    of_radius, of_place = jax.random.split(key)
-    shape = jnp.asarray(body.dimension + 1, scale.dtype)
-    radius = jax.random.gamma(of_radius, shape, dtype=scale.dtype)
-    place = _uniform(of_place, body, scale.dtype)
+    dtype = scale.dtype
+    if isinstance(body, Cube):
+        of_radius, of_place = jax.random.split(key)
+        shape = jnp.asarray(body.dimension + 1, dtype)
+        radius = jax.random.gamma(of_radius, shape, dtype=dtype)
+        place = _uniform(of_place, body, dtype)
+    else:
+        of_forest, of_place = jax.random.split(key)
+        parent = _forest(of_forest, body)
+        item = jnp.arange(parent.size)
+        drawn = jax.random.uniform(of_place, (2 * parent.size + 1,), dtype)
+        place = _tile(parent, body.lengths.astype(dtype), 2 * drawn[: parent.size] - 1)
+        # One exponential number for each of the p pairs of the forest, and one more.
+        counted = jnp.append(parent != item, True)
+        radius = -jnp.sum(jnp.where(counted, jnp.log1p(-drawn[parent.size :]), 0))
     return jnp.where(scale > 0, scale * radius * place, 0)
 
 
@@ -238,12 +249,15 @@ def _uniform(key: Key, body: Body, dtype: DTypeLike) -> Float[Array, "..."]:
         drawn = jax.random.uniform(key, body.real.shape, dtype, -1, 1)
         return jnp.where(body.real, drawn, 0)
     of_forest, of_place = jax.random.split(key)
-    lengths = body.lengths.astype(dtype)
+    parent = _forest(of_forest, body)
+    inside = jax.random.uniform(of_place, parent.shape, dtype, -1, 1)
+    return _tile(parent, body.lengths.astype(dtype), inside)
+
+
+def _forest(key: Key, body: Zonotope) -> Int[Array, "items"]:
     if body.complete:
-        parent = all_pairs_forest(of_forest, jnp.any(lengths > 0, axis=1))
-    else:
-        parent = weighted_forest(of_forest, lengths)
-    return _tile(parent, lengths, jax.random.uniform(of_place, parent.shape, dtype, -1, 1))
+        return all_pairs_forest(key, jnp.any(body.lengths > 0, axis=1))
+    return weighted_forest(key, body.lengths)
 
 
 def _tile(

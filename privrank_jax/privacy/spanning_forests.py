@@ -74,7 +74,7 @@ def all_pairs_forest(key: Key, mask: Mask) -> Int[Array, "items"]:
     """
     item = jnp.arange(mask.shape[0], dtype=jnp.int32)
     place = jnp.cumsum(mask, dtype=jnp.int32) - 1  # among real items
-    swaps, others = (jax.random.bits(k, mask.shape, jnp.uint32) for k in jax.random.split(key))
+    swaps, others = jax.random.bits(key, (2, item.size), jnp.uint32)
     swap = below(swaps, place + 1)
 
     def shuffle(i: Int[Array, ""], order: Int[Array, "items"]) -> Int[Array, "items"]:
