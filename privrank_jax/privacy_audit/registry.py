@@ -31,6 +31,7 @@ _MODULES = (
     "audited_gaussian",
     "audited_selections",
     "audited_consensus",
+    "audited_weights",
     "audited_local",
     "audited_synthetic",
 )

@@ -1,0 +1,93 @@
+r"""Audited private weights: Borda scores and all pairs at once, half of the budget for each.
+
+The scales of the two releases are found from the standard deviations that the mechanism reports. With K-norm noise σ_c²
+= λ²(d + 1)(d + 2)/3 of pairs, and 1/σ_g² - 1/σ_c² is the precision of the scores alone, m/v₁ (the head of
+:mod:`privrank_jax.aggregation.private_weights`). The two noises are independent, so their log densities add up. With
+Gaussian noise the whole release is one point and isotropic noise, once the gradient part is divided by σ_g and the
+cycle part by σ_c.
+
+The weights are published without shrinkage, of which they are a function if it is known; a statistic of shrunk ones
+loses no more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import aggregation
+from privrank_jax.privacy import Privacy, noise_law
+from privrank_jax.privacy.geometry import Zonotope
+from privrank_jax.privacy_audit import laws, shapes
+from privrank_jax.privacy_audit.audited_consensus import CENTRAL, NUM_ITEMS, USER, on_weights
+from privrank_jax.privacy_audit.registry import Audited, Facts
+
+Array = jax.Array
+
+_UPPER = np.triu_indices(NUM_ITEMS, 1)
+_PAIRS = len(_UPPER[0])
+_FOCUS = 0.5
+
+
+def scales(facts: Facts) -> tuple[float, float]:
+    """λ of K-norm noise on the scores and on the pairs."""
+    pairs, gradient = facts["cycle_scale"] ** -2, facts["gradient_scale"] ** -2
+    of_scores = noise_law.variances(Zonotope.of_all_pairs(NUM_ITEMS))[0] / (1 - 1 / NUM_ITEMS)
+    of_pairs = (_PAIRS + 1) * (_PAIRS + 2) / 3
+    return (NUM_ITEMS / of_scores / (gradient - pairs)) ** 0.5, (pairs * of_pairs) ** -0.5
+
+
+def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+    """Log densities of both releases together, at all data sets."""
+    of_scores, of_pairs = scales(facts)
+    outputs = np.unique(data, axis=0)
+    moved = outputs[None] - data[:, None]
+    facets = shapes.zonotope_facets(1 - np.eye(NUM_ITEMS))
+    scores = shapes.body_norm(facets, moved.sum(-1)) / of_scores
+    return -scores - np.abs(moved[..., *_UPPER]).max(-1) / of_pairs
+
+
+def _loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
+    moved = first - second
+    slopes = moved.sum(-1) / NUM_ITEMS
+    gradient = slopes[:, :, None] - slopes[:, None, :]
+    parts = (gradient, facts["gradient_scale"]), (moved - gradient, facts["cycle_scale"])
+    square = sum(np.sum(part[:, *_UPPER] ** 2, axis=1) / scale**2 for part, scale in parts)
+    return laws.gaussian_epsilon(np.round(np.sqrt(square), 12), 1.0, privacy.delta)
+
+
+def _rise(noisy: Array) -> Array:
+    """The sum of the weights above the diagonal, the direction in which a reversal moves them."""
+    return jnp.sum(noisy[_UPPER])
+
+
+_COMMON: dict[str, Any] = {
+    "function": "private_weights",
+    "reduce": _rise,
+    "sees": "the sum of the weights above the diagonal",
+    "released_by": "exact_weights",
+    "note": "aggregation/private_weights.py",
+}
+
+AUDITED = (
+    Audited(
+        name="private-weights",
+        title="Borda scores and all pairs, K-norm noise, ε/2 for each",
+        release=on_weights(aggregation.private_weights, focus=_FOCUS, shrink="none"),
+        law=_law,
+        **_COMMON | CENTRAL,
+    ),
+    Audited(
+        name="private-weights-gaussian",
+        title="Borda scores and all pairs, Gaussian noise at δ = 0.01",
+        release=on_weights(
+            aggregation.private_weights, noise="gaussian", focus=_FOCUS, shrink="none"
+        ),
+        loss=_loss,
+        **_COMMON | CENTRAL | {"promise": dataclasses.replace(USER, delta=0.01)},
+    ),
+)
