@@ -66,12 +66,14 @@ def _rise(noisy: Array) -> Array:
 
 
 _COMMON: dict[str, Any] = {
+    **CENTRAL,
     "function": "private_weights",
     "reduce": _rise,
     "sees": "the sum of the weights above the diagonal",
     "released_by": "exact_weights",
     "note": "aggregation/private_weights.py",
 }
+_APPROXIMATE: dict[str, Any] = {**_COMMON, "promise": dataclasses.replace(USER, delta=0.01)}
 
 AUDITED = (
     Audited(
@@ -79,7 +81,7 @@ AUDITED = (
         title="Borda scores and all pairs, K-norm noise, ε/2 for each",
         release=on_weights(aggregation.private_weights, focus=_FOCUS, shrink="none"),
         law=_law,
-        **_COMMON | CENTRAL,
+        **_COMMON,
     ),
     Audited(
         name="private-weights-gaussian",
@@ -88,6 +90,6 @@ AUDITED = (
             aggregation.private_weights, noise="gaussian", focus=_FOCUS, shrink="none"
         ),
         loss=_loss,
-        **_COMMON | CENTRAL | {"promise": dataclasses.replace(USER, delta=0.01)},
+        **_APPROXIMATE,
     ),
 )
