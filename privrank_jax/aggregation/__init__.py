@@ -1,6 +1,6 @@
 """One consensus from many rankings."""
 
-from privrank_jax.aggregation.auto import choose_method
+from privrank_jax.aggregation.auto import choose_method, choose_report
 from privrank_jax.aggregation.borda import (
     borda_scores,
     borda_sensitivity,
@@ -84,6 +84,7 @@ __all__ = [
     "borda_scores",
     "borda_sensitivity",
     "choose_method",
+    "choose_report",
     "copeland",
     "copeland_scores",
     "default_focus",

@@ -7,6 +7,8 @@ from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_deviation
 from privrank_jax.aggregation.one_pair import one_pair_variance
 from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.subset_designs import MAX_ITEMS
+from privrank_jax.aggregation.subset_selection import subset_norm
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
 
@@ -69,3 +71,43 @@ def choose_method(
             variance = local_weight_variance(num_items, num_users, attained.epsilon, mechanism)
         error = float(variance) ** 0.5
     return "noise-all" if error <= NEGLIGIBLE_NOISE else "borda"
+
+
+def choose_report(num_items: int, num_users: int, privacy: Privacy) -> str:
+    """What users report for Borda scores, where reports are drawn exactly: one pair, or two sets of items.
+
+    The one of less mean squared error of all scores together, r² = m(m²-1)/12: for two sets (B² - r²)/n in every crowd
+    of full rankings. For one pair, N = m(m-1)/2, t = tanh(ε/2), it is N²/(2t²n) less (κN²/2 + (1 - κ)r²)/n in a crowd
+    of two camps that reverse one another's ranking, κ the mean of (2w - 1)² over pairs: 0 where the camps are equal and
+    1 where one is empty. The data must not decide: κ is taken for 1/2. So one pair is chosen below ε = 1.5 or so, and
+    for more than 20 items.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n.
+        privacy: what is promised: unit user, adjacency replace; concrete.
+
+    Returns:
+        ``"one-pair"`` or ``"subset-selection"``; the latter if there are fewer users than pairs, up to 20 items.
+
+    Raises:
+        ValueError: a promise that reports can't keep, n < 1, fewer than 2 items.
+
+    >>> [
+    ...     choose_report(10, 5000, Privacy(epsilon, unit="user", adjacency="replace"))
+    ...     for epsilon in (1.0, 2.0)
+    ... ]
+    ['one-pair', 'subset-selection']
+    """
+    attained = of_rankings(privacy, "choose_report")
+    check_users(num_users)
+    if num_items < 2:
+        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
+    if num_items > MAX_ITEMS:
+        return "one-pair"
+    pairs = num_items * (num_items - 1) / 2
+    of_pair = 2 * pairs * float(one_pair_variance(num_items, num_users, attained.epsilon))
+    square = num_items * (num_items**2 - 1) / 12
+    of_pair -= (pairs**2 / 4 + square / 2) / num_users
+    of_sets = (float(subset_norm(num_items, attained.epsilon)) ** 2 - square) / num_users
+    return "subset-selection" if of_sets < of_pair else "one-pair"

@@ -75,8 +75,7 @@ from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.subset_designs import check_items, designs
 from privrank_jax.aggregation.weights import MISSING, checked_ranks
 
-_SHRINK = 8  # users without a pair are gathered when one in so many is left
-_FEW = 256  # not if there are fewer users than that
+_SHRINK = 16  # users without a pair are gathered when one in so many is left
 
 
 def subset_report(
@@ -176,23 +175,18 @@ def _pairs(
 
     Users without one are gathered when few are left, so that proposals aren't drawn for all until the last is served.
     """
-    users, items = position.shape
+    users = len(position)
     given = position, ahead, behind, threshold
-    found = jnp.zeros((users, items), position.dtype)
-    done = jnp.zeros(users, bool)
-    index = jnp.arange(users)
-    stage = 0
-    while True:
-        goal = len(index) // _SHRINK if len(index) >= _FEW else 0
+    few = users // _SHRINK
+    first_key, last_key = jax.random.split(key)
+    found, done = _rounds(first_key, *given, jnp.zeros(users, bool), last, few)
+    if few:
+        (index,) = jnp.nonzero(~done, size=few, fill_value=users)
         part = [column.at[index].get(mode="clip") for column in given]
-        here = done.at[index].get(mode="fill", fill_value=True)
-        value, here = _rounds(jax.random.fold_in(key, stage), *part, here, last, goal)
+        done = done.at[index].get(mode="fill", fill_value=True)
+        value, _ = _rounds(last_key, *part, done, last, 0)
         found = found.at[index].set(value, mode="drop")
-        done = done.at[index].set(here, mode="drop")
-        if not goal:
-            return found
-        (index,) = jnp.nonzero(~done, size=goal, fill_value=users)
-        stage += 1
+    return found
 
 
 def _rounds(
@@ -206,17 +200,19 @@ def _rounds(
     goal: int,
 ) -> tuple[Array, Array]:
     """Propose pairs to all until at most ``goal`` users have accepted none; pairs, and who accepted one."""
+    users, items = position.shape
+    shape = users, 1 + items
 
     def going(state: tuple[Array, Array, Array]) -> Array:
         return jnp.sum(~state[2]) > goal
 
     def propose(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         number, value, done = state
-        place_key, keep_key = jax.random.split(jax.random.fold_in(key, number))
-        place = _uniform_places(place_key, position.shape)
+        words = jax.random.bits(jax.random.fold_in(key, number), shape, jnp.uint32)
+        place = _uniform_places(words[:, 1:])
         fresh = behind * (place < ahead) - ahead * ((place >= ahead) & (place < ahead + behind))
         leads = jnp.sum(position * fresh, axis=1) >= threshold[:, 0]
-        kept = leads | (jax.random.bits(keep_key, done.shape, jnp.uint32) <= last)
+        kept = leads | (words[:, 0] <= last)
         value = jnp.where(done[:, None], value, fresh.astype(value.dtype))
         return number + 1, value, done | kept
 
@@ -225,10 +221,10 @@ def _rounds(
     return value, done
 
 
-def _uniform_places(key: Key, shape: tuple[int, ...]) -> Array:
+def _uniform_places(words: Array) -> Array:
     """Uniform permutations of 0, ..., m - 1, by comparing words with one another: faster than a sort of so few."""
-    words = jax.random.bits(key, shape, jnp.uint32)
-    words = (words & ~jnp.uint32(31)) | jnp.arange(shape[-1], dtype=jnp.uint32)  # no two are equal
+    number = jnp.arange(words.shape[-1], dtype=jnp.uint32)
+    words = (words & ~jnp.uint32(31)) | number  # no two are equal
     return jnp.sum(words[..., None, :] < words[..., None], axis=-1)
 
 
@@ -239,6 +235,7 @@ def _positions(key: Key, ranks: Array, missing: str) -> Array:
     if missing == "unknown":
         first = jax.random.bernoulli(coin_key, 0.5, (*ranks.shape[:-1], 1))
         ranks = jnp.where(~known & first, -1, ranks)
-    words = jax.random.bits(tie_key, ranks.shape, jnp.uint32)
-    order = jnp.lexsort((words, ranks), axis=-1)
-    return ranks.shape[-1] - 1 - jnp.argsort(order, axis=-1)
+    place = _uniform_places(jax.random.bits(tie_key, ranks.shape, jnp.uint32))
+    one, other = ranks[..., None], ranks[..., None, :]
+    tied_ahead = (one == other) & (place[..., None] < place[..., None, :])
+    return jnp.sum((one < other) | tied_ahead, axis=-1)

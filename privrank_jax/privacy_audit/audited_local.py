@@ -144,6 +144,8 @@ _REPORTS = (
         sees="the score of item 0 less that of item 2",
         instances=_weak,
         law=_two_sets_law,
+        released_by="exact_ldp_borda",
+        commands=("aggregate --method borda --trust local",),
         note="aggregation/subset_selection.py",
         **_LOCAL,
     ),
@@ -288,7 +290,6 @@ _ONE_PAIR = (
         trust="local",
         released_by="exact_one_pair_weights",
         commands=(
-            "aggregate --method borda --trust local",
             "aggregate --method noise-all --trust local",
             "aggregate --method auto --trust local --missing unknown",
         ),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.library import exact_samplers_available
+    from privrank_jax.release.local_borda import exact_ldp_borda
     from privrank_jax.release.mallows import exact_mallows
     from privrank_jax.release.noisy_totals import exact_noisy_totals, exact_top_k
     from privrank_jax.release.one_pair import exact_one_pair_weights
@@ -26,6 +27,7 @@ _HOMES = {
     "exact_bound": "contributions",
     "exact_exponential": "exponential",
     "exact_kwiksort": "exact_aggregation",
+    "exact_ldp_borda": "local_borda",
     "exact_mallows": "mallows",
     "exact_noise_all": "exact_aggregation",
     "exact_noisy_totals": "noisy_totals",
@@ -42,6 +44,7 @@ __all__ = [
     "exact_bound",
     "exact_exponential",
     "exact_kwiksort",
+    "exact_ldp_borda",
     "exact_mallows",
     "exact_noise_all",
     "exact_noisy_totals",

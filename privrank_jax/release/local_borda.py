@@ -9,7 +9,8 @@ operating system. So each order has the same probability, and the first k and th
 sets. Leads and thresholds are integers.
 
 *Acceptance*: with probability ⌈2^64 e^-ε⌉/2^64, one word against an integer that interval arithmetic finds. The loss is
-at most ε, and below it by at most 2^-64 e^ε; that is why ε is at most 40. The bias is of the same order.
+at most ε, and below it by at most 2^-64 e^ε, until at ε = 44.4 it stays at 64 log 2. The share of the reports that are
+biased thereby is at most 2^-64/q.
 
 Ties are broken before, by orders of the same kind; which type, side and number of proposals a user draws doesn't depend
 on the ranking.
@@ -25,6 +26,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from privrank_jax._types import RankingsLike
+from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.subset_designs import check_items, designs
 from privrank_jax.estimate import Estimate
@@ -34,11 +36,16 @@ from privrank_jax.release.entropy import random_words, uniform_integers
 from privrank_jax.release.exact_aggregation import checked_rankings, exact_promise
 from privrank_jax.release.intervals import DIGITS, down, exp, up
 
-MAX_EPSILON = 40.0
 _CHUNK = 1 << 20  # words drawn at once: bounds memory
 
 
-def exact_ldp_borda(ranks: RankingsLike, privacy: Privacy, *, missing: str = "last") -> Estimate:
+def exact_ldp_borda(
+    ranks: RankingsLike,
+    privacy: Privacy,
+    *,
+    mechanism: str = "subset-selection",
+    missing: str = "last",
+) -> Estimate:
     """Unbiased Borda scores from one exactly randomized report per user, for releases.
 
     **Guarantee.** Exactly ε-DP in the local model, unit user, adjacency replace, for users who report as this function
@@ -46,7 +53,8 @@ def exact_ldp_borda(ranks: RankingsLike, privacy: Privacy, *, missing: str = "la
 
     Args:
         ranks: ``(n, m)`` integers, 0 = best, ties allowed, negative = not ranked, 2 <= m <= 20.
-        privacy: what is promised: unit user, adjacency replace; ε at most 40.
+        privacy: what is promised: unit user, adjacency replace; ε finite.
+        mechanism: ``"subset-selection"``, the only one that is drawn exactly.
         missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.ldp_borda`.
 
     Returns:
@@ -54,14 +62,15 @@ def exact_ldp_borda(ranks: RankingsLike, privacy: Privacy, *, missing: str = "la
         numerics ``"exact"``. ``diagnostics``: :class:`~privrank_jax.aggregation.ReportDiagnostics`.
 
     Raises:
-        ValueError: a promise that this can't keep, ε above 40, fewer than 2 items or more than 20, no users, ranks that
-            are not integers.
+        ValueError: a promise that this can't keep, ε infinite, another mechanism, fewer than 2 items or more than 20,
+            no users, ranks that are not integers.
 
     >>> ranks = np.tile(np.arange(3), (4000, 1))
     >>> scores = exact_ldp_borda(ranks, Privacy(5.0, unit="user", adjacency="replace")).value
     >>> bool(scores[0] > scores[1] > scores[2])
     True
     """
+    check_choice("mechanism", mechanism, ("subset-selection",))
     attained = exact_promise(privacy, "exact_ldp_borda")
     items = checked_rankings(ranks, missing)[1]
     reports, norm = subset_reports(np.asarray(ranks), attained.epsilon, missing)
@@ -76,8 +85,6 @@ def subset_reports(
     """The report of each user, as unbiased centered scores, and B."""
     users, items = ranks.shape
     check_items(items)
-    if epsilon > MAX_EPSILON:
-        raise ValueError(f"epsilon must be at most {MAX_EPSILON:g}, got {epsilon!r}.")
     table = designs(items)
     costs = table.costs(epsilon)
     design = int(np.argmin(costs.sum(axis=1)))
@@ -136,6 +143,8 @@ def last_accepted(epsilon: float) -> np.uint64:
     (True, 0.36787944117144233)
     """
     digits = DIGITS
+    if epsilon > 45:  # e^-ε < 2^-64
+        return np.uint64(0)
     while True:
         low, high = (exp(Decimal(-epsilon), turn(digits)) for turn in (down, up))
         whole = [

@@ -26,7 +26,10 @@ from privrank_jax.release.k_norm import zonotope_parts
 
 SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is for its fallback, which is rarely used
 _LEVEL = 0.95
-_ONE_PAIR = "one-pair"  # how users report unless --accept-idealized is given
+_ONE_PAIR, _TWO_SETS = (
+    "one-pair",
+    "subset-selection",
+)  # how users report unless --accept-idealized is given
 
 
 def release(data: Input, request: Request) -> Result:
@@ -34,9 +37,6 @@ def release(data: Input, request: Request) -> Result:
     table = data.table
     if not isinstance(data, PrivateInput):
         return without_privacy(data, request)
-    MECHANISMS[request.mechanism].drawn_exactly(request, request.noise)  # refuses early
-    if request.mechanism == "one-pair-weights":
-        _check_pairs(data)
     if request.method == "auto":
         method = choose_method(
             table.num_items,
@@ -47,7 +47,20 @@ def release(data: Input, request: Request) -> Result:
             mechanism="privunit" if request.accept_idealized else _ONE_PAIR,
         )
         request = dataclasses.replace(request, method=method)
+    mechanism = _mechanism(data, request)
+    MECHANISMS[mechanism].drawn_exactly(request, request.noise)  # refuses early
+    if mechanism == "one-pair-weights":
+        _check_pairs(data)
     return _METHODS[request.method, request.trust](data, request)
+
+
+def _mechanism(data: PrivateInput, request: Request) -> str:
+    """Name in the table of mechanisms, once the method and the numbers of users and items are known."""
+    if request.method == "borda" and request.mechanism == "one-pair-weights":
+        items, users = data.table.num_items, data.table.num_users
+        if aggregation.choose_report(items, users, data.privacy) == _TWO_SETS:
+            return "ldp-borda-subsets"
+    return request.mechanism
 
 
 def _draw(data: PrivateInput, request: Request, **options: object) -> Drawn:
@@ -55,12 +68,13 @@ def _draw(data: PrivateInput, request: Request, **options: object) -> Drawn:
 
     Users answer for themselves; a curator uses weights, which the exact twins count themselves.
     """
-    exact = MECHANISMS[request.mechanism].drawn_exactly(request, request.noise)
+    mechanism = _mechanism(data, request)
+    exact = MECHANISMS[mechanism].drawn_exactly(request, request.noise)
     if request.local or (exact and not data.in_engine):
         votes, options = data.ranks, {**options, "missing": data.table.missing}
     else:
         votes = data.weights
-    return draw(request.mechanism, request, data.entropy, votes, data.privacy, **options)
+    return draw(mechanism, request, data.entropy, votes, data.privacy, **options)
 
 
 def _central_borda(data: PrivateInput, request: Request) -> Result:
@@ -105,12 +119,15 @@ def _check_pairs(data: PrivateInput) -> None:
 
 def _local_borda(data: PrivateInput, request: Request) -> Result:
     items, users, epsilon = data.table.num_items, data.table.num_users, data.privacy.epsilon
-    if request.mechanism == "one-pair-weights":
+    found = _mechanism(data, request)
+    if found == "one-pair-weights":
         mechanism, named = _ONE_PAIR, "Borda scores from one answer per user"
         drawn = _draw(data, request)
         scores = np.asarray(aggregation.borda_scores(drawn.estimate.value))
     else:
-        mechanism, named = _local_mechanism(items - 1, epsilon), None
+        two_sets = found == "ldp-borda-subsets"
+        mechanism = _TWO_SETS if two_sets else _local_mechanism(items - 1, epsilon)
+        named = MECHANISMS[found].label
         drawn = _draw(data, request, mechanism=mechanism)
         scores = np.asarray(drawn.estimate.value)
     bound = aggregation.ldp_borda_bound(items, users, epsilon, mechanism=mechanism)

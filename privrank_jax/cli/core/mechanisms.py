@@ -132,6 +132,13 @@ MECHANISMS = {
         exact="release.one_pair:exact_one_pair_weights",
         trust="local",
     ),
+    "ldp-borda-subsets": Mechanism(
+        label="Borda scores from two sets of items per user",
+        simulated="aggregation:ldp_borda",
+        exact="release.local_borda:exact_ldp_borda",
+        opendp=(),
+        trust="local",
+    ),
     "ldp-borda": Mechanism(
         label="Borda scores from one report per user",
         simulated="aggregation:ldp_borda",
