@@ -176,15 +176,15 @@ def _pairs(
     Users without one are gathered when few are left, so that proposals aren't drawn for all until the last is served.
     """
     users = len(position)
-    given = position, ahead, behind, threshold
+    given = position, jnp.concatenate([ahead, behind, threshold], axis=1)
     few = users // _SHRINK
     first_key, last_key = jax.random.split(key)
     found, done = _rounds(first_key, *given, jnp.zeros(users, bool), last, few)
     if few:
         (index,) = jnp.nonzero(~done, size=few, fill_value=users)
-        part = [column.at[index].get(mode="clip") for column in given]
+        position, types = (array.at[index].get(mode="clip") for array in given)
         done = done.at[index].get(mode="fill", fill_value=True)
-        value, _ = _rounds(last_key, *part, done, last, 0)
+        value, _ = _rounds(last_key, position, types, done, last, 0)
         found = found.at[index].set(value, mode="drop")
     return found
 
@@ -192,15 +192,14 @@ def _pairs(
 def _rounds(
     key: Key,
     position: Array,
-    ahead: Array,
-    behind: Array,
-    threshold: Array,
+    types: Array,
     done: Array,
     last: Array,
     goal: int,
 ) -> tuple[Array, Array]:
     """Propose pairs to all until at most ``goal`` users have accepted none; pairs, and who accepted one."""
     users, items = position.shape
+    ahead, behind, threshold = jnp.split(types, 3, axis=1)
     shape = users, 1 + items
 
     def going(state: tuple[Array, Array, Array]) -> Array:

@@ -26,10 +26,8 @@ from privrank_jax.release.k_norm import zonotope_parts
 
 SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is for its fallback, which is rarely used
 _LEVEL = 0.95
-_ONE_PAIR, _TWO_SETS = (
-    "one-pair",
-    "subset-selection",
-)  # how users report unless --accept-idealized is given
+# How users report unless --accept-idealized is given.
+_ONE_PAIR, _TWO_SETS = "one-pair", "subset-selection"
 
 
 def release(data: Input, request: Request) -> Result:

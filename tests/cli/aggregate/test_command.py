@@ -109,23 +109,6 @@ def test_too_few_users_to_ask_for_a_pair_each(privrank, write):
     assert "--accept-idealized for floating-point reports" in refused.err
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "named", "mechanism"),
-    [
-        (0.5, "one answer per user", "one-pair"),
-        (4, "two sets of items per user", "subset-selection"),
-    ],
-)
-def test_users_report_in_the_way_of_less_error(privrank, votes, epsilon, named, mechanism):
-    run = ("aggregate", votes, "--method", "borda", "--trust", "local", "--epsilon", epsilon)
-    for more, numerics in ((), "exact"), (REHEARSAL, "simulation"):
-        assert f"by Borda scores from {named}" in privrank(*run, *more).out
-        document = privrank(*run, *more, "--json").json()
-        assert document["diagnostics"]["mechanism"] == mechanism
-        assert document["guarantee"]["numerics"] == numerics
-        assert document["guarantee"]["trust"] == "local"
-
-
 def test_local_trust_says_that_the_users_were_simulated(privrank, votes):
     run = ("aggregate", votes, "--epsilon", 2, "--trust", "local", "--accept-idealized")
     result = privrank(*run)

@@ -16,7 +16,9 @@ def unanimous(write):
 
 
 def found(path, **options):
-    request = Request(source=str(path), simulate=True, seed=5, **{"epsilon": 1000.0, **options})
+    request = Request(
+        source=str(path), **{"epsilon": 1000.0, "simulate": True, "seed": 5, **options}
+    )
     data = read_input(request)
     return [data.table.item_names[item] for item in release(data, request).order.tolist()], release(
         data, request
@@ -36,6 +38,23 @@ def test_local_methods_find_what_all_say(unanimous, method):
     names, result = found(unanimous, method=method, trust="local")
     assert names == ["Rome", "Oslo", "Bern"]
     assert result.guarantee.trust == "local"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "named", "mechanism"),
+    [
+        (0.5, "one answer per user", "one-pair"),
+        (4, "two sets of items per user", "subset-selection"),
+    ],
+)
+@pytest.mark.parametrize("numerics", ["exact", "simulation"])
+def test_users_report_in_the_way_of_less_error(write, epsilon, named, mechanism, numerics):
+    many = write(*[f"u{k},2,1,3" for k in range(900)], header="user,Oslo,Rome,Bern", name="r.csv")
+    rehearsal = {"simulate": numerics == "simulation", "seed": 5 if numerics != "exact" else None}
+    _, result = found(many, method="borda", trust="local", epsilon=epsilon, **rehearsal)
+    assert result.title.endswith(f"by Borda scores from {named}")
+    assert result.diagnostics["mechanism"] == mechanism
+    assert (result.guarantee.numerics, result.guarantee.trust) == (numerics, "local")
 
 
 def test_gaussian_noise_is_said_to_be_approximate(unanimous):
