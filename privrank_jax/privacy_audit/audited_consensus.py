@@ -86,6 +86,15 @@ def _exponential_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     return laws.softmax(-facts["rate"] * USERS * np.stack(costs, axis=1))
 
 
+def _widest(noisy: Array) -> Array:
+    """Positive only where the noise is widest upwards, all weights being 1/2: the loss is largest there.
+
+    Clipped noise that is as wide on both sides tells nothing, and gives 0.
+    """
+    moved = noisy[_UPPER] - 0.5
+    return jnp.max(moved) + jnp.min(moved)
+
+
 # --- sorting ---------------------------------------------------------------------------------------
 
 
@@ -176,13 +185,16 @@ _SCORES: dict[str, Any] = {
     "note": "aggregation/borda.py",
     **CENTRAL,
 }
-_WEIGHTS: dict[str, Any] = {
+_COUNTED: dict[str, Any] = {
     "function": "noise_all",
-    "reduce": lambda noisy: jnp.min(noisy[_UPPER]),
-    "sees": "the least noisy weight above the diagonal",
     "released_by": "exact_noise_all",
     "note": "aggregation/noise_all.py",
     **CENTRAL,
+}
+_WEIGHTS: dict[str, Any] = {
+    "reduce": lambda noisy: jnp.min(noisy[_UPPER]),
+    "sees": "the least noisy weight above the diagonal",
+    **_COUNTED,
 }
 
 AUDITED = (
@@ -210,12 +222,14 @@ AUDITED = (
         name="noise-all",
         title="all pairwise weights + K-norm noise",
         release=on_weights(aggregation.noise_all),
+        reduce=_widest,
+        sees="the largest plus the least noisy weight above the diagonal, less 1",
         law=_pairs_law,
         commands=(
             "aggregate --method noise-all",
             "aggregate --method noise-all --noise gaussian --delta 1e-6 --missing unknown",
         ),
-        **_WEIGHTS,
+        **_COUNTED,
     ),
     Audited(
         name="noise-all-laplace",

@@ -9,6 +9,7 @@ together once in 10⁷. ``test_k_norm_mistakes.py`` plants mistakes, and these c
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import math
@@ -210,6 +211,24 @@ def test_noise_on_all_pairs_has_its_law():
     numbers = (2.0 * np.arange(1000) + 1) ** 45 / 1e60
     seen = np.abs(np.round(drawn)).max(axis=1).astype(int)
     assert_gauges(seen, functools.partial(naive.gauge_law, numbers), Fraction(1, 2))
+
+
+def test_what_is_attained_is_pure_and_exact():
+    """A promise with δ is kept at δ = 0 and the same ε, under any adjacency that the noise covers."""
+    ranks, counts = [[0, 1, 2], [2, 1, 0]], questionnaire_counts([(0, 1), (1, 2)], 3)
+    asked = dataclasses.replace(user(0.7, 1e-6), public=("questionnaire",))
+    flipped = dataclasses.replace(asked, adjacency="flip")
+    for found in (
+        exact_borda(ranks, user(0.7, 1e-6)),
+        exact_noise_all(ranks, user(0.7, 1e-6)),
+        exact_noisy_totals(np.zeros(3), asked, questionnaire=counts),
+        exact_noisy_totals(np.zeros(3), flipped, questionnaire=counts),
+    ):
+        guarantee = found.guarantee
+        assert (guarantee.attained.epsilon, guarantee.attained.delta) == (0.7, 0.0)
+        assert guarantee.attained.covers(guarantee.promise)
+        assert guarantee.numerics == "exact"
+        assert float(found.diagnostics.noise_scale) in (1 / 0.7, pytest.approx(0.5 / 0.7))
 
 
 CAMPS = [(a + i, a + j) for a in (0, 4, 8) for i, j in COMPLETE[4]]
