@@ -40,7 +40,6 @@ from privrank_jax._types import (
     Key,
     Mask,
     MaskLike,
-    Numbers,
     PairMatrix,
     PairMatrixLike,
     RankingsLike,
@@ -61,7 +60,7 @@ from privrank_jax.aggregation.weights import (
     shares_of_users,
 )
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import additive_scale, laplace_scale
+from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Zonotope, k_norm
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, draw
@@ -192,7 +191,7 @@ def dp_borda_scale(
     """
     attained = of_rankings(privacy, "dp_borda", noise, SHAPED_NOISES)
     if noise == "k-norm":
-        return laplace_scale(1 / num_users, attained.epsilon)
+        return additive_scale(noise, attained, 1 / num_users, math.inf)
     traced = is_traced(num_items)
     num_items = jnp.maximum(num_items, 2) if traced else max(np.asarray(num_items).item(), 2)
     first, second = borda_sensitivity(num_items), borda_sensitivity(num_items, 2)
@@ -367,7 +366,7 @@ def _user_scores(ranks: Array, missing: str) -> Array:
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_scores(key: Key, w: PairMatrix, mask: Mask | None, scale: Numbers, noise: str) -> Scores:
+def _noisy_scores(key: Key, w: PairMatrix, mask: Mask | None, scale: Scalar, noise: str) -> Scores:
     scores = _borda_scores(w, mask)
     if noise == "k-norm":
         return scores + k_norm(key, Zonotope.of_all_pairs(w.shape[0], mask), scale, w.dtype)

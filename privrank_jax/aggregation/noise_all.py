@@ -25,16 +25,17 @@ Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 1 and Corollaries 3 a
 from __future__ import annotations
 
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
 
-from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Scalar
+from privrank_jax._types import Count, Key, Mask, PairMatrix, Scalar
 from privrank_jax._validate import is_traced
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import additive_scale, laplace_scale
+from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Cube, k_norm
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, draw
@@ -99,7 +100,7 @@ def noise_all_scale(
     """
     attained = of_rankings(privacy, "noise_all", noise, SHAPED_NOISES)
     if noise == "k-norm":
-        return laplace_scale(1 / num_users, attained.epsilon)
+        return additive_scale(noise, attained, 1 / num_users, math.inf)
     pairs = num_items * (num_items - 1) / 2
     pairs = jnp.maximum(pairs, 1.0) if is_traced(pairs) else max(float(pairs), 1.0)
     return additive_scale(noise, attained, pairs / num_users, pairs**0.5 / num_users)
@@ -134,7 +135,7 @@ def noise_all_deviation(
 
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _noise_pairs(
-    key: Key, w: PairMatrix, scale: Numbers, mask: Mask | None, noise: str
+    key: Key, w: PairMatrix, scale: Scalar, mask: Mask | None, noise: str
 ) -> PairMatrix:
     if noise == "k-norm":
         drawn = k_norm(key, Cube.of_pairs(w.shape[0], mask), scale, w.dtype)

@@ -97,10 +97,13 @@ def laplace_scale(sensitivity: Numbers, epsilon: Numbers) -> Numbers:
 def additive_scale(noise: str, privacy: Privacy, first: Numbers, second: Numbers) -> Any:
     """λ for the ℓ₁ sensitivity ``first`` (``noise="laplace"``), or σ for the ℓ₂ sensitivity ``second`` (Gaussian).
 
+    For K-norm noise, whose body takes the place of the ℓ₁ ball, ``first`` is the factor by which the body holds the
+    change, and the result the scale of the noise.
+
     >>> additive_scale("laplace", Privacy(0.5, unit="user", adjacency="replace"), 2.0, 2**0.5)
     4.0
     """
-    if noise == "laplace":
+    if noise != "gaussian":
         return laplace_scale(first, privacy.epsilon)
     return gaussian_scale(second, privacy.epsilon, privacy.delta)
 

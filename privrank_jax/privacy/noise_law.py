@@ -183,9 +183,8 @@ def lattice_reach(body: Zonotope, level: Number, rate: Number) -> float:
     radius = np.arange(math.ceil(most))
     with np.errstate(divide="ignore"):
         kept = np.maximum(p * np.log(2.0 * radius), -_log_forests(body))
-    share = np.exp(
-        p * np.log(2 * radius + 1) - rate * radius - special.logsumexp(kept - rate * radius)
-    )
+    weight = p * np.log(2 * radius + 1) - rate * radius
+    share = np.exp(weight - np.logaddexp.reduce(kept - rate * radius))
     beyond = np.append(np.cumsum(share[::-1])[::-1], 0.0)
     found = _least(lambda t: draws.tail_on_lattice(t, beyond), missing, p)
     return float(math.floor(found + rounding))
