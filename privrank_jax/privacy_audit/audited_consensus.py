@@ -183,6 +183,7 @@ _SCORES: dict[str, Any] = {
     "sees": "the least of item 0's rise above its score and item 2's fall below its own",
     "released_by": "exact_borda",
     "note": "aggregation/borda.py",
+    "changes": np.array(list(itertools.permutations((2.0, 0.0, -2.0)))) / USERS,
     **CENTRAL,
 }
 _COUNTED: dict[str, Any] = {
