@@ -15,6 +15,8 @@ from privrank_jax._arguments import ArgumentError
 
 UNITS = ("comparison", "user", "rank")
 ADJACENCIES = ("flip", "replace", "add-remove")
+SHAPED_ADJACENCIES = ("flip", "replace")
+"""Those under which the answers to a public questionnaire give noise on win totals a shape."""
 COMPARISON_UNITS = ("comparison", "user")  # of mechanisms on comparisons
 COMPARISON_KINDS = tuple(
     (unit, adjacency) for unit in COMPARISON_UNITS for adjacency in ADJACENCIES

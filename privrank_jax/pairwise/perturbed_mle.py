@@ -237,8 +237,9 @@ def _ridge_on_totals(
     shape: Zonotope | None,
 ) -> Any:
     """γ, which any value above 0 may have where the noise is on the totals."""
-    wanted = default_gamma(wins, privacy, scale, noise=noise, shape=shape) if gamma is None else 0.0
-    return default_or_given(gamma, 0.0, wanted)
+    if gamma is not None:
+        return default_or_given(gamma, 0.0, 0.0)
+    return default_gamma(wins, privacy, scale, noise=noise, variance=unit_variance(noise, shape))
 
 
 def default_gamma(
@@ -248,9 +249,12 @@ def default_gamma(
     *,
     noise: str = "laplace",
     calibration: str = "tight",
-    shape: Zonotope | None = None,
+    variance: Numbers | None = None,
 ) -> Numbers:
-    """The γ chosen for utility at this noise scale, before its privacy floor applies (see :func:`perturbed_mle`)."""
+    """The γ chosen for utility at this noise scale, before its privacy floor applies (see :func:`perturbed_mle`).
+
+    ``variance`` is that of K-norm noise at scale 1 per dimension, which depends on its shape.
+    """
     users, adjacency = privacy.unit == "user", privacy.adjacency
     if calibration == "published" and (users or adjacency == "add-remove"):
         return 0.0  # the floor: the published choice for users, and where the number d is private
@@ -260,6 +264,7 @@ def default_gamma(
         return 2.0 * jnp.sqrt(degree * jnp.log(items))
     if adjacency == "add-remove" or (adjacency == "replace" and users):
         return 1.0  # the number of comparisons is private
-    variance = unit_variance(noise, shape) * jnp.square(scale)
+    if variance is None:
+        variance = unit_variance(noise, None)
     information = degree / 5.0
-    return (information + variance) / information
+    return (information + variance * jnp.square(scale)) / information

@@ -41,6 +41,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from privrank_jax._neighbors import SHAPED_ADJACENCIES
 from privrank_jax._types import PairMatrix, PairMatrixLike, Scalar
 from privrank_jax._validate import is_traced
 from privrank_jax.pairwise.promise import of_comparisons
@@ -49,8 +50,6 @@ from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.noise import NOISES, SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy, check_privacy
-
-SHAPED_ADJACENCIES = ("flip", "replace")
 
 
 class Changes(NamedTuple):

@@ -154,7 +154,7 @@ def kurtosis(body: Zonotope, first: int | None = None) -> float:
     return of_radius * _draws(body).kurtosis(int(_real(body)[:first].sum()))
 
 
-def lattice_reach(body: Zonotope, level: Number, rate: Number) -> float:
+def lattice_reach(body: Zonotope, level: Number, rate: Number, first: int | None = None) -> float:
     """A t with P(max_i |X_i| <= t) >= level for the exact noise P(x) ∝ e^{-rate·M(x)} on integers; by simulation.
 
     A little more than ``reach(body, level) / rate``; proof at the head of this module.
@@ -163,6 +163,7 @@ def lattice_reach(body: Zonotope, level: Number, rate: Number) -> float:
         body: K, of whole lengths; not traced.
         level: in (0, 1).
         rate: ρ > 0, at most about 4: for larger ones it is far from the least t.
+        first: how many items count, from the first on; default all.
 
     Raises:
         ValueError: a level or a rate that isn't.
@@ -174,19 +175,20 @@ def lattice_reach(body: Zonotope, level: Number, rate: Number) -> float:
     check_level(level)
     check_positive("rate", rate, infinite=False)
     p, rate, missing = int(body.dimension), float(rate), 1 - float(level)
-    if not p:
+    real = _real(body)[:first]
+    if not p or not real.any():
         return 0.0
     draws, most = _draws(body), (2 * p + _FAR) / rate  # beyond it terms fall by e^{-rate/2} each
-    rounding = float(np.asarray(body.lengths).sum(axis=1).max()) / 2
+    rounding = float(np.asarray(body.lengths)[:first].sum(axis=1).max()) / 2
     if most > _LONG:
-        return reach(body, 1 - missing * math.exp(-2.5 * rate)) / rate + rounding
+        return reach(body, 1 - missing * math.exp(-2.5 * rate), first) / rate + rounding
     radius = np.arange(math.ceil(most))
     with np.errstate(divide="ignore"):
         kept = np.maximum(p * np.log(2.0 * radius), -_log_forests(body))
     weight = p * np.log(2 * radius + 1) - rate * radius
     share = np.exp(weight - np.logaddexp.reduce(kept - rate * radius))
     beyond = np.append(np.cumsum(share[::-1])[::-1], 0.0)
-    found = _least(lambda t: draws.tail_on_lattice(t, beyond), missing, p)
+    found = _least(lambda t: draws.tail_on_lattice(t, beyond, int(real.sum())), missing, p)
     return float(math.floor(found + rounding))
 
 
@@ -315,9 +317,10 @@ class _Draws:
         np.fill_diagonal(two, spread)
         return float(np.max(four / two**2)) * len(points)
 
-    def tail_on_lattice(self, threshold: float, beyond: np.ndarray) -> float:
-        """Mean over U of ``beyond[r]``, r the least radius with (r + 1/2)·max_i |U_i| > threshold."""
-        radius = np.floor(threshold / self._size.max(axis=1) + 0.5).clip(0, beyond.size - 1)
+    def tail_on_lattice(self, threshold: float, beyond: np.ndarray, first: int) -> float:
+        """Mean over U of ``beyond[r]``, r the least radius with (r + 1/2)·max_i |U_i| > threshold, over the first."""
+        largest = self._size[:, :first].max(axis=1)
+        radius = np.floor(threshold / largest + 0.5).clip(0, beyond.size - 1)
         return float(_safe_mean(beyond[radius.astype(int)]))
 
     def largest_tail(self, threshold: float) -> float:

@@ -124,7 +124,10 @@ def test_a_release_through_a_ledger(command, name, kind, tmp_path):
     [
         ("flip", "reversed", (), 1.0),
         ("replace", "others", (), 1.0),
-        ("replace", "reversed", (), 0.75),
+        ("replace", "reversed", (), 1.0),  # a corner of what one user can change
+        ("flip", "reversed", ("--noise", "laplace"), 1.0),
+        ("replace", "others", ("--noise", "laplace"), 1.0),
+        ("replace", "reversed", ("--noise", "laplace"), 0.75),
         ("flip", "reversed", ("--method", "mle"), 1.0),
         ("flip", "reversed", ("--noise", "gaussian", "--delta", "1e-6"), 1.0),
         ("replace", "others", ("--method", "one-shot", "--top-k", "2"), 1.0),

@@ -178,3 +178,12 @@ def test_kurtosis_and_reach_of_the_first_items():
         assert np.mean(np.abs(part).max(axis=1) <= reach) == pytest.approx(0.9, abs=0.01)
     assert noise_law.reach(body, 0.9, 3) < 0.98 * noise_law.reach(body, 0.9)
     assert noise_law.reach(Zonotope.of_pairs([(1, 2)], 3), 0.9, 1) == 0.0
+    alone = Zonotope.of_pairs([(1, 2)], 3)
+    assert (
+        noise_law.lattice_reach(alone, 0.9, 1.0, 1)
+        == 0.0
+        < noise_law.lattice_reach(alone, 0.9, 1.0)
+    )
+    for rate in (0.01, 1.0):
+        few, all_ = (noise_law.lattice_reach(body, 0.9, rate, first) for first in (3, None))
+        assert noise_law.reach(body, 0.9, 3) / rate < few < all_

@@ -46,7 +46,7 @@ class Mechanism:
         exact: its exact twin, called with ``(data, privacy, ...)``; "" if there is none.
         numerics: numerics of a release: ``"exact"``, or what is used instead.
         opendp: noises that the exact twin takes from OpenDP; it needs nothing but the operating system for others.
-        noises: noises that it can draw, the default first.
+        noises: noises that it can draw, the default first; data that say what all users were asked have another one.
         trust: who draws the noise.
         instead: an instruction that leads to an exact mechanism, where this one is not.
     """
@@ -87,7 +87,7 @@ MECHANISMS = {
         label="noisy win totals",
         simulated="pairwise:noisy_counts",
         exact="release.noisy_totals:exact_noisy_totals",
-        noises=NOISES,
+        noises=(*NOISES, "k-norm"),
     ),
     "perturbed-mle": Mechanism(
         label="private scores",

@@ -27,9 +27,9 @@ def of_fit(
     link: str,
     level: float,
     words: str,
-    **noise: float | str,
+    **noise: float | str | np.ndarray | None,
 ) -> Certainty:
-    """Certainty of scores fitted to comparisons; ``noise_scale`` and ``noise`` describe the noise added to them."""
+    """Certainty of scores fitted to comparisons; ``noise`` are the arguments of its standard errors on their noise."""
     about = functools.partial(standard_errors, scores, comparisons, gamma=gamma, link=link, **noise)
     drawn = functools.partial(about, target="penalized")
     return of_scores(scores, comparisons, about(), drawn, link=link, level=level, words=words)

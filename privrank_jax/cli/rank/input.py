@@ -22,7 +22,11 @@ from privrank_jax.cli.core.sources import (
 )
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import questionnaire_sensitivity, totals_sensitivity
+from privrank_jax.pairwise import (
+    questionnaire_counts,
+    questionnaire_sensitivity,
+    totals_sensitivity,
+)
 from privrank_jax.release import exact_bound
 from privrank_jax.tables import ComparisonRows, scan_comparisons
 
@@ -58,13 +62,18 @@ class PrivateInput(Input):
     Attributes:
         entropy: source of keys.
         privacy: what is promised, with L, what is public and what a user is.
-        sensitivity: sensitivity of the win totals to one unit: ℓ₁ for Laplace noise, ℓ₂ for Gaussian noise.
+        noise: the noise.
+        questionnaire: for K-norm noise: ``(m, m)``, how often each user is asked each pair.
+        sensitivity: for other noise: sensitivity of the win totals to one unit, ℓ₁ for Laplace noise, ℓ₂ for Gaussian
+            noise.
         per_item: most that one unit can move the total of one item.
     """
 
     entropy: Entropy
     privacy: Privacy
-    sensitivity: float
+    noise: str
+    questionnaire: np.ndarray | None
+    sensitivity: float | None
     per_item: float
 
 
@@ -78,7 +87,7 @@ def read_input(request: Request) -> Input:
     if not request.private:
         return Input(table=table, wins=_count(table, None, entropy)[0], remarks=remarks)
     privacy = request.privacy
-    limit = None
+    limit, most = None, 1
     if by_user:
         most = _limit(table, request)
         privacy = dataclasses.replace(privacy, contributions=most)
@@ -89,7 +98,14 @@ def read_input(request: Request) -> Input:
             f"{len(table) - kept} of {len(table)} comparisons were left out, chosen at random, to keep at most "
             f"{limit} per user."
         )
-    sensitivity, per_item, public = _sensitivity(table, request, privacy)
+    noise, asked = _noise(table, request, privacy)
+    if asked is None:
+        questionnaire = None
+        sensitivity, per_item, public = _sensitivity(table, request, privacy, noise)
+    else:
+        questionnaire, sensitivity = questionnaire_counts(asked, table.num_items), None
+        per_item, public = 0.0, (*table.public, "questionnaire")
+        privacy = dataclasses.replace(privacy, contributions=min(most, len(asked)))
     users = users_of(request.source, request.user) if by_user else ""
     privacy = privacy.given(public=public, users=users)
     return PrivateInput(
@@ -98,6 +114,8 @@ def read_input(request: Request) -> Input:
         remarks=remarks,
         entropy=entropy,
         privacy=privacy,
+        noise=noise,
+        questionnaire=questionnaire,
         sensitivity=sensitivity,
         per_item=per_item,
     )
@@ -149,11 +167,31 @@ def _limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -
     return asked
 
 
-def _sensitivity(
+def _noise(
     table: datasets.ComparisonTable | ComparisonRows, request: Request, privacy: Privacy
+) -> tuple[str, np.ndarray | None]:
+    """The noise, and for K-norm noise the pairs that every user was asked.
+
+    K-norm noise is the default where these are known, unless users keep fewer comparisons than they were asked for,
+    which may change less than all answers together.
+    """
+    asked = table.questionnaire if request.shapes_noise else None
+    if request.noise == "k-norm" and asked is None:
+        raise Refusal(
+            f"--noise k-norm has the shape of the pairs that all users were asked, which {table.name} does not say "
+            "(the named data sets cemspc, immig and cars do): leave --noise out."
+        )
+    whole = asked is not None and privacy.comparisons_per_unit >= len(asked)
+    if request.noise == "k-norm" or (request.noise is None and whole):
+        return "k-norm", asked
+    return request.noise_drawn, None
+
+
+def _sensitivity(
+    table: datasets.ComparisonTable | ComparisonRows, request: Request, privacy: Privacy, noise: str
 ) -> tuple[float, float, tuple[str, ...]]:
     """How far one unit moves all win totals together and a single one, and the public facts that this relies on."""
-    norm = "l1" if request.noise_drawn == "laplace" else "l2"
+    norm = "l1" if noise == "laplace" else "l2"
     total = float(totals_sensitivity(privacy, norm))
     one = float(privacy.comparisons_per_unit)
     if request.unit != "user" or table.questionnaire is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import pairwise
@@ -29,6 +30,14 @@ from privrank_jax.links import get_link
 from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.perturbed_mle import default_gamma
+from privrank_jax.pairwise.questionnaire_noise import (
+    noise_shape,
+    questionnaire_changes,
+    unit_variance,
+)
+from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.geometry import Zonotope
+from privrank_jax.release.k_norm import zonotope_parts
 
 _PRIVATE_GRAPH = (
     "no intervals, and how much of the order is noise is not known: that needs the number of comparisons of each "
@@ -52,17 +61,17 @@ def _counts(data: PrivateInput, request: Request) -> Result:
             data.wins.comparisons,
             method="counts",
             noise_scale=drawn.scale,
-            noise=request.noise_drawn,
+            noise=data.noise,
+            questionnaire=data.questionnaire,
             level=request.level,
         )
         of = "the total to be expected from such users"
         words = each_by_itself(of, f"{ANSWERS} and the privacy noise")
         certainty = Certainty(np.asarray(found.better), ends(found), words)
     else:
-        reach = noise_reach(drawn.scale, request.noise_drawn, request.level, scores.size)
         certainty = of_noise(
             scores,
-            reach + 0.5 * drawn.exact,  # the noise is on halves
+            _reach(data, request, drawn),
             what="totals",
             more=", not the chance in the answers",
         )
@@ -88,7 +97,13 @@ def _mle_on_totals(data: PrivateInput, request: Request) -> Result:
         raise Refusal("--gamma must be positive for --method mle; leave it out for a good default.")
     drawn = _noisy_totals(data, request)
     gamma = request.gamma or float(
-        default_gamma(data.wins, data.privacy, drawn.scale, noise=request.noise_drawn)
+        default_gamma(
+            data.wins,
+            data.privacy,
+            drawn.scale,
+            noise=data.noise,
+            variance=unit_variance(data.noise, _shape(data)),
+        )
     )
     fit = pairwise.scores_from_totals(drawn.estimate.value, data.wins.comparisons, gamma)
     scores = np.asarray(fit.value)
@@ -164,8 +179,34 @@ def _noisy_totals(data: PrivateInput, request: Request) -> Drawn:
         data.entropy,
         data.wins,
         data.privacy,
-        noise=request.noise_drawn,
+        noise=data.noise,
         sensitivity=data.sensitivity,
+        questionnaire=data.questionnaire,
+    )
+
+
+def _shape(data: PrivateInput) -> Zonotope | None:
+    """Shape of K-norm noise."""
+    if data.questionnaire is None:
+        return None
+    return noise_shape(data.questionnaire, data.privacy.adjacency)
+
+
+def _reach(data: PrivateInput, request: Request, drawn: Drawn) -> float:
+    """Half-width that holds the noise of all totals."""
+    shape, items = _shape(data), data.table.num_items
+    if shape is None:
+        reach = noise_reach(drawn.scale, data.noise, request.level, items)
+        return reach + 0.5 * drawn.exact  # the noise is on halves
+    if not drawn.exact:
+        return drawn.scale * noise_law.reach(shape, request.level, items)
+    assert data.questionnaire is not None
+    edges, parts = questionnaire_changes(data.questionnaire, data.privacy.adjacency)
+    change = 2 // parts
+    step = 0.5 / zonotope_parts(change, data.privacy.epsilon)
+    body = Zonotope(jnp.asarray(edges, float))
+    return step * noise_law.lattice_reach(
+        body, request.level, 2 * step * data.privacy.epsilon / change, items
     )
 
 
@@ -185,7 +226,8 @@ def _certainty(
         level=request.level,
         words=each_by_itself("the true score", cover),
         noise_scale=scale,
-        noise=request.noise_drawn,
+        noise=data.noise,
+        questionnaire=data.questionnaire,
     )
     components = components_of(comparisons)
     if components == 1:
@@ -212,6 +254,7 @@ def _result(
         "items": data.table.num_items,
         "max_per_user": data.privacy.contributions,
         "sensitivity": data.sensitivity,
+        "noise_deviation": _deviation(data, drawn),
         "level": request.level,
         "seed": data.entropy.seed,
         "noise_scale": drawn.scale,
@@ -230,6 +273,14 @@ def _result(
         notes=(*data.notes, *certainty.notes),
         warnings=drawn.warnings,
     )
+
+
+def _deviation(data: PrivateInput, drawn: Drawn) -> float | None:
+    """Standard deviation of K-norm noise on the total that has most of it."""
+    shape = _shape(data)
+    if shape is None:
+        return None
+    return drawn.scale * math.sqrt(noise_law.variances(shape)[: data.table.num_items].max())
 
 
 _METHODS = {"counts": _counts, "mle": _mle, "one-shot": _one_shot}

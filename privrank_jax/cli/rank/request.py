@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from privrank_jax._neighbors import ADJACENCIES, COMPARISON_UNITS
+from privrank_jax._neighbors import ADJACENCIES, COMPARISON_UNITS, SHAPED_ADJACENCIES
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, check_choice, warn
 from privrank_jax.cli.core.checks import check_budget, check_rehearsal
@@ -113,8 +113,14 @@ class Request(Budget, ComparisonColumns, Json, Release):
         return "noisy-counts" if self.method == "counts" or on_totals else "perturbed-mle"
 
     @property
+    def shapes_noise(self) -> bool:
+        """Whether K-norm noise serves, if the data say which pairs all users were asked."""
+        shaped = self.unit == "user" and self.adjacency in SHAPED_ADJACENCIES
+        return shaped and "k-norm" in MECHANISMS[self.mechanism].noises
+
+    @property
     def noise_drawn(self) -> str:
-        """The noise: as requested, or the default of the mechanism."""
+        """The noise: as requested, or the default of the mechanism where the data give noise no shape."""
         return MECHANISMS[self.mechanism].noise_of(self.noise)
 
     def check(self) -> None:
@@ -147,6 +153,11 @@ class Request(Budget, ComparisonColumns, Json, Release):
         if self.method == "one-shot" and self.top_k is None:
             raise Refusal(
                 "--method one-shot selects a top list: give its length by --top-k, such as --top-k 3."
+            )
+        if self.noise == "k-norm" and not self.shapes_noise:
+            raise Refusal(
+                "--noise k-norm is for noise on win totals that protects users: it needs --unit user with --method "
+                "counts and --adjacency flip or replace, or with --method mle, --link logistic and --adjacency flip."
             )
         if self.noise_drawn not in MECHANISMS[self.mechanism].noises:
             raise Refusal(

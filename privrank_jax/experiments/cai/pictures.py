@@ -119,11 +119,15 @@ def surveys(table: StudyResult) -> Figure:
         ("published noise", (("published", 0),)),
         ("tight noise, L questions", (("tight replace", 0), ("tight flip", 1))),
         (
-            "noise that knows the questionnaire",
+            "Laplace noise, public questionnaire",
             (("questionnaire replace", 0), ("questionnaire flip", 1)),
         ),
+        (
+            "K-norm noise, public questionnaire",
+            (("questionnaire replace, K-norm", 0), ("questionnaire flip, K-norm", 1)),
+        ),
     )
-    figure = new_figure(9.6, 3.1 * len(names) + 0.6)
+    figure = new_figure(12.4, 3.1 * len(names) + 0.6)
     axes = figure.subplots(len(names), len(columns), sharey="row", squeeze=False)
     for line, name in enumerate(names):
         for column, (title, kinds) in enumerate(columns):

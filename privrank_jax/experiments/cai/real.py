@@ -39,8 +39,9 @@ from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import mean_rank_difference
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts
-from privrank_jax.pairwise.perturbed_mle import default_gamma
-from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
+from privrank_jax.pairwise.perturbed_mle import default_gamma, perturbed_mle
+from privrank_jax.pairwise.questionnaire import questionnaire_counts, questionnaire_sensitivity
+from privrank_jax.pairwise.questionnaire_noise import noise_shape, unit_variance
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import labeled
@@ -49,6 +50,7 @@ from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
 
 ASKED_FLIP, ASKED_REPLACE = "questionnaire flip", "questionnaire replace"
+SHAPED_FLIP, SHAPED_REPLACE = "questionnaire flip, K-norm", "questionnaire replace, K-norm"
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,16 @@ class Survey:
         per_user: L, the number of questions.
         flip: ℓ₁ sensitivity of the totals when one user's answers are changed.
         replace: the same when answers may also go missing.
+        asked: ``(m, m)``, how often each user is asked each pair.
+        variance: of K-norm noise under flips, at scale 1 per dimension.
     """
 
     wins: WinCounts
     per_user: Array
     flip: Array
     replace: Array
+    asked: Array
+    variance: Array
 
 
 def survey(table: ComparisonTable, ties: str, max_items: int, dtype: str) -> Survey:
@@ -110,7 +116,10 @@ def survey(table: ComparisonTable, ties: str, max_items: int, dtype: str) -> Sur
         jnp.asarray(questionnaire_sensitivity(pairs, table.num_items, privacy), dtype)
         for privacy in (Privacy(1.0, unit="user", adjacency=how) for how in ("flip", "replace"))
     )
-    return Survey(wins, jnp.asarray(len(pairs), dtype), flip, replace)
+    asked = questionnaire_counts(pairs, max_items)
+    variance = unit_variance("k-norm", noise_shape(asked, "flip"))
+    numbers = (jnp.asarray(number, dtype) for number in (asked, variance))
+    return Survey(wins, jnp.asarray(len(pairs), dtype), flip, replace, *numbers)
 
 
 def trial(key: Key, cell: Parameters, *, surveys: Survey, epsilons: tuple[float, ...]) -> Metrics:
@@ -128,6 +137,9 @@ def trial(key: Key, cell: Parameters, *, surveys: Survey, epsilons: tuple[float,
     values[MLE, ASKED_FLIP], codes = _asked_scores(noise_key, wins, epsilons, found.flip)
     for name, bound in ((ASKED_FLIP, found.flip), (ASKED_REPLACE, found.replace)):
         values[COUNTS, name] = _asked_totals(noise_key, wins, epsilons, bound)
+    values[MLE, SHAPED_FLIP], shaped_codes = _shaped_scores(noise_key, found, epsilons)
+    for name, adjacency in ((SHAPED_FLIP, "flip"), (SHAPED_REPLACE, "replace")):
+        values[COUNTS, name] = _shaped_totals(noise_key, found, epsilons, adjacency)
     plain = mle(wins)
     references = {
         MLE: ranks_from_scores(plain.value, mask, tie_key),
@@ -146,7 +158,7 @@ def trial(key: Key, cell: Parameters, *, surveys: Survey, epsilons: tuple[float,
         moves[estimator][name] = labeled(row, epsilons)
         if estimator == MLE:
             moves[DIFFERENCE][name] = labeled(row - tables[COUNTS, name], epsilons)
-    failed += jnp.sum(codes >= 2) + (plain.diagnostics.code >= 2)
+    failed += jnp.sum(codes >= 2) + jnp.sum(shaped_codes >= 2) + (plain.diagnostics.code >= 2)
     return {RANKS: moves, FAILED: failed}
 
 
@@ -167,6 +179,33 @@ def _asked_totals(
         return noisy_counts(key, wins, privacy, sensitivity=sensitivity).value
 
     return reflected(wins, jax.vmap(count)(jnp.asarray(epsilons, wins.matrix.dtype)))
+
+
+def _shaped_scores(key: Key, found: Survey, epsilons: Sequence[float]) -> tuple[Array, Array]:
+    """Scores ``(E, m)`` with K-norm noise under flips, and solver codes ``(E,)``."""
+
+    def fit(epsilon: Array) -> tuple[Array, Array]:
+        privacy = _asked_promise(epsilon, "flip")
+        gamma = default_gamma(found.wins, privacy, 1 / epsilon, variance=found.variance)
+        estimate = perturbed_mle(
+            key, found.wins, privacy, questionnaire=found.asked, gamma=jnp.asarray(gamma)
+        )
+        return estimate.value, estimate.diagnostics.fit.code
+
+    return jax.vmap(fit)(jnp.asarray(epsilons, found.wins.matrix.dtype))
+
+
+def _shaped_totals(key: Key, found: Survey, epsilons: Sequence[float], adjacency: str) -> Array:
+    def count(epsilon: Array) -> Array:
+        privacy = _asked_promise(epsilon, adjacency)
+        return noisy_counts(key, found.wins, privacy, questionnaire=found.asked).value
+
+    totals = jax.vmap(count)(jnp.asarray(epsilons, found.wins.matrix.dtype))
+    return reflected(found.wins, totals)
+
+
+def _asked_promise(epsilon: Array, adjacency: str) -> Privacy:
+    return Privacy(epsilon, unit="user", adjacency=adjacency, public=("questionnaire",))
 
 
 def build(config: SurveyConfig) -> tuple[Study, ...]:
@@ -197,7 +236,7 @@ def named_rows(config: SurveyConfig, rows: list[Row]) -> list[Row]:
     for row in rows:
         row = dict(row)
         data, ties = _kinds(config)[row.pop("survey")]
-        if ties == "half" or row["calibration"] not in ("tight flip", ASKED_FLIP):
+        if ties == "half" or row["calibration"] not in ("tight flip", ASKED_FLIP, SHAPED_FLIP):
             result.append({"study": row.pop("study"), "data": data, "ties": ties, **row})
     return result
 
@@ -244,7 +283,13 @@ def near(table: StudyResult, *, calibration: str, share: float = 0.25) -> Verdic
     return Verdict(False if np.any(means - slack > allowed) else None, evidence)
 
 
-_ALL = (*(c.name for c in CALIBRATIONS), ASKED_FLIP, ASKED_REPLACE)
+_ALL = (
+    *(c.name for c in CALIBRATIONS),
+    ASKED_FLIP,
+    ASKED_REPLACE,
+    SHAPED_FLIP,
+    SHAPED_REPLACE,
+)
 
 
 def _claims() -> tuple[Claim, ...]:
@@ -274,6 +319,7 @@ def _claims() -> tuple[Claim, ...]:
             ("tight replace", ": MLE 4L/ε, counts 2L/ε"),
             ("tight flip", ": both 2L/ε"),
             (ASKED_FLIP, ": both 2 maxcut/ε"),
+            (SHAPED_FLIP, ": the same noise"),
         )
     ]
     closing = [
@@ -310,6 +356,8 @@ EXPERIMENTS = (
             "questionnaire: every user was asked every pair, so changed answers move the totals by at most 2 maxcut "
             "(18 for cemspc, 8 for immig; generic bound 30 and 12), and by pairs + maxcut (24 and 10) where an answer "
             "may also go missing; the second covers the counts only",
+            "questionnaire, K-norm: noise in the shape of all that the answers of one user can change, at the same "
+            "promises",
         ),
     ),
 )

@@ -321,27 +321,6 @@ def test_cemspc_with_privacy_keeps_the_best_first(privrank, data_folder, method)
     assert document["guarantee"]["unit"] == "user"
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "sensitivity"),
-    [
-        ("cemspc", ("--adjacency", "flip"), 18),
-        ("cemspc", ("--adjacency", "replace"), 24),
-        ("cemspc", ("--adjacency", "add-remove"), 15),
-        ("cemspc", ("--max-per-user", 9), 18),
-        ("cemspc", ("--unit", "comparison"), 2),
-        ("immig", ("--adjacency", "flip"), 8),
-        ("immig", (), 10),
-        ("cars", ("--adjacency", "flip"), 50),
-        ("cars2", ("--max-per-user", 38), 76),
-    ],
-)
-def test_noise_knows_the_questionnaire(privrank, data_folder, name, options, sensitivity):
-    document = privrank("rank", name, "--epsilon", 1, "--json", *options, *REHEARSAL).json()
-    assert document["diagnostics"]["sensitivity"] == sensitivity
-    public = document["guarantee"].get("public", [])  # under flip all pairs are, by the adjacency
-    assert ("questionnaire" in public) == (sensitivity in (24, 10))
-
-
 @pytest.mark.parametrize("how", [(), REHEARSAL])
 def test_one_shot_uses_how_often_a_user_meets_one_item(privrank, data_folder, how):
     run = ("rank", "cemspc", "--method", "one-shot", "--epsilon", 1, "--json", *how)

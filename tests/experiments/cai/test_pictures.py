@@ -90,7 +90,7 @@ def test_every_claim_finds_its_cells_and_every_picture_its_curves(name, survey_d
     if len(figure.axes) < 9:  # the others are drawn as that of a run is
         figure.draw_without_rendering()
     drawn = [axis for axis in figure.axes if axis.axison]
-    assert len(drawn) == {"cai-fig4": 4, "cai-fig8": 6}.get(name, 9)
+    assert len(drawn) == {"cai-fig4": 4, "cai-fig8": 8}.get(name, 9)
     for axis in drawn:
         values = [y for line in axis.get_lines() for y in np.atleast_1d(line.get_ydata())]
         assert len(values) > 1
