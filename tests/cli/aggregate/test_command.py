@@ -7,16 +7,12 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from privrank_jax import aggregation, metrics
 from privrank_jax.cli.aggregate.request import METHODS
 from privrank_jax.datasets import load_rankings
-from privrank_jax.privacy import Privacy, noise_law
-from privrank_jax.privacy.geometry import Zonotope
+from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_samplers_available
-from privrank_jax.release.k_norm import discrete_zonotope
-from privrank_jax.release.spanning_trees import Graph
 
 REHEARSAL = ("--simulate", "--seed", 1)
 NOBODY = ("--user", "none")
@@ -177,31 +173,6 @@ def test_intervals_hold_the_scores_before_the_noise(privrank, votes):
         ).json()["ranking"]
         covered += all(row["low"] <= truth[row["item"]] <= row["high"] for row in rows)
     assert covered >= 15  # at 95% below this with probability 3e-4
-
-
-@pytest.mark.parametrize("epsilon", [0.2, 1.0, 9.0])
-def test_intervals_hold_the_scores_before_exact_noise(privrank, votes, epsilon):
-    """At ε = 9 the noise is on quarters. The share of 1,500 draws within is below 0.95 by less than chance allows."""
-    run = ("aggregate", votes, "--method", "borda", "--epsilon", epsilon, "--json")
-    rows = privrank(*run).json()["ranking"]
-    (reach,) = {round((row["high"] - row["low"]) / 2, 9) for row in rows}
-    users, graph = 40, Graph.of_all_pairs(3)
-    add_noise, scale = discrete_zonotope(graph, 2, epsilon)
-    noise = np.array([np.abs(add_noise(np.zeros(3))).max() for _ in range(1500)]) / (2 * users)
-    within = int(np.sum(noise <= reach + 1e-9))
-    assert stats.binomtest(within, noise.size, 0.95, alternative="less").pvalue > 1e-6
-    # And it is no more than the grid makes it: two steps for every other item beyond the law on real numbers.
-    plain = noise_law.reach(Zonotope.of_all_pairs(3), 0.95) * scale / (2 * users)
-    assert reach < plain + 4 / (2 * users)
-
-
-@pytest.mark.parametrize("method", ["kwiksort", "exponential"])
-def test_k_norm_noise_is_for_methods_that_have_a_shape(privrank, votes, method):
-    run = ("aggregate", votes, "--method", method, "--epsilon", 1, "--noise", "k-norm")
-    result = privrank(*run)
-    assert (result.code, result.out) == (2, "")
-    advice = "--noise laplace or gaussian" if method == "kwiksort" else "leave --noise and --delta"
-    assert advice in result.err.replace("\n", " ")
 
 
 def test_without_privacy_the_certificate_is_that_of_kemeny(privrank, write):
