@@ -25,6 +25,7 @@ from privrank_jax.cli.privatize import comparison_files
 from privrank_jax.cli.rank import input as rank_input
 from privrank_jax.cli.rank import methods as rank_methods
 from privrank_jax.cli.rank.request import METHODS
+from privrank_jax.pairwise.questionnaire_noise import questionnaire_changes
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_bound, exact_noisy_totals
@@ -125,6 +126,9 @@ def test_a_release_through_a_ledger(command, name, kind, tmp_path):
         ("flip", "reversed", (), 1.0),
         ("replace", "others", (), 1.0),
         ("replace", "reversed", (), 1.0),  # a corner of what one user can change
+        ("replace", "silent", (), 1.0),
+        ("flip", "tied", (), 0.5),
+        ("replace", "others", ("--noise", "k-norm", "--max-per-user", "3"), 1.0),
         ("flip", "reversed", ("--noise", "laplace"), 1.0),
         ("replace", "others", ("--noise", "laplace"), 1.0),
         ("replace", "reversed", ("--noise", "laplace"), 0.75),
@@ -202,6 +206,34 @@ def test_a_shape_that_leaves_pairs_out(monkeypatch, tmp_path):
         )
         found = found_by_replay(tmp_path, CONSENSUS, "reversed", kind="wide.csv")
         assert f"the mechanisms lose epsilon = {lost}, claimed is 1 (discrete_zonotope" in found
+
+
+def survey_leaks(folder, monkeypatch, name, adjacency="replace"):
+    (edit,) = (x for x in neighboring.survey_edits(adjacency) if x.name == name)
+    options = ("--adjacency", adjacency)
+    found = replaying.survey_findings(folder, monkeypatch, edit, *options)
+    return "; ".join(found.violations(1.0))
+
+
+def test_answers_that_flip_but_are_never_missing(monkeypatch, tmp_path):
+    """K-norm noise for flips, where users may be replaced by some who leave questions out."""
+    monkeypatch.setattr(
+        "privrank_jax.release.noisy_totals.questionnaire_changes",
+        lambda counts, adjacency: questionnaire_changes(counts, "flip"),
+    )
+    found = survey_leaks(tmp_path, monkeypatch, "silent")
+    assert "the mechanisms lose epsilon = inf, claimed is 1 (discrete_zonotope inf)" in found
+
+
+def test_a_questionnaire_that_the_data_settle(monkeypatch, tmp_path):
+    """Pairs that are asked are public, those that are answered are not."""
+
+    def answered(table, request, privacy):
+        return "k-norm", table.questionnaire[: 14 if len(table) % 2 else 15]
+
+    monkeypatch.setattr(rank_input, "_noise", answered)
+    found = survey_leaks(tmp_path, monkeypatch, "silent")
+    assert "call 1: privrank_jax.release.k_norm:discrete_zonotope with" in found
 
 
 def test_a_bound_that_keeps_one_comparison_more(monkeypatch, tmp_path):
