@@ -100,3 +100,17 @@ def test_pairs_of_many_items_occur_as_often_as_resistances_say(kind, key):
     assert np.all(
         np.abs(seen + seen.T - wanted) <= 6 * np.sqrt(wanted * (1 - chance).clip(1e-6)) + 1
     )
+
+
+def test_sizes_scales_and_batches(key):
+    alone = spanning_forests.weighted_forest(key, jnp.zeros((1, 1)))
+    assert alone.tolist() == [0]
+    assert spanning_forests.weighted_forest(key, jnp.zeros((4, 4))).tolist() == [0, 1, 2, 3]
+    lengths = jnp.asarray(Zonotope.of_pairs(*GRAPHS["asked again"]).lengths, jnp.float32)
+    scales = jnp.array([1.0, 2.0**80, 2.0**-80], jnp.float32)
+    keys = jax.random.split(key, 50)
+    draw = jax.vmap(jax.vmap(spanning_forests.weighted_forest, (0, None)), (None, 0))
+    found = np.asarray(jax.jit(draw)(keys, scales[:, None, None] * lengths))
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+    assert len(np.unique(found[0], axis=0)) > 1
