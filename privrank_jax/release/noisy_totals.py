@@ -71,9 +71,9 @@ def exact_noisy_totals(
         questionnaire: ``(m, m)``, as for the twin.
 
     Returns:
-        ``value``: noisy totals, ``(m,)`` float64 NumPy array, multiples of 1/2. ``guarantee`` with
-        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ in wins,
-        or 1/ε for K-norm noise; public.
+        ``value``: noisy totals, ``(m,)`` float64 NumPy array, multiples of 1/2, or of a smaller power of 1/2 for K-norm
+        noise at ε > 8 under flips, ε > 4 under replacement. ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ in wins, or 1/ε for K-norm noise; public.
 
     Raises:
         ValueError: a promise that can't be kept, ε = ∞ or several ε; totals that are not multiples of 1/2, or too large
