@@ -340,7 +340,9 @@ class _Draws:
 
 def _safe_mean(values: np.ndarray) -> np.ndarray:
     """Means over the first axis plus the safety."""
-    return values.mean(axis=0) + SAFETY * values.std(axis=0, ddof=1) / math.sqrt(len(values))
+    return np.asarray(
+        values.mean(axis=0) + SAFETY * values.std(axis=0, ddof=1) / math.sqrt(len(values))
+    )
 
 
 def _draws(body: Zonotope) -> _Draws:
