@@ -167,7 +167,7 @@ def borda_bound(
     >>> borda_bound(10, 1000, privacy, noise="laplace")
     Bound(ratio=5.0, additive=2.0)
     >>> round(borda_bound(10, 1000, privacy).additive, 1)
-    1.3
+    1.6
     """
     _check(num_items, num_users)
     scale = dp_borda_scale(num_items, num_users, privacy, noise=noise)
