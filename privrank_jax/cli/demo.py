@@ -60,6 +60,7 @@ class Votes(TypedDict):
 
     wins: list[float]
     sensitivity: float
+    deviation: float  # of the noise of each total, at ε = 1
     noisy: dict[float, list[float]]
     winner_kept: dict[float, float]
 
@@ -114,16 +115,19 @@ def rank_voters(key: Key) -> Votes:
 
     from privrank_jax import pairwise
     from privrank_jax._promise import Privacy
+    from privrank_jax.pairwise.questionnaire_noise import noise_shape
+    from privrank_jax.privacy import noise_law
 
     wins = voter_wins()
     pairs = list(itertools.combinations(range(len(OFFICES)), 2))
     # One voter may reverse the whole ranking; every pair is asked once.
     promise = Privacy(1.0, unit="user", adjacency="flip")
     sensitivity = pairwise.questionnaire_sensitivity(pairs, len(OFFICES), promise)
+    asked = pairwise.questionnaire_counts(pairs, len(OFFICES))
 
     def noisy(key: Key, epsilon: Scalar) -> Array:
         privacy = dataclasses.replace(promise, epsilon=epsilon)
-        return pairwise.noisy_counts(key, wins, privacy, sensitivity=sensitivity).value
+        return pairwise.noisy_counts(key, wins, privacy, questionnaire=asked).value
 
     repeats = jax.random.split(key, REPEATS)
     many = jax.vmap(jax.vmap(noisy, (0, None)), (None, 0))
@@ -132,6 +136,7 @@ def rank_voters(key: Key) -> Votes:
     return {
         "wins": np.asarray(wins.totals).tolist(),
         "sensitivity": sensitivity,
+        "deviation": float(noise_law.variances(noise_shape(asked, "flip")).max()) ** 0.5,
         "noisy": dict(zip(VOTER_BUDGETS, totals[:, 0].tolist(), strict=True)),
         "winner_kept": dict(zip(VOTER_BUDGETS, (winners == best).mean(-1).tolist(), strict=True)),
     }
@@ -201,9 +206,10 @@ def _print_votes(votes: Votes) -> None:
         f"{share:.0%} at epsilon = {epsilon:g}" for epsilon, share in votes["winner_kept"].items()
     )
     print_paragraphs(
-        f"One voter who changes the whole ranking moves the wins by up to {votes['sensitivity']:.0f} in "
-        f"all, so the noise of each is Laplace of scale {votes['sensitivity']:.0f}/epsilon, and the wins "
-        "lie between 0 and 16.",
+        f"One voter who changes the whole ranking moves the wins by up to {votes['sensitivity']:.0f} in all. K-norm "
+        f"noise, in the shape of what one voter can change, has standard deviation {votes['deviation']:.1f}/epsilon "
+        f"for each office (Laplace noise: {votes['sensitivity'] * 2**0.5:.1f}/epsilon), and the wins lie between 0 "
+        "and 16.",
         f"Over {REPEATS:,} repeats Mountain View stays first in {kept} (chance: 20%). With four voters, "
         "each has a large influence: a ranking that protects each of them well can hardly depend on any. "
         "Privacy costs less accuracy the more voters there are, as the study below shows.",
@@ -289,6 +295,7 @@ def _document(votes: Votes, result: StudyResult, picture: str | None) -> dict[st
             "items": list(OFFICES.values()),
             "wins": votes["wins"],
             "sensitivity": votes["sensitivity"],
+            "noise_deviation": votes["deviation"],
             "private": [
                 {
                     "epsilon": e,

@@ -16,6 +16,7 @@ def test_demo(privrank, tmp_path, monkeypatch):
         "Mountain View": 12.0, "San Francisco": 8.0, "New York": 8.0, "Cambridge": 8.0, "Accra": 4.0,
     }  # fmt: skip
     assert voters["sensitivity"] == 12
+    assert 10 < voters["noise_deviation"] < 0.75 * 12 * 2**0.5  # Laplace noise has the latter
     kept = [row["winner_kept"] for row in voters["private"]]
     assert 0.2 < kept[0] < 0.4 < 0.8 < kept[1] < kept[2]
     assert (tmp_path / "new" / demo.PICTURE).stat().st_size > 10_000
