@@ -8,8 +8,11 @@ from __future__ import annotations
 import sys
 
 import jax
+import numpy as np
 
 from privrank_jax.aggregation.borda import LDP_BORDA_MECHANISMS, ldp_borda_norm, score_radius
+from privrank_jax.privacy.geometry import Zonotope
+from privrank_jax.privacy.noise_law import variances
 from tests.benchmarks.harness import print_table
 from tests.reference import local_reports as naive
 
@@ -23,6 +26,7 @@ def main() -> None:
     jax.config.update("jax_enable_x64", True)
     for items in tuple(map(int, sys.argv[1:])) or ITEMS:
         square = score_radius(items) ** 2
+        shape = float(np.sum(variances(Zonotope.of_all_pairs(items))))
         rows, names = [], ()
         for epsilon in EPSILONS:
             squares = {
@@ -36,6 +40,7 @@ def main() -> None:
                 squares["exponential"] = naive.exponential_square(items, epsilon)
                 squares["any"] = naive.least_square(items, epsilon)[0]
             errors = {name: value - square for name, value in squares.items()}
+            errors["k-norm noise"] = shape / epsilon**2
             names = tuple(errors)
             ratio = errors["privunit"] / errors["subset-selection"]
             rows.append(

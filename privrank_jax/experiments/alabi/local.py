@@ -15,6 +15,7 @@ from jaxtyping import Array
 from privrank_jax import aggregation
 from privrank_jax._types import Epsilon, Key
 from privrank_jax._workarounds.xla import fixed
+from privrank_jax.aggregation.subset_designs import MAX_ITEMS
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, World
@@ -25,12 +26,15 @@ from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 BORDA_UNIT = "Borda, PrivUnit"
 ALL, ALL_UNIT = "noise-all", "noise-all, PrivUnit"
 RESPONSE, KWIK = "response on every pair", "KwikSort"
-METHODS = (BORDA, BORDA_UNIT, ALL, ALL_UNIT, RESPONSE, KWIK)
+BORDA_SETS = "Borda, subset selection"  # up to MAX_ITEMS
+# The last one was added last: the others draw what they drew before.
+METHODS = (BORDA, BORDA_UNIT, ALL, ALL_UNIT, RESPONSE, KWIK, BORDA_SETS)
 PAIRS = (
     *((other, BORDA) for other in METHODS if other != BORDA),
     (KWIK, ALL),
     (ALL, ALL_UNIT),
     (BORDA, BORDA_UNIT),
+    (BORDA_UNIT, BORDA_SETS),
     (RESPONSE, ALL),
 )
 _LOOKS = {
@@ -40,6 +44,7 @@ _LOOKS = {
     RESPONSE: (3, 0),
     BORDA_UNIT: (0, 1),
     ALL_UNIT: (1, 1),
+    BORDA_SETS: (0, 2),
 }
 
 
@@ -89,6 +94,7 @@ def methods(ranks: Array) -> Mapping[str, Callable[..., Array]]:
     def kwiksort(key: Key, world: World, epsilon: Array) -> Array:
         return aggregation.ldp_kwiksort(key, ranks, common.replaced_user(epsilon)).value
 
+    sets = {BORDA_SETS: functools.partial(borda, mechanism="subset-selection")}
     return {
         BORDA: functools.partial(borda, mechanism="duchi"),
         BORDA_UNIT: functools.partial(borda, mechanism="privunit"),
@@ -96,6 +102,7 @@ def methods(ranks: Array) -> Mapping[str, Callable[..., Array]]:
         ALL_UNIT: functools.partial(weights, mechanism="privunit"),
         RESPONSE: functools.partial(weights, mechanism="randomized-response"),
         KWIK: kwiksort,
+        **(sets if ranks.shape[1] <= MAX_ITEMS else {}),
     }
 
 
@@ -168,6 +175,9 @@ EXPERIMENTS = (
             ),
             common.cheaper(
                 "Borda: PrivUnit never costs more than Duchi's mechanism", BORDA_UNIT, BORDA
+            ),
+            common.cheaper(
+                "Borda: subset selection never costs more than PrivUnit", BORDA_SETS, BORDA_UNIT
             ),
             common.cheaper(
                 "noise-all: PrivUnit never costs more than Duchi's mechanism", ALL_UNIT, ALL

@@ -175,7 +175,7 @@ def local_methods(table: StudyResult, looks: Mapping[str, tuple[int, int]]) -> F
         axis.set_axis_off()
     for line in range(lines):
         axes[line, 0].set_ylabel("excess cost, share of pairs")
-    _legend(figure, looks, "vectors", ["Duchi et al.", "PrivUnit"])
+    _legend(figure, looks, "reports", ["Duchi et al.", "PrivUnit", "subset selection"])
     return figure
 
 
