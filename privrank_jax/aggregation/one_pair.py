@@ -14,7 +14,8 @@ variance at most n/(n-1)/(4t²g): (1-t²)/4 of each bit is the response's, and t
 replacement, t² S_ij(1/g - 1/n) with S_ij <= n/(4(n-1)). The covariance of two pairs is -S_ij,kl/n, so that of a sum of
 k weights, -Σ S/n over different pairs is at most Σ S_ij/n, and its variance at most k n/(n-1)/(4t²g).
 At small ε a Borda score then has mean squared error (m-1)N/(4t²n) ~ m³/(8t²n), against π m³/(24t²n) = 0.13 m³/(t²n) of
-Duchi's mechanism for vectors: one exact bit is worth as much as m real numbers. From ε = 3 or so PrivUnit is better.
+Duchi's mechanism for vectors: one exact bit is worth as much as m real numbers. At larger ε two sets of items
+(:mod:`~privrank_jax.aggregation.subset_selection`), of which a pair is the simplest case, have less error.
 """
 
 from __future__ import annotations
