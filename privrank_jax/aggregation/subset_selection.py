@@ -37,7 +37,7 @@ any two σ differ by the factor e^ε at most, and under such ones the mean of �
 a threshold divides. ∎ The best λ gives the infimum over all mechanisms: privacy makes z a mixture of reports of a set
 of rankings that is e^ε as likely under its members, and minimax over these mixtures exchanges λ and the mechanism.
 
-By enumeration of all rankings of 3 to 6 items, climbing to the largest V (``tests/reference/local_reports.py``), the
+By enumeration of all rankings of 3 to 7 items, climbing to the largest V (``tests/reference/local_reports.py``), the
 least error B² - ‖x‖² at ε = 0.5 is that of one pair; the error here exceeds the least by 0 to 3.5 % for ε = 0.5, ..., 5
 (by 7 % at m = 4, ε = 5).
 

@@ -177,7 +177,7 @@ EXPERIMENTS = (
                 "Borda: PrivUnit never costs more than Duchi's mechanism", BORDA_UNIT, BORDA
             ),
             common.cheaper(
-                "Borda: subset selection never costs more than PrivUnit", BORDA_SETS, BORDA_UNIT
+                "Borda: subset selection never costs more than Duchi's mechanism", BORDA_SETS, BORDA
             ),
             common.cheaper(
                 "noise-all: PrivUnit never costs more than Duchi's mechanism", ALL_UNIT, ALL
