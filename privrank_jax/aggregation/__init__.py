@@ -24,6 +24,7 @@ from privrank_jax.aggregation.bounds import (
     ldp_kwiksort_bound,
     local_noise_all_bound,
     noise_all_bound,
+    private_weights_bound,
 )
 from privrank_jax.aggregation.certificate import kemeny
 from privrank_jax.aggregation.copeland import copeland, copeland_scores
@@ -121,6 +122,7 @@ __all__ = [
     "one_pair_weights",
     "order_error",
     "private_weights",
+    "private_weights_bound",
     "private_weights_scales",
     "pure_lower_bound",
     "query_budget",

@@ -16,6 +16,11 @@ bound holds for all votes only where p = 0.
 
 *Borda*: (5, 2 E‖e‖₁), see :mod:`privrank_jax.aggregation.borda_theorem`.
 
+*Weights in two parts*, e = w̃ - w their error before shrinkage, solved to within 1 + ξ: Σ_{i<j} |e_ij| is at most √N
+times its root of Σ e_ij², whose mean is (m - 1)σ_g² + Mσ_c², M = (m-1)(m-2)/2. Shrinkage moves the cycle part by
+(1 - s)‖c̃‖ = min(‖c̃‖, Mσ_c²/‖c̃‖) ≤ √M σ_c more. So β = (2 + ξ)√N(√((m - 1)σ_g² + Mσ_c²) + √M σ_c), without the last
+term if nothing is shrunk. With φ = 1 it is Borda with its noise.
+
 *Exponential mechanism*: (1, 2N log(m!)/(nε)), see :mod:`privrank_jax.aggregation.exponential`.
 
 Lower bounds for all algorithms are in :mod:`privrank_jax.aggregation.lower_bounds`.
@@ -31,11 +36,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from privrank_jax._types import Count, Epsilon, Scalar
-from privrank_jax._validate import check_epsilon, check_nonnegative, check_users
+from privrank_jax._validate import check_choice, check_epsilon, check_nonnegative, check_users
 from privrank_jax.aggregation.borda import dp_borda_scale, ldp_borda_norm, score_radius
 from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.aggregation.one_pair import one_pair_variance
+from privrank_jax.aggregation.private_weights import SHRINKAGES, private_weights_scales
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budget import exceeding_probability, query_budget
 from privrank_jax.privacy import noise_law
@@ -175,6 +181,54 @@ def borda_bound(
         total = float(noise_law.mean_absolute(Zonotope.of_all_pairs(num_items)).sum())
         return Bound(5.0, 2 * total * scale)
     return Bound(5.0, 2 * num_items * _mean_error(scale, noise))
+
+
+def private_weights_bound(
+    num_items: int,
+    num_users: Count,
+    privacy: Privacy,
+    *,
+    noise: str = "k-norm",
+    focus: float | None = None,
+    shrink: str = "james-stein",
+    xi: float = 0.0,
+) -> Bound:
+    """Bound of :func:`~privrank_jax.aggregation.private_weights`, solved to a proven ratio 1 + ξ.
+
+    β is on the order of that of ``noise_all``, whatever the crowd; the head of this module has the formula.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1.
+        privacy: what is promised, as for ``private_weights``: unit user, adjacency replace; concrete.
+        noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
+        focus: φ in [0, 1]; None takes :func:`~privrank_jax.aggregation.default_focus`.
+        shrink: ``"james-stein"`` or ``"none"``.
+        xi: ξ >= 0, 0 for a solver that finds the optimum.
+
+    Returns:
+        (1 + ξ, β), or Borda's (5, β) at φ = 1.
+
+    Raises:
+        ValueError: fewer than 2 items or no users, ξ < 0, a promise that ``private_weights`` can't keep, Gaussian noise
+            without δ, a focus out of range, unknown names.
+
+    >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
+    >>> [round(private_weights_bound(10, 1000, privacy, focus=phi).additive, 1) for phi in (0.0, 1.0)]
+    [9.2, 1.3]
+    """
+    _check(num_items, num_users)
+    check_nonnegative("xi", xi)
+    check_choice("shrink", shrink, SHRINKAGES)
+    scales = private_weights_scales(num_items, num_users, privacy, noise=noise, focus=focus)
+    gradient, cycle = (float(scale) for scale in scales)
+    if math.isinf(cycle):
+        return borda_bound(num_items, num_users, privacy, noise=noise)
+    cycles = (num_items - 1) * (num_items - 2) / 2
+    error = math.sqrt((num_items - 1) * gradient**2 + cycles * cycle**2)
+    if shrink == "james-stein":
+        error += math.sqrt(cycles) * cycle
+    return Bound(1 + xi, (2 + xi) * math.sqrt(_pairs(num_items)) * error)
 
 
 def exponential_bound(num_items: int, num_users: Count, privacy: Privacy) -> Bound:

@@ -15,6 +15,7 @@ MODULES = {
     "alabi.central": ("alabi-central",),
     "alabi.local": ("alabi-local",),
     "alabi.bounds": ("alabi-lower-bounds",),
+    "alabi.regret": ("alabi-regret",),
     "cai.edge": ("cai-fig1", "cai-fig2", "cai-fig3"),
     "cai.one_shot": ("cai-fig4",),
     "cai.users": ("cai-fig5", "cai-fig6", "cai-fig7"),

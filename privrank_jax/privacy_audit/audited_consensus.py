@@ -286,10 +286,7 @@ AUDITED = (
         law=_sort_law,
         calibration="sound",
         released_by="exact_kwiksort",
-        commands=(
-            "aggregate --method kwiksort --missing unknown",
-            "aggregate --method auto",
-        ),
+        commands=("aggregate --method kwiksort --missing unknown",),
         note="aggregation/dp_kwiksort.py; the ranking tells less than the transcript",
         **_ORDER,
     ),

@@ -81,6 +81,11 @@ AUDITED = (
         title="Borda scores and all pairs, K-norm noise, ε/2 for each",
         release=on_weights(aggregation.private_weights, focus=_FOCUS, shrink="none"),
         law=_law,
+        commands=(
+            "aggregate --method weights",
+            "aggregate --method weights --missing unknown",
+            "aggregate --method auto",
+        ),
         **_COMMON,
     ),
     Audited(
@@ -90,6 +95,7 @@ AUDITED = (
             aggregation.private_weights, noise="gaussian", focus=_FOCUS, shrink="none"
         ),
         loss=_loss,
+        commands=("aggregate --method weights --noise gaussian --delta 1e-6",),
         **_APPROXIMATE,
     ),
 )

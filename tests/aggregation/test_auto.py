@@ -38,12 +38,18 @@ def test_noise_that_decides_leads_to_borda():
 
 
 def test_noise_that_is_negligible_leads_to_a_solver():
-    for noise, delta in (("k-norm", 0.0), ("laplace", 0.0), ("gaussian", 1e-6)):
-        promise = user(1.0, delta)
-        users = noise_all_deviation(10, 1, promise, noise=noise) / NEGLIGIBLE_NOISE
-        assert choose_method(10, math.ceil(users), promise, noise=noise) == "noise-all"
-        assert choose_method(10, math.floor(users), promise, noise=noise) == "borda"
+    users = noise_all_deviation(10, 1, user(1.0), noise="laplace") / NEGLIGIBLE_NOISE
+    assert choose_method(10, math.ceil(users), user(1.0), noise="laplace") == "noise-all"
+    assert choose_method(10, math.floor(users), user(1.0), noise="laplace") == "borda"
     assert choose_method(3, 10**6, user(4.0), trust="local") == "noise-all"
+
+
+def test_weights_are_chosen_wherever_pairs_get_a_share_of_the_budget():
+    users = noise_all_deviation(10, 1, user(1.0)) / 0.25
+    assert choose_method(10, math.ceil(users), user(1.0)) == "weights"
+    assert choose_method(10, math.floor(users), user(1.0)) == "borda"
+    for number in (3, 10**6):
+        assert choose_method(10, number, user(1.0, 1e-6), noise="gaussian") == "weights"
 
 
 @pytest.mark.parametrize(

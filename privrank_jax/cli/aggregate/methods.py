@@ -181,6 +181,17 @@ def _central_noise_all(data: PrivateInput, request: Request) -> Result:
     return solved(data, request, drawn, drawn.estimate.value, bound)
 
 
+def _central_weights(data: PrivateInput, request: Request) -> Result:
+    items, users = data.table.num_items, data.table.num_users
+    drawn = _draw(data, request, noise=request.noise_drawn)
+    # Weights outside of [0, 1] are clipped, so that costs and their certificate are those of votes.
+    weights = np.clip(np.asarray(drawn.estimate.value), 0, 1)
+    bound = functools.partial(
+        aggregation.private_weights_bound, items, users, data.privacy, noise=request.noise_drawn
+    )
+    return solved(data, request, drawn, weights, bound)
+
+
 def _local_noise_all(data: PrivateInput, request: Request) -> Result:
     items, users, epsilon = data.table.num_items, data.table.num_users, data.privacy.epsilon
     if request.mechanism == "one-pair-weights":
@@ -218,5 +229,6 @@ _METHODS = {
     ("kwiksort", "local"): _local_kwiksort,
     ("noise-all", "central"): _central_noise_all,
     ("noise-all", "local"): _local_noise_all,
+    ("weights", "central"): _central_weights,
     ("exponential", "central"): _exponential,
 }

@@ -16,7 +16,7 @@ from privrank_jax.cli.core.mechanisms import MECHANISMS
 from privrank_jax.cli.core.request import Budget, Items, RankingColumns, Release
 from privrank_jax.cli.options import Json
 
-METHODS = ("auto", "borda", "kwiksort", "noise-all", "exponential", "none")
+METHODS = ("auto", "weights", "borda", "kwiksort", "noise-all", "exponential", "none")
 TRUSTS = ("central", "local")
 MISSING = ("last", "unknown")
 # Mechanisms by method and trust. Local reports of real numbers need consent; otherwise each user answers for one pair.
@@ -24,6 +24,7 @@ _CENTRAL = {
     "borda": "dp-borda",
     "kwiksort": "dp-kwiksort",
     "noise-all": "noise-all",
+    "weights": "private-weights",
     "exponential": "exponential-kemeny",
 }
 _LOCAL = {"borda": "ldp-borda", "kwiksort": "ldp-kwiksort", "noise-all": "local-weights"}
@@ -45,7 +46,8 @@ class Request(Budget, RankingColumns, Json, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help="auto (the one with the least expected error), borda (noisy mean scores), kwiksort (a "
+            help="auto (weights, or borda where noise is large), weights (the best ranking for noisy majorities whose "
+            "cycles are reduced by as much as may be noise; central only), borda (noisy mean scores), kwiksort (a "
             "sort by noisy majorities), noise-all (the best ranking for noisy majorities of all pairs), "
             "exponential (a random ranking, better ones more likely; central only, up to 20 items), none (not "
             "private: the best ranking, with a certificate).",
@@ -71,7 +73,7 @@ class Request(Budget, RankingColumns, Json, Release):
         float,
         typer.Option(
             metavar="X",
-            help="none and noise-all: accept a ranking proven to cost at most 1 + X times the smallest cost.",
+            help="none, weights and noise-all: accept a ranking proven to cost at most 1 + X times the smallest cost.",
         ),
     ] = 0.0
     items: Items = None
@@ -130,9 +132,9 @@ class Request(Budget, RankingColumns, Json, Release):
             check_choice("--missing", self.missing, MISSING)
         if not 0 <= self.xi < math.inf:
             raise Refusal(f"--xi must be finite and at least 0, got {self.xi:g}.")
-        if self.xi and self.method not in ("none", "noise-all"):
+        if self.xi and self.method not in ("none", "weights", "noise-all"):
             raise Refusal(
-                "--xi is for the methods that look for the best ranking, --method none and noise-all."
+                "--xi is for the methods that look for the best ranking, --method none, weights and noise-all."
             )
         if self.users is not None and self.users < 1:
             raise Refusal(f"--users must be at least 1, got {self.users}.")
@@ -144,9 +146,9 @@ class Request(Budget, RankingColumns, Json, Release):
                 )
             return
         check_budget(self)
-        if self.method == "exponential" and self.local:
+        if self.method in ("exponential", "weights") and self.local:
             raise Refusal(
-                "--method exponential needs someone who holds all rankings; with --trust local use --method borda, "
+                f"--method {self.method} needs someone who holds all rankings; with --trust local use --method borda, "
                 "kwiksort or noise-all."
             )
         noises = MECHANISMS[self.mechanism].noises

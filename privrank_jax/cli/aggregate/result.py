@@ -120,7 +120,8 @@ def result(
     found = {
         name: np.asarray(value).item() for name, value in vars(drawn.estimate.diagnostics).items()
     }
-    with_noise = not request.local and "noise_scale" in found
+    found = {name: value for name, value in found.items() if math.isfinite(value)}
+    with_noise = not request.local and bool({"noise_scale", "gradient_scale"} & set(found))
     return Result(
         title=_title(data, named or MECHANISMS[request.mechanism].label),
         order=order,

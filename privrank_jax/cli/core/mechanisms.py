@@ -120,6 +120,13 @@ MECHANISMS = {
         exact="release.exact_aggregation:exact_noise_all",
         noises=SHAPED_NOISES,
     ),
+    "private-weights": Mechanism(
+        label="Kemeny ranking of private weights",
+        simulated="aggregation:private_weights",
+        exact="release.weights_in_parts:exact_weights",
+        opendp=(),
+        noises=("k-norm", "gaussian"),
+    ),
     "exponential-kemeny": Mechanism(
         label="the exponential mechanism",
         simulated="aggregation:exponential_kemeny",

@@ -211,6 +211,18 @@ def worst_world(
     return World(PairWeights(matrix, users, jnp.ones(items, bool)), None)
 
 
+def camps_world(key: Key, users: int, items: int, strength: float) -> World:
+    """Three camps of Mallows users at θ = ``strength``/m, centers rotated by a third of the items; n and m static."""
+    crowd_key, order_key = jax.random.split(key)
+    ranks = mallows_rankings(crowd_key, users, items, strength / items)
+    shift = (jnp.arange(users) % 3) * (items // 3)
+    place = (jnp.arange(items) + shift[:, None]) % items
+    ranks = jnp.take_along_axis(ranks, place, axis=1)[:, jax.random.permutation(order_key, items)]
+    return World(
+        PairWeights(PairWeights.from_ranks(ranks).matrix, users, jnp.ones(items, bool)), None
+    )
+
+
 # --- data ----------------------------------------------------------------------------------------
 
 

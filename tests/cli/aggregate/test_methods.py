@@ -31,7 +31,9 @@ def found(path, **options):
     )
 
 
-@pytest.mark.parametrize("method", ["auto", "borda", "kwiksort", "noise-all", "exponential"])
+@pytest.mark.parametrize(
+    "method", ["auto", "weights", "borda", "kwiksort", "noise-all", "exponential"]
+)
 def test_central_methods_find_what_all_say(unanimous, method):
     names, result = found(unanimous, method=method)
     assert names == ["Rome", "Oslo", "Bern"]

@@ -41,6 +41,8 @@ CASES = [
     ((*AGGREGATE, "--method", "kwiksort"), "exact", True),
     ((*AGGREGATE, "--method", "noise-all"), "exact", False),
     ((*AGGREGATE, "--method", "noise-all", *GAUSSIAN), "exact", True),
+    ((*AGGREGATE, "--method", "weights"), "exact", False),
+    ((*AGGREGATE, "--method", "weights", *GAUSSIAN), "exact", False),
     ((*AGGREGATE, "--method", "exponential"), "exact", False),
     ((*AGGREGATE, *LOCAL), "exact", True),
     ((*AGGREGATE, *LOCAL, "--method", "borda"), "exact", True),

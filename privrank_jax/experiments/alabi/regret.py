@@ -1,0 +1,261 @@
+"""One release for every crowd: private weights against the better of Borda and noise-all (study ``alabi-regret``)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from privrank_jax import aggregation
+from privrank_jax._types import Key
+from privrank_jax.experiments import claims
+from privrank_jax.experiments.alabi import common
+from privrank_jax.experiments.alabi import pictures as alabi_pictures
+from privrank_jax.experiments.alabi.common import BORDA, EXCESS, NEGLIGIBLE, World
+from privrank_jax.experiments.claims import Verdict
+from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.privacy import Privacy
+from privrank_jax.rankings import ranks_from_scores
+from privrank_jax.simulate.axes import labeled
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
+
+ALL, WEIGHTS, EXPONENTIAL = "noise-all", "weights", "exponential"
+BORDA_GAUSS, ALL_GAUSS, WEIGHTS_GAUSS = (f"{name} (ε, δ)" for name in (BORDA, ALL, WEIGHTS))
+UNSHRUNK, UNSHRUNK_GAUSS = "weights, not shrunk", "weights, not shrunk (ε, δ)"
+PURE = (BORDA, ALL, UNSHRUNK, WEIGHTS)
+GAUSSIAN = (BORDA_GAUSS, ALL_GAUSS, UNSHRUNK_GAUSS, WEIGHTS_GAUSS)
+PAIRS = (
+    *((WEIGHTS, other) for other in (BORDA, ALL, UNSHRUNK, EXPONENTIAL)),
+    *((WEIGHTS_GAUSS, other) for other in (BORDA_GAUSS, ALL_GAUSS, UNSHRUNK_GAUSS)),
+)
+CAMPS, STRONG = "camps", "strong Mallows"
+AXES = (*common.AXES, "epsilon")
+_EXPONENTIAL_ITEMS = 10
+_LOOKS = {
+    **{name: (color, 0) for color, name in enumerate((*PURE, EXPONENTIAL))},
+    **{name: (color, 1) for color, name in enumerate(GAUSSIAN)},
+}
+
+
+@dataclass(frozen=True)
+class RegretConfig:
+    """Grid of ``alabi-regret``.
+
+    Attributes:
+        name: name of the study.
+        items: m of the Mallows crowds and of the camps.
+        users: n.
+        epsilons: ε.
+        delta: δ of the Gaussian variants.
+        strength: θm of the Mallows crowds.
+        strong: θm of the strong Mallows crowds.
+        camps: θm within each of three camps, whose centers are rotations of one order by a third of the items.
+        lean: of the worst case, with m/4 pairs of items that change places.
+        data: named data sets.
+    """
+
+    name: str
+    items: tuple[int, ...] = (5, 10, 20, 30, 50)
+    users: int = 1000
+    epsilons: tuple[float, ...] = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+    delta: float = 1e-6
+    strength: float = 5.0
+    strong: float = 20.0
+    camps: float = 1000.0
+    lean: float = 0.4
+    data: tuple[str, ...] = common.DATA
+
+
+def methods(config: RegretConfig, num_items: int) -> Mapping[str, Callable[..., Array]]:
+    """Borda, noise-all and private weights with K-norm and with Gaussian noise; see :func:`common.errors`."""
+
+    def promise(epsilon: Array, noise: str) -> Privacy:
+        return common.replaced_user(epsilon, config.delta if noise == "gaussian" else 0.0)
+
+    def borda(key: Key, world: World, epsilon: Array, noise: str) -> Array:
+        found = aggregation.dp_borda(key, world.weights, promise(epsilon, noise), noise=noise)
+        return ranks_from_scores(found.value, world.mask)
+
+    def noise_all(key: Key, world: World, epsilon: Array, noise: str) -> Array:
+        privacy = promise(epsilon, noise)
+        return aggregation.noise_all(key, world.weights, privacy, noise=noise).value
+
+    def weights(
+        key: Key, world: World, epsilon: Array, noise: str, shrink: str = "james-stein"
+    ) -> Array:
+        privacy = promise(epsilon, noise)
+        found = aggregation.private_weights(key, world.weights, privacy, noise=noise, shrink=shrink)
+        return found.value
+
+    def exponential(key: Key, world: World, epsilon: Array) -> Array:
+        privacy = common.replaced_user(epsilon)
+        return aggregation.exponential_kemeny(key, world.weights, privacy).value
+
+    functions = (borda, noise_all, functools.partial(weights, shrink="none"), weights)
+    found: dict[str, Callable[..., Array]] = {}
+    for names, noise in ((PURE, "k-norm"), (GAUSSIAN, "gaussian")):
+        for name, function in zip(names, functions, strict=True):
+            found[name] = functools.partial(function, noise=noise)
+    if num_items <= _EXPONENTIAL_ITEMS:
+        found[EXPONENTIAL] = exponential
+    return found
+
+
+def mallows_trial(key: Key, cell: Parameters, *, strength: float, config: RegretConfig) -> Metrics:
+    """One Mallows crowd, all methods, all ε."""
+    world_key, noise_key = jax.random.split(key)
+    sizes = {**cell, "max_items": cell["num_items"], "max_users": cell["num_users"]}
+    return _judged(noise_key, common.mallows_world(world_key, sizes, strength), config)
+
+
+def worst_trial(key: Key, cell: Parameters, *, config: RegretConfig) -> Metrics:
+    """The hard instance of the lower bounds with m/4 pairs on whose order users disagree."""
+    world_key, noise_key = jax.random.split(key)
+    items, users = cell["num_items"], cell["num_users"]
+    flips = items // 4
+    world = common.worst_world(world_key, users, users, flips, items - 2 * flips, config.lean)
+    return _judged(noise_key, world, config)
+
+
+def camps_trial(key: Key, cell: Parameters, *, config: RegretConfig) -> Metrics:
+    """Three camps whose orders are rotations of each other: majorities have cycles."""
+    world_key, noise_key = jax.random.split(key)
+    world = common.camps_world(world_key, cell["num_users"], cell["num_items"], config.camps)
+    return _judged(noise_key, world, config)
+
+
+def data_trial(key: Key, cell: Parameters, *, ranks: np.ndarray, config: RegretConfig) -> Metrics:
+    """A subset of the users of a data set, drawn anew in every replicate."""
+    world_key, noise_key = jax.random.split(key)
+    world = common.data_world(world_key, jnp.asarray(ranks), cell["num_users"])
+    return _judged(noise_key, world, config)
+
+
+def _judged(key: Key, world: World, config: RegretConfig) -> Metrics:
+    usable = methods(config, world.weights.num_items)
+    levels = jnp.asarray(config.epsilons, world.weights.matrix.dtype)
+    found = jax.lax.map(lambda level: common.errors(key, world, usable, level, PAIRS), levels)
+    return {
+        name: {metric: labeled(values, config.epsilons) for metric, values in errors.items()}
+        for name, errors in found.items()
+    }
+
+
+def build(config: RegretConfig) -> tuple[Study, ...]:
+    """Build a study per world; one program for each m."""
+    cells = grid(num_items=config.items, num_users=config.users)
+    larger = grid(num_items=[m for m in config.items if m >= 9], num_users=config.users)
+    trials: dict[str, tuple[Callable[..., Metrics], tuple[Parameters, ...]]] = {
+        common.MALLOWS: (functools.partial(mallows_trial, strength=config.strength), cells),
+        STRONG: (functools.partial(mallows_trial, strength=config.strong), cells),
+        common.WORST: (worst_trial, larger),
+        CAMPS: (camps_trial, cells),
+    }
+    for name in config.data:
+        ranks = common.data_ranks(name)
+        if ranks is not None:
+            users = min(config.users, len(ranks))
+            sizes = grid(num_items=ranks.shape[1], num_users=users)
+            trials[name] = functools.partial(data_trial, ranks=ranks), sizes
+    static = ("num_items", "num_users")
+    return tuple(
+        Study(name, functools.partial(trial, config=config), sizes, static, AXES)
+        for name, (trial, sizes) in trials.items()
+        if sizes
+    )
+
+
+# --- claims --------------------------------------------------------------------------------------
+
+
+def regret_at_most(
+    table: StudyResult, *, method: str, others: tuple[str, ...], most: float
+) -> Verdict:
+    """Is the method's mean excess cost nowhere more than ``most`` times that of the best of the others?
+
+    Costs below ``NEGLIGIBLE`` of all pairs count as this much. A cell counts against the claim if it exceeds the limit
+    by more than ``SLACK`` standard errors of the method's mean.
+    """
+    cells = claims.groups(
+        [row for row in table.rows if row["metric"] == EXCESS],
+        *("study", "num_items", "num_users", "epsilon"),
+    )
+    ratios, wrong = [], []
+    for place, rows in cells.items():
+        at = {row["estimator"]: row for row in rows}
+        if method not in at or not set(others) & set(at):
+            continue
+        best = max(min(at[name]["mean"] for name in others if name in at), NEGLIGIBLE)
+        mean, error = at[method]["mean"], at[method]["standard_error"]
+        ratios.append((max(mean, NEGLIGIBLE) / best, error / best, place))
+        wrong += [place] if mean - claims.SLACK * error > most * best else []
+    if not ratios:
+        return Verdict(None, "no such cells")
+    ratios.sort(reverse=True)
+    spelled = "; ".join(
+        f"{ratio:.2f} ± {error:.2f} at {study}, m = {items:g}, ε = {epsilon:g}"
+        for ratio, error, (study, items, _, epsilon) in ratios[:3]
+    )
+    middle = ratios[len(ratios) // 2][0]
+    return Verdict(not wrong, f"{len(ratios)} cells, median {middle:.2f}; the largest: {spelled}")
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="alabi-regret",
+        title="One private release for every crowd: weights in two parts, with cycles shrunk",
+        paper=f"{common.PAPER} (no experiments of its own)",
+        config=RegretConfig("alabi-regret"),
+        build=build,
+        claims=(
+            *(
+                claims.claim(
+                    f"{method} cost at most {most:g} times the better of Borda and noise-all",
+                    regret_at_most,
+                    method=method,
+                    others=others,
+                    most=most,
+                )
+                for method, others, most in (
+                    (WEIGHTS, (BORDA, ALL), 5.0),
+                    (WEIGHTS_GAUSS, (BORDA_GAUSS, ALL_GAUSS), 2.5),
+                )
+            ),
+            *(
+                claims.claim(
+                    f"{method}: cost at most {most:g} times the better of the two",
+                    regret_at_most,
+                    method=method,
+                    others=others,
+                    most=most,
+                )
+                for names, most in ((PURE, 5.0), (GAUSSIAN, 2.5))
+                for method, others in ((name, names[:2]) for name in names[:3])
+            ),
+            claims.claim(
+                "weights cost at most twice what the exponential mechanism does",
+                regret_at_most,
+                method=WEIGHTS,
+                others=(EXPONENTIAL,),
+                most=2.0,
+            ),
+            common.cheaper("K-norm: shrinking the cycles never costs more", WEIGHTS, UNSHRUNK),
+            common.falls("excess costs fall with ε", "epsilon", PURE + GAUSSIAN),
+        ),
+        draw=functools.partial(alabi_pictures.local_methods, looks=_LOOKS),
+        replicates=60,
+        outline=("epsilon", "num_items"),
+        differences=(
+            "the paper has no experiments: worlds, grid and claims are ours",
+            common.YARDSTICK,
+            "noised weights are solved by local search from their Borda ranking",
+            f"regret: costs below {NEGLIGIBLE:g} of all pairs count as this much",
+        ),
+    ),
+)

@@ -1,0 +1,68 @@
+"""Regret against the better of two methods, and the worlds of the study."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax.experiments.alabi import common, regret
+from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
+from privrank_jax.simulate.result import StudyResult
+from tests.experiments.alabi.shared import KEY, row
+
+CONFIG = regret.RegretConfig("small", items=(6,), users=300, epsilons=(0.5, 1e6), data=())
+
+
+def table(**costs):
+    rows = [row(mean, 0.001, estimator=name) for name, mean in costs.items()]
+    return StudyResult("t", rows)
+
+
+def test_regret_is_the_ratio_to_the_best_of_the_others():
+    def holds(most, **costs):
+        check = {"method": "m", "others": ("a", "b"), "most": most}
+        return regret.regret_at_most(table(**costs), **check)
+
+    assert holds(2.0, m=0.03, a=0.02, b=0.5).holds is True
+    assert holds(2.0, m=0.05, a=0.02, b=0.5).holds is False
+    assert "2.50 ± 0.05 at s, m = 5, ε = 1" in holds(2.0, m=0.05, a=0.02, b=0.5).evidence
+    assert holds(2.0, m=0.041, a=0.02, b=0.5).holds is True  # within 3 standard errors
+    assert holds(2.0, m=0.0009, a=0.0, b=0.5).holds is True  # costs below 0.001 count as this much
+    assert holds(2.0, m=0.05).holds is None
+
+
+def test_methods_and_the_pairs_that_are_compared():
+    few, many = regret.methods(CONFIG, 10), regret.methods(CONFIG, 11)
+    assert set(few) == {*regret.PURE, *regret.GAUSSIAN, regret.EXPONENTIAL}
+    assert set(few) - set(many) == {regret.EXPONENTIAL}
+    for one, other in regret.PAIRS:
+        assert {one, other} <= set(few)
+
+
+def test_camps_have_cycles_that_no_scores_describe():
+    """Of rotated orders Borda scores are almost equal, and a majority of two camps leads each third to the next."""
+    world = common.camps_world(KEY, 300, 6, 1000.0)
+    scores = np.asarray(world.weights.matrix).sum(1)
+    np.testing.assert_allclose(scores, 2.5, atol=1.01)
+    w = np.asarray(world.weights.matrix)[~np.eye(6, dtype=bool)]
+    np.testing.assert_allclose(np.unique(w.round(6)), [0, 1 / 3, 2 / 3, 1], atol=1e-5)
+    assert float(common.cost(common.borda_ranks(KEY, world), world)) > float(
+        common.cost(common.best_ranks(world), world)
+    )
+
+
+def test_studies_are_the_worlds_that_the_settings_ask_for():
+    studies = {study.name: study for study in regret.build(CONFIG)}
+    assert set(studies) == {common.MALLOWS, regret.STRONG, regret.CAMPS}
+    larger = regret.build(regret.RegretConfig("s", items=(6, 12), data=()))
+    (worst,) = (study for study in larger if study.name == common.WORST)
+    assert [cell["num_items"] for cell in worst.cells] == [12]
+
+
+@pytest.mark.slow
+def test_a_trial_judges_every_method_and_finds_the_best_without_noise():
+    cell = {"num_items": 6, "num_users": 300}
+    found = jax.jit(lambda key: regret.camps_trial(key, cell, config=CONFIG))(KEY)
+    assert {*regret.PURE, *regret.GAUSSIAN, regret.EXPONENTIAL, PLAIN} <= set(found)
+    assert float(found[regret.WEIGHTS][EXCESS][1e6]) == pytest.approx(0, abs=1e-6)
