@@ -95,7 +95,6 @@ AUDITED = (
             aggregation.private_weights, noise="gaussian", focus=_FOCUS, shrink="none"
         ),
         loss=_loss,
-        commands=("aggregate --method weights --noise gaussian --delta 1e-6",),
         **_APPROXIMATE,
     ),
 )
