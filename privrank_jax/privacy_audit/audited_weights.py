@@ -73,7 +73,11 @@ _COMMON: dict[str, Any] = {
     "released_by": "exact_weights",
     "note": "aggregation/private_weights.py",
 }
-_APPROXIMATE: dict[str, Any] = {**_COMMON, "promise": dataclasses.replace(USER, delta=0.01)}
+_APPROXIMATE: dict[str, Any] = {
+    **_COMMON,
+    "promise": dataclasses.replace(USER, delta=0.01),
+    "released_by": "",
+}
 
 AUDITED = (
     Audited(
