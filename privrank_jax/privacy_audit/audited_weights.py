@@ -73,11 +73,7 @@ _COMMON: dict[str, Any] = {
     "released_by": "exact_weights",
     "note": "aggregation/private_weights.py",
 }
-_APPROXIMATE: dict[str, Any] = {
-    **_COMMON,
-    "promise": dataclasses.replace(USER, delta=0.01),
-    "released_by": "",
-}
+_APPROXIMATE: dict[str, Any] = {**_COMMON, "promise": dataclasses.replace(USER, delta=0.01)}
 
 AUDITED = (
     Audited(
@@ -99,6 +95,7 @@ AUDITED = (
             aggregation.private_weights, noise="gaussian", focus=_FOCUS, shrink="none"
         ),
         loss=_loss,
+        commands=("aggregate --method weights --noise gaussian --delta 1e-6",),
         **_APPROXIMATE,
     ),
 )

@@ -5,7 +5,8 @@ They are named, not imported, since releases depend on this package.
 
 - *Discrete Laplace*: log-probabilities move by at most \|x - x'\|/s in each coordinate.
 - *Discrete Gaussian*: the noise was calibrated to (ε, δ) for an ℓ₂ distance; up to that distance the loss at δ is at
-  most ε times the share of the distance that was used, and beyond it the loss is larger.
+  most ε times the share of the distance that was used, and beyond it the loss is larger. *Rounded Gaussian* likewise,
+  with the distance in units of σ, which differs between the parts of the input.
 - *Discrete K-norm*: ε/c times the integer gauge of x - x', that is max \|x - x'\| for the cube and, for the zonotope of
   a graph, the smallest r for which flows of at most r along its edges lead from x' to x; ∞ if none do.
 - *One-shot top list*: the noise was calibrated to ε for the largest change of one total and of all totals.
@@ -48,6 +49,12 @@ def _laplace(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) ->
 def _gaussian(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     moved = np.linalg.norm((first - second).astype(float))
     return facts["epsilon"] * moved / facts["sensitivity"]
+
+
+def _gaussian_parts(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    scales = [float(scale) for number, scale in facts["parts"] for _ in range(number)]
+    moved = np.linalg.norm((first - second) / np.array(scales))
+    return facts["epsilon"] * moved / float(facts["budget"])
 
 
 def _cube(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
@@ -132,6 +139,11 @@ DOORS = (
     ),
     Door(function="privrank_jax.release.k_norm:discrete_cube", builds=True, loss=_cube),
     Door(function="privrank_jax.release.k_norm:discrete_zonotope", builds=True, loss=_zonotope),
+    Door(
+        function="privrank_jax.release.weights_in_parts:gaussian_mechanism",
+        data="values",
+        loss=_gaussian_parts,
+    ),
     Door(
         function="privrank_jax.release.noisy_totals:exact_top_k",
         data="wins",

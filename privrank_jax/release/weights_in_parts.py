@@ -154,13 +154,35 @@ def _gaussian(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Noisy doubled totals and pair counts, zeros for a release that has no share, and 1/μ."""
     budget = gaussian_budget(attained.epsilon, attained.delta)
+    scales = deviations(totals.size, Fraction(share), budget)
+    parts = [(part, scale) for part, scale in zip((totals, pairs), scales) if scale is not None]
+    released = gaussian_mechanism(
+        np.concatenate([part for part, _ in parts]),
+        tuple((part.size, scale) for part, scale in parts),
+        attained.epsilon,
+        budget,
+    )
     noisy, above = np.zeros(totals.size), np.zeros(pairs.size)
-    of_totals, of_pairs = deviations(totals.size, Fraction(share), budget)
-    if of_totals:
-        noisy = (totals + rounded_gaussian(totals.size, of_totals)).astype(np.float64)
-    if of_pairs:
-        above = (pairs + rounded_gaussian(pairs.size, of_pairs)).astype(np.float64)
+    if scales[0] is not None:
+        noisy, released = released[: totals.size], released[totals.size :]
+    if scales[1] is not None:
+        above = released
     return noisy, above, float(1 / budget)
+
+
+def gaussian_mechanism(
+    values: np.ndarray, parts: tuple[tuple[int, Fraction], ...], epsilon: float, budget: Fraction
+) -> np.ndarray:
+    """Integers plus independent rounded Gaussian noise, float64: one Gaussian mechanism.
+
+    Args:
+        values: ``(d,)`` integers, the parts one after the other.
+        parts: for each, how many values it has, and σ.
+        epsilon: ε, which is kept at the δ of ``budget`` if neighbors differ by at most it.
+        budget: μ: the largest ℓ₂ distance of neighbors, each part divided by its σ.
+    """
+    noise = [rounded_gaussian(number, scale) for number, scale in parts]
+    return (values + np.concatenate(noise)).astype(np.float64)
 
 
 def deviations(
