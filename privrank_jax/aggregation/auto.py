@@ -60,7 +60,7 @@ def choose_method(
 
     >>> [
     ...     choose_method(10, 5000, Privacy(epsilon, unit="user", adjacency="replace"))
-    ...     for epsilon in (1.0, 0.1)
+    ...     for epsilon in (1.0, 0.01)
     ... ]
     ['weights', 'borda']
     """

@@ -215,7 +215,7 @@ def private_weights_bound(
 
     >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
     >>> [round(private_weights_bound(10, 1000, privacy, focus=phi).additive, 1) for phi in (0.0, 1.0)]
-    [9.2, 1.3]
+    [9.2, 1.6]
     """
     _check(num_items, num_users)
     check_nonnegative("xi", xi)

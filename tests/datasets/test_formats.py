@@ -50,13 +50,13 @@ def test_parquet_many_rows_keep_their_order(tmp_path):
 
 
 def test_text_that_only_claims_to_be_parquet(tmp_path):
-    with pytest.raises(DataError, match="no Parquet file that DuckDB can read"):
+    with pytest.raises(DataError, match="not a Parquet file that DuckDB can read"):
         read_comparisons(written(tmp_path, GOOD * 10, "votes.parquet"))
 
 
 def test_parquet_cut_short(tmp_path):
     whole = parquet(tmp_path, "SELECT 1 AS \"user\", 'x' AS winner, 'y' AS loser").read_bytes()
-    with pytest.raises(DataError, match="no Parquet file that DuckDB can read"):
+    with pytest.raises(DataError, match="not a Parquet file that DuckDB can read"):
         read_comparisons(written(tmp_path, whole[: len(whole) // 2], "half.parquet"))
 
 

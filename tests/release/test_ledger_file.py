@@ -101,7 +101,7 @@ def test_files_that_are_no_ledgers(made, tmp_path):
     with pytest.raises(LedgerError, match=r"empty.*nothing was ever spent"):
         Ledger(path)
     path.write_text("user,winner,loser\n" * 100)
-    with pytest.raises(LedgerError, match="no ledger of privrank"):
+    with pytest.raises(LedgerError, match="not a ledger of privrank"):
         Ledger(path)
     assert path.read_text().startswith("user")
     path.unlink()

@@ -15,7 +15,7 @@ def test_no_file_and_no_parquet(tmp_path, backend):
         scan_comparisons(tmp_path / "no.parquet")
     text = tmp_path / "votes.parquet"
     text.write_text("user,winner,loser")
-    with pytest.raises(DataError, match="no Parquet file that DuckDB can read"):
+    with pytest.raises(DataError, match="not a Parquet file that DuckDB can read"):
         scan_comparisons(text, backend=backend)
 
 
