@@ -56,7 +56,7 @@ def noise_shapes(
 
     >>> figure = noise_shapes({"some": np.eye(3)}, [[2, 0, -2], [0, 2, -2], [-2, 0, 2], [0, -2, 2]])
     >>> figure.axes[0].get_title()
-    'some: 0.471 a total'
+    'some: standard deviation 0.471'
     """
     found = {name: _centered(points) for name, points in draws.items()}
     if not found or any(len(points) == 0 for points in found.values()):
@@ -78,7 +78,7 @@ def noise_shapes(
             axis.plot(*closed.T, "--", color="black", linewidth=1.4, zorder=4, label=_BALL)
         _frame(axis, reach)
         size = math.sqrt(float(np.mean(points**2)))
-        axis.set_title(f"{name}: {size:.3g} a total", fontsize=10)
+        axis.set_title(f"{name}: standard deviation {size:.3g}", fontsize=10)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     heading(figure, title)

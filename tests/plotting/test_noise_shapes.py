@@ -23,7 +23,7 @@ def test_draws_lie_in_the_plane_and_the_hexagon_is_filled(tmp_path):
     )
     first, second = figure.axes
     centered = 4 * (noise - noise.mean(axis=1, keepdims=True))
-    assert first.get_title() == f"Laplace: {np.sqrt(np.mean(centered**2)):.3g} a total"
+    assert first.get_title() == f"Laplace: standard deviation {np.sqrt(np.mean(centered**2)):.3g}"
     shown = np.asarray(first.lines[0].get_xydata())
     assert shown.shape == (4000, 2)
     np.testing.assert_allclose(np.sum(shown**2, axis=1), np.sum(centered[:4000] ** 2, axis=1))
