@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import jax
@@ -15,10 +15,8 @@ from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, World
+from privrank_jax.experiments.alabi.common import BORDA, Method, World
 from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.privacy import Privacy
-from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 
@@ -40,7 +38,6 @@ PAIRS = (
     *((other, BORDA_SHAPED) for other in PURE_SHAPED if other != BORDA_SHAPED),
 )
 AXES = (*common.AXES, "epsilon")
-_EXPONENTIAL_ITEMS = 10
 _LOOKS = {
     **{name: (color, 0) for color, name in enumerate(PURE)},
     BORDA_GAUSS: (0, 1),
@@ -80,47 +77,36 @@ class CentralConfig:
     data: tuple[str, ...] = common.DATA
 
 
-def methods(config: CentralConfig, padded: int) -> Mapping[str, Callable[..., Array]]:
+def methods(config: CentralConfig, padded: int) -> Mapping[str, Method]:
     """Private consensus methods that are feasible for so many items, or their weights; see :func:`common.errors`."""
 
-    def promise(epsilon: Array, noise: str) -> Privacy:
-        return common.replaced_user(epsilon, config.delta if noise == "gaussian" else 0.0)
-
-    def borda(key: Key, world: World, epsilon: Array, noise: str = "laplace") -> Array:
-        found = aggregation.dp_borda(key, world.weights, promise(epsilon, noise), noise=noise)
-        return ranks_from_scores(found.value, world.mask)
-
-    def noise_all(key: Key, world: World, epsilon: Array, noise: str = "laplace") -> Array:
-        privacy = promise(epsilon, noise)
-        return aggregation.noise_all(key, world.weights, privacy, noise=noise).value
+    delta = config.delta
 
     def kwiksort(
         key: Key, world: World, epsilon: Array, noise: str = "laplace", split: float = 0.5
     ) -> Array:
-        privacy = promise(epsilon, noise)
+        privacy = common.promise_of(noise, delta)(epsilon)
         return aggregation.dp_kwiksort(key, world.weights, privacy, noise=noise, split=split).value
 
     def hay(key: Key, world: World, epsilon: Array) -> Array:
         return aggregation.hay_kwiksort(key, world.weights, common.replaced_user(epsilon)).value
 
-    def exponential(key: Key, world: World, epsilon: Array) -> Array:
-        privacy = common.replaced_user(epsilon)
-        return aggregation.exponential_kemeny(key, world.weights, privacy).value
-
-    found: dict[str, Callable[..., Array]] = {
-        BORDA: borda,
-        BORDA_GAUSS: functools.partial(borda, noise="gaussian"),
-        ALL: noise_all,
-        ALL_GAUSS: functools.partial(noise_all, noise="gaussian"),
+    found: dict[str, Method] = {
+        BORDA: common.borda("laplace"),
+        BORDA_GAUSS: common.borda("gaussian", delta),
+        ALL: common.noise_all("laplace"),
+        ALL_GAUSS: common.noise_all("gaussian", delta),
         KWIK: kwiksort,
         KWIK_UNEVEN: functools.partial(kwiksort, split=0.9),
         KWIK_GAUSS: functools.partial(kwiksort, noise="gaussian"),
         HAY: hay,
     }
-    if padded <= _EXPONENTIAL_ITEMS:
-        found[EXPONENTIAL] = exponential
-    shaped = {BORDA_SHAPED: borda, ALL_SHAPED: noise_all}
-    return found | {name: functools.partial(of, noise="k-norm") for name, of in shaped.items()}
+    if padded <= common.EXPONENTIAL_ITEMS:
+        found[EXPONENTIAL] = common.exponential()
+    return found | {
+        BORDA_SHAPED: common.borda("k-norm"),
+        ALL_SHAPED: common.noise_all("k-norm"),
+    }
 
 
 def mallows_trial(key: Key, cell: Parameters, *, config: CentralConfig) -> Metrics:
@@ -161,7 +147,7 @@ def _judged(key: Key, world: World, config: CentralConfig) -> Metrics:
 def build(config: CentralConfig) -> tuple[Study, ...]:
     """Build a study per world; Mallows crowds take one program for up to 10 items and one for each larger m."""
     most = max(config.users)
-    small = [m for m in config.items if m <= _EXPONENTIAL_ITEMS]
+    small = [m for m in config.items if m <= common.EXPONENTIAL_ITEMS]
     cells = [
         {
             "num_items": items,

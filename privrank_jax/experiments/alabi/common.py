@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation, datasets
-from privrank_jax._types import Count, Epsilon, Key, Mask, Numbers
+from privrank_jax._types import Count, Key, Mask, Numbers
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim, Wanted, minus
@@ -35,6 +35,7 @@ BORDA, PLAIN = "Borda", "Borda, no privacy"
 MALLOWS, WORST = "Mallows", "worst case"
 DATA = ("sushi", "apa")
 NEGLIGIBLE = 0.001  # of all pairs
+EXPONENTIAL_ITEMS = 10  # most items for which the exponential mechanism is drawn
 _EXACT = 10  # most items for which the least cost is computed exactly
 
 YARDSTICK = (
@@ -64,6 +65,9 @@ class World(NamedTuple):
     def mask(self) -> Array:
         """``(m,)`` real items."""
         return self.weights.item_mask
+
+
+Method = Callable[[Key, World, Array], Array]  # key, world and ε to a ranking, or to weights
 
 
 def mallows_world(key: Key, cell: Parameters, strength: float) -> World:
@@ -102,6 +106,41 @@ def borda_ranks(key: Key, world: World) -> Array:
     return ranks_from_scores(aggregation.borda_scores(world.weights), world.mask, key)
 
 
+def promise_of(noise: str, delta: float) -> Callable[[Numbers], Privacy]:
+    """The promise of :func:`replaced_user` for each ε, with δ for Gaussian noise only."""
+    return functools.partial(replaced_user, delta=delta if noise == "gaussian" else 0.0)
+
+
+def borda(noise: str, delta: float = 0.0) -> Method:
+    """The ranking by private Borda scores."""
+    promise = promise_of(noise, delta)
+
+    def method(key: Key, world: World, epsilon: Array) -> Array:
+        found = aggregation.dp_borda(key, world.weights, promise(epsilon), noise=noise)
+        return ranks_from_scores(found.value, world.mask)
+
+    return method
+
+
+def noise_all(noise: str, delta: float = 0.0) -> Method:
+    """Private weights of all pairs."""
+    promise = promise_of(noise, delta)
+
+    def method(key: Key, world: World, epsilon: Array) -> Array:
+        return aggregation.noise_all(key, world.weights, promise(epsilon), noise=noise).value
+
+    return method
+
+
+def exponential() -> Method:
+    """The ranking of the exponential mechanism, for at most :data:`EXPONENTIAL_ITEMS` items."""
+
+    def method(key: Key, world: World, epsilon: Array) -> Array:
+        return aggregation.exponential_kemeny(key, world.weights, replaced_user(epsilon)).value
+
+    return method
+
+
 def solved(found: Mapping[str, Array], mask: Mask) -> dict[str, Array]:
     """Keep rankings, and solve weights by local search, with one copy of the search in the program for all of them."""
     weights = {name: value for name, value in found.items() if value.ndim == 2}
@@ -114,8 +153,8 @@ def solved(found: Mapping[str, Array], mask: Mask) -> dict[str, Array]:
 def errors(
     key: Key,
     world: World,
-    methods: Mapping[str, Callable[..., Array]],
-    epsilon: Epsilon,
+    methods: Mapping[str, Method],
+    epsilon: Array,
     pairs: Sequence[tuple[str, str]],
 ) -> Metrics:
     """Compute both errors of every method, and paired differences between methods, along ``AXES``.

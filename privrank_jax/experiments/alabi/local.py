@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import jax
@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation
-from privrank_jax._types import Epsilon, Key
+from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation.subset_designs import MAX_ITEMS
 from privrank_jax.experiments.alabi import common
@@ -78,7 +78,7 @@ class LocalConfig:
     data: tuple[str, ...] = common.DATA
 
 
-def methods(ranks: Array) -> Mapping[str, Callable[..., Array]]:
+def methods(ranks: Array) -> Mapping[str, common.Method]:
     """Local consensus methods for these users, ``(n, m)``, or their weights; see :func:`common.errors`."""
 
     def borda(key: Key, world: World, epsilon: Array, mechanism: str) -> Array:
@@ -127,7 +127,7 @@ def data_trial(key: Key, cell: Parameters, *, ranks: np.ndarray) -> Metrics:
     return _judged(key, fixed(ranks), None, cell["epsilon"])
 
 
-def _judged(key: Key, ranks: Array, truth: Array | None, epsilon: Epsilon) -> Metrics:
+def _judged(key: Key, ranks: Array, truth: Array | None, epsilon: Array) -> Metrics:
     shares = aggregation.PairWeights.from_ranks(ranks)
     everything = dataclasses.replace(shares, mask=jnp.ones(ranks.shape[1], bool))
     world = World(everything, truth)

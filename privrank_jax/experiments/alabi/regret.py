@@ -16,11 +16,9 @@ from privrank_jax._types import Key
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, EXCESS, NEGLIGIBLE, World
+from privrank_jax.experiments.alabi.common import BORDA, EXCESS, NEGLIGIBLE, Method, World
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.privacy import Privacy
-from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
@@ -36,7 +34,6 @@ PAIRS = (
 )
 CAMPS, STRONG = "camps", "strong Mallows"
 AXES = (*common.AXES, "epsilon")
-_EXPONENTIAL_ITEMS = 10
 _LOOKS = {
     **{name: (color, 0) for color, name in enumerate((*PURE, EXPONENTIAL))},
     **{name: (color, 1) for color, name in enumerate(GAUSSIAN)},
@@ -72,38 +69,27 @@ class RegretConfig:
     data: tuple[str, ...] = common.DATA
 
 
-def methods(config: RegretConfig, num_items: int) -> Mapping[str, Callable[..., Array]]:
+def methods(config: RegretConfig, num_items: int) -> Mapping[str, Method]:
     """Borda, noise-all and private weights with K-norm and with Gaussian noise; see :func:`common.errors`."""
 
-    def promise(epsilon: Array, noise: str) -> Privacy:
-        return common.replaced_user(epsilon, config.delta if noise == "gaussian" else 0.0)
+    def weights(noise: str, delta: float = 0.0, shrink: str = "james-stein") -> Method:
+        promise = common.promise_of(noise, delta)
 
-    def borda(key: Key, world: World, epsilon: Array, noise: str) -> Array:
-        found = aggregation.dp_borda(key, world.weights, promise(epsilon, noise), noise=noise)
-        return ranks_from_scores(found.value, world.mask)
+        def method(key: Key, world: World, epsilon: Array) -> Array:
+            found = aggregation.private_weights(
+                key, world.weights, promise(epsilon), noise=noise, shrink=shrink
+            )
+            return found.value
 
-    def noise_all(key: Key, world: World, epsilon: Array, noise: str) -> Array:
-        privacy = promise(epsilon, noise)
-        return aggregation.noise_all(key, world.weights, privacy, noise=noise).value
+        return method
 
-    def weights(
-        key: Key, world: World, epsilon: Array, noise: str, shrink: str = "james-stein"
-    ) -> Array:
-        privacy = promise(epsilon, noise)
-        found = aggregation.private_weights(key, world.weights, privacy, noise=noise, shrink=shrink)
-        return found.value
-
-    def exponential(key: Key, world: World, epsilon: Array) -> Array:
-        privacy = common.replaced_user(epsilon)
-        return aggregation.exponential_kemeny(key, world.weights, privacy).value
-
-    functions = (borda, noise_all, functools.partial(weights, shrink="none"), weights)
-    found: dict[str, Callable[..., Array]] = {}
+    families = (common.borda, common.noise_all, functools.partial(weights, shrink="none"), weights)
+    found: dict[str, Method] = {}
     for names, noise in ((PURE, "k-norm"), (GAUSSIAN, "gaussian")):
-        for name, function in zip(names, functions, strict=True):
-            found[name] = functools.partial(function, noise=noise)
-    if num_items <= _EXPONENTIAL_ITEMS:
-        found[EXPONENTIAL] = exponential
+        for name, family in zip(names, families, strict=True):
+            found[name] = family(noise, config.delta)
+    if num_items <= common.EXPONENTIAL_ITEMS:
+        found[EXPONENTIAL] = common.exponential()
     return found
 
 

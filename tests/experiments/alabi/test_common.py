@@ -34,7 +34,7 @@ def test_errors_are_those_of_a_slow_twin():
     fixed, truth = (2, 0, 3, 1), (0, 1, 2, 3)
     world = World(PairWeights(jnp.asarray(w), 10, jnp.ones(4, bool)), jnp.asarray(truth))
     found = alabi_common.errors(
-        KEY, world, {"fixed": lambda key, world, epsilon: jnp.asarray(fixed)}, 1.0, ()
+        KEY, world, {"fixed": lambda key, world, epsilon: jnp.asarray(fixed)}, jnp.asarray(1.0), ()
     )
     assert found["fixed"]["excess_cost"] == pytest.approx((table[fixed] - least) / 6)
     apart = sum(fixed[i] > fixed[j] for i, j in itertools.combinations(range(4), 2))
