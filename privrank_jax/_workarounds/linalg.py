@@ -19,6 +19,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
+from privrank_jax._backend import product
+
 # jaxlib's threshold is 2e5 operations: m³/3 for a Cholesky factor, m²k for k right sides.
 _INLINE_FLOPS = 199_999
 
@@ -37,7 +39,7 @@ def solve_positive_definite(
     """
     columns = right[:, None] if right.ndim == 1 else right
     found = jax.lax.custom_linear_solve(
-        lambda x: matrix @ x, columns, solve=lambda _, b: _solve(matrix, b), symmetric=True
+        lambda x: product(matrix, x), columns, solve=lambda _, b: _solve(matrix, b), symmetric=True
     )
     return found[:, 0] if right.ndim == 1 else found
 

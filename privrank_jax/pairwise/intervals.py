@@ -36,6 +36,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from privrank_jax._backend import product
 from privrank_jax._types import MaskLike, Numbers, PairMatrixLike, Ranks, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link, normal
@@ -303,8 +304,8 @@ def _fourth_moments(influence: Array) -> Array:
     """Σ_k (a_ik - a_jk)⁴ of all pairs of rows, by matrix products."""
     square = influence * influence
     own = jnp.sum(square * square, -1)
-    cross = (influence * square) @ influence.T
-    total = own[:, None] + own[None, :] - 4 * (cross + cross.T) + 6 * square @ square.T
+    cross = product(influence * square, influence.T)
+    total = own[:, None] + own[None, :] - 4 * (cross + cross.T) + product(6 * square, square.T)
     return jnp.maximum(total, 0.0)
 
 
@@ -347,7 +348,7 @@ def _of_noise(uncertainty: Uncertainty) -> Array:
     influence = uncertainty.influence
     whole = jnp.eye(influence.shape[0], dtype=influence.dtype)
     spread = noise_covariance(uncertainty.noise_scale, uncertainty.noise, uncertainty.law, whole)
-    return influence @ spread @ influence.T
+    return product(product(influence, spread), influence.T)
 
 
 def _reach(variance: Array, heavy: Array, alpha: Array) -> Array:

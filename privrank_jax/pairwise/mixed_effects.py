@@ -36,6 +36,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
+from privrank_jax._backend import product
 from privrank_jax._types import ReportTableLike, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax._workarounds.linalg import solve_positive_definite
@@ -172,8 +173,10 @@ class _Objective:
     def __call__(self, params: Array) -> Array:
         theta, effects = self._unpack(params)
         loss = jnp.sum(self.weight * jax.nn.softplus(self._logits(theta, effects)))
-        loss -= self.item_target @ theta + self.user_target @ effects
-        loss += 0.5 * self.gamma * theta @ theta + 0.5 * (self.user_gamma * effects) @ effects
+        loss -= product(self.item_target, theta) + product(self.user_target, effects)
+        loss += product(0.5 * self.gamma * theta, theta) + product(
+            0.5 * (self.user_gamma * effects), effects
+        )
         return loss / self.scale + 0.5 * jnp.sum(theta) ** 2 / self.num_items
 
     def gradient(self, params: Array) -> Array:
@@ -191,7 +194,7 @@ class _Objective:
         pooled = jnp.zeros((size, size), dtype).at[first, second].set(bend.sum(0))
         pooled += pooled.T
         items = jnp.diag(pooled.sum(1) + self.gamma) - pooled
-        cross = bend @ _incidence(size, dtype)
+        cross = product(bend, _incidence(size, dtype))
         return _Arrow(
             items / self.scale + 1 / size,
             cross * self.stretch / self.scale,
@@ -264,10 +267,10 @@ def _eliminating_newton(objective: _Objective) -> optax.GradientTransformationEx
         arrow, size = objective.arrow(params), objective.num_items
         items, users = updates[:size], updates[size:]
         lean = arrow.cross / arrow.users[:, None]
-        schur = arrow.items - arrow.cross.T @ lean
+        schur = arrow.items - product(arrow.cross.T, lean)
         schur *= 1 + 4 * size * jnp.finfo(schur.dtype).eps * jnp.eye(size, dtype=schur.dtype)
-        step = -solve_positive_definite(schur, items - users @ lean)
-        user_step = -users / arrow.users - lean @ step
+        step = -solve_positive_definite(schur, items - product(users, lean))
+        user_step = -users / arrow.users - product(lean, step)
         reach = jnp.max(step) - jnp.min(step) + objective.stretch * jnp.max(jnp.abs(user_step))
         safe = jnp.where(reach > 0, reach, 1.0)
         length = jnp.where(reach > 0, jnp.log1p(safe) / safe, 1.0)

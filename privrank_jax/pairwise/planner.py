@@ -33,6 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from privrank_jax._backend import product
 from privrank_jax._types import Numbers, NumbersLike, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_epsilon, check_positive, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
@@ -349,7 +350,7 @@ def _variances(scores: Scores, link: Link) -> _Variances:
     pull = 0.25 * others * jnp.square(up + down)
     sharp = pull * jnp.square(link.cdf(gap) - link.cdf(-gap))
     base, less = (
-        jnp.sum(inverse * (_laplacian(weight) @ inverse).T, -1) for weight in (pull, sharp)
+        jnp.sum(inverse * product(_laplacian(weight), inverse).T, -1) for weight in (pull, sharp)
     )
     return _Variances(base, less)
 

@@ -22,6 +22,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
+from privrank_jax._backend import product
 from privrank_jax._types import Mask, PairMatrix, PairMatrixLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.links import Link, get_link
@@ -83,8 +84,8 @@ def _errors(
     pull = jnp.square(link.score(gap) + link.score(-gap))  # F'/(F(1-F)), squared
     spread = pull * (0.25 * weights - fourth * jnp.square(link.cdf(gap) - 0.5))
     influence = project_inverse(fisher, project)
-    covariance = influence @ (jnp.diag(spread.sum(-1)) - spread) @ influence.T
-    middle = theta + jnp.asarray(gamma, theta.dtype) * influence @ theta
+    covariance = product(product(influence, jnp.diag(spread.sum(-1)) - spread), influence.T)
+    middle = theta + product(jnp.asarray(gamma, theta.dtype) * influence, theta)
     linked = linked & mask[:, None] & mask[None, :]
     none = jnp.zeros((), theta.dtype)
     return Uncertainty(middle, covariance, influence, linked, none, mask, "gaussian")

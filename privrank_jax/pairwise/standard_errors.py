@@ -29,6 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from privrank_jax._backend import product
 from privrank_jax._types import (
     Count,
     Mask,
@@ -283,8 +284,8 @@ def _score_errors(
         fisher + gamma * project if target == "penalized" else fisher, project
     )
     spread = noise_covariance(scale, noise, law, project)
-    covariance = influence @ (fisher + spread) @ influence.T
-    middle = theta if target == "penalized" else theta + gamma * influence @ theta
+    covariance = product(product(influence, fisher + spread), influence.T)
+    middle = theta if target == "penalized" else theta + product(gamma * influence, theta)
     linked = linked & mask[:, None] & mask[None, :]
     return Uncertainty(middle, covariance, influence, linked, scale, mask, noise, law)
 
@@ -308,7 +309,7 @@ def differences(
 def project_inverse(bend: PairMatrix, project: PairMatrix) -> PairMatrix:
     """Inverse of ``bend`` on the range of ``project``, the identified differences, and 0 on its complement."""
     shift = jnp.eye(bend.shape[0], dtype=bend.dtype) - project
-    return project @ solve_positive_definite(bend + _largest(bend) * shift, project)
+    return product(project, solve_positive_definite(bend + _largest(bend) * shift, project))
 
 
 def _largest(matrix: PairMatrix) -> Float[Array, ""]:
@@ -339,7 +340,7 @@ def noise_covariance(
     """Covariance of the part of the noise in the range of a projection, ``(m, m)``; ``law`` is that of K-norm noise."""
     if law is None:
         return noise_variance(scale, noise) * project
-    return scale * scale * (project @ law.covariance.astype(project.dtype) @ project)
+    return scale * scale * product(product(project, law.covariance.astype(project.dtype)), project)
 
 
 def noise_variance(scale: Scalar, noise: str) -> Scalar:

@@ -26,6 +26,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Real
 
+from privrank_jax._backend import product
 from privrank_jax._types import Mask, MaskLike, PairMatrixLike
 from privrank_jax._validate import check_square
 from privrank_jax.comparisons import Comparisons, default_float
@@ -184,15 +185,15 @@ def _intransitivity(wins: Array, mask: Mask | None) -> Intransitivity:
 
 
 def _trace_of_cube(matrix: Array) -> Array:
-    # Products of 0s and 1s are exact in float32 up to 2^24 paths of length two, on any hardware.
-    return jnp.sum((matrix @ matrix) * matrix.T)
+    # Sums of products of 0s and 1s are exact in float32 up to 2^24 paths of length two.
+    return jnp.sum(product(matrix, matrix) * matrix.T)
 
 
 def _has_cycle(beats: Array) -> Array:
     """Whether any item reaches itself: the paths of length 1, 2, 4, ... up to m."""
     reach = beats
     for _ in range(max(beats.shape[0] - 1, 1).bit_length()):
-        reach = ((reach + reach @ reach) > 0).astype(beats.dtype)
+        reach = ((reach + product(reach, reach)) > 0).astype(beats.dtype)
     return jnp.any(jnp.diagonal(reach) > 0)
 
 

@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, DTypeLike, Float, PyTree
 
+from privrank_jax._backend import product
 from privrank_jax._types import Key, Scores
 
 Tower = list[dict[str, Array]]
@@ -59,7 +60,7 @@ class Linear:
         items: Float[Array, "items q"],
     ) -> Scores:
         """Scores ``(m,)`` of ``items`` ``(m, q)`` for one user ``(p,)``."""
-        return user @ params["user"] + items @ params["item"]
+        return product(user, params["user"]) + product(items, params["item"])
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class TwoTowers:
         self, params: Mapping[str, Tower], user: Float[Array, "p"], items: Float[Array, "items q"]
     ) -> Scores:
         """Scores ``(m,)`` of ``items`` ``(m, q)`` for one user ``(p,)``."""
-        return _represent(params["item"], items) @ _represent(params["user"], user)
+        return product(_represent(params["item"], items), _represent(params["user"], user))
 
     def _tower(self, key: Key, inputs: int, dtype: DTypeLike | None) -> Tower:
         dtype = jnp.result_type(float) if dtype is None else dtype
@@ -115,5 +116,5 @@ class TwoTowers:
 
 def _represent(tower: Tower, features: Float[Array, "*rows inputs"]) -> Float[Array, "*rows width"]:
     for layer in tower[:-1]:
-        features = jax.nn.relu(features @ layer["weight"] + layer["bias"])
-    return features @ tower[-1]["weight"] + tower[-1]["bias"]
+        features = jax.nn.relu(product(features, layer["weight"]) + layer["bias"])
+    return product(features, tower[-1]["weight"]) + tower[-1]["bias"]

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from privrank_jax._backend import product
 from privrank_jax._types import PairMatrix, Scores
 from privrank_jax._validate import is_traced
 
@@ -52,8 +53,8 @@ def _enumerated(demands: Scores, lengths: PairMatrix) -> Float[Array, ""]:
     sets = (jnp.arange(1, 1 << (number - 1))[:, None] >> jnp.arange(number)) & 1
     inside = sets.astype(demands.dtype)  # without the last item: complements have the same ratio
     inside = jnp.concatenate([inside, jnp.ones((1, number), demands.dtype)])
-    cut = jnp.sum((inside @ lengths.astype(demands.dtype)) * (1 - inside), axis=1)
-    return jnp.max(_ratios(jnp.abs(inside @ demands), cut, demands))
+    cut = jnp.sum(product(inside, lengths.astype(demands.dtype)) * (1 - inside), axis=1)
+    return jnp.max(_ratios(jnp.abs(product(inside, demands)), cut, demands))
 
 
 def _ratios(moved: Array, cut: Array, demands: Scores) -> Array:

@@ -30,6 +30,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Real
 
+from privrank_jax._backend import product
 from privrank_jax._types import Epsilon, Key, Scalar
 from privrank_jax._validate import check_choice, check_epsilon, check_positive
 from privrank_jax.privacy.caps import cap_at, draw_angles, half_sphere_mean, privunit_cap
@@ -172,7 +173,7 @@ def report_covariance(
     vector = jnp.asarray(vector, jnp.result_type(float))
     dimension = vector.shape[0] - zero_sum
     norm = report_norm(mechanism, dimension, epsilon, radius)
-    axis = jnp.outer(vector, vector) / jnp.vdot(vector, vector)
+    axis = jnp.outer(vector, vector) / product(vector, vector)
     rest = jnp.eye(vector.shape[0]) - axis - zero_sum / vector.shape[0]
     if mechanism == "duchi" or dimension == 1:
         square = jnp.asarray(1.0 / dimension)

@@ -18,6 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer, Real
 
+from privrank_jax._backend import product
+
 
 def cube_facets(dimension: int) -> Float[np.ndarray, "d d"]:
     """Rows of [-1, 1]^d.
@@ -70,7 +72,7 @@ def margin(
     """
     side = facets @ change
     near = np.isclose(np.abs(side), 1.0)
-    reached = jnp.asarray(facets, noise.dtype) @ noise
+    reached = product(jnp.asarray(facets, noise.dtype), noise)
     ahead = jnp.where(near, jnp.sign(jnp.asarray(side)) * reached, -jnp.inf)
     elsewhere = jnp.where(near, -jnp.sign(jnp.asarray(side)) * reached, jnp.abs(reached))
     return jnp.max(ahead) - jnp.max(elsewhere)

@@ -19,6 +19,7 @@ from tests.house.imports import (
     private_names,
     upward_imports,
 )
+from tests.house.products import bare_products
 from tests.house.shapes import without_shapes
 from tests.house.signatures import (
     default_promises,
@@ -41,6 +42,7 @@ RULES = (
     british_spelling,
     undocumented,
     without_shapes,
+    bare_products,
     untested,
     tests_that_import_tests,
 )

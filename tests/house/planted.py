@@ -82,5 +82,26 @@ PLANTED: tuple[Planted, ...] = (
     ("without_shapes", "planted.py", "def f(x: np.ndarray):\n    pass\n", "f(x)"),
     ("without_shapes", "planted.py", "def f() -> list[Array]:\n    pass\n", "f -> "),
     ("without_shapes", "planted.py", "class C:\n    x: Array | None\n", "C.x: Array | None"),
+    (
+        "bare_products",
+        _F,
+        "import jax\ndef f(a, b):\n    return a @ b\n",
+        "f: @ without a precision",
+    ),
+    ("bare_products", _F, "import jax\ndef f(a, b):\n    a @= b\n", "f: @ without a precision"),
+    (
+        "bare_products",
+        _F,
+        "import jax.numpy as jnp\nx = jnp.einsum('ij,j->i', a, b)\n",
+        "einsum without",
+    ),
+    ("bare_products", _F, "import jax.numpy as jnp\nf = jax.vmap(jnp.vdot)\n", "vdot without"),
+    (
+        "bare_products",
+        _F,
+        "from jax import lax\nx = lax.dot_general(a, b, c)\n",
+        "dot_general without",
+    ),
+    ("bare_products", _F, "import jax\nx = y.dot(z)\n", "y.dot without"),
     ("untested", _F, "", "no tests/pairwise/test_planted.py"),
 )

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation, datasets
+from privrank_jax._backend import product
 from privrank_jax._types import Count, Key, Mask, Numbers
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.experiments import claims
@@ -277,7 +278,7 @@ def data_ranks(name: str) -> np.ndarray | None:
 def data_world(key: Key, ranks: Array, users: Count) -> World:
     """A random subset of the users of a data set; unranked items come after ranked ones."""
     chosen = jax.random.permutation(key, len(ranks)) < users
-    ahead = chosen.astype(jnp.float32) @ _pair_wins(ranks)
+    ahead = product(chosen.astype(jnp.float32), _pair_wins(ranks))
     items = ranks.shape[1]
     upper = np.triu_indices(items, 1)
     share = ahead.astype(jnp.result_type(float)) / users

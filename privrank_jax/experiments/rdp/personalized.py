@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import datasets, personalized
+from privrank_jax._backend import product
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.experiments import claims
@@ -93,7 +94,7 @@ def network_trial(key: Key, cell: Parameters, *, config: NetworkConfig) -> Metri
     new_users = features(new_key, config.new_users)
 
     def own_ranks(user: Array) -> Array:
-        return ranks_from_scores(user @ alpha + items @ beta)
+        return ranks_from_scores(product(user, alpha) + product(items, beta))
 
     ranks, new_ranks = jax.vmap(own_ranks)(users), jax.vmap(own_ranks)(new_users)
     wins = common.wins_by_method(noise_key, ranks, cell["epsilon"], _NETWORK_METHODS)

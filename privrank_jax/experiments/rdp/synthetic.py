@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import mallows
+from privrank_jax._backend import product
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.experiments import claims
@@ -171,7 +172,7 @@ def count_rankings(key: Key, center: Array, epsilon: Array, draws: int) -> Array
     def chunk(number: Array, counts: Array) -> Array:
         keys = jax.random.split(jax.random.fold_in(key, number), _CHUNK)
         ranks = jax.vmap(mallows.sample, (0, None, None))(keys, center, epsilon)
-        codes = ranks[:, :-1] @ jnp.asarray(place, jnp.int32)
+        codes = product(ranks[:, :-1], jnp.asarray(place, jnp.int32))
         wanted = number * _CHUNK + jnp.arange(_CHUNK) < draws
         return counts.at[jnp.where(wanted, codes, len(counts))].add(1, mode="drop")
 

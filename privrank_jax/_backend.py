@@ -1,0 +1,102 @@
+"""What depends on the kind of device: how much work one step of a loop takes, the memory of a study, matrix products.
+
+The kind is asked for when a program is traced, and is that of the device that JAX uses by default. Nothing here changes
+what is drawn or counted: the same key gives the same words, and counts are exact. Sums of floating-point numbers may be
+taken in another order, so they agree to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Num
+
+BLOCK_BYTES = 1 << 28
+"""Working set of one step of a loop on an accelerator: large enough that the time to launch its kernels, some
+microseconds each, is small beside the time to move it."""
+
+MEMORY_SHARE = 0.4
+"""Share of an accelerator's memory for one batch of a study: two are in flight, and XLA needs some for itself."""
+
+CPU_MEMORY = 1 << 30
+"""Bytes for one batch of a study on a CPU, which shares its memory with all other programs."""
+
+
+def platform() -> str:
+    """``"cpu"``, ``"gpu"`` or ``"tpu"``: the kind of the device that JAX uses by default, also within
+    ``jax.default_device``."""
+    chosen = jax.config.values.get("jax_default_device")
+    if chosen is None:
+        return jax.default_backend()
+    return chosen if isinstance(chosen, str) else chosen.platform
+
+
+def on_cpu() -> bool:
+    """Whether JAX computes on a CPU by default."""
+    return platform() == "cpu"
+
+
+def at_once(cpu: int, bytes_each: int, most: int) -> int:
+    """How many of ``most`` equal parts one step of a loop should take.
+
+    Args:
+        cpu: the number for a CPU, where a step should stay in cache.
+        bytes_each: working set of one part.
+        most: how many parts there are.
+
+    Returns:
+        ``cpu`` on a CPU; elsewhere as many as fill :data:`BLOCK_BYTES`, not fewer than ``cpu``; from 1 to ``most``.
+
+    >>> at_once(4, 100, 1000) if on_cpu() else 4
+    4
+    """
+    wanted = cpu if on_cpu() else max(cpu, BLOCK_BYTES // max(bytes_each, 1))
+    return max(1, min(wanted, most))
+
+
+def memory_for_batches(devices: Iterable[Any]) -> int:
+    """Bytes that one batch of a study may use on each of the devices.
+
+    Args:
+        devices: JAX devices of this process.
+
+    Returns:
+        A share of the memory of the smallest device, where the backend reports it (:data:`MEMORY_SHARE`); otherwise, as
+        on a CPU, :data:`CPU_MEMORY`.
+    """
+    found = [limit for limit in map(bytes_limit, devices) if limit is not None]
+    return int(MEMORY_SHARE * min(found)) if found else CPU_MEMORY
+
+
+def bytes_limit(device: Any) -> int | None:
+    """The memory that JAX may use on a device; None for a CPU, and where the backend does not report it."""
+    if device.platform == "cpu":
+        return None
+    try:
+        return (device.memory_stats() or {}).get("bytes_limit")
+    except (NotImplementedError, jax.errors.JaxRuntimeError):
+        return None
+
+
+def product(
+    left: Num[Array, "*left inner"] | Any, right: Num[Array, "*right"] | Any
+) -> Num[Array, "..."]:
+    """``left @ right`` in the full precision of its dtype on every device.
+
+    By default GPUs round the factors of float32 products to the 11 significant bits of TF32, and TPUs to the 8 of
+    bfloat16. A Cholesky factor of such a product may not exist, and integers above 2048 lose their last bits.
+
+    Args:
+        left: ``(..., n, k)`` or ``(k,)``.
+        right: ``(..., k, m)`` or ``(k,)``.
+
+    Returns:
+        The matrix product, as of ``jnp.matmul``.
+
+    >>> product(jnp.array([[1.0, 2.0]]), jnp.array([3.0, 4.0])).tolist()
+    [11.0]
+    """
+    return jnp.matmul(left, right, precision=jax.lax.Precision.HIGHEST)
