@@ -1,7 +1,8 @@
 r"""At most L rows of each user, chosen by a keyed hash of the user, never by the answers.
 
 Every user's rows are put in order by their content (which items met, then who won) and numbered 0, 1, ...; row k of
-user u draws the lot SHA-256(salt : k : u), and the L rows with the smallest lots stay.
+user u draws the lot SHA-256(salt : k : u), and the L rows with the smallest lots stay. All rows of a user with at most
+L rows stay, so only the other users' rows are sorted and draw lots.
 
 **Sensitivity.** *For every salt*, known or not, the rows kept of one user are a function of that user's rows alone: no
 lot and no number depends on another user. So a data set and its neighbor, which differ in the rows of one user, keep
@@ -46,14 +47,22 @@ def bounded_rows(
         content: columns with the full content of a row, the public ones (which items met) before the others.
 
     Returns:
-        The same table with fewer rows.
+        The same table with fewer rows; a row without a user is not among them.
 
     Raises:
         ValueError: L is not positive.
     """
+    check_positive("max_per_user", max_per_user)
+    sizes = rows.group_by(user).aggregate(_rows=rows.count())
+    above = sizes.filter(sizes._rows > int(max_per_user)).select(user)
+    within = rows.filter(rows[user].notnull()).anti_join(above, user)
+    return within.union(_drawn(rows.semi_join(above, user), max_per_user, salt, user, content))
+
+
+def _drawn(rows: Table, max_per_user: int, salt: str, user: str, content: Sequence[str]) -> Table:
+    """The rows with the smallest lots of each user, which takes two sorts; other rows need none."""
     import ibis
 
-    check_positive("max_per_user", max_per_user)
     number = ibis.row_number().over(group_by=user, order_by=list(content))
     numbered = rows.mutate(_number=number)
     said = ibis.literal(f"{salt}:") + numbered._number.cast("string") + ":"

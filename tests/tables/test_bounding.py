@@ -37,6 +37,12 @@ def test_at_most_the_bound_of_each_user_and_of_others_all():
         assert users == {user: min(limit, count) for user, count in number.items()}
 
 
+def test_a_row_without_a_user_belongs_to_nobody_and_is_left_out():
+    rows = [(None, 0, 1, 2)] * 5 + [("u0", 0, 1, 2)] * 3
+    for limit in (2, 4, 6):
+        assert bounded(rows, limit) == {("u0", 0, 1, 2): min(limit, 3)}
+
+
 def test_the_choice_depends_on_the_rows_and_the_salt_alone():
     rows = random_rows(1)
     stay = bounded(rows, 4)
