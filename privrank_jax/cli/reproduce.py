@@ -148,6 +148,7 @@ def _print_result(result: ExperimentResult) -> None:
     facts = result.diagnostics
     print_paragraphs(
         "Written: " + ", ".join(str(path) for path in result.paths.values()),
-        f"{facts['total_seconds']:.0f} s in all; compiled {facts['compilations']} program(s) in "
-        f"{facts['compile_seconds']:.1f} s, ran {facts['run_seconds']:.1f} s.",
+        f"{facts['total_seconds']:.0f} s in all; compiled {facts['compilations']} program(s) of "
+        f"{facts['instructions']:,} instructions in {facts['compile_seconds']:.1f} s, ran "
+        f"{facts['run_seconds']:.1f} s.",
     )

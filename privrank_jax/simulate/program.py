@@ -10,14 +10,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from privrank_jax._types import Key
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import out_of_memory
 from privrank_jax.simulate.axes import Label, Outcome, columns, flatten
 from privrank_jax.simulate.devices import Devices, exchange, least
-from privrank_jax.simulate.memory import peak_bytes
+from privrank_jax.simulate.memory import bodies, peak_bytes
 from privrank_jax.simulate.result import ProgramFacts
 from privrank_jax.simulate.study import Parameters, Study
 
@@ -84,6 +84,7 @@ class Program:
         self.size = self._even(max(1, min(self.total, fitting, batch_size)))
         self._jitted = devices.jit(program)
         self._lowered: Any = None
+        self._instructions = 0
         self._call: Any = None
         self._ahead: Future[Any] | None = None
         self._error: Exception | None = None
@@ -149,6 +150,7 @@ class Program:
         finally:
             self.compile_seconds += time.perf_counter() - started
         self._compilations += 1
+        self._instructions = _operations(lowered.compiler_ir().operation)
         self._measured = _compiled_bytes(self._call)
         estimated = self._fixed + self.size * self._estimate
         return estimated if self._measured is None else self._measured
@@ -205,12 +207,30 @@ class Program:
             batch_size=self.size,
             batches=-(-self.total // (self.size * self.devices.count)),
             devices=self.devices.count,
+            equations=_equations(self.closed.jaxpr),
+            instructions=self._instructions,
             bytes_per_replicate=self._estimate,
             estimated_peak_bytes=self._fixed + self.size * self._estimate,
             compiled_peak_bytes=self._measured,
             compile_seconds=self.compile_seconds,
             run_seconds=run_seconds,
         )
+
+
+def _equations(jaxpr: Jaxpr) -> int:
+    """Operations of a traced program; a loop or call counts as what is inside it, once."""
+    inside = [sum(map(_equations, bodies(equation.params))) for equation in jaxpr.eqns]
+    return sum(max(1, found) for found in inside)
+
+
+def _operations(operation: Any) -> int:
+    """Operations inside one of MLIR."""
+    return sum(
+        1 + _operations(inner)
+        for region in operation.regions
+        for block in region.blocks
+        for inner in block.operations
+    )
 
 
 def _batched(

@@ -33,6 +33,9 @@ class ProgramFacts:
         batch_size: replicates of one batch, on each device.
         batches: number of batches.
         devices: number of devices.
+        equations: operations of one replicate as JAX traces it; those inside loops and branches count once.
+        instructions: operations of the batch as lowered for XLA, with which the time to compile grows; 0 if nothing was
+            left to compute.
         bytes_per_replicate: estimated memory of one replicate.
         estimated_peak_bytes: estimated memory of a batch, on each device.
         compiled_peak_bytes: the same by XLA's own buffer assignment; None where the backend does not report it or the
@@ -48,6 +51,8 @@ class ProgramFacts:
     batch_size: int
     batches: int
     devices: int
+    equations: int
+    instructions: int
     bytes_per_replicate: int
     estimated_peak_bytes: int
     compiled_peak_bytes: int | None
@@ -101,6 +106,16 @@ class StudyDiagnostics:
         return tuple(program.batch_size for program in self.programs)
 
     @property
+    def equations(self) -> int:
+        """Operations of one replicate of each program, as JAX traces them, together."""
+        return sum(program.equations for program in self.programs)
+
+    @property
+    def instructions(self) -> int:
+        """Operations of all programs, as lowered for XLA."""
+        return sum(program.instructions for program in self.programs)
+
+    @property
     def estimated_peak_bytes(self) -> int:
         """The largest estimated memory of a device; 0 without programs."""
         return max((program.estimated_peak_bytes for program in self.programs), default=0)
@@ -118,6 +133,8 @@ class StudyDiagnostics:
             "compilations": self.compilations,
             "devices": self.devices,
             "batch_sizes": list(self.batch_sizes),
+            "equations": self.equations,
+            "instructions": self.instructions,
             "estimated_peak_bytes": self.estimated_peak_bytes,
             "compiled_peak_bytes": self.compiled_peak_bytes,
             "memory_limit": self.memory_limit,

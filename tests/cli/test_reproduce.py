@@ -61,7 +61,13 @@ def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monk
 def test_words(privrank, small, tmp_path):
     result = privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path)
     assert (result.code, result.err) == (0, "")
-    for text in ("8 replicates", "counting recovers the top k", "published code", "compiled 1"):
+    for text in (
+        "8 replicates",
+        "counting recovers the top k",
+        "published code",
+        "compiled 1",
+        "instructions in",
+    ):
         assert text in result.out
     assert f"{NAME}-claims.csv" in result.out
 

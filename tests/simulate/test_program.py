@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.simulate import run
+from privrank_jax.simulate import Study, run
 from privrank_jax.simulate.devices import Devices
 from privrank_jax.simulate.program import Program
 from tests.simulate import job
@@ -75,6 +75,29 @@ def test_other_failures_are_not_taken_for_it(monkeypatch):
     monkeypatch.setattr(Devices, "fetch", never)
     with pytest.raises(jax.errors.JaxRuntimeError, match="INTERNAL"):
         normal(None)
+
+
+def sizes(steps, *, unrolled):
+    """Equations and instructions of a program of so many steps."""
+
+    def trial(key, cell):
+        value = jax.random.normal(key)
+        if unrolled:
+            for _ in range(steps):
+                value = jax.numpy.sin(value)
+            return {"value": value}
+        return {"value": jax.lax.fori_loop(0, steps, lambda _, x: jax.numpy.sin(x), value)}
+
+    facts = run(jax.random.key(0), Study("sines", trial, ({},)), 3).diagnostics
+    (program,) = facts.programs
+    assert (facts.equations, facts.instructions) == (program.equations, program.instructions)
+    return program.equations, program.instructions
+
+
+def test_the_size_of_a_program_is_that_of_its_code():
+    few, many = sizes(4, unrolled=True), sizes(9, unrolled=True)
+    assert (many[0] - few[0], many[1] - few[1]) == (5, 5)
+    assert sizes(4, unrolled=False) == sizes(9, unrolled=False)
 
 
 @pytest.mark.slow

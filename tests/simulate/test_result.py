@@ -83,11 +83,12 @@ def test_data_frames(monkeypatch):
 
 
 def test_diagnostics_add_up_over_programs():
-    one = ProgramFacts("s", {"items": 3}, 2, 1, 25, 4, 2, 100, 2500, 2600, 0.5, 1.0)
+    one = ProgramFacts("s", {"items": 3}, 2, 1, 25, 4, 2, 30, 400, 100, 2500, 2600, 0.5, 1.0)
     two = dataclasses.replace(one, batch_size=10, compiled_peak_bytes=3000, compilations=2)
     both = StudyDiagnostics.of_programs([one, two], 10_000)
     assert (both.compilations, both.compile_seconds, both.run_seconds) == (3, 1.0, 2.0)
     assert (both.devices, both.batch_sizes, both.memory_limit) == (2, (25, 10), 10_000)
+    assert (both.equations, both.instructions) == (60, 800)
     assert (both.estimated_peak_bytes, both.compiled_peak_bytes) == (2500, 3000)
     unknown = dataclasses.replace(two, compiled_peak_bytes=None)
     assert StudyDiagnostics.of_programs([one, unknown], 1).compiled_peak_bytes is None
