@@ -23,7 +23,7 @@ import shutil
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 GRACE = 1.0  # seconds that a section may take to finish
 EXIT_CODE = 130
@@ -55,6 +55,7 @@ class _Command:
         self.held = False  # a section runs
         self.pending = False  # an interrupt waits for its end
         self.leftovers: list[str] = []
+        self.endings: list[Callable[[], None]] = []
 
 
 _COMMAND = _Command()
@@ -110,6 +111,21 @@ def remove_on_interrupt(path: str | os.PathLike[str]) -> None:
             _COMMAND.leftovers.append(os.fspath(path))
 
 
+@contextlib.contextmanager
+def ending(end: Callable[[], None]) -> Iterator[None]:
+    """Let an interrupt call ``end``, which must not wait, while the body runs: for processes started here."""
+    with _COMMAND.lock:
+        _COMMAND.endings.append(end)
+    try:
+        yield
+    except BaseException:
+        end()
+        raise
+    finally:
+        with _COMMAND.lock:
+            _COMMAND.endings.remove(end)
+
+
 def _watch(ear: socket.socket, mouth: socket.socket) -> None:
     """Wait for Ctrl-C, then for the end of a section, then end the process."""
     del mouth  # only kept open
@@ -125,6 +141,9 @@ def _watch(ear: socket.socket, mouth: socket.socket) -> None:
 def _leave() -> None:
     """Print the line and end the process. Keeps the lock, so that the line is printed once."""
     _COMMAND.lock.acquire(timeout=GRACE)
+    for end in _COMMAND.endings:
+        with contextlib.suppress(OSError):
+            end()
     for path in _COMMAND.leftovers:
         with contextlib.suppress(OSError):
             shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +12,9 @@ import typer
 from privrank_jax import _interrupt
 from privrank_jax.cli import hardware
 from privrank_jax.cli.console import (
+    REFUSED,
     Refusal,
+    Side,
     check_folder,
     check_seed,
     print_json,
@@ -21,6 +25,7 @@ from privrank_jax.cli.console import (
 from privrank_jax.cli.options import Folder, Json, Seed, command
 
 if TYPE_CHECKING:
+    from privrank_jax.cli.studies import Finished
     from privrank_jax.experiments import ExperimentResult
 
 _MOST_REPLICATES = 10**9
@@ -33,6 +38,8 @@ HELP = (
     "Example:\n\n"
     "  privrank reproduce --list\n\n"
     "  privrank reproduce cai-fig1 --replicates 100 --out results\n\n"
+    "Several studies run in processes of their own, --jobs at a time; one that fails does not stop the others:\n\n"
+    "  privrank reproduce --all --out results\n\n"
     "After an interruption, the same command resumes from STUDY.unfinished. It uses all devices of the machine, "
     "with --coordinator those of several machines:\n\n"
     "  srun -n 4 privrank reproduce cai-fig1 --coordinator auto"
@@ -43,9 +50,17 @@ HELP = (
 class Request(Seed, Folder, hardware.Processes, Json):
     """The options of one run."""
 
-    study: Annotated[
-        str | None, typer.Argument(metavar="[STUDY]", help="Name of the study; see --list.")
+    studies: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[STUDY]...", help="Names of the studies; see --list."),
     ] = None
+    every: Annotated[bool, typer.Option("--all", help="Run all studies.")] = False
+    jobs: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Of several studies, how many at once; each may take 2 GiB of memory."
+        ),
+    ] = 2
     replicates: Annotated[
         int | None,
         typer.Option(metavar="N", help="Replicates of each cell.  [default: that of the study]"),
@@ -55,10 +70,21 @@ class Request(Seed, Folder, hardware.Processes, Json):
     ] = False
     listing: Annotated[bool, typer.Option("--list", help="List the studies, and stop.")] = False
 
+    @property
+    def named(self) -> list[str]:
+        """Names of the studies as given, each once."""
+        return list(dict.fromkeys(self.studies or ()))
+
     def check(self) -> None:
         """Refuse invalid options before anything is loaded."""
-        if self.study is None:
+        if self.every and self.studies:
+            raise Refusal("--all runs all studies: name none.")
+        if not self.every and not self.studies:
             raise Refusal("name a study; `privrank reproduce --list` shows all.")
+        if self.jobs < 1:
+            raise Refusal(f"--jobs must be at least 1, got {self.jobs}.")
+        if (self.every or len(self.named) > 1) and self.coordinator is not None:
+            raise Refusal("--coordinator shares one study between processes: name one.")
         if self.replicates is not None and self.replicates < 2:
             raise Refusal(
                 f"--replicates {self.replicates} gives no standard errors; take 2 or more."
@@ -76,7 +102,77 @@ def reproduce(request: Request) -> None:
         _print_list(request.json)
         return
     request.check()
-    assert request.study is not None
+    if request.every or len(request.named) > 1:
+        _reproduce_several(request)
+    else:
+        _reproduce_one(request, request.named[0])
+
+
+def _reproduce_several(request: Request) -> None:
+    """Run studies in processes of their own; print a table of them, and exit with an error if any failed."""
+    from privrank_jax import experiments
+    from privrank_jax.cli.studies import run_all
+
+    names = experiments.names() if request.every else request.named
+    for name in names:
+        experiments.get(name)
+    check_folder(request.out)
+    _interrupt.say(_GOES_ON)
+    options = ["--out", str(request.out), "--seed", str(request.seed)]
+    if request.replicates is not None:
+        options += ["--replicates", str(request.replicates)]
+    if request.fresh:
+        options.append("--fresh")
+    ended = {}
+    started = time.perf_counter()
+    for study in run_all(names, options, request.jobs, _notice):
+        ended[study.name] = study
+        took = time.perf_counter() - started
+        word = "failed" if study.code else "done"
+        _notice(f"{study.name} {word}, {len(ended)} of {len(names)} after {took:.0f} s")
+    seconds = time.perf_counter() - started
+    found = [ended[name] for name in names]
+    failed = [study for study in found if study.code]
+    if request.json:
+        print_json(
+            {
+                "studies": [study.document for study in found if study.document is not None],
+                "failed": {study.name: study.reason for study in failed},
+                "total_seconds": seconds,
+                "seed": request.seed,
+            }
+        )
+    else:
+        _print_several(found, seconds)
+    if failed:
+        raise typer.Exit(REFUSED)
+
+
+def _print_several(found: Sequence[Finished], seconds: float) -> None:
+    """Print a line of each study, then the reasons why others failed."""
+    from privrank_jax.experiments.claims import WORDS
+
+    columns = ["study", *WORDS.values(), "seconds", "compile", "run", "instructions"]
+    rows = []
+    for study in found:
+        if study.document is None:
+            continue
+        words = [verdict["verdict"] for verdict in study.document["verdicts"]]
+        facts = study.document["diagnostics"]
+        times = [f"{facts[f'{part}_seconds']:.1f}" for part in ("total", "compile", "run")]
+        counts = [str(words.count(word)) for word in WORDS.values()]
+        rows.append([study.name, *counts, *times, f"{facts['instructions']:,}"])
+    sides: list[Side] = ["right"] * len(columns)
+    sides[0] = "left"
+    print_table(
+        f"{len(rows)} of {len(found)} studies in {seconds:.0f} s: claims by verdict, and seconds",
+        list(zip(columns, sides, strict=True)),
+        rows,
+    )
+    print_paragraphs(*(f"{one.name} failed: {one.reason}" for one in found if one.document is None))
+
+
+def _reproduce_one(request: Request, name: str) -> None:
     import jax
 
     from privrank_jax import experiments
@@ -85,7 +181,7 @@ def reproduce(request: Request) -> None:
     if request.coordinator is None:
         hardware.use_cores()
     first = hardware.join(request)
-    found = experiments.get(request.study)
+    found = experiments.get(name)
     check_folder(request.out)
     _interrupt.say(_GOES_ON)
     try:

@@ -40,6 +40,9 @@ Wanted = Label | None | tuple[Label | None, ...]
 """The value of a column, or any of several, that selects rows."""
 
 
+WORDS = {True: "holds", False: "does not hold", None: "undecided"}
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The verdict of the replicates on a claim.
@@ -55,7 +58,7 @@ class Verdict:
     @property
     def word(self) -> str:
         """``holds``, ``does not hold`` or ``undecided``."""
-        return {True: "holds", False: "does not hold", None: "undecided"}[self.holds]
+        return WORDS[self.holds]
 
 
 @dataclass(frozen=True)

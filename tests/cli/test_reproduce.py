@@ -90,6 +90,10 @@ def test_fresh_starts_over(privrank, small, tmp_path, monkeypatch):
     [
         ((), "reproduce --list"),
         (("cai-fig55",), "did you mean cai-fig5"),
+        ((NAME, "--all"), "name none"),
+        ((NAME, "cai-fig55"), "did you mean cai-fig5"),
+        ((NAME, "cai-fig6", "--jobs", 0), "at least 1"),
+        ((NAME, "cai-fig6", "--coordinator", "auto"), "one study"),
         ((NAME, "--replicates", 1), "take 2 or more"),
         ((NAME, "--processes", 2), "need --coordinator"),
         ((NAME, "--coordinator", "auto", "--process-id", 0), "need --coordinator HOST:PORT"),

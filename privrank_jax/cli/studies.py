@@ -1,0 +1,82 @@
+"""Several studies, some at once: each in a process of its own, which compiles while another computes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+from privrank_jax import _interrupt
+
+_HEAD = "privrank: "  # of every line that a command writes to stderr
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a study ended.
+
+    Attributes:
+        name: name of the study.
+        document: what ``privrank reproduce NAME --json`` prints; None if the study failed.
+        code: exit code of its process, negative if a signal ended it.
+        reason: why it failed; "" if it did not.
+    """
+
+    name: str
+    document: dict[str, Any] | None
+    code: int
+    reason: str
+
+
+def run_all(
+    names: Sequence[str], options: Sequence[str], jobs: int, notice: Callable[[str], None]
+) -> Iterator[Finished]:
+    """Run ``privrank reproduce`` for each study, ``jobs`` at a time; yield each as it ends.
+
+    A study that fails does not stop the others.
+
+    Args:
+        names: names of the studies; they start in this order.
+        options: further options of each command.
+        jobs: studies at once.
+        notice: called with what a study says while it runs.
+    """
+    with ThreadPoolExecutor(jobs, "privrank-study") as executor:
+        futures = [executor.submit(_run, name, options, notice) for name in names]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _run(name: str, options: Sequence[str], notice: Callable[[str], None]) -> Finished:
+    command = [sys.executable, "-m", "privrank_jax", "reproduce", name, *options, "--json"]
+    last = ""
+    # A file, as a full pipe would stop the study while its other output is read here.
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
+        with (
+            subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="backslashreplace",
+            ) as process,
+            _interrupt.ending(process.terminate),
+        ):
+            assert process.stderr is not None
+            for line in process.stderr:
+                last = line.strip().removeprefix(_HEAD) or last
+                if line.startswith(_HEAD):
+                    notice(f"{name}: {last}")
+        if process.returncode:
+            return Finished(name, None, process.returncode, last or "it ended without a word")
+        printed.seek(0)
+        return Finished(name, json.load(printed), 0, "")

@@ -1,0 +1,124 @@
+"""Several studies at once: each a process of its own, with the same files; failures, and an interrupt, are told."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from privrank_jax import _interrupt
+from privrank_jax.cli.studies import run_all
+
+
+@pytest.fixture
+def fake(tmp_path, monkeypatch):
+    """A command in place of ``python``: a script that is told the name of a study and the options."""
+
+    def write(body):
+        path = tmp_path / "fake"
+        path.write_text(
+            f"#!{sys.executable}\nimport json, os, sys, time\nname = sys.argv[4]\n{body}"
+        )
+        path.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(path))
+
+    return write
+
+
+def test_studies_end_in_any_order_and_are_told_apart(fake, tmp_path):
+    fake(
+        "print(f'privrank: {name}: begins', file=sys.stderr)\n"
+        "print('noise of a library', file=sys.stderr)\n"
+        "while name == 'a' and not os.path.exists(sys.argv[6]): time.sleep(0.01)\n"
+        "open(sys.argv[6], 'w').close()\n"
+        "print(json.dumps({'given': sys.argv[1:], 'long': 'x' * 200_000}))"
+    )
+    told, order = [], []
+    flag = str(tmp_path / "flag")
+    for study in run_all(("a", "b"), ("--out", flag), 2, told.append):
+        order.append(study.name)
+        assert (study.code, study.reason) == (0, "")
+        given = ["-m", "privrank_jax", "reproduce", study.name, "--out", flag, "--json"]
+        assert study.document["given"] == given
+    assert order == ["b", "a"]  # a waits for b, so both ran at once
+    assert sorted(told) == ["a: a: begins", "b: b: begins"]
+
+
+def test_one_failure_does_not_stop_the_others(fake):
+    fake(
+        "if name == 'broken':\n"
+        "    print('Traceback', 'ValueError: why', sep='\\n', file=sys.stderr)\n"
+        "    sys.exit(1)\n"
+        "if name == 'killed':\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "print(json.dumps({}))"
+    )
+    found = {one.name: one for one in run_all(("broken", "killed", "fine"), (), 1, print)}
+    assert (found["broken"].code, found["broken"].reason) == (1, "ValueError: why")
+    assert (found["killed"].code, found["killed"].reason) == (-9, "it ended without a word")
+    assert [one.document for one in found.values()] == [None, None, {}]
+
+
+def test_an_interrupt_ends_the_processes(tmp_path, fake):
+    fake("open(f'{sys.argv[6]}-{os.getpid()}', 'w').close()\ntime.sleep(600)")
+
+    def consume():
+        codes.extend(study.code for study in run_all(("a", "b"), ("--out", place), 2, print))
+
+    codes, place = [], str(tmp_path / "pid")
+    thread = threading.Thread(target=consume)
+    thread.start()
+    while len(list(tmp_path.glob("pid-*"))) < 2:
+        time.sleep(0.01)
+    for end in list(_interrupt._COMMAND.endings):
+        end()
+    thread.join()
+    assert codes == [-signal.SIGTERM] * 2
+    assert _interrupt._COMMAND.endings == []
+
+
+DOCUMENT = {
+    "verdicts": [{"verdict": word} for word in ("holds", "holds", "undecided")],
+    "diagnostics": {
+        "total_seconds": 9.0,
+        "compile_seconds": 4.0,
+        "run_seconds": 2.5,
+        "instructions": 1234,
+    },
+}
+
+
+def test_the_command_prints_all_and_fails_if_one_does(fake, privrank, tmp_path):
+    fake(
+        "if name == 'cai-fig8': sys.exit('privrank: no data')\n"
+        f"print(json.dumps({DOCUMENT!r} | {{'given': sys.argv[5:]}}))"
+    )
+    command = ("reproduce", "xu-fig3", "cai-fig8", "xu-fig3", "--out", tmp_path, "--fresh")
+    found = privrank(*command, "--seed", 7)
+    assert found.code == 2
+    assert "xu-fig3 done" in found.err
+    assert "cai-fig8 failed, " in found.err
+    line = next(line for line in found.out.splitlines() if "xu-fig3" in line)
+    assert line.split() == ["xu-fig3", "2", "0", "1", "9.0", "4.0", "2.5", "1,234"]
+    assert "1 of 2 studies" in found.out
+    assert "cai-fig8 failed: no data" in found.out
+
+    document = privrank(*command, "--replicates", 3, "--json").json()
+    given = ["--out", str(tmp_path), "--seed", "0", "--replicates", "3", "--fresh", "--json"]
+    assert document["studies"] == [DOCUMENT | {"given": given}]
+    assert document["failed"] == {"cai-fig8": "no data"}
+    assert document["seed"] == 0
+
+
+@pytest.mark.slow
+def test_several_studies_write_what_each_would_alone(privrank, tmp_path):
+    names, options = ("xu-fig3", "rdp-fig5"), ("--replicates", 2, "--json", "--out")
+    both = privrank("reproduce", *names, *options, tmp_path / "both").json()
+    assert [study["experiment"] for study in both["studies"]] == list(names)
+    alone = privrank("reproduce", names[0], *options, tmp_path / "alone").json()
+    tables = [Path(one["paths"]["csv"]).read_text() for one in (both["studies"][0], alone)]
+    assert tables[0] == tables[1]
