@@ -1,4 +1,4 @@
-"""10^5 synthetic rankings of 20 and of 100 items, a key and a budget each, against NumPy and against bare uniforms."""
+"""10^5 synthetic rankings of 20 and of 100 items, a key and a budget each, beside NumPy, bare uniforms and floors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import privrank_jax as pr
-from tests.benchmarks.harness import print_table, ratios, side_by_side
+from tests.benchmarks.harness import MULTIPLES, floors, multiples, print_table, ratios, side_by_side
 
 USERS, EPSILON = 100_000, 2.0
 
@@ -42,7 +42,7 @@ def main() -> None:
     sample = jax.jit(jax.vmap(pr.mallows.sample))
     for items in (20, 100):
         centers = np.argsort(rng.random((USERS, items)), axis=1).astype(np.int32)
-        on_device = keys, jnp.asarray(centers), jnp.asarray(epsilon)
+        on_device = (keys, jnp.asarray(centers), jnp.asarray(epsilon))
         uniform = jax.jit(jax.vmap(lambda key, m=items: jax.random.uniform(key, (m,))))
         shared = jax.jit(jax.vmap(pr.mallows.sample, (0, None, None)))
         runs = {
@@ -60,6 +60,9 @@ def main() -> None:
         title = f"{USERS:,} synthetic rankings of {items} items, a key and an epsilon each"
         rows = ratios(seconds, "privrank_jax, vmap")
         print_table(title, ("method", "median time", "times ours"), rows)
+        ours = {name: run for name, run in runs.items() if name.startswith("privrank_jax")}
+        floor = floors(on_device, runs["privrank_jax, vmap"](), words=USERS * items)
+        print_table(f"{title}: multiples of the floor", MULTIPLES, multiples(ours, floor))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Weights of 10^5 rankings of 50 items, and Kendall distances of 10^5 pairs of them, against NumPy item by item."""
+"""Weights of 10^5 rankings of 50 items, and Kendall distances of 10^5 pairs, beside NumPy item by item and floors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import privrank_jax as pr
-from tests.benchmarks.harness import print_table, ratios, side_by_side
+from tests.benchmarks.harness import MULTIPLES, floors, multiples, print_table, ratios, side_by_side
 
 USERS, ITEMS = 100_000, 50
 
@@ -55,6 +55,9 @@ def main() -> None:
     seconds = side_by_side(weights, rounds=15)
     title = f"weights of {USERS:,} rankings of {ITEMS} items"
     print_table(title, ("method", "median time", "times ours"), ratios(seconds, "privrank_jax"))
+    ours = {"privrank_jax": weights["privrank_jax"]}
+    floor = floors(on_device[0], weights["privrank_jax"]())
+    print_table(f"{title}: multiples of the floor", MULTIPLES, multiples(ours, floor))
 
     batched = jax.jit(jax.vmap(pr.metrics.kendall_distance))
     distances = {
@@ -66,6 +69,9 @@ def main() -> None:
     title = f"Kendall distances of {USERS:,} pairs of rankings of {ITEMS} items"
     rows = ratios(seconds, "privrank_jax, vmap")
     print_table(title, ("method", "median time", "times ours"), rows)
+    ours = {"privrank_jax, vmap": distances["privrank_jax, vmap"]}
+    floor = floors(on_device, batched(*on_device))
+    print_table(f"{title}: multiples of the floor", MULTIPLES, multiples(ours, floor))
 
 
 if __name__ == "__main__":
