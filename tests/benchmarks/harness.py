@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 
 import jax
@@ -17,14 +17,14 @@ from privrank_jax._workarounds.threefry import fused
 WORDS, BYTES = "floor: random words", "floor: bytes moved"
 
 
-def side_by_side(runs: dict[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
+def side_by_side(runs: Mapping[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
     """Median seconds of each callable over interleaved rounds, after one unmeasured call each."""
     wall, _ = clocked(runs, rounds)
     return {name: statistics.median(times) for name, times in wall.items()}
 
 
 def clocked(
-    runs: dict[str, Callable[[], object]], rounds: int
+    runs: Mapping[str, Callable[[], object]], rounds: int
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """Seconds on the wall and of all processors, round by round, after one unmeasured call of each callable."""
     for run in runs.values():
@@ -54,7 +54,7 @@ def floors(arguments: object, result: object, words: int = 0) -> dict[str, Calla
     shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in jax.tree.leaves(result)]
     arrays = [jnp.asarray(_plain(x)) for x in jax.tree.leaves(arguments)]
     moved = jax.jit(lambda arrays: _move(arrays, shapes))
-    runs: dict[str, Callable[[], object]] = {BYTES: lambda: moved(arrays)}
+    runs: Mapping[str, Callable[[], object]] = {BYTES: lambda: moved(arrays)}
     if words:
         key = jax.random.key(0)
         drawn = jax.jit(lambda key: (jax.random.bits(key, (words,)) >> 24).astype(jnp.uint8))
@@ -81,14 +81,16 @@ def _move(arrays: list[jax.Array], shapes: list[jax.ShapeDtypeStruct]) -> list[j
 
 
 def multiples(
-    runs: dict[str, Callable[[], object]], floor: dict[str, Callable[[], object]], rounds: int = 15
+    runs: Mapping[str, Callable[[], object]],
+    floor: Mapping[str, Callable[[], object]],
+    rounds: int = 15,
 ) -> list[tuple[str, ...]]:
     """Rows of :data:`MULTIPLES` for kernels and the floors that :func:`floors` gives them.
 
     Times are the best of interleaved rounds, on the wall and of all processors: a busy machine lengthens the others.
     The floor is the longer of the two programs.
     """
-    wall, busy = clocked(runs | floor, rounds)
+    wall, busy = clocked({**runs, **floor}, rounds)
     lowest = [max(min(clock[name]) for name in floor) for clock in (wall, busy)]
     return [
         (
