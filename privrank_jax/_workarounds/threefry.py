@@ -2,8 +2,8 @@
 
 On a CPU, JAX computes Threefry in a loop that writes its state to memory every few turns. Written out, it fuses with
 what uses the numbers, and compiles sooner: on the machine of the README's table a word takes 2 to 3 ns, not 11 to 26.
-On other devices JAX writes it out too. Barriers keep XLA from computing keys and words again for each user of them, and
-from compiling them again there.
+Barriers keep XLA from computing keys and words again for each user of them, and from compiling them again there.
+On other devices JAX writes it out itself, and :func:`fused` returns the key as it is: the words are the same.
 
 Upstream: https://github.com/jax-ml/jax/pull/37872 writes JAX's loop out on a CPU too; it is not in JAX 0.10.
 Remove when: the lowest JAX that the package allows has it, and ``tests/benchmarks/bench_mallows.py`` is not slower.
@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Integer, Shaped, UInt32
 
+from privrank_jax._backend import on_cpu
 from privrank_jax._types import Count
 
 _Block: TypeAlias = UInt32[Array, "..."] | UInt32[np.ndarray, "..."] | np.uint32
@@ -50,12 +51,13 @@ def threefry(
 
 
 def fused(key: Shaped[Array, "*keys"]) -> Shaped[Array, "*keys"]:
-    """The same key for the generator of this module: ``jax.random`` draws the same numbers from it, faster on a CPU.
+    """The same key, on a CPU for the generator of this module: ``jax.random`` draws the same numbers from it, faster.
 
     :func:`~privrank_jax.simulate.run` does this for its trials; for a batch of your own do it before you split the key.
 
     Args:
-        key: typed key, or an array of them; those of other generators than Threefry come back as they are.
+        key: typed key, or an array of them; those of other generators than Threefry come back as they are, and so do
+            all keys where JAX computes on another device by default.
 
     Returns:
         Keys of the same shape and content. Like JAX's with ``jax_threefry_partitionable``, its default;
@@ -65,7 +67,7 @@ def fused(key: Shaped[Array, "*keys"]) -> Shaped[Array, "*keys"]:
     >>> bool(jax.random.normal(fused(key)) == jax.random.normal(key))
     True
     """
-    if str(jax.random.key_impl(key)) != "threefry2x32":
+    if str(jax.random.key_impl(key)) != "threefry2x32" or not on_cpu():
         return key
     return jax.random.wrap_key_data(jax.random.key_data(key), impl=_FUSED)
 

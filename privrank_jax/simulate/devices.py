@@ -10,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from privrank_jax._backend import memory_for_batches
 from privrank_jax._types import Key
 
 AXIS = "replicates"
+_MIB = 20  # bits: processes tell one another numbers of 32 bits
 
 Batched = Callable[..., Any]  # (key, columns, cells, replicates) -> pytree of arrays over the pairs
 
@@ -60,9 +62,22 @@ class Devices:
     @property
     def kind(self) -> str:
         """Platform and kind of the devices."""
-        found = jnp.zeros(()).devices() if self._mesh is None else self._mesh.devices.flat
-        first = next(iter(found))
+        first = self._found()[0]
         return f"{first.platform} {first.device_kind}"
+
+    @property
+    def are_cpus(self) -> bool:
+        """Whether they are CPUs."""
+        return self._found()[0].platform == "cpu"
+
+    def memory_for_batches(self) -> int:
+        """Bytes that a batch may use on each device, the same in all processes; all of them must ask."""
+        here = jax.process_index()
+        ours = [device for device in self._found() if device.process_index == here]
+        return least(memory_for_batches(ours) >> _MIB) << _MIB
+
+    def _found(self) -> list[Any]:
+        return list(jnp.zeros(()).devices() if self._mesh is None else self._mesh.devices.flat)
 
     def jit(self, program: Batched) -> Any:
         """Compile the program over a batch of pairs, split over the devices; call it on the result of :meth:`place`."""

@@ -35,8 +35,6 @@ from privrank_jax.simulate.result import ProgramFacts, StudyDiagnostics, StudyRe
 from privrank_jax.simulate.study import Study
 from privrank_jax.simulate.table_files import Row
 
-DEFAULT_MEMORY_LIMIT = 1 << 30
-
 Notice = Callable[[str], None]
 
 
@@ -46,7 +44,7 @@ def run(
     replicates: int,
     *,
     batch_size: int | None = None,
-    memory_limit: int = DEFAULT_MEMORY_LIMIT,
+    memory_limit: int | None = None,
     devices: Sequence[Any] | None = None,
     checkpoints: Checkpoints | str | os.PathLike[str] | None = None,
     notice: Notice | None = None,
@@ -80,7 +78,8 @@ def run(
         batch_size: at most this many (cell, replicate) pairs at once on each device; by default as
             many as the memory limit allows, up to ``MAX_BATCH`` and, on a CPU, ``CPU_WORKING_SET``
             bytes. Reduced so that all batches are equally full.
-        memory_limit: bytes of memory per device for arguments, intermediate values and results.
+        memory_limit: bytes of memory per device for arguments, intermediate values and results; by default 1 GiB on a
+            CPU, and on an accelerator 0.4 of the memory that JAX may use there.
         devices: JAX devices that share each batch evenly; by default all devices of all processes, or the one set by
             ``jax.default_device``. On several CPU devices a trial must not call LAPACK on batches of large matrices
             (beyond 2·10⁵ operations in all): jaxlib makes the devices wait for threads of one shared pool, which can
@@ -104,9 +103,10 @@ def run(
     """
     studies = [study] if isinstance(study, Study) else list(study)
     _check(key, studies, replicates, batch_size, memory_limit)
+    mesh, notice = Devices(devices), notice or _discard
+    memory_limit = mesh.memory_for_batches() if memory_limit is None else memory_limit
     if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
         checkpoints = Checkpoints(checkpoints)
-    mesh, notice = Devices(devices), notice or _discard
     # Several processes compile the same program at the same time, as their compilers may communicate.
     ahead = ThreadPoolExecutor(1, "privrank-compile") if jax.process_count() == 1 else None
 
@@ -207,7 +207,7 @@ def _check(
     studies: Sequence[Study],
     replicates: int,
     batch_size: int | None,
-    memory_limit: int,
+    memory_limit: int | None,
 ) -> None:
     if not studies:
         raise ValueError("no study to run: give at least one")
@@ -215,7 +215,7 @@ def _check(
         raise ValueError(f"replicates must be between 1 and 2**32 - 1, got {replicates}")
     if batch_size is not None and batch_size < 1:
         raise ValueError(f"batch_size must be at least 1 (None chooses it), got {batch_size}")
-    if memory_limit < 1:
+    if memory_limit is not None and memory_limit < 1:
         raise ValueError(f"memory_limit is a number of bytes, at least 1, got {memory_limit}")
     typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
     if not typed or key.shape != () or str(jax.random.key_impl(key)) != "threefry2x32":

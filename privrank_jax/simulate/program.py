@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,16 @@ from privrank_jax.simulate.study import Parameters, Study
 MAX_BATCH = 16_384  # even where memory allows more: batched loops wait for their slowest replicate
 CPU_WORKING_SET = 1 << 24  # target bytes of a default batch on a CPU: larger ones miss the cache
 HEADROOM = 2  # the estimate assumes program order; XLA on a CPU schedules for concurrency instead
+
+
+_Found = TypeVar("_Found")
+
+
+class _Started(NamedTuple):
+    """A batch that was started: its first pair, and its results, for which the device may still be working."""
+
+    start: int
+    values: Sequence[jax.Array]
 
 
 class Program:
@@ -78,15 +88,17 @@ class Program:
         self._estimate = peak_bytes(self.closed) - self._fixed
         fitting = (memory_limit - self._fixed) // (HEADROOM * max(self._estimate, 1))
         if batch_size is None:
-            roomy = jax.default_backend() != "cpu"
-            working_set = CPU_WORKING_SET // max(self._estimate, 1)
-            batch_size = MAX_BATCH if roomy else min(MAX_BATCH, working_set)
+            batch_size = MAX_BATCH
+            if devices.are_cpus:
+                batch_size = min(MAX_BATCH, CPU_WORKING_SET // max(self._estimate, 1))
         self.size = self._even(max(1, min(self.total, fitting, batch_size)))
         self._jitted = devices.jit(program)
         self._lowered: Any = None
         self._instructions = 0
         self._call: Any = None
         self._ahead: Future[Any] | None = None
+        self._next: _Started | None = None
+        self._alone = jax.process_count() > 1
         self._error: Exception | None = None
         self._measured: int | None = None
         self._compilations = 0
@@ -170,6 +182,10 @@ class Program:
     def batch(self, start: int, notice: Callable[[str], None]) -> np.ndarray:
         """Compute the metrics of the pairs from ``start`` on, float64 of shape (metrics, pairs).
 
+        The batch that follows is started before the results of this one are fetched, so that the device does not wait
+        for the host. With several processes it is not: the exchange of the results would wait for it. If memory
+        runs out with two batches on the device, from then on there is one at a time.
+
         Raises:
             ValueError: the device has no memory for one replicate.
         """
@@ -182,10 +198,35 @@ class Program:
             self.compile(notice)
 
     def _run(self, start: int) -> np.ndarray | None:
-        """Run the part of this process; None if memory ran out."""
+        """Run the part of this process; None if memory ran out, also with nothing else on the device."""
+        started, self._next = self._next, None
+        if started is None or started.start != start:
+            started = self._start(start)
+        after = start + self.size * self.devices.count
+        if started is not None and not self._alone and after < self.total:
+            self._next = self._start(after)
+            self._alone = self._next is None
+        values = None if started is None else self._fetch(started)
+        if values is not None or self._alone:
+            return values
+        if self._next is not None:
+            self._fetch(self._next)  # so that it is off the device
+        self._next, self._alone = None, True
+        return self._run(start)
+
+    def _start(self, start: int) -> _Started | None:
+        """Start a batch, without waiting for its results; None if memory ran out."""
+        return self._unless_out_of_memory(
+            lambda: _Started(start, self._call(*self._arguments(start)).values)
+        )
+
+    def _fetch(self, started: _Started) -> np.ndarray | None:
+        """Wait for the results of a batch; None if memory ran out."""
+        return self._unless_out_of_memory(lambda: self.devices.fetch(started.values))
+
+    def _unless_out_of_memory(self, act: Callable[[], _Found]) -> _Found | None:
         try:
-            found = self._call(*self._arguments(start))
-            return self.devices.fetch(found.values)
+            return act()
         except jax.errors.JaxRuntimeError as error:
             if not out_of_memory(error):
                 raise

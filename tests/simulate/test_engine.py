@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax import _backend
+from privrank_jax._backend import on_cpu
 from privrank_jax.simulate import Study, grid, program, run
 from tests import reference
 from tests.simulate.trials import COMPARISONS, NEWTON, comparison_trial, normal_trial
@@ -195,6 +197,16 @@ def test_host_memory_does_not_grow_with_the_replicates():
     tracemalloc.stop()
     assert result.rows[0]["replicates"] == 1_000_000
     assert peak < 4_000_000  # the replicates alone would take 8,000,000
+
+
+def test_by_default_the_limit_is_a_share_of_the_memory_of_the_device(monkeypatch):
+    study = Study("s", normal_trial, grid(scale=(1.0,)))
+    if on_cpu():
+        assert run(jax.random.key(0), study, 2).diagnostics.memory_limit == 1 << 30
+    monkeypatch.setattr(_backend, "bytes_limit", lambda device: 100 << 20)
+    assert run(jax.random.key(0), study, 2).diagnostics.memory_limit == 40 << 20
+    limited = run(jax.random.key(0), study, 2, memory_limit=1 << 22)
+    assert limited.diagnostics.memory_limit == 1 << 22
 
 
 def test_one_replicate_over_the_limit_is_refused():

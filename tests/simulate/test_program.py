@@ -100,6 +100,72 @@ def test_the_size_of_a_program_is_that_of_its_code():
     assert sizes(4, unrolled=False) == sizes(9, unrolled=False)
 
 
+@pytest.fixture
+def events(monkeypatch):
+    """What a run does after compiling: "start" for a batch that is started, "fetch" for results that are waited for."""
+    place, fetch, done = Devices.place, Devices.fetch, []
+
+    def starts(self, *arguments):
+        done.append("start")
+        return place(self, *arguments)
+
+    def fetches(self, metrics):
+        done.append("fetch")
+        return fetch(self, metrics)
+
+    monkeypatch.setattr(Devices, "place", starts)
+    monkeypatch.setattr(Devices, "fetch", fetches)
+    return done
+
+
+def test_a_batch_is_started_before_the_last_one_is_fetched(events):
+    result, _ = normal(None, batch_size=8)
+    (facts,) = result.diagnostics.programs
+    compiled, *ran = events
+    assert compiled == "start"  # the arguments that the program is lowered for
+    steps = ["start", "fetch"] * (facts.batches - 1)
+    assert facts.batches > 2
+    assert ran == ["start", *steps, "fetch"]
+    assert result.rows == normal(None, batch_size=8)[0].rows
+
+
+def test_where_two_batches_do_not_fit_they_go_one_by_one(monkeypatch, events):
+    expected, _ = normal(None, batch_size=8)
+    events.clear()
+    fetch = Devices.fetch
+
+    def room_for_one(self, metrics):
+        if events[1:].count("start") - events.count("fetch") > 1:
+            events.append("fetch")
+            raise exhausted()
+        return fetch(self, metrics)
+
+    monkeypatch.setattr(Devices, "fetch", room_for_one)
+    result, told = normal(None, batch_size=8)
+    assert result.rows == expected.rows
+    assert result.diagnostics.batch_sizes == expected.diagnostics.batch_sizes
+    assert told == []
+    assert events[1:5] == ["start", "start", "fetch", "fetch"]
+    rest = events[5:]
+    assert rest == ["start", "fetch"] * (len(rest) // 2)
+
+
+def test_where_a_second_batch_can_not_be_started_they_go_one_by_one(monkeypatch, events):
+    expected, _ = normal(None, batch_size=8)
+    events.clear()
+    place = Devices.place
+
+    def room_for_one(self, *arguments):
+        if events[1:].count("start") > events.count("fetch"):
+            raise exhausted()
+        return place(self, *arguments)
+
+    monkeypatch.setattr(Devices, "place", room_for_one)
+    result, told = normal(None, batch_size=8)
+    assert (result.rows, told) == (expected.rows, [])
+    assert events[1:] == ["start", "fetch"] * (len(events) // 2)
+
+
 @pytest.mark.slow
 def test_solved_estimates_survive_a_halved_batch(monkeypatch):
     expected = run(jax.random.key(3), NEWTON, 40).rows

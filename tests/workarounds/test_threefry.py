@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax import _backend
 from privrank_jax._workarounds.threefry import below, fused, threefry
 
 DRAWS = {
@@ -40,6 +41,11 @@ def test_an_array_of_keys(key):
     np.testing.assert_array_equal(jax.random.key_data(fused(keys)), jax.random.key_data(keys))
     drawn = jax.vmap(jax.vmap(lambda one: jax.random.bits(one, (4,))))
     np.testing.assert_array_equal(drawn(keys), drawn(fused(keys)))
+
+
+def test_other_devices_take_the_generator_of_jax(key, monkeypatch):
+    monkeypatch.setattr(_backend, "platform", lambda: "gpu")
+    assert fused(key) is key
 
 
 def test_other_keys_come_back_as_they_are(key):
