@@ -7,12 +7,12 @@ taken in another order, so they agree to rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Num
+from jaxtyping import Array, Num, PyTree
 
 BLOCK_BYTES = 1 << 28
 """Working set of one step of a loop on an accelerator: large enough that the time to launch its kernels, some
@@ -39,22 +39,72 @@ def on_cpu() -> bool:
     return platform() == "cpu"
 
 
-def at_once(cpu: int, bytes_each: int, most: int) -> int:
-    """How many of ``most`` equal parts one step of a loop should take.
+def at_once(cpu: int, bytes_each: int) -> int:
+    """How many equal parts one step of a loop should take.
 
     Args:
         cpu: the number for a CPU, where a step should stay in cache.
         bytes_each: working set of one part.
-        most: how many parts there are.
 
     Returns:
-        ``cpu`` on a CPU; elsewhere as many as fill :data:`BLOCK_BYTES`, not fewer than ``cpu``; from 1 to ``most``.
+        ``cpu`` on a CPU; elsewhere as many as fill :data:`BLOCK_BYTES`, not fewer than ``cpu``; at least 1.
 
-    >>> at_once(4, 100, 1000) if on_cpu() else 4
+    >>> at_once(4, 100) if on_cpu() else 4
     4
     """
-    wanted = cpu if on_cpu() else max(cpu, BLOCK_BYTES // max(bytes_each, 1))
-    return max(1, min(wanted, most))
+    return max(1, cpu if on_cpu() else max(cpu, BLOCK_BYTES // max(bytes_each, 1)))
+
+
+def map_parts(function: Callable[[PyTree], PyTree], parts: PyTree, bytes_each: int) -> PyTree:
+    """The results of a function of each part: one part after another on a CPU, as many as :func:`at_once` elsewhere.
+
+    Args:
+        function: of one part; it can be vmapped.
+        parts: arrays with a leading axis over the parts.
+        bytes_each: working set of one part.
+
+    Returns:
+        The results, with a leading axis over the parts.
+
+    >>> map_parts(jnp.square, jnp.arange(3), 4).tolist()
+    [0, 1, 4]
+    """
+    together = at_once(1, bytes_each)
+    return jax.lax.map(function, parts, batch_size=None if together == 1 else together)
+
+
+def sum_of_parts(function: Callable[[PyTree], PyTree], parts: PyTree, bytes_each: int) -> PyTree:
+    """The sum of the results of a function of each part, taken in the steps of :func:`map_parts`.
+
+    Args:
+        function: of one part, to arrays of which none changes its dtype when added up; it can be vmapped.
+        parts: arrays with a leading axis over the parts.
+        bytes_each: working set of one part.
+
+    Returns:
+        Arrays like those of one part, zeros if there are no parts.
+
+    >>> int(sum_of_parts(jnp.square, jnp.arange(3), 4))
+    5
+    """
+    number = jax.tree.leaves(parts)[0].shape[0]
+    together = min(at_once(1, bytes_each), number)
+    first = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), parts)
+    zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(function, first))
+
+    def plus(total: PyTree, part: PyTree) -> PyTree:
+        return jax.tree.map(jnp.add, total, function(part))
+
+    def plus_many(total: PyTree, many: PyTree) -> PyTree:
+        found = jax.vmap(function)(many)
+        return jax.tree.map(lambda t, x: t + jnp.sum(x, axis=0, dtype=x.dtype), total, found)
+
+    if together <= 1:
+        return jax.lax.scan(lambda total, part: (plus(total, part), None), zeros, parts)[0]
+    whole = number // together * together
+    steps = jax.tree.map(lambda x: x[:whole].reshape(-1, together, *x.shape[1:]), parts)
+    total, _ = jax.lax.scan(lambda total, many: (plus_many(total, many), None), zeros, steps)
+    return plus_many(total, jax.tree.map(lambda x: x[whole:], parts))
 
 
 def memory_for_batches(devices: Iterable[Any]) -> int:

@@ -7,8 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import _backend
-from privrank_jax._backend import at_once, memory_for_batches, platform, product
+from privrank_jax import Privacy, _backend
+from privrank_jax._backend import (
+    at_once,
+    map_parts,
+    memory_for_batches,
+    platform,
+    product,
+    sum_of_parts,
+)
+from privrank_jax.aggregation import local_weights
+from privrank_jax.simulate import worlds
 
 
 class Device:
@@ -34,21 +43,39 @@ def test_the_platform_is_that_of_the_default_device(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("kind", "cpu", "bytes_each", "most", "expected"),
+    ("kind", "cpu", "bytes_each", "expected"),
     [
-        ("cpu", 4, 1, 1000, 4),
-        ("cpu", 4, 1, 3, 3),
-        ("cpu", 0, 1, 3, 1),
-        ("gpu", 4, 1 << 20, 1000, 256),
-        ("gpu", 4, 1 << 20, 100, 100),
-        ("gpu", 4, 1 << 40, 100, 4),
-        ("gpu", 4, 0, 100, 100),
-        ("tpu", 1, 1 << 27, 100, 2),
+        ("cpu", 4, 1, 4),
+        ("cpu", 0, 1, 1),
+        ("gpu", 4, 1 << 20, 256),
+        ("gpu", 4, 1 << 40, 4),
+        ("gpu", 0, 1 << 40, 1),
+        ("gpu", 4, 0, 1 << 28),
+        ("tpu", 1, 1 << 27, 2),
     ],
 )
-def test_a_step_takes_what_suits_the_device(monkeypatch, kind, cpu, bytes_each, most, expected):
+def test_a_step_takes_what_suits_the_device(monkeypatch, kind, cpu, bytes_each, expected):
     monkeypatch.setattr(_backend, "platform", lambda: kind)
-    assert at_once(cpu, bytes_each, most) == expected
+    assert at_once(cpu, bytes_each) == expected
+
+
+@pytest.mark.parametrize("together", [1, 2, 3, 7, 8])
+def test_parts_are_mapped_and_added_up_in_any_steps(monkeypatch, together):
+    monkeypatch.setattr(_backend, "at_once", lambda cpu, bytes_each: together)
+    parts = (jnp.arange(7), jnp.arange(14.0).reshape(7, 2))
+
+    def both(part):
+        number, pair = part
+        return number * number, {"sum": pair + number}
+
+    squares, rest = map_parts(both, parts, 8)
+    assert squares.tolist() == [n * n for n in range(7)]
+    assert rest["sum"].tolist() == [[3.0 * n, 3.0 * n + 1] for n in range(7)]
+    total, sums = sum_of_parts(both, parts, 8)
+    assert (int(total), total.dtype) == (91, squares.dtype)
+    assert sums["sum"].tolist() == [63.0, 70.0]
+    none = jax.tree.map(lambda x: x[:0], parts)
+    assert int(sum_of_parts(both, none, 8)[0]) == 0
 
 
 @pytest.mark.parametrize(
@@ -87,3 +114,36 @@ def test_products_and_their_derivatives_ask_for_full_precision():
     slope = jax.grad(lambda a: jnp.sum(product(a, x) ** 2))
     text = jax.jit(slope).lower(x).as_text()
     assert text.count("dot_general") == text.count("precision = [HIGHEST, HIGHEST]") >= 2
+
+
+@pytest.fixture
+def steps_of(monkeypatch):
+    """Results of a function with blocks as on a CPU, and a few at a time; both traced anew."""
+
+    def both(function):
+        found = []
+        for together in (1, 3):
+            monkeypatch.setattr(_backend, "at_once", lambda cpu, size, n=together: n)
+            jax.clear_caches()
+            found.append(function())
+        return found
+
+    yield both
+    jax.clear_caches()
+
+
+def test_what_is_drawn_does_not_depend_on_the_blocks_of_a_step(steps_of, key):
+    """Rankings and counts to the last bit, sums of floating-point numbers to rounding."""
+    chances, budgets = jnp.array([0.9, 0.6, 0.4]), jnp.full(500, 1.5)
+    ranks = jnp.tile(jnp.arange(30), (1300, 1))
+    privacy = Privacy(2.0, unit="user", adjacency="replace")
+    one, three = steps_of(lambda: worlds.mallows_rankings(key, 5000, 4, 0.5))
+    np.testing.assert_array_equal(one, three)
+    one, three = steps_of(lambda: worlds.mallows_weights(key, 5000, 4, 0.5).matrix)
+    np.testing.assert_array_equal(one, three)
+    for draw in (worlds.draw_report_sums, worlds.mechanism_sums):
+        one, three = steps_of(lambda draw=draw: jax.tree.leaves(draw(key, chances, budgets)))
+        for a, b in zip(one, three, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-9)
+    one, three = steps_of(lambda: local_weights(key, ranks, privacy).value)
+    np.testing.assert_allclose(one, three, rtol=1e-12, atol=1e-12)

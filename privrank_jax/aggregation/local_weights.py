@@ -29,6 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
+from privrank_jax._backend import sum_of_parts
 from privrank_jax._types import Count, Epsilon, Key, PairMatrix, RankingsLike, RanksLike
 from privrank_jax._validate import check_choice, check_epsilon, check_users
 from privrank_jax.aggregation.counting import gaps_last
@@ -42,7 +43,10 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm, report_vectors
 
 LOCAL_MECHANISMS = ("duchi", "privunit", "randomized-response")
-_BLOCK = 1 << 18  # numbers in the reports simulated at a time, so that they fit in cache
+_BLOCK = (
+    1 << 18
+)  # numbers in the reports of one key, which fit in cache; another number draws other reports
+_BYTES = 40  # of the working set, for each of them
 
 
 def local_weights(
@@ -226,14 +230,13 @@ def _mean_report(
     padded = jnp.pad(ranks, ((0, blocks * block - users), (0, 0)))
     real = (jnp.arange(blocks * block) < users).reshape(blocks, block)
 
-    def add(total: Array, part: tuple[Array, Array, Array]) -> tuple[Array, None]:
+    def sums(part: tuple[Array, Array, Array]) -> Array:
         key, ranks, real = part
         reports = _reports(key, ranks, epsilon, mechanism, missing)
-        return total + jnp.sum(jnp.where(real[:, None], reports, 0), axis=0), None
+        return jnp.sum(jnp.where(real[:, None], reports, 0), axis=0)
 
     parts = (jax.random.split(key, blocks), padded.reshape(blocks, block, items), real)
-    total, _ = jax.lax.scan(add, jnp.zeros(pairs, epsilon.dtype), parts)
-    return total / users
+    return sum_of_parts(sums, parts, _BYTES * block * pairs) / users
 
 
 @functools.partial(jax.jit, static_argnames=("items",))

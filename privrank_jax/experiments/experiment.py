@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from privrank_jax._backend import on_cpu
 from privrank_jax.experiments.claims import Claim
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Study
@@ -43,7 +44,7 @@ class Experiment:
             printed or exact values; None adds none.
         differences: reasons why our curves differ from the printed ones.
         replicates: default number of replicates.
-        batch_size: (cell, replicate) pairs at once on each device, see :func:`privrank_jax.simulate.run`.
+        batch_size: (cell, replicate) pairs at once on each device of a CPU, see :meth:`pairs_at_once`.
         measure: function from key, experiment, replicates and a function like :func:`privrank_jax.simulate.run` to a
             result, for studies that are not means over replicates (times; one row per replicate); None runs the
             studies.
@@ -73,6 +74,11 @@ class Experiment:
         if unknown := sorted(set(changes) - set(fields)):
             raise ValueError(f"{self.name} has no setting {unknown}; it has {fields}")
         return dataclasses.replace(self, config=dataclasses.replace(self.config, **changes))
+
+    def pairs_at_once(self) -> int | None:
+        """``batch_size`` of :func:`privrank_jax.simulate.run`: that of the experiment on a CPU, where more would miss
+        the cache or wait for the slowest; None elsewhere, where memory decides."""
+        return self.batch_size if on_cpu() else None
 
     def studies(self, **changes: Any) -> tuple[Study, ...]:
         """Return the studies, ready for :func:`privrank_jax.simulate.run`; ``changes`` replace config fields."""

@@ -141,7 +141,7 @@ def run(
         result = found.measure(key, found, replicates, run_one)
     else:
         result = simulate.run(
-            key, found.studies(), replicates, batch_size=found.batch_size, **options
+            key, found.studies(), replicates, batch_size=found.pairs_at_once(), **options
         )
     table = found.table(result)
     verdicts = tuple((claim, claim.check(table)) for claim in found.claims)

@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from privrank_jax._backend import at_once
 from privrank_jax._types import Numbers, PairMatrix, RankingsLike, Scores
 from privrank_jax._validate import check_choice, check_epsilon, is_traced
 from privrank_jax.estimate import Estimate
@@ -58,7 +59,7 @@ class DebiasedDiagnostics:
 
 WEIGHTS = ("variance", "equal")
 MISSING_RULES = ("last", "unknown")
-_BLOCK = 1 << 20  # entries (user, i, j) at a time
+_BLOCK = 1 << 20  # entries (user, i, j) at a time on a CPU
 
 
 def debiased_wins(
@@ -182,7 +183,8 @@ def _borda(
 
 @functools.partial(jax.jit, static_argnames=("items",))
 def _kernels(epsilon: Array, counts: Array, items: int) -> Array:
-    size = max(1, _BLOCK // (items + 1) ** 2)
+    entries = (items + 1) ** 2
+    size = at_once(_BLOCK // entries, entries * epsilon.dtype.itemsize)
     return jax.lax.map(lambda level: kernel_of(items, *level), (epsilon, counts), batch_size=size)
 
 
@@ -235,7 +237,8 @@ def _summed(
 ) -> Float[Array, "5 items items"]:
     """Σ over users of ``user((ranks, level))``, a block of users at a time."""
     users, items = ranks.shape
-    block = max(1, min(users, _BLOCK // (5 * items * items)))
+    entries = 5 * items * items
+    block = min(users, at_once(_BLOCK // entries, entries * jnp.result_type(float).itemsize))
     fill = -users % block
     ranks = jnp.pad(ranks, ((0, fill), (0, 0)), constant_values=MISSING)  # who ranked nothing
     which = jnp.pad(which, (0, fill))

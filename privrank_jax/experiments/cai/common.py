@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from privrank_jax._backend import on_cpu
 from privrank_jax._types import Count, Key, Numbers, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments.claims import minus
@@ -39,7 +40,8 @@ PAPER = (
     "Cai, Chakraborty and Wang, Optimal differentially private ranking from pairwise comparisons"
 )
 
-# Up to this size all fits of a replicate run as one batch; larger ones run one after another, to stay in cache.
+# Up to this size all fits of a replicate run as one batch; larger ones run one after another on a CPU, to stay in
+# cache.
 _BATCH_ITEMS = 64
 
 
@@ -140,7 +142,7 @@ def private_scores(key: Key, wins: WinCounts, scales: Array, gammas: Array) -> t
         estimate = perturbed_mle(key, wins, privacy, gamma=gamma)
         return estimate.value, estimate.diagnostics.fit.code
 
-    together = scales.shape[0] if wins.num_items <= _BATCH_ITEMS else None
+    together = scales.shape[0] if wins.num_items <= _BATCH_ITEMS or not on_cpu() else None
     return jax.lax.map(fit, (scales, gammas), batch_size=together)
 
 

@@ -25,7 +25,7 @@ from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate import worlds
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 
-# Tournaments fitted at once: two keep two cores busy, four hide most of the waiting, more exceed the cache.
+# Tournaments fitted at once on a CPU: two keep two cores busy, four hide most of the waiting, more exceed the cache.
 BATCH = 4
 
 

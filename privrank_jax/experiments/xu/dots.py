@@ -79,7 +79,7 @@ def per_replicate(key: Key, experiment: Experiment, replicates: int, run: Run = 
         cells = tuple({**cell, "draw": draw} for cell in study.cells for draw in range(replicates))
         trial = functools.partial(_one, trial=study.trial)
         studies.append(dataclasses.replace(study, trial=trial, cells=cells))
-    return run(key, studies, 1, batch_size=experiment.batch_size)
+    return run(key, studies, 1, batch_size=experiment.pairs_at_once())
 
 
 def _one(key: Key, cell: Parameters, *, trial: Trial) -> Metrics:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from privrank_jax._backend import map_parts, sum_of_parts
 from privrank_jax._types import Count, Key, Scalar
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.aggregation.weights import PairWeights
@@ -20,7 +21,8 @@ from privrank_jax.mallows.distribution import TINY
 from privrank_jax.mallows.sampling import LARGE, insert, insertion_codes, insertion_mass
 from privrank_jax.simulate.worlds.comparisons import padded_size
 
-BLOCK = 1024  # users at a time
+BLOCK = 1024  # users of one key: another number draws other rankings
+_BYTES = 12  # of the working set, for each user and item
 
 
 def mallows_rankings(
@@ -55,7 +57,9 @@ def mallows_rankings(
 @functools.partial(jax.jit, static_argnames=("users", "items"))
 def _rankings(key: Key, users: int, items: int, spread: Scalar) -> Int[Array, "users items"]:
     blocks = jnp.arange(-(-users // BLOCK))
-    drawn = jax.lax.map(lambda block: _block(key, block, items, items, spread), blocks)
+    drawn = map_parts(
+        lambda block: _block(key, block, items, items, spread), blocks, _BYTES * BLOCK * items
+    )
     return jnp.moveaxis(drawn, 1, 2).reshape(-1, items)[:users]
 
 
@@ -100,9 +104,7 @@ def mallows_weights(
 def _weights(
     key: Key, users: Count, items: Count, spread: Scalar, max_users: int, max_items: int
 ) -> tuple[Array, Array]:
-    def add(
-        total: Int[Array, "items items"], block: Int[Array, ""]
-    ) -> tuple[Int[Array, "items items"], None]:
+    def wins(block: Int[Array, ""]) -> Int[Array, "items items"]:
         ranks = _block(key, block, max_items, items, spread)
         counts = block * BLOCK + jnp.arange(BLOCK) < users
         ranks = jnp.where(counts, ranks, 0)  # ties with all items, so adds no wins
@@ -110,10 +112,9 @@ def _weights(
         def row(item: Int[Array, ""]) -> Int[Array, "items"]:
             return jnp.sum(ranks[item] < ranks, axis=1, dtype=jnp.int32)
 
-        return total + jax.lax.map(row, jnp.arange(max_items)), None
+        return jax.lax.map(row, jnp.arange(max_items))
 
-    zero = jnp.zeros((max_items, max_items), jnp.int32)
-    ahead, _ = jax.lax.scan(add, zero, jnp.arange(-(-max_users // BLOCK)))
+    ahead = sum_of_parts(wins, jnp.arange(-(-max_users // BLOCK)), _BYTES * BLOCK * max_items)
     mask = jnp.arange(max_items) < items
     w = ahead.astype(jnp.result_type(float)) / users
     return jnp.where(mask[:, None] & mask[None, :], w, 0), mask

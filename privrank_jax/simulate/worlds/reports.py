@@ -17,6 +17,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import ArrayLike, Bool, DTypeLike, Float, Int, Real
 
+from privrank_jax._backend import sum_of_parts
 from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax.comparisons import WinCounts
@@ -26,7 +27,8 @@ from privrank_jax.simulate.worlds.comparisons import padded_size
 
 _EpsilonsLike: TypeAlias = Real[ArrayLike, "users"] | Sequence[float]
 
-BLOCK = 64  # users at a time
+BLOCK = 64  # users of one key: another number draws other reports
+_BYTES = 8  # numbers of the working set, for each user and pair
 
 
 def uniform_scores(
@@ -177,7 +179,7 @@ def _report_sums(
     probability: Scalar,
     mask: MaskLike | None,
 ) -> DebiasedSums:
-    def add(totals: tuple[Array, ...], block: tuple[Array, ...]) -> tuple[tuple[Array, ...], None]:
+    def sums(block: tuple[Array, ...]) -> tuple[Array, ...]:
         index, tanh, counts = block
         uniform = jax.random.uniform(
             jax.random.fold_in(key, index), (BLOCK, len(chances)), tanh.dtype
@@ -186,13 +188,9 @@ def _report_sums(
         says = uniform < probability * (0.5 + tanh[:, None] * (chances - 0.5))
         code = jnp.where(says, 0.5, jnp.where(asked, -0.5, 0.0)).astype(tanh.dtype)
         tanh = jnp.where(counts, tanh, 0)
-        return (
-            totals[0] + total(tanh, code),
-            totals[1] + total(tanh * tanh, asked.astype(tanh.dtype)),
-        ), None
+        return total(tanh, code), total(tanh * tanh, asked.astype(tanh.dtype))
 
-    zero = jnp.zeros_like(chances)
-    (margins, weights), _ = jax.lax.scan(add, (zero, zero), _blocks(epsilon, num_users))
+    margins, weights = sum_of_parts(sums, _blocks(epsilon, num_users), _bytes(chances))
     return DebiasedSums.from_pairs(margins, weights, mask)
 
 
@@ -205,7 +203,7 @@ def _mechanism_sums(
     probability: Scalar,
     mask: MaskLike | None,
 ) -> MechanismSums:
-    def add(totals: tuple[Array, ...], block: tuple[Array, ...]) -> tuple[tuple[Array, ...], None]:
+    def sums(block: tuple[Array, ...]) -> tuple[Array, ...]:
         index, tanh, counts = block
         dtype, shape = tanh.dtype, (BLOCK, len(chances))
         uniform = jax.random.uniform(jax.random.fold_in(key, index), shape, dtype)
@@ -224,7 +222,7 @@ def _mechanism_sums(
         noisy = jnp.where(asked, truth + noise, 0)  # padding has ε = 0: its noise is not finite
         asked = asked.astype(dtype)
         one = jnp.ones_like(tanh)
-        parts = (
+        return (
             total(tanh, code),
             total(tanh * tanh, asked),
             total(one, code),
@@ -232,11 +230,9 @@ def _mechanism_sums(
             total(one, noisy),
             total(one, truth),
         )
-        return tuple(a + b for a, b in zip(totals, parts, strict=True)), None
 
-    zeros = (jnp.zeros_like(chances),) * 6
-    (lean, weight, code, asked, noisy, truth), _ = jax.lax.scan(
-        add, zeros, _blocks(epsilon, num_users)
+    lean, weight, code, asked, noisy, truth = sum_of_parts(
+        sums, _blocks(epsilon, num_users), _bytes(chances)
     )
     wins = DebiasedSums.from_pairs(truth, asked, mask)
     return MechanismSums(
@@ -257,6 +253,11 @@ def _blocks(
     counts = (user < num_users) & (user < epsilon.shape[0])
     shape = (count, BLOCK)
     return jnp.arange(count), tanh.reshape(shape), counts.reshape(shape)
+
+
+def _bytes(chances: Float[Array, "pairs"]) -> int:
+    """Working set of one block."""
+    return _BYTES * BLOCK * chances.nbytes
 
 
 def _checked(
