@@ -26,6 +26,22 @@ class Module:
         self.text = path.read_text(encoding="utf-8") if text is None else text
         self.tree = ast.parse(self.text)
 
+    @functools.cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree, which most rules look at."""
+        return tuple(ast.walk(self.tree))
+
+    @functools.cached_property
+    def functions(self) -> tuple[tuple[str, Function], ...]:
+        """Public functions and methods with their dotted names."""
+        return tuple(_public("", self.tree))
+
+    @functools.cached_property
+    def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
+        """Imports at any depth, except under ``if TYPE_CHECKING``."""
+        found = _statements(self.tree)
+        return tuple(node for node in found if isinstance(node, ast.Import | ast.ImportFrom))
+
     def __str__(self) -> str:
         return str(self.path.relative_to(ROOT))
 
@@ -51,7 +67,7 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 def imports(module: Module) -> Iterator[tuple[str, str, str]]:
     """``(imported module, name taken from it or "", local name)`` of imports within the package, at any depth."""
-    for node in _statements(module.tree):
+    for node in module.imports:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == NAME:
             source = (node.module or "").partition(".")[2]
             for alias in node.names:
@@ -70,20 +86,21 @@ def imports(module: Module) -> Iterator[tuple[str, str, str]]:
 def public_functions() -> Iterator[tuple[Module, str, Function]]:
     """Functions and methods whose names, and those of all around them, have no underscore in front."""
     for module in modules().values():
-        yield from _public(module, "", module.tree)
+        for name, function in module.functions:
+            yield module, name, function
 
 
-def _public(module: Module, within: str, node: ast.AST) -> Iterator[tuple[Module, str, Function]]:
+def _public(within: str, node: ast.AST) -> Iterator[tuple[str, Function]]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If | ast.Try):
-            yield from _public(module, within, child)
+            yield from _public(within, child)
         elif isinstance(child, Function | ast.ClassDef):
             if child.name.startswith("_") and child.name not in {"__init__", "__call__"}:
                 continue
             if isinstance(child, ast.ClassDef):
-                yield from _public(module, f"{within}{child.name}.", child)
+                yield from _public(f"{within}{child.name}.", child)
             else:
-                yield module, within + child.name, child
+                yield within + child.name, child
 
 
 def parameters_of(function: Function) -> list[tuple[str, bool, bool]]:

@@ -200,12 +200,16 @@ def _run(
     tape = _Tape(recording)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_frozen_coins(tape, coins))
-        for door in doors:
-            module, _, name = door.function.partition(":")
-            function = getattr(importlib.import_module(module), name)
-            stack.enter_context(_everywhere(function, tape.watched(door, function)))
+        functions = [_function(door) for door in doors]
+        watched = [tape.watched(door, function) for door, function in zip(doors, functions)]
+        stack.enter_context(_everywhere(functions, watched))
         seen = dict(run())
     return Recording(seen, tuple(tape.crossings), tuple(tape.faults))
+
+
+def _function(door: Door) -> Callable[..., Any]:
+    module, _, name = door.function.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 class _Tape:
@@ -338,16 +342,19 @@ def _same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
 
 
 @contextlib.contextmanager
-def _everywhere(old: Any, new: Any) -> Iterator[None]:
-    """Replace a function in all modules of its package, and undo it on exit, also in modules loaded meanwhile."""
-    package = old.__module__.partition(".")[0]
+def _everywhere(old: Sequence[Any], new: Sequence[Any]) -> Iterator[None]:
+    """Replace functions in all modules of their packages, and undo it on exit, also in modules loaded meanwhile."""
+    packages = {function.__module__.partition(".")[0] for function in old}
 
-    def swap(this: Any, that: Any) -> None:
+    def swap(these: Sequence[Any], those: Sequence[Any]) -> None:
+        by_identity = {id(this): that for this, that in zip(these, those)}
         for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] == package:
-                for attribute, value in list(vars(module).items()):
-                    if value is this:
-                        setattr(module, attribute, that)
+            if name.partition(".")[0] in packages:
+                found = [
+                    (a, id(value)) for a, value in vars(module).items() if id(value) in by_identity
+                ]
+                for attribute, identity in found:
+                    setattr(module, attribute, by_identity[identity])
 
     swap(old, new)
     try:

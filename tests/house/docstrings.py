@@ -55,7 +55,7 @@ def _exported_names() -> set[tuple[str, str]]:
     """Module and name of what packages export, also of what they load on first use."""
     found: set[tuple[str, str]] = set()
     for package, names in exported().items():
-        for node in ast.walk(modules()[package].tree):
+        for node in modules()[package].nodes:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{NAME}."):
                 source = (node.module or "").partition(".")[2]
                 found |= {(source, alias.name) for alias in node.names if alias.name in names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -84,6 +85,7 @@ def british_spelling() -> list[str]:
     return sorted(f"{where}: {name}" for where, text in texts.items() for name in _british(text))
 
 
+@functools.cache
 def _british(text: str) -> set[str]:
     names = {
         getattr(node, kind, None)
@@ -120,7 +122,8 @@ def tests_that_import_tests() -> list[str]:
     """Test files that take something from another one: it belongs into a module that both import."""
     wrong = []
     for path in sorted(TESTS.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if ".test_" in text else ():
             if isinstance(node, ast.ImportFrom) and ".test_" in (node.module or ""):
                 wrong.append(f"{path.relative_to(ROOT)} imports {node.module}")
     return wrong

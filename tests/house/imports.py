@@ -119,7 +119,7 @@ def private_names() -> list[str]:
                 wrong.append(f"{module} takes {name} from {target}")
             if not name and target:
                 locals_[local] = target
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if (
                 isinstance(node, ast.Attribute)
                 and node.attr.startswith("_")
@@ -137,7 +137,7 @@ def _of_others(module: Module, aliases: dict[str, str]) -> list[str]:
     """Private attributes of objects that the file itself doesn't define."""
     own = set(_OF_LIBRARIES)
     used = []
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, Function | ast.ClassDef):
             own.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

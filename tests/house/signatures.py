@@ -178,7 +178,7 @@ def _decides(name: str) -> bool:
 def _fields_with_defaults() -> Iterator[tuple[Module, str, str, ast.expr, int]]:
     """``(module, class, field, default, line)`` of public classes."""
     for module in modules().values():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
                 continue
             for field in node.body:
@@ -198,19 +198,19 @@ def dict_diagnostics() -> list[str]:
     makers = {
         node.name
         for module in modules().values()
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, Function) and _makes_a_dict(node)
     }
     wrong = []
     for module in modules().values():
         dicts = {
             target.id
-            for node in ast.walk(module.tree)
+            for node in module.nodes
             if isinstance(node, ast.Assign) and _is_dict(node.value, makers)
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if not isinstance(node, ast.Call):
                 continue
             estimate = ast.unparse(node.func).split(".")[-1] == "Estimate"
