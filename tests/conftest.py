@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import jax
 import pytest
@@ -36,7 +38,28 @@ jax.config.update(
         "PRIVRANK_TEST_CACHE", str(Path(tempfile.gettempdir()) / "privrank-jax-test-cache")
     ),
 )
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+gc.disable()  # nothing that is imported while tests are collected is garbage
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported out of all later searches for garbage, of which it would be most."""
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files stay whole for the fixtures that their tests share, but notebooks share nothing and take seconds each."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if "test_notebooks.py" in nodeid else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="module", autouse=True)

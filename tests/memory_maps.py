@@ -15,7 +15,7 @@ from pathlib import Path
 
 import jax
 
-MOST_MAPS = 20_000
+MOST_MAPS = 40_000
 
 
 def memory_maps() -> int:

@@ -67,7 +67,7 @@ def test_examples_of_every_package_keep_the_types_of_their_signatures():
     """In a process of its own, where every function is checked as it is imported."""
     programs = {
         "JAX_COMPILATION_CACHE_DIR": jax.config.jax_compilation_cache_dir,
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.3",
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     }
     found = subprocess.run(
         [sys.executable, "-m", "tests.runtime_types"],
