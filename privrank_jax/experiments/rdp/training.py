@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array
+from jaxtyping import Array, DTypeLike, Float
 
 from privrank_jax import mallows, personalized
-from privrank_jax._types import Epsilon, Key
+from privrank_jax._types import Epsilon, Key, Scores
 from privrank_jax.experiments.claims import minus
 from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
 from privrank_jax.personalized import Users, wins_from_ranks
@@ -20,7 +21,34 @@ from privrank_jax.rankings import ranks_from_scores
 ACCURACY, UTILITY = "pairwise_accuracy", "relative_utility"
 UNBIASED, RAW_LAPLACE = "Mallows, unbiased ranks", "Laplace, noisy ranks as they are"
 LINEAR, NO_PRIVACY = "Mallows, linear scorer", "no privacy"
-NETWORK_SCORER, LINEAR_SCORER = personalized.TwoTowers(), personalized.Linear()
+
+
+@dataclass(frozen=True)
+class ItemScorer:
+    """The linear scorer αᵀx_u + βᵀy_i without αᵀx_u, which cancels in every pair: all users have the same scores.
+
+    As ``vmap`` over users finds nothing of theirs in the scores, the risk sums over pairs of items once for all users.
+    """
+
+    def init(
+        self, key: Key, user_size: int, item_size: int, dtype: DTypeLike | None = None
+    ) -> dict[str, Float[Array, "q"]]:
+        """``{"item": β}``, zeros; neither the key nor the size of the users' features is used."""
+        del key, user_size
+        return {"item": jnp.zeros(item_size, dtype)}
+
+    def score(
+        self,
+        params: Mapping[str, Float[Array, "q"]],
+        user: Float[Array, "p"],
+        items: Float[Array, "items q"],
+    ) -> Scores:
+        """Scores ``(m,)`` of ``items`` ``(m, q)``, the same for every user."""
+        del user
+        return items @ params["item"]
+
+
+NETWORK_SCORER, LINEAR_SCORER = personalized.TwoTowers(), ItemScorer()
 
 _PRECISE = optax.adam(optax.exponential_decay(0.1, 20, 0.8))  # for convex problems of a few scores
 _STEPS, _ROUNDS = 20, 30

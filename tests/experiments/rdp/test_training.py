@@ -7,10 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax import personalized
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.rdp import training as rdp_training
 from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
 from privrank_jax.experiments.rdp.training import ACCURACY, NO_PRIVACY, RAW_LAPLACE, UNBIASED
+from privrank_jax.personalized import Users
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.result import StudyResult
 from tests.experiments.rdp.shared_personal import PERSONAL_KEY, row
@@ -41,6 +43,20 @@ def test_item_scores_rank_by_mean_wins():
     scores = jax.jit(jax.vmap(rdp_training.item_scores))(wins)
     wrong = jax.vmap(ranks_from_scores)(scores) != jax.vmap(ranks_from_scores)(wins)
     assert jnp.mean(jnp.any(wrong, axis=1)) < 0.02
+
+
+def test_scores_without_the_users_part_train_as_the_linear_scorer_does():
+    keys = jax.random.split(PERSONAL_KEY, 3)
+    items, users = jax.random.normal(keys[0], (6, 4)), jax.random.normal(keys[1], (40, 4))
+    wins = jax.random.uniform(keys[2], (40, 6), maxval=5.0)
+    training, held_out = (Users(users[part], wins[part]) for part in (slice(30), slice(30, 40)))
+    with_users, without = (
+        personalized.train(PERSONAL_KEY, scorer, items, training, held_out, max_rounds=5)
+        for scorer in (personalized.Linear(), rdp_training.LINEAR_SCORER)
+    )
+    assert with_users.rounds == without.rounds
+    np.testing.assert_allclose(with_users.params["item"], without.params["item"], rtol=1e-6)
+    np.testing.assert_allclose(with_users.risk, without.risk, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
