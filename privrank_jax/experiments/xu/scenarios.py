@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -117,24 +118,21 @@ def trial(key: Key, cell: Parameters, *, config: ScenarioConfig) -> Metrics:
         )
         return jax.vmap(draw)(users)
 
-    stacked = jax.vmap(sums)(chances)
+    gaps = config.gaps or (None,)
+    shape = (len(common.LINKS), len(gaps) * len(config.users))
+    stacked = jax.tree.map(
+        lambda leaf: leaf.reshape(*shape, *leaf.shape[2:]), jax.vmap(sums)(chances)
+    )
+    judge = _ranking_errors if config.gaps else common.score_errors
+    truths = jnp.repeat(thetas, len(config.users), axis=0)
     found: dict[str, Any] = {}
     failed: Array | int = 0
-    judge = _ranking_errors if config.gaps else common.score_errors
-    for position, (link, gap) in enumerate(
-        (link, gap) for link in common.LINKS for gap in config.gaps or (None,)
-    ):
-        values, codes = common.fits(_at(stacked, position), link, config.gamma)
+    for row, link in enumerate(common.LINKS):
+        values, codes = common.fits(_at(stacked, row), link, config.gamma)
         failed += codes
-        theta = thetas[position % len(thetas)]
-        by_users = {
-            number: {common.ADRR: judge(values[row], theta, mask)}
-            for row, number in enumerate(config.users)
-        }
-        if gap is None:
-            found[link] = by_users
-        else:
-            found.setdefault(link, {})[gap] = by_users
+        errors = jax.vmap(judge, (0, 0, None))(values, truths, mask)
+        by_setting = _placed(errors, gaps, config.users)
+        found[link] = by_setting if config.gaps else by_setting[None]
     return {**found, common.FAILED: failed}
 
 
@@ -158,8 +156,19 @@ def _ranking_errors(value: Array, theta: Scores, mask: Mask) -> dict[str, Array]
     }
 
 
-def _at(tree: DebiasedSums, index: int | tuple[int, ...]) -> DebiasedSums:
-    return jax.tree.map(lambda leaf: leaf[index], tree)
+def _at(sums: DebiasedSums, index: int) -> DebiasedSums:
+    return jax.tree.map(lambda leaf: leaf[index], sums)
+
+
+def _placed(
+    errors: dict[str, Array], outer: Sequence[Any], inner: Sequence[Any]
+) -> dict[Any, dict[Any, Any]]:
+    """Errors ``(outer * inner,)`` of each metric as ``{outer: {inner: {estimator: {metric: error}}}}``."""
+    pairs = itertools.product(outer, inner)
+    found: dict[Any, dict[Any, Any]] = {label: {} for label in outer}
+    for row, (label, number) in enumerate(pairs):
+        found[label][number] = {common.ADRR: {m: values[row] for m, values in errors.items()}}
+    return found
 
 
 def build(config: ScenarioConfig) -> tuple[Study, ...]:
@@ -203,9 +212,8 @@ def scheme_trial(key: Key, cell: Parameters, *, config: SchemeConfig) -> Metrics
         stacked = jax.vmap(functools.partial(sums, chance))(epsilons, users)
         values, codes = common.fits(stacked, link, config.gamma)
         failed += codes
-        for row, (scheme, number) in enumerate(settings):
-            errors = common.score_errors(values[row], theta, mask)
-            found.setdefault(link, {}).setdefault(scheme, {})[number] = {common.ADRR: errors}
+        judge = functools.partial(common.score_errors, theta=theta, mask=mask)
+        found[link] = _placed(jax.vmap(judge)(values), tuple(SCHEMES), config.users)
     return {**found, common.FAILED: failed}
 
 
