@@ -12,6 +12,7 @@ import optax
 from jaxtyping import Array, DTypeLike, Float
 
 from privrank_jax import mallows, personalized
+from privrank_jax._backend import product
 from privrank_jax._types import Epsilon, Key, Scores
 from privrank_jax.experiments.claims import minus
 from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
@@ -45,7 +46,7 @@ class ItemScorer:
     ) -> Scores:
         """Scores ``(m,)`` of ``items`` ``(m, q)``, the same for every user."""
         del user
-        return items @ params["item"]
+        return product(items, params["item"])
 
 
 NETWORK_SCORER, LINEAR_SCORER = personalized.TwoTowers(), ItemScorer()
