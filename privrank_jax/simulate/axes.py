@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 METRIC = "metric"
@@ -16,41 +19,102 @@ Label = bool | int | float | str
 Labels = tuple[Label | None, ...]  # one per axis, None where a metric does not have that axis
 
 
-@functools.partial(jax.tree_util.register_dataclass, data_fields=["values"], meta_fields=["labels"])
+class Labeled(Mapping[Label, Any]):
+    """The entries of an array under labels, one level of a mapping per axis: what :func:`labeled` returns.
+
+    A trial may return it in place of nested dicts; the array then stays whole. XLA compiles an array of many metrics
+    faster than as many scalars.
+
+    Args:
+        values: array whose last ``len(labels) + inner`` axes are the labeled ones and those of an entry.
+        labels: the labels along each labeled axis.
+        inner: number of axes of an entry.
+    """
+
+    def __init__(self, values: Any, labels: tuple[tuple[Label, ...], ...], inner: int = 0):
+        self.array, self.labels, self.inner = values, labels, inner
+
+    def __getitem__(self, label: Label) -> Any:
+        place = self.labels[0].index(label)
+        axis = self.array.ndim - self.inner - len(self.labels)
+        entry = self.array[(slice(None),) * axis + (place,)]
+        rest = self.labels[1:]
+        return Labeled(entry, rest, self.inner) if rest else entry
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self.labels[0])
+
+    def __len__(self) -> int:
+        return len(self.labels[0])
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+jax.tree_util.register_pytree_node(
+    Labeled,
+    lambda one: ((one.array,), (one.labels, one.inner)),
+    lambda static, leaves: Labeled(*leaves, *static),
+)
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass, data_fields=["values"], meta_fields=["places", "order"]
+)
 @dataclass(frozen=True)
 class Outcome:
     """The metrics of one replicate, or of a batch of replicates.
 
     Attributes:
-        values: one scalar (or one array over the batch) per metric.
-        labels: the label of each value on every axis.
+        values: scalars, or vectors of several metrics; with a batch in front.
+        places: the labels of each entry of each value on every axis.
+        order: the entries of all values, sorted by metric, then by their labels.
     """
 
     values: tuple[Any, ...]
-    labels: tuple[Labels, ...]
+    places: tuple[tuple[Labels, ...], ...]
+    order: tuple[int, ...]
+
+    @property
+    def labels(self) -> tuple[Labels, ...]:
+        """The labels of all metrics, sorted."""
+        every = [place for places in self.places for place in places]
+        return tuple(every[place] for place in self.order)
+
+    @property
+    def scalars(self) -> tuple[Any, ...]:
+        """The values of all metrics, in the order of their labels."""
+        every = [
+            entry
+            for value, places in zip(self.values, self.places, strict=True)
+            for entry in ([value] if len(places) == 1 else jnp.moveaxis(value, -1, 0))
+        ]
+        return tuple(every[place] for place in self.order)
 
 
-def labeled(values: Any, *labels: Sequence[Label]) -> dict[Label, Any]:
-    """Nest the entries of an array in dicts under their labels, one level per leading axis.
+def labeled(values: Any, *labels: Sequence[Label]) -> Labeled:
+    """Put labels on the leading axes of an array: a mapping with one level per labeled axis.
 
-    >>> labeled([[1.0, 2.0], [3.0, 4.0]], ("mle", "counts"), (0.5, 1.0))
-    {'mle': {0.5: 1.0, 1.0: 2.0}, 'counts': {0.5: 3.0, 1.0: 4.0}}
+    >>> found = labeled(jnp.array([[1.0, 2.0], [3.0, 4.0]]), ("mle", "counts"), (0.5, 1.0))
+    >>> float(found["counts"][0.5])
+    3.0
 
     Args:
         values: array whose leading axes have as many entries as there are labels.
         labels: the labels along each of these axes.
 
     Returns:
-        Nested dicts; entries of the last level are arrays of the remaining axes.
+        A :class:`Labeled`; entries of the last level are arrays of the remaining axes.
 
     Raises:
         ValueError: an axis has a different number of entries than labels.
     """
-    first, *rest = labels
-    return {
-        label: labeled(entry, *rest) if rest else entry
-        for label, entry in zip(first, values, strict=True)
-    }
+    array = jnp.asarray(values)
+    named = tuple(tuple(_label(label) for label in names) for names in labels)
+    if array.shape[: len(named)] != tuple(map(len, named)):
+        sizes = " x ".join(str(len(names)) for names in named)
+        raise ValueError(f"{sizes} labels do not fit an array of shape {array.shape}")
+    return Labeled(array, named, array.ndim - len(named))
 
 
 def check_axes(axes: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
@@ -79,15 +143,21 @@ def flatten(found: object, axes: tuple[str, ...]) -> Outcome:
     """
     if not isinstance(found, Mapping) or not found:
         raise ValueError("must return a dict of metrics with an entry")
-    placed: dict[Labels, Any] = {}
-    for keys, value in _leaves(found, ()):
-        place = _place(keys, axes)
-        if place in placed:
+    leaves = list(_leaves(found, ()))
+    places = []
+    for keys, value in leaves:
+        below = itertools.product(*value.labels) if isinstance(value, Labeled) else [()]
+        places.append(tuple(_place((*keys, *labels), axes) for labels in below))
+    every = [place for group in places for place in group]
+    for place, count in Counter(every).items():
+        if count > 1:
             raise ValueError(f"returns two values for {dict(zip(axes, place))}")
-        placed[place] = value
     metric = axes.index(METRIC)
-    order = sorted(placed, key=lambda place: [_rank(place[metric]), *map(_rank, place)])
-    return Outcome(tuple(placed[place] for place in order), tuple(order))
+    order = sorted(
+        range(len(every)), key=lambda n: [_rank(every[n][metric]), *map(_rank, every[n])]
+    )
+    values = [_vector(value) if isinstance(value, Labeled) else value for _, value in leaves]
+    return Outcome(tuple(values), tuple(places), tuple(order))
 
 
 def columns(labels: Labels, axes: tuple[str, ...]) -> dict[str, Label | None]:
@@ -102,14 +172,26 @@ def columns(labels: Labels, axes: tuple[str, ...]) -> dict[str, Label | None]:
 
 
 def _leaves(node: object, keys: tuple[Label, ...]) -> Iterator[tuple[tuple[Label, ...], object]]:
-    if not isinstance(node, Mapping):
+    if not isinstance(node, Mapping) or (isinstance(node, Labeled) and not node.inner):
         yield keys, node
         return
     for key, below in node.items():
-        label = key.item() if isinstance(key, np.generic) else key
-        if not isinstance(label, Label):
-            raise ValueError(f"must have names, numbers or truth values as keys; got {key!r}")
-        yield from _leaves(below, (*keys, label))
+        yield from _leaves(below, (*keys, _label(key)))
+
+
+def _label(key: object) -> Label:
+    label = key.item() if isinstance(key, np.generic) else key
+    if not isinstance(label, Label):
+        raise ValueError(f"must have names, numbers or truth values as keys; got {key!r}")
+    return label
+
+
+def _vector(table: Labeled) -> Any:
+    """All entries in row order, or their shape alone; the entry itself if there is one."""
+    shape = () if table.array.size == 1 else (table.array.size,)
+    if isinstance(table.array, jax.ShapeDtypeStruct):
+        return jax.ShapeDtypeStruct(shape, table.array.dtype)
+    return table.array.reshape(shape)
 
 
 def _place(keys: tuple[Label, ...], axes: tuple[str, ...]) -> Labels:

@@ -114,16 +114,24 @@ class Devices:
         return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index])
 
     def fetch(self, metrics: Sequence[jax.Array]) -> np.ndarray:
-        """Fetch the results of this process, float64 of shape (metrics, pairs of this process)."""
+        """Fetch the results of this process, float64 of shape (metrics, pairs of this process).
+
+        Args:
+            metrics: arrays over the pairs, or matrices with a metric in each column.
+        """
         if self._mesh is None:
-            columns = jax.device_get(list(metrics))
-            return np.stack([np.asarray(column, float) for column in columns])
+            return np.concatenate([_rows(column) for column in jax.device_get(list(metrics))])
         shards = [
             sorted(metric.addressable_shards, key=lambda shard: shard.index[0].start or 0)
             for metric in metrics
         ]
         parts = jax.device_get([[shard.data for shard in row] for row in shards])
-        return np.stack([np.concatenate(row).astype(float) for row in parts])
+        return np.concatenate([_rows(np.concatenate(row)) for row in parts])
+
+
+def _rows(values: np.ndarray) -> np.ndarray:
+    """A row for each metric, float64."""
+    return np.asarray(values, float).reshape(len(values), -1).T
 
 
 def exchange(values: np.ndarray | None, shape: tuple[int, int]) -> np.ndarray | None:

@@ -81,6 +81,7 @@ class Program:
         ):  # sampling that works with JAX's own generator only: poisson, 2**32 numbers of one key
             program = _batched(study, self.static, lambda key: key)
             self.closed, shapes = _trace(program, study, indices[0], key, self.columns)
+        self._order = np.array(shapes.order)
         self.metrics: list[dict[str, Label | None]] = [
             columns(labels, study.axes) for labels in shapes.labels
         ]
@@ -222,7 +223,7 @@ class Program:
 
     def _fetch(self, started: _Started) -> np.ndarray | None:
         """Wait for the results of a batch; None if memory ran out."""
-        return self._unless_out_of_memory(lambda: self.devices.fetch(started.values))
+        return self._unless_out_of_memory(lambda: self.devices.fetch(started.values)[self._order])
 
     def _unless_out_of_memory(self, act: Callable[[], _Found]) -> _Found | None:
         try:
@@ -337,14 +338,15 @@ def _trace(
                 f"Study(..., static={(*study.static, *needed)!r})"
             ) from error
         raise
-    for labels, leaf in zip(shapes.labels, shapes.values, strict=True):
-        if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.shape == (1,):
+    for places, leaf in zip(shapes.places, shapes.values, strict=True):
+        shape = (1,) if len(places) == 1 else (1, len(places))
+        if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.shape == shape:
             kinds = (np.floating, np.integer)
             if leaf.dtype == bool or any(jnp.issubdtype(leaf.dtype, kind) for kind in kinds):
                 continue
         raise ValueError(
             f"the trial of {study.name!r} must return real scalars; "
-            f"{_spelled(study.axes, labels)} of one replicate is {jax.tree.map(_describe, leaf)}"
+            f"{_spelled(study.axes, places[0])} of one replicate is {jax.tree.map(_describe, leaf)}"
         )
     return closed, shapes
 

@@ -22,4 +22,4 @@ def by_counts(key, wins, unit, epsilon, calibration):
 def placed(found, axes):
     """What a trial returned, by the labels of each value along its axes."""
     outcome = flatten(found, axes)
-    return dict(zip(outcome.labels, outcome.values, strict=True))
+    return dict(zip(outcome.labels, outcome.scalars, strict=True))

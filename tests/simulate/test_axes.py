@@ -84,8 +84,47 @@ def test_what_is_not_placed_is_refused(found, axes, message):
 
 
 def test_shapes_that_do_not_fit_their_labels_are_refused():
-    with pytest.raises(ValueError, match="argument"):
-        labeled(jnp.zeros(3), ("a", "b"))
+    for names in (("a", "b"),), (("a", "b", "c"), (1, 2)):
+        with pytest.raises(ValueError, match="do not fit an array of shape"):
+            labeled(jnp.zeros(3), *names)
+    with pytest.raises(ValueError, match="as keys; got"):
+        labeled(jnp.zeros(1), (None,))
+
+
+def test_a_labeled_array_reads_as_nested_dicts():
+    found = labeled(jnp.arange(12.0).reshape(2, 3, 2), ("a", "b"), (np.int64(5), 7, 9))
+    assert list(found) == ["a", "b"]
+    assert [type(label) for label in found["b"]] == [int] * 3
+    assert found["b"][9].tolist() == [10.0, 11.0]
+    many = jax.vmap(lambda add: labeled(add + found.array[..., 0], *found.labels))(jnp.arange(4.0))
+    assert many["b"][9].tolist() == [10.0, 11.0, 12.0, 13.0]
+
+
+def test_a_labeled_array_is_one_result_of_the_program():
+    def trial(key, cell):
+        values = jax.random.uniform(key, (3, 2))
+        labels = ("b", "a", "c"), (7, 5)
+        table = labeled(values, *labels)
+        if cell["whole"]:
+            return {"error": table, "other": {"z": labeled(values[:1, 0], (1,))}}
+        apart = {one: {two: table[one][two] for two in labels[1]} for one in labels[0]}
+        return {"error": apart, "other": {"z": {1: values[0, 0]}}}
+
+    axes = ("metric", "name", "number")
+    study = Study("s", trial, ({"whole": True}, {"whole": False}), ("whole",), axes)
+    result = run(jax.random.key(0), study, 3)
+    whole, apart = (result.select(whole=which) for which in (True, False))
+    assert [{**row, "whole": False} for row in whole] == apart
+    assert [(row["name"], row["number"]) for row in whole] == [
+        ("a", 5), ("a", 7), ("b", 5), ("b", 7), ("c", 5), ("c", 7), ("z", 1),
+    ]  # fmt: skip
+    outcome = flatten(trial(jax.random.key(0), {"whole": True}), axes)
+    assert [np.shape(value) for value in outcome.values] == [(6,), ()]
+    expected = flatten(trial(jax.random.key(0), {"whole": False}), axes)
+    assert outcome.labels == expected.labels
+    assert outcome.scalars == expected.scalars
+    with pytest.raises(ValueError, match="two values for"):
+        flatten({"error": labeled(jnp.zeros(2), ("a", "a"))}, ("metric", "name"))
 
 
 @pytest.mark.parametrize(

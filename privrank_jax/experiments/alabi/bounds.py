@@ -80,19 +80,24 @@ def unanimous_trial(key: Key, cell: Parameters, *, config: BoundsConfig) -> Metr
     w = PairWeights.from_ranks(truth[None]).matrix
     usable = methods(CentralConfig(""), items)
     names = (*PURE, *SHAPED)
-    keys = dict(zip(names, jax.random.split(noise_key, len(names)), strict=True))
+    keys: dict[str, Key] = dict(zip(names, jax.random.split(noise_key, len(names)), strict=True))
+    usable = {
+        each: method
+        for each, method in usable.items()
+        if {*common.names_of({each: method})} <= {*names}
+    }
 
     def at(users: Array) -> dict[str, Any]:
         world = common.World(PairWeights(w, users, jnp.ones(items, bool)), truth)
         epsilon = jnp.asarray(config.epsilon)
-        found = {n: usable[n](keys[n], world, epsilon) for n in names if n in usable}
+        found = common.outcomes(keys, world, usable, epsilon)
         return {
             name: aggregation.kemeny_score(ranks, w) / items**2
             for name, ranks in common.solved(found, world.mask).items()
         }
 
     costs = jax.vmap(at)(jnp.asarray(config.users, w.dtype))
-    return {COST: {name: labeled(values, config.users) for name, values in costs.items()}}
+    return {COST: labeled(jnp.stack(list(costs.values())), tuple(costs), config.users)}
 
 
 def signs_trial(key: Key, cell: Parameters, *, config: BoundsConfig) -> Metrics:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import jax
@@ -12,13 +12,13 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation
-from privrank_jax._types import Key
+from privrank_jax._types import Key, Scalar
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, Method, World
+from privrank_jax.experiments.alabi.common import BORDA, Method, Methods, World
 from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.simulate.axes import labeled
-from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
+from privrank_jax.simulate.study import Metrics, Parameters, Study
+from privrank_jax.simulate.table_files import Row
 
 BORDA_GAUSS = "Borda (ε, δ)"
 ALL, ALL_GAUSS = "noise-all", "noise-all (ε, δ)"
@@ -38,6 +38,7 @@ PAIRS = (
     *((other, BORDA_SHAPED) for other in PURE_SHAPED if other != BORDA_SHAPED),
 )
 AXES = (*common.AXES, "epsilon")
+Draw = Callable[[Key, Parameters], World]
 _LOOKS = {
     **{name: (color, 0) for color, name in enumerate(PURE)},
     BORDA_GAUSS: (0, 1),
@@ -77,27 +78,32 @@ class CentralConfig:
     data: tuple[str, ...] = common.DATA
 
 
-def methods(config: CentralConfig, padded: int) -> Mapping[str, Method]:
+def methods(config: CentralConfig, padded: int) -> Methods:
     """Private consensus methods that are feasible for so many items, or their weights; see :func:`common.errors`."""
 
     delta = config.delta
 
     def kwiksort(
-        key: Key, world: World, epsilon: Array, noise: str = "laplace", split: float = 0.5
+        key: Key, world: World, epsilon: Array, noise: str = "laplace", split: Scalar = 0.5
     ) -> Array:
         privacy = common.promise_of(noise, delta)(epsilon)
         return aggregation.dp_kwiksort(key, world.weights, privacy, noise=noise, split=split).value
 
+    def both_splits(keys: Key, world: World, epsilon: Array) -> Array:
+        def one(key: Key, split: Array) -> Array:
+            return kwiksort(key, world, epsilon, split=split)
+
+        return jax.vmap(one)(keys, jnp.array([0.5, 0.9]))
+
     def hay(key: Key, world: World, epsilon: Array) -> Array:
         return aggregation.hay_kwiksort(key, world.weights, common.replaced_user(epsilon)).value
 
-    found: dict[str, Method] = {
+    found: dict[str | tuple[str, ...], Method] = {
         BORDA: common.borda("laplace"),
         BORDA_GAUSS: common.borda("gaussian", delta),
         ALL: common.noise_all("laplace"),
         ALL_GAUSS: common.noise_all("gaussian", delta),
-        KWIK: kwiksort,
-        KWIK_UNEVEN: functools.partial(kwiksort, split=0.9),
+        (KWIK, KWIK_UNEVEN): both_splits,
         KWIK_GAUSS: functools.partial(kwiksort, noise="gaussian"),
         HAY: hay,
     }
@@ -109,68 +115,107 @@ def methods(config: CentralConfig, padded: int) -> Mapping[str, Method]:
     }
 
 
-def mallows_trial(key: Key, cell: Parameters, *, config: CentralConfig) -> Metrics:
-    """One Mallows crowd, all methods, all ε."""
-    world_key, noise_key = jax.random.split(key)
-    world = common.mallows_world(world_key, cell, config.strength)
-    return _judged(noise_key, world, config)
-
-
-def worst_trial(key: Key, cell: Parameters, *, config: CentralConfig) -> Metrics:
-    """The hard instance of the lower bounds: d pairs, each far apart, on whose order users disagree."""
-    world_key, noise_key = jax.random.split(key)
-    world = common.worst_world(
-        world_key, cell["num_users"], cell["max_users"], config.flips, config.buffer, config.lean
-    )
-    return _judged(noise_key, world, config)
-
-
-def data_trial(
-    key: Key, cell: Parameters, *, data: str, ranks: np.ndarray, config: CentralConfig
+def trial(
+    key: Key, cell: Parameters, *, draws: Mapping[int, Mapping[int, Draw]], config: CentralConfig
 ) -> Metrics:
-    """A subset of the users of a data set, drawn anew in every replicate."""
+    """One crowd of the cell's world, all methods, all ε.
+
+    The worlds of as many items share a program, which draws a crowd of each and keeps the one asked for.
+
+    Args:
+        key: PRNG key.
+        cell: parameters; ``world`` is a place in :func:`worlds`.
+        draws: the worlds of each ``max_items``.
+        config: the grid.
+    """
     world_key, noise_key = jax.random.split(key)
-    world = common.data_world(world_key, jnp.asarray(ranks), cell["num_users"])
+    (_, first), *others = draws[cell["max_items"]].items()
+    world = first(world_key, cell)
+    if others:
+        world = _centered(world)
+    for number, draw in others:
+        here = cell["world"] == number
+        other = _centered(draw(world_key, cell))
+        world = jax.tree.map(functools.partial(jnp.where, here), other, world)
     return _judged(noise_key, world, config)
+
+
+def _centered(world: World) -> World:
+    """The same world in the form of all others: with the ranks of a center, and whether it has one."""
+    if world.truth is not None:
+        return world._replace(centered=jnp.bool_(True))
+    return world._replace(truth=jnp.arange(world.weights.num_items), centered=jnp.bool_(False))
+
+
+def mallows_draw(key: Key, cell: Parameters, *, config: CentralConfig) -> World:
+    """A Mallows crowd."""
+    return common.mallows_world(key, cell, config.strength)
+
+
+def worst_draw(key: Key, cell: Parameters, *, config: CentralConfig) -> World:
+    """The hard instance of the lower bounds: d pairs, each far apart, on whose order users disagree."""
+    users, most = cell["num_users"], cell["max_users"]
+    return common.worst_world(key, users, most, config.flips, config.buffer, config.lean)
+
+
+def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray) -> World:
+    """A subset of the users of a data set, drawn anew in every replicate."""
+    return common.data_world(key, jnp.asarray(ranks), cell["num_users"])
 
 
 def _judged(key: Key, world: World, config: CentralConfig) -> Metrics:
     usable = methods(config, world.weights.num_items)
     levels = jnp.asarray(config.epsilons, world.weights.matrix.dtype)
     found = jax.vmap(lambda level: common.errors(key, world, usable, level, PAIRS))(levels)
-    return {
-        name: {metric: labeled(values, config.epsilons) for metric, values in errors.items()}
-        for name, errors in found.items()
-    }
+    return common.over_levels(found, config.epsilons)
+
+
+def worlds(config: CentralConfig) -> tuple[str, ...]:
+    """Names of the worlds: values of the column ``study``."""
+    return (common.MALLOWS, common.WORST, *config.data)
 
 
 def build(config: CentralConfig) -> tuple[Study, ...]:
-    """Build a study per world; Mallows crowds take one program for up to 10 items and one for each larger m."""
+    """Build one study of all worlds: a program for Mallows crowds of up to 10 items, and one for each larger m.
+
+    Worlds other than Mallows crowds join the program of their number of items, if there is one.
+    """
     most = max(config.users)
     small = [m for m in config.items if m <= common.EXPONENTIAL_ITEMS]
-    cells = [
-        {
-            "num_items": items,
-            "num_users": users,
-            "max_items": max(small) if items in small else items,
-            "max_users": most,
-        }
-        for items in config.items
-        for users in config.users
-    ]
-    run = functools.partial(mallows_trial, config=config)
-    studies = [Study(common.MALLOWS, run, tuple(cells), ("max_items", "max_users"), AXES)]
-    run = functools.partial(worst_trial, config=config)
-    worst = grid(num_items=2 * config.flips + config.buffer, num_users=config.users, max_users=most)
-    studies.append(Study(common.WORST, run, worst, ("num_items", "max_users"), AXES))
+    cells: list[Parameters] = []
+    draws: dict[int, dict[int, Draw]] = {}
+
+    def add(world: str, draw: Draw, items: int, padded: int, numbers: Sequence[int]) -> None:
+        number = worlds(config).index(world)
+        draws.setdefault(padded, {})[number] = draw
+        sizes = {"num_items": items, "max_items": padded, "max_users": most, "world": number}
+        cells.extend({**sizes, "num_users": users} for users in numbers)
+
+    crowds = functools.partial(mallows_draw, config=config)
+    for items in config.items:
+        add(common.MALLOWS, crowds, items, max(small) if items in small else items, config.users)
+    if config.flips:
+        items = 2 * config.flips + config.buffer
+        hard = functools.partial(worst_draw, config=config)
+        add(common.WORST, hard, items, items, config.users)
     for name in config.data:
         ranks = common.data_ranks(name)
         if ranks is not None:
             users = [number for number in config.users if number < len(ranks)] + [len(ranks)]
-            cells = grid(num_items=ranks.shape[1], num_users=users)
-            run = functools.partial(data_trial, data=name, ranks=ranks, config=config)
-            studies.append(Study(name, run, cells, ("num_items",), AXES))
-    return tuple(studies)
+            items = ranks.shape[1]
+            add(name, functools.partial(data_draw, ranks=ranks), items, items, users)
+    run = functools.partial(trial, draws=draws, config=config)
+    return (Study(config.name, run, tuple(cells), ("max_items", "max_users"), AXES),)
+
+
+def by_world(config: CentralConfig, rows: list[Row]) -> list[Row]:
+    """The rows with the name of their world as study."""
+    names = worlds(config)
+    return [
+        {name: value for name, value in row.items() if name != "world"}
+        | {"study": names[row["world"]]}
+        for row in rows
+    ]
 
 
 # --- registered ----------------------------------------------------------------------------------
@@ -183,6 +228,7 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Tables 1 and 2 (no experiments of its own)",
         config=CentralConfig("alabi-central"),
         build=build,
+        annotate=by_world,
         claims=(
             *(
                 common.cheaper(

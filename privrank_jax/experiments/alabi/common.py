@@ -23,7 +23,8 @@ from privrank_jax.experiments.claims import Claim, Wanted, minus
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.study import Metrics, Parameters
+from privrank_jax.simulate.axes import Labeled, labeled
+from privrank_jax.simulate.study import Parameters
 from privrank_jax.simulate.table_files import Row
 from privrank_jax.simulate.worlds.hard_rankings import hard_ranking
 from privrank_jax.simulate.worlds.rankings import mallows_rankings, mallows_weights
@@ -57,10 +58,12 @@ class World(NamedTuple):
     Attributes:
         weights: weights of n users, with the mask of real items.
         truth: ``(m,)`` ranks of the center; None takes the best ranking for the weights themselves as the truth.
+        centered: scalar bool, may be traced; False takes that ranking too, whatever ``truth`` holds.
     """
 
     weights: PairWeights
     truth: Array | None
+    centered: Array | bool = True
 
     @property
     def mask(self) -> Array:
@@ -69,6 +72,8 @@ class World(NamedTuple):
 
 
 Method = Callable[[Key, World, Array], Array]  # key, world and ε to a ranking, or to weights
+# A method, or several that are one program: keys, world and ε to a stack of rankings.
+Methods = Mapping[str, Method] | Mapping[str | tuple[str, ...], Method]
 
 
 def mallows_world(key: Key, cell: Parameters, strength: float) -> World:
@@ -91,7 +96,8 @@ def best_ranks(world: World) -> Array:
         return aggregation.exact_kemeny(weights)
     starts = -aggregation.borda_scores(weights)[None]
     if world.truth is not None:
-        starts = jnp.append(starts, world.truth[None].astype(starts.dtype), axis=0)
+        center = jnp.where(world.centered, world.truth.astype(starts.dtype), starts[0])
+        starts = jnp.append(starts, center[None], axis=0)
     found = jax.vmap(lambda start: aggregation.local_search(weights, start))(starts)
     return found[jnp.argmin(jax.vmap(lambda ranks: cost(ranks, world))(found))]
 
@@ -151,48 +157,66 @@ def solved(found: Mapping[str, Array], mask: Mask) -> dict[str, Array]:
     return {**found, **dict(zip(weights, search(jnp.stack(list(weights.values()))), strict=True))}
 
 
+def names_of(methods: Methods) -> list[str]:
+    """The names of all methods."""
+    return [name for names in methods for name in ((names,) if isinstance(names, str) else names)]
+
+
+def outcomes(
+    keys: Mapping[str, Key], world: World, methods: Methods, epsilon: Array
+) -> dict[str, Array]:
+    """What each method returns, by its name, with its own key."""
+    found: dict[str, Array] = {}
+    for names, method in methods.items():
+        if isinstance(names, str):
+            found[names] = method(keys[names], world, epsilon)
+        else:
+            stacked = method(jnp.stack([keys[name] for name in names]), world, epsilon)
+            found |= dict(zip(names, stacked, strict=True))
+    return found
+
+
 def errors(
     key: Key,
     world: World,
-    methods: Mapping[str, Method],
+    methods: Methods,
     epsilon: Array,
     pairs: Sequence[tuple[str, str]],
-) -> Metrics:
+) -> Labeled:
     """Compute both errors of every method, and paired differences between methods, along ``AXES``.
 
     Args:
         key: PRNG key.
         world: the data set.
         methods: name to function ``(key, world, epsilon) -> ranks``, or to weights ``(m, m)``, which are solved by
-            local search.
+            local search; see :data:`Methods`.
         epsilon: ε, may be traced.
         pairs: methods whose first minus second is wanted; those that did not run are left out.
     """
-    keys = jax.random.split(key, len(methods) + 1)
-    found = {
-        name: method(k, world, epsilon)
-        for k, (name, method) in zip(keys[1:], methods.items(), strict=True)
-    }
-    found = solved({**found, PLAIN: borda_ranks(keys[0], world)}, world.mask)
+    names = names_of(methods)
+    plain_key, *keys = jax.random.split(key, len(names) + 1)
+    found = outcomes(dict(zip(names, keys, strict=True)), world, methods, epsilon)
+    found = solved({**found, PLAIN: borda_ranks(plain_key, world)}, world.mask)
     best = best_ranks(world)
-    target = best if world.truth is None else world.truth
+    target = best if world.truth is None else jnp.where(world.centered, world.truth, best)
     least = cost(best, world)
 
-    def judge(ranks: Array) -> dict[str, Array]:
+    def judge(ranks: Array) -> Array:
         far = kendall_distance(ranks, target, normalized=True, mask=world.mask)
-        return {EXCESS: cost(ranks, world) - least, KENDALL: far}
+        return jnp.stack([cost(ranks, world) - least, far])
 
-    # One copy of the evaluation in the program.
-    every = jax.vmap(judge)(jnp.stack(list(found.values())))
-    judged = {
-        name: {metric: every[metric][place] for metric in METRICS}
-        for place, name in enumerate(found)
-    }
-    return judged | {
-        minus(one, other): {m: judged[one][m] - judged[other][m] for m in METRICS}
-        for one, other in pairs
-        if one in methods and other in methods
-    }
+    # One copy of the evaluation in the program, and one array of all errors.
+    judged = jax.vmap(judge)(jnp.stack(list(found.values())))
+    place = {name: number for number, name in enumerate(found)}
+    pairs = [(one, other) for one, other in pairs if one in names and other in names]
+    first, second = (np.array([place[pair[side]] for pair in pairs], int) for side in (0, 1))
+    table = jnp.concatenate([judged, judged[first] - judged[second]])
+    return labeled(table, (*found, *(minus(one, other) for one, other in pairs)), METRICS)
+
+
+def over_levels(found: Labeled, epsilons: Sequence[float]) -> Labeled:
+    """Errors at several ε, whose axis comes first in the array, with ε as the last label."""
+    return labeled(jnp.moveaxis(found.array, 0, -1), *found.labels, epsilons)
 
 
 def cheaper(text: str, better: str, worse: str, **wanted: Wanted) -> Claim:

@@ -19,7 +19,6 @@ from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, EXCESS, NEGLIGIBLE, Method, World
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 
@@ -127,10 +126,7 @@ def _judged(key: Key, world: World, config: RegretConfig) -> Metrics:
     usable = methods(config, world.weights.num_items)
     levels = jnp.asarray(config.epsilons, world.weights.matrix.dtype)
     found = jax.lax.map(lambda level: common.errors(key, world, usable, level, PAIRS), levels)
-    return {
-        name: {metric: labeled(values, config.epsilons) for metric, values in errors.items()}
-        for name, errors in found.items()
-    }
+    return common.over_levels(found, config.epsilons)
 
 
 def build(config: RegretConfig) -> tuple[Study, ...]:

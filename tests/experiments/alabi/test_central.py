@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +18,7 @@ CONFIG = central.CentralConfig("small", epsilons=(0.5, 1e6))
 
 
 def test_the_exponential_mechanism_is_computed_for_few_items_only():
-    few, many = central.methods(CONFIG, 10), central.methods(CONFIG, 11)
+    few, many = (common.names_of(central.methods(CONFIG, items)) for items in (10, 11))
     assert set(few) == {*central.PURE, *central.GAUSSIAN, *central.SHAPED}
     assert set(few) - set(many) == {central.EXPONENTIAL}
 
@@ -23,7 +26,8 @@ def test_the_exponential_mechanism_is_computed_for_few_items_only():
 @pytest.mark.slow
 def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without_noise():
     cell = {"num_items": 4, "max_items": 4, "num_users": 300, "max_users": 300}
-    found = jax.jit(lambda key: central.mallows_trial(key, cell, config=CONFIG))(KEY)
+    draws = {4: {0: functools.partial(central.mallows_draw, config=CONFIG)}}
+    found = jax.jit(lambda key: central.trial(key, cell, draws=draws, config=CONFIG))(KEY)
     assert {*central.PURE, *central.GAUSSIAN, *central.SHAPED, PLAIN} <= set(found)
     for name, errors in found.items():
         values = errors[EXCESS]
@@ -39,12 +43,61 @@ def test_pairs_that_are_compared_are_methods():
         assert one != other
 
 
-def test_studies_are_the_worlds_that_the_settings_ask_for():
+def cells_of(config):
+    (study,) = central.build(config)
+    return study.cells, study.groups()
+
+
+def test_cells_are_the_worlds_that_the_settings_ask_for():
     plain = central.CentralConfig("s", items=(4, 20), users=(20, 50), flips=0, data=())
-    studies = central.build(plain)
-    cells = [(c["num_items"], c["num_users"]) for study in studies for c in study.cells]
-    assert {(4, 20), (4, 50), (20, 20), (20, 50)} <= set(cells)
-    assert len(cells) == len(set(cells))
-    hard = central.build(central.CentralConfig("s", items=(4,), flips=2, buffer=3, data=()))
-    (worst,) = (study for study in hard if study.name == common.WORST)
-    assert {cell["num_items"] for cell in worst.cells} == {7}
+    cells, groups = cells_of(plain)
+    sizes = [(c["num_items"], c["num_users"]) for c in cells]
+    assert sizes == [(4, 20), (4, 50), (20, 20), (20, 50)]
+    assert len(groups) == 2
+    hard = central.CentralConfig("s", items=(4, 7), users=(9,), flips=2, buffer=3, data=())
+    cells, groups = cells_of(hard)
+    rows = [{"study": "s", **cell} for cell in cells]
+    named = [(row["study"], row["num_items"]) for row in central.by_world(hard, rows)]
+    assert named == [(common.MALLOWS, 4), (common.MALLOWS, 7), (common.WORST, 7)]
+    assert len(groups) == 1
+
+
+def test_a_shared_program_draws_the_world_of_the_cell():
+    """Crowds of all worlds come from one program; each is what its own world draws alone."""
+    names = ("strong", "weak", "none")
+
+    def center(key, cell, *, spread):
+        return common.mallows_world(key, cell, spread)
+
+    def without(key, cell):
+        return common.worst_world(key, cell["num_users"], cell["max_users"], 2, 1, 0.4)
+
+    alone = {
+        0: functools.partial(center, spread=20.0),
+        1: functools.partial(center, spread=1.0),
+        2: without,
+    }
+    config = dataclasses.replace(CONFIG, epsilons=(1.0,))
+    seen = []
+
+    def judged(key, world, config):
+        seen.append(world)
+        return {"error": jnp.float32(0)}
+
+    for number in range(len(names)):
+        cell = {
+            "num_items": jnp.int32(5),
+            "max_items": 5,
+            "num_users": jnp.int32(40),
+            "max_users": 50,
+            "world": jnp.int32(number),
+        }
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(central, "_judged", judged)
+            central.trial(KEY, cell, draws={5: alone}, config=config)
+        expected = alone[number](jax.random.split(KEY)[0], cell)
+        np.testing.assert_array_equal(seen[-1].weights.matrix, expected.weights.matrix)
+        assert bool(seen[-1].centered) == (expected.truth is not None)
+        if expected.truth is not None:
+            np.testing.assert_array_equal(seen[-1].truth, expected.truth)
+    assert not np.array_equal(seen[0].weights.matrix, seen[1].weights.matrix)
