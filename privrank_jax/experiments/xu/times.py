@@ -11,16 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from privrank_jax._types import Key
+from privrank_jax._types import Count, Key
 from privrank_jax._workarounds.threads import one_blas_thread
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment, Run
 from privrank_jax.experiments.xu import common
+from privrank_jax.links import get_link
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums, num_items
 from privrank_jax.simulate.result import StudyDiagnostics, StudyResult
-from privrank_jax.simulate.study import Parameters, Study, grid
-from privrank_jax.simulate.worlds import reports
+from privrank_jax.simulate.study import Study, grid
 
 SECONDS, LEAST = "seconds", "least_seconds"
 LEAST_DATA, LEAST_FIT = "least_data_seconds", "least_fit_seconds"
@@ -59,6 +59,7 @@ def build(config: CostConfig) -> tuple[Study, ...]:
 def measure(key: Key, experiment: Experiment, replicates: int, run: Run) -> StudyResult:
     """Time reports to scores ``replicates`` times in every cell, after one call that compiles.
 
+    Cells with the same number of items read the first L users of the same reports, by one program.
     All cells are timed once before any is timed again, so that other work on the machine affects them equally.
     """
     del run  # a trial cannot time itself
@@ -66,7 +67,10 @@ def measure(key: Key, experiment: Experiment, replicates: int, run: Run) -> Stud
     cells = grid(num_items=config.items, num_users=config.users)
     started = time.perf_counter()
     with one_blas_thread():
-        problems = [_problem(key, cell, config) for cell in cells]
+        reports_by_items = _problems(key, config)
+        problems = [
+            (*reports_by_items[cell["num_items"]], np.int32(cell["num_users"])) for cell in cells
+        ]
         for problem in problems:
             _timed(problem, config.link)
         compiled = time.perf_counter() - started
@@ -89,44 +93,54 @@ def measure(key: Key, experiment: Experiment, replicates: int, run: Run) -> Stud
             found = {"metric": metric, "mean": float(mean), "standard_error": spread}
             rows.append({**head, "estimator": common.ADRR, **found, **tail})
     diagnostics = StudyDiagnostics(
-        compilations=len(config.items) * (len(config.users) + 1),
+        compilations=2 * len(config.items),  # sums and fit
         compile_seconds=compiled,
         run_seconds=float(seconds.sum()),
     )
     return StudyResult(config.name, rows, diagnostics)
 
 
-def _problem(key: Key, cell: Parameters, config: CostConfig) -> tuple[Array, Array, Array]:
-    """Reports, the mask of those made, and ε of one cell. Half of the pairs are asked; the answers do not matter."""
-    pairs = cell["num_items"] * (cell["num_items"] - 1) // 2
-    shape = (cell["num_users"], pairs)
-    epsilon_key, report_key, asked_key = jax.random.split(key, 3)
-    epsilon = jax.random.uniform(epsilon_key, shape[:1], config.dtype, config.low, config.high)
-    chances = reports.pair_chances(jnp.linspace(-1, 1, cell["num_items"]), config.link)
-    says = jax.random.uniform(report_key, shape) < chances
-    asked = jax.random.bernoulli(asked_key, common.PROBABILITY, shape)
-    return jax.block_until_ready((says, asked, epsilon))
+def _problems(key: Key, config: CostConfig) -> dict[int, tuple[Array, Array, Array]]:
+    """By the number of items: reports, the mask of those made, and ε of the largest number of users, in shards.
+
+    Half of the pairs are asked; the answers do not matter, and are drawn on the host, which compiles nothing.
+    """
+    random = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    users = max(config.users)
+    shards = (-1, math.gcd(_SHARD, *config.users))
+    epsilon = random.uniform(config.low, config.high, users).astype(config.dtype)
+    gaps = []
+    for items in config.items:
+        scores, (first, second) = np.linspace(-1, 1, items), np.triu_indices(items, 1)
+        gaps.append(scores[first] - scores[second])
+    chances = np.asarray(get_link(config.link).cdf(jnp.asarray(np.concatenate(gaps))))
+    found = {}
+    for items, chance in zip(
+        config.items, np.split(chances, np.cumsum([len(gap) for gap in gaps])[:-1]), strict=True
+    ):
+        shape = (users, len(chance))
+        says = random.random(shape, np.float32) < chance
+        asked = random.random(shape, np.float32) < common.PROBABILITY
+        split = (part.reshape(*shards, shape[1]) for part in (says, asked))
+        found[items] = jax.block_until_ready(
+            tuple(jnp.asarray(part) for part in (*split, epsilon.reshape(shards)))
+        )
+    return found
 
 
 @jax.jit
-def _sums(says: Array, asked: Array, epsilon: Array) -> DebiasedSums:
+def _sums(says: Array, asked: Array, epsilon: Array, users: Count) -> DebiasedSums:
     """Add up sums over shards of users, so that a shard stays in cache for any number of users."""
-    users, pairs = says.shape
-    shards = users // _SHARD if users % _SHARD == 0 else 1
-    split = (
-        says.reshape(shards, -1, pairs),
-        asked.reshape(shards, -1, pairs),
-        epsilon.reshape(shards, -1),
-    )
+    zero = jnp.zeros((num_items(says.shape[-1]),) * 2, epsilon.dtype)
 
-    def add(total: DebiasedSums, shard: tuple[Array, Array, Array]) -> tuple[DebiasedSums, None]:
-        return total + debiased_sums(*shard), None
+    def add(shard: Array, total: DebiasedSums) -> DebiasedSums:
+        return total + debiased_sums(says[shard], asked[shard], epsilon[shard])
 
-    zero = jnp.zeros((num_items(pairs),) * 2, epsilon.dtype)
-    return jax.lax.scan(add, DebiasedSums(zero, zero), split)[0]
+    shards = jnp.asarray(users) // says.shape[1]
+    return jax.lax.fori_loop(0, shards, add, DebiasedSums(zero, zero))
 
 
-def _timed(problem: tuple[Array, Array, Array], link: str) -> tuple[float, float]:
+def _timed(problem: tuple[Array, Array, Array, Count], link: str) -> tuple[float, float]:
     """Seconds of the sums, and of the fit to them, whose cost does not depend on the users."""
     started = time.perf_counter()
     sums = jax.block_until_ready(_sums(*problem))
