@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
+from privrank_jax._backend import product
 from privrank_jax._types import Key
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments import claims
@@ -21,7 +22,7 @@ from privrank_jax.experiments.cai.edge import BATCH, EDGE_DIFFERENCES, tournamen
 from privrank_jax.experiments.claims import Claim, minus
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.pairwise.one_shot import one_shot_top_k
-from privrank_jax.pairwise.rank_centrality import rank_centrality, transition_matrix
+from privrank_jax.pairwise.rank_centrality import rank_centrality
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import worlds
@@ -105,18 +106,25 @@ def one_shot_errors(
 
 
 def spectral_sensitivity(wins: WinCounts) -> Array:
-    """The published code's value for the sensitivity of rank centrality: 2/(d(1 - ρ)).
+    """The published code's value for the sensitivity of rank centrality: 2/(d(1 - ρ)), of a tournament.
+
+    Every pair is compared at most once, with no ties.
 
     ρ is half the largest ℓ₁ distance between two rows of the walk, d the number of opponents of an item. It is computed
     from the data, so noise scaled by it carries no guarantee; use it for this comparison only.
     """
-    walk = transition_matrix(wins)
-
-    def farthest(row: Array) -> Array:
-        return jnp.max(jnp.sum(jnp.abs(walk - row), axis=1))
-
-    ergodicity = 0.5 * jnp.max(jax.lax.map(farthest, walk))
-    return 2.0 / (jnp.max(wins.degrees) * (1 - ergodicity))
+    lost = wins.matrix.T
+    same = jnp.eye(lost.shape[0], dtype=bool)
+    lost = jnp.where(same, 0, lost)
+    opponents = jnp.max(wins.degrees)
+    # Times d, all moves of the walk are 0 or 1 and all distances integers: |a - b| = (a - b)², and no rounding.
+    leaves = jnp.sum(lost, axis=1)
+    stays = opponents - leaves
+    apart = leaves[:, None] + leaves - 2 * product(lost, lost.T)
+    # At the two items themselves, one row has what stays, not 0.
+    own = jnp.abs(stays[:, None] - lost.T) - lost.T
+    farthest = jnp.max(jnp.where(same, 0, apart + own + own.T))
+    return 2.0 / (opponents - 0.5 * farthest)
 
 
 def build(config: OneShotConfig) -> tuple[Study, ...]:

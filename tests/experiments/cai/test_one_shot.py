@@ -125,5 +125,9 @@ def test_one_shot_runs_at_the_published_delta(monkeypatch):
 
 def test_spectral_sensitivity(one_shot):
     _, wins, _ = one_shot
-    ours = cai_one_shot.spectral_sensitivity(wins)
-    np.testing.assert_allclose(ours, naive_spectral_sensitivity(wins), rtol=1e-5)
+    sparse = worlds.tournament(KEY, jnp.zeros(20), 0.9)
+    for each in (wins, sparse):
+        walk = np.asarray(transition_matrix(each))
+        ergodicity = max(0.5 * abs(a - b).sum() for a in walk for b in walk)
+        slow = 2 / (float(each.degrees.max()) * (1 - ergodicity))
+        np.testing.assert_allclose(cai_one_shot.spectral_sensitivity(each), slow, rtol=1e-5)
