@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import mallows
 from privrank_jax.experiments.rdp import attack as rdp_attack
+from privrank_jax.mallows import attack
 from privrank_jax.simulate.result import StudyResult
 from tests.experiments.rdp.shared import row
 
@@ -34,3 +40,29 @@ def test_claims_on_the_attack():
     assert rdp_attack.stays_away(schemes((0.6, 0.2), (0.3, 0.2))).holds is False
     assert rdp_attack.goes_to_zero(schemes((0.6, 0.2), (0.3, 0.2))).holds is False
     assert rdp_attack.stays_away(StudyResult("t", [row(0.5)])).holds is None
+
+
+def test_attack_at_falling_epsilon_is_the_attack_on_the_first_rankings():
+    config = rdp_attack.AdaptiveConfig("x", items=(4,), rankings=(7, 50, 120))
+
+    @jax.jit
+    @jax.vmap
+    def ours(key, rankings):
+        cell = {"num_items": 4, "num_rankings": rankings, "scheme": rdp_attack.SLOW}
+        found = rdp_attack.adaptive_trial(key, cell, config=config)
+        return found[rdp_attack.WRONG][rdp_attack.GUESS]
+
+    @jax.jit
+    @jax.vmap
+    def naive(key, rankings):
+        keys = jax.random.split(key, 121)
+        epsilon, center = 3 / jnp.sqrt(rankings), jnp.arange(4)
+        ranks = jax.vmap(mallows.sample, (0, None, None))(keys[:120], center, epsilon)
+        wins = attack.win_counts(ranks, jnp.arange(120) < rankings)
+        return jnp.any(mallows.most_likely_center(keys[120], wins) != center)
+
+    keys = jax.random.split(jax.random.key(3), 60)
+    sizes = jnp.tile(jnp.array(config.rankings), 20)
+    wrong = ours(keys, sizes)
+    np.testing.assert_array_equal(wrong, naive(keys, sizes))
+    assert 0 < wrong.mean() < 1
