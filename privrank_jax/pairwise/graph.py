@@ -41,7 +41,8 @@ def connectivity(wins: WinCounts) -> tuple[Array, Array]:
     """
     mask = wins.item_mask
     beats = (wins.matrix > 0) & mask[:, None] & mask[None, :]
-    labels = component_labels(beats | beats.T)
+    # A sum rather than `beats | beats.T`, as a fit needs the same sum: one transpose serves both.
+    labels = component_labels((wins.comparisons > 0) & mask[:, None] & mask[None, :])
     roots = (labels == jnp.arange(labels.shape[0])) & mask
     below = _fixed_point(lambda seen: seen | jnp.any(beats & seen[:, None], axis=0), roots)
     above = _fixed_point(lambda seen: seen | jnp.any(beats & seen[None, :], axis=1), roots)

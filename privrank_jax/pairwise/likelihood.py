@@ -40,7 +40,8 @@ def _count(theta: Scores, mask: Mask | None) -> int | Float[Array, ""]:
 class LogisticObjective:
     """Objective for the logistic link: the outcomes enter through the win totals alone.
 
-    -log σ(x) = log(2 cosh(x/2)) - x/2, so one hyperbolic tangent per pair gives gradient and Hessian.
+    With t = tanh((θ_i - θ_j)/2) the gradient of a pair is t/2 and its second derivative (1 - t²)/4. While no score is
+    far from 0, t comes from one exponential per item: t = (e_i - e_j)/(e_i + e_j), e = exp(θ).
 
     Attributes:
         comparisons: ``(m, m)`` M_ij.
@@ -60,11 +61,15 @@ class LogisticObjective:
     def start(self) -> Array:
         """A first guess, the log-odds of each item's share of wins, ``(m,)``.
 
-        The ridge enters as 4γ comparisons without a winner, which is exact for small θ.
+        The ridge enters as 4γ comparisons without a winner, which is exact for small θ. The log-odds against the mean
+        of opponents with scores of variance v fall short of θ by about √(1 + πv/8), and one of the m is no opponent.
         """
         share = 0.5 + self.target / jnp.maximum(self.comparisons.sum(-1) + 4 * self.gamma, 1.0)
         share = jnp.clip(share, 0.02, 0.98)
-        return center(jnp.log(share) - jnp.log1p(-share), self.mask)
+        start = center(jnp.log(share) - jnp.log1p(-share), self.mask)
+        count = _count(start, self.mask)
+        spread = start @ start / count
+        return start * (count - 1) / count * jnp.sqrt(1 + jnp.pi / 8 * spread)
 
     def __call__(self, theta: Scores) -> Array:
         """f(θ)."""
@@ -72,10 +77,38 @@ class LogisticObjective:
         pairs = 0.5 * jnp.sum(self.comparisons * (0.5 * gap + jnp.log1p(jnp.exp(-gap))))
         return (pairs - self.target @ theta) / self.scale + _quadratic(self, theta)
 
-    def gradient(self, theta: Scores) -> Array:
-        """∇f(θ), ``(m,)``."""
-        pull = 0.5 * _row_sums(self.comparisons * _half_tanh(theta))
+    def gradient(self, theta: Scores, power: Scores | None = None) -> Array:
+        """∇f(θ), ``(m,)``, from ``power`` = exp(θ) if given, which is faster but needs scores within ±40."""
+        tanh = _half_tanh(theta) if power is None else _ratio(power)
+        pull = 0.5 * row_sums(self.comparisons * tanh)
         return (pull - self.target) / self.scale + _quadratic_gradient(self, theta)
+
+    def pair_weights(self, theta: Scores, power: Scores | None = None) -> Array:
+        """Second derivative of f in the gap of each pair, 0 for masked items, ``(m, m)``; ``power`` as above."""
+        if power is not None:
+            inverse = 1 / (power[:, None] + power[None, :])
+            bend = (power / self.scale)[:, None] * inverse * (power[None, :] * inverse)
+        else:
+            fall = jnp.exp(-jnp.abs(theta[:, None] - theta[None, :]))
+            bend = fall / jnp.square(1 + fall) / self.scale
+        weight = self.comparisons * bend
+        if self.mask is None:
+            return weight
+        return jnp.where(self.mask[:, None] & self.mask[None, :], weight, 0)
+
+    def diagonal_and_gauge(self, weight: PairMatrix) -> tuple[Scores, Scores]:
+        """d and u of the Hessian diag(d) - W + uuᵀ at :meth:`pair_weights` W, with d = 1 for masked items."""
+        diagonal = _real(row_sums(weight) + self.gamma / self.scale, self.mask, 1.0)
+        gauge = _real(jnp.full_like(diagonal, 1), self.mask)
+        return diagonal, gauge / jnp.sqrt(jnp.asarray(_count(diagonal, self.mask), weight.dtype))
+
+    def single(self) -> LogisticObjective:
+        """f in float32, in units of S so that any counts are in its range."""
+        comparisons, target, gamma = (
+            (x / self.scale).astype(jnp.float32)
+            for x in (self.comparisons, self.target, self.gamma)
+        )
+        return LogisticObjective(comparisons, target, gamma, self.mask, jnp.ones((), jnp.float32))
 
     def hessian(self, theta: Scores) -> Array:
         """∇²f(θ), ``(m, m)``."""
@@ -234,10 +267,16 @@ def information(theta: Scores, comparisons: PairMatrix, link: Link) -> Array:
     return jnp.diag(weight.sum(-1)) - weight
 
 
-def _row_sums(matrix: Array) -> Array:
-    """Row sums by a matrix product: as a reduction they dominated a Newton step with many items on a CPU."""
+def row_sums(matrix: Array) -> Array:
+    """Row sums; with many items by a matrix product, as they dominated a Newton step as a reduction on a CPU."""
+    if matrix.shape[-1] < 64:
+        return matrix.sum(-1)
     ones = jnp.ones(matrix.shape[-1], matrix.dtype)
     return jnp.matmul(matrix, ones, precision=jax.lax.Precision.HIGHEST)
+
+
+def _ratio(power: Scores) -> Array:
+    return (power[:, None] - power[None, :]) / (power[:, None] + power[None, :])
 
 
 def _half_tanh(theta: Scores) -> Array:
@@ -260,7 +299,7 @@ def _quadratic_gradient(objective: DenseObjective, theta: Scores) -> Scores:
 def _laplacian(objective: DenseObjective, weight: PairMatrix) -> PairMatrix:
     """diag(weight 1) - weight + ridge + gauge; masked items get 1 on the diagonal."""
     mask, size = objective.mask, weight.shape[0]
-    diagonal = _real(_row_sums(weight) + objective.gamma / objective.scale, mask, 1.0)
+    diagonal = _real(row_sums(weight) + objective.gamma / objective.scale, mask, 1.0)
     full = 1 / _count(diagonal, mask) - weight
     if mask is not None:
         full = jnp.where(mask[:, None] & mask[None, :], full, 0.0)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, DTypeLike, Float, Int, PyTree
+from jaxtyping import Array, Bool, DTypeLike, Float, Int, PyTree
 
-from privrank_jax._types import PairMatrix, Scalar
+from privrank_jax._types import Scalar
 from privrank_jax._workarounds.linalg import solve_positive_definite
 
 Objective = Callable[[Array], Array]
@@ -27,10 +26,6 @@ CODES = {
 # Within this factor of the goal, only the precision of the dtype can prevent progress, and a quarter of the
 # patience suffices.
 _NEAR = 100
-# Number of items from which conjugate gradients are faster than a Cholesky factor (1.4 times at 30, twice at 700),
-# and the residual, relative to the gradient, at which they stop: about that share of the error remains after a
-# step.
-_ITERATIVE_FROM, _RESIDUAL = 16, 1e-3
 
 
 @runtime_checkable
@@ -68,13 +63,58 @@ class Minimum:
     code: Int[Array, "*batch"]
 
 
+class Progress(NamedTuple):
+    """The gradient norm of a search, or of each search of a batch, and how it fell.
+
+    Attributes:
+        norm: ℓ_∞ norm of the gradient.
+        best: the least norm so far.
+        since_best: steps since then, int32.
+        step: steps so far, int32.
+    """
+
+    norm: Float[Array, "*batch"]
+    best: Float[Array, "*batch"]
+    since_best: Int[Array, "*batch"]
+    step: Int[Array, "*batch"]
+
+    @classmethod
+    def at(cls, gradient: Float[Array, "*batch d"]) -> Progress:
+        """Before the first step, at the gradient of the start."""
+        norm = jnp.max(jnp.abs(gradient), -1)
+        zero = jnp.zeros(norm.shape, jnp.int32)
+        return cls(norm, norm, zero, zero)
+
+    def after(
+        self, gradient: Float[Array, "*batch d"], going: bool | Bool[Array, "*batch"] = True
+    ) -> Progress:
+        """After a step to ``gradient`` of the searches that were ``going``."""
+        norm = jnp.max(jnp.abs(gradient), -1)
+        better = norm < self.best
+        best = jnp.where(better, norm, self.best)
+        return Progress(norm, best, jnp.where(better, 0, self.since_best + 1), self.step + going)
+
+    def unfinished(self, goal: Scalar, max_steps: int, patience: int) -> Bool[Array, "*batch"]:
+        """Whether another step is due: neither converged nor stalled, steps left, and finite."""
+        limit = jnp.where(self.best < _NEAR * goal, max(patience // 4, 1), patience)
+        going = (self.step < max_steps) & (self.since_best < limit)
+        return going & (self.norm > goal) & jnp.isfinite(self.norm)
+
+    def code(
+        self, params: Float[Array, "*batch d"], goal: Scalar, max_steps: int
+    ) -> Int[Array, "*batch"]:
+        """How a search ended that stands at ``params``."""
+        stuck = jnp.where(self.step < max_steps, STALLED, OUT_OF_STEPS)
+        code = jnp.where(self.norm <= goal, CONVERGED, stuck)
+        finite = jnp.isfinite(self.norm) & jnp.all(jnp.isfinite(params), -1)
+        return jnp.where(finite, code, NOT_FINITE).astype(jnp.int32)
+
+
 class _Search(NamedTuple):
     params: Float[Array, "d"]
     gradient: Float[Array, "d"]
     state: optax.OptState
-    best: Float[Array, ""]
-    since_best: Int[Array, ""]
-    step: Int[Array, ""]
+    progress: Progress
 
 
 def minimize(
@@ -124,14 +164,10 @@ def minimize(
 
     def solve(_: object, start: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, "3"]]:
         end = _search(objective, start, optimizer, goal, max_steps, patience)
-        norm = jnp.max(jnp.abs(end.gradient))
-        code = jnp.where(
-            norm <= goal, CONVERGED, jnp.where(end.step < max_steps, STALLED, OUT_OF_STEPS)
-        )
-        finite = jnp.isfinite(norm) & jnp.all(jnp.isfinite(end.params))
-        code = jnp.where(finite, code, NOT_FINITE)
+        norm, step = end.progress.norm, end.progress.step
+        code = end.progress.code(end.params, goal, max_steps)
         # One float array: the derivative rule of custom_root has no tangents for integers.
-        return end.params, jnp.stack([x.astype(init.dtype) for x in (norm, end.step, code)])
+        return end.params, jnp.stack([x.astype(init.dtype) for x in (norm, step, code)])
 
     def tangent_solve(
         linear: Callable[[Array], Array], right: Float[Array, "d"]
@@ -185,10 +221,7 @@ def _search(
     value_and_grad = optax.value_and_grad_from_state(value_fn)
 
     def unfinished(search: _Search) -> Array:
-        norm = jnp.max(jnp.abs(search.gradient))
-        limit = jnp.where(search.best < _NEAR * goal, max(patience // 4, 1), patience)
-        going = (search.step < max_steps) & (search.since_best < limit)
-        return going & (norm > goal) & jnp.isfinite(norm)
+        return search.progress.unfinished(goal, max_steps, patience)
 
     def advance(search: _Search) -> _Search:
         if keeps_value:
@@ -206,33 +239,18 @@ def _search(
         )
         params: Any = optax.apply_updates(search.params, updates)
         slope: Any = value_and_grad(params, state=state)[1] if keeps_value else gradient(params)
-        norm = jnp.max(jnp.abs(slope))
-        better = norm < search.best
-        return _Search(
-            params,
-            slope,
-            state,
-            jnp.where(better, norm, search.best),
-            jnp.where(better, 0, search.since_best + 1),
-            search.step + 1,
-        )
+        return _Search(params, slope, state, search.progress.after(slope))
 
     slope = gradient(init)
-    zero = jnp.zeros((), jnp.int32)
-    start = _Search(init, slope, state, jnp.max(jnp.abs(slope)), zero, zero)
+    start = _Search(init, slope, state, Progress.at(slope))
     return jax.lax.while_loop(unfinished, advance, start)
 
 
-def newton(iterative_from: int | None = None) -> optax.GradientTransformationExtraArgs:
+def newton() -> optax.GradientTransformationExtraArgs:
     """Newton's preconditioner as an optax transformation: gradients become -H⁻¹ gradient, by Cholesky.
 
     The diagonal is scaled up by a factor of the order of the rounding error, which keeps the factorization of a
     singular Hessian finite and does not change the minimizer.
-
-    Args:
-        iterative_from: from this number of parameters on, H must be positive definite, and conjugate gradients
-            preconditioned by the diagonal of H replace the Cholesky factor. Each of their iterates is a descent
-            direction, so an inexact solve costs extra steps, not correctness.
     """
 
     def init(params: object) -> optax.EmptyState:
@@ -250,47 +268,17 @@ def newton(iterative_from: int | None = None) -> optax.GradientTransformationExt
         del extra
         if hessian_fn is None:
             raise TypeError("newton needs hessian_fn, the Hessian as a function of the parameters.")
-        hessian = hessian_fn(params)
-        size, eps = hessian.shape[-1], jnp.finfo(hessian.dtype).eps
-        diagonal = jnp.arange(size)
-        lift = 4 * size * eps * jnp.diagonal(hessian)
-        lifted = hessian.at[diagonal, diagonal].add(lift)
-        if iterative_from is not None and size >= iterative_from:
-            return -_conjugate_gradients(lifted, updates), state
-        return -solve_positive_definite(lifted, updates), state
+        return -solve_lifted(hessian_fn(params), updates), state
 
     return optax.GradientTransformationExtraArgs(init, update)
 
 
-def _conjugate_gradients(matrix: PairMatrix, right: Float[Array, "items"]) -> Float[Array, "items"]:
-    diagonal = jnp.diagonal(matrix)
-    full_precision = functools.partial(jnp.matmul, matrix, precision=jax.lax.Precision.HIGHEST)
-    found, _ = jax.scipy.sparse.linalg.cg(
-        full_precision, right, tol=_RESIDUAL, maxiter=2 * len(right), M=lambda x: x / diagonal
-    )
-    return found
-
-
-def scale_by_self_concordance() -> optax.GradientTransformation:
-    """Step length log(1 + d)/d for a Newton direction p, d = max p - min p: no function values needed.
-
-    Globally convergent for objectives with |φ'''| ≤ d φ'' along every line of direction p, such as the
-    logistic likelihood of comparisons plus any quadratic (Sun and Tran-Dinh 2019, generalized
-    self-concordance with ν = 2). Steps tend to full Newton steps, so convergence stays quadratic.
-    """
-
-    def update(updates: PyTree, params: PyTree = None) -> Array:
-        del params
-        reach = jnp.max(updates) - jnp.min(updates)
-        safe = jnp.where(reach > 0, reach, 1.0)
-        return jnp.where(reach > 0, jnp.log1p(safe) / safe, 1.0) * updates
-
-    return optax.stateless(update)
-
-
-def damped_newton() -> optax.GradientTransformation:
-    """Newton with the self-concordant step length: the default for the logistic link."""
-    return optax.chain(newton(_ITERATIVE_FROM), scale_by_self_concordance())
+def solve_lifted(hessian: Float[Array, "d d"], right: Float[Array, "d"]) -> Float[Array, "d"]:
+    """H⁻¹ ``right`` by Cholesky, with the diagonal of H scaled up as :func:`newton` says."""
+    size, eps = hessian.shape[-1], jnp.finfo(hessian.dtype).eps
+    diagonal = jnp.arange(size)
+    lift = 4 * size * eps * jnp.diagonal(hessian)
+    return solve_positive_definite(hessian.at[diagonal, diagonal].add(lift), right)
 
 
 def limit_step(longest: float) -> optax.GradientTransformation:

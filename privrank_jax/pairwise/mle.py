@@ -27,10 +27,11 @@ from privrank_jax.pairwise.likelihood import (
 )
 from privrank_jax.pairwise.minimize import (
     Minimum,
-    damped_newton,
+    default_tolerance,
     minimize,
     newton_with_line_search,
 )
+from privrank_jax.pairwise.newton import fit_logistic
 
 # A float32 search stops at this tolerance, near the precision of float32, so that one float64 step finishes it.
 _COARSE_TOLERANCE = 1e-6
@@ -75,8 +76,8 @@ def mle(
 ) -> Estimate:
     """Scores θ that maximize the likelihood of the comparisons, Σθ = 0. **Not private.**
 
-    Minimizes -Σ W_ij log F(θ_i - θ_j) + (γ/2)‖θ‖². Dense win counts are fitted by Newton's method
-    (for float64 input, from a float32 start), edge lists by ``optax.lbfgs``. Differentiable with
+    Minimizes -Σ W_ij log F(θ_i - θ_j) + (γ/2)‖θ‖². Dense win counts are fitted by Newton's method,
+    edge lists by ``optax.lbfgs``. Differentiable with
     respect to the counts and the ridge by the implicit function theorem.
 
     Args:
@@ -184,16 +185,21 @@ def fit_dense(
 ) -> Minimum:
     """Minimize a dense objective by the method suited to its link.
 
-    A float64 search runs in float32 first and is finished in float64.
+    With a link other than the logistic, or an optimizer, a float64 search runs in float32 first and is finished in
+    float64.
     """
+    start = jax.lax.stop_gradient(objective.start)
+    if optimizer is None and isinstance(objective, LogisticObjective):
+        goal = default_tolerance(start.dtype) if tolerance is None else tolerance
+        return fit_logistic(goal, max_steps, _PATIENCE, objective, start)
     signed = isinstance(objective, LinkObjective) and objective.signed
     patience = _PATIENCE_NOT_CONVEX if signed else _PATIENCE
     search = functools.partial(minimize, max_steps=max_steps, patience=patience)
     if optimizer is not None:
         search = functools.partial(minimize, max_steps=max_steps)
     else:
-        optimizer = _suited_to(objective)
-    start = jax.lax.stop_gradient(objective.start)
+        # Where the objective isn't convex, see LinkObjective.hessian.
+        optimizer = newton_with_line_search(longest_step=_LONGEST_STEP if signed else float("inf"))
     if jnp.finfo(start.dtype).bits >= 64:
         single = jax.tree.map(_to_single, jax.lax.stop_gradient(objective))
         coarse = search(
@@ -201,14 +207,6 @@ def fit_dense(
         ).value.astype(start.dtype)
         start = jnp.where(jnp.all(jnp.isfinite(coarse)), coarse, start)
     return search(objective, start, optimizer=optimizer, tolerance=tolerance)
-
-
-def _suited_to(objective: DenseObjective) -> optax.GradientTransformation:
-    if isinstance(objective, LogisticObjective):
-        return damped_newton()
-    if objective.signed:  # not convex: see LinkObjective.hessian
-        return newton_with_line_search(longest_step=_LONGEST_STEP)
-    return newton_with_line_search()
 
 
 def fit_edges(

@@ -18,7 +18,6 @@ from privrank_jax.pairwise.minimize import (
     OUT_OF_STEPS,
     STALLED,
     Smooth,
-    damped_newton,
     default_tolerance,
     gradient_of,
     hessian_of,
@@ -39,7 +38,6 @@ def _descent_with_line_search():
 
 OPTIMIZERS = {
     "newton, line search": (newton_with_line_search(), 100),
-    "damped newton": (damped_newton(), 100),
     "full newton": (newton(), 100),
     "lbfgs": (optax.lbfgs(), 200),
     "gradient descent, line search": (_descent_with_line_search(), 2000),

@@ -1,0 +1,112 @@
+"""The batched search for the logistic link: batches, chunks, far scores, derivatives."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.links import logistic
+from privrank_jax.pairwise import newton
+from privrank_jax.pairwise.likelihood import dense_objective
+from privrank_jax.pairwise.minimize import CONVERGED, NOT_FINITE, OUT_OF_STEPS
+from tests import reference
+
+SIZE = 5
+COUNTS = np.random.default_rng(31).integers(1, 15, (7, SIZE, SIZE)) * (1.0 - np.eye(SIZE))
+
+
+def fit(counts, ridge=0.3, mask=None, max_steps=50):
+    objective = dense_objective(WinCounts(counts, mask), logistic, gamma=ridge)
+    return newton.fit_logistic(1e-10, max_steps, 8, objective, objective.start)
+
+
+def test_batches_of_batches_and_shared_counts_are_the_loop():
+    ridges = jnp.array([0.1, 1.0, 5.0])
+    over_ridges = jax.vmap(fit, (None, 0))
+    found = jax.jit(jax.vmap(over_ridges, (0, None)))(jnp.asarray(COUNTS[:2]), ridges)
+    assert found.value.shape == (2, 3, SIZE)
+    assert found.code.shape == found.steps.shape == found.gradient_norm.shape == (2, 3)
+    for place, counts in enumerate(COUNTS[:2]):
+        for column, ridge in enumerate(ridges):
+            wanted = reference.fit("logistic", counts, float(ridge))
+            np.testing.assert_allclose(found.value[place, column], wanted, atol=1e-8)
+
+
+def test_chunks_do_not_show(monkeypatch):
+    counts = jnp.asarray(COUNTS)
+    whole = jax.jit(jax.vmap(fit))(counts)
+    monkeypatch.setattr(newton, "_CPU_CHUNK", 3 * SIZE * SIZE * 8)  # 7 problems in chunks of 3
+    program = jax.jit(jax.vmap(lambda counts: fit(counts)))
+    assert f"f64[3,{SIZE},{SIZE}]" in program.lower(counts).compile().as_text()
+    chunked = program(counts)
+    np.testing.assert_allclose(chunked.value, whole.value, atol=1e-9)
+    assert chunked.code.tolist() == [CONVERGED] * 7
+    assert chunked.steps.tolist() == whole.steps.tolist()
+
+
+@pytest.mark.parametrize("mask", [None, (True, True, False, True, True)])
+def test_both_forms_of_the_derivatives_agree(mask):
+    mask = None if mask is None else jnp.array(mask)
+    counts = COUNTS[0] if mask is None else np.where(np.outer(mask, mask), COUNTS[0], 0)
+    objective = dense_objective(WinCounts(jnp.asarray(counts), mask), logistic, gamma=0.3)
+    theta = jnp.asarray(np.random.default_rng(5).normal(size=SIZE) * 9)
+    theta = theta if mask is None else jnp.where(mask, theta, 0)
+    forms = (None, jnp.exp(theta))
+    near, far = (objective.gradient(theta, power) for power in forms)
+    np.testing.assert_allclose(near, far, rtol=1e-12, atol=1e-14)
+    for power in forms:
+        weight = objective.pair_weights(theta, power)
+        diagonal, gauge = objective.diagonal_and_gauge(weight)
+        hessian = jnp.diag(diagonal) - weight + jnp.outer(gauge, gauge)
+        np.testing.assert_allclose(hessian, objective.hessian(theta), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("dtype", "slack"), [(np.float64, 1e-8), (np.float32, 1e-5)])
+def test_a_problem_far_from_0_does_not_harm_its_batch(dtype, slack):
+    """One of three searches starts at scores of up to 100, which have no exponential in float32."""
+
+    def search(counts, start):
+        objective = dense_objective(WinCounts(counts), logistic, gamma=0.3)
+        return newton.fit_logistic(1e-10 if dtype == np.float64 else 1e-6, 100, 8, objective, start)
+
+    starts = np.zeros((3, SIZE), dtype)
+    starts[1] = np.linspace(100, -100, SIZE)
+    found = jax.jit(jax.vmap(search))(jnp.asarray(COUNTS[:3].astype(dtype)), jnp.asarray(starts))
+    for place in range(3):
+        wanted = reference.fit("logistic", COUNTS[place], 0.3)
+        np.testing.assert_allclose(found.value[place], wanted, atol=slack)
+
+
+def test_problems_end_one_by_one():
+    counts = jnp.asarray(COUNTS[:3]).at[1].set(np.nan)
+    found = jax.jit(jax.vmap(fit))(counts)
+    assert found.code.tolist() == [CONVERGED, NOT_FINITE, CONVERGED]
+    assert found.steps[1] == 0 < found.steps[0]
+    short = fit(counts[0], max_steps=1)
+    assert (int(short.code), int(short.steps)) == (OUT_OF_STEPS, 1)
+
+
+def test_derivatives_pass_through_batches_and_twice():
+    counts, mix = jnp.asarray(COUNTS[:2]), jnp.arange(SIZE) - 1.0
+
+    def score(ridge, counts):
+        return mix @ fit(counts, ridge).value
+
+    slopes = jax.jit(jax.vmap(jax.grad(score), (None, 0)))(0.7, counts)
+    total = jax.jit(jax.grad(lambda ridge: jnp.sum(jax.vmap(score, (None, 0))(ridge, counts))))
+    np.testing.assert_allclose(total(0.7), slopes.sum(), rtol=1e-9)
+    step = 1e-4
+    difference = (score(0.7 + step, counts[0]) - score(0.7 - step, counts[0])) / (2 * step)
+    np.testing.assert_allclose(slopes[0], difference, rtol=1e-5)
+    bend = jax.jit(jax.grad(jax.grad(score)))(0.7, counts[0])
+    change = (total(0.7 + step) - total(0.7 - step)) / (2 * step)
+    both = bend + jax.jit(jax.grad(jax.grad(score)))(0.7, counts[1])
+    np.testing.assert_allclose(both, change, rtol=1e-5)
+
+
+def test_long_steps_are_shortened_and_others_are_full():
+    step = newton._step_length(jnp.array([[-0.3, 0.6], [-2.0, 5.0], [0.0, 0.0]]))
+    np.testing.assert_allclose(step, [1.0, np.log(8) / 7, 1.0])
