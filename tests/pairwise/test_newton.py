@@ -10,7 +10,7 @@ import pytest
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import logistic
 from privrank_jax.pairwise import newton
-from privrank_jax.pairwise.likelihood import dense_objective
+from privrank_jax.pairwise.likelihood import LogisticObjective, dense_objective
 from privrank_jax.pairwise.minimize import CONVERGED, NOT_FINITE, OUT_OF_STEPS
 from tests import reference
 
@@ -18,8 +18,14 @@ SIZE = 5
 COUNTS = np.random.default_rng(31).integers(1, 15, (7, SIZE, SIZE)) * (1.0 - np.eye(SIZE))
 
 
-def fit(counts, ridge=0.3, mask=None, max_steps=50):
+def problem(counts, ridge, mask=None):
     objective = dense_objective(WinCounts(counts, mask), logistic, gamma=ridge)
+    assert isinstance(objective, LogisticObjective)
+    return objective
+
+
+def fit(counts, ridge=0.3, mask=None, max_steps=50):
+    objective = problem(counts, ridge, mask)
     return newton.fit_logistic(1e-10, max_steps, 8, objective, objective.start)
 
 
@@ -51,7 +57,7 @@ def test_chunks_do_not_show(monkeypatch):
 def test_both_forms_of_the_derivatives_agree(mask):
     mask = None if mask is None else jnp.array(mask)
     counts = COUNTS[0] if mask is None else np.where(np.outer(mask, mask), COUNTS[0], 0)
-    objective = dense_objective(WinCounts(jnp.asarray(counts), mask), logistic, gamma=0.3)
+    objective = problem(jnp.asarray(counts), 0.3, mask)
     theta = jnp.asarray(np.random.default_rng(5).normal(size=SIZE) * 9)
     theta = theta if mask is None else jnp.where(mask, theta, 0)
     forms = (None, jnp.exp(theta))
@@ -69,7 +75,7 @@ def test_a_problem_far_from_0_does_not_harm_its_batch(dtype, slack):
     """One of three searches starts at scores of up to 100, which have no exponential in float32."""
 
     def search(counts, start):
-        objective = dense_objective(WinCounts(counts), logistic, gamma=0.3)
+        objective = problem(counts, 0.3)
         return newton.fit_logistic(1e-10 if dtype == np.float64 else 1e-6, 100, 8, objective, start)
 
     starts = np.zeros((3, SIZE), dtype)
