@@ -1,4 +1,7 @@
-"""``python -m tests.benchmarks [NAME ...]``: run the benchmarks, each in a process of its own."""
+"""``python -m tests.benchmarks [NAME ...]``: run the benchmarks, each in a process of its own.
+
+What begins with ``--`` is passed on, as in ``python -m tests.benchmarks gpu --seconds=300``.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,14 @@ NAMES = (
     "bounds",
     "local_borda",
 )
-LONG = ("studies", "big_table")  # many minutes: by name only
+LONG = ("studies", "big_table", "gpu")  # many minutes: by name only
 
 if __name__ == "__main__":
-    chosen = sys.argv[1:] or NAMES
+    options = [word for word in sys.argv[1:] if word.startswith("--")]
+    chosen = [word for word in sys.argv[1:] if word not in options] or NAMES
     if unknown := set(chosen) - {*NAMES, *LONG}:
         sys.exit(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join((*NAMES, *LONG))}")
     for name in chosen:
-        subprocess.run([sys.executable, "-m", f"tests.benchmarks.bench_{name}"], check=True)
+        subprocess.run(
+            [sys.executable, "-m", f"tests.benchmarks.bench_{name}", *options], check=True
+        )

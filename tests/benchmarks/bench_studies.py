@@ -13,14 +13,29 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from privrank_jax import experiments
 from tests.benchmarks.harness import print_table
 
+COLUMNS = ("study", "replicates", "settings", "wall", "compile", "programs", "run", "per second")
 
-def measure(name: str) -> tuple[str, ...]:
-    """One row of the table; a setting is a row of parameters and method in the study's results."""
+
+def measure(
+    name: str,
+    *options: str,
+    environment: Mapping[str, str] | None = None,
+    limit: float | None = None,
+) -> tuple[str, ...]:
+    """One row of the table; a setting is a row of parameters and method in the study's results.
+
+    Args:
+        name: of the study.
+        options: further ones of ``privrank reproduce``.
+        environment: variables of its process beside those of this one.
+        limit: seconds after which the study is ended.
+    """
     with tempfile.TemporaryDirectory() as folder:
         command = [
             sys.executable,
@@ -31,10 +46,14 @@ def measure(name: str) -> tuple[str, ...]:
             "--out",
             folder,
             "--json",
+            *options,
         ]
-        cold = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "0"}
+        cold = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "0"} | dict(environment or {})
         started = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, env=cold)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, env=cold, timeout=limit)
+        except subprocess.TimeoutExpired:
+            return (name, f"not done after {limit:.0f} s", *[""] * 6)
         wall = time.perf_counter() - started
         if not done.stdout:
             return (name, done.stderr.strip().splitlines()[-1][:60], *[""] * 6)
@@ -58,21 +77,11 @@ def measure(name: str) -> tuple[str, ...]:
 
 def main() -> None:
     """Print the table, one line as soon as it is there."""
-    columns = (
-        "study",
-        "replicates",
-        "settings",
-        "wall",
-        "compile",
-        "programs",
-        "run",
-        "per second",
-    )
     found = []
     for name in sys.argv[1:] or experiments.names():
         found.append(measure(name))
         print(*found[-1], sep="  ", file=sys.stderr, flush=True)
-    print_table("studies, cold, each in a process of its own", columns, found)
+    print_table("studies, cold, each in a process of its own", COLUMNS, found)
 
 
 if __name__ == "__main__":
