@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from privrank_jax import _interrupt
 
 _HEAD = "privrank: "  # of every line that a command writes to stderr
+_FOR_ALL = 0.9  # share of an accelerator's memory for all studies together
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ def run_all(
 ) -> Iterator[Finished]:
     """Run ``privrank reproduce`` for each study, ``jobs`` at a time; yield each as it ends.
 
-    A study that fails does not stop the others.
+    A study that fails does not stop the others. Those that run at once get equal parts of an accelerator's memory,
+    unless JAX's own setting says how much a process gets (``XLA_CLIENT_MEM_FRACTION``).
 
     Args:
         names: names of the studies; they start in this order.
@@ -47,7 +50,8 @@ def run_all(
         notice: called with what a study says while it runs.
     """
     with ThreadPoolExecutor(jobs, "privrank-study") as executor:
-        futures = [executor.submit(_run, name, options, notice) for name in names]
+        environment = _shared_memory(min(jobs, len(names)))
+        futures = [executor.submit(_run, name, options, environment, notice) for name in names]
         try:
             for future in as_completed(futures):
                 yield future.result()
@@ -55,7 +59,24 @@ def run_all(
             executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _run(name: str, options: Sequence[str], notice: Callable[[str], None]) -> Finished:
+def _shared_memory(processes: int) -> dict[str, str]:
+    """This process's environment, in which each of some processes takes its part of an accelerator's memory: without
+    it the first takes three quarters."""
+    names = (
+        "XLA_CLIENT_MEM_FRACTION",
+        "XLA_PYTHON_CLIENT_MEM_FRACTION",
+    )  # the second is the old one
+    if processes < 2 or any(os.environ.get(name) for name in names):
+        return dict(os.environ)
+    return os.environ | {names[0]: f"{_FOR_ALL / processes:.3f}"}
+
+
+def _run(
+    name: str,
+    options: Sequence[str],
+    environment: Mapping[str, str],
+    notice: Callable[[str], None],
+) -> Finished:
     command = [sys.executable, "-m", "privrank_jax", "reproduce", name, *options, "--json"]
     last = ""
     # A file, as a full pipe would stop the study while its other output is read here.
@@ -66,6 +87,7 @@ def _run(name: str, options: Sequence[str], notice: Callable[[str], None]) -> Fi
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=subprocess.PIPE,
+                env=environment,
                 encoding="utf-8",
                 errors="backslashreplace",
             ) as process,

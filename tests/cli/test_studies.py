@@ -48,6 +48,26 @@ def test_studies_end_in_any_order_and_are_told_apart(fake, tmp_path):
     assert sorted(told) == ["a: a: begins", "b: b: begins"]
 
 
+@pytest.mark.parametrize(
+    ("jobs", "names", "own", "part"),
+    [
+        (2, ("a", "b", "c"), {}, "0.450"),
+        (4, ("a", "b", "c"), {}, "0.300"),
+        (1, ("a", "b"), {}, None),
+        (2, ("a",), {}, None),
+        (2, ("a", "b"), {"XLA_CLIENT_MEM_FRACTION": "0.2"}, "0.2"),
+        (2, ("a", "b"), {"XLA_PYTHON_CLIENT_MEM_FRACTION": "0.2"}, None),
+    ],
+)
+def test_studies_share_the_memory_of_an_accelerator(fake, monkeypatch, jobs, names, own, part):
+    for name in ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in own.items():
+        monkeypatch.setenv(name, value)
+    fake("print(json.dumps({'part': os.environ.get('XLA_CLIENT_MEM_FRACTION')}))")
+    assert {one.document["part"] for one in run_all(names, (), jobs, print)} == {part}
+
+
 def test_one_failure_does_not_stop_the_others(fake):
     fake(
         "if name == 'broken':\n"
