@@ -14,7 +14,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from privrank_jax._types import Key
 from privrank_jax._workarounds.threefry import fused
-from privrank_jax._workarounds.xla import out_of_memory
+from privrank_jax._workarounds.xla import compiled, out_of_memory
 from privrank_jax.simulate.axes import Label, Outcome, columns, flatten
 from privrank_jax.simulate.devices import Devices, exchange, least
 from privrank_jax.simulate.memory import bodies, peak_bytes
@@ -72,6 +72,7 @@ class Program:
         self.static = {name: study.cells[indices[0]][name] for name in study.static}
         self.columns = _traced_columns(study, indices)
         self.key, self.devices, self._limit = key, devices, memory_limit
+        self._optimized = study.optimized
         self.num_cells, self.total = len(indices), len(indices) * replicates
         program = _batched(study, self.static, fused)
         try:
@@ -120,7 +121,7 @@ class Program:
 
     def compile_ahead(self, executor: Executor) -> None:
         """Start compiling the program at its present size in another thread; :meth:`compile` waits for it."""
-        self._ahead = executor.submit(self.lowered().compile)
+        self._ahead = executor.submit(self._compiled, self.lowered())
 
     def compile(self, notice: Callable[[str], None]) -> None:
         """Compile at the largest size that fits into memory, starting from the present one.
@@ -149,12 +150,15 @@ class Program:
             else:
                 self._resize(agreed)
 
+    def _compiled(self, lowered: Any) -> Any:
+        return compiled(lowered, optimized=self._optimized)
+
     def _compile(self) -> int | None:
         """Compile the program and return the bytes that it needs; None if memory ran out while compiling."""
         lowered, started = self.lowered(), time.perf_counter()
         ahead, self._ahead = self._ahead, None
         try:
-            self._call = lowered.compile() if ahead is None else ahead.result()
+            self._call = self._compiled(lowered) if ahead is None else ahead.result()
         except jax.errors.JaxRuntimeError as error:
             if not out_of_memory(error):
                 raise
@@ -251,6 +255,7 @@ class Program:
             devices=self.devices.count,
             equations=_equations(self.closed.jaxpr),
             instructions=self._instructions,
+            optimized=self._optimized,
             bytes_per_replicate=self._estimate,
             estimated_peak_bytes=self._fixed + self.size * self._estimate,
             compiled_peak_bytes=self._measured,

@@ -36,6 +36,7 @@ class ProgramFacts:
         equations: operations of one replicate as JAX traces it; those inside loops and branches count once.
         instructions: operations of the batch as lowered for XLA, with which the time to compile grows; 0 if nothing was
             left to compute.
+        optimized: whether the study asked for optimized programs.
         bytes_per_replicate: estimated memory of one replicate.
         estimated_peak_bytes: estimated memory of a batch, on each device.
         compiled_peak_bytes: the same by XLA's own buffer assignment; None where the backend does not report it or the
@@ -53,6 +54,7 @@ class ProgramFacts:
     devices: int
     equations: int
     instructions: int
+    optimized: bool
     bytes_per_replicate: int
     estimated_peak_bytes: int
     compiled_peak_bytes: int | None

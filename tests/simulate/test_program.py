@@ -6,12 +6,13 @@ import jax
 import numpy as np
 import pytest
 
+from privrank_jax._workarounds import xla
 from privrank_jax.simulate import Study, run
 from privrank_jax.simulate.devices import Devices
 from privrank_jax.simulate.program import Program
 from tests.simulate import job
 from tests.simulate.normal import normal
-from tests.simulate.trials import NEWTON, SURVEY
+from tests.simulate.trials import NEWTON, SURVEY, normal_trial
 
 
 def exhausted():
@@ -164,6 +165,25 @@ def test_where_a_second_batch_can_not_be_started_they_go_one_by_one(monkeypatch,
     result, told = normal(None, batch_size=8)
     assert (result.rows, told) == (expected.rows, [])
     assert events[1:] == ["start", "fetch"] * (len(events) // 2)
+
+
+def test_a_study_may_do_without_optimization(monkeypatch):
+    asked, compile_lowered = [], xla.compiled
+
+    def listen(lowered, *, optimized):
+        asked.append(optimized)
+        return compile_lowered(lowered, optimized=optimized)
+
+    monkeypatch.setattr("privrank_jax.simulate.program.compiled", listen)
+    studies = [
+        Study("s", normal_trial, ({"scale": 2.0},), optimized=optimized)
+        for optimized in (True, False)
+    ]
+    results = [run(jax.random.key(0), study, 20) for study in studies]
+    assert asked == [True, False]
+    assert [result.diagnostics.programs[0].optimized for result in results] == [True, False]
+    for row, other in zip(*(result.rows for result in results), strict=True):
+        assert row["mean"] == pytest.approx(other["mean"], rel=1e-6)
 
 
 @pytest.mark.slow

@@ -83,7 +83,7 @@ def test_data_frames(monkeypatch):
 
 
 def test_diagnostics_add_up_over_programs():
-    one = ProgramFacts("s", {"items": 3}, 2, 1, 25, 4, 2, 30, 400, 100, 2500, 2600, 0.5, 1.0)
+    one = ProgramFacts("s", {"items": 3}, 2, 1, 25, 4, 2, 30, 400, True, 100, 2500, 2600, 0.5, 1.0)
     two = dataclasses.replace(one, batch_size=10, compiled_peak_bytes=3000, compilations=2)
     both = StudyDiagnostics.of_programs([one, two], 10_000)
     assert (both.compilations, both.compile_seconds, both.run_seconds) == (3, 1.0, 2.0)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax._workarounds.xla import fixed, materialized, out_of_memory
+from privrank_jax._workarounds.xla import compiled, fixed, materialized, out_of_memory
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, bool])
@@ -51,3 +51,40 @@ def test_constants_are_not_folded_behind_a_barrier():
 def test_running_out_of_memory_is_told_from_other_errors():
     assert out_of_memory(RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8 bytes."))
     assert not out_of_memory(RuntimeError("INVALID_ARGUMENT: nothing fits"))
+
+
+class Lowered:
+    """A lowered program that knows only some options."""
+
+    def __init__(self, known):
+        self.known, self.asked = known, []
+
+    def compile(self, compiler_options=None):
+        self.asked.append(compiler_options)
+        for name in compiler_options or ():
+            if name not in self.known:
+                raise jax.errors.JaxRuntimeError(
+                    f"INVALID_ARGUMENT: No such compile option: '{name}'"
+                )
+        return "program"
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="elsewhere programs are optimized")
+def test_without_optimization_only_where_all_options_are_known():
+    level, emitters = "xla_backend_optimization_level", "xla_cpu_use_fusion_emitters"
+    knows, lacks = Lowered({level, emitters}), Lowered({level})
+    assert compiled(knows, optimized=False) == compiled(lacks, optimized=False) == "program"
+    assert knows.asked == [{level: 0, emitters: False}]
+    assert lacks.asked[-1] is None
+    assert compiled(knows) == "program"
+    assert knows.asked[-1] is None
+
+    class Failing(Lowered):
+        def compile(self, compiler_options=None):
+            raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: no")
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED"):
+        compiled(Failing(()), optimized=False)
+    assert float(compiled(jax.jit(jnp.sin).lower(1.0), optimized=False)(1.0)) == pytest.approx(
+        np.sin(1.0)
+    )
