@@ -134,7 +134,7 @@ def build(config: BoundsConfig) -> tuple[Study, ...]:
     tried = functools.partial(signs_trial, config=config)
     return (
         Study(UNANIMOUS, race, grid(num_items=config.items), ("num_items",), _RACE_AXES),
-        Study(SIGNS, tried, shapes, ("num_signs", "num_middle"), common.AXES),
+        Study(SIGNS, tried, shapes, ("num_signs", "num_middle"), common.AXES, optimized=False),
     )
 
 

@@ -159,7 +159,7 @@ def privacy_trial(key: Key, cell: Parameters, *, config: PrivacyConfig) -> Metri
 def build_privacy(config: PrivacyConfig) -> tuple[Study, ...]:
     """Build one study with one compilation."""
     run = functools.partial(privacy_trial, config=config)
-    return (Study(config.name, run, ({},), axes=common.AXES),)
+    return (Study(config.name, run, ({},), axes=common.AXES, optimized=False),)
 
 
 # --- registered ----------------------------------------------------------------------------------

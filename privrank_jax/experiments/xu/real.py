@@ -173,13 +173,13 @@ def _levels(key: Key, survey: Answers, config: CarsConfig) -> Array:
 def build(config: CarsConfig) -> tuple[Study, ...]:
     """Build Table 2: one study with one compilation."""
     run = functools.partial(trial, survey=load(config), config=config)
-    return (Study(config.name, run, ({},), axes=common.AXES),)
+    return (Study(config.name, run, ({},), axes=common.AXES, optimized=False),)
 
 
 def build_errors(config: CarsConfig) -> tuple[Study, ...]:
     """Build Figure 14: one study with one compilation."""
     run = functools.partial(error_trial, survey=load(config), config=config)
-    return (Study(config.name, run, ({},), axes=common.AXES),)
+    return (Study(config.name, run, ({},), axes=common.AXES, optimized=False),)
 
 
 def with_statistics(config: CarsConfig, rows: list[Row]) -> list[Row]:
