@@ -1,0 +1,128 @@
+"""Mutants of exact releases: sensitivities, shares of budgets, samplers and the rounding of their probabilities."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import mutants_of
+
+RELEASES = (
+    *mutants_of(
+        "release/contributions.py",
+        "tests/release/test_contributions.py",
+        ("< max_per_user", "<= max_per_user"),
+        ("np.lexsort((words, users))", "np.argsort(users, kind='stable')"),
+    ),
+    *mutants_of(
+        "release/discrete_noise.py",
+        ("tests/release/test_discrete_noise.py", "tests/release/test_noisy_totals.py"),
+        ("change = math.ceil(sensitivity)", "change = max(1, math.ceil(sensitivity) - 1)"),
+        ("change = sensitivity * (1 + 2**-50)", "change = sensitivity / 2"),
+        ("    if not proven <= epsilon:", "    if not proven <= 2 * epsilon:"),
+    ),
+    *mutants_of(
+        "release/entropy.py",
+        "tests/release/test_entropy.py",
+        ("words[words <= last]", "words"),
+        ("secrets.token_bytes(8 * count)", "bytes(8 * count)"),
+    ),
+    *mutants_of(
+        "release/exact_aggregation.py",
+        ("tests/release/test_exact_aggregation.py", "tests/release/test_edges.py"),
+        ("CHANGE = 2\n", "CHANGE = 1\n"),
+        ("change = 2 * float(borda_sensitivity(", "change = float(borda_sensitivity("),
+        ('(pairs if noise == "laplace" else math.sqrt(pairs))', "math.sqrt(pairs)"),
+        ("Fraction(of_queries) / budget", "Fraction(of_queries)"),
+        ("2 * math.sqrt(budget), of_queries", "2, of_queries"),
+        ("epsilon=of_fallback, delta=0.0", "epsilon=attained.epsilon, delta=0.0"),
+        ("if queries + len(asked) > budget:", "if queries > budget:"),
+        ("while Fraction(value) > bound:", "while Fraction(value) > 2 * bound:"),
+    ),
+    *mutants_of(
+        "release/exponential.py",
+        "tests/release/test_exponential.py",
+        ("/ (2 * items * (items - 1))", "/ (items * (items - 1))"),
+        ("if high <= floor.multiply(whole, at_least[k]):", "if low <= floor.multiply(whole, at_least[k]):"),
+        ("return order[::-1]", "return order"),
+    ),
+    *mutants_of(
+        "release/gaussian_budget.py",
+        "tests/release/test_gaussian_budget.py",
+        ("if high <= wanted:", "if low <= 2 * wanted:"),
+        ("subtract(first[1], down(digits)", "subtract(first[0], down(digits)"),
+        ("mu *= 1 - _MARGIN", "mu *= 1 + _MARGIN"),
+    ),
+    *mutants_of(
+        "release/library.py",
+        "tests/release/test_library.py",
+        ("_FIRST_SOUND = (0, 15)", "_FIRST_SOUND = (0, 14)"),
+    ),
+    *mutants_of(
+        "release/local_borda.py",
+        "tests/release/test_local_borda.py",
+        ("exp(Decimal(-epsilon), turn(digits))", "exp(Decimal(-2 * epsilon), turn(digits))"),
+        ("<= last)", "< last)"),
+        ("uniform_integers(users, item + 1)", "uniform_integers(users, item)"),
+    ),
+    *mutants_of(
+        "release/mallows.py",
+        "tests/release/test_mallows.py",
+        ("Fraction(float(budget)) * _ONE", "Fraction(2 * float(budget)) * _ONE"),
+        ("odd[going] = trial % 2 == 1", "odd[going] = trial % 2 == 0"),
+        ("// (int(length) - 1)", "// int(length)"),
+        ("kept = words <= ~np.uint64(0) - top", "kept = words <= ~np.uint64(0)"),
+    ),
+    *mutants_of(
+        "release/noisy_totals.py",
+        ("tests/release/test_noisy_totals.py", "tests/release/test_edges.py"),
+        ("discrete_laplace(2 * float(sensitivity)", "discrete_laplace(float(sensitivity)"),
+        ("discrete_gaussian(2 * float(sensitivity)", "discrete_gaussian(float(sensitivity)"),
+        ("total_change=float(every) / (1 if monotone else 2)", "total_change=float(every) / 2"),
+        ("one = 1.0 * attained.comparisons_per_unit", "one = 1.0"),
+        ("2 // parts", "1"),
+        ("(doubled == np.round(doubled))", "True"),
+    ),
+    *mutants_of(
+        "release/one_pair.py",
+        ("tests/release/test_one_pair.py", "tests/release/test_output_laws.py"),
+        ("lead > 0), attained.epsilon)", "lead > 0), 2 * attained.epsilon)"),
+    ),
+    *mutants_of(
+        "release/randomized_response.py",
+        "tests/release/test_randomized_response.py",
+        ("f=2 * (1 - keep)", "f=1 - keep"),
+        ("keep = math.nextafter(keep, 0.0)", "pass"),
+        ("keep_probability(float(level))", "keep_probability(float(levels[0]))"),
+    ),
+    *mutants_of(
+        "release/rounded_gaussian.py",
+        "tests/release/test_rounded_gaussian.py",
+        ("np.where(minus, -value, value)[kept]", "value[kept]"),
+        ("chance = 0.5 * (whole - size**2)", "chance = whole - size**2"),
+        ("return (whole - (whole + high) ** 2) / 2", "return whole - (whole + high) ** 2"),
+    ),
+    *mutants_of(
+        "release/spanning_trees.py",
+        "tests/release/test_spanning_trees.py",
+        ("min(drawn[place], place - 1)", "drawn[place] % place"),
+        ("step[item] = ways[secrets", "step[item] = step[item] if item in step else ways[secrets"),
+    ),
+    *mutants_of(
+        "release/k_norm.py",
+        "tests/release/test_k_norm.py",
+        ("rate = Fraction(epsilon) / change", "rate = 2 * Fraction(epsilon) / change"),
+        ("rate = spent / (change * parts)", "rate = spent / change"),
+        ("(value * parts + drawn) / parts", "(value * parts + drawn) / (2 * parts)"),
+        ("ratio = Fraction(2 * radius + 1, 2 * other + 1)", "ratio = Fraction(radius + 1, other + 1)"),
+        ("above = (flow > 0) | ((flow == 0) & more)", "above = flow > 0"),
+        ("_log_ratio(radius, self.mode, digits)", "_log_ratio(radius + 1, self.mode, digits)"),
+    ),
+    *mutants_of(
+        "release/weights_in_parts.py",
+        "tests/release/test_weights_in_parts.py",
+        ("return first, max(second, 0.0)", "return first, epsilon"),
+        ("Fraction(4 * m * (m * m - 1), 3)", "Fraction(m * (m * m - 1), 3)"),
+        ("Fraction(2 * m * (m - 1))", "Fraction(m * (m - 1), 2)"),
+        ("(math.isqrt(whole) + 1)", "(math.isqrt(whole) - 1)"),
+        ("discrete_cube(pairs.size, 2, for_pairs)", "discrete_cube(pairs.size, 1, for_pairs)"),
+        ("Graph.of_all_pairs(totals.size), 2, for_scores", "Graph.of_all_pairs(totals.size), 1, for_scores"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,27 @@
+"""No mutant is stale: its line still stands once in its file, the change matters, and its tests exist."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.mutants import MUTANTS
+from tests.mutants.mutant import mutants_of
+from tests.sources import PACKAGE, ROOT
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_the_mutant_can_be_made(mutant):
+    assert not mutant.stale, f"{mutant.old!r} does not stand once in {mutant.file}: write it anew"
+    text = (PACKAGE / mutant.file).read_text(encoding="utf-8")
+    changed = ast.parse(text.replace(mutant.old, mutant.new))
+    assert ast.dump(changed) != ast.dump(ast.parse(text))
+    for name in mutant.tests:
+        assert (ROOT / name).is_file(), name
+
+
+def test_a_line_that_is_gone_or_stands_twice_is_stale():
+    gone, twice = mutants_of("_promise.py", "", ("no such line", ""), ("return", "raise"))
+    assert gone.stale
+    assert twice.stale
