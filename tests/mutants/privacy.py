@@ -30,7 +30,7 @@ PRIVACY = (
     ),
     *mutants_of(
         "privacy/calibration.py",
-        ("tests/privacy_audit/test_audited_gaussian.py", "tests/mallows/test_laplace.py"),
+        "tests/privacy/test_calibration.py",
         ("return laplace_scale(first, privacy.epsilon)", "return laplace_scale(first / 2, privacy.epsilon)"),
         ("return gaussian_scale(second, privacy.epsilon", "return gaussian_scale(second / 2, privacy.epsilon"),
     ),

@@ -68,6 +68,10 @@ RELEASES = (
         ("Fraction(float(budget)) * _ONE", "Fraction(2 * float(budget)) * _ONE"),
         ("odd[going] = trial % 2 == 1", "odd[going] = trial % 2 == 0"),
         ("// (int(length) - 1)", "// int(length)"),
+    ),
+    *mutants_of(
+        "release/mallows.py",
+        "tests/release/test_entropy.py",
         ("kept = words <= ~np.uint64(0) - top", "kept = words <= ~np.uint64(0)"),
     ),
     *mutants_of(

@@ -5,20 +5,37 @@ from __future__ import annotations
 import struct
 
 import numpy as np
+import pytest
 
 from privrank_jax.release import mallows
+from privrank_jax.release.entropy import uniform_integers
 
 
-def test_uniform_integers_discard_the_words_beyond_the_last_multiple(monkeypatch):
+@pytest.fixture
+def feed(monkeypatch):
+    """Let the operating system return these words."""
+
+    def with_words(*words):
+        left = iter(words)
+        drawn = lambda size: b"".join(struct.pack("=Q", next(left)) for _ in range(size // 8))  # noqa: E731
+        monkeypatch.setattr("secrets.token_bytes", drawn)
+
+    return with_words
+
+
+def test_uniform_integers_discard_the_words_beyond_the_last_multiple(feed):
     bound = (
-        3 << 62
-    )  # 2^64 holds one multiple of it: words from `bound` on would favor small numbers
-    words = iter([bound - 1, bound, 2**64 - 1, 5, 7])
+        3 << 60
+    )  # 2^64 holds five multiples of it: words from the last one on would favor small numbers
+    feed(5 * bound - 1, 5 * bound, 2**64 - 1, 5)
+    assert uniform_integers(2, bound).tolist() == [bound - 1, 5]
+    feed(2**64 - 1, 2**62 + 1)  # all words are for a power of two
+    assert uniform_integers(2, 2**62).tolist() == [2**62 - 1, 1]
 
-    def fed(size):
-        return b"".join(struct.pack("=Q", next(words)) for _ in range(size // 8))
 
-    monkeypatch.setattr("secrets.token_bytes", fed)
+def test_integers_of_mallows_discard_the_words_beyond_the_last_multiple(feed):
+    bound = 3 << 62  # 2^64 holds one multiple of it
+    feed(bound - 1, bound, 2**64 - 1, 5, 7)
     assert mallows._below(np.full(3, bound, np.uint64)).tolist() == [bound - 1, 5, 7]
-    words = iter([2**64 - 1, 2**64 - 2, 14])  # 2^64 = 6 mod 10: the last six words are not for 10
+    feed(2**64 - 1, 2**64 - 2, 14)  # 2^64 = 6 mod 10: the last six words are not for 10
     assert mallows._below(np.array([1 << 48, 10], np.uint64)).tolist() == [2**48 - 1, 4]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
+import mpmath
 import pytest
 from scipy import special
 
-from privrank_jax.release.gaussian_budget import gaussian_budget, keeps, normal
+from privrank_jax.release.gaussian_budget import _delta, gaussian_budget, keeps, normal
 from tests.reference import calibration as reference
 
 
@@ -20,6 +21,20 @@ def test_enclosures_hold_the_normal_law_and_narrow_with_the_digits(x, digits):
     assert low <= finer[0] <= finer[1] <= high
     assert high - low < low * Decimal(10) ** (6 - digits)
     assert float(finer[0]) == pytest.approx(special.ndtr(x), rel=1e-12)
+
+
+@pytest.mark.parametrize("mu", [Fraction(1, 10), Fraction(1), Fraction(5)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(2)])
+def test_enclosures_hold_delta(mu, epsilon):
+    low, high = _delta(mu, epsilon, 8)
+    finer = _delta(mu, epsilon, 60)
+    with mpmath.workdps(50):
+        ratio, loss = (mpmath.mpf(x.numerator) / x.denominator for x in (mu, epsilon))
+        upper, lower = mpmath.ncdf(ratio / 2 - loss / ratio), mpmath.ncdf(-ratio / 2 - loss / ratio)
+        exact = Decimal(str(upper - mpmath.exp(loss) * lower))
+    assert low < finer[0] < finer[1] < high
+    assert low < exact < high
+    assert abs(finer[0] - exact) < Decimal("1e-45")
 
 
 def test_known_digits():

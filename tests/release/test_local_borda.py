@@ -47,6 +47,22 @@ def test_ranks_of_any_type_and_size_are_ordered():
     np.testing.assert_array_equal(local_borda._positions(largest, "last"), [[1, 0, 2]])
 
 
+def test_the_last_accepted_word_is_accepted_and_the_next_is_not(monkeypatch):
+    """One user whose pair is never the better one: the words alone decide."""
+    last = local_borda.last_accepted(1.0)
+    words = iter([last + np.uint64(1), last])
+    met = []
+
+    def fed(count):
+        met.append(next(words))
+        return np.full(count, met[-1])
+
+    monkeypatch.setattr(local_borda, "random_words", fed)
+    one = np.ones(1, np.int64)
+    local_borda._pairs(np.zeros((1, 2), np.int64), one, one, one, 1.0)
+    assert len(met) == 2
+
+
 @pytest.mark.parametrize("epsilon", [2.0**-70, 1e-9, 0.5, 1.0, 7.3, 39.9, 44.3, 46.0, 1000.0])
 def test_acceptance_is_at_least_due_and_by_less_than_one_word(epsilon):
     """⌈2^64 e^-ε⌉ from the series of e^-ε in fractions, which alternates from where terms fall."""

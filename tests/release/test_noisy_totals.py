@@ -165,6 +165,15 @@ def test_top_k_takes_the_smaller_of_both_scales(adjacency, k, total, scale):
     assert estimate.guarantee.adjacency == adjacency
 
 
+@pytest.mark.parametrize("adjacency", ["flip", "replace"])
+def test_top_one_for_users_of_three_comparisons_has_the_noise_of_three(adjacency):
+    from privrank_jax.release import exact_top_k
+
+    asked = promise(0.5, unit="user", adjacency=adjacency, contributions=3)
+    estimate = exact_top_k(np.array([900.0, 0.0, 700.0]), asked, 1)
+    assert estimate.diagnostics.noise_scale == pytest.approx(2 * 3 / 0.5)
+
+
 def discrete_top_one(totals, scale):
     """P(item 0 is selected) of two items by direct summation, ties to item 0; noise on the halves."""
     grid = np.arange(-2000, 2001)
