@@ -48,6 +48,15 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+# Of few tests, each of which takes as long as a file: begun first, so that no worker is left with them in the end.
+LONGEST = ("tests/test_types.py", "tests/test_notebooks.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what takes longest in front."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Files stay whole for the fixtures that their tests share, but notebooks share nothing and take seconds each."""

@@ -101,13 +101,13 @@ RELEASES = (
         "tests/release/test_rounded_gaussian.py",
         ("np.where(minus, -value, value)[kept]", "value[kept]"),
         ("chance = 0.5 * (whole - size**2)", "chance = whole - size**2"),
-        ("return (whole - (whole + high) ** 2) / 2", "return whole - (whole + high) ** 2"),
+        ("** 2) / 2, (whole - (whole + low) ** 2) / 2", "** 2) / 3, (whole - (whole + low) ** 2) / 3"),
     ),
     *mutants_of(
         "release/spanning_trees.py",
         "tests/release/test_spanning_trees.py",
         ("min(drawn[place], place - 1)", "drawn[place] % place"),
-        ("step[item] = ways[secrets", "step[item] = step[item] if item in step else ways[secrets"),
+        ("ways[secrets.randbelow(len(ways))]", "ways[max(secrets.randbelow(len(ways)), secrets.randbelow(len(ways)))]"),
     ),
     *mutants_of(
         "release/k_norm.py",

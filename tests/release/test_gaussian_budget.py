@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 
@@ -23,18 +24,30 @@ def test_enclosures_hold_the_normal_law_and_narrow_with_the_digits(x, digits):
     assert float(finer[0]) == pytest.approx(special.ndtr(x), rel=1e-12)
 
 
-@pytest.mark.parametrize("mu", [Fraction(1, 10), Fraction(1), Fraction(5)])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(2)])
-def test_enclosures_hold_delta(mu, epsilon):
-    low, high = _delta(mu, epsilon, 8)
-    finer = _delta(mu, epsilon, 60)
-    with mpmath.workdps(50):
-        ratio, loss = (mpmath.mpf(x.numerator) / x.denominator for x in (mu, epsilon))
-        upper, lower = mpmath.ncdf(ratio / 2 - loss / ratio), mpmath.ncdf(-ratio / 2 - loss / ratio)
-        exact = Decimal(str(upper - mpmath.exp(loss) * lower))
-    assert low < finer[0] < finer[1] < high
-    assert low < exact < high
-    assert abs(finer[0] - exact) < Decimal("1e-45")
+@pytest.mark.parametrize("mu", [1e-13, 7e-12, 0.1, 1.0, 5.0])
+@pytest.mark.parametrize("ratio", [0.1, 0.5, 2.0])
+def test_enclosures_hold_delta(mu, ratio):
+    """Also where its two terms share nearly all digits, ε = ratio·μ."""
+    budget, epsilon = Fraction(mu), Fraction(mu * ratio)
+    with mpmath.workdps(60):
+        shift, loss = (mpmath.mpf(x.numerator) / x.denominator for x in (budget, epsilon))
+        at, beyond = (mpmath.ncdf(sign * shift / 2 - loss / shift) for sign in (1, -1))
+        exact = Decimal(str(at - mpmath.exp(loss) * beyond))
+    for digits in (8, 40):
+        low, high = _delta(budget, epsilon, digits)
+        assert low < exact < high
+    assert high - low < exact / 1000
+
+
+def test_a_wide_enclosure_of_delta_takes_the_far_ends(monkeypatch):
+    given = {Fraction(-1, 2): ("0.3", "0.4"), Fraction(-3, 2): ("0.1", "0.2")}
+    monkeypatch.setattr(
+        "privrank_jax.release.gaussian_budget.normal",
+        lambda x, digits: tuple(map(Decimal, given[x])),
+    )
+    low, high = _delta(Fraction(1), Fraction(1), 40)  # Φ(1/2 - 1) and Φ(-1/2 - 1)
+    assert float(low) == pytest.approx(0.3 - math.e * 0.2)
+    assert float(high) == pytest.approx(0.4 - math.e * 0.1)
 
 
 def test_known_digits():
