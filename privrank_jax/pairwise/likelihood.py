@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from privrank_jax._backend import product
 from privrank_jax._types import Mask, PairMatrix, Scalar, Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.comparisons import WinCounts, WinEdges
@@ -68,14 +69,14 @@ class LogisticObjective:
         share = jnp.clip(share, 0.02, 0.98)
         start = center(jnp.log(share) - jnp.log1p(-share), self.mask)
         count = _count(start, self.mask)
-        spread = start @ start / count
+        spread = product(start, start) / count
         return start * (count - 1) / count * jnp.sqrt(1 + jnp.pi / 8 * spread)
 
     def __call__(self, theta: Scores) -> Array:
         """f(θ)."""
         gap = jnp.abs(theta[:, None] - theta[None, :])
         pairs = 0.5 * jnp.sum(self.comparisons * (0.5 * gap + jnp.log1p(jnp.exp(-gap))))
-        return (pairs - self.target @ theta) / self.scale + _quadratic(self, theta)
+        return (pairs - product(self.target, theta)) / self.scale + _quadratic(self, theta)
 
     def gradient(self, theta: Scores, power: Scores | None = None) -> Array:
         """∇f(θ), ``(m,)``, from ``power`` = exp(θ) if given, which is faster but needs scores within ±40."""
@@ -148,7 +149,7 @@ class LinkObjective:
         """f(θ)."""
         gap = theta[:, None] - theta[None, :]
         loss = -jnp.sum(self.wins * self.link.log_cdf(gap))
-        return (loss + self.tilt @ theta) / self.scale + _quadratic(self, theta)
+        return (loss + product(self.tilt, theta)) / self.scale + _quadratic(self, theta)
 
     def gradient(self, theta: Scores) -> Array:
         """∇f(θ), ``(m,)``."""
@@ -195,7 +196,7 @@ class EdgeObjective:
         loss = self.edges.first_wins * self.link.log_cdf(gap)
         loss += self.edges.second_wins * self.link.log_cdf(-gap)
         gauge = 0.5 * jnp.sum(theta) ** 2 / theta.shape[0]
-        return (-jnp.sum(loss) + 0.5 * self.gamma * theta @ theta) / self.scale + gauge
+        return (-jnp.sum(loss) + product(0.5 * self.gamma * theta, theta)) / self.scale + gauge
 
 
 DenseObjective = LogisticObjective | LinkObjective
@@ -287,7 +288,7 @@ def _half_tanh(theta: Scores) -> Array:
 def _quadratic(objective: DenseObjective, theta: Scores) -> Float[Array, ""]:
     real = _real(theta, objective.mask)
     gauge = 0.5 * jnp.sum(real) ** 2 / _count(theta, objective.mask)
-    return 0.5 * objective.gamma * real @ real / objective.scale + gauge
+    return product(0.5 * objective.gamma * real, real) / objective.scale + gauge
 
 
 def _quadratic_gradient(objective: DenseObjective, theta: Scores) -> Scores:

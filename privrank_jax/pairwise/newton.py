@@ -21,6 +21,7 @@ import numpy as np
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from privrank_jax._backend import at_once
 from privrank_jax._types import Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.pairwise.likelihood import LogisticObjective
@@ -34,8 +35,7 @@ _CLOSEST, _LOOSEST, _FOLLOW, _BEYOND = 1e-5, 3e-2, 3.0, 0.1
 _EXACT_FROM = 6
 # While every |θ| is below this, exp(θ) and its products neither overflow nor vanish in float32.
 _NEAR_ZERO = 40.0
-# Bytes of counts that a CPU works on at a time, so that the steps of a search read them from its cache. Other backends
-# take the whole batch at once; which size suits a GPU has not been measured.
+# Bytes of counts that a CPU works on at a time, so that the steps of a search read them from its cache.
 _CPU_CHUNK = 1 << 23
 
 
@@ -121,8 +121,8 @@ def _in_chunks(
     start: Float[Array, "batch items"],
 ) -> Minimum:
     batch, items = start.shape
-    on_cpu = jax.default_backend() == "cpu"
-    fitting = max(1, _CPU_CHUNK // (items * items * start.dtype.itemsize)) if on_cpu else batch
+    size = items * items * start.dtype.itemsize
+    fitting = at_once(_CPU_CHUNK // size, size)
     chunks = -(-batch // fitting)
     if chunks <= 1:
         return solve(objective, start)

@@ -27,7 +27,7 @@ PRODUCTS = {
     "vecdot",
     "vecmat",
 }
-HOST = {"np", "numpy", "scipy", "math"}
+JAX, HOST = {"jax", "jnp", "lax"}, {"np", "numpy", "scipy"}
 
 # Functions and classes whose products are of NumPy arrays, on the host, in files that use JAX as well.
 OF_NUMPY = {
@@ -36,7 +36,6 @@ OF_NUMPY = {
     "cli.aggregate.synthetic": {"_missing_last"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.times": {"exponents"},
-    "pairwise.likelihood": {"EdgeObjective", "LinkObjective", "LogisticObjective", "_quadratic"},
     "privacy.cuts": {"_by_program"},
     "privacy.noise_law": {"_Draws", "mean_square"},
     "privacy_audit.audited_local": {"_two_sets_law"},
@@ -76,18 +75,18 @@ def _products(node: ast.AST, owner: str) -> Iterator[tuple[str, int, str]]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.BinOp | ast.AugAssign) and isinstance(child.op, ast.MatMult):
             yield owner, child.lineno, "@"
-        elif (
-            isinstance(child, ast.Attribute) and not _is_precise(node) and (name := _product(child))
-        ):
-            yield owner, child.lineno, name
+        elif isinstance(child, ast.Attribute) and _multiplies(child, node):
+            yield owner, child.lineno, ast.unparse(child)
         inside = isinstance(child, Function | ast.ClassDef) and not owner
         yield from _products(child, child.name if inside else owner)  # type: ignore[attr-defined]
 
 
-def _product(node: ast.Attribute) -> str:
-    """The name of a function or method that multiplies matrices, unless it is NumPy's; "" for anything else."""
-    path = ast.unparse(node).split(".")
-    return ".".join(path) if path[-1] in PRODUCTS and path[0] not in HOST else ""
+def _multiplies(node: ast.Attribute, parent: ast.AST) -> bool:
+    """Whether it multiplies matrices without a precision: a function of JAX, or the method ``dot`` of an array."""
+    first = ast.unparse(node).split(".")[0]
+    method = node.attr == "dot" and isinstance(parent, ast.Call) and parent.func is node
+    found = (first in JAX and node.attr in PRODUCTS) or (method and first not in HOST)
+    return found and not _is_precise(parent)
 
 
 def _is_precise(node: ast.AST) -> bool:
