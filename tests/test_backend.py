@@ -16,7 +16,7 @@ from privrank_jax._backend import (
     product,
     sum_of_parts,
 )
-from privrank_jax.aggregation import local_weights
+from privrank_jax.aggregation import PairWeights, counting, local_weights
 from privrank_jax.simulate import worlds
 
 
@@ -123,7 +123,8 @@ def steps_of(monkeypatch):
     def both(function):
         found = []
         for together in (1, 3):
-            monkeypatch.setattr(_backend, "at_once", lambda cpu, size, n=together: n)
+            for module in (_backend, counting):
+                monkeypatch.setattr(module, "at_once", lambda cpu, size, n=together: n)
             jax.clear_caches()
             found.append(function())
         return found
@@ -145,5 +146,7 @@ def test_what_is_drawn_does_not_depend_on_the_blocks_of_a_step(steps_of, key):
         one, three = steps_of(lambda draw=draw: jax.tree.leaves(draw(key, chances, budgets)))
         for a, b in zip(one, three, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-9)
+    one, three = steps_of(lambda: PairWeights.from_ranks(ranks).matrix)
+    np.testing.assert_array_equal(one, three)
     one, three = steps_of(lambda: local_weights(key, ranks, privacy).value)
     np.testing.assert_allclose(one, three, rtol=1e-12, atol=1e-12)

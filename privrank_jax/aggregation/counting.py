@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from privrank_jax._backend import at_once
 from privrank_jax._types import Integers, PairMatrix, Rankings
 
 _BLOCK, _VECTOR, _TABLE = 128, 64, 2**16
@@ -63,11 +64,11 @@ def _count_less(ahead: Array, behind: Array) -> Array:
     """How many users have ahead_i < behind_j, (m, m), int32.
 
     Blocks of users are counted in bytes, a user of each of ``lanes`` groups at a time: plain vector operations on one
-    table that stays in cache, its rows padded to whole vectors.
+    table that a CPU keeps in cache, its rows padded to whole vectors.
     """
     users, items = ahead.shape
     width = -(-items // _VECTOR) * _VECTOR
-    lanes = max(1, min(_TABLE // (items * width), users // _BLOCK))
+    lanes = max(1, min(at_once(_TABLE // (items * width), items * width), users // _BLOCK))
     block = min(_BLOCK, -(-users // lanes))
     steps = -(-users // (lanes * block))
     fill = steps * lanes * block - users
