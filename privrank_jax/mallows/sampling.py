@@ -13,6 +13,7 @@ import numpy as np
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, DTypeLike, Float, Int, Integer
 
+from privrank_jax._blocks import blockwise
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.threefry import threefry
@@ -73,21 +74,36 @@ def _sample(key: Key, center: Array, epsilon: Array) -> Array:
 @custom_vmap
 def _crowd(seeds: Array, centers: Array, epsilon: Array) -> Array:
     """Draw ranks ``(users, m)`` from seeds ``(users, 2)``, centers ``(users, m)`` and ε ``(users,)``."""
+    return blockwise(_block, seeds, centers, epsilon)
+
+
+def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
+    """As :func:`_crowd`, for as many users as are drawn at once."""
     items = np.arange(centers.shape[1], dtype=np.int32)[:, None]
-    count = jnp.max(centers, axis=1) + 1
+    # Kept in memory, as is each part of the codes: within a loop XLA would compute the number of items, and look up the
+    # seed, again for every item of a user.
+    seeds, count = materialized(seeds.T), materialized(_largest(centers) + 1)
     theta = jnp.minimum(decay(epsilon, count), LARGE)
     mass = insertion_mass(theta, len(items))
     small = np.min_scalar_type(-len(items))
     # Written into place part by part: with one padded concatenation, XLA on a CPU draws one number at a time.
-    codes = jnp.full((-(-len(items) // TILE) * TILE, len(seeds)), np.iinfo(small).max, small)
+    codes = jnp.full((-(-len(items) // TILE) * TILE, len(count)), np.iinfo(small).max, small)
     for part, uniform in _uniforms(seeds, len(items), epsilon.dtype):
         code = insertion_codes(uniform, items[part], mass[part], count, theta).astype(small)
-        codes = jax.lax.dynamic_update_slice(codes, code, (part.start, 0))
+        codes = jax.lax.dynamic_update_slice(codes, materialized(code), (part.start, 0))
     places = insert(codes)[: len(items)]
     ranks = jax.vmap(lambda places, center: places.at[center].get(mode="clip"), in_axes=(1, 0))(
         places, jnp.maximum(centers, 0)
     )
     return jnp.where(centers >= 0, ranks.astype(jnp.int32), MISSING)
+
+
+def _largest(ranks: Array) -> Array:
+    """The largest rank of each user, by halves that overlap: XLA does not vectorize a maximum of rows on a CPU."""
+    while ranks.shape[1] > 1:
+        half = -(-ranks.shape[1] // 2)
+        ranks = jnp.maximum(ranks[:, :half], ranks[:, -half:])
+    return ranks[:, 0]
 
 
 @_crowd.def_vmap
@@ -101,7 +117,7 @@ def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, b
 
 
 def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[tuple[slice, Array]]:
-    """Uniform variables in [0, 1), ``(items, users)``, in parts along the items; 24 bits each, or 53.
+    """Uniform variables in [0, 1), ``(items, users)``, in parts along the items; seeds ``(2, users)``, 24 or 53 bits.
 
     ``jax.random.uniform`` with a key for each user writes its state to memory after every few rounds and spends two
     words per variable; the same generator, fused with the steps that follow, takes a fraction of that time. JAX's own
@@ -110,7 +126,7 @@ def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[tuple[slice, A
     double = dtype == jnp.float64
     half = items if double else -(-items // 2)
     counter = np.arange(1, half + 1, dtype=np.uint32)[:, None]
-    high, low = threefry(seeds[:, 0], seeds[:, 1], counter, jnp.uint32(0))
+    high, low = threefry(seeds[0], seeds[1], counter, jnp.uint32(0))
     if double:
         unit = high.astype(dtype) * 2.0**-32 + (low >> 11).astype(dtype) * 2.0**-53
         return [(slice(0, items), unit)]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax import mallows
+from privrank_jax import _backend, _blocks, mallows
 from privrank_jax.mallows.distribution import TINY
 from privrank_jax.mallows.sampling import (
     LARGE,
@@ -124,7 +124,7 @@ def test_insertion_is_that_of_a_list(items):
 def test_uniform_variables_have_all_their_bits(key, dtype, bits):
     """They are uniform, and uncorrelated within a user and within an item: within 5/√n."""
     seeds = jax.random.key_data(jax.random.split(key, 4000))
-    uniform = np.concatenate(jax.jit(lambda s: [u for _, u in _uniforms(s, 5, dtype)])(seeds))
+    uniform = np.concatenate(jax.jit(lambda s: [u for _, u in _uniforms(s.T, 5, dtype)])(seeds))
     assert uniform.shape == (5, 4000)
     whole = np.ldexp(uniform.astype(np.longdouble), bits)
     assert np.all((whole == np.round(whole)) & (uniform < 1))
@@ -146,6 +146,23 @@ def test_batches_change_nothing(key):
     np.testing.assert_array_equal(nested, alone)
     shared = jax.vmap(mallows.sample, (0, None, None))(keys[:, 2], centers[2], epsilons[2])
     np.testing.assert_array_equal(shared, nested[:, 2])
+
+
+@pytest.mark.parametrize("items", [1, 7, 130])
+def test_blocks_of_users_change_nothing(key, items, monkeypatch):
+    """A crowd in blocks of 64 users draws what it draws at once, with gaps, and with an ε each."""
+    rng = np.random.default_rng(items)
+    order = np.argsort(rng.random((150, items)), axis=1)
+    centers = np.where(order < rng.integers(0, items + 1, (150, 1)), order, -1).astype(np.int32)
+    given = jax.random.split(key, 150), centers, rng.uniform(0.1, 9, 150).astype(np.float32)
+    whole = jax.vmap(mallows.sample)(*given)
+    monkeypatch.setattr(_blocks, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(_blocks, "CACHE_BYTES", 0)
+    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
+    jax.clear_caches()
+    np.testing.assert_array_equal(jax.vmap(mallows.sample)(*given), whole)
+    jax.clear_caches()
+    assert np.array_equal(np.sort(whole, axis=1)[:, -1], centers.max(axis=1))
 
 
 def test_limits_in_epsilon_and_in_size(key):

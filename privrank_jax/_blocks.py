@@ -1,0 +1,78 @@
+"""Crowds block by block, so that a CPU's cache holds what is computed on the way to the result.
+
+A program that treats 10^5 users of 100 items at once writes tens of megabytes between its steps. On a CPU that takes
+longer than the steps themselves, the more so beyond 32 MiB, for which each run asks the system for fresh pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Shaped
+
+from privrank_jax._backend import at_once
+
+CACHE_BYTES = 2**20
+"""Arguments of a block on a CPU: about the size of the cache of one core."""
+
+WHOLE_BYTES = 2**24
+"""Arguments of so many bytes are one block: memory is then reused from run to run, and steps occupy all cores."""
+
+_LANES = 64  # bytes in the widest vector
+_WORKING_SET = 4  # times the arguments
+
+
+def users_at_once(users: int, bytes_each: int) -> int:
+    """Users of a block.
+
+    On a CPU it is an odd multiple of 64: rows that are multiples of 4 KiB apart compete for the same places in a cache.
+
+    Args:
+        users: users of the crowd, at least 1.
+        bytes_each: bytes of one user's arguments.
+
+    Returns:
+        From 1 to ``users``; blocks of as many, of which the last may overlap, are about as few as possible.
+
+    >>> users_at_once(1000, 12)
+    1000
+    """
+    if users * bytes_each <= WHOLE_BYTES:
+        return users
+    most = at_once(max(_LANES, CACHE_BYTES // bytes_each), _WORKING_SET * bytes_each, users)
+    even = -(-users // -(-users // most))
+    return min(users, (even // _LANES | 1) * _LANES)
+
+
+def blockwise(
+    function: Callable[..., Shaped[Array, "block *rest"]], *crowd: Shaped[Array, "users ..."]
+) -> Shaped[Array, "users *rest"]:
+    """``function(*crowd)`` by blocks of users, where users do not depend on each other.
+
+    Args:
+        function: of arrays with a leading axis of users, which returns one array with that axis.
+        crowd: arrays with the same leading axis.
+
+    Returns:
+        The values of ``function(*crowd)``.
+
+    >>> blockwise(lambda ranks: ranks.max(axis=1), jnp.array([[0, 1], [3, 2]])).tolist()
+    [1, 3]
+    """
+    users = len(crowd[0])
+    block = users_at_once(users, sum(x.size * x.dtype.itemsize for x in crowd) // max(users, 1))
+    if block == users:
+        return function(*crowd)
+
+    def step(number: Array, found: Array) -> Array:
+        first = jnp.minimum(number * block, users - block)  # the last block overlaps the one before
+        part = function(*(jax.lax.dynamic_slice_in_dim(x, first, block) for x in crowd))
+        return jax.lax.dynamic_update_slice_in_dim(found, part, first, 0)
+
+    one = jax.eval_shape(
+        function, *(jax.ShapeDtypeStruct((block, *x.shape[1:]), x.dtype) for x in crowd)
+    )
+    found = jnp.zeros((users, *one.shape[1:]), one.dtype)
+    return jax.lax.fori_loop(0, -(-users // block), step, found)

@@ -1,0 +1,48 @@
+"""Blocks of users: their sizes, and the same values as of the whole crowd."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import _backend, _blocks
+from privrank_jax._blocks import blockwise, users_at_once
+
+
+def test_small_crowds_are_one_block():
+    assert users_at_once(1, 10**9) == 1
+    assert users_at_once(10**5, 80) == 10**5
+
+
+@pytest.mark.parametrize("users", [50_000, 100_000, 100_001, 10**7])
+@pytest.mark.parametrize("bytes_each", [400, 412, 4096, 10**6])
+def test_blocks_fit_in_cache_and_their_rows_do_not_collide(users, bytes_each, monkeypatch):
+    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
+    block = users_at_once(users, bytes_each)
+    assert block % 128 == 64
+    assert block <= max(64, _blocks.CACHE_BYTES // bytes_each) + 64
+    monkeypatch.setattr(_backend, "platform", lambda: "gpu")
+    assert users_at_once(users, bytes_each) >= block
+
+
+@pytest.mark.parametrize("users", [1, 64, 65, 300])
+def test_values_are_those_of_the_whole_crowd(users, monkeypatch):
+    """A crowd of one block, and blocks of which the last overlaps; in a batch too."""
+    monkeypatch.setattr(_blocks, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(_blocks, "CACHE_BYTES", 0)
+    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
+    rows = np.random.default_rng(users).integers(-99, 99, (2, users, 3)).astype(np.int32)
+    shift = np.arange(users, dtype=np.int32)
+    lengths = []
+
+    def double(rows, shift):
+        lengths.append(len(rows))
+        return 2 * rows[:, ::-1] + shift[:, None]
+
+    found = jax.jit(lambda rows: blockwise(double, rows, jnp.asarray(shift)))(rows[0])
+    np.testing.assert_array_equal(found, 2 * rows[0, :, ::-1] + shift[:, None])
+    assert set(lengths) == {min(users, 64)}
+    batch = jax.vmap(lambda rows: blockwise(double, rows, jnp.asarray(shift)))(rows)
+    np.testing.assert_array_equal(batch, 2 * rows[:, :, ::-1] + shift[:, None])
