@@ -89,6 +89,38 @@ def test_kendall_distance_does_not_count_ties(m):
         assert int(metrics.kendall_distance(a, b, mask=mask)) == behind[mask][:, mask].sum()
 
 
+@pytest.mark.parametrize(("users", "m"), [(64, 101), (70, 256), (2, 110)])
+def test_kendall_distances_of_batches_of_many_items(users, m):
+    """Counted together from 64 rankings on: ties, masks, any integers, an argument that all share, and batches in
+    batches; with counts above 255 where there are more items than a byte numbers."""
+    rng = np.random.default_rng(m)
+    a, b = rng.integers(-m // 2, m // 2, (2, users, m)).astype(np.int32)
+    a[0], b[0] = np.arange(m), np.arange(m)[::-1]
+    a[1, 0] = np.iinfo(np.int32).max
+    mask = rng.random((users, m)) < 0.7
+
+    def naive(a, b, mask):
+        behind = (a[:, None] < a) & (b[:, None] > b)
+        return behind[mask][:, mask].sum()
+
+    everyone = np.ones_like(mask)
+    wanted = [naive(*row) for row in zip(a, b, everyone)]
+    assert wanted[0] == m * (m - 1) // 2 == reference.kendall_distance(a[0], b[0])
+    found = jax.jit(jax.vmap(metrics.kendall_distance))(a, b)
+    assert found.dtype == jnp.int32
+    np.testing.assert_array_equal(found, wanted)
+    masked = jax.vmap(lambda a, b, mask: metrics.kendall_distance(a, b, mask=mask))(a, b, mask)
+    np.testing.assert_array_equal(masked, [naive(*row) for row in zip(a, b, mask)])
+    shared = jax.vmap(metrics.kendall_distance, (0, None))(a, b[1])
+    np.testing.assert_array_equal(shared, [naive(row, b[1], everyone[0]) for row in a])
+    nested = jax.vmap(jax.vmap(metrics.kendall_distance))(
+        a[None].repeat(2, 0), b[None].repeat(2, 0)
+    )
+    np.testing.assert_array_equal(nested, [wanted, wanted])
+    share = jax.vmap(lambda a, b: metrics.kendall_distance(a, b, normalized=True))(a, b)
+    np.testing.assert_allclose(share, np.array(wanted) / (m * (m - 1) / 2), rtol=1e-6)
+
+
 @pytest.mark.parametrize("m", [2, 5, 6])
 def test_reversal_is_the_largest_distance(m):
     a, b = np.arange(m), np.arange(m)[::-1]
