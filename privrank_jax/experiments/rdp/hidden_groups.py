@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 
 import jax
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from privrank_jax._types import Key
+from privrank_jax._types import Count, Epsilon, Key
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Verdict, minus
 from privrank_jax.experiments.experiment import Experiment
@@ -35,7 +36,7 @@ class GroupConfig:
         movers: number of items that the first group has on top and the second at the bottom, in random order.
         block: number of items that both groups keep together in random order, next to the top.
         share: share of users in the first group.
-        users: n; one program for each.
+        users: n, drawn in blocks of their greatest common divisor.
         epsilons: ε.
     """
 
@@ -48,7 +49,7 @@ class GroupConfig:
     epsilons: tuple[float, ...] = (7.5,)
 
 
-_GROUP_METHODS = (MALLOWS, UNBIASED, LAPLACE, RAW_LAPLACE, NO_PRIVACY)
+GROUP_METHODS = (MALLOWS, UNBIASED, LAPLACE, RAW_LAPLACE, NO_PRIVACY)
 _GROUP_PAIRS = (
     *((NO_PRIVACY, other) for other in (MALLOWS, UNBIASED, LAPLACE, RAW_LAPLACE)),
     (UNBIASED, MALLOWS),
@@ -92,25 +93,37 @@ def _places(config: GroupConfig) -> tuple[np.ndarray, np.ndarray]:
 
 def group_trial(key: Key, cell: Parameters, *, config: GroupConfig) -> Metrics:
     """One replicate: the share of the population's pairs that each method's item scores order correctly."""
-    world_key, noise_key = jax.random.split(key)
-    ranks = group_ranks(world_key, cell["num_users"], config)
+    means = mean_wins(key, cell["num_users"], cell["epsilon"], config)
     weights = jnp.asarray(group_weights(config), jnp.float32)
     pairs = config.num_items * (config.num_items - 1) / 2
 
     def accuracy(scores: Array) -> Array:
         return jnp.sum(weights * (scores[:, None] > scores)) / pairs
 
-    wins = common.wins_by_method(noise_key, ranks, cell["epsilon"], _GROUP_METHODS)
-    scores = common.item_scores_by_method(wins)
+    scores = common.item_scores_by_method(dict(zip(GROUP_METHODS, means, strict=True)))
     found = {name: accuracy(values) for name, values in scores.items()}
     return {ACCURACY: common.with_differences(found, _GROUP_PAIRS)}
 
 
+def mean_wins(key: Key, users: Count, epsilon: Epsilon, config: GroupConfig) -> Array:
+    """Mean wins over n users, (methods, m); users are drawn independently, so in blocks, each with its own key."""
+    size = math.gcd(*config.users)
+
+    def add(block: Array, total: Array) -> Array:
+        world_key, noise_key = jax.random.split(jax.random.fold_in(key, block))
+        ranks = group_ranks(world_key, size, config)
+        wins = common.wins_by_method(noise_key, ranks, epsilon, GROUP_METHODS)
+        return total + jnp.stack([jnp.sum(wins[name], axis=0) for name in GROUP_METHODS])
+
+    zero = jnp.zeros((len(GROUP_METHODS), config.num_items))
+    return jax.lax.fori_loop(0, users // size, add, zero) / users
+
+
 def build_groups(config: GroupConfig) -> tuple[Study, ...]:
-    """Build one study, with a program per n."""
+    """Build one study with one program."""
     run = functools.partial(group_trial, config=config)
     cells = grid(num_users=config.users, epsilon=config.epsilons)
-    return (Study(config.name, run, cells, ("num_users",), AXES),)
+    return (Study(config.name, run, cells, axes=AXES),)
 
 
 def consistent(table: StudyResult, *, estimator: str) -> Verdict:

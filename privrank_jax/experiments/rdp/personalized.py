@@ -30,6 +30,7 @@ from privrank_jax.experiments.rdp.training import (
     UNBIASED,
     UTILITY,
 )
+from privrank_jax.mallows.attack import win_counts
 from privrank_jax.personalized import Users, pairwise_accuracy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
@@ -183,10 +184,15 @@ def sushi_trial(key: Key, cell: Parameters, *, config: SushiConfig, ranks: np.nd
     training, test = own[: config.train_users], own[config.train_users :]
     wins = common.wins_by_method(noise_key, training, cell["epsilon"], _SUSHI_METHODS)
 
-    def accuracy(scores: Array) -> Array:
-        return jnp.mean(jax.vmap(functools.partial(pairwise_accuracy, scores))(test))
+    ahead = win_counts(test)
+    pairs = len(test) * len(config.items) * (len(config.items) - 1) / 2
 
-    scores = common.item_scores_by_method(wins)
+    def accuracy(scores: Array) -> Array:
+        """The mean of :func:`~.pairwise_accuracy` over the test users, who all have these scores."""
+        return jnp.sum(jnp.where(scores[:, None] > scores, ahead, 0)) / pairs
+
+    means = {name: jnp.mean(each, axis=0) for name, each in wins.items()}
+    scores = common.item_scores_by_method(means)
     found = {name: accuracy(values) for name, values in scores.items()}
     utility = {name: value / found[NO_PRIVACY] for name, value in found.items()}
     return {

@@ -98,10 +98,10 @@ def item_scores(mean_wins: Array) -> Array:
     return found.params["item"]
 
 
-def item_scores_by_method(wins: Mapping[str, Array]) -> dict[str, Array]:
-    """:func:`item_scores` of every method, from the wins ``(n, m)`` of its users."""
-    means = jnp.stack([jnp.mean(each, axis=0) for each in wins.values()])
-    return dict(zip(wins, jax.vmap(item_scores)(means), strict=True))
+def item_scores_by_method(mean_wins: Mapping[str, Array]) -> dict[str, Array]:
+    """:func:`item_scores` of every method, from the mean wins ``(m,)`` of its users."""
+    means = jnp.stack(list(mean_wins.values()))
+    return dict(zip(mean_wins, jax.vmap(item_scores)(means), strict=True))
 
 
 def with_differences(

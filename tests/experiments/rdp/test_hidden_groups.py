@@ -29,6 +29,32 @@ def test_hidden_groups_rank_as_they_should():
     assert 0.05 < wins[:2].min() - wins[2:7].max() < 0.15
 
 
+def test_mean_wins_are_those_of_all_users_in_blocks_of_their_own_draws():
+    config = rdp_hidden_groups.GroupConfig("x", num_items=6, movers=2, block=2, users=(400, 6000))
+    found = jax.jit(
+        jax.vmap(lambda users: rdp_hidden_groups.mean_wins(PERSONAL_KEY, users, 8.0, config))
+    )(np.array(config.users))
+    methods = rdp_hidden_groups.GROUP_METHODS
+
+    @jax.jit
+    @jax.vmap
+    def of_block(key):
+        world_key, noise_key = jax.random.split(key)
+        ranks = rdp_hidden_groups.group_ranks(world_key, 400, config)
+        return rdp_hidden_groups.common.wins_by_method(noise_key, ranks, 8.0, methods)
+
+    keys = jax.vmap(lambda block: jax.random.fold_in(PERSONAL_KEY, block))(np.arange(15))
+    blocks = of_block(keys)
+    for place, name in enumerate(methods):
+        wins = np.asarray(blocks[name], float)
+        np.testing.assert_allclose(found[0, place], wins[0].mean(0), rtol=1e-5)
+        np.testing.assert_allclose(found[1, place], wins.mean((0, 1)), rtol=1e-5)
+    ours = found[1, methods.index(NO_PRIVACY)]
+    exact = rdp_hidden_groups.group_weights(config).sum(1)
+    np.testing.assert_allclose(ours, exact, atol=5 * 2.5 / 6000**0.5)
+    assert abs(found[1] - found[0]).max() > 1e-3  # other users are drawn
+
+
 @pytest.mark.parametrize(("lost", "holds"), [(0.05, False), (0.001, True), (-0.03, True)])
 def test_consistency_is_judged_at_the_most_users(lost, holds):
     name = f"{NO_PRIVACY} minus {MALLOWS}"
