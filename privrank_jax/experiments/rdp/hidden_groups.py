@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from privrank_jax._types import Count, Epsilon, Key
+from privrank_jax._types import Key
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Verdict, minus
 from privrank_jax.experiments.experiment import Experiment
@@ -93,7 +93,7 @@ def _places(config: GroupConfig) -> tuple[np.ndarray, np.ndarray]:
 
 def group_trial(key: Key, cell: Parameters, *, config: GroupConfig) -> Metrics:
     """One replicate: the share of the population's pairs that each method's item scores order correctly."""
-    means = mean_wins(key, cell["num_users"], cell["epsilon"], config)
+    means = mean_wins(key, cell, config=config)
     weights = jnp.asarray(group_weights(config), jnp.float32)
     pairs = config.num_items * (config.num_items - 1) / 2
 
@@ -105,14 +105,14 @@ def group_trial(key: Key, cell: Parameters, *, config: GroupConfig) -> Metrics:
     return {ACCURACY: common.with_differences(found, _GROUP_PAIRS)}
 
 
-def mean_wins(key: Key, users: Count, epsilon: Epsilon, config: GroupConfig) -> Array:
+def mean_wins(key: Key, cell: Parameters, *, config: GroupConfig) -> Array:
     """Mean wins over n users, (methods, m); users are drawn independently, so in blocks, each with its own key."""
-    size = math.gcd(*config.users)
+    users, size = cell["num_users"], math.gcd(*config.users)
 
     def add(block: Array, total: Array) -> Array:
         world_key, noise_key = jax.random.split(jax.random.fold_in(key, block))
         ranks = group_ranks(world_key, size, config)
-        wins = common.wins_by_method(noise_key, ranks, epsilon, GROUP_METHODS)
+        wins = common.wins_by_method(noise_key, ranks, cell["epsilon"], GROUP_METHODS)
         return total + jnp.stack([jnp.sum(wins[name], axis=0) for name in GROUP_METHODS])
 
     zero = jnp.zeros((len(GROUP_METHODS), config.num_items))

@@ -31,9 +31,14 @@ def test_hidden_groups_rank_as_they_should():
 
 def test_mean_wins_are_those_of_all_users_in_blocks_of_their_own_draws():
     config = rdp_hidden_groups.GroupConfig("x", num_items=6, movers=2, block=2, users=(400, 6000))
-    found = jax.jit(
-        jax.vmap(lambda users: rdp_hidden_groups.mean_wins(PERSONAL_KEY, users, 8.0, config))
-    )(np.array(config.users))
+
+    @jax.jit
+    @jax.vmap
+    def of_all(users):
+        cell = {"num_users": users, "epsilon": 8.0}
+        return rdp_hidden_groups.mean_wins(PERSONAL_KEY, cell, config=config)
+
+    found = of_all(np.array(config.users))
     methods = rdp_hidden_groups.GROUP_METHODS
 
     @jax.jit
