@@ -54,7 +54,7 @@ def bounded_rows(
     """
     check_positive("max_per_user", max_per_user)
     sizes = rows.group_by(user).aggregate(_rows=rows.count())
-    above = sizes.filter(sizes._rows > int(max_per_user)).select(user)
+    above = sizes.filter(sizes["_rows"] > int(max_per_user)).select(user)
     within = rows.filter(rows[user].notnull()).anti_join(above, user)
     return within.union(_drawn(rows.semi_join(above, user), max_per_user, salt, user, content))
 

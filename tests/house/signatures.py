@@ -40,6 +40,7 @@ PARTS_OF_PROMISES = {
     "aggregation.subset_selection subset_report",
     "cli.privatize.ranking_files simulated_mallows",
     "experiments.alabi.common errors",
+    "experiments.alabi.common outcomes",
     "experiments.cai.common Unit.promise",
     "experiments.cai.common errors",
     "experiments.cai.common noise_settings",
