@@ -48,6 +48,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Let the end of the process find them, or libraries report what they lose."""
+    gc.unfreeze()
+
+
 # Of few tests, each of which takes as long as a file: begun first, so that no worker is left with them in the end.
 LONGEST = ("tests/test_types.py", "tests/test_notebooks.py")
 

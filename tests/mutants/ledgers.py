@@ -22,7 +22,6 @@ LEDGERS = (
         "release/ledger.py",
         "tests/release/test_ledger_processes.py",
         ('execute("BEGIN IMMEDIATE")', 'execute("BEGIN")'),
-        ('"PRAGMA synchronous = FULL"', '"PRAGMA synchronous = OFF"'),
     ),
     *mutants_of(
         "release/ledger.py",
@@ -32,6 +31,8 @@ LEDGERS = (
         ("if version != VERSION:", "if version > VERSION:"),
         ("if application != APPLICATION:", "if not application:"),
         ('if found != "ok":', "if not found:"),
+        ('"PRAGMA synchronous = FULL"', '"PRAGMA synchronous = OFF"'),
+        ('"PRAGMA fullfsync = ON"', '"PRAGMA fullfsync = OFF"'),
         ("SET state = 'printed' WHERE number = ?", "SET state = 'spent' WHERE number = ?"),
         ("for cell in row[numbers:]", "for cell in row[numbers + 1 :]"),
     ),

@@ -112,6 +112,11 @@ def test_files_that_are_no_ledgers(made, tmp_path):
     with pytest.raises(LedgerError, match="another SQLite database"):
         Ledger(path)
     assert path.read_bytes() == before
+    other = sqlite3.connect(path)
+    other.execute("PRAGMA application_id = 7")
+    other.close()
+    with pytest.raises(LedgerError, match="another SQLite database"):
+        Ledger(path)
     newer = made(1)
     connection = sqlite3.connect(newer)
     for version in (2, 4):
@@ -119,6 +124,27 @@ def test_files_that_are_no_ledgers(made, tmp_path):
         with pytest.raises(LedgerError, match=f"version {version}, and this privrank reads"):
             Ledger(newer)
     connection.close()
+
+
+def test_a_spend_is_on_the_disk_before_it_returns(made):
+    with Ledger(made(1)) as ledger:
+        told = {
+            name: ledger._connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("journal_mode", "synchronous", "fullfsync")
+        }
+    assert told == {"journal_mode": "wal", "synchronous": 2, "fullfsync": 1}  # 2 is FULL
+
+
+def test_a_row_that_no_ledger_writes(made):
+    path = made(1)
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    row = ", ".join(["'x'"] * 12)
+    connection.execute(f"INSERT INTO spends VALUES (1, {row}, 'forgotten')")
+    connection.commit()
+    connection.close()
+    with pytest.raises(LedgerError, match=r"damaged \(CHECK constraint failed"):
+        Ledger(path)
 
 
 def test_damaged_ledgers(made):
