@@ -14,6 +14,7 @@ FLOORS = {
     "_blocks": 1,
     "_cells": 1,
     "_counting": 1,
+    "_host": 1,
     "_interrupt": 1,
     "_limits": 1,
     "_neighbors": 1,
