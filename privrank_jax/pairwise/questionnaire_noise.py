@@ -34,7 +34,7 @@ other is offered.
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -44,6 +44,7 @@ from jaxtyping import Array, Float
 from privrank_jax._neighbors import SHAPED_ADJACENCIES
 from privrank_jax._types import PairMatrix, PairMatrixLike, Scalar
 from privrank_jax._validate import is_traced
+from privrank_jax.comparisons import default_float
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.questionnaire import counts_sensitivity
 from privrank_jax.privacy import noise_law
@@ -189,10 +190,7 @@ def noise_shape(counts: PairMatrix | np.ndarray, adjacency: str) -> Zonotope:
     if is_traced(edges):
         return Zonotope(jnp.asarray(edges) / parts)
     known = np.asarray(edges)
-    with (
-        jax.ensure_compile_time_eval()
-    ):  # also inside a program, so that the law of the noise can be found
-        lengths = jnp.asarray(known / parts)
+    lengths: Any = (known / parts).astype(default_float())
     asked = known.any(axis=1)
     all_pairs = np.logical_and.outer(asked, asked) & ~np.eye(len(known), dtype=bool)
     return Zonotope(lengths, complete=parts == 1 and np.array_equal(known, all_pairs))
@@ -235,8 +233,8 @@ class NoiseLaw:
             3 if it were Laplace noise.
     """
 
-    covariance: Float[Array, "items items"]
-    excess: Float[Array, ""]
+    covariance: Float[Array | np.ndarray, "items items"]
+    excess: Float[Array | np.ndarray, ""]
 
 
 def law_under_flips(questionnaire: PairMatrixLike, num_items: int) -> NoiseLaw:
@@ -252,10 +250,9 @@ def law_under_flips(questionnaire: PairMatrixLike, num_items: int) -> NoiseLaw:
     if is_traced(questionnaire):
         raise ValueError("the law of K-norm noise is not known for a traced questionnaire.")
     shape = noise_shape(_checked_counts(np.asarray(questionnaire), num_items), "flip")
-    with jax.ensure_compile_time_eval():
-        covariance = noise_law.covariance(shape)[:num_items, :num_items]
-        excess = max(noise_law.kurtosis(shape, num_items) - 3, 0.0)
-        return NoiseLaw(jnp.asarray(covariance), jnp.asarray(excess))
+    covariance = noise_law.covariance(shape)[:num_items, :num_items]
+    excess = np.asarray(max(noise_law.kurtosis(shape, num_items) - 3, 0.0))
+    return NoiseLaw(covariance.astype(default_float()), excess.astype(default_float()))
 
 
 def unit_variance(noise: str, shape: Zonotope | None) -> float:
@@ -270,5 +267,4 @@ def unit_variance(noise: str, shape: Zonotope | None) -> float:
         raise ValueError(
             "the variance of K-norm noise is not known for a traced questionnaire: give gamma."
         )
-    with jax.ensure_compile_time_eval():
-        return float(noise_law.variances(shape).sum() / int(shape.dimension))
+    return float(noise_law.variances(shape).sum() / noise_law.dimension_of(shape))

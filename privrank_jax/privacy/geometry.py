@@ -43,7 +43,8 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, DTypeLike, Float, Int, Integer
 
 from privrank_jax._types import Count, Key, Mask, MaskLike, NumbersLike, PairMatrix, Scalar, Scores
-from privrank_jax._validate import check_nonnegative
+from privrank_jax._validate import check_nonnegative, is_traced
+from privrank_jax.comparisons import default_float
 from privrank_jax.privacy.cuts import largest_ratio
 from privrank_jax.privacy.spanning_forests import all_pairs_forest, components, weighted_forest
 
@@ -74,8 +75,8 @@ class Cube:
         6
         """
         mask = _checked_mask(num_items, mask)
-        above = jnp.triu(jnp.ones((num_items, num_items), bool), 1)
-        return cls(above & mask[:, None] & mask[None, :])
+        above = np.triu(np.ones((num_items, num_items), bool), 1)
+        return cls(_placed(above & mask[:, None] & mask[None, :]))
 
     @property
     def dimension(self) -> Count:
@@ -111,8 +112,8 @@ class Zonotope:
         3
         """
         mask = _checked_mask(num_items, mask)
-        others = ~jnp.eye(num_items, dtype=bool)
-        return cls((others & mask[:, None] & mask[None, :]) * 1.0, complete=True)
+        others = ~np.eye(num_items, dtype=bool)
+        return cls(_placed(others & mask[:, None] & mask[None, :], default_float()), complete=True)
 
     @classmethod
     def of_pairs(
@@ -213,10 +214,19 @@ def gauge(body: Body, point: NumbersLike) -> Float[Array, ""]:
     return largest_ratio(point, body.lengths)
 
 
-def _checked_mask(num_items: int, mask: MaskLike | None) -> Mask:
+def _placed(array: Mask | np.ndarray, dtype: DTypeLike = bool) -> Array:
+    """A traced array as it is, one on the host moved to the device: no program is compiled for it."""
+    if isinstance(array, jax.Array):
+        return array.astype(dtype)
+    return jax.device_put(np.asarray(array, dtype))
+
+
+def _checked_mask(num_items: int, mask: MaskLike | None) -> Mask | np.ndarray:
     if num_items < 1:
         raise ValueError(f"num_items must be at least 1, got {num_items}.")
-    mask = jnp.ones(num_items, bool) if mask is None else jnp.asarray(mask, bool)
+    if mask is None:
+        return np.ones(num_items, bool)
+    mask = jnp.asarray(mask, bool) if is_traced(mask) else np.asarray(mask, bool)
     if mask.shape != (num_items,):
         raise ValueError(f"mask must have shape ({num_items},), got {mask.shape}.")
     return mask

@@ -40,12 +40,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from scipy import optimize, special
+from jaxtyping import Array, Float
 
+from privrank_jax._host.evaluate import evaluate
 from privrank_jax._types import Number
 from privrank_jax._validate import check_level, check_positive
 from privrank_jax.privacy.geometry import Body, Cube, Zonotope, uniform
@@ -53,6 +54,18 @@ from privrank_jax.privacy.geometry import Body, Cube, Zonotope, uniform
 SAFETY = 4.0
 """Standard errors: the chance that a mean lies beyond is about 3·10^-5."""
 _FAR, _LONG = 200, 2**20
+
+
+def dimension_of(body: Body) -> int:
+    """The dimension of a body that is not traced.
+
+    Args:
+        body: K.
+
+    >>> dimension_of(Zonotope.of_all_pairs(4))
+    3
+    """
+    return int(evaluate(lambda one: one.dimension, body))
 
 
 def variances(body: Body) -> np.ndarray:
@@ -65,7 +78,7 @@ def variances(body: Body) -> np.ndarray:
     [2.0, 2.0]
     """
     if isinstance(body, Cube):
-        d = int(body.dimension)
+        d = dimension_of(body)
         return np.where(body.real, (d + 1) * (d + 2) / 3, 0.0)
     return np.diag(covariance(body)).copy()
 
@@ -80,7 +93,7 @@ def covariance(body: Zonotope) -> np.ndarray:
     [[2.0, -2.0], [-2.0, 2.0]]
     """
     real = _real(body)
-    found, number, p = np.zeros((real.size, real.size)), int(real.sum()), int(body.dimension)
+    found, number, p = np.zeros((real.size, real.size)), int(real.sum()), dimension_of(body)
     if not p:
         return found
     if body.complete:
@@ -102,7 +115,7 @@ def mean_absolute(body: Body) -> np.ndarray:
     [[0.0, 1.0], [0.0, 0.0]]
     """
     if isinstance(body, Cube):
-        return np.where(body.real, (int(body.dimension) + 1) / 2, 0.0)
+        return np.where(body.real, (dimension_of(body) + 1) / 2, 0.0)
     real = _real(body)
     found = np.zeros(real.size)
     if real.any():
@@ -125,10 +138,12 @@ def reach(body: Body, level: Number, first: int | None = None) -> float:
     3.0
     """
     check_level(level)
-    dimension = int(body.dimension)
+    dimension = dimension_of(body)
     if not dimension:
         return 0.0
     if isinstance(body, Cube):
+        from scipy import special
+
         return _up(float(special.gammaincinv(dimension, float(level))))
     real = _real(body)[:first]
     if not real.any():
@@ -149,7 +164,7 @@ def kurtosis(body: Zonotope, first: int | None = None) -> float:
     >>> round(kurtosis(Zonotope.of_all_pairs(2)), 1)
     6.0
     """
-    p = int(body.dimension)
+    p = dimension_of(body)
     of_radius = (p + 3) * (p + 4) / ((p + 1) * (p + 2))  # E r⁴/(E r²)²
     return of_radius * _draws(body).kurtosis(int(_real(body)[:first].sum()))
 
@@ -174,7 +189,7 @@ def lattice_reach(body: Zonotope, level: Number, rate: Number, first: int | None
     """
     check_level(level)
     check_positive("rate", rate, infinite=False)
-    p, rate, missing = int(body.dimension), float(rate), 1 - float(level)
+    p, rate, missing = dimension_of(body), float(rate), 1 - float(level)
     real = _real(body)[:first]
     if not p or not real.any():
         return 0.0
@@ -196,7 +211,7 @@ def _log_forests(body: Zonotope) -> float:
     """Logarithm of the number of spanning forests (Kirchhoff), or of a bound if there are several components."""
     lengths = np.asarray(body.lengths, float)[_real(body)][:, _real(body)]
     eigenvalues = np.linalg.eigvalsh(np.diag(lengths.sum(axis=1)) - lengths)
-    parts = len(lengths) - int(body.dimension)
+    parts = len(lengths) - dimension_of(body)
     # The product of the positive eigenvalues is that number times the sizes of the components, which are at least 2.
     sizes = (parts - 1) * math.log(2) + math.log(len(lengths) - 2 * (parts - 1))
     return float(np.log(eigenvalues[parts:]).sum()) - sizes + 1e-9
@@ -216,7 +231,7 @@ def reach_one(body: Body, level: Number) -> float:
     3.0
     """
     check_level(level)
-    dimension = int(body.dimension)
+    dimension = dimension_of(body)
     if not dimension:
         return 0.0
     if isinstance(body, Cube):
@@ -234,6 +249,8 @@ def cube_tail(dimension: int, threshold: Number) -> float:
     >>> math.isclose(cube_tail(1, 1.0), math.exp(-1))
     True
     """
+    from scipy import special
+
     d, t = dimension, float(threshold)
     return max(float(special.gammaincc(d + 1, t) - t / d * special.gammaincc(d, t)), 0.0)
 
@@ -248,6 +265,8 @@ def mean_square(num_items: int) -> float:
     >>> round(mean_square(3), 12)
     3.333333333333
     """
+    from scipy import special
+
     found = [0.0, 0.0]
     logs = np.log(np.maximum(np.arange(num_items + 1), 1))
     factorial = special.gammaln(np.arange(num_items + 1) + 1)
@@ -278,21 +297,48 @@ def _least(tail: Callable[[float], float], chance: float, dimension: int) -> flo
     low, high = 0.0, float(dimension)
     while tail(high) > chance:
         low, high = high, 2 * high
-    found = optimize.root_scalar(lambda t: tail(t) - chance, bracket=(low, high), rtol=1e-10)
-    return _up(float(found.root))
+    return _up(_crossing(lambda t: tail(t) - chance, low, high))
 
 
-_uniform = jax.jit(jax.vmap(uniform, (0, None)))
+def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
+    """A point, to 1e-10, at or above that where a falling function reaches 0: false position and halving in turn."""
+    at_low, at_high = function(low), function(high)
+    halving = False
+    while at_low > 0 and high - low > 1e-10 * high and low < (low + high) / 2 < high:
+        middle = (low + high) / 2
+        if not halving and low < (guess := low + (high - low) * at_low / (at_low - at_high)) < high:
+            middle = guess
+        value = function(middle)
+        if value > 0:
+            # Where the same end moves again, halving comes next, so that both ends close in.
+            low, at_low, halving = middle, value, not halving
+        else:
+            high, at_high, halving = middle, value, not halving
+    return low if at_low <= 0 else high
+
+
+@functools.partial(jax.jit, static_argnames=("number",))
+def _uniform(body: Zonotope, number: int) -> Float[Array, "draws items"]:
+    return jax.vmap(uniform, (0, None))(jax.random.split(jax.random.key(0), number), body)
+
+
+# Zonotopes of more items are drawn by a compiled program, whose compiler then takes less time than NumPy would.
+_MOST_ON_HOST = {True: 96, False: 40}
 
 
 class _Draws:
     """Means over simulated points of a zonotope all of whose items are real."""
 
     def __init__(self, lengths: np.ndarray, complete: bool) -> None:
-        body = Zonotope(jnp.asarray(lengths), complete)
+        on_host: Any = lengths
+        body = Zonotope(on_host, complete)
         number = min(max((1 << 20) // len(lengths), 1 << 10), 1 << 14)
-        points = np.asarray(_uniform(jax.random.split(jax.random.key(0), number), body), float)
-        self._shape = int(body.dimension) + 1  # of the law of the radius
+        if len(lengths) <= _MOST_ON_HOST[complete]:
+            points = evaluate(functools.partial(_uniform, number=number), body).astype(float)
+        else:
+            with jax.ensure_compile_time_eval():  # also within a program
+                points = np.asarray(_uniform(body, number), float)
+        self._shape = dimension_of(body) + 1  # of the law of the radius
         self._exchangeable = complete
         self._points, self._size = points, np.abs(points)
         both = self._shape * (self._shape + 1)
@@ -328,6 +374,8 @@ class _Draws:
         return float(self._mean(self._tails(self._size, threshold)).max())
 
     def _tails(self, size: np.ndarray, threshold: float) -> np.ndarray:
+        from scipy import special
+
         with np.errstate(divide="ignore"):
             return special.gammaincc(self._shape, threshold / size)
 
