@@ -137,7 +137,7 @@ class WinCounts:
     @property
     def comparisons(self) -> Float[Array, "*batch items items"]:
         """``(m, m)`` symmetric number of comparisons of each pair, M_ij."""
-        return self.matrix + jnp.swapaxes(self.matrix, -1, -2)
+        return self.matrix + self.matrix.swapaxes(-1, -2)
 
     @property
     def degrees(self) -> Float[Array, "*batch items"]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+
+from privrank_jax._host.evaluate import quickly
 from privrank_jax._validate import check_choice, check_users
 from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_deviation
@@ -70,15 +73,15 @@ def choose_method(
     if num_items < 2:
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
     if trust == "central" and noise != "laplace":
-        return (
-            "weights" if default_focus(num_items, num_users, privacy, noise=noise) < 1 else "borda"
-        )
+        focus = float(default_focus(num_items, num_users, privacy, noise=noise))
+        return "weights" if focus < 1 else "borda"
     if trust == "central":
         error = noise_all_deviation(num_items, num_users, privacy, noise=noise)
     else:
         check_choice("mechanism", mechanism, ("privunit", "one-pair"))
         if mechanism == "one-pair":
-            variance = one_pair_variance(num_items, num_users, attained.epsilon)
+            of_pairs = functools.partial(one_pair_variance, num_items)
+            variance = quickly(of_pairs, num_users, attained.epsilon)
         else:
             variance = local_weight_variance(num_items, num_users, attained.epsilon, mechanism)
         error = float(variance) ** 0.5
@@ -118,8 +121,10 @@ def choose_report(num_items: int, num_users: int, privacy: Privacy) -> str:
     if num_items > MAX_ITEMS:
         return "one-pair"
     pairs = num_items * (num_items - 1) / 2
-    of_pair = 2 * pairs * float(one_pair_variance(num_items, num_users, attained.epsilon))
+    variance = functools.partial(one_pair_variance, num_items)
+    of_pair = 2 * pairs * float(quickly(variance, num_users, attained.epsilon))
     square = num_items * (num_items**2 - 1) / 12
     of_pair -= (pairs**2 / 4 + square / 2) / num_users
-    of_sets = (float(subset_norm(num_items, attained.epsilon)) ** 2 - square) / num_users
+    norm = float(quickly(functools.partial(subset_norm, num_items), attained.epsilon))
+    of_sets = (norm**2 - square) / num_users
     return "subset-selection" if of_sets < of_pair else "one-pair"

@@ -16,6 +16,7 @@ import time
 import jax
 import numpy as np
 
+from privrank_jax._host.evaluate import evaluate
 from privrank_jax._types import PairMatrixLike
 from privrank_jax._validate import check_nonnegative, check_positive
 from privrank_jax.aggregation.dynamic_program import MAX_ITEMS, exact_kemeny
@@ -168,9 +169,13 @@ def _advance(program: PairProgram, stage: int) -> bool:
         size = next(size for size in (_FAST_DYNAMIC, 16, MAX_ITEMS) if size >= items)
         padded = np.zeros((size, size))
         padded[:items, :items] = program.weights
+        real = np.arange(size) < items
         with jax.enable_x64(True):
-            ranks = np.asarray(exact_kemeny(padded, mask=np.arange(size) < items))
-        program.settle(ranks[:items])
+            if size == _FAST_DYNAMIC:
+                ranks = evaluate(lambda w, mask: exact_kemeny(w, mask=mask), padded, real)
+            else:
+                ranks = exact_kemeny(padded, mask=real)
+        program.settle(np.asarray(ranks)[:items])
     elif _SOLVERS[stage] == "linear program":
         program.relax()
     else:

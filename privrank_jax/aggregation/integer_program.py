@@ -8,6 +8,7 @@ the inequalities, which prove it whatever the accuracy of the solver.
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable
@@ -18,11 +19,13 @@ import jax
 import numpy as np
 from jaxtyping import Int
 
-from privrank_jax._types import PairMatrixLike
+from privrank_jax._host.evaluate import evaluate
+from privrank_jax._types import MaskLike, PairMatrixLike, Ranks, RanksLike
 from privrank_jax._validate import check_nonnegative, check_positive, check_square, is_traced
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.weights import PairWeights
 
+_MOST_ON_HOST = 32  # items
 _VIOLATED, _ROUNDING = 1e-6, 1e-12
 
 
@@ -115,7 +118,10 @@ def host_score(ranks: np.ndarray, weights: np.ndarray) -> float:
 
 
 def descend(ranks: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
-    """Run local search in double precision, with sizes padded to powers of two, so that few programs are compiled."""
+    """Run local search in double precision, with sizes padded to powers of two, so that few programs are compiled.
+
+    Few items need no program.
+    """
     items = len(weights)
     if items == 1:
         return np.zeros(1, np.int32)
@@ -123,8 +129,14 @@ def descend(ranks: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
     padded = np.zeros((size, size))
     padded[:items, :items] = weights
     start = None if ranks is None else np.concatenate([ranks, np.arange(items, size)])
+    real = np.arange(size) < items
+
+    def search(matrix: PairMatrixLike, first: RanksLike | None, mask: MaskLike) -> Ranks:
+        return local_search(matrix, first, mask=mask)
+
+    run = search if size > _MOST_ON_HOST else functools.partial(evaluate, search)
     with jax.enable_x64(True):
-        return np.asarray(local_search(padded, start, mask=np.arange(size) < items))[:items]
+        return np.asarray(run(padded, start, real))[:items]
 
 
 @dataclass

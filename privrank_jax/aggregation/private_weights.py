@@ -44,6 +44,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.promise import of_rankings
@@ -160,7 +161,9 @@ def default_focus(
     attained = _promise(privacy, "default_focus", noise)
     _check_items(num_items)
     unit = unit_scale(attained, noise) / num_users
-    return _default_focus(jnp.asarray(unit), precisions(num_items, num_items, noise)[1], noise)
+    of_pairs = precisions(num_items, num_items, noise)[1]
+    focus = functools.partial(_default_focus, of_pairs=of_pairs, noise=noise)
+    return jax.device_put(quickly(focus, unit))
 
 
 def private_weights_scales(
@@ -192,16 +195,21 @@ def private_weights_scales(
     """
     attained = _promise(privacy, "private_weights_scales", noise)
     _check_items(num_items)
-    unit = jnp.asarray(unit_scale(attained, noise) / num_users)
+    unit = unit_scale(attained, noise) / num_users
     of_scores, of_pairs = precisions(num_items, num_items, noise)
     if focus is None:
-        focus = _default_focus(unit, of_pairs, noise)
+        focus = quickly(functools.partial(_default_focus, of_pairs=of_pairs, noise=noise), unit)
     _check_focus(focus)
-    gradient, cycle = _spent(jnp.asarray(focus, unit.dtype), of_scores, of_pairs, noise)
-    return unit / jnp.sqrt(gradient), unit / jnp.sqrt(cycle)
+
+    def scales(unit: Numbers, focus: Numbers) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        unit = jnp.asarray(unit)
+        gradient, cycle = _spent(jnp.asarray(focus, unit.dtype), of_scores, of_pairs, noise)
+        return unit / jnp.sqrt(gradient), unit / jnp.sqrt(cycle)
+
+    return jax.device_put(quickly(scales, unit, focus))
 
 
-def _default_focus(unit: Array, of_pairs: Numbers, noise: str) -> Float[Array, ""]:
+def _default_focus(unit: Numbers, of_pairs: Numbers, noise: str) -> Float[Array, ""]:
     limit, much = _MUCH[noise]
     return jnp.where(unit**2 > limit**2 * of_pairs, much, 0.0)
 

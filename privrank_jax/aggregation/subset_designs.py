@@ -21,7 +21,6 @@ import math
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.optimize import linprog
 
 from privrank_jax._types import Epsilon
 from privrank_jax._validate import is_traced
@@ -221,6 +220,8 @@ def _least(
     items: int, types: _Types, epsilon: float, first: list[int]
 ) -> tuple[list[int], np.ndarray]:
     """The types of the design of least B at ε, and their weights; ``first`` are types to start with."""
+    from scipy import optimize
+
     growth = math.expm1(epsilon)
     costs = types.length * (1 + growth * types.share) / (growth * types.share)
     scores = np.arange(items)[items - items // 2 :] - (items - 1) / 2
@@ -231,7 +232,7 @@ def _least(
     chosen = sorted({*start.tolist(), *first})
     while True:
         means = types.mean[:, chosen]
-        solved = linprog(
+        solved = optimize.linprog(
             np.tile(costs[chosen], 2), A_eq=np.hstack([means, -means]), b_eq=scores, method="highs"
         )
         worth = np.abs(solved.eqlin.marginals @ types.mean) / costs

@@ -169,7 +169,7 @@ class PairWeights:
                 "PairWeights.from_ranks counts both."
             )
         exact = rounded.astype(np.int64)
-        real = np.asarray(self.item_mask)
+        real = np.ones(len(exact), bool) if self.mask is None else np.asarray(self.mask)
         _check_counts(exact[np.ix_(real, real)], users)
         return exact
 

@@ -26,6 +26,7 @@ sum taken exactly. Pivots come from the operating system's entropy and do not de
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import secrets
 from collections.abc import Callable, Sequence
@@ -35,7 +36,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from privrank_jax._types import Numbers, RankingsLike
+from privrank_jax._host.evaluate import quickly
+from privrank_jax._types import Numbers, Rankings, RankingsLike
 from privrank_jax._validate import check_choice, check_epsilon, check_positive
 from privrank_jax.aggregation.borda import borda_sensitivity, user_scores
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
@@ -96,7 +98,7 @@ def exact_borda(
         totals = data.twice.sum(axis=1)
     else:
         with jax.enable_x64(True):
-            scores = np.asarray(user_scores(data, missing=missing))
+            scores = np.asarray(quickly(functools.partial(user_scores, missing=missing), data))
         totals = np.rint(2 * scores.sum(axis=0)).astype(np.int64)
     if noise == "k-norm":
         graph = Graph.of_all_pairs(items)
@@ -210,7 +212,7 @@ def exact_kwiksort(
         rest = dataclasses.replace(attained, epsilon=of_fallback, delta=0.0)
         noisy = exact_noise_all(PairWeights.from_counts(counts, users), rest)
         with jax.enable_x64(True):
-            value = np.asarray(local_search(noisy.value), np.int32)
+            value = np.asarray(quickly(local_search, noisy.value), np.int32)
     else:
         value = np.empty(items, np.int32)
         value[order] = np.arange(items)
@@ -256,7 +258,27 @@ def twice_counts(data: UserRankings, missing: str) -> np.ndarray:
     if isinstance(data, PairWeights):
         return data.twice
     with jax.enable_x64(True):
-        return PairWeights.from_ranks(data, missing=missing).twice
+        return counted_weights(data, missing).twice
+
+
+def counted_weights(ranks: RankingsLike, missing: str) -> PairWeights:
+    """:meth:`PairWeights.from_ranks <privrank_jax.aggregation.PairWeights.from_ranks>`, for small data by NumPy.
+
+    Args:
+        ranks: ``(n, m)`` integers, as there.
+        missing: as there.
+
+    Raises:
+        ValueError: as there.
+    """
+    given = np.asarray(ranks)
+    if given.dtype.kind != "i" or not given.size or given.max() >= np.iinfo(np.int8).max:
+        return PairWeights.from_ranks(ranks, missing=missing)
+
+    def count(some: Rankings) -> Any:
+        return PairWeights.from_ranks(some, missing=missing).matrix
+
+    return PairWeights(quickly(count, np.maximum(given, -1).astype(np.int8)), len(given))
 
 
 def _largest_below(bound: Fraction) -> float:
@@ -296,7 +318,8 @@ def checked_rankings(data: UserRankings, missing: str) -> tuple[int, int]:
             )
         shape = int(data.num_users), data.num_items
     else:
-        shape = checked_ranks(data).shape
+        on_host = isinstance(data, np.ndarray)
+        shape = checked_ranks(jax.device_put(data) if on_host else data).shape
     if len(shape) != 2 or not shape[0] or shape[1] < 2:
         raise ValueError(
             f"ranks must have shape (users, items), one user and two items at least, got {shape}."

@@ -22,8 +22,6 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from scipy import optimize, stats
-
 from privrank_jax.release.intervals import Bounds, down, exp, quotient, up
 
 _DIGITS = 60
@@ -49,6 +47,7 @@ def gaussian_budget(epsilon: float, delta: float) -> Fraction:
     >>> round(float(mu), 4), keeps(mu, 1.0, 1e-5), keeps(mu * Fraction(1 + 1e-7), 1.0, 1e-5)
     (0.2681, True, False)
     """
+    from scipy import optimize
 
     def excess(log_mu: float) -> float:
         return _log_delta(math.exp(log_mu), epsilon) - math.log(delta)
@@ -92,6 +91,8 @@ def keeps(mu: Fraction, epsilon: float, delta: float) -> bool:
 
 def _log_delta(mu: float, epsilon: float) -> float:
     """log δ(μ) in doubles."""
+    from scipy import stats
+
     upper = float(stats.norm.logcdf(mu / 2 - epsilon / mu))
     lower = float(stats.norm.logcdf(-mu / 2 - epsilon / mu)) + epsilon
     return upper + math.log(-math.expm1(min(lower - upper, -1e-300)))

@@ -7,10 +7,13 @@ to users and the coins of ties come from the operating system; the bit is flippe
 
 from __future__ import annotations
 
+import functools
 import secrets
 
+import jax
 import numpy as np
 
+from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import RankingsLike
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import PairDiagnostics
@@ -45,7 +48,8 @@ def exact_one_pair_weights(
     [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
     """
     attained = exact_promise(privacy, "exact_one_pair_weights")
-    given, pairs = checked_for_pairs(ranks, missing)
+    on_host = isinstance(ranks, np.ndarray)
+    given, pairs = checked_for_pairs(jax.device_put(ranks) if on_host else ranks, missing)
     told = np.asarray(given)
     users, items = told.shape
     words = random_words(users)
@@ -56,6 +60,7 @@ def exact_one_pair_weights(
     lead = order_lead(told[people, first], told[people, second], missing)
     coins = np.frombuffer(secrets.token_bytes(users), np.uint8) & 1
     answers = exact_randomized_response(np.where(lead == 0, coins, lead > 0), attained.epsilon)
-    value = weights_of_answers(answers, asked, items, attained.epsilon)
+    of_answers = functools.partial(weights_of_answers, num_items=items, epsilon=attained.epsilon)
+    value = quickly(of_answers, answers, asked)
     guarantee = Guarantee(privacy, attained, trust="local", numerics="exact")
     return Estimate(value, guarantee, PairDiagnostics(users // pairs))

@@ -18,13 +18,14 @@ is μ²(φ/A + (1 - φ)/(A + C))/4 as there; the noise on the sum of t, which is
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import Number
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.private_weights import (
@@ -101,18 +102,11 @@ def exact_weights(
     scores = totals / (2 * users)
     x = np.zeros((items, items))
     x[above] = pairs / (2 * users) - 0.5
+    shares = map(np.float64, (scale / users, share, *precisions(items, items, noise)))
+    combine = functools.partial(combined, noise=noise, shrink=shrink)
     with jax.enable_x64(True):
-        shares = (
-            jnp.asarray(number, jnp.float64)
-            for number in (scale / users, share, *precisions(items, items, noise))
-        )
-        value, diagnostics = combined(
-            jnp.asarray(scores - scores.mean()),
-            jnp.asarray(x - x.T),
-            jnp.ones(items, bool),
-            *shares,
-            noise,
-            shrink,
+        value, diagnostics = quickly(
+            combine, scores - scores.mean(), x - x.T, np.ones(items, bool), *shares
         )
         value = np.asarray(value)
     return Estimate(value, Guarantee(privacy, attained, numerics="exact"), diagnostics)

@@ -21,6 +21,7 @@ from privrank_jax.cli.core.sources import (
     read_rankings,
     users_of,
 )
+from privrank_jax.release.exact_aggregation import counted_weights
 from privrank_jax.tables import RankingRows, scan_rankings
 
 MAX_ITEMS = 2_000
@@ -58,7 +59,7 @@ class Input:
     def weights(self) -> PairWeights:
         """How users order each pair, which is all that a curator uses."""
         if isinstance(self.table, datasets.RankingTable):
-            return PairWeights.from_ranks(self.table.ranks, missing=self.table.missing)
+            return counted_weights(self.table.ranks, self.table.missing)
         return self.table.weights()
 
     @property

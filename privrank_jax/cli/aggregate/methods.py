@@ -8,6 +8,7 @@ import functools
 import numpy as np
 
 from privrank_jax import aggregation
+from privrank_jax._host.evaluate import quickly
 from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.exponential import MAX_ITEMS as MAX_EXPONENTIAL
 from privrank_jax.aggregation.query_budget import MAX_ITEMS as MAX_EXACT_LAW
@@ -121,14 +122,15 @@ def _local_borda(data: PrivateInput, request: Request) -> Result:
     if found == "one-pair-weights":
         mechanism, named = _ONE_PAIR, "Borda scores from one answer per user"
         drawn = _draw(data, request)
-        scores = np.asarray(aggregation.borda_scores(drawn.estimate.value))
+        scores = np.asarray(quickly(aggregation.borda_scores, drawn.estimate.value))
     else:
         two_sets = found == "ldp-borda-subsets"
         mechanism = _TWO_SETS if two_sets else _local_mechanism(items - 1, epsilon)
         named = MECHANISMS[found].label
         drawn = _draw(data, request, mechanism=mechanism)
         scores = np.asarray(drawn.estimate.value)
-    bound = aggregation.ldp_borda_bound(items, users, epsilon, mechanism=mechanism)
+    limit = functools.partial(aggregation.ldp_borda_bound, items, mechanism=mechanism)
+    bound = quickly(limit, users, epsilon)
     return result(
         data,
         request,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import PairMatrixLike
 from privrank_jax.cli.core.result import Certainty
 from privrank_jax.pairwise import standard_errors
@@ -30,9 +31,15 @@ def of_fit(
     **noise: float | str | np.ndarray | None,
 ) -> Certainty:
     """Certainty of scores fitted to comparisons; ``noise`` are the arguments of its standard errors on their noise."""
-    about = functools.partial(standard_errors, scores, comparisons, gamma=gamma, link=link, **noise)
-    drawn = functools.partial(about, target="penalized")
-    return of_scores(scores, comparisons, about(), drawn, link=link, level=level, words=words)
+
+    def about(target: str) -> Uncertainty:
+        errors = functools.partial(standard_errors, gamma=gamma, link=link, target=target, **noise)
+        return quickly(errors, scores, comparisons)
+
+    drawn = functools.partial(about, "penalized")
+    return of_scores(
+        scores, comparisons, about("truth"), drawn, link=link, level=level, words=words
+    )
 
 
 def of_scores(
@@ -56,12 +63,13 @@ def of_scores(
         level: confidence level.
         words: meaning of the intervals, if there are any.
     """
-    if not bool(center_is_near(scores, weights, errors, link)):
+    intervals = functools.partial(intervals_of, level=level)
+    if not bool(quickly(functools.partial(center_is_near, link=link), scores, weights, errors)):
         better = None
         if drawn is not None:
-            better = np.asarray(intervals_of(scores, drawn(), level).better)
+            better = np.asarray(quickly(intervals, scores, drawn()).better)
         return Certainty(better, notes=(TOO_FAR,))
-    found = intervals_of(scores, errors, level)
+    found = quickly(intervals, scores, errors)
     better = np.asarray(found.better)
     if not np.all(np.isfinite(np.asarray(found.standard_errors))):
         return Certainty(better)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import datasets
+from privrank_jax._counting import count_on_host
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.checks import check_items
@@ -21,7 +22,7 @@ from privrank_jax.cli.core.sources import (
     users_of,
 )
 from privrank_jax.cli.rank.request import Request
-from privrank_jax.comparisons import WinCounts
+from privrank_jax.comparisons import WinCounts, bound_contributions
 from privrank_jax.pairwise import (
     questionnaire_counts,
     questionnaire_sensitivity,
@@ -135,16 +136,17 @@ def _count(
     """Count wins of all comparisons, or of ``limit`` random ones of each user; also returns how many are kept."""
     if not isinstance(table, datasets.ComparisonTable):
         wins = table.win_counts(limit, None if limit is None else entropy.salt())
-        return wins, round(float(wins.matrix.sum()))
-    comparisons = table.comparisons()
-    if limit is None:
-        return comparisons.win_counts(), len(table)
-    if entropy.seed is not None:
-        comparisons = comparisons.bounded(entropy.key(), limit)
-    else:
-        kept = jnp.asarray(exact_bound(table.users, limit))
-        comparisons = dataclasses.replace(comparisons, mask=kept)
-    return comparisons.win_counts(), int(comparisons.mask.sum())
+        counts: Any = np.asarray(wins.matrix)
+        return WinCounts(counts), round(float(counts.sum()))
+    kept = None
+    if limit is not None and entropy.seed is None:
+        kept = exact_bound(table.users, limit)
+    elif limit is not None:
+        kept = np.asarray(bound_contributions(entropy.key(), table.users, limit))
+    weights = None if kept is None else kept * 1.0
+    tied = table.tied if table.ties else None
+    counts: Any = count_on_host(table.winners, table.losers, table.num_items, weights, tied)
+    return WinCounts(counts), len(table) if kept is None else int(kept.sum())
 
 
 def _limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -> int:

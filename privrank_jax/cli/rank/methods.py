@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import pairwise
+from privrank_jax._host.evaluate import quickly
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.mechanisms import Drawn, draw
 from privrank_jax.cli.core.result import (
@@ -56,15 +58,15 @@ def _counts(data: PrivateInput, request: Request) -> Result:
     drawn = _noisy_totals(data, request)
     scores = np.asarray(drawn.estimate.value)
     if data.privacy.adjacency == "flip":
-        found = interval_estimates(
-            scores,
-            data.wins.comparisons,
+        intervals = functools.partial(
+            interval_estimates,
             method="counts",
             noise_scale=drawn.scale,
             noise=data.noise,
             questionnaire=data.questionnaire,
             level=request.level,
         )
+        found = quickly(intervals, scores, data.wins.comparisons)
         of = "the total to be expected from such users"
         words = each_by_itself(of, f"{ANSWERS} and the privacy noise")
         certainty = Certainty(np.asarray(found.better), ends(found), words)
@@ -96,16 +98,16 @@ def _mle_on_totals(data: PrivateInput, request: Request) -> Result:
     if request.gamma == 0:
         raise Refusal("--gamma must be positive for --method mle; leave it out for a good default.")
     drawn = _noisy_totals(data, request)
-    gamma = request.gamma or float(
-        default_gamma(
-            data.wins,
-            data.privacy,
-            drawn.scale,
-            noise=data.noise,
-            variance=unit_variance(data.noise, _shape(data)),
-        )
+    default = functools.partial(
+        default_gamma,
+        privacy=data.privacy,
+        scale=drawn.scale,
+        noise=data.noise,
+        variance=unit_variance(data.noise, _shape(data)),
     )
-    fit = pairwise.scores_from_totals(drawn.estimate.value, data.wins.comparisons, gamma)
+    gamma = request.gamma or float(quickly(default, data.wins))
+    totals = drawn.estimate.value
+    fit = quickly(pairwise.scores_from_totals, totals, data.wins.comparisons, gamma)
     scores = np.asarray(fit.value)
     return _result(
         data,
@@ -204,7 +206,8 @@ def _reach(data: PrivateInput, request: Request, drawn: Drawn) -> float:
     edges, parts = questionnaire_changes(data.questionnaire, data.privacy.adjacency)
     change = 2 // parts
     step = 0.5 / zonotope_parts(change, data.privacy.epsilon)
-    body = Zonotope(jnp.asarray(edges, float))
+    lengths: Any = np.asarray(edges, float)
+    body = Zonotope(lengths)
     return step * noise_law.lattice_reach(
         body, request.level, 2 * step * data.privacy.epsilon / change, items
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from privrank_jax import pairwise
-from privrank_jax._types import PairMatrixLike
+from privrank_jax._host.evaluate import quickly
+from privrank_jax._types import PairMatrixLike, Scalar
 from privrank_jax.cli.core.result import (
     ANSWERS,
     SEVERAL_GROUPS,
@@ -16,13 +17,20 @@ from privrank_jax.cli.core.result import (
 from privrank_jax.cli.rank.certainty import of_fit
 from privrank_jax.cli.rank.input import Input
 from privrank_jax.cli.rank.request import Request
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.minimize import CODES
 
 
 def fit_without_privacy(data: Input, request: Request) -> Result:
     """Fit maximum likelihood scores, or a ridge fit where they do not exist."""
     gamma = request.gamma or 0.0
-    estimate = pairwise.mle(data.wins, link=request.link, gamma=gamma)
+
+    def fit(wins: WinCounts, ridge: Scalar) -> Estimate:
+        return pairwise.mle(wins, link=request.link, gamma=ridge)
+
+    estimate = quickly(fit, data.wins, gamma)
     components = int(estimate.diagnostics.components)
     separated = bool(estimate.diagnostics.separated)
     warnings = []
@@ -31,7 +39,7 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
         warnings.append(
             f"{_why_infinite(components)} The scores shown are a ridge fit with gamma = 1."
         )
-        estimate = pairwise.mle(data.wins, link=request.link, gamma=gamma)
+        estimate = quickly(fit, data.wins, gamma)
     if components > 1:
         warnings.append(SEVERAL_GROUPS.format(components))
     code = int(estimate.diagnostics.code)
@@ -78,9 +86,7 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
 
 def components_of(weights: PairMatrixLike) -> int:
     """Groups of items linked by comparisons."""
-    from scipy.sparse.csgraph import connected_components
-
-    return int(connected_components(np.asarray(weights) > 0, directed=False)[0])
+    return len(np.unique(quickly(component_labels, np.asarray(weights) > 0)))
 
 
 def _why_infinite(components: int) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import datasets
+from privrank_jax._host.evaluate import quickly
 from privrank_jax.cli.console import Refusal, warn
 from privrank_jax.cli.core.checks import (
     check_already_randomized,
@@ -61,14 +62,16 @@ def fit_reports(table: datasets.ReportTable, request: Request) -> Result:
     """Fit adaptive, debiased scores with intervals, as post-processing of the file."""
     gamma = _USUAL_GAMMA if request.gamma is None else request.gamma
     sums, squares = sums_of_table(table)
-    estimate = scores_from_sums(sums, request.link, gamma)
+    fit = functools.partial(scores_from_sums, link=request.link, gamma=gamma)
+    estimate = quickly(fit, sums)
     scores, details = np.asarray(estimate.value), estimate.diagnostics
     code, curvature = int(details.fit.code), float(details.smallest_eigenvalue)
     components = components_of(sums.weights)
     warnings = _warnings(code, components, scores)
     certainty = Certainty()
     if code <= 1:
-        errors = report_standard_errors(scores, sums, squares, gamma=gamma, link=request.link)
+        spread = functools.partial(report_standard_errors, gamma=gamma, link=request.link)
+        errors = quickly(spread, scores, sums, squares)
         cover = f"the chance in the answers and in the responses (all taken as independent){UNDONE}"
         certainty = of_scores(
             scores,
@@ -121,7 +124,7 @@ def sums_of_table(table: datasets.ReportTable) -> tuple[DebiasedSums, np.ndarray
         return np.bincount(cell, terms, minlength=size * size).reshape(size, size)
 
     margins, weights, squares = total(tanh * (table.reports - 0.5)), total(tanh**2), total(tanh**4)
-    both = jnp.asarray(margins - margins.T), jnp.asarray(weights + weights.T)
+    both = jax.device_put((margins - margins.T, weights + weights.T))
     return DebiasedSums(*both), squares + squares.T
 
 

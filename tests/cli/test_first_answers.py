@@ -1,0 +1,136 @@
+"""First answers come quickly: commands on small files compile no program and import nothing heavy that they don't use.
+
+Programs are counted, not seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+# Runs the commands given as JSON on stdin; prints for each its exit code, the programs compiled, and modules imported.
+RUN = """
+import json, sys
+from typer.testing import CliRunner
+from privrank_jax.cli import app
+programs, found = [], []
+def count(event, *_, **__):
+    if event == "/jax/core/compile/backend_compile_duration":
+        programs.append(event)
+for words in json.load(sys.stdin):
+    programs.clear()
+    if words[-1:] != ["--help"] and "jax" not in sys.modules:
+        import jax.monitoring
+        jax.monitoring.register_event_duration_secs_listener(count)
+    result = CliRunner().invoke(app, words)
+    found.append([result.exit_code, len(programs), result.output, sorted(sys.modules)])
+print(json.dumps(found))
+"""
+HEAVY = {
+    "dp_accounting",
+    "duckdb",
+    "ibis",
+    "matplotlib",
+    "mpmath",
+    "pandas",
+    "pooch",
+    "pyarrow",
+    "scipy.optimize",
+    "scipy.stats",
+}
+# Their majorities are a cycle: a before b before c before a.
+PEOPLE = [("u1", "abc"), ("u2", "bca"), ("u3", "cab"), ("u4", "abc"), ("u5", "cab")]
+COMPARISONS = "user,winner,loser\n" + "".join(
+    f"{user},{order[i]},{order[j]}\n" for user, order in PEOPLE for i, j in ((0, 1), (1, 2), (0, 2))
+)
+RANKINGS = "user,a,b,c\n" + "".join(
+    f"{user},{','.join(str(order.index(item) + 1) for item in 'abc')}\n" for user, order in PEOPLE
+)
+BOUND = ["--epsilon", "1", "--max-per-user", "3"]
+COMMANDS = {
+    "counts": ["rank", "pairs.csv", *BOUND],
+    "flip": ["rank", "pairs.csv", *BOUND, "--adjacency", "flip"],
+    "scores": ["rank", "pairs.csv", *BOUND, "--adjacency", "flip", "--method", "mle"],
+    "list": ["rank", "pairs.csv", *BOUND, "--method", "one-shot", "--top-k", "1"],
+    "no privacy": ["rank", "pairs.csv", "--method", "none"],
+    "reports": ["privatize", "pairs.csv", "--epsilon", "1", "--out", "out.csv"],
+    "fit of reports": ["rank", "out.csv"],
+    "consensus": ["aggregate", "votes.csv", "--epsilon", "1"],
+    "borda": ["aggregate", "votes.csv", "--epsilon", "1", "--method", "borda"],
+    "kwiksort": ["aggregate", "votes.csv", "--epsilon", "1", "--method", "kwiksort"],
+    "all pairs": ["aggregate", "votes.csv", "--epsilon", "1", "--method", "noise-all"],
+    "exponential": ["aggregate", "votes.csv", "--epsilon", "1", "--method", "exponential"],
+    "one pair": ["aggregate", "votes.csv", "--epsilon", "1", "--trust", "local"],
+    "no privacy, rankings": ["aggregate", "votes.csv", "--method", "none"],
+}
+
+
+def run(commands, folder):
+    """Exit code, programs, output and modules after each command, in one process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN],
+        input=json.dumps(commands),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """What each command did, all of them in one process."""
+    folder = tmp_path_factory.mktemp("answers")
+    (folder / "pairs.csv").write_text(COMPARISONS, encoding="utf-8")
+    (folder / "votes.csv").write_text(RANKINGS, encoding="utf-8")
+    return dict(zip(COMMANDS, run(list(COMMANDS.values()), folder)))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_small_file_needs_no_compiler(answers, name):
+    code, programs, output, _ = answers[name]
+    assert code == 0, output
+    assert programs == 0
+
+
+def test_what_was_asked_of_all_users_needs_no_compiler(data_folder, tmp_path):
+    """Noise in the shape of a questionnaire, whose law is simulated."""
+    del data_folder
+    commands = [
+        ["rank", "cemspc", "--epsilon", "1"],
+        ["rank", "cemspc", "--epsilon", "1", "--adjacency", "flip", "--method", "mle"],
+        ["aggregate", "sushi", "--epsilon", "1"],
+    ]
+    for (code, programs, output, modules), command in zip(run(commands, tmp_path), commands):
+        assert code == 0, output
+        assert programs == 0, command
+        assert not HEAVY & set(modules), command
+
+
+def test_the_count_sees_a_program(tmp_path):
+    """What is too large for NumPy is compiled, and counted."""
+    pairs = ["user,winner,loser", *(f"u{i},item{i},item{i + 1}" for i in range(400))]
+    (tmp_path / "long.csv").write_text("\n".join(pairs), encoding="utf-8")
+    ((code, programs, output, _),) = run([["rank", "long.csv", "--method", "none"]], tmp_path)
+    assert code == 0, output
+    assert programs > 0
+
+
+def test_help_imports_nothing_heavy(tmp_path):
+    commands = [["--help"], ["rank", "--help"], ["aggregate", "--help"]]
+    for code, _, output, modules in run(commands, tmp_path):
+        assert code == 0, output
+        assert not (HEAVY | {"jax", "numpy", "scipy", "optax", "opendp"}) & set(modules)
+
+
+@pytest.mark.parametrize("name", ["counts", "scores"])
+def test_a_release_imports_only_what_it_uses(tmp_path, name):
+    (tmp_path / "pairs.csv").write_text(COMPARISONS, encoding="utf-8")
+    ((code, _, output, modules),) = run([COMMANDS[name]], tmp_path)
+    assert code == 0, output
+    assert not HEAVY & set(modules)
