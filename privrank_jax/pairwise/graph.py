@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax.comparisons import WinCounts, WinEdges
+from privrank_jax.pairwise.chunks import chunked
 
 Array = jax.Array
 
@@ -39,9 +40,12 @@ def connectivity(wins: WinCounts) -> tuple[Array, Array]:
         components: ``()`` int32, counted over real items.
         separated: ``()`` bool.
     """
+    return chunked(jax.vmap(_connectivity))(jax.lax.stop_gradient(wins))
+
+
+def _connectivity(wins: WinCounts) -> tuple[Array, Array]:
     mask = wins.item_mask
     beats = (wins.matrix > 0) & mask[:, None] & mask[None, :]
-    # A sum rather than `beats | beats.T`, as a fit needs the same sum: one transpose serves both.
     labels = component_labels((wins.comparisons > 0) & mask[:, None] & mask[None, :])
     roots = (labels == jnp.arange(labels.shape[0])) & mask
     below = _fixed_point(lambda seen: seen | jnp.any(beats & seen[:, None], axis=0), roots)

@@ -8,9 +8,9 @@ import functools
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
-from privrank_jax._types import Scalar
+from privrank_jax._types import Scalar, Scores
 from privrank_jax._validate import check_nonnegative, is_traced
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
@@ -20,10 +20,12 @@ from privrank_jax.pairwise.likelihood import (
     DenseObjective,
     EdgeObjective,
     LinkObjective,
+    LogisticCounts,
     LogisticObjective,
     center,
     dense_objective,
     edge_objective,
+    logistic_counts,
 )
 from privrank_jax.pairwise.minimize import (
     Minimum,
@@ -144,11 +146,8 @@ def _mle_dense(
     tolerance: float | None,
     max_steps: int,
 ) -> Estimate:
-    found = fit_dense(
-        dense_objective(wins, link, gamma=gamma),
-        optimizer=optimizer,
-        tolerance=tolerance,
-        max_steps=max_steps,
+    found = fit_counts(
+        wins, link, gamma=gamma, optimizer=optimizer, tolerance=tolerance, max_steps=max_steps
     )
     components, separated = connectivity(wins)
     diagnostics = FitDiagnostics(
@@ -176,6 +175,28 @@ def _mle_sparse(
     return Estimate(value, None, FitDiagnostics(found.gradient_norm, found.steps, found.code))
 
 
+def fit_counts(
+    wins: WinCounts,
+    link: Link,
+    *,
+    gamma: Scalar = 0.0,
+    tilt: Scalar | Scores = 0.0,
+    optimizer: optax.GradientTransformation | None = None,
+    tolerance: float | None = None,
+    max_steps: int = 100,
+) -> Minimum:
+    """Minimize the objective of ``wins`` under ``link`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
+    if optimizer is None and link.name == "logistic":
+        counts = logistic_counts(wins, gamma=gamma, tilt=tilt)
+        return _fit_logistic(counts, wins.matrix.dtype, tolerance, max_steps)
+    return fit_dense(
+        dense_objective(wins, link, gamma=gamma, tilt=tilt),
+        optimizer=optimizer,
+        tolerance=tolerance,
+        max_steps=max_steps,
+    )
+
+
 def fit_dense(
     objective: DenseObjective,
     *,
@@ -188,10 +209,9 @@ def fit_dense(
     With a link other than the logistic, or an optimizer, a float64 search runs in float32 first and is finished in
     float64.
     """
-    start = jax.lax.stop_gradient(objective.start)
     if optimizer is None and isinstance(objective, LogisticObjective):
-        goal = default_tolerance(start.dtype) if tolerance is None else tolerance
-        return fit_logistic(goal, max_steps, _PATIENCE, objective, start)
+        return _fit_logistic(objective, objective.comparisons.dtype, tolerance, max_steps)
+    start = jax.lax.stop_gradient(objective.start)
     signed = isinstance(objective, LinkObjective) and objective.signed
     patience = _PATIENCE_NOT_CONVEX if signed else _PATIENCE
     search = functools.partial(minimize, max_steps=max_steps, patience=patience)
@@ -207,6 +227,16 @@ def fit_dense(
         ).value.astype(start.dtype)
         start = jnp.where(jnp.all(jnp.isfinite(coarse)), coarse, start)
     return search(objective, start, optimizer=optimizer, tolerance=tolerance)
+
+
+def _fit_logistic(
+    problem: LogisticCounts | LogisticObjective,
+    dtype: DTypeLike,
+    tolerance: float | None,
+    max_steps: int,
+) -> Minimum:
+    goal = default_tolerance(dtype) if tolerance is None else tolerance
+    return fit_logistic(goal, max_steps, _PATIENCE, problem)
 
 
 def fit_edges(

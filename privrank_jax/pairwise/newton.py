@@ -5,26 +5,24 @@ they come from conjugate gradients in float32, preconditioned by the diagonal of
 that follows the gradient. Each iterate of conjugate gradients is a descent direction, so an inexact one costs steps,
 not correctness.
 
-A batch is one search, in which finished problems wait. ``jax.vmap`` of a ``while_loop`` would instead copy the whole
-state of each problem in each step, and compute both branches of each condition.
+A batch is one search, in which finished problems wait (:mod:`privrank_jax.pairwise.chunks`).
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from privrank_jax._backend import at_once
 from privrank_jax._types import Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
-from privrank_jax.pairwise.likelihood import LogisticObjective
+from privrank_jax.pairwise.chunks import chunked
+from privrank_jax.pairwise.likelihood import LogisticCounts, LogisticObjective
 from privrank_jax.pairwise.minimize import Minimum, Progress, solve_lifted
 
 # Conjugate gradients stop at a residual, relative to the gradient, between these bounds: at _FOLLOW times the gradient
@@ -35,8 +33,6 @@ _CLOSEST, _LOOSEST, _FOLLOW, _BEYOND = 1e-5, 3e-2, 3.0, 0.1
 _EXACT_FROM = 6
 # While every |θ| is below this, exp(θ) and its products neither overflow nor vanish in float32.
 _NEAR_ZERO = 40.0
-# Bytes of counts that a CPU works on at a time, so that the steps of a search read them from its cache.
-_CPU_CHUNK = 1 << 23
 
 
 class _Search(NamedTuple):
@@ -56,45 +52,32 @@ class _Conjugate(NamedTuple):
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
 def fit_logistic(
-    tolerance: float, max_steps: int, patience: int, objective: LogisticObjective, start: Scores
+    tolerance: float,
+    max_steps: int,
+    patience: int,
+    problem: LogisticCounts | LogisticObjective,
+    start: Scores | None = None,
 ) -> Minimum:
-    """Minimize a logistic objective from ``start``; differentiable by the implicit function theorem.
+    """Minimize a logistic objective; differentiable by the implicit function theorem.
 
     Args:
         tolerance: ℓ_∞ norm of the gradient to reach.
         max_steps: iterations at most.
         patience: steps without a smaller gradient norm after which the search counts as stalled.
-        objective: what to minimize.
-        start: ``(m,)`` scores.
+        problem: the objective, or the counts that it is made of.
+        start: ``(m,)`` scores; by default the objective's own.
 
     Returns:
         The :class:`~privrank_jax.pairwise.minimize.Minimum`.
     """
 
-    @custom_vmap
-    def search(objective: LogisticObjective, start: Float[Array, "*batch items"]) -> Minimum:
-        lead = start.shape[:-1]
-        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[len(lead) :]), (objective, start))
-        found = _in_chunks(
-            functools.partial(_search, tolerance=tolerance, max_steps=max_steps, patience=patience),
-            *flat,
-        )
-        return jax.tree.map(lambda x: x.reshape(*lead, *x.shape[1:]), found)
+    def solve(problems: LogisticCounts | LogisticObjective, starts: PyTree) -> Minimum:
+        objectives = jax.vmap(lambda one: one.objective())(problems)
+        if starts is None:
+            starts = jax.vmap(lambda one: one.start)(objectives)
+        return _search(objectives, starts, tolerance, max_steps, patience)
 
-    @search.def_vmap
-    def batched(
-        axis_size: int, in_batched: Sequence[PyTree], *arguments: PyTree
-    ) -> tuple[Minimum, PyTree]:
-        found = search(
-            *jax.tree.map(
-                lambda x, batched: x if batched else jnp.broadcast_to(x, (axis_size, *x.shape)),
-                arguments,
-                tuple(in_batched),
-            )
-        )
-        return found, jax.tree.map(lambda _: True, found)
-
-    return search(objective, start)
+    return chunked(solve)(problem, start)
 
 
 @fit_logistic.defjvp
@@ -102,48 +85,22 @@ def _derivative(
     tolerance: float,
     max_steps: int,
     patience: int,
-    primals: tuple[LogisticObjective, Scores],
+    primals: tuple[LogisticCounts | LogisticObjective, Scores | None],
     tangents: tuple[PyTree, PyTree],
 ) -> tuple[Minimum, Minimum]:
     """∇f(θ) = 0 all along a change of the objective: the tangent of θ is -H⁻¹ times that of ∇f."""
-    objective, start = primals
-    found = fit_logistic(tolerance, max_steps, patience, objective, start)
+    problem, start = primals
+    found = fit_logistic(tolerance, max_steps, patience, problem, start)
     theta = found.value
-    _, force = jax.jvp(lambda changed: changed.gradient(theta), (objective,), (tangents[0],))
-    slope = -solve_positive_definite(jax.jacobian(objective.gradient)(theta), force)
+    _, force = jax.jvp(lambda x: x.objective().gradient(theta), (problem,), (tangents[0],))
+    slope = -solve_positive_definite(jax.jacobian(problem.objective().gradient)(theta), force)
     integers = np.zeros((), jax.dtypes.float0)
     return found, Minimum(slope, jnp.zeros_like(found.gradient_norm), integers, integers)  # pyright: ignore
-
-
-def _in_chunks(
-    solve: Callable[[LogisticObjective, Array], Minimum],
-    objective: LogisticObjective,
-    start: Float[Array, "batch items"],
-) -> Minimum:
-    batch, items = start.shape
-    size = items * items * start.dtype.itemsize
-    fitting = at_once(_CPU_CHUNK // size, size)
-    chunks = -(-batch // fitting)
-    if chunks <= 1:
-        return solve(objective, start)
-    size = -(-batch // chunks)
-
-    def one(first: Array) -> Minimum:
-        cut = functools.partial(jax.lax.dynamic_slice_in_dim, start_index=first, slice_size=size)
-        return solve(*jax.tree.map(cut, (objective, start)))
-
-    # All chunks have one size, so the last one may repeat problems of the one before.
-    repeated = chunks * size - batch
-    found = jax.lax.map(one, jnp.minimum(jnp.arange(chunks) * size, batch - size))
-    return jax.tree.map(
-        lambda x: jnp.concatenate([x[:-1].reshape(-1, *x.shape[2:]), x[-1, repeated:]]), found
-    )
 
 
 def _search(
     objective: LogisticObjective,
     start: Float[Array, "batch items"],
-    *,
     tolerance: float,
     max_steps: int,
     patience: int,

@@ -14,8 +14,8 @@ from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.likelihood import center, dense_objective
-from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
+from privrank_jax.pairwise.likelihood import center
+from privrank_jax.pairwise.mle import FitDiagnostics, fit_counts
 from privrank_jax.pairwise.noisy_counts import draw_totals, totals_noise
 from privrank_jax.pairwise.questionnaire_noise import kept_on_totals, unit_variance
 from privrank_jax.privacy.calibration import (
@@ -112,6 +112,7 @@ def perturbed_mle(
         ValueError: a promise that can't be kept, Gaussian noise without δ, K-norm noise without a questionnaire, users
             without ``contributions``, a questionnaire that contradicts the promise, infinite κ₁, γ below its floor,
             unknown names.
+        TypeError: ``wins`` is no :class:`~privrank_jax.comparisons.WinCounts`, for instance an edge list.
 
     Source: Cai, Chakraborty and Wang (2025), Algorithm 1 and equation (3.2); constants ours.
 
@@ -122,6 +123,11 @@ def perturbed_mle(
     (True, 'flip')
     """
     link = get_link(link)
+    if not isinstance(wins, WinCounts):
+        raise TypeError(
+            f"wins must be WinCounts, got {type(wins).__name__}: the noise is calibrated for dense counts; "
+            "count the comparisons with WinCounts.from_comparisons."
+        )
     noise, attained = kept_on_totals(privacy, "perturbed_mle", noise, questionnaire)
     if sensitivity is None and questionnaire is None and noise != "k-norm":
         shape = None
@@ -189,7 +195,7 @@ def scores_from_totals(
 def _fit_totals(totals: Scores, halves: WinCounts, gamma: Scalar) -> Estimate:
     # Counting half of M_ij as wins of either side gives the right graph; the tilt moves its totals to the given ones.
     tilt = halves.totals - totals
-    found = fit_dense(dense_objective(halves, get_link("logistic"), gamma=gamma, tilt=tilt))
+    found = fit_counts(halves, get_link("logistic"), gamma=gamma, tilt=tilt)
     diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
     return Estimate(center(found.value, halves.item_mask), None, diagnostics)
 
@@ -205,7 +211,7 @@ def _solve(
     noise: str,
 ) -> tuple[Scores, FitDiagnostics]:
     tilt = draw_totals(key, noise, wins.num_items, scale, shape, wins.matrix.dtype)
-    found = fit_dense(dense_objective(wins, link, gamma=gamma, tilt=tilt))
+    found = fit_counts(wins, link, gamma=gamma, tilt=tilt)
     diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
     return center(found.value, wins.mask), diagnostics
 

@@ -1,4 +1,4 @@
-"""1,000 BTL fits, m = 30, 300 comparisons per pair, float64, every fit to 1e-8."""
+"""Batches of BTL fits, 300 comparisons per pair, float64 and float32, beside NumPy; 1,000 of 30 items beside others."""
 
 from __future__ import annotations
 
@@ -13,11 +13,53 @@ from tests.benchmarks.harness import print_table, ratios, side_by_side
 from tests.benchmarks.peers import batched_newton, btl_world
 
 REPLICATES, ITEMS, PER_PAIR = 1000, 30, 300
+BATCHES = ((1000, 5), (10_000, 10), (1000, 30), (100, 100), (1, 700))
 LOOPED = 10  # replicates that the looped peers run; their times are scaled up
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
+    peers()
+    sizes()
+
+
+def sizes() -> None:
+    """Batches of several sizes in both dtypes, beside NumPy's batched Newton at the same dtype and tolerance."""
+    rows = []
+    for replicates, items in BATCHES:
+        wins = btl_world(0, replicates, items, PER_PAIR)
+        exact = batched_newton(wins, tolerance=1e-14)
+        for dtype, tolerance in ((np.float64, 1e-10), (np.float32, 1e-6)):
+            counts = wins.astype(dtype)
+            device = jnp.asarray(counts)
+            fit = jax.jit(jax.vmap(lambda w: pr.pairwise.mle(pr.comparisons.WinCounts(w)).value))
+            runs = {
+                "ours": lambda fit=fit, device=device: fit(device),
+                "NumPy": lambda counts=counts, tolerance=tolerance: batched_newton(
+                    counts, tolerance
+                ),
+            }
+            error = np.abs(np.asarray(fit(device)) - exact).max()
+            seconds = side_by_side(runs, rounds=5)
+            rows.append(
+                (
+                    f"{replicates:,} x {items}", np.dtype(dtype).name, f"{1e3 * seconds['ours']:.2f} ms",
+                    f"{1e3 * seconds['NumPy']:.2f} ms", f"{seconds['NumPy'] / seconds['ours']:.1f}x", f"{error:.0e}",
+                )
+            )  # fmt: skip
+    header = (
+        "fits x items",
+        "dtype",
+        "median time",
+        "NumPy",
+        "times ours",
+        "largest error of a score",
+    )
+    print_table("BTL fits by batch and dtype", header, rows)
+
+
+def peers() -> None:
+    """The packages that fit one problem at a time."""
     wins = btl_world(0, REPLICATES, ITEMS, PER_PAIR)
     device_wins = jnp.asarray(wins)
     fit = jax.jit(jax.vmap(lambda w: pr.pairwise.mle(pr.comparisons.WinCounts(w)).value))

@@ -26,7 +26,7 @@ def problem(counts, ridge, mask=None):
 
 def fit(counts, ridge=0.3, mask=None, max_steps=50):
     objective = problem(counts, ridge, mask)
-    return newton.fit_logistic(1e-10, max_steps, 8, objective, objective.start)
+    return newton.fit_logistic(1e-10, max_steps, 8, objective)
 
 
 def test_batches_of_batches_and_shared_counts_are_the_loop():
@@ -39,18 +39,6 @@ def test_batches_of_batches_and_shared_counts_are_the_loop():
         for column, ridge in enumerate(ridges):
             wanted = reference.fit("logistic", counts, float(ridge))
             np.testing.assert_allclose(found.value[place, column], wanted, atol=1e-8)
-
-
-def test_chunks_do_not_show(monkeypatch):
-    counts = jnp.asarray(COUNTS)
-    whole = jax.jit(jax.vmap(fit))(counts)
-    monkeypatch.setattr(newton, "_CPU_CHUNK", 3 * SIZE * SIZE * 8)  # 7 problems in chunks of 3
-    program = jax.jit(jax.vmap(lambda counts: fit(counts)))
-    assert f"f64[3,{SIZE},{SIZE}]" in program.lower(counts).compile().as_text()
-    chunked = program(counts)
-    np.testing.assert_allclose(chunked.value, whole.value, atol=1e-9)
-    assert chunked.code.tolist() == [CONVERGED] * 7
-    assert chunked.steps.tolist() == whole.steps.tolist()
 
 
 @pytest.mark.parametrize("mask", [None, (True, True, False, True, True)])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import rankings
-from privrank_jax.comparisons import WinCounts
+from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise import mle, perturbed_mle
 from privrank_jax.pairwise.perturbed_mle import _solve
 from privrank_jax.privacy import Privacy
@@ -362,3 +362,9 @@ def test_default_gamma_beats_the_published_one(key):
     difference = theirs - ours
     assert difference.mean() > 10 * difference.std(ddof=1) / 10
     assert ours.mean() < 0.9 * theirs.mean()
+
+
+def test_an_edge_list_is_refused_with_what_to_do_instead(key):
+    edges = WinEdges.from_comparisons([0, 1], [1, 2], num_items=3)
+    with pytest.raises(TypeError, match=r"got WinEdges.*WinCounts\.from_comparisons"):
+        perturbed_mle(key, edges, promise(1.0))

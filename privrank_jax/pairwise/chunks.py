@@ -1,0 +1,81 @@
+"""A batch of problems as one call, in chunks that stay in a CPU's cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+from jax.custom_batching import custom_vmap
+from jaxtyping import PyTree
+
+from privrank_jax._backend import at_once
+
+# Bytes of arguments that a CPU works on at a time, so that a loop reads them from its cache.
+_CPU_CHUNK = 1 << 21
+
+
+def chunked(solve: Callable[..., PyTree]) -> Callable[..., PyTree]:
+    """A function of one problem from ``solve``, a function of a batch, that ``jax.vmap`` turns back into batches.
+
+    Under ``jax.vmap``, also nested, ``solve`` gets all problems along one leading axis, on a CPU a chunk at a time. A
+    loop in ``solve`` is then one loop for the batch, where ``jax.vmap`` of a ``while_loop`` copies the whole state of
+    each problem in each step, and computes both branches of each condition.
+
+    Args:
+        solve: a function of arrays with one more leading axis than those of a problem, as are its results.
+
+    Returns:
+        The function of one problem. It has no derivatives of its own.
+
+    >>> total = chunked(lambda batch: batch.sum(-1))
+    >>> float(total(jnp.ones(3))), jax.vmap(total)(jnp.ones((2, 3))).tolist()
+    (3.0, [3.0, 3.0])
+    """
+    return _with_axes(solve, 0)
+
+
+def _with_axes(solve: Callable[..., PyTree], axes: int) -> Callable[..., PyTree]:
+    @custom_vmap
+    def run(*arguments: PyTree) -> PyTree:
+        lead = jax.tree.leaves(arguments)[0].shape[:axes]
+        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[axes:]), arguments)
+        found = _in_turn(solve, flat)
+        return jax.tree.map(lambda x: x.reshape(*lead, *x.shape[1:]), found)
+
+    @run.def_vmap
+    def batched(
+        axis_size: int, in_batched: Sequence[PyTree], *arguments: PyTree
+    ) -> tuple[PyTree, PyTree]:
+        whole = jax.tree.map(
+            lambda x, has_axis: x if has_axis else jnp.broadcast_to(x, (axis_size, *x.shape)),
+            arguments,
+            tuple(in_batched),
+        )
+        found = _with_axes(solve, axes + 1)(*whole)
+        return found, jax.tree.map(lambda _: True, found)
+
+    return run
+
+
+def _in_turn(solve: Callable[..., PyTree], arguments: tuple[PyTree, ...]) -> PyTree:
+    leaves = jax.tree.leaves(arguments)
+    batch = leaves[0].shape[0]
+    each = max(1, sum(x.size * x.dtype.itemsize for x in leaves) // max(batch, 1))
+    chunks = -(-batch // at_once(_CPU_CHUNK // each, each))
+    if chunks <= 1:
+        return solve(*arguments)
+    size = -(-batch // chunks)
+    chunks = -(-batch // size)
+    # All chunks have one size, so the last one may repeat problems of the one before.
+    repeated = chunks * size - batch
+
+    def one(first: jax.Array) -> PyTree:
+        return solve(
+            *jax.tree.map(lambda x: jax.lax.dynamic_slice_in_dim(x, first, size), arguments)
+        )
+
+    found = jax.lax.map(one, jnp.minimum(jnp.arange(chunks) * size, batch - size))
+    return jax.tree.map(
+        lambda x: jnp.concatenate([x[:-1].reshape(-1, *x.shape[2:]), x[-1, repeated:]]), found
+    )

@@ -1,0 +1,54 @@
+"""Batches in chunks: the results are those of a loop, whatever the size of a chunk."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import chunks, mle
+from privrank_jax.pairwise.chunks import chunked
+from privrank_jax.pairwise.minimize import CONVERGED
+
+SIZE, PROBLEMS = 5, 7
+COUNTS = np.random.default_rng(32).integers(1, 15, (PROBLEMS, SIZE, SIZE)) * (1.0 - np.eye(SIZE))
+
+
+def fits(counts):
+    return jax.jit(jax.vmap(lambda one: mle(WinCounts(one))))(jnp.asarray(counts))
+
+
+def test_fits_in_chunks_are_those_of_the_whole_batch(monkeypatch):
+    """Seven problems in chunks of three, so that the last chunk repeats two of them."""
+    whole = fits(COUNTS)
+    monkeypatch.setattr(chunks, "_CPU_CHUNK", 3 * (SIZE * SIZE + SIZE + 1) * 8)
+    part = fits(COUNTS)
+    np.testing.assert_allclose(part.value, whole.value, atol=1e-9)
+    assert part.diagnostics.code.tolist() == [CONVERGED] * PROBLEMS
+    assert part.diagnostics.components.tolist() == [1] * PROBLEMS
+
+
+@pytest.mark.parametrize("of", [1, 2, 3, 7])
+def test_a_chunk_is_what_the_function_gets_and_every_result_has_its_place(of, monkeypatch):
+    seen = []
+
+    def solve(numbers, factor):
+        seen.append(numbers.shape)
+        return numbers * factor[:, None], jnp.sum(numbers, -1)
+
+    monkeypatch.setattr(chunks, "_CPU_CHUNK", of * 3 * 8)
+    numbers, factors = jnp.arange(14.0).reshape(7, 2), jnp.arange(7.0)
+    products, sums = jax.vmap(chunked(solve))(numbers, factors)
+    np.testing.assert_array_equal(products, numbers * factors[:, None])
+    np.testing.assert_array_equal(sums, numbers.sum(-1))
+    assert seen[-1][0] <= of
+
+
+def test_one_problem_nested_batches_and_shared_arguments():
+    dot = chunked(lambda left, right: jnp.sum(left * right, -1))
+    left, right = jnp.arange(6.0).reshape(2, 3), jnp.arange(12.0).reshape(4, 3)
+    assert float(dot(left[0], right[1])) == float(left[0] @ right[1])
+    table = jax.vmap(jax.vmap(dot, (None, 0)), (0, None))(left, right)
+    np.testing.assert_array_equal(table, left @ right.T)
