@@ -11,11 +11,11 @@ if independent; return the difference as a metric of one trial to get its own st
 same table for any batch size and any number of devices and processes: bit for bit for what is sampled and counted, to
 rounding for what XLA or LAPACK may reassociate when the batch changes (1e-12 for solved estimates in float64).
 
-**On a GPU or TPU** a key gives the same random words as on a CPU, and counts are exact while whole numbers are, up to 2²⁴
-in float32. Other floating-point numbers agree with those of a CPU to rounding, as compilers fuse products with sums and
-approximate functions differently; so a draw that lies within rounding of a boundary may fall on its other side. Where
-a GPU adds several numbers in one place (a scatter), it does so in any order: two runs of one program may then differ by
-rounding, unless the numbers are whole.
+**On a GPU or TPU** a key gives the same random words as on a CPU, and counts are exact while whole numbers are, up to
+2²⁴ in float32. Other floating-point numbers agree with those of a CPU to rounding, as compilers fuse products with sums
+and approximate functions differently; so a draw that lies within rounding of a boundary may fall on its other side.
+Where a GPU adds several numbers in one place (a scatter), it does so in any order: two runs of one program may then
+differ by rounding, unless the numbers are whole.
 """
 
 from __future__ import annotations
