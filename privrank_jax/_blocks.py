@@ -41,7 +41,9 @@ def users_at_once(users: int, bytes_each: int) -> int:
     """
     if users * bytes_each <= WHOLE_BYTES:
         return users
-    most = at_once(max(_LANES, CACHE_BYTES // bytes_each), _WORKING_SET * bytes_each, users)
+    most = at_once(max(_LANES, CACHE_BYTES // bytes_each), _WORKING_SET * bytes_each)
+    if most >= users:
+        return users
     even = -(-users // -(-users // most))
     return min(users, (even // _LANES | 1) * _LANES)
 
