@@ -14,6 +14,7 @@ import pytest
 from privrank_jax import experiments
 from privrank_jax.experiments import registry
 from privrank_jax.experiments.claims import Verdict
+from privrank_jax.simulate.axes import flatten
 from tests.experiments.alabi.shared import ALABI, KEY
 from tests.experiments.rdp.shared import RDP
 from tests.experiments.rdp.shared_personal import PERSONAL
@@ -139,17 +140,23 @@ def test_every_study_of_alabi_is_registered():
 
 @pytest.mark.parametrize("name", ALABI[:2])
 def test_worst_cases_and_data_are_part_of_a_study(name, data_folder):
-    studies = {study.name: study for study in experiments.get(name).studies()}
-    assert list(studies) == ["Mallows", "worst case", "sushi", "apa"]
-    for study in studies.values():
-        cell = {k: v for k, v in study.cells[0].items() if k not in study.static}
-        static = {k: study.cells[0][k] for k in study.static}
+    one = experiments.get(name)
+    rows = [{"study": study.name, **cell} for study in one.studies() for cell in study.cells]
+    rows = rows if one.annotate is None else one.annotate(one.config, rows)
+    assert list(dict.fromkeys(row["study"] for row in rows)) == [
+        "Mallows", "worst case", "sushi", "apa",
+    ]  # fmt: skip
+    for study in one.studies():
+        for first, *_ in study.groups():
+            cell = {k: v for k, v in study.cells[first].items() if k not in study.static}
+            static = {k: study.cells[first][k] for k in study.static}
 
-        def trial(key, traced, study=study, static=static):
-            return study.trial(key, {**traced, **static})
+            def trial(key, traced, study=study, static=static):
+                return study.trial(key, {**traced, **static})
 
-        found = jax.eval_shape(trial, KEY, cell)
-        assert all(value.shape == () for value in jax.tree.leaves(found))
+            found = flatten(jax.eval_shape(trial, KEY, cell), study.axes)
+            for value, places in zip(found.values, found.places, strict=True):
+                assert value.shape == (() if len(places) == 1 else (len(places),))
 
 
 def test_every_study_of_rdp_is_registered():

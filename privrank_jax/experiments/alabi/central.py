@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import jax
@@ -15,7 +15,7 @@ from privrank_jax import aggregation
 from privrank_jax._types import Key, Scalar
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, Method, Methods, World
+from privrank_jax.experiments.alabi.common import BORDA, Draw, Draws, Method, Methods, World
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
@@ -38,7 +38,6 @@ PAIRS = (
     *((other, BORDA_SHAPED) for other in PURE_SHAPED if other != BORDA_SHAPED),
 )
 AXES = (*common.AXES, "epsilon")
-Draw = Callable[[Key, Parameters], World]
 _LOOKS = {
     **{name: (color, 0) for color, name in enumerate(PURE)},
     BORDA_GAUSS: (0, 1),
@@ -116,35 +115,19 @@ def methods(config: CentralConfig, padded: int) -> Methods:
 
 
 def trial(
-    key: Key, cell: Parameters, *, draws: Mapping[int, Mapping[int, Draw]], config: CentralConfig
+    key: Key, cell: Parameters, *, draws: Mapping[int, Draws], config: CentralConfig
 ) -> Metrics:
-    """One crowd of the cell's world, all methods, all ε.
-
-    The worlds of as many items share a program, which draws a crowd of each and keeps the one asked for.
+    """One crowd of the cell's world, all methods, all ε; worlds of as many items share a program.
 
     Args:
         key: PRNG key.
         cell: parameters; ``world`` is a place in :func:`worlds`.
-        draws: the worlds of each ``max_items``.
+        draws: the worlds of each ``max_items``, see :func:`common.world_of`.
         config: the grid.
     """
     world_key, noise_key = jax.random.split(key)
-    (_, first), *others = draws[cell["max_items"]].items()
-    world = first(world_key, cell)
-    if others:
-        world = _centered(world)
-    for number, draw in others:
-        here = cell["world"] == number
-        other = _centered(draw(world_key, cell))
-        world = jax.tree.map(functools.partial(jnp.where, here), other, world)
+    world = common.world_of(world_key, cell, draws[cell["max_items"]])
     return _judged(noise_key, world, config)
-
-
-def _centered(world: World) -> World:
-    """The same world in the form of all others: with the ranks of a center, and whether it has one."""
-    if world.truth is not None:
-        return world._replace(centered=jnp.bool_(True))
-    return world._replace(truth=jnp.arange(world.weights.num_items), centered=jnp.bool_(False))
 
 
 def mallows_draw(key: Key, cell: Parameters, *, config: CentralConfig) -> World:
@@ -183,11 +166,11 @@ def build(config: CentralConfig) -> tuple[Study, ...]:
     most = max(config.users)
     small = [m for m in config.items if m <= common.EXPONENTIAL_ITEMS]
     cells: list[Parameters] = []
-    draws: dict[int, dict[int, Draw]] = {}
+    draws: dict[int, dict[tuple[int, ...], Draw]] = {}
 
     def add(world: str, draw: Draw, items: int, padded: int, numbers: Sequence[int]) -> None:
         number = worlds(config).index(world)
-        draws.setdefault(padded, {})[number] = draw
+        draws.setdefault(padded, {})[number,] = draw
         sizes = {"num_items": items, "max_items": padded, "max_users": most, "world": number}
         cells.extend({**sizes, "num_users": users} for users in numbers)
 
@@ -210,12 +193,7 @@ def build(config: CentralConfig) -> tuple[Study, ...]:
 
 def by_world(config: CentralConfig, rows: list[Row]) -> list[Row]:
     """The rows with the name of their world as study."""
-    names = worlds(config)
-    return [
-        {name: value for name, value in row.items() if name != "world"}
-        | {"study": names[row["world"]]}
-        for row in rows
-    ]
+    return common.by_world(worlds(config), rows)
 
 
 # --- registered ----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from jaxtyping import Array
 
 from privrank_jax import aggregation, datasets
 from privrank_jax._backend import product
-from privrank_jax._types import Count, Key, Mask, Numbers
+from privrank_jax._types import Count, Key, Mask, Numbers, Scalar
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim, Wanted, minus
@@ -75,8 +75,51 @@ Method = Callable[[Key, World, Array], Array]  # key, world and ε to a ranking,
 # A method, or several that are one program: keys, world and ε to a stack of rankings.
 Methods = Mapping[str, Method] | Mapping[str | tuple[str, ...], Method]
 
+Draw = Callable[[Key, Parameters], World]
+Draws = Mapping[tuple[int, ...], Draw]  # by the numbers of the worlds that it draws
 
-def mallows_world(key: Key, cell: Parameters, strength: float) -> World:
+
+def world_of(key: Key, cell: Parameters, draws: Draws) -> World:
+    """A crowd of the world that the cell asks for; all have as many items.
+
+    Several worlds share a program, which draws a crowd of each and keeps one.
+
+    Args:
+        key: PRNG key.
+        cell: parameters; ``world`` is a number, may be traced.
+        draws: functions of key and cell, by the numbers of the worlds that they draw.
+
+    Returns:
+        The :class:`World`.
+    """
+    (_, first), *others = draws.items()
+    world = first(key, cell)
+    if others:
+        world = _centered(world)
+    for numbers, draw in others:
+        here = jnp.any(cell["world"] == jnp.array(numbers))
+        other = _centered(draw(key, cell))
+        world = jax.tree.map(functools.partial(jnp.where, here), other, world)
+    return world
+
+
+def _centered(world: World) -> World:
+    """The same world in the form of all others: with the ranks of a center, and whether it has one."""
+    if world.truth is not None:
+        return world._replace(centered=jnp.bool_(True))
+    return world._replace(truth=jnp.arange(world.weights.num_items), centered=jnp.bool_(False))
+
+
+def by_world(names: Sequence[str], rows: list[Row]) -> list[Row]:
+    """The rows with the name of their world as study, by its number."""
+    return [
+        {name: value for name, value in row.items() if name != "world"}
+        | {"study": names[row["world"]]}
+        for row in rows
+    ]
+
+
+def mallows_world(key: Key, cell: Parameters, strength: Scalar) -> World:
     """Users around a center at θ = ``strength``/m, so that crowds of all m disagree equally; items in random order."""
     crowd_key, order_key = jax.random.split(key)
     users, items, padded = cell["num_users"], cell["num_items"], cell["max_items"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import jax
@@ -16,11 +17,20 @@ from privrank_jax._types import Key
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, EXCESS, NEGLIGIBLE, Method, World
+from privrank_jax.experiments.alabi.common import (
+    BORDA,
+    EXCESS,
+    NEGLIGIBLE,
+    Draw,
+    Draws,
+    Method,
+    World,
+)
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate.result import StudyResult
-from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
+from privrank_jax.simulate.study import Metrics, Parameters, Study
+from privrank_jax.simulate.table_files import Row
 
 ALL, WEIGHTS, EXPONENTIAL = "noise-all", "weights", "exponential"
 BORDA_GAUSS, ALL_GAUSS, WEIGHTS_GAUSS = (f"{name} (ε, δ)" for name in (BORDA, ALL, WEIGHTS))
@@ -92,34 +102,45 @@ def methods(config: RegretConfig, num_items: int) -> Mapping[str, Method]:
     return found
 
 
-def mallows_trial(key: Key, cell: Parameters, *, strength: float, config: RegretConfig) -> Metrics:
-    """One Mallows crowd, all methods, all ε."""
+def trial(
+    key: Key, cell: Parameters, *, draws: Mapping[tuple[int, int], Draws], config: RegretConfig
+) -> Metrics:
+    """One crowd of the cell's world, all methods, all ε; worlds of as many items and users share a program.
+
+    Args:
+        key: PRNG key.
+        cell: parameters; ``world`` is a place in :func:`worlds`.
+        draws: the worlds of each (m, n), see :func:`common.world_of`.
+        config: the grid.
+    """
     world_key, noise_key = jax.random.split(key)
+    world = common.world_of(world_key, cell, draws[cell["num_items"], cell["num_users"]])
+    weights = dataclasses.replace(world.weights, num_users=cell["num_users"])  # for all worlds
+    return _judged(noise_key, world._replace(weights=weights), config)
+
+
+def mallows_draw(key: Key, cell: Parameters, *, config: RegretConfig) -> World:
+    """A Mallows crowd, or a strong one."""
     sizes = {**cell, "max_items": cell["num_items"], "max_users": cell["num_users"]}
-    return _judged(noise_key, common.mallows_world(world_key, sizes, strength), config)
+    strong = cell["world"] == worlds(config).index(STRONG)
+    return common.mallows_world(key, sizes, jnp.where(strong, config.strong, config.strength))
 
 
-def worst_trial(key: Key, cell: Parameters, *, config: RegretConfig) -> Metrics:
+def worst_draw(key: Key, cell: Parameters, *, config: RegretConfig) -> World:
     """The hard instance of the lower bounds with m/4 pairs on whose order users disagree."""
-    world_key, noise_key = jax.random.split(key)
     items, users = cell["num_items"], cell["num_users"]
     flips = items // 4
-    world = common.worst_world(world_key, users, users, flips, items - 2 * flips, config.lean)
-    return _judged(noise_key, world, config)
+    return common.worst_world(key, users, users, flips, items - 2 * flips, config.lean)
 
 
-def camps_trial(key: Key, cell: Parameters, *, config: RegretConfig) -> Metrics:
+def camps_draw(key: Key, cell: Parameters, *, config: RegretConfig) -> World:
     """Three camps whose orders are rotations of each other: majorities have cycles."""
-    world_key, noise_key = jax.random.split(key)
-    world = common.camps_world(world_key, cell["num_users"], cell["num_items"], config.camps)
-    return _judged(noise_key, world, config)
+    return common.camps_world(key, cell["num_users"], cell["num_items"], config.camps)
 
 
-def data_trial(key: Key, cell: Parameters, *, ranks: np.ndarray, config: RegretConfig) -> Metrics:
+def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray) -> World:
     """A subset of the users of a data set, drawn anew in every replicate."""
-    world_key, noise_key = jax.random.split(key)
-    world = common.data_world(world_key, jnp.asarray(ranks), cell["num_users"])
-    return _judged(noise_key, world, config)
+    return common.data_world(key, jnp.asarray(ranks), cell["num_users"])
 
 
 def _judged(key: Key, world: World, config: RegretConfig) -> Metrics:
@@ -129,28 +150,45 @@ def _judged(key: Key, world: World, config: RegretConfig) -> Metrics:
     return common.over_levels(found, config.epsilons)
 
 
+def worlds(config: RegretConfig) -> tuple[str, ...]:
+    """Names of the worlds: values of the column ``study``."""
+    return (common.MALLOWS, STRONG, common.WORST, CAMPS, *config.data)
+
+
 def build(config: RegretConfig) -> tuple[Study, ...]:
-    """Build a study per world; one program for each m."""
-    cells = grid(num_items=config.items, num_users=config.users)
-    larger = grid(num_items=[m for m in config.items if m >= 9], num_users=config.users)
-    trials: dict[str, tuple[Callable[..., Metrics], tuple[Parameters, ...]]] = {
-        common.MALLOWS: (functools.partial(mallows_trial, strength=config.strength), cells),
-        STRONG: (functools.partial(mallows_trial, strength=config.strong), cells),
-        common.WORST: (worst_trial, larger),
-        CAMPS: (camps_trial, cells),
-    }
+    """Build one study of all worlds; one program for each m and n."""
+    number = {world: place for place, world in enumerate(worlds(config))}
+    cells: list[Parameters] = []
+    draws: dict[tuple[int, int], dict[tuple[int, ...], Draw]] = {}
+
+    def add(names: Sequence[str], draw: Draw, sizes: Sequence[tuple[int, int]]) -> None:
+        places = tuple(number[name] for name in names)
+        for size in sizes:
+            draws.setdefault(size, {})[places] = draw
+        cells.extend(
+            {"num_items": items, "num_users": users, "world": place}
+            for place in places
+            for items, users in sizes
+        )
+
+    every = [(items, config.users) for items in config.items]
+    larger = [(items, users) for items, users in every if items >= 9]
+    add((common.MALLOWS, STRONG), functools.partial(mallows_draw, config=config), every)
+    add((common.WORST,), functools.partial(worst_draw, config=config), larger)
+    add((CAMPS,), functools.partial(camps_draw, config=config), every)
     for name in config.data:
         ranks = common.data_ranks(name)
         if ranks is not None:
-            users = min(config.users, len(ranks))
-            sizes = grid(num_items=ranks.shape[1], num_users=users)
-            trials[name] = functools.partial(data_trial, ranks=ranks), sizes
-    static = ("num_items", "num_users")
-    return tuple(
-        Study(name, functools.partial(trial, config=config), sizes, static, AXES)
-        for name, (trial, sizes) in trials.items()
-        if sizes
-    )
+            users, items = ranks.shape
+            draw = functools.partial(data_draw, ranks=ranks)
+            add((name,), draw, [(items, min(config.users, users))])
+    run = functools.partial(trial, draws=draws, config=config)
+    return (Study(config.name, run, tuple(cells), ("num_items", "num_users"), AXES),)
+
+
+def by_world(config: RegretConfig, rows: list[Row]) -> list[Row]:
+    """The rows with the name of their world as study."""
+    return common.by_world(worlds(config), rows)
 
 
 # --- claims --------------------------------------------------------------------------------------
@@ -195,6 +233,7 @@ EXPERIMENTS = (
         paper=f"{common.PAPER} (no experiments of its own)",
         config=RegretConfig("alabi-regret"),
         build=build,
+        annotate=by_world,
         claims=(
             *(
                 claims.claim(

@@ -26,7 +26,7 @@ def test_the_exponential_mechanism_is_computed_for_few_items_only():
 @pytest.mark.slow
 def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without_noise():
     cell = {"num_items": 4, "max_items": 4, "num_users": 300, "max_users": 300}
-    draws = {4: {0: functools.partial(central.mallows_draw, config=CONFIG)}}
+    draws = {4: {(0,): functools.partial(central.mallows_draw, config=CONFIG)}}
     found = jax.jit(lambda key: central.trial(key, cell, draws=draws, config=CONFIG))(KEY)
     assert {*central.PURE, *central.GAUSSIAN, *central.SHAPED, PLAIN} <= set(found)
     for name, errors in found.items():
@@ -73,9 +73,9 @@ def test_a_shared_program_draws_the_world_of_the_cell():
         return common.worst_world(key, cell["num_users"], cell["max_users"], 2, 1, 0.4)
 
     alone = {
-        0: functools.partial(center, spread=20.0),
-        1: functools.partial(center, spread=1.0),
-        2: without,
+        (0,): functools.partial(center, spread=20.0),
+        (1,): functools.partial(center, spread=1.0),
+        (2,): without,
     }
     config = dataclasses.replace(CONFIG, epsilons=(1.0,))
     seen = []
@@ -95,7 +95,7 @@ def test_a_shared_program_draws_the_world_of_the_cell():
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(central, "_judged", judged)
             central.trial(KEY, cell, draws={5: alone}, config=config)
-        expected = alone[number](jax.random.split(KEY)[0], cell)
+        expected = alone[number,](jax.random.split(KEY)[0], cell)
         np.testing.assert_array_equal(seen[-1].weights.matrix, expected.weights.matrix)
         assert bool(seen[-1].centered) == (expected.truth is not None)
         if expected.truth is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -52,17 +54,50 @@ def test_camps_have_cycles_that_no_scores_describe():
     )
 
 
-def test_studies_are_the_worlds_that_the_settings_ask_for():
-    studies = {study.name: study for study in regret.build(CONFIG)}
-    assert set(studies) == {common.MALLOWS, regret.STRONG, regret.CAMPS}
-    larger = regret.build(regret.RegretConfig("s", items=(6, 12), data=()))
-    (worst,) = (study for study in larger if study.name == common.WORST)
-    assert [cell["num_items"] for cell in worst.cells] == [12]
+def places(config):
+    """(world, m, n) of each cell, and the number of programs."""
+    (study,) = regret.build(config)
+    rows = [{"study": "s", **cell} for cell in study.cells]
+    named = regret.by_world(config, rows)
+    assert all("world" not in row for row in named)
+    found = [(row["study"], row["num_items"], row["num_users"]) for row in named]
+    return found, len(study.groups())
+
+
+def test_cells_are_the_worlds_that_the_settings_ask_for():
+    small = [(common.MALLOWS, 6, 300), (regret.STRONG, 6, 300), (regret.CAMPS, 6, 300)]
+    assert places(CONFIG) == (small, 1)
+    found, programs = places(dataclasses.replace(CONFIG, items=(6, 12)))
+    assert [place for place in found if place[0] == common.WORST] == [(common.WORST, 12, 300)]
+    assert programs == 2
+
+
+@pytest.mark.parametrize("name", [common.MALLOWS, regret.STRONG, common.WORST, regret.CAMPS])
+def test_a_shared_program_draws_the_world_of_the_cell(name, monkeypatch):
+    seen = []
+    monkeypatch.setattr(regret, "_judged", lambda key, world, config: seen.append(world))
+    config = dataclasses.replace(CONFIG, items=(12,))
+    (study,) = regret.build(config)
+    number = regret.worlds(config).index(name)
+    cell = {"num_items": 12, "num_users": 300, "world": number}
+    study.trial(KEY, cell)
+    key = jax.random.split(KEY)[0]
+    sizes = {**cell, "max_items": 12, "max_users": 300}
+    expected = {
+        common.MALLOWS: lambda: common.mallows_world(key, sizes, config.strength),
+        regret.STRONG: lambda: common.mallows_world(key, sizes, config.strong),
+        common.WORST: lambda: common.worst_world(key, 300, 300, 3, 6, config.lean),
+        regret.CAMPS: lambda: common.camps_world(key, 300, 12, config.camps),
+    }[name]()
+    np.testing.assert_allclose(seen[0].weights.matrix, expected.weights.matrix, atol=1e-6)
+    assert bool(seen[0].centered) == (expected.truth is not None)
+    assert seen[0].weights.num_users == 300
 
 
 @pytest.mark.slow
 def test_a_trial_judges_every_method_and_finds_the_best_without_noise():
-    cell = {"num_items": 6, "num_users": 300}
-    found = jax.jit(lambda key: regret.camps_trial(key, cell, config=CONFIG))(KEY)
+    (study,) = regret.build(CONFIG)
+    cell = {"num_items": 6, "num_users": 300, "world": regret.worlds(CONFIG).index(regret.CAMPS)}
+    found = jax.jit(lambda key: study.trial(key, cell))(KEY)
     assert {*regret.PURE, *regret.GAUSSIAN, regret.EXPONENTIAL, PLAIN} <= set(found)
     assert float(found[regret.WEIGHTS][EXCESS][1e6]) == pytest.approx(0, abs=1e-6)
