@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.metrics import kendall_distance, top_k_error
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.rankings import ranks_from_scores
+from privrank_jax.simulate.axes import Label, Labeled, labeled
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 from privrank_jax.simulate.worlds import reports
@@ -118,8 +118,7 @@ def trial(key: Key, cell: Parameters, *, config: ScenarioConfig) -> Metrics:
         )
         return jax.vmap(draw)(users)
 
-    gaps = config.gaps or (None,)
-    shape = (len(common.LINKS), len(gaps) * len(config.users))
+    shape = (len(common.LINKS), len(thetas) * len(config.users))
     stacked = jax.tree.map(
         lambda leaf: leaf.reshape(*shape, *leaf.shape[2:]), jax.vmap(sums)(chances)
     )
@@ -131,8 +130,8 @@ def trial(key: Key, cell: Parameters, *, config: ScenarioConfig) -> Metrics:
         values, codes = common.fits(_at(stacked, row), link, config.gamma)
         failed += codes
         errors = jax.vmap(judge, (0, 0, None))(values, truths, mask)
-        by_setting = _placed(errors, gaps, config.users)
-        found[link] = by_setting if config.gaps else by_setting[None]
+        settings = (config.gaps, config.users) if config.gaps else (config.users,)
+        found[link] = _placed(errors, *settings)
     return {**found, common.FAILED: failed}
 
 
@@ -160,15 +159,11 @@ def _at(sums: DebiasedSums, index: int) -> DebiasedSums:
     return jax.tree.map(lambda leaf: leaf[index], sums)
 
 
-def _placed(
-    errors: dict[str, Array], outer: Sequence[Any], inner: Sequence[Any]
-) -> dict[Any, dict[Any, Any]]:
-    """Errors ``(outer * inner,)`` of each metric as ``{outer: {inner: {estimator: {metric: error}}}}``."""
-    pairs = itertools.product(outer, inner)
-    found: dict[Any, dict[Any, Any]] = {label: {} for label in outer}
-    for row, (label, number) in enumerate(pairs):
-        found[label][number] = {common.ADRR: {m: values[row] for m, values in errors.items()}}
-    return found
+def _placed(errors: dict[str, Array], *labels: Sequence[Label]) -> Labeled:
+    """Errors of each metric at all settings, row by row, under the labels of the settings, estimator and metric."""
+    values = jnp.stack(list(errors.values()), axis=-1)
+    shape = (*map(len, labels), 1, len(errors))
+    return labeled(values.reshape(shape), *labels, (common.ADRR,), tuple(errors))
 
 
 def build(config: ScenarioConfig) -> tuple[Study, ...]:
