@@ -20,6 +20,7 @@ NAMES = (
     "kwiksort",
     "mallows",
     "k_norm",
+    "first_answers",
     "bounds",
     "local_borda",
 )
