@@ -1,4 +1,4 @@
-"""All studies as the command line runs them, cold: wall time, compile time apart, replicates of a setting per second.
+"""All studies as the command line runs them, cold: wall and processor time, compile time apart, replicates per second.
 
 ``python -m tests.benchmarks.bench_studies [STUDY ...]``; all of them take half an hour on two cores. Each runs with
 its own number of replicates in a process of its own, which compiles everything anew.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,18 @@ from pathlib import Path
 from privrank_jax import experiments
 from tests.benchmarks.harness import print_table
 
-COLUMNS = ("study", "replicates", "settings", "wall", "compile", "programs", "run", "per second")
+COLUMNS = (
+    "study",
+    "replicates",
+    "settings",
+    "wall",
+    "processor",
+    "compile",
+    "programs",
+    "instructions",
+    "run",
+    "per second",
+)
 
 
 def measure(
@@ -49,14 +61,15 @@ def measure(
             *options,
         ]
         cold = os.environ | {"JAX_ENABLE_COMPILATION_CACHE": "0"} | dict(environment or {})
-        started = time.perf_counter()
+        started, before = time.perf_counter(), _processor_seconds()
         try:
             done = subprocess.run(command, capture_output=True, text=True, env=cold, timeout=limit)
         except subprocess.TimeoutExpired:
-            return (name, f"not done after {limit:.0f} s", *[""] * 6)
+            return (name, f"not done after {limit:.0f} s", *[""] * 8)
         wall = time.perf_counter() - started
+        processor = _processor_seconds() - before
         if not done.stdout:
-            return (name, done.stderr.strip().splitlines()[-1][:60], *[""] * 6)
+            return (name, done.stderr.strip().splitlines()[-1][:60], *[""] * 8)
         document = json.loads(done.stdout)
         with Path(document["paths"]["csv"]).open(newline="") as table:
             rows = list(csv.DictReader(table))
@@ -68,11 +81,19 @@ def measure(
         f"{replicates:,}",
         f"{cells:,}",
         f"{wall:.0f} s",
+        f"{processor:.0f} s",
         f"{facts['compile_seconds']:.0f} s",
         str(facts["compilations"]),
+        f"{facts['instructions']:,}",
         f"{facts['run_seconds']:.1f} s",
         f"{cells * replicates / max(facts['run_seconds'], 1e-9):,.0f}",
     )
+
+
+def _processor_seconds() -> float:
+    """Processor time of all studies so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
