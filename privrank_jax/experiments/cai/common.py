@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -238,6 +238,6 @@ def errors(
     return {**found, FAILED: failed}
 
 
-def by_setting(table: Array, epsilons: Sequence[float]) -> dict[Label, Any]:
+def by_setting(table: Array, epsilons: Sequence[float]) -> Mapping[Label, Any]:
     """Return a table ``(C, E)`` of all calibrations and these ε as ``{calibration: {epsilon: value}}``."""
     return labeled(table, [calibration.name for calibration in CALIBRATIONS], epsilons)
