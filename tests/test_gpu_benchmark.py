@@ -52,13 +52,13 @@ def test_studies_share_the_memory_and_the_time(monkeypatch):
     def measure(name, *options, environment, limit):
         asked.append((name, options, environment))
         assert 0 < limit <= 60
-        return (name, *["1"] * 7)
+        return (name, *["1"] * (len(COLUMNS) - 1))
 
     monkeypatch.setattr(bench_gpu, "measure", measure)
     names = ["a", "b", "c"]
     deadline = time.perf_counter() + 60
     found = sorted(bench_gpu.measure_studies(names, ["--replicates", "2"], 3, deadline))
-    assert found == [(name, *["1"] * 7) for name in names]
+    assert found == [(name, *["1"] * (len(COLUMNS) - 1)) for name in names]
     part = {"XLA_CLIENT_MEM_FRACTION": "0.300"}
     assert sorted(asked) == [(name, ("--replicates", "2"), part) for name in names]
     late = list(bench_gpu.measure_studies(names, [], 1, time.perf_counter() - 1))

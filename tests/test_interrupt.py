@@ -121,9 +121,15 @@ def released(votes, ledger):
 # --- nothing was spent yet -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["_mle_dense", "_intervals"])
-def test_during_compilation(votes, name):
-    process = start("rank", votes, "--method", "none", JAX_LOG_COMPILES="1")
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("plan", "--items", "300", "--users", "100", "--epsilon", "1"), "_planned_error"),
+        (("demo", "--json"), "noisy"),
+    ],
+)
+def test_during_compilation(tmp_path, arguments, name):
+    process = start(*arguments, JAX_LOG_COMPILES="1", XDG_CACHE_HOME=str(tmp_path))
     read_until(process, f"Compiling jit({name})")
     code, out, said, seconds = finish(process)
     assert (code, out, said) == (130, "", "privrank: interrupted")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from privrank_jax._host.numbers import Rule
-
-Params = Mapping[str, Any]
+from privrank_jax._host.numbers import Params, Result, Rule
 
 
-def _broadcast_in_dim(params: Params, value: np.ndarray, *_: np.ndarray) -> np.ndarray:
+def _broadcast_in_dim(params: Params, value: np.ndarray, *_: np.ndarray) -> Result:
     shape, places = params["shape"], params["broadcast_dimensions"]
     held = [1] * len(shape)
     for place, size in zip(places, np.shape(value)):
@@ -20,19 +18,19 @@ def _broadcast_in_dim(params: Params, value: np.ndarray, *_: np.ndarray) -> np.n
     return np.broadcast_to(np.reshape(value, held), shape)
 
 
-def _iota(params: Params, *_: np.ndarray) -> np.ndarray:
+def _iota(params: Params, *_: np.ndarray) -> Result:
     shape, axis = params["shape"], params["dimension"]
     row = np.arange(shape[axis], dtype=params["dtype"])
     return np.broadcast_to(row.reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape)
 
 
-def _slice(params: Params, value: np.ndarray) -> np.ndarray:
+def _slice(params: Params, value: np.ndarray) -> Result:
     steps = params["strides"] or (1,) * value.ndim
     starts, ends = params["start_indices"], params["limit_indices"]
     return value[tuple(map(slice, starts, ends, steps))]
 
 
-def _pad(params: Params, value: np.ndarray, fill: np.ndarray) -> np.ndarray:
+def _pad(params: Params, value: np.ndarray, fill: np.ndarray) -> Result:
     for axis, (low, high, inner) in enumerate(params["padding_config"]):
         size = value.shape[axis]
         length = low + high + size + max(size - 1, 0) * inner
@@ -44,7 +42,7 @@ def _pad(params: Params, value: np.ndarray, fill: np.ndarray) -> np.ndarray:
     return value
 
 
-def _dot_general(params: Params, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _dot_general(params: Params, left: np.ndarray, right: np.ndarray) -> Result:
     (of_left, of_right), (left_batch, right_batch) = params["dimension_numbers"]
     kind = params.get("preferred_element_type") or np.result_type(left, right)
 
@@ -70,7 +68,7 @@ def _reduced(function: Callable[..., Any]) -> Rule:
 def _extremum(function: Callable[..., Any], least: bool) -> Rule:
     """The extremum of nothing is the other end of the type."""
 
-    def reduce(params: Params, value: np.ndarray) -> np.ndarray:
+    def reduce(params: Params, value: np.ndarray) -> Result:
         if value.size:
             return function(value, axis=tuple(params["axes"]))
         if value.dtype.kind == "f":
@@ -89,7 +87,7 @@ def _place_of(function: Callable[..., Any]) -> Rule:
 
 
 def _cumulative(function: Callable[..., Any]) -> Rule:
-    def run(params: Params, value: np.ndarray) -> np.ndarray:
+    def run(params: Params, value: np.ndarray) -> Result:
         if not params["reverse"]:
             return function(value, axis=params["axis"], dtype=value.dtype)
         turned = np.flip(value, params["axis"])
@@ -108,7 +106,7 @@ def _sort(params: Params, *values: np.ndarray) -> list[np.ndarray]:
     return [np.take_along_axis(value, order, axis) for value in values]
 
 
-def _cholesky(params: Params, matrix: np.ndarray) -> np.ndarray:
+def _cholesky(params: Params, matrix: np.ndarray) -> Result:
     if params.get("symmetrize_input"):
         matrix = (matrix + np.swapaxes(matrix, -1, -2)) / 2
     try:
@@ -119,7 +117,7 @@ def _cholesky(params: Params, matrix: np.ndarray) -> np.ndarray:
         return np.stack([_cholesky({}, one) for one in matrix])
 
 
-def _triangular_solve(params: Params, matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _triangular_solve(params: Params, matrix: np.ndarray, right: np.ndarray) -> Result:
     """By elimination on the triangle, which is all that is read."""
     matrix = np.tril(matrix) if params["lower"] else np.triu(matrix)
     if params["unit_diagonal"]:

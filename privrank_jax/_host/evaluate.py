@@ -165,7 +165,7 @@ def _operation(eqn: Any) -> Callable[[Values], Sequence[np.ndarray]]:
             return lambda values: rule(*values)
         dtype = eqn.outvars[0].aval.dtype
         if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
-            return lambda values: (rule(*values),)
+            return lambda values: (np.asarray(rule(*values)),)
         return lambda values: (np.asarray(rule(*values), dtype),)
     for key in _CALLS:
         inner = params.get(key)
@@ -229,7 +229,7 @@ def _scan(params: dict[str, Any]) -> Callable[[Values], Values]:
         found = [np.empty((length, *shape), kind) for shape, kind in shapes]
         turns = range(length - 1, -1, -1) if params["reverse"] else range(length)
         for turn in turns:
-            out = body([*consts, *state, *(row[turn] for row in rows)])
+            out = body([*consts, *state, *(row[turn, ...] for row in rows)])
             state = out[:carried]
             for place, value in zip(found, out[carried:]):
                 place[turn] = value

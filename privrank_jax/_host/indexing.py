@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from privrank_jax._host.numbers import Rule
-
-Params = Mapping[str, Any]
+from privrank_jax._host.numbers import Params, Result, Rule
 
 
 def _starts(
@@ -23,16 +21,21 @@ def _starts(
     return found
 
 
-def _dynamic_slice(params: Params, value: np.ndarray, *starts: np.ndarray) -> np.ndarray:
+def _dynamic_slice(params: Params, value: np.ndarray, *starts: np.ndarray) -> Result:
     return value[tuple(_starts(value.shape, params["slice_sizes"], starts))]
 
 
 def _dynamic_update_slice(
     _: Params, value: np.ndarray, update: np.ndarray, *starts: np.ndarray
-) -> np.ndarray:
+) -> Result:
     found = value.copy()
     found[tuple(_starts(value.shape, update.shape, starts))] = update
     return found
+
+
+def _whole(axes: Sequence[Any]) -> tuple[int, ...]:
+    """Axes, which JAX may hold as NumPy's integers, as Python's."""
+    return tuple(map(int, axes))
 
 
 def _places(
@@ -85,17 +88,17 @@ def _places(
     return tuple(found), np.reshape(inside, (*np.shape(inside), *[1] * len(window)))
 
 
-def _gather(params: Params, value: np.ndarray, indices: np.ndarray) -> np.ndarray:
+def _gather(params: Params, value: np.ndarray, indices: np.ndarray) -> Result:
     numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
-    batched = tuple(numbers.operand_batching_dims)
-    dropped = {*numbers.collapsed_slice_dims, *batched}
+    batched = _whole(numbers.operand_batching_dims)
+    dropped = {*_whole(numbers.collapsed_slice_dims), *batched}
     places, inside = _places(
         value.shape,
         indices,
         sizes,
-        mapped=numbers.start_index_map,
+        mapped=_whole(numbers.start_index_map),
         batched=batched,
-        over=numbers.start_indices_batching_dims,
+        over=_whole(numbers.start_indices_batching_dims),
         dropped=sorted(dropped),
         mode=params["mode"],
     )
@@ -110,7 +113,7 @@ def _gather(params: Params, value: np.ndarray, indices: np.ndarray) -> np.ndarra
     return found.transpose([own[i] if i in own else next(order) for i in range(len(shape))])
 
 
-def _read(value: np.ndarray, places: Sequence[np.ndarray]) -> np.ndarray:
+def _read(value: np.ndarray, places: Sequence[np.ndarray]) -> Result:
     """Like ``value[places]``; one flat place takes less time than one for each axis."""
     flat: Any = 0
     for place, size in zip(places, value.shape):
@@ -130,12 +133,10 @@ def _fill(given: Any, dtype: np.dtype) -> Any:
 
 
 def _scatter(write: Callable[[np.ndarray, Any, np.ndarray], object]) -> Rule:
-    def run(
-        params: Params, value: np.ndarray, indices: np.ndarray, updates: np.ndarray
-    ) -> np.ndarray:
+    def run(params: Params, value: np.ndarray, indices: np.ndarray, updates: np.ndarray) -> Result:
         numbers = params["dimension_numbers"]
-        batched = tuple(numbers.operand_batching_dims)
-        dropped = sorted({*numbers.inserted_window_dims, *batched})
+        batched = _whole(numbers.operand_batching_dims)
+        dropped = sorted({*_whole(numbers.inserted_window_dims), *batched})
         window = [axis for axis in range(value.ndim) if axis not in dropped]
         sizes = [1] * value.ndim
         for axis, of in zip(window, numbers.update_window_dims):
@@ -144,9 +145,9 @@ def _scatter(write: Callable[[np.ndarray, Any, np.ndarray], object]) -> Rule:
             value.shape,
             indices,
             sizes,
-            mapped=numbers.scatter_dims_to_operand_dims,
+            mapped=_whole(numbers.scatter_dims_to_operand_dims),
             batched=batched,
-            over=numbers.scatter_indices_batching_dims,
+            over=_whole(numbers.scatter_indices_batching_dims),
             dropped=dropped,
             mode=params["mode"],
         )

@@ -9,6 +9,9 @@ import numpy as np
 
 Rule: TypeAlias = Callable[..., Any]
 """Takes the parameters of a primitive and its operands."""
+Params: TypeAlias = Mapping[str, Any]
+Result: TypeAlias = np.ndarray | np.generic
+"""NumPy returns scalars where all operands have no axes."""
 
 
 def of_function(function: Callable[..., Any]) -> Rule:
@@ -16,7 +19,7 @@ def of_function(function: Callable[..., Any]) -> Rule:
     return lambda _, *operands: function(*operands)
 
 
-def _divide(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _divide(first: np.ndarray, second: np.ndarray) -> Result:
     """Integers are divided toward 0, and by 0 to -1."""
     if first.dtype.kind == "f":
         return np.divide(first, second)
@@ -26,13 +29,13 @@ def _divide(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.where(second == 0, first.dtype.type(0) - first.dtype.type(1), quotient)
 
 
-def _remainder(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _remainder(first: np.ndarray, second: np.ndarray) -> Result:
     if first.dtype.kind == "f":
         return np.fmod(first, second)
     return np.where(second == 0, first, np.fmod(first, np.where(second == 0, 1, second)))
 
 
-def _ordered(first: np.ndarray, second: np.ndarray, *, equal: bool) -> np.ndarray:
+def _ordered(first: np.ndarray, second: np.ndarray, *, equal: bool) -> Result:
     """The total order of floats: -0 before 0, NaN last."""
     if first.dtype.kind != "f":
         return first <= second if equal else first < second
@@ -43,13 +46,13 @@ def _ordered(first: np.ndarray, second: np.ndarray, *, equal: bool) -> np.ndarra
     return below | same if equal else below
 
 
-def _select(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
+def _select(which: np.ndarray, *cases: np.ndarray) -> Result:
     if len(cases) == 2:
         return np.where(which if which.dtype == bool else which != 0, cases[1], cases[0])
     return np.choose(which, cases)
 
 
-def _round(params: Mapping[str, Any], value: np.ndarray) -> np.ndarray:
+def _round(params: Params, value: np.ndarray) -> Result:
     if int(params["rounding_method"]):  # to even
         return np.rint(value)
     return np.copysign(np.floor(np.abs(value) + 0.5), value)
@@ -58,7 +61,7 @@ def _round(params: Mapping[str, Any], value: np.ndarray) -> np.ndarray:
 def _shift(function: Callable[..., Any], *, signed: bool = False) -> Rule:
     """Shifts by the width of the type or more leave nothing, or the sign."""
 
-    def shift(value: np.ndarray, count: np.ndarray) -> np.ndarray:
+    def shift(value: np.ndarray, count: np.ndarray) -> Result:
         width = 8 * value.dtype.itemsize
         unsigned = np.dtype(f"u{value.dtype.itemsize}")
         of = np.asarray(value) if signed else np.asarray(value).view(unsigned)
@@ -76,11 +79,11 @@ def _of_python(function: Callable[[float], float]) -> Rule:
     return lambda _, value: np.asarray(whole(value), np.asarray(value).dtype)
 
 
-def _bits(value: np.ndarray) -> np.ndarray:
+def _bits(value: np.ndarray) -> Result:
     return np.bitwise_count(np.asarray(value).view(f"u{np.asarray(value).dtype.itemsize}"))
 
 
-def _leading_zeros(value: np.ndarray) -> np.ndarray:
+def _leading_zeros(value: np.ndarray) -> Result:
     width = 8 * np.asarray(value).dtype.itemsize
     return _of_python(lambda x: width - (int(x) % 2**width).bit_length())({}, value)
 
@@ -88,7 +91,7 @@ def _leading_zeros(value: np.ndarray) -> np.ndarray:
 def _special(name: str) -> Rule:
     """A function of SciPy, which is loaded when it is first needed."""
 
-    def run(_: Mapping[str, Any], *values: np.ndarray) -> np.ndarray:
+    def run(_: Params, *values: np.ndarray) -> Result:
         from scipy import special
 
         return getattr(special, name)(*values)
@@ -96,12 +99,12 @@ def _special(name: str) -> Rule:
     return run
 
 
-def _logistic(value: np.ndarray) -> np.ndarray:
+def _logistic(value: np.ndarray) -> Result:
     small = np.exp(-np.abs(value))
     return np.where(value < 0, small, 1) / (1 + small)
 
 
-def _identity(_: Mapping[str, Any], value: np.ndarray, *__: np.ndarray) -> np.ndarray:
+def _identity(_: Params, value: np.ndarray, *__: np.ndarray) -> Result:
     return value
 
 

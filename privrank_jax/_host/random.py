@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Array, Shaped, UInt64
 
-from privrank_jax._host.numbers import Rule
+from privrank_jax._host.numbers import Params, Result, Rule
 from privrank_jax._workarounds.threefry import threefry
-
-Params = Mapping[str, Any]
 
 _KEYS = (
     "key<fry>",
@@ -50,7 +47,7 @@ def numbers_as_keys(numbers: UInt64[np.ndarray, "*keys"]) -> Shaped[Array, "*key
 
 
 def _joined(halves: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(halves).view(np.uint64)[..., 0]
+    return np.asarray(np.ascontiguousarray(halves).view(np.uint64)[..., 0])
 
 
 def _halves(numbers: np.ndarray) -> np.ndarray:
@@ -67,16 +64,16 @@ def _blocks(keys: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.nd
     for start in range(0, len(halves), piece):
         part = slice(start, start + piece)
         of_key = halves[part, :1], halves[part, 1:]
-        found[0, part], found[1, part] = threefry(*of_key, high, low)  # type: ignore[arg-type]
+        found[0, part], found[1, part] = threefry(*of_key, high, low)
     first, second = found.reshape(2, *np.shape(keys), *shape)
     return first, second
 
 
-def _split(params: Params, keys: np.ndarray) -> np.ndarray:
+def _split(params: Params, keys: np.ndarray) -> Result:
     return _joined(np.stack(_blocks(keys, tuple(params["shape"])), axis=-1))
 
 
-def _random_bits(params: Params, keys: np.ndarray) -> np.ndarray:
+def _random_bits(params: Params, keys: np.ndarray) -> Result:
     width = params["bit_width"]
     high, low = _blocks(keys, tuple(params["shape"]))
     if width == 64:
@@ -84,13 +81,13 @@ def _random_bits(params: Params, keys: np.ndarray) -> np.ndarray:
     return (high ^ low).astype(f"u{width // 8}")
 
 
-def _fold_in(_: Params, keys: np.ndarray, data: np.ndarray) -> np.ndarray:
+def _fold_in(_: Params, keys: np.ndarray, data: np.ndarray) -> Result:
     halves = _halves(np.asarray(keys))
     found = threefry(halves[..., 0], halves[..., 1], np.uint32(0), np.asarray(data, np.uint32))  # type: ignore[arg-type]
     return _joined(np.stack([np.asarray(half) for half in found], axis=-1))
 
 
-def _seed(_: Params, seeds: np.ndarray) -> np.ndarray:
+def _seed(_: Params, seeds: np.ndarray) -> Result:
     wide = np.asarray(seeds).astype(np.uint64 if np.asarray(seeds).itemsize == 8 else np.uint32)
     wide = wide.astype(np.uint64)
     return (wide << np.uint64(32)) | (wide >> np.uint64(32))  # the low word is the second half

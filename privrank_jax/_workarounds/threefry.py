@@ -13,7 +13,7 @@ Remove when: the lowest JAX that the package allows has it, and ``tests/benchmar
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import jax
 import jax.extend
@@ -31,11 +31,14 @@ _TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = np.uint32(0x1BD11BDA)
 _UNSIGNED = {8: jnp.uint8, 16: jnp.uint16, 32: jnp.uint32, 64: jnp.uint64}
 
+Words = TypeVar("Words", Array, np.ndarray)
+
 
 def threefry(
-    key_high: UInt32[Array, "*keys"], key_low: UInt32[Array, "*keys"], high: _Block, low: _Block
-) -> tuple[UInt32[Array, "..."], UInt32[Array, "..."]]:
+    key_high: UInt32[Words, "*keys"], key_low: UInt32[Words, "*keys"], high: _Block, low: _Block
+) -> tuple[UInt32[Words, "..."], UInt32[Words, "..."]]:
     """Two words of 32 random bits: Threefry-2x32 of the block (high, low), in 20 rounds; all uint32, they broadcast.
+    Arrays of JAX or of NumPy.
 
     Source: Salmon, Moraes, Dror and Shaw (2011), Parallel random numbers: as easy as 1, 2, 3.
     """

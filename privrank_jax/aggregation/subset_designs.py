@@ -17,12 +17,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from typing import overload
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
-from privrank_jax._types import Epsilon
 from privrank_jax._validate import is_traced
 
 MAX_ITEMS = 20
@@ -53,7 +53,14 @@ class Designs:
         """‖y‖."""
         return np.sqrt(1 / self.ahead + 1 / self.behind)
 
-    def costs(self, epsilon: Epsilon) -> Float[np.ndarray, "designs types"]:
+    @overload
+    def costs(self, epsilon: float) -> Float[np.ndarray, "designs types"]: ...
+    @overload
+    def costs(self, epsilon: Array) -> Float[Array, "designs types"]: ...
+
+    def costs(
+        self, epsilon: float | Array
+    ) -> Float[np.ndarray, "designs types"] | Float[Array, "designs types"]:
         """|v| ‖y‖/f at ε, which may be traced; their sum over types is B."""
         xp = jnp if is_traced(epsilon) else np
         other = xp.exp(-epsilon)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
-from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, TypeVar
 
 import typer
 
@@ -27,6 +29,9 @@ LINKS = ("logistic", "normal", "laplace")
 # Beyond this error the theory, one linear step, is too crude to plan with.
 _CRUDE = 0.5
 _MOST_ITEMS, _MOST_USERS = 5_000, 10**15
+_FEW_ITEMS = 200  # for which NumPy takes less time than to compile
+
+Value = TypeVar("Value")
 
 HELP = (
     "Plan a survey under local privacy: how many users, which epsilon, or what error to expect.\n\n"
@@ -189,11 +194,11 @@ def _check(design: Design) -> None:
 def solve(design: Design) -> Plan:
     """Solve the design; return the plan as plain Python values."""
     import jax.numpy as jnp
-    import numpy as np
 
     from privrank_jax.pairwise import planner
 
-    scores = jnp.linspace(-design.spread, design.spread, design.items)
+    computed = functools.partial(_computed, design.items)
+    scores = computed(lambda spread: jnp.linspace(-spread, spread, design.items), design.spread)
     common = {"share_observed": design.share_observed, "link": design.link}
     goal = common | {"criterion": design.criterion, "confidence": design.confidence or 0.95}
     low = design.epsilon
@@ -201,10 +206,15 @@ def solve(design: Design) -> Plan:
         assert design.users is not None
         assert design.target is not None
         number = float(design.users)  # JAX's integers may have 32 bits
-        low = float(planner.epsilon_needed(scores, number, design.target, **goal))
+        low = float(computed(planner.epsilon_needed, scores, number, design.target, **goal))
         if math.isnan(low):
-            clear = planner.planned_error(
-                scores, math.inf, number, **common, confidence=goal["confidence"]
+            clear = computed(
+                planner.planned_error,
+                scores,
+                math.inf,
+                number,
+                **common,
+                confidence=goal["confidence"],
             )
             raise Refusal(
                 f"{design.users} users are too few: even without randomization the error would be "
@@ -212,15 +222,22 @@ def solve(design: Design) -> Plan:
                 "more users, or a larger target."
             )
     high = low if design.epsilon_max is None else design.epsilon_max
-    budgets = planner.uniform_budgets(low, high)
+    budgets = computed(planner.uniform_budgets, low, high)
     needed, users = None, design.users
     if design.target is not None and design.epsilon is not None:
-        needed = _round_up(planner.users_needed(scores, budgets, design.target, **goal))
+        needed = _round_up(computed(planner.users_needed, scores, budgets, design.target, **goal))
         users = needed if users is None else users
     at_hand = users or 1
     error, clear = (
-        planner.planned_error(scores, e, float(at_hand), **common, confidence=goal["confidence"])
-        for e in (budgets, np.inf)
+        computed(
+            planner.planned_error,
+            scores,
+            e,
+            float(at_hand),
+            **common,
+            confidence=goal["confidence"],
+        )
+        for e in (budgets, math.inf)
     )
     document: Plan = {
         "items": design.items,
@@ -240,11 +257,11 @@ def solve(design: Design) -> Plan:
         "error": _errors(error),
         "error_without_privacy": _errors(clear),
         "rate": float(
-            planner.local_rate(design.items, error.effective_users, design.share_observed)
+            computed(planner.local_rate, design.items, error.effective_users, design.share_observed)
         ),
     }
     if needed is not None and design.target is not None:
-        free = planner.users_needed(scores, math.inf, design.target, **goal)
+        free = computed(planner.users_needed, scores, math.inf, design.target, **goal)
         document["users_needed_without_privacy"] = _round_up(free)
     both = document["error"], document["error_without_privacy"]
     largest = [end for one in both for end in (one["expected"], one["upper"], one["rms"])]
@@ -254,6 +271,14 @@ def solve(design: Design) -> Plan:
             "nearer to their usual values."
         )
     return document
+
+
+def _computed(items: int, function: Callable[..., Value], *arguments: Any, **choices: Any) -> Value:
+    """A result of the planner, without a compiled program for few items."""
+    from privrank_jax._host.evaluate import evaluate
+
+    chosen = functools.partial(function, **choices)
+    return evaluate(chosen, *arguments) if items <= _FEW_ITEMS else chosen(*arguments)
 
 
 def _errors(error: PlannedError) -> Errors:

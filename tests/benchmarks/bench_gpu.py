@@ -65,7 +65,7 @@ def measure_studies(
     def one(name: str) -> tuple[str, ...]:
         left = deadline - time.perf_counter()
         if left <= 0:
-            return (name, "not started: time is up", *[""] * 6)
+            return (name, "not started: time is up", *[""] * (len(COLUMNS) - 2))
         return measure(name, *options, environment=part, limit=left)
 
     with ThreadPoolExecutor(jobs) as executor:
