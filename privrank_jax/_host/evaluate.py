@@ -56,11 +56,11 @@ def evaluate(function: Callable[..., Value], *arguments: Any) -> Value:
         program = _Program(closed.jaxpr)
     except _Unknown:
         return jax.tree.map(_on_host, jax.jit(function)(*arguments))
-    inputs = [
-        _as_numpy(leaf, var) for leaf, var in zip(jax.tree.leaves(arguments), closed.in_avals)
-    ]
-    consts = [_as_numpy(leaf, leaf) for leaf in closed.consts]
     with np.errstate(all="ignore"):
+        inputs = [
+            _as_numpy(leaf, var) for leaf, var in zip(jax.tree.leaves(arguments), closed.in_avals)
+        ]
+        consts = [_as_numpy(leaf, leaf) for leaf in closed.consts]
         found = program.run(consts, inputs)
     return jax.tree.unflatten(tree, map(_as_result, found, closed.out_avals))
 
