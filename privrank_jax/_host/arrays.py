@@ -96,6 +96,11 @@ def _cumulative(function: Callable[..., Any]) -> Rule:
     return run
 
 
+def _unstack(params: Params, value: np.ndarray) -> list[np.ndarray]:
+    parts = np.moveaxis(value, params["axis"], 0)
+    return [parts[place, ...] for place in range(len(parts))]
+
+
 def _sort(params: Params, *values: np.ndarray) -> list[np.ndarray]:
     axis = params["dimension"]
     keys = values[: params["num_keys"]]
@@ -180,6 +185,7 @@ ARRAYS: dict[str, Rule] = {
     "cummin": _cumulative(np.minimum.accumulate),
     "cumlogsumexp": _cumulative(np.logaddexp.accumulate),
     "sort": _sort,
+    "unstack": _unstack,
     "cholesky": _cholesky,
     "triangular_solve": _triangular_solve,
     "eigh": _eigh,

@@ -55,7 +55,7 @@ def evaluate(function: Callable[..., Value], *arguments: Any) -> Value:
     try:
         program = _Program(closed.jaxpr)
     except _Unknown:
-        return jax.tree.map(_on_host, jax.jit(function)(*arguments))
+        return jax.tree.map(_on_host, _compiled(function, *arguments))
     with np.errstate(all="ignore"):
         inputs = [
             _as_numpy(leaf, var) for leaf, var in zip(jax.tree.leaves(arguments), closed.in_avals)
@@ -79,6 +79,14 @@ def quickly(function: Callable[..., Value], *arguments: Any) -> Value:
     if is_traced(arguments) or sum(map(np.size, jax.tree.leaves(arguments))) > _SMALL:
         return function(*arguments)
     return evaluate(function, *arguments)
+
+
+def _compiled(function: Callable[..., Value], *arguments: Any) -> Value:
+    found = jax.jit(function)(*arguments)
+    if not is_traced(found):
+        return found
+    with jax.ensure_compile_time_eval():  # the caller is traced, the arguments are not
+        return jax.jit(function)(*arguments)
 
 
 def _as_numpy(leaf: Any, like: Any) -> np.ndarray:
@@ -158,7 +166,10 @@ def _operation(eqn: Any) -> Callable[[Values], Sequence[np.ndarray]]:
     """What an equation does, as a function of a list of arrays that returns such a list."""
     name, params = eqn.primitive.name, eqn.params
     if name in _CONTROL:
-        return _CONTROL[name](params)
+        try:
+            return _CONTROL[name](params)
+        except (KeyError, AttributeError) as error:  # parameters of another version of JAX
+            raise _Unknown(name) from error
     if name in _ONE_RESULT:
         rule = functools.partial(_ONE_RESULT[name], params)
         if eqn.primitive.multiple_results:
@@ -218,8 +229,12 @@ def _cond(params: dict[str, Any]) -> Callable[[Values], Values]:
 
 def _scan(params: dict[str, Any]) -> Callable[[Values], Values]:
     body, length = _closed(params["jaxpr"]), params["length"]
-    fixed, carried = params["num_consts"], params["num_carry"]
-    shapes = [(var.aval.shape, var.aval.dtype) for var in params["jaxpr"].jaxpr.outvars[carried:]]
+    if "ft_in" in params:  # JAX 0.12
+        fixed, carried, _ = (len(list(part)) for part in params["ft_in"].unpack())
+    else:
+        fixed, carried = params["num_consts"], params["num_carry"]
+    inner = getattr(params["jaxpr"], "jaxpr", params["jaxpr"])
+    shapes = [(var.aval.shape, var.aval.dtype) for var in inner.outvars[carried:]]
     if any(not isinstance(kind, np.dtype) for _, kind in shapes):
         shapes = [(shape, np.dtype(np.uint64)) for shape, _ in shapes]
 

@@ -22,6 +22,7 @@ MOVED = {
     "join": lambda x: jnp.concatenate([x, x + 1], axis=1),
     "stack": lambda x: jnp.stack([x, x + 1], axis=2),
     "split": lambda x: jnp.split(x, 2, axis=2),
+    "unstack": lambda x: (*jnp.unstack(x, axis=1), *x[0, 0]),
     "shape": lambda x: x.reshape(4, 6).T.ravel(),
     "extremes": lambda x: (x.max(1), x.min((0, 2)), x.argmax(2), x.argmin(0)),
     "logic": lambda x: ((x > 0).all(1), (x > 0).any((0, 2))),
