@@ -182,7 +182,20 @@ def _operation(eqn: Any) -> Callable[[Values], Sequence[np.ndarray]]:
         inner = params.get(key)
         if hasattr(inner, "eqns") or hasattr(inner, "jaxpr"):
             return _closed(inner)
+    if name == "call_hi_primitive":  # JAX 0.12: custom derivatives and some functions of jax.numpy
+        return _closed(_expanded(eqn))
     raise _Unknown(name)
+
+
+def _expanded(eqn: Any) -> Any:
+    """The jaxpr of the operations for which a primitive of JAX 0.12 stands."""
+    primitive = eqn.params.get("_prim")
+    if not (hasattr(primitive, "expand") and hasattr(primitive, "in_tree")):  # of another version
+        raise _Unknown(eqn.primitive.name)
+    shapes = [jax.ShapeDtypeStruct(var.aval.shape, var.aval.dtype) for var in eqn.invars]
+    return jax.make_jaxpr(lambda *flat: primitive.expand(*primitive.in_tree.unflatten(flat)))(
+        *shapes
+    )
 
 
 def _closed(closed: Any) -> Callable[[Values], Values]:

@@ -127,6 +127,7 @@ NUMBERS: dict[str, Rule] = {
         else value ** params["y"]
     ),
     "square": of_function(np.square),
+    "one_minus_square": of_function(lambda x: (1 + x) * (1 - x)),
     "sqrt": of_function(np.sqrt),
     "rsqrt": of_function(lambda x: 1 / np.sqrt(x)),
     "cbrt": of_function(np.cbrt),
@@ -135,6 +136,7 @@ NUMBERS: dict[str, Rule] = {
     "expm1": of_function(np.expm1),
     "log": of_function(np.log),
     "log1p": of_function(np.log1p),
+    "log2": of_function(lambda x: np.log(x) * x.dtype.type(1 / np.log(2))),  # as JAX 0.12 has it
     "logistic": of_function(_logistic),
     "tanh": of_function(np.tanh),
     "sinh": of_function(np.sinh),

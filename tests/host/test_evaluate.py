@@ -44,6 +44,8 @@ CONTROL = {
     "branches": lambda x: jax.vmap(lambda y: jax.lax.cond(y < 1, jnp.exp, jnp.negative, y))(x),
     "jit": lambda x: jax.jit(lambda y: jax.jit(jnp.sum)(y) + y)(x),
     "derivative": lambda x: jax.grad(lambda y: jnp.sum(jax.nn.softplus(y) ** 2))(x),
+    "own derivative": lambda x: jax.vmap(jax.nn.relu)(x - 1),
+    "expanded": lambda x: [jnp.searchsorted(x, x + 1), jnp.ldexp(x, 2)],
     "rematerialized": lambda x: jax.checkpoint(lambda y: jnp.sin(y) * 2)(x),
     "solve": lambda x: jax.lax.custom_linear_solve(
         lambda y: 2 * y, x, solve=lambda _, b: b / 2, symmetric=True
@@ -143,6 +145,10 @@ def test_nothing_is_compiled():
         evaluate(lambda matrix: pairwise.mle(WinCounts(matrix)), counts)
 
     assert compiled(fit) == 0
+    assert (
+        compiled(lambda: evaluate(lambda x: [rule(x) for rule in CONTROL.values()], np.ones(4)))
+        == 0
+    )
     assert compiled(lambda: jax.jit(lambda x: x * 3.25 + 1.125)(np.arange(13.0))) > 0
 
 

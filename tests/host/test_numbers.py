@@ -33,11 +33,11 @@ EXACT = {
 }
 ROUNDED = {
     "exp": lambda x: (jnp.exp(-x), jnp.exp2(-x), jnp.expm1(-x)),
-    "log": lambda x: (jnp.log(x), jnp.log1p(x)),
+    "log": lambda x: (jnp.log(x), jnp.log1p(x), jnp.log2(x)),
     "roots": lambda x: (jnp.sqrt(x), jax.lax.rsqrt(x), jnp.cbrt(x), jnp.square(x)),
     "powers": lambda x: (x**3, x**-2, x**1.7),
     "logistic": lambda x: (jax.nn.sigmoid(x), jax.nn.sigmoid(-x), jnp.tanh(x)),
-    "hyperbolic": lambda x: (jnp.sinh(x), jnp.cosh(x)),
+    "hyperbolic": lambda x: (jnp.sinh(x), jnp.cosh(x), jax.grad(lambda y: jnp.tanh(y).sum())(x)),
     "angles": lambda x: (jnp.sin(x), jnp.cos(x), jnp.tan(x), jnp.arctan2(x, 2.0)),
     "normal": lambda x: (jax.lax.erf(x), jax.lax.erfc(x), jax.scipy.special.erfinv(x / 30)),
     "gamma": lambda x: (jax.lax.lgamma(x), jax.lax.digamma(x)),
