@@ -1,5 +1,6 @@
 """One consensus from many rankings."""
 
+from privrank_jax.aggregation.assignment import assignment
 from privrank_jax.aggregation.auto import choose_method, choose_report
 from privrank_jax.aggregation.borda import (
     borda_scores,
@@ -41,6 +42,12 @@ from privrank_jax.aggregation.exponential import (
     exponential_kemeny,
     exponential_log_probability,
 )
+from privrank_jax.aggregation.footrule import (
+    FootruleRanking,
+    PositionHistograms,
+    footrule_costs,
+    footrule_optimal,
+)
 from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
 from privrank_jax.aggregation.integer_program import ProvenRanking, integer_program
 from privrank_jax.aggregation.kwiksort import kwiksort
@@ -72,14 +79,17 @@ from privrank_jax.aggregation.weights import PairWeights, kemeny_score
 __all__ = [
     "Bound",
     "ExponentialDiagnostics",
+    "FootruleRanking",
     "LocalSortDiagnostics",
     "PairDiagnostics",
     "PairWeights",
+    "PositionHistograms",
     "ProvenRanking",
     "ReportDiagnostics",
     "SortDiagnostics",
     "WeightsDiagnostics",
     "approximate_lower_bound",
+    "assignment",
     "borda_bound",
     "borda_cost_bound",
     "borda_scores",
@@ -96,6 +106,8 @@ __all__ = [
     "exponential_bound",
     "exponential_kemeny",
     "exponential_log_probability",
+    "footrule_costs",
+    "footrule_optimal",
     "hay_kwiksort",
     "integer_program",
     "kemeny",
