@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from privrank_jax._types import Key, Mask, MaskLike, Scalar, Scores, ScoresLike
+from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.promise import of_comparisons
@@ -180,16 +180,29 @@ def selection_task(
 
 @functools.partial(jax.jit, static_argnames=("k", "noise", "in_order"))
 def select_once(
-    key: Key, scores: Scores, mask: Mask, scale: Scalar, k: int, noise: str, in_order: bool
+    key: Key,
+    scores: Scores,
+    mask: Mask,
+    scale: Scalar,
+    k: int,
+    noise: str,
+    in_order: bool,
+    fewer: Count | None = None,
 ) -> Int[Array, "k"]:
-    """The k largest of scores + noise, best first, or by item index if the order must not be revealed."""
+    """The k largest of scores + noise, best first, or by item index if the order must not be revealed.
+
+    With ``fewer``, which may be traced, only that many of the k are chosen; the last places then hold -1.
+    """
     shuffle, draw = jax.random.split(key)
     sample = gumbel if noise == "gumbel" else laplace
     # Items are shuffled so that equal sums, frequent at scale 0, are not ranked by index.
     items = jax.random.permutation(shuffle, scores.shape[0])
     noisy = scores[items] + sample(draw, scores.shape, scale, scores.dtype)
     largest, places = jax.lax.top_k(jnp.where(mask[items], noisy, -jnp.inf), k)
-    chosen = jnp.where(largest > -jnp.inf, items[places], scores.shape[0])
+    kept = largest > -jnp.inf
+    if fewer is not None:
+        kept &= jnp.arange(k) < fewer
+    chosen = jnp.where(kept, items[places], scores.shape[0])
     chosen = chosen if in_order else jnp.sort(chosen)
     return jnp.where(chosen < scores.shape[0], chosen, -1).astype(jnp.int32)
 

@@ -39,7 +39,7 @@ import math
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._types import Scalar
+from privrank_jax._types import Count, Scalar
 from privrank_jax._validate import check_choice, check_positive, is_traced
 from privrank_jax.privacy.noise import check_approximate
 from privrank_jax.privacy.privacy import Privacy
@@ -51,7 +51,7 @@ ONE_SHOT_MAX_DELTA = 0.05
 
 def one_shot_scale(
     privacy: Privacy,
-    k: int,
+    k: Count,
     num_items: Scalar,
     *,
     sensitivity: Scalar,
@@ -64,7 +64,7 @@ def one_shot_scale(
 
     Args:
         privacy: ε, δ and the unit that ``sensitivity`` is for; ε and δ may be traced. ε = ∞ gives scale 0.
-        k: items to select.
+        k: items to select, may be traced.
         num_items: m, counting real items only.
         sensitivity: s > 0, public.
         total_change: T of the module docstring.

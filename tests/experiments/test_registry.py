@@ -114,7 +114,7 @@ def test_privacy_levels_are_those_of_the_paper():
     four = experiments.get("cai-fig4").config
     assert four.levels == (0.1, 2.0, math.inf)
     assert four.epsilons == (0.1, 0.5, 1.0, 2.0, 5.0)
-    assert cells("cai-fig4", study=1) == ({"num_items": 350},)
+    assert cells("cai-fig4", study=1) == ({"num_items": 350, "max_items": 350},)
     assert experiments.get("cai-fig8").config.epsilons == (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
     assert {experiments.get(f"cai-fig{n}").config.per_user for n in (5, 6, 7)} == {5}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -256,3 +257,16 @@ def test_refusals_explain_themselves(name, change, message):
     asked, options = split({"wins": WinCounts.from_matrix(np.zeros((4, 4))), "k": 2, **change})
     with pytest.raises(ValueError, match=message):
         MECHANISMS[name][0](jax.random.key(0), privacy=asked, **options)
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_fewer_of_the_places_hold_the_best_of_them(key, in_order):
+    scores, mask = jnp.array([3.0, 9.0, 1.0, 5.0, 7.0, 2.0]), jnp.arange(6) != 1
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def chosen(k, fewer):
+        return select_once(key, scores, mask, 2.0, k, "laplace", in_order, fewer)
+
+    for fewer in range(1, 6):
+        alone = chosen(fewer, None)
+        np.testing.assert_array_equal(chosen(6, fewer), [*alone, *[-1] * (6 - fewer)])

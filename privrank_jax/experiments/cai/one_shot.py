@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
 from privrank_jax._backend import product
-from privrank_jax._types import Key
+from privrank_jax._types import Count, Key, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.cai import pictures as cai_pictures
 from privrank_jax.experiments.cai.common import AXES, COUNTS, FAILED, MLE, PAPER, TOP, Unit, errors
-from privrank_jax.experiments.cai.edge import BATCH, EDGE_DIFFERENCES, tournament
+from privrank_jax.experiments.cai.edge import BATCH, EDGE_DIFFERENCES, padded_sizes, tournament
 from privrank_jax.experiments.claims import Claim, minus
 from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.pairwise.one_shot import one_shot_top_k
+from privrank_jax.metrics import top_k_error
 from privrank_jax.pairwise.rank_centrality import rank_centrality
+from privrank_jax.pairwise.top_k import select_once
 from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.selection import one_shot_scale
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate import worlds
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
+from privrank_jax.simulate.worlds import cai_top_k
 
 PURE, APPROXIMATE = "one-shot pure", "one-shot (ε, δ)"
 SPECTRAL, CENTRALITY = "one-shot spectral", "rank centrality"
 _NAMES = {"published": "published", "tight": "tight replace"}
+# Variants of the one-shot mechanism: what it is called, its calibration, and whether it may rely on δ.
+_VARIANTS = (
+    (PURE, "published", False),
+    (APPROXIMATE, "published", True),
+    (SPECTRAL, "published", True),
+    (PURE, "tight", False),
+)
 
 
 @dataclass(frozen=True)
@@ -39,10 +46,11 @@ class OneShotConfig:
     """Two grids under edge DP with p = 1: against the number of items, and against ε.
 
     Attributes:
-        items: n of the first grid, compiled separately without padding.
+        items: n of the first grid.
         levels: ε of the first grid.
         fixed_items: n of the second grid.
         epsilons: ε of the second grid.
+        programs: number of sizes that the n of the first grid are padded to, each compiled once.
         dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
@@ -50,59 +58,69 @@ class OneShotConfig:
     levels: tuple[float, ...] = (0.1, 2.0, math.inf)
     fixed_items: int = 350
     epsilons: tuple[float, ...] = (0.1, 0.5, 1.0, 2.0, 5.0)
+    programs: int = 2
     dtype: str = "float32"
 
 
 def trial(key: Key, cell: Parameters, *, epsilons: tuple[float, ...], dtype: str) -> Metrics:
     """One replicate: top-k errors of all methods on one tournament, and how they differ."""
     data_key, noise_key, tie_key = jax.random.split(key, 3)
-    items = cell["num_items"]
-    size = {"num_items": items, "max_items": items, "probability": 1.0}
-    wins, theta, _ = tournament(data_key, size, dtype)
-    top = int(worlds.cai_top_k(items))
+    wins, theta, top = tournament(data_key, {**cell, "probability": 1.0}, dtype)
+    mask = wins.item_mask
     found = errors((noise_key, tie_key), wins, theta, top, Unit(), epsilons)
     missed = found[TOP]
     centrality = rank_centrality(wins).value
-    approximate = {"calibration": "published", "approximate": True}
-    spectral = {**approximate, "sensitivity": spectral_sensitivity(wins)}
-    for estimator, scores, options in (
-        (PURE, wins, {"calibration": "published"}),
-        (APPROXIMATE, wins, approximate),
-        (SPECTRAL, centrality, spectral),
-        (PURE, wins, {"calibration": "tight"}),
-    ):
-        name = _NAMES[options["calibration"]]
-        errors_at = one_shot_errors(noise_key, scores, top, epsilons, 1.0 / items**2, options)
-        by_level = labeled(errors_at, epsilons)
-        missed.setdefault(estimator, {})[name] = by_level
+    one_shot = one_shot_errors(noise_key, wins, centrality, top, epsilons)
+    for (estimator, calibration, _), errors_at in zip(_VARIANTS, one_shot, strict=True):
+        name = _NAMES[calibration]
+        missed.setdefault(estimator, {})[name] = labeled(errors_at, epsilons)
         for ours in (MLE, COUNTS):
-            gaps = {level: value - missed[ours][name][level] for level, value in by_level.items()}
+            gaps = labeled(errors_at - missed[ours][name].array, epsilons)
             missed.setdefault(minus(estimator, ours), {})[name] = gaps
     if math.inf in epsilons:
-        ranks = ranks_from_scores(centrality, wins.item_mask, tie_key)
-        missed[CENTRALITY] = {"published": {math.inf: 1 - jnp.mean(ranks[:top] < top)}}
+        ranks = ranks_from_scores(centrality, mask, tie_key)
+        error = top_k_error(ranks, jnp.arange(wins.num_items), top, mask)
+        missed[CENTRALITY] = {"published": {math.inf: error}}
     return {TOP: missed, FAILED: found[FAILED]}
 
 
 def one_shot_errors(
-    key: Key,
-    scores: WinCounts | Array,
-    top: int,
-    epsilons: tuple[float, ...],
-    delta: float,
-    options: Mapping[str, Any],
+    key: Key, wins: WinCounts, centrality: Scores, top: Count, epsilons: tuple[float, ...]
 ) -> Array:
-    """Top-k error of the one-shot mechanism at each ε, ``(E,)``; items 0..k-1 are the truth.
+    """Top-k error of the variants of the one-shot mechanism at each ε, ``(V, E)``; items 0..k-1 are the truth.
 
-    δ is used by the approximate mechanism only; ``options`` go to :func:`~privrank_jax.pairwise.one_shot_top_k`.
+    As of :func:`~privrank_jax.pairwise.one_shot_top_k` with one key, but all are drawn at once: variants differ in
+    scores and scale only. δ = 1/n², which pure variants do not use.
     """
+    mask, size = wins.item_mask, wins.num_items
+    items = jnp.sum(mask)
+    sensitivity = spectral_sensitivity(wins)
 
-    def missed(epsilon: Array) -> Array:
-        privacy = Privacy(epsilon, unit="comparison", adjacency="replace", delta=delta)
-        chosen = one_shot_top_k(key, scores, privacy, top, **options).value
-        return 1 - jnp.mean((chosen >= 0) & (chosen < top))
+    delta = 1.0 / jnp.square(items.astype(float))
+    privacy = Privacy(jnp.asarray(epsilons), unit="comparison", adjacency="replace", delta=delta)
 
-    return jax.vmap(missed)(jnp.asarray(epsilons))
+    def scales(name: str, calibration: str, approximate: bool) -> Array:
+        spectral = name == SPECTRAL
+        scale, _ = one_shot_scale(
+            privacy,
+            top,
+            items,
+            sensitivity=sensitivity if spectral else 1.0,  # a comparison moves a total by 1
+            total_change=math.inf if spectral else 1.0,  # and two of them
+            approximate=approximate,
+            calibration=calibration,
+        )
+        return jnp.asarray(scale)
+
+    def missed(scores: Scores, scale: Array) -> Array:
+        chosen = select_once(key, scores, mask, scale, cai_top_k(size), "laplace", True, fewer=top)
+        return 1 - jnp.sum((chosen >= 0) & (chosen < top)) / top
+
+    scores = jnp.stack(
+        [centrality if name == SPECTRAL else wins.totals for name, _, _ in _VARIANTS]
+    )
+    over_levels = jax.vmap(missed, in_axes=(None, 0))
+    return jax.vmap(over_levels)(scores, jnp.stack([scales(*variant) for variant in _VARIANTS]))
 
 
 def spectral_sensitivity(wins: WinCounts) -> Array:
@@ -115,6 +133,7 @@ def spectral_sensitivity(wins: WinCounts) -> Array:
     """
     lost = wins.matrix.T
     same = jnp.eye(lost.shape[0], dtype=bool)
+    real = wins.item_mask
     lost = jnp.where(same, 0, lost)
     opponents = jnp.max(wins.degrees)
     # Times d, all moves of the walk are 0 or 1 and all distances integers: |a - b| = (a - b)², and no rounding.
@@ -123,17 +142,21 @@ def spectral_sensitivity(wins: WinCounts) -> Array:
     apart = leaves[:, None] + leaves - 2 * product(lost, lost.T)
     # At the two items themselves, one row has what stays, not 0.
     own = jnp.abs(stays[:, None] - lost.T) - lost.T
-    farthest = jnp.max(jnp.where(same, 0, apart + own + own.T))
+    others = real[:, None] & real & ~same
+    farthest = jnp.max(jnp.where(others, apart + own + own.T, 0))
     return 2.0 / (opponents - 0.5 * farthest)
 
 
 def build(config: OneShotConfig) -> tuple[Study, ...]:
-    """Build two studies; each number of items has its own k, hence its own compilation."""
+    """Build two studies; cells with the same padded size share a compilation."""
     against_items = functools.partial(trial, epsilons=config.levels, dtype=config.dtype)
     against_epsilon = functools.partial(trial, epsilons=config.epsilons, dtype=config.dtype)
+    padded = padded_sizes(config.items, config.programs)
+    cells = tuple({"num_items": items, "max_items": padded[items]} for items in config.items)
+    fixed = grid(num_items=config.fixed_items, max_items=config.fixed_items)
     return (
-        Study("items", against_items, grid(num_items=config.items), ("num_items",), AXES),
-        Study("epsilon", against_epsilon, grid(num_items=config.fixed_items), ("num_items",), AXES),
+        Study("items", against_items, cells, ("max_items",), AXES),
+        Study("epsilon", against_epsilon, fixed, ("max_items",), AXES),
     )
 
 

@@ -18,6 +18,7 @@ from privrank_jax.experiments.cai.common import (
 )
 from privrank_jax.pairwise import one_shot_top_k, rank_centrality
 from privrank_jax.pairwise.rank_centrality import transition_matrix
+from privrank_jax.privacy.selection import one_shot_scale
 from privrank_jax.simulate import worlds
 from tests import reference
 from tests.experiments.cai.shared import COMPARISON, KEY
@@ -30,27 +31,32 @@ LOW = (0.15, math.inf)  # the (ε, δ) theorem wants ε <= 0.2
 
 @pytest.fixture(scope="module")
 def one_shot_trial():
-    run = functools.partial(cai_one_shot.trial, epsilons=LOW, dtype="float32")
-    return jax.jit(lambda key: run(key, {"num_items": ITEMS}))
+    @functools.partial(jax.jit, static_argnums=2)
+    def run(key, items, padded):
+        cell = {"num_items": items, "max_items": padded}
+        return cai_one_shot.trial(key, cell, epsilons=LOW, dtype="float32")
+
+    return lambda key, padded=ITEMS: run(key, ITEMS, padded)
 
 
-def one_shot_data(key):
+def one_shot_data(key, padded=ITEMS):
     """Win counts, and the keys of noise and ties."""
     data_key, noise_key, tie_key = jax.random.split(key, 3)
     world_key, game_key = jax.random.split(data_key)
-    theta, _ = worlds.cai_scores(world_key, ITEMS, ITEMS, "float32")
-    wins = worlds.tournament(game_key, theta, 1.0, mask=jnp.ones(ITEMS, bool))
+    theta, mask = worlds.cai_scores(world_key, ITEMS, padded, "float32")
+    wins = worlds.tournament(game_key, theta, 1.0, mask=mask)
     return wins, noise_key, tie_key
 
 
-@pytest.fixture(scope="module")
-def one_shot(one_shot_trial):
-    wins, noise_key, tie_key = one_shot_data(KEY)
-    return one_shot_trial(KEY)["top_k_error"], wins, (noise_key, tie_key)
+@pytest.fixture(scope="module", params=[ITEMS, ITEMS + 3])
+def one_shot(request, one_shot_trial):
+    wins, noise_key, tie_key = one_shot_data(KEY, request.param)
+    return one_shot_trial(KEY, request.param)["top_k_error"], wins, (noise_key, tie_key)
 
 
 def naive_spectral_sensitivity(wins):
-    walk = np.asarray(transition_matrix(wins))
+    real = np.asarray(wins.item_mask)
+    walk = np.asarray(transition_matrix(wins))[real][:, real]
     ergodicity = max(0.5 * abs(a - b).sum() for a in walk for b in walk)
     return 2 / ((ITEMS - 1) * (1 - ergodicity))
 
@@ -85,10 +91,10 @@ def test_one_shot_trial_keeps_the_errors_of_the_edge_study_and_shows_rank_centra
     for calibration in CALIBRATIONS:
         totals = by_counts(noise_key, wins, COMPARISON, 0.15, calibration)
         ranks = rankings.ranks_from_scores(totals, wins.mask, tie_key)
-        missed = reference.top_k_error(np.asarray(ranks), np.arange(ITEMS), TOP)
+        missed = reference.top_k_error(np.asarray(ranks[:ITEMS]), np.arange(ITEMS), TOP)
         assert abs(ours["counts"][calibration.name][0.15] - missed) < 1e-6
-    ranks = rankings.ranks_from_scores(rank_centrality(wins).value, None, tie_key)
-    missed = reference.top_k_error(np.asarray(ranks), np.arange(ITEMS), TOP)
+    ranks = rankings.ranks_from_scores(rank_centrality(wins).value, wins.mask, tie_key)
+    missed = reference.top_k_error(np.asarray(ranks[:ITEMS]), np.arange(ITEMS), TOP)
     assert abs(ours["rank centrality"]["published"][math.inf] - missed) < 1e-6
 
 
@@ -96,10 +102,11 @@ def test_one_shot_trial_returns_errors_of_the_top_k_alone(one_shot_trial):
     assert set(one_shot_trial(KEY)) == {"top_k_error", "failed_fits"}
 
 
-def test_one_shot_errors_on_many_tournaments(one_shot_trial):
+@pytest.mark.parametrize("padded", [ITEMS, ITEMS + 3])
+def test_one_shot_errors_on_many_tournaments(one_shot_trial, padded):
     for key in jax.random.split(KEY, 12):
-        ours = one_shot_trial(key)["top_k_error"]
-        wins, noise_key, _ = one_shot_data(key)
+        ours = one_shot_trial(key, padded)["top_k_error"]
+        wins, noise_key, _ = one_shot_data(key, padded)
         for epsilon in LOW:
             chosen = one_shot_top_k(noise_key, wins, promise(epsilon), TOP).value.tolist()
             missed = 1 - len({0, 1} & set(chosen)) / TOP
@@ -110,16 +117,17 @@ def test_one_shot_runs_at_the_published_delta(monkeypatch):
     """δ = 1/n², which hardly shows in an error."""
     asked = []
 
-    def recorded(key, scores, privacy, k, **options):
-        used = privacy.delta if options.get("approximate") else 0.0
-        asked.append((k, used, options["calibration"]))
-        return one_shot_top_k(key, scores, privacy, k, **options)
+    def recorded(privacy, k, items, **options):
+        used = float(privacy.delta) if options["approximate"] else 0.0
+        asked.append((int(k), int(items), used, options["calibration"]))
+        return one_shot_scale(privacy, k, items, **options)
 
-    monkeypatch.setattr(cai_one_shot, "one_shot_top_k", recorded)
-    run = functools.partial(cai_one_shot.trial, epsilons=LOW, dtype="float32")
-    jax.eval_shape(lambda key: run(key, {"num_items": ITEMS}), KEY)
+    monkeypatch.setattr(cai_one_shot, "one_shot_scale", recorded)
+    wins, noise_key, _ = one_shot_data(KEY, 9)
+    cai_one_shot.one_shot_errors(noise_key, wins, jnp.ones(9), TOP, LOW)
+    delta = pytest.approx(1 / 36)
     assert asked == [
-        (TOP, 0.0, "published"), (TOP, 1 / 36, "published"), (TOP, 1 / 36, "published"), (TOP, 0.0, "tight"),
+        (TOP, 6, 0.0, "published"), (TOP, 6, delta, "published"), (TOP, 6, delta, "published"), (TOP, 6, 0.0, "tight"),
     ]  # fmt: skip
 
 
@@ -127,7 +135,8 @@ def test_spectral_sensitivity(one_shot):
     _, wins, _ = one_shot
     sparse = worlds.tournament(KEY, jnp.zeros(20), 0.9)
     for each in (wins, sparse):
-        walk = np.asarray(transition_matrix(each))
+        real = np.asarray(each.item_mask)
+        walk = np.asarray(transition_matrix(each))[real][:, real]
         ergodicity = max(0.5 * abs(a - b).sum() for a in walk for b in walk)
         slow = 2 / (float(each.degrees.max()) * (1 - ergodicity))
         np.testing.assert_allclose(cai_one_shot.spectral_sensitivity(each), slow, rtol=1e-5)
