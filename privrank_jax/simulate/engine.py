@@ -20,10 +20,11 @@ differ by rounding, unless the numbers are whole.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,7 @@ import jax.numpy as jnp
 from privrank_jax._types import Key
 from privrank_jax._workarounds.threads import one_blas_thread
 from privrank_jax.simulate.checkpoint import Checkpoint, Checkpoints
+from privrank_jax.simulate.compiler import Compiler, first_done
 from privrank_jax.simulate.devices import Devices, is_first
 from privrank_jax.simulate.moments import Moments
 from privrank_jax.simulate.program import Program
@@ -79,7 +81,8 @@ def run(
     Args:
         key: one threefry key, JAX's default. (Other generators draw differently under ``vmap``, so
             the table would depend on the batch size.)
-        study: the study to run, or several: while the programs of one run, those of the next are compiled.
+        study: the study to run, or several. While one program runs, the next is compiled: those with the most work
+            first, whatever their study, so that the compiler is done before the last of them run.
         replicates: replicates of each cell, below 2³².
         batch_size: at most this many (cell, replicate) pairs at once on each device; by default as
             many as the memory limit allows, up to ``MAX_BATCH`` and, on a CPU, ``CPU_WORKING_SET``
@@ -114,25 +117,26 @@ def run(
     if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
         checkpoints = Checkpoints(checkpoints)
     # Several processes compile the same program at the same time, as their compilers may communicate.
-    ahead = ThreadPoolExecutor(1, "privrank-compile") if jax.process_count() == 1 else None
+    compiler = Compiler() if jax.process_count() == 1 else None
 
     def prepared(study: Study, indices: list[int]) -> _Job:
         program = Program(key, study, indices, replicates, mesh, batch_size, memory_limit)
-        return _Job.of(study, indices, program, checkpoints, ahead)
+        return _Job.of(study, indices, program, checkpoints, compiler)
 
     try:
         jobs = [[prepared(study, indices) for indices in study.groups()] for study in studies]
-        rows, facts = [], []
-        for each, its_jobs in zip(studies, jobs, strict=True):
-            with _progress_bar(each.name, its_jobs, progress and is_first()) as advance:
-                found = _finish(each, its_jobs, notice, advance)
-            rows += found[0]
-            facts += found[1]
+        with _progress_bars(jobs, progress and is_first()) as advance, one_blas_thread():
+            for job in _as_compiled(itertools.chain(*jobs)):
+                job.run(notice, functools.partial(advance, job))
     finally:
-        if ahead is not None:
-            ahead.shutdown(wait=False, cancel_futures=True)
+        if compiler is not None:
+            compiler.close()
+    rows = [_rows(each, its_jobs) for each, its_jobs in zip(studies, jobs, strict=True)]
+    facts = [job.facts() for job in itertools.chain(*jobs)]
     name = ", ".join(each.name for each in studies)
-    return StudyResult(name, joined(rows), StudyDiagnostics.of_programs(facts, memory_limit))
+    return StudyResult(
+        name, joined([*itertools.chain(*rows)]), StudyDiagnostics.of_programs(facts, memory_limit)
+    )
 
 
 @dataclass
@@ -144,6 +148,7 @@ class _Job:
     program: Program
     moments: Moments
     kept: Checkpoint | None
+    run_seconds: float = 0.0
 
     @classmethod
     def of(
@@ -152,17 +157,22 @@ class _Job:
         indices: list[int],
         program: Program,
         checkpoints: Checkpoints | None,
-        ahead: Executor | None,
+        compiler: Compiler | None,
     ) -> _Job:
         """The job of a program, resumed where an earlier run stopped; a program with work left is compiled ahead."""
         moments = Moments(program.num_cells, len(program.metrics), program.replicates)
         kept = None if checkpoints is None else checkpoints.open(program, moments)
-        if ahead is not None and moments.position < program.total:
-            program.compile_ahead(ahead)
+        if compiler is not None and moments.position < program.total:
+            program.compile_ahead(compiler)
         return cls(study, indices, program, moments, kept)
 
     def run(self, notice: Notice, advance: Callable[[int], None]) -> None:
         """Run the remaining pairs, batch by batch."""
+        started = time.perf_counter() - self.program.compile_seconds
+        self._run(notice, advance)
+        self.run_seconds = time.perf_counter() - self.program.compile_seconds - started
+
+    def _run(self, notice: Notice, advance: Callable[[int], None]) -> None:
         program, moments = self.program, self.moments
         if moments.position:
             at, total = f"{moments.position:,}", f"{program.total:,}"
@@ -178,6 +188,10 @@ class _Job:
                 self.kept.save(moments, now=moments.position == program.total)
             advance(values.shape[1])
 
+    def facts(self) -> ProgramFacts:
+        """The diagnostics of the program."""
+        return self.program.facts(self.study.name, self.run_seconds)
+
     def rows(self) -> dict[int, list[Row]]:
         """The rows of each cell, by its index in the study."""
         found = {}
@@ -187,21 +201,22 @@ class _Job:
         return found
 
 
-def _finish(
-    study: Study, jobs: list[_Job], notice: Notice, advance: Callable[[int], None]
-) -> tuple[list[Row], list[ProgramFacts]]:
-    """Run the jobs of a study; return its rows and the facts of each program."""
+def _as_compiled(jobs: Iterable[_Job]) -> Iterator[_Job]:
+    """All jobs, each as soon as its program is compiled; in their order if none is compiled ahead."""
+    left = list(jobs)
+    while left:
+        started = time.perf_counter()
+        job = left.pop(first_done([job.program.compiling for job in left]))
+        job.program.compile_seconds += time.perf_counter() - started
+        yield job
+
+
+def _rows(study: Study, jobs: Sequence[_Job]) -> list[Row]:
+    """The rows of a study, in the order of its cells."""
     rows: dict[int, list[Row]] = {}
-    facts = []
-    with one_blas_thread():
-        for job in jobs:
-            program = job.program
-            started = time.perf_counter() - program.compile_seconds
-            job.run(notice, advance)
-            seconds = time.perf_counter() - program.compile_seconds - started
-            rows.update(job.rows())
-            facts.append(program.facts(study.name, seconds))
-    return [row for cell in range(len(study.cells)) for row in rows[cell]], facts
+    for job in jobs:
+        rows.update(job.rows())
+    return [row for cell in range(len(study.cells)) for row in rows[cell]]
 
 
 def _discard(notice: str) -> None:
@@ -229,13 +244,19 @@ def _check(
 
 
 @contextmanager
-def _progress_bar(name: str, jobs: Sequence[_Job], shown: bool) -> Iterator[Callable[[int], None]]:
-    """A function that advances the bar (rich), or one that does nothing."""
+def _progress_bars(
+    jobs: Sequence[Sequence[_Job]], shown: bool
+) -> Iterator[Callable[[_Job, int], None]]:
+    """A function that advances the bar of a job's study (rich), or one that does nothing."""
     if not shown:
-        yield lambda count: None
+        yield lambda job, count: None
         return
     from rich.progress import MofNCompleteColumn, Progress
 
-    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as bar:
-        task = bar.add_task(name, total=sum(job.program.total for job in jobs))
-        yield lambda count: bar.advance(task, count)
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as bars:
+        bar = {}
+        for its_jobs in jobs:
+            total = sum(job.program.total for job in its_jobs)
+            number = bars.add_task(its_jobs[0].study.name, total=total)
+            bar |= {id(job): number for job in its_jobs}
+        yield lambda job, count: bars.advance(bar[id(job)], count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -16,10 +16,12 @@ from privrank_jax._types import Key
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import compiled, out_of_memory
 from privrank_jax.simulate.axes import Label, Outcome, columns, flatten
+from privrank_jax.simulate.compiler import Compiler
 from privrank_jax.simulate.devices import Devices, exchange, least
 from privrank_jax.simulate.memory import bodies, peak_bytes
 from privrank_jax.simulate.result import ProgramFacts
 from privrank_jax.simulate.study import Parameters, Study
+from privrank_jax.simulate.work import numbers_computed
 
 MAX_BATCH = 16_384  # even where memory allows more: batched loops wait for their slowest replicate
 CPU_WORKING_SET = 1 << 24  # target bytes of a default batch on a CPU: larger ones miss the cache
@@ -88,6 +90,7 @@ class Program:
         ]
         self._fixed = sum(column.nbytes for column in self.columns.values())
         self._estimate = peak_bytes(self.closed) - self._fixed
+        self._work = float(numbers_computed(self.closed.jaxpr)) * self.total
         fitting = (memory_limit - self._fixed) // (HEADROOM * max(self._estimate, 1))
         if batch_size is None:
             batch_size = MAX_BATCH
@@ -119,9 +122,15 @@ class Program:
             self.compile_seconds += time.perf_counter() - started
         return self._lowered
 
-    def compile_ahead(self, executor: Executor) -> None:
-        """Start compiling the program at its present size in another thread; :meth:`compile` waits for it."""
-        self._ahead = executor.submit(self._compiled, self.lowered())
+    def compile_ahead(self, compiler: Compiler) -> None:
+        """Let the program be compiled at its present size in another thread; :meth:`compile` waits for it."""
+        lowered = self.lowered()
+        self._ahead = compiler.submit(self._work, lambda: self._compiled(lowered))
+
+    @property
+    def compiling(self) -> tuple[float, Future[Any] | None]:
+        """The work of all pairs, in numbers computed, and what :meth:`compile_ahead` waits for, if anything."""
+        return self._work, self._ahead
 
     def compile(self, notice: Callable[[str], None]) -> None:
         """Compile at the largest size that fits into memory, starting from the present one.

@@ -1,0 +1,74 @@
+"""Programs are compiled and handed out with the most work first."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+
+import pytest
+
+from privrank_jax.simulate.compiler import Compiler, first_done
+
+
+def done(value=None) -> Future:
+    found = Future()
+    found.set_result(value)
+    return found
+
+
+def test_of_the_tasks_that_wait_the_one_with_the_most_work_comes_first():
+    compiler, started, go, order = Compiler(), threading.Event(), threading.Event(), []
+
+    def first():
+        started.set()
+        assert go.wait(60)
+
+    results = [compiler.submit(1.0, first)]
+    assert started.wait(60)
+    for work in (2.0, 5.0, 3.0, 5.0):
+        task = (work, len(results))
+        results.append(compiler.submit(work, lambda task=task: order.append(task)))
+    go.set()
+    for result in results:
+        result.result(60)
+    compiler.close()
+    assert order == [(5.0, 2), (5.0, 4), (3.0, 3), (2.0, 1)]
+
+
+def test_an_error_is_raised_where_the_result_is_wanted():
+    compiler = Compiler()
+    wrong, right = compiler.submit(2.0, lambda: 1 // 0), compiler.submit(1.0, lambda: "done")
+    assert right.result(60) == "done"
+    with pytest.raises(ZeroDivisionError):
+        wrong.result(60)
+    compiler.close()
+
+
+def test_a_closed_compiler_drops_what_waits():
+    compiler, started, go = Compiler(), threading.Event(), threading.Event()
+
+    def first():
+        started.set()
+        return go.wait(60)
+
+    under_way = compiler.submit(1.0, first)
+    assert started.wait(60)
+    dropped = compiler.submit(1.0, lambda: None)
+    compiler.close()
+    go.set()
+    assert under_way.result(60)
+    assert not dropped.done()
+
+
+def test_the_first_that_is_done_has_the_most_work():
+    waiting = Future()
+    assert first_done([(1.0, done()), (9.0, waiting), (3.0, done()), (2.0, done())]) == 2
+    assert first_done([(1.0, done()), (9.0, waiting), (0.0, None), (0.0, None)]) == 2
+
+
+def test_it_waits_where_none_is_done():
+    late, never = Future(), Future()
+    timer = threading.Timer(0.05, late.set_result, [None])
+    timer.start()
+    assert first_done([(2.0, never), (1.0, late)]) == 1
+    timer.join()
