@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from privrank_jax._types import Count, Key, Mask
+from privrank_jax._types import Count, Key, Mask, Scalar
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.estimate import Estimate
 from privrank_jax.experiments import claims, printed
 from privrank_jax.experiments.claims import Claim, Wanted, minus
 from privrank_jax.experiments.experiment import Experiment
@@ -21,11 +21,16 @@ from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.experiments.xu.scenarios import twin
+from privrank_jax.links import get_link
 from privrank_jax.metrics import kendall_distance
-from privrank_jax.pairwise.perturbed_mle import perturbed_mle, scores_from_totals
+from privrank_jax.pairwise.debiased_sums import DebiasedSums
+from privrank_jax.pairwise.perturbed_mle import default_gamma, scores_from_totals
+from privrank_jax.privacy.calibration import calibrate_objective_perturbation
 from privrank_jax.privacy.local import report_information
+from privrank_jax.privacy.noise import gaussian
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
+from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
 from privrank_jax.simulate.worlds import reports
@@ -80,30 +85,69 @@ def method_trial(key: Key, cell: Parameters, *, config: MethodConfig) -> Metrics
         ranks = ranks_from_scores(value, mask, keys[6])
         return kendall_distance(ranks, truth, normalized=True, mask=mask)
 
+    # Both links share the uniforms of the answers, and all logistic fits are one batch.
+    chances = jnp.stack([reports.pair_chances(theta, link) for link in common.LINKS.values()])
+    draw = functools.partial(reports.mechanism_sums, keys[4])
+    both = jax.vmap(lambda chance: draw(chance, epsilon, users, config.probability, mask))(chances)
+    gammas = jnp.stack([jnp.asarray(config.gamma, config.dtype), plain_gamma, plain_gamma])
+
     found: dict[str, Any] = {}
     failed = jnp.zeros((), int)
-    for link, spelled in common.LINKS.items():
-        chance = reports.pair_chances(theta, spelled)
-        sums = reports.mechanism_sums(keys[4], chance, epsilon, users, config.probability, mask)
+    for row, link in enumerate(common.LINKS):
+        sums = jax.tree.map(lambda leaf, row=row: leaf[row], both)
         stacked = jax.tree.map(
             lambda *leaves: jnp.stack(leaves), sums.adaptive, sums.laplace, sums.plain
         )
-        gammas = jnp.stack([jnp.asarray(config.gamma, config.dtype), plain_gamma, plain_gamma])
-        values, codes = common.fits(stacked, link, gammas)
-        failed += codes
-        scores = dict(zip((common.ADRR, common.LAPLACE, common.CLASSIC), values, strict=True))
+        methods = [common.ADRR, common.LAPLACE, common.CLASSIC]
         if link == "BTL":
-            noisy = perturbed_mle(keys[5], sums.wins, promise, noise="gaussian")
-            published = _published_perturbation(keys[5], sums.wins, smallest)
-            scores |= {NOISY: published.value, NOISY_TIGHT: noisy.value}
-            failed += (noisy.diagnostics.fit.code >= 2) + (published.diagnostics.code >= 2)
-        errors = {
-            method: common.score_errors(value, theta, mask) for method, value in scores.items()
-        }
-        errors[common.ADRR][common.RANKING] = ranking_error(scores[common.ADRR])
-        errors[common.COUNT] = {common.RANKING: ranking_error(sums.plain.wins.sum(-1))}
-        found[link] = common.with_differences(errors)
+            methods += [NOISY, NOISY_TIGHT]
+            fits = _logistic_fits(keys[5], stacked, gammas, sums.wins, promise)
+        else:
+            fits = common.fits(stacked, link, gammas)
+        values, codes = fits
+        failed += codes
+        errors = jax.vmap(functools.partial(common.score_errors, theta=theta, mask=mask))(values)
+        table = jnp.stack([errors[metric] for metric in _ERRORS], axis=-1)
+        ranking = jnp.stack([ranking_error(values[0]), ranking_error(sums.plain.wins.sum(-1))])
+        found[link] = _labeled(methods, table, ranking)
     return {**found, common.FAILED: failed}
+
+
+def _logistic_fits(
+    key: Key, sums: DebiasedSums, gammas: Array, wins: WinCounts, privacy: Privacy
+) -> tuple[Array, Array]:
+    """Fits of :func:`~.common.fits` to stacked sums, then of objective perturbation, published and tight, ``(K, m)``.
+
+    The logistic link needs the sums' totals alone, and objective perturbation is the fit to noisy totals.
+    """
+    noises = [_published_noise(privacy.epsilon), _tight_noise(wins, privacy)]
+    totals = [
+        wins.totals - gaussian(key, wins.totals.shape, scale, wins.matrix.dtype)
+        for scale, _ in noises
+    ]
+    ridges = jnp.stack([jnp.asarray(ridge, gammas.dtype) for _, ridge in noises])
+    found = jax.vmap(scores_from_totals, in_axes=(0, 0, 0, None))(
+        jnp.concatenate([sums.wins.sum(-1), jnp.stack(totals)]),
+        jnp.concatenate([sums.weights, *[wins.comparisons[None]] * len(noises)]),
+        jnp.concatenate([gammas, ridges]),
+        wins.item_mask,
+    )
+    return found.value, jnp.sum(found.diagnostics.code >= 2)
+
+
+def _labeled(methods: Sequence[str], table: Array, ranking: Array) -> dict[str, Any]:
+    """Errors by method and metric, and their differences from ADRR's, the first method.
+
+    ``table``: ``(K, 2)`` estimation errors; ``ranking``: ranking errors of ADRR and of counts.
+    """
+    named = dict(zip(methods, table, strict=True))
+    gaps = zip(methods[1:], table[1:] - table[0], strict=True)
+    named |= {minus(method, common.ADRR): row for method, row in gaps}
+    found: dict[str, Any] = {method: labeled(row, _ERRORS) for method, row in named.items()}
+    found[common.ADRR] = {**found[common.ADRR], common.RANKING: ranking[0]}
+    found[common.COUNT] = {common.RANKING: ranking[1]}
+    found[minus(common.COUNT, common.ADRR)] = {common.RANKING: ranking[1] - ranking[0]}
+    return found
 
 
 def _even_scores(items: Count, mask: Mask, dtype: str) -> Array:
@@ -112,16 +156,22 @@ def _even_scores(items: Count, mask: Mask, dtype: str) -> Array:
     return jnp.where(mask, 1 - 2 * steps, 0).astype(dtype)
 
 
-def _published_perturbation(key: Key, wins: WinCounts, epsilon: Array) -> Estimate:
-    """Objective perturbation as Kifer, Smith and Thakurta (2012, Algorithm 1) calibrate it.
+def _published_noise(epsilon: Scalar) -> tuple[Scalar, Scalar]:
+    """Noise scale and ridge of objective perturbation as Kifer, Smith and Thakurta (2012, Algorithm 1) calibrate it.
 
     A comparison's gradient has norm at most ζ = √2, its Hessian norm at most 1/2: noise of standard deviation
-    ζ √(8 log(2/δ) + 4ε)/ε per coordinate, ridge γ = 2 (1/2)/ε. For the logistic link this is the fit to noisy totals.
+    ζ √(8 log(2/δ) + 4ε)/ε per coordinate, ridge γ = 2 (1/2)/ε.
     """
-    deviation = jnp.sqrt(2 * (8 * math.log(2 / _DELTA) + 4 * epsilon)) / epsilon
-    noise = deviation * jax.random.normal(key, wins.totals.shape, wins.matrix.dtype)
-    totals = jnp.where(wins.item_mask, wins.totals - noise, 0)
-    return scores_from_totals(totals, wins.comparisons, 1 / epsilon, wins.item_mask)
+    return jnp.sqrt(2 * (8 * math.log(2 / _DELTA) + 4 * epsilon)) / epsilon, 1 / epsilon
+
+
+def _tight_noise(wins: WinCounts, privacy: Privacy) -> tuple[Scalar, Scalar]:
+    """Noise scale and ridge of :func:`~privrank_jax.pairwise.perturbed_mle` with Gaussian noise."""
+    calibrate = functools.partial(
+        calibrate_objective_perturbation, get_link("logistic"), privacy, noise="gaussian"
+    )
+    wanted = default_gamma(wins, privacy, calibrate()[0], noise="gaussian")
+    return calibrate(default_gamma=wanted)
 
 
 def build_methods(config: MethodConfig) -> tuple[Study, ...]:

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import math
+
 import jax
 import numpy as np
 import pytest
 import scipy.stats
 
 from privrank_jax import rankings
+from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments.xu import methods as xu_methods
-from privrank_jax.pairwise import debiased_rr, report_counts
+from privrank_jax.pairwise import debiased_rr, perturbed_mle, report_counts, scores_from_totals
 from privrank_jax.simulate.worlds import reports
 from tests import reference
 from tests.experiments.estimates import placed
 from tests.experiments.xu.shared import KEY, errors, same, uniforms
+from tests.promises import promise
+
+
+def noisy_objective(key, asked, answer, epsilon):
+    """Objective perturbation of the true answers, (users, pairs), at the smallest ε: published and tight noise."""
+    first, second = np.triu_indices(4, 1)
+    wins = np.zeros((4, 4), np.float32)
+    wins[first, second] = (asked & answer).sum(0)
+    wins[second, first] = (asked & ~answer).sum(0)
+    counts = WinCounts.from_matrix(wins)
+    privacy = promise(float(epsilon), adjacency="flip", delta=1e-6)
+    deviation = math.sqrt(2) * math.sqrt(8 * math.log(2e6) + 4 * epsilon) / epsilon
+    totals = wins.sum(1) - deviation * jax.random.normal(key, (4,), "float32")
+    return {
+        "NoisyObj": scores_from_totals(totals, wins + wins.T, 1 / float(epsilon)),
+        "NoisyObj tight": perturbed_mle(key, counts, privacy, noise="gaussian"),
+    }
 
 
 @pytest.mark.slow
@@ -40,6 +60,7 @@ def test_scenario_five_is_the_public_methods_on_the_same_answers():
             np.where(asked, answer + noise, 0).astype(np.float32), asked, epsilon,
             weighted=False, mechanism="laplace",
         ),
+        **noisy_objective(keys[5], asked, answer, epsilon.min()),
     }  # fmt: skip
     naive = {
         ("BTL", method, metric): value
