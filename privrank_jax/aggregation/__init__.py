@@ -31,6 +31,7 @@ from privrank_jax.aggregation.certificate import kemeny
 from privrank_jax.aggregation.copeland import copeland, copeland_scores
 from privrank_jax.aggregation.diagnostics import (
     ExponentialDiagnostics,
+    FootruleDiagnostics,
     LocalSortDiagnostics,
     PairDiagnostics,
     ReportDiagnostics,
@@ -66,6 +67,7 @@ from privrank_jax.aggregation.one_pair import (
     one_pair_variance,
     one_pair_weights,
 )
+from privrank_jax.aggregation.private_footrule import dp_footrule, dp_footrule_deviation
 from privrank_jax.aggregation.private_weights import (
     WeightsDiagnostics,
     default_focus,
@@ -79,6 +81,7 @@ from privrank_jax.aggregation.weights import PairWeights, kemeny_score
 __all__ = [
     "Bound",
     "ExponentialDiagnostics",
+    "FootruleDiagnostics",
     "FootruleRanking",
     "LocalSortDiagnostics",
     "PairDiagnostics",
@@ -101,6 +104,8 @@ __all__ = [
     "default_focus",
     "dp_borda",
     "dp_borda_scale",
+    "dp_footrule",
+    "dp_footrule_deviation",
     "dp_kwiksort",
     "exact_kemeny",
     "exponential_bound",

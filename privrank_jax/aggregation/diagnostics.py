@@ -81,3 +81,16 @@ class PairDiagnostics:
     """
 
     users_per_pair: Count
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class FootruleDiagnostics:
+    """Diagnostics of private footrule costs.
+
+    Attributes:
+        cost_deviation: root mean square of the noise on an item's costs, less its mean over places, in positions;
+            public.
+    """
+
+    cost_deviation: Numbers

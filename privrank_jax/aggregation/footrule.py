@@ -69,6 +69,8 @@ from privrank_jax.aggregation.integer_program import (
 )
 from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
 
+_COMPARED = 64  # up to so many items, ranks are compared with those of every other item
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -287,17 +289,27 @@ def _count_positions(ranks: Array, missing: str) -> Array:
 def _twice_positions(ranks: Array, missing: str) -> tuple[Array, Array]:
     """Twice the positions of each user's two halves, ``(n, m)`` each."""
     known, ranks = gaps_last(ranks)
-
-    def twice(ranks: Array) -> Array:
-        ordered = jnp.sort(ranks)
-        ahead = jnp.searchsorted(ordered, ranks, side="left")
-        return ahead + jnp.searchsorted(ordered, ranks, side="right") - 1
-
-    last = jax.vmap(twice)(ranks).astype(jnp.int32)
+    last = _ahead_and_tied(ranks) - 1
     if missing == "last":
         return last, last
     number = jnp.sum(known, axis=1, keepdims=True, dtype=jnp.int32)
     return last, last + 2 * jnp.where(known, ranks.shape[1] - number, -number)
+
+
+def _ahead_and_tied(ranks: Array) -> Array:
+    """How many items are ahead of each, plus how many are ahead or beside."""
+    if ranks.shape[1] <= _COMPARED:  # far faster than sorting each row
+        twice = jnp.zeros(ranks.shape, jnp.int32)
+        for other in ranks.T[:, :, None]:
+            twice += (other < ranks).astype(jnp.int32) + (other <= ranks).astype(jnp.int32)
+        return twice
+
+    def sorted_search(row: Array) -> Array:
+        ordered = jnp.sort(row)
+        ahead = jnp.searchsorted(ordered, row, side="left")
+        return ahead + jnp.searchsorted(ordered, row, side="right")
+
+    return jax.vmap(sorted_search)(ranks).astype(jnp.int32)
 
 
 @jax.jit

@@ -30,7 +30,10 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy_audit.neighbors import Instances
 from privrank_jax.privacy_audit.registry import Audited, get
 
-_FACTS = ("noise_scale", "gamma", "rate", "max_queries", "gradient_scale", "cycle_scale")
+_FACTS = (
+    *("noise_scale", "gamma", "rate", "max_queries", "gradient_scale", "cycle_scale"),
+    "cost_deviation",
+)
 
 
 @dataclass(frozen=True, eq=False)

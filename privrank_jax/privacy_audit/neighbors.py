@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,13 +141,21 @@ def weights(rankings: np.ndarray) -> np.ndarray:
     return shares
 
 
-def profiles(rankings: np.ndarray, users: int) -> Instances:
-    """Weights ``(D, m, m)`` of all profiles of n users with the given rankings; one user is replaced."""
+def profiles(
+    rankings: np.ndarray, users: int, counted: Callable[[np.ndarray], np.ndarray] = weights
+) -> Instances:
+    """Weights ``(D, m, m)`` of all profiles of n users with the given rankings; one user is replaced.
+
+    Args:
+        rankings: of one user, ``(K, ...)``.
+        users: n.
+        counted: from those of n users to the data.
+    """
     others = itertools.combinations_with_replacement(range(len(rankings)), users - 1)
     data, count = [], 0
     for base in others:
         count += 1
-        data += [weights(rankings[[*base, own]]) for own in range(len(rankings))]
+        data += [counted(rankings[[*base, own]]) for own in range(len(rankings))]
     near = _all_pairs(len(rankings))
     return Instances(np.array(data), _over_bases(near, count, len(rankings)))
 

@@ -32,6 +32,7 @@ _MODULES = (
     "audited_selections",
     "audited_consensus",
     "audited_weights",
+    "audited_footrule",
     "audited_local",
     "audited_synthetic",
 )

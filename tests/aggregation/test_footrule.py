@@ -61,7 +61,7 @@ def test_mean_positions_of_unknown_items_break_the_inequality():
 
 @pytest.mark.parametrize("missing", RULES)
 def test_histograms_and_costs_are_those_of_the_naive_twin(missing):
-    for seed, items in ((0, 1), (1, 2), (2, 5), (3, 8)):
+    for seed, items in ((0, 1), (1, 2), (2, 5), (3, 8), (4, 70)):
         ranks = crowd(seed, 30, items)
         found = PositionHistograms.from_ranks(ranks, missing=missing)
         np.testing.assert_array_equal(found.counts, reference.histograms(ranks, missing))

@@ -1,0 +1,119 @@
+"""Audited footrule costs: two users and three items; one user is replaced.
+
+For three items the tree of least error has a single level, so noise is K-norm noise of the cube of all prefix counts,
+which are half of the differences between the costs of adjacent places. Its scale follows from the standard deviation
+that the mechanism reports.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax.aggregation.footrule import PositionHistograms
+from privrank_jax.aggregation.footrule_levels import footrule_levels, mean_square_error
+from privrank_jax.aggregation.private_footrule import dp_footrule
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy import Privacy
+from privrank_jax.privacy_audit import laws, neighbors, shapes
+from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, USER, USERS
+from privrank_jax.privacy_audit.registry import Audited, Facts, Release
+
+Array = jax.Array
+
+_CUTS = NUM_ITEMS * (NUM_ITEMS - 1)
+_SINGLE = mean_square_error(footrule_levels(NUM_ITEMS, "k-norm"))
+# Mean squared error of a cost for noise of variance 1 on each prefix count.
+_SPREAD = 2 * (NUM_ITEMS**2 - 1) / (3 * NUM_ITEMS)
+
+
+def histograms(rankings: np.ndarray, missing: str = "last") -> np.ndarray:
+    """Counts ``(K, m, m)`` of one user each."""
+    made = [PositionHistograms.from_ranks(ranking[None], missing=missing) for ranking in rankings]
+    return np.stack([np.asarray(one.counts) for one in made])
+
+
+def every_user() -> np.ndarray:
+    """Different counts of one user, with ties and gaps under both rules."""
+    ranks = np.array(list(itertools.product(range(-1, NUM_ITEMS), repeat=NUM_ITEMS)))
+    both = [histograms(ranks, missing) for missing in ("last", "unknown")]
+    return np.unique(np.concatenate(both), axis=0)
+
+
+def instances() -> neighbors.Instances:
+    """All profiles of two users, added up."""
+    return neighbors.profiles(every_user(), USERS, functools.partial(np.sum, axis=0))
+
+
+def _two(first: tuple[int, ...], second: tuple[int, ...]) -> np.ndarray:
+    return histograms(np.array([first, second])).sum(axis=0)
+
+
+_APART, _AGREED = _two((0, 1, 2), (2, 1, 0)), _two((2, 1, 0), (2, 1, 0))
+
+
+def _prefixes(counts: np.ndarray) -> np.ndarray:
+    """F, flattened."""
+    shares = np.cumsum(counts, axis=-1)[..., :-1] / (4 * USERS)
+    return shares.reshape(*counts.shape[:-2], _CUTS)
+
+
+def _noise(costs: Array) -> Array:
+    """What the published costs say that F exceeds its value at the first neighbor by."""
+    return 0.5 * (1 + jnp.diff(costs, axis=1).reshape(-1)) - _prefixes(_APART)
+
+
+def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+    scale = facts["cost_deviation"] / _SINGLE**0.5
+    return laws.k_norm(_prefixes(data), shapes.cube_facets(_CUTS), scale)
+
+
+def _loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
+    shifts = np.linalg.norm(_prefixes(first) - _prefixes(second), axis=1)
+    scale = facts["cost_deviation"] / _SPREAD**0.5
+    return laws.gaussian_epsilon(np.round(shifts, 12), scale, privacy.delta)
+
+
+def _on_counts(noise: str) -> Release:
+    def release(key: Array, counts: Array, privacy: Privacy) -> Estimate:
+        return dp_footrule(key, PositionHistograms(counts, USERS), privacy, noise=noise)
+
+    return release
+
+
+_MOVE = (_prefixes(_APART) - _prefixes(_AGREED)) * USERS  # entries 0, 1 and -1
+_COMMON: dict[str, Any] = {
+    "function": "dp_footrule",
+    "neighbors": (_APART, _AGREED),
+    "instances": instances,
+    "note": "aggregation/private_footrule.py",
+}
+
+AUDITED = (
+    Audited(
+        name="dp-footrule",
+        title="footrule costs + noise of the least error under pure ε",
+        release=_on_counts("tree"),
+        promise=USER,
+        reduce=lambda costs: shapes.margin(_noise(costs), shapes.cube_facets(_CUTS), _MOVE),
+        sees="how far a prefix count that differs is beyond all others, in its direction",
+        law=_law,
+        **_COMMON,
+    ),
+    Audited(
+        name="dp-footrule-gaussian",
+        title="footrule costs + Gaussian noise at δ = 0.01",
+        release=_on_counts("gaussian"),
+        promise=dataclasses.replace(USER, delta=0.01),
+        reduce=lambda costs: jnp.sum(_noise(costs) * _MOVE),
+        sees="the sum of the prefix counts that differ, each in its direction",
+        loss=_loss,
+        **_COMMON,
+    ),
+)
