@@ -10,15 +10,15 @@ Remove when: that test passes with ``jax.lax.optimization_barrier`` in its place
 Remove when: XLA bounds the time that it spends on folding constants.
 
 ``compiled``. Upstream: none known. To reproduce: compile any study twice; without optimization it takes 0.4 of the
-processor time. Remove when: JAX passes on an option of XLA for fast compilation (``xla_cpu_opt_preset`` had no
-effect in JAX 0.10.2).
+processor time, with some of it 0.65 to 0.7. Remove when: JAX passes on an option of XLA for fast compilation
+(``xla_cpu_opt_preset`` had no effect in JAX 0.10.2).
 
 ``out_of_memory``. Upstream: none known. Remove when: JAX raises an exception of its own where memory runs out.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -60,25 +60,34 @@ def fixed(values: Shaped[ArrayLike, "*shape"]) -> Shaped[Array, "*shape"]:
     return jax.lax.optimization_barrier(jnp.asarray(values))
 
 
-_PLAIN = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+Optimized: TypeAlias = bool | Literal["some"]
+"""How far to optimize a program: fully, some, not."""
+_LEVELS: dict[Optimized, int] = {False: 0, "some": 1}
 
 
-def compiled(lowered: Any, *, optimized: bool = True) -> Any:
-    """Compile a lowered program, on a CPU without optimization if that is asked for.
+def compiled(lowered: Any, *, optimized: Optimized = True) -> Any:
+    """Compile a lowered program, on a CPU with less optimization or none if that is asked for.
 
-    Without it compiling takes about 0.4 of the time, and running 4 to 17 times as long. Releases of JAX that do not
-    know both options optimize: with the first alone a tanh differs in its last bit between two programs.
+    Without it compiling takes about 0.4 of the time, and running 4 to 17 times as long. With some of it, and XLA's
+    older code for fused loops, compiling takes 0.65 to 0.7 of the time; running takes less time for programs of many
+    draws and sums, but that should be measured. Releases of JAX that do not know both options optimize: with the level
+    alone a tanh differs in its last bit between two programs.
 
     Args:
         lowered: what ``jax.jit(f).lower(...)`` returns.
-        optimized: False for a program that runs for much less time than it takes to compile.
+        optimized: False for a program that runs for much less time than it takes to compile, ``"some"`` for one that
+            takes a while for both and was measured.
 
     Returns:
         The compiled program.
     """
-    if not optimized and jax.default_backend() == "cpu":
+    if optimized is not True and jax.default_backend() == "cpu":
+        options = {
+            "xla_backend_optimization_level": _LEVELS[optimized],
+            "xla_cpu_use_fusion_emitters": False,
+        }
         try:
-            return lowered.compile(compiler_options=_PLAIN)
+            return lowered.compile(compiler_options=options)
         except jax.errors.JaxRuntimeError as error:
             if "No such compile option" not in str(error):
                 raise

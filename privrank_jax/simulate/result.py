@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from privrank_jax._workarounds.xla import Optimized
 from privrank_jax.simulate.axes import METRIC, Label
 from privrank_jax.simulate.table_files import Row, write_csv, write_parquet
 
@@ -36,7 +37,7 @@ class ProgramFacts:
         equations: operations of one replicate as JAX traces it; those inside loops and branches count once.
         instructions: operations of the batch as lowered for XLA, with which the time to compile grows; 0 if nothing was
             left to compute.
-        optimized: whether the study asked for optimized programs.
+        optimized: how far the study asked for programs to be optimized: True, ``"some"`` or False.
         bytes_per_replicate: estimated memory of one replicate.
         estimated_peak_bytes: estimated memory of a batch, on each device.
         compiled_peak_bytes: the same by XLA's own buffer assignment; None where the backend does not report it or the
@@ -54,7 +55,7 @@ class ProgramFacts:
     devices: int
     equations: int
     instructions: int
-    optimized: bool
+    optimized: Optimized
     bytes_per_replicate: int
     estimated_peak_bytes: int
     compiled_peak_bytes: int | None

@@ -76,6 +76,9 @@ def test_without_optimization_only_where_all_options_are_known():
     assert compiled(knows, optimized=False) == compiled(lacks, optimized=False) == "program"
     assert knows.asked == [{level: 0, emitters: False}]
     assert lacks.asked[-1] is None
+    assert compiled(knows, optimized="some") == compiled(lacks, optimized="some") == "program"
+    assert knows.asked[-1] == {level: 1, emitters: False}
+    assert lacks.asked[-1] is None
     assert compiled(knows) == "program"
     assert knows.asked[-1] is None
 
@@ -85,6 +88,6 @@ def test_without_optimization_only_where_all_options_are_known():
 
     with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED"):
         compiled(Failing(()), optimized=False)
-    assert float(compiled(jax.jit(jnp.sin).lower(1.0), optimized=False)(1.0)) == pytest.approx(
-        np.sin(1.0)
-    )
+    for optimized in (False, "some"):
+        found = compiled(jax.jit(jnp.sin).lower(1.0), optimized=optimized)(1.0)
+        assert float(found) == pytest.approx(np.sin(1.0))

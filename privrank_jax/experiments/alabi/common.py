@@ -59,11 +59,13 @@ class World(NamedTuple):
         weights: weights of n users, with the mask of real items.
         truth: ``(m,)`` ranks of the center; None takes the best ranking for the weights themselves as the truth.
         centered: scalar bool, may be traced; False takes that ranking too, whatever ``truth`` holds.
+        ranks: ``(n, m)`` rankings of the users, where methods need them.
     """
 
     weights: PairWeights
     truth: Array | None
     centered: Array | bool = True
+    ranks: Array | None = None
 
     @property
     def mask(self) -> Array:

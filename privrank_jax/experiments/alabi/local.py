@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import jax
@@ -18,10 +18,11 @@ from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation.subset_designs import MAX_ITEMS
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, World
+from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, Draw, Draws, World
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
+from privrank_jax.simulate.table_files import Row
 
 BORDA_UNIT = "Borda, PrivUnit"
 ALL, ALL_UNIT = "noise-all", "noise-all, PrivUnit"
@@ -106,57 +107,93 @@ def methods(ranks: Array) -> Mapping[str, common.Method]:
     }
 
 
-def mallows_trial(key: Key, cell: Parameters, *, config: LocalConfig) -> Metrics:
-    """One Mallows crowd at one ε."""
-    world_key, noise_key = jax.random.split(key)
-    ranks, truth = common.crowd(world_key, cell["num_users"], cell["num_items"], config.strength)
-    return _judged(noise_key, ranks, truth, cell["epsilon"])
+def trial(key: Key, cell: Parameters, *, draws: Mapping[tuple[int, int], Draws]) -> Metrics:
+    """One crowd of the cell's world at one ε; worlds of as many items and users share a program.
 
-
-def worst_trial(key: Key, cell: Parameters, *, config: LocalConfig) -> Metrics:
-    """The hard instance at one ε."""
+    Args:
+        key: PRNG key.
+        cell: parameters; ``world`` is a place in :func:`worlds`.
+        draws: the worlds of each (m, n), see :func:`common.world_of`.
+    """
     world_key, noise_key = jax.random.split(key)
-    ranks = common.worst_ranks(
-        world_key, cell["num_users"], config.flips, config.buffer, config.lean
-    )
-    return _judged(noise_key, ranks, None, cell["epsilon"])
+    world = common.world_of(world_key, cell, draws[cell["num_items"], cell["num_users"]])
+    return _judged(noise_key, world, cell["epsilon"])
 
 
 def data_trial(key: Key, cell: Parameters, *, ranks: np.ndarray) -> Metrics:
     """All users of a data set at one ε."""
-    return _judged(key, fixed(ranks), None, cell["epsilon"])
+    return _judged(key, _world(fixed(ranks), None), cell["epsilon"])
 
 
-def _judged(key: Key, ranks: Array, truth: Array | None, epsilon: Array) -> Metrics:
+def mallows_draw(key: Key, cell: Parameters, *, config: LocalConfig) -> World:
+    """A Mallows crowd."""
+    return _world(*common.crowd(key, cell["num_users"], cell["num_items"], config.strength))
+
+
+def worst_draw(key: Key, cell: Parameters, *, config: LocalConfig) -> World:
+    """The hard instance of the lower bounds."""
+    ranks = common.worst_ranks(key, cell["num_users"], config.flips, config.buffer, config.lean)
+    return _world(ranks, None)
+
+
+def _world(ranks: Array, truth: Array | None) -> World:
     shares = aggregation.PairWeights.from_ranks(ranks)
     everything = dataclasses.replace(shares, mask=jnp.ones(ranks.shape[1], bool))
-    world = World(everything, truth)
-    return common.errors(key, world, methods(ranks), epsilon, PAIRS)
+    return World(everything, truth, ranks=ranks)
+
+
+def _judged(key: Key, world: World, epsilon: Array) -> Metrics:
+    assert world.ranks is not None
+    return common.errors(key, world, methods(world.ranks), epsilon, PAIRS)
+
+
+def worlds(config: LocalConfig) -> tuple[str, ...]:
+    """Names of the worlds: values of the column ``study``."""
+    return (MALLOWS, common.WORST, *config.data)
 
 
 def build(config: LocalConfig) -> tuple[Study, ...]:
-    """Build a study per world; one program per (m, n), as the local mechanisms process every user."""
-    cells = [
-        {"num_items": items, "num_users": users, "epsilon": epsilon}
-        for items, users in config.sizes
-        for epsilon in config.epsilons
-    ]
-    sizes = ("num_items", "num_users")
-    run = functools.partial(mallows_trial, config=config)
-    studies = [Study(MALLOWS, run, tuple(cells), sizes, common.AXES)]
+    """Build a study of all random worlds, with a program per (m, n), as the local mechanisms process every user.
+
+    Each data set is a study of its own.
+    """
+    number = {world: place for place, world in enumerate(worlds(config))}
+    cells: list[Parameters] = []
+    draws: dict[tuple[int, int], dict[tuple[int, ...], Draw]] = {}
+
+    def sized(world: str, size: tuple[int, int]) -> tuple[Parameters, ...]:
+        items, users = size
+        place = number[world]
+        return grid(num_items=items, num_users=users, world=place, epsilon=config.epsilons)
+
+    def add(world: str, draw: Callable[..., World], sizes: Sequence[tuple[int, int]]) -> None:
+        for size in sizes:
+            draws.setdefault(size, {})[number[world],] = functools.partial(draw, config=config)
+            cells.extend(sized(world, size))
+
+    add(MALLOWS, mallows_draw, config.sizes)
     if config.flips:
-        run = functools.partial(worst_trial, config=config)
-        items = 2 * config.flips + config.buffer
-        worst = grid(num_items=items, num_users=config.worst_users, epsilon=config.epsilons)
-        studies.append(Study(common.WORST, run, worst, sizes, common.AXES))
+        add(
+            common.WORST,
+            worst_draw,
+            [(2 * config.flips + config.buffer, config.worst_users)],
+        )
+    static = ("num_items", "num_users")
+    run = functools.partial(trial, draws=draws)
+    studies = [Study(config.name, run, tuple(cells), static, common.AXES, optimized="some")]
     for name in config.data:
         ranks = common.data_ranks(name)
         if ranks is not None:
-            users, items = ranks.shape
-            cells = grid(num_items=items, num_users=users, epsilon=config.epsilons)
             run = functools.partial(data_trial, ranks=ranks)
-            studies.append(Study(name, run, cells, sizes, common.AXES))
+            users, items = ranks.shape
+            whole = sized(name, (items, users))
+            studies.append(Study(name, run, whole, static, common.AXES, optimized="some"))
     return tuple(studies)
+
+
+def by_world(config: LocalConfig, rows: list[Row]) -> list[Row]:
+    """The rows with the name of their world as study."""
+    return common.by_world(worlds(config), rows)
 
 
 # --- registered ----------------------------------------------------------------------------------
@@ -168,6 +205,7 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Table 3 (no experiments of its own)",
         config=LocalConfig("alabi-local"),
         build=build,
+        annotate=by_world,
         claims=(
             *(
                 common.cheaper(f"Borda never costs more than {other}", BORDA, other)
