@@ -25,10 +25,14 @@ os.environ.setdefault(
     "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "privrank-jax-hypothesis")
 )
 # Most of the suite's time is compiling what runs once on small shapes. Plain loops without LLVM's optimizations take a
-# third of it; PRIVRANK_TEST_OPTIMISED=1 tests the optimized code. Unknown flags end the process, so releases of JAX in
-# which these were not tried get none. JAX 0.11 and 0.12 do not know the second, and with the first alone a tanh differs
-# in its last bit between two programs, so that the exact sums of reports seem wrong.
-PLAIN_CODE = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+# third of it, and three quarters of that where a program is not split among threads, which the other workers keep busy;
+# PRIVRANK_TEST_OPTIMISED=1 tests the optimized code. Unknown flags end the process, so releases of JAX in which these
+# were not tried get none. JAX 0.11 and 0.12 do not know the second, and with the first alone a tanh differs in its last
+# bit between two programs, so that the exact sums of reports seem wrong.
+PLAIN_CODE = (
+    "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+    " --xla_cpu_parallel_codegen_split_count=1"
+)
 if jax.__version_info__ < (0, 11) and not os.environ.get("PRIVRANK_TEST_OPTIMISED"):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {PLAIN_CODE}".strip()
 jax.config.update("jax_enable_x64", True)
@@ -45,6 +49,7 @@ gc.disable()  # nothing that is imported while tests are collected is garbage
 def pytest_collection_finish() -> None:
     """Leave what was imported out of all later searches for garbage, of which it would be most."""
     gc.freeze()
+    gc.set_threshold(10_000, 10, 50)  # what JAX traced and keeps is a million objects
     gc.enable()
 
 

@@ -11,6 +11,7 @@ Remove when: JAX, or XLA, drops old programs before the maps run out.
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import jax
@@ -30,3 +31,4 @@ def make_room(most: int = MOST_MAPS) -> None:
     """Drop all compiled programs where there are more maps than that."""
     if memory_maps() > most:
         jax.clear_caches()
+        gc.collect()  # programs of functions in circles
