@@ -191,20 +191,24 @@ def scheme_trial(key: Key, cell: Parameters, *, config: SchemeConfig) -> Metrics
     world_key, report_key = jax.random.split(key)
     items, padded = cell["num_items"], cell["max_items"]
     theta, mask = reports.uniform_scores(world_key, items, padded, config.dtype)
-    settings = [(scheme, number) for scheme in SCHEMES for number in config.users]
-    users = jnp.array([number for _, number in settings])
-    powers = jnp.array([SCHEMES[scheme] for scheme, _ in settings])
-    epsilons = scheme_epsilon(config, powers, items, users)
+    chances = jnp.stack([reports.pair_chances(theta, link) for link in common.LINKS.values()])
 
-    def sums(chance: Array, epsilon: Array, number: Array) -> Any:
-        each = jnp.broadcast_to(epsilon, (max(config.users),))
-        return reports.draw_report_sums(report_key, chance, each, number, config.probability, mask)
+    def sums(chance: Array, power: Array, number: int) -> DebiasedSums:
+        epsilon = scheme_epsilon(config, power, items, number)
+        each = jnp.broadcast_to(epsilon, (number,))
+        return reports.draw_report_sums(report_key, chance, each, None, config.probability, mask)
+
+    # One loop over users for each number of them: in one for all, small numbers would cost as much as the largest.
+    over_schemes = jax.vmap(sums, in_axes=(None, 0, None))
+    over_links = jax.vmap(over_schemes, in_axes=(0, None, None))
+    powers = jnp.array(tuple(SCHEMES.values()))
+    by_number = [over_links(chances, powers, number) for number in config.users]
+    drawn = jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=2), *by_number)
 
     found: dict[str, Any] = {}
     failed: Array | int = 0
-    for link, spelled in common.LINKS.items():
-        chance = reports.pair_chances(theta, spelled)
-        stacked = jax.vmap(functools.partial(sums, chance))(epsilons, users)
+    for row, link in enumerate(common.LINKS):
+        stacked = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), _at(drawn, row))
         values, codes = common.fits(stacked, link, config.gamma)
         failed += codes
         judge = functools.partial(common.score_errors, theta=theta, mask=mask)
