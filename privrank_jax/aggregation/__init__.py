@@ -35,6 +35,7 @@ from privrank_jax.aggregation.diagnostics import (
     LocalSortDiagnostics,
     PairDiagnostics,
     ReportDiagnostics,
+    ShuffledDiagnostics,
     SortDiagnostics,
 )
 from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
@@ -75,6 +76,7 @@ from privrank_jax.aggregation.private_weights import (
     private_weights_scales,
 )
 from privrank_jax.aggregation.query_budget import query_budget
+from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_variance, shuffled_pair_weights
 from privrank_jax.aggregation.subset_selection import subset_norm, subset_report
 from privrank_jax.aggregation.weights import PairWeights, kemeny_score
 
@@ -89,6 +91,7 @@ __all__ = [
     "PositionHistograms",
     "ProvenRanking",
     "ReportDiagnostics",
+    "ShuffledDiagnostics",
     "SortDiagnostics",
     "WeightsDiagnostics",
     "approximate_lower_bound",
@@ -143,6 +146,8 @@ __all__ = [
     "private_weights_scales",
     "pure_lower_bound",
     "query_budget",
+    "shuffled_pair_variance",
+    "shuffled_pair_weights",
     "subset_norm",
     "subset_report",
     "user_scores",

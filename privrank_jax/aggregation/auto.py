@@ -11,12 +11,17 @@ from privrank_jax.aggregation.noise_all import noise_all_deviation
 from privrank_jax.aggregation.one_pair import one_pair_variance
 from privrank_jax.aggregation.private_weights import default_focus
 from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.shuffled_pairs import (
+    promise_of_shuffled,
+    shuffled_pair_variance,
+)
 from privrank_jax.aggregation.subset_designs import MAX_ITEMS
 from privrank_jax.aggregation.subset_selection import subset_norm
+from privrank_jax.privacy.guarantee import TRUSTS
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 
-TRUSTS = ("central", "local")
 NEGLIGIBLE_NOISE = 0.04  # standard deviation on a weight, a share of the users
 
 
@@ -36,7 +41,7 @@ def choose_method(
     optimum stays within a few times the smaller one of Borda and of noise on all weights in every crowd of the study
     ``alabi-regret``; either of the two loses far more in some.
 
-    Laplace noise and local reports: ``"noise-all"`` where its noise is negligible, else ``"borda"``.
+    Laplace noise, local and shuffled reports: ``"noise-all"`` where its noise is negligible, else ``"borda"``.
 
     The noise of Borda scores adds on the order of m³/(nε) pairs per user to the Kemeny cost in the central model, and
     m^2.5/(ε√n) in the local model; KwikSort's noise adds log m times as much, and noise on all pairs m times as much
@@ -51,7 +56,7 @@ def choose_method(
         num_items: m >= 2.
         num_users: n.
         privacy: what is promised: unit user, adjacency replace; concrete.
-        trust: ``"central"`` or ``"local"``.
+        trust: ``"central"``, ``"shuffled"`` (one pair per user, with δ > 0) or ``"local"``.
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``, central only.
         mechanism: of the users' reports, local only: ``"privunit"`` or ``"one-pair"``.
 
@@ -68,7 +73,11 @@ def choose_method(
     ['weights', 'borda']
     """
     check_choice("trust", trust, TRUSTS)
-    attained = of_rankings(privacy, "choose_method", noise, SHAPED_NOISES)
+    attained = (
+        promise_of_shuffled(privacy, "choose_method")
+        if trust == "shuffled"
+        else of_rankings(privacy, "choose_method", noise, SHAPED_NOISES)
+    )
     check_users(num_users)
     if num_items < 2:
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
@@ -77,6 +86,10 @@ def choose_method(
         return "weights" if focus < 1 else "borda"
     if trust == "central":
         error = noise_all_deviation(num_items, num_users, privacy, noise=noise)
+    elif trust == "shuffled":
+        local = shuffled_local_epsilon(num_users, attained.epsilon, attained.delta)
+        of_pairs = functools.partial(shuffled_pair_variance, num_items)
+        error = float(quickly(of_pairs, num_users, local)) ** 0.5
     else:
         check_choice("mechanism", mechanism, ("privunit", "one-pair"))
         if mechanism == "one-pair":

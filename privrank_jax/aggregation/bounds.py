@@ -44,10 +44,14 @@ from privrank_jax.aggregation.one_pair import one_pair_variance
 from privrank_jax.aggregation.private_weights import SHRINKAGES, private_weights_scales
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budget import exceeding_probability, query_budget
+from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_variance
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.privacy import Privacy
+
+# Mechanisms by which a user answers for one pair, and the variance of a weight.
+ONE_ANSWER = {"one-pair": one_pair_variance, "shuffled-pair": shuffled_pair_variance}
 
 
 class Bound(NamedTuple):
@@ -271,7 +275,8 @@ def local_noise_all_bound(
         num_items: m >= 2.
         num_users: n >= 1, may be traced.
         epsilon: ε > 0 of each user's report, may be traced.
-        mechanism: ``"duchi"``, ``"privunit"``, ``"randomized-response"`` or ``"one-pair"``.
+        mechanism: ``"duchi"``, ``"privunit"``, ``"randomized-response"``, ``"one-pair"`` or ``"shuffled-pair"``
+            (:func:`~privrank_jax.aggregation.shuffled_pair_weights`).
         xi: ξ >= 0, 0 for a solver that finds the optimum.
 
     Returns:
@@ -333,14 +338,15 @@ def ldp_borda_bound(
     """Bound of :func:`~privrank_jax.aggregation.ldp_borda`: (5, 2√(m(B² - r²)/n)) = (5, O(m^{2.5}/(ε√n))).
 
     The protocol is non-interactive. B is the norm of a report, r that of the centered scores: E‖e‖₁ ≤ √m √E‖e‖². For
-    full rankings. With ``"one-pair"`` the scores of :func:`~privrank_jax.aggregation.one_pair_weights`, whose errors
-    have variance m - 1 times that of a weight.
+    full rankings. With ``"one-pair"`` the scores of :func:`~privrank_jax.aggregation.one_pair_weights`, with
+    ``"shuffled-pair"`` those of :func:`~privrank_jax.aggregation.shuffled_pair_weights`: their errors have variance
+    m - 1 times that of a weight.
 
     Args:
         num_items: m >= 2.
         num_users: n >= 1, may be traced.
         epsilon: ε > 0 of each user's report, may be traced.
-        mechanism: ``"duchi"``, ``"privunit"``, ``"subset-selection"`` or ``"one-pair"``.
+        mechanism: ``"duchi"``, ``"privunit"``, ``"subset-selection"``, ``"one-pair"`` or ``"shuffled-pair"``.
 
     Returns:
         (5, β); β is infinite for ``"one-pair"`` with fewer users than pairs.
@@ -352,8 +358,8 @@ def ldp_borda_bound(
     8.5
     """
     _check(num_items, num_users)
-    if mechanism == "one-pair":
-        variance = (num_items - 1) * one_pair_variance(num_items, num_users, epsilon)
+    if mechanism in ONE_ANSWER:
+        variance = (num_items - 1) * ONE_ANSWER[mechanism](num_items, num_users, epsilon)
         return Bound(5.0, 2 * num_items * jnp.sqrt(variance))
     norm = ldp_borda_norm(mechanism, num_items, epsilon)
     square = jnp.maximum(jnp.square(norm) - score_radius(num_items) ** 2, 0)
@@ -369,8 +375,8 @@ def _check(num_items: int, num_users: Count) -> None:
 def _local_variance(
     num_items: int, num_users: Count, epsilon: Epsilon, mechanism: str
 ) -> Float[Array, "..."]:
-    if mechanism == "one-pair":
-        return one_pair_variance(num_items, num_users, epsilon)
+    if mechanism in ONE_ANSWER:
+        return ONE_ANSWER[mechanism](num_items, num_users, epsilon)
     return local_weight_variance(num_items, num_users, epsilon, mechanism)
 
 

@@ -94,3 +94,17 @@ class FootruleDiagnostics:
     """
 
     cost_deviation: Numbers
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class ShuffledDiagnostics:
+    """Diagnostics of a protocol with one shuffled answer per user.
+
+    Attributes:
+        local_epsilon: ε₀ of one report, before it is shuffled; public.
+        users_per_pair: the expected number of users who draw one pair; public.
+    """
+
+    local_epsilon: Scalar
+    users_per_pair: Scalar

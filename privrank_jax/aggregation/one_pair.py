@@ -172,12 +172,13 @@ def weights_of_answers(
     num_items: int,
     epsilon: Numbers,
 ) -> PairMatrix:
-    """ŵ from randomized answers, ``(n,)`` bits, and the pair of each, ``(n,)``, every pair at least once."""
+    """ŵ from randomized answers, ``(n,)`` bits, and the pair of each, ``(n,)``; 1/2 for pairs without an answer."""
     pairs = num_items * (num_items - 1) // 2
     dtype = jnp.result_type(float)
     ahead = jnp.zeros(pairs, dtype).at[asked].add(jnp.asarray(answers, dtype))
     users = jnp.zeros(pairs, dtype).at[asked].add(1)
-    weights = 0.5 + (ahead / users - 0.5) / jnp.tanh(0.5 * jnp.asarray(epsilon, dtype))
+    lead = jnp.where(users > 0, ahead / jnp.maximum(users, 1) - 0.5, 0)
+    weights = 0.5 + lead / jnp.tanh(0.5 * jnp.asarray(epsilon, dtype))
     first, second = np.triu_indices(num_items, 1)
     upper = jnp.zeros((num_items, num_items), dtype).at[first, second].set(weights)
     return upper.at[second, first].set(1 - weights)

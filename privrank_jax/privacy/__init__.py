@@ -27,6 +27,11 @@ from privrank_jax.privacy.local import (
 )
 from privrank_jax.privacy.personal_accounting import PersonalComposition, compose_personal
 from privrank_jax.privacy.privacy import ADJACENCIES, UNITS, Privacy
+from privrank_jax.privacy.shuffling import (
+    shuffled_delta,
+    shuffled_epsilon,
+    shuffled_local_epsilon,
+)
 from privrank_jax.privacy.vectors import duchi_vectors, privunit_vectors, report_norm
 from privrank_jax.privacy.zcdp import gaussian_zcdp, pure_zcdp, zcdp_delta, zcdp_epsilon
 
@@ -57,6 +62,9 @@ __all__ = [
     "randomized_response",
     "report_information",
     "report_norm",
+    "shuffled_delta",
+    "shuffled_epsilon",
+    "shuffled_local_epsilon",
     "zcdp_delta",
     "zcdp_epsilon",
 ]

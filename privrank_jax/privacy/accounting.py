@@ -29,12 +29,11 @@ from fractions import Fraction
 from privrank_jax._neighbors import COVERS, Neighbors
 from privrank_jax._validate import check_choice, check_delta, check_positive
 from privrank_jax.privacy.gaussian import rounded_up
-from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.guarantee import TRUSTS, Guarantee
 from privrank_jax.privacy.host import HostNumber, host_number
 from privrank_jax.privacy.loss_distribution import Budgets, delta_at, epsilon_at
 from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy
 
-TRUSTS = ("central", "local")
 _NUMERICS = ("exact", "idealized", "simulation", "unknown")  # the last of several counts
 FIXED_AHEAD = "their number and budgets must have been fixed ahead of time"
 
@@ -98,8 +97,8 @@ def compose(
         trust: the trust model of releases that are not guarantees.
 
     Returns:
-        The guarantee of all releases together; its note states the plain sum. Its trust is local only if all releases
-        are local, and its numerics are the weakest among them. ε = ∞ if one of the releases has no privacy.
+        The guarantee of all releases together; its note states the plain sum. Its trust model is that of the release
+        that needs most trust, and its numerics are the weakest among them. ε = ∞ if one of the releases has no privacy.
 
     Raises:
         ImportError: without dp-accounting.
@@ -220,7 +219,7 @@ def _gather(
     unbounded = math.inf in shifts or any(math.isinf(epsilon) for epsilon, _ in pairs)
     budgets = Budgets() if unbounded else Budgets.gather(pairs, shifts)
     weakest = max(numerics, key=_NUMERICS.index, default="unknown")
-    together = "local" if trusts == {"local"} else "central"
+    together = min(trusts, key=TRUSTS.index, default="central")
     return _Gathered(budgets, unbounded, len(releases), promised, together, weakest)
 
 

@@ -27,8 +27,14 @@ _ADJACENCY_WORDS = {
 _GRAPH = "who compared which items"  # what a flip keeps
 _TRUST_WORDS = {
     "central": "a trusted curator holds the raw data and publishes only this result",
+    "shuffled": (
+        "each user randomizes the answers before they leave the user's hands, and a trusted shuffler removes names, "
+        "times and order before anyone else sees them"
+    ),
     "local": "each user randomizes the answers before they leave the user's hands",
 }
+TRUSTS = tuple(_TRUST_WORDS)
+"""Trust models, that with most trust first."""
 _NUMERICS_WORDS = {
     "exact": "the noise is drawn exactly, with integers from a cryptographic source",
     "simulation": "the noise comes from fast floating-point generators, made for simulation",
@@ -51,7 +57,7 @@ class Guarantee:
         promise: what the function was asked to keep.
         attained: what is proven of the result; the promise itself unless said otherwise. It may be stronger (no δ
             where the noise is Laplace) or, for calibrations that are reproduced as published, weaker.
-        trust: ``"central"`` or ``"local"``.
+        trust: ``"central"``, ``"shuffled"`` or ``"local"``.
         numerics: ``"exact"``, ``"simulation"``, ``"idealized"``, or ``"unknown"`` for noise drawn elsewhere.
         note: anything else that the reader must know.
         also: what the same result attains for other units, such as a whole user beside one comparison.

@@ -15,8 +15,8 @@ from jaxtyping import Float
 from privrank_jax._neighbors import Neighbors
 from privrank_jax._types import Flags, NumbersLike
 from privrank_jax._validate import check_choice, check_delta, is_traced
-from privrank_jax.privacy.accounting import FIXED_AHEAD, TRUSTS, target
-from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.accounting import FIXED_AHEAD, target
+from privrank_jax.privacy.guarantee import TRUSTS, Guarantee
 from privrank_jax.privacy.host import HostNumber, host_number
 from privrank_jax.privacy.loss_distribution import Budgets, epsilon_at
 from privrank_jax.privacy.privacy import Privacy
@@ -67,7 +67,7 @@ def compose_personal(
             neighbors of unit ``"user"``.
         reports: whole numbers >= 0 that broadcast to ``epsilons``: the number of reports at that ε.
         mask: bool, broadcasts to ``epsilons``; False where the user took no part, whatever ``epsilons`` holds there.
-        trust: ``"local"`` or ``"central"``.
+        trust: ``"local"``, ``"shuffled"`` or ``"central"``.
 
     Returns:
         :class:`PersonalComposition`: the ε of each user, and the guarantee for all.

@@ -225,7 +225,8 @@ def _one_pair(key: Array, ranks: Array, privacy: Privacy) -> Array:
     return 2 * pair + ahead.astype(jnp.int32)
 
 
-def _one_pair_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
+def one_pair_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
+    """Log probabilities of pair and answer, ``(D, 6)``."""
     flip = flip_share(privacy.epsilon)
     ahead = np.where(_signs(ranks) == 0, 0.5, np.where(_signs(ranks) > 0, 1 - flip, flip))
     return np.log(np.stack([1 - ahead, ahead], axis=-1).reshape(len(ranks), -1) / _PAIRS)
@@ -237,7 +238,7 @@ def _answers(key: Array, rankings: Array, privacy: Privacy) -> Any:
 
 def _three_answers_law(profiles: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
     """Three users are dealt the three pairs, unknown to the observer: the mean over all deals."""
-    one = np.exp(_one_pair_law(profiles.reshape(-1, NUM_ITEMS), privacy, {})) * _PAIRS
+    one = np.exp(one_pair_law(profiles.reshape(-1, NUM_ITEMS), privacy, {})) * _PAIRS
     answers = one.reshape(-1, _PAIRS, _PAIRS, 2)  # data set, user, pair, answer
     deals = list(itertools.permutations(range(_PAIRS)))
     columns = []
@@ -250,7 +251,7 @@ def _three_answers_law(profiles: np.ndarray, privacy: Privacy, _: Facts) -> np.n
     return np.stack(columns, axis=1)
 
 
-def _three_users() -> neighbors.Instances:
+def three_users() -> neighbors.Instances:
     """Two users keep their rankings; the third has any ranking."""
     orders = neighbors.strict_orders(NUM_ITEMS)
     others = itertools.combinations_with_replacement(range(len(orders)), 2)
@@ -270,7 +271,7 @@ _ONE_PAIR = (
         outcomes=tuple(f"{i} {sign} {j}" for i, j in ((0, 1), (0, 2), (1, 2)) for sign in "<>"),
         finite=True,
         instances=_weak,
-        law=_one_pair_law,
+        law=one_pair_law,
         note="aggregation/one_pair.py",
         **_LOCAL,
     ),
@@ -284,7 +285,7 @@ _ONE_PAIR = (
         sees="the three answers",
         outcomes=_PATTERNS,
         finite=True,
-        instances=_three_users,
+        instances=three_users,
         law=_three_answers_law,
         promise=_USER,
         trust="local",

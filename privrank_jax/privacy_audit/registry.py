@@ -34,6 +34,7 @@ _MODULES = (
     "audited_weights",
     "audited_footrule",
     "audited_local",
+    "audited_shuffled",
     "audited_synthetic",
 )
 
@@ -62,7 +63,7 @@ class Audited:
             statistic. A post-processing, which can only lose less than the release.
         sees: the outcome or the statistic, in words.
         outcomes: the names of the outcomes, in the order of their numbers; None for a real statistic.
-        trust: ``"central"`` or ``"local"``, see :class:`~privrank_jax.privacy.Guarantee`.
+        trust: ``"central"``, ``"shuffled"`` or ``"local"``, see :class:`~privrank_jax.privacy.Guarantee`.
         calibration: ``"tight"`` (some neighbors lose at least 0.99 of the claim), ``"sound"`` (no such neighbors are
             known) or ``"published"``.
         instances: small data sets with all their neighbors, for the exact loss.

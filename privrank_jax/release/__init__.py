@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.noisy_totals import exact_noisy_totals, exact_top_k
     from privrank_jax.release.one_pair import exact_one_pair_weights
     from privrank_jax.release.randomized_response import exact_randomized_response
+    from privrank_jax.release.shuffled_pairs import exact_shuffled_pair_weights
     from privrank_jax.release.weights_in_parts import exact_weights
 
 _HOMES = {
@@ -34,6 +35,7 @@ _HOMES = {
     "exact_one_pair_weights": "one_pair",
     "exact_randomized_response": "randomized_response",
     "exact_samplers_available": "library",
+    "exact_shuffled_pair_weights": "shuffled_pairs",
     "exact_top_k": "noisy_totals",
     "exact_weights": "weights_in_parts",
 }
@@ -51,6 +53,7 @@ __all__ = [
     "exact_one_pair_weights",
     "exact_randomized_response",
     "exact_samplers_available",
+    "exact_shuffled_pair_weights",
     "exact_top_k",
     "exact_weights",
 ]

@@ -12,6 +12,7 @@ import secrets
 
 import jax
 import numpy as np
+from jaxtyping import Bool, Integer
 
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import RankingsLike
@@ -55,12 +56,23 @@ def exact_one_pair_weights(
     words = random_words(users)
     asked = np.empty(users, np.int64)
     asked[np.argsort(words, kind="stable")] = np.arange(users) % pairs
-    first, second = (side[asked] for side in np.triu_indices(items, 1))
-    people = np.arange(users)
-    lead = order_lead(told[people, first], told[people, second], missing)
-    coins = np.frombuffer(secrets.token_bytes(users), np.uint8) & 1
-    answers = exact_randomized_response(np.where(lead == 0, coins, lead > 0), attained.epsilon)
+    answers = exact_answers(told, asked, attained.epsilon, missing)
     of_answers = functools.partial(weights_of_answers, num_items=items, epsilon=attained.epsilon)
     value = quickly(of_answers, answers, asked)
     guarantee = Guarantee(privacy, attained, trust="local", numerics="exact")
     return Estimate(value, guarantee, PairDiagnostics(users // pairs))
+
+
+def exact_answers(
+    ranks: Integer[np.ndarray, "users items"],
+    asked: Integer[np.ndarray, " users"],
+    epsilon: float,
+    missing: str,
+) -> Bool[np.ndarray, " users"]:
+    """What users send when asked about these pairs: whether the first item is ahead, randomized exactly at ε."""
+    users, items = ranks.shape
+    first, second = (side[asked] for side in np.triu_indices(items, 1))
+    people = np.arange(users)
+    lead = order_lead(ranks[people, first], ranks[people, second], missing)
+    coins = np.frombuffer(secrets.token_bytes(users), np.uint8) & 1
+    return exact_randomized_response(np.where(lead == 0, coins, lead > 0), epsilon)

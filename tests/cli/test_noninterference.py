@@ -203,6 +203,19 @@ def test_one_answer_per_user(privrank, write, blind, monkeypatch, method):
     assert one == other
 
 
+def test_one_shuffled_answer_per_user(privrank, write, blind, monkeypatch):
+    """What is released where a shuffler hides who sent which report, with pairs and flips settled."""
+    monkeypatch.setattr(
+        "privrank_jax.release.one_pair.exact_randomized_response",
+        lambda bits, epsilon: np.arange(bits.size) % 2 == 0,
+    )
+    monkeypatch.setattr("secrets.token_bytes", bytes)
+    sources = [write(*rows, header="user,a,b,c", name=f"{k}.csv") for k, rows in enumerate(RANKS)]
+    run = ("aggregate", "--method", "borda", "--trust", "shuffled", "--delta", 1e-6)
+    one, other = outputs(privrank, sources, *run)
+    assert one == other
+
+
 def test_reports(privrank, write, blind, tmp_path):
     found = []
     for k, rows in enumerate(SAME_PAIRS):

@@ -47,6 +47,7 @@ REPEATED = {
     "request",
     "result",
     "selection",
+    "shuffled_pairs",
     "source",
     "synthetic",
 }

@@ -87,7 +87,22 @@ RELEASES = (
     *mutants_of(
         "release/one_pair.py",
         ("tests/release/test_one_pair.py", "tests/release/test_output_laws.py"),
-        ("lead > 0), attained.epsilon)", "lead > 0), 2 * attained.epsilon)"),
+        ("lead > 0), epsilon)", "lead > 0), 2 * epsilon)"),
+    ),
+    *mutants_of(
+        "release/shuffled_pairs.py",
+        "tests/release/test_shuffled_pairs.py",
+        ("asked, local, missing)", "asked, 2 * local, missing)"),
+        ("attained.epsilon, attained.delta)", "2 * attained.epsilon, attained.delta)"),
+        ("uniform_integers(users, pairs)", "np.arange(users) % pairs"),
+    ),
+    *mutants_of(
+        "privacy/shuffling.py",
+        "tests/privacy/test_shuffling.py",
+        ("chances, first = _binomial(users - 1,", "chances, first = _binomial(2 * users,"),
+        ("2 * _flip(local))", "4 * _flip(local))"),
+        ("clones + 2 - np.ceil", "clones + 3 - np.ceil"),
+        ("others, flip = users - 1", "others, flip = users"),
     ),
     *mutants_of(
         "release/randomized_response.py",

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from privrank_jax import aggregation, mallows, pairwise, privacy, privacy_audit, release
+from privrank_jax.privacy.guarantee import TRUSTS
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 
@@ -37,7 +38,7 @@ def test_rows_make_sense():
         "ldp-kwiksort-published",
     }  # fmt: skip
     for row in ROWS:
-        assert row.trust in ("central", "local")
+        assert row.trust in TRUSTS
         first, second = (jax.tree.leaves(data) for data in row.neighbors)
         assert [np.shape(x) for x in first] == [np.shape(x) for x in second]
         assert not all(map(np.array_equal, first, second))

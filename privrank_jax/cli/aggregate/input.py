@@ -122,7 +122,7 @@ def read_input(request: Request) -> Input:
 
 def _read_table(request: Request) -> datasets.RankingTable | RankingRows:
     """Read a file or a named data set; a Parquet file that a curator holds stays in the engine."""
-    if not in_parquet(request.source) or request.local:
+    if not in_parquet(request.source) or request.at_home:
         return read_rankings(request.source, request, request.items, num_users=request.users)
     roles = ranking_roles(request, request.items)
     return scan_rankings(

@@ -29,6 +29,7 @@ SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is 
 _LEVEL = 0.95
 # How users report unless --accept-idealized is given.
 _ONE_PAIR, _TWO_SETS = "one-pair", "subset-selection"
+_SHUFFLED = "shuffled-pair"  # how they report to a shuffler
 
 
 def release(data: Input, request: Request) -> Result:
@@ -48,7 +49,7 @@ def release(data: Input, request: Request) -> Result:
         request = dataclasses.replace(request, method=method)
     mechanism = _mechanism(data, request)
     MECHANISMS[mechanism].drawn_exactly(request, request.noise)  # refuses early
-    if mechanism == "one-pair-weights":
+    if mechanism in ("one-pair-weights", "shuffled-pair-weights"):
         _check_pairs(data)
     return _METHODS[request.method, request.trust](data, request)
 
@@ -69,7 +70,7 @@ def _draw(data: PrivateInput, request: Request, **options: object) -> Drawn:
     """
     mechanism = _mechanism(data, request)
     exact = MECHANISMS[mechanism].drawn_exactly(request, request.noise)
-    if request.local or (exact and not data.in_engine):
+    if request.at_home or (exact and not data.in_engine):
         votes, options = data.ranks, {**options, "missing": data.table.missing}
     else:
         votes = data.weights
@@ -111,8 +112,8 @@ def _check_pairs(data: PrivateInput) -> None:
     if users < items * (items - 1) // 2:
         raise Refusal(
             f"{data.table.name} has {users:,} users and {items * (items - 1) // 2:,} pairs of items: too few to ask "
-            "each user for one pair, as exact local reports require. Use --trust central, or add "
-            "--accept-idealized for floating-point reports on all pairs."
+            "each user for one pair, as exact local and shuffled reports require. Use --trust central, or --trust "
+            "local with --accept-idealized for floating-point reports on all pairs."
         )
 
 
@@ -208,6 +209,33 @@ def _local_noise_all(data: PrivateInput, request: Request) -> Result:
     return solved(data, request, drawn, weights, bound, mechanism=mechanism)
 
 
+def _shuffled_borda(data: PrivateInput, request: Request) -> Result:
+    items, users = data.table.num_items, data.table.num_users
+    drawn = _draw(data, request)
+    scores = np.asarray(quickly(aggregation.borda_scores, drawn.estimate.value))
+    limit = functools.partial(aggregation.ldp_borda_bound, items, mechanism=_SHUFFLED)
+    local = float(drawn.estimate.diagnostics.local_epsilon)
+    return result(
+        data,
+        request,
+        drawn,
+        named="Borda scores from one shuffled answer per user",
+        scores=scores,
+        bound=quickly(limit, users, local),
+    )
+
+
+def _shuffled_noise_all(data: PrivateInput, request: Request) -> Result:
+    items, users = data.table.num_items, data.table.num_users
+    drawn = _draw(data, request)
+    weights = np.clip(np.asarray(drawn.estimate.value), 0, 1)
+    local = float(drawn.estimate.diagnostics.local_epsilon)
+    bound = functools.partial(
+        aggregation.local_noise_all_bound, items, users, local, mechanism=_SHUFFLED
+    )
+    return solved(data, request, drawn, weights, bound)
+
+
 def _exponential(data: PrivateInput, request: Request) -> Result:
     table = data.table
     if table.num_items > MAX_EXPONENTIAL:
@@ -233,4 +261,6 @@ _METHODS = {
     ("noise-all", "local"): _local_noise_all,
     ("weights", "central"): _central_weights,
     ("exponential", "central"): _exponential,
+    ("borda", "shuffled"): _shuffled_borda,
+    ("noise-all", "shuffled"): _shuffled_noise_all,
 }

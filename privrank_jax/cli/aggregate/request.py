@@ -17,7 +17,7 @@ from privrank_jax.cli.core.request import Budget, Items, RankingColumns, Release
 from privrank_jax.cli.options import Json
 
 METHODS = ("auto", "weights", "borda", "kwiksort", "noise-all", "exponential", "none")
-TRUSTS = ("central", "local")
+TRUSTS = ("central", "shuffled", "local")
 MISSING = ("last", "unknown")
 # Mechanisms by method and trust. Local reports of real numbers need consent; otherwise each user answers for one pair.
 _CENTRAL = {
@@ -57,8 +57,9 @@ class Request(Budget, RankingColumns, Json, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help="central (you hold the rankings and publish the consensus) or local (each user randomizes "
-            "their own ranking; on a file, the users' side is simulated).",
+            help="central (you hold the rankings and publish the consensus), local (each user randomizes "
+            "their own ranking; on a file, the users' side is simulated) or shuffled (likewise, with far less noise, "
+            "since a shuffler that you trust removes names and order from the reports; needs --delta).",
         ),
     ] = "central"
     missing: Annotated[
@@ -95,8 +96,18 @@ class Request(Budget, RankingColumns, Json, Release):
 
     @property
     def local(self) -> bool:
-        """Whether users randomize their own rankings."""
+        """Whether users randomize their own rankings, and no one hides who sent which report."""
         return self.private and self.trust == "local"
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether a shuffler hides who sent which report."""
+        return self.private and self.trust == "shuffled"
+
+    @property
+    def at_home(self) -> bool:
+        """Whether users randomize their own rankings, whatever happens to their reports."""
+        return self.local or self.shuffled
 
     @property
     def promised(self) -> Privacy | None:
@@ -112,6 +123,8 @@ class Request(Budget, RankingColumns, Json, Release):
     @property
     def mechanism(self) -> str:
         """Name in the table of mechanisms; auto counts as borda, which offers the same noises."""
+        if self.shuffled:
+            return "shuffled-pair-weights"
         method = "borda" if self.method == "auto" else self.method
         if not self.local:
             return _CENTRAL[method]
@@ -145,6 +158,9 @@ class Request(Budget, RankingColumns, Json, Release):
                     "--method none adds no noise: --epsilon, --noise, --delta, --trust and --simulate are not used."
                 )
             return
+        if self.shuffled:
+            self._check_shuffled()
+            return
         check_budget(self)
         if self.method in ("exponential", "weights") and self.local:
             raise Refusal(
@@ -158,4 +174,19 @@ class Request(Budget, RankingColumns, Json, Release):
                 raise Refusal(f"{which} gives pure epsilon; leave --noise and --delta out.")
             raise Refusal(
                 f"{which} has no {self.noise} noise: use --noise {' or '.join(noises)}, or leave --noise out."
+            )
+
+    def _check_shuffled(self) -> None:
+        """Refuse options that shuffled reports don't have."""
+        if self.noise is not None:
+            raise Refusal("--trust shuffled adds no noise to sums: leave --noise out.")
+        if not self.delta > 0 or not self.delta < 1:
+            raise Refusal(
+                "--trust shuffled needs a --delta above 0 and below 1; a common choice is 1/n**2 for n users. With "
+                "pure epsilon, shuffling adds no privacy: use --trust local."
+            )
+        check_budget(dataclasses.replace(self, delta=0.0))
+        if self.method not in ("auto", "borda", "noise-all"):
+            raise Refusal(
+                f"--method {self.method} does not work on shuffled reports; use --method borda or noise-all, or auto."
             )

@@ -22,6 +22,13 @@ _SIMULATED_USERS = (
     "it at home; the guarantee is that of the reports, and the holder of the file knows the rankings"
 )
 
+_SIMULATED_SHUFFLER = (
+    "shuffled trust: users and shuffler were simulated here, from a file of raw rankings, whose holder knows them. The "
+    "shuffler must receive one report of each user over channels that nobody else reads, wait until all are there, "
+    "remove names, addresses, times and anything else that came with them, pass them on in random order or as counts, "
+    "and collude with nobody; the guarantee counts all users of the file as honest"
+)
+
 
 class Limit(TypedDict):
     """A bound on the expected cost, for JSON."""
@@ -117,11 +124,13 @@ def result(
         notes.insert(0, _bound_words(limit, data, request))
     if request.local:
         notes.append(_SIMULATED_USERS)
+    if request.shuffled:
+        notes.append(_SIMULATED_SHUFFLER)
     found = {
         name: np.asarray(value).item() for name, value in vars(drawn.estimate.diagnostics).items()
     }
     found = {name: value for name, value in found.items() if math.isfinite(value)}
-    with_noise = not request.local and bool({"noise_scale", "gradient_scale"} & set(found))
+    with_noise = not request.at_home and bool({"noise_scale", "gradient_scale"} & set(found))
     return Result(
         title=_title(data, named or MECHANISMS[request.mechanism].label),
         order=order,
@@ -158,7 +167,7 @@ def _certificate(best: ProvenRanking, items: int, where: str) -> tuple[dict[str,
 def _bound_words(limit: Limit, data: Input, request: Request) -> str:
     pairs = data.table.num_items * (data.table.num_items - 1) // 2
     full = ""
-    if request.local and not data.complete:
+    if request.at_home and not data.complete:
         full = ", where all users rank all items"
     if limit["additive"] >= pairs:
         return (

@@ -139,6 +139,12 @@ MECHANISMS = {
         exact="release.one_pair:exact_one_pair_weights",
         trust="local",
     ),
+    "shuffled-pair-weights": Mechanism(
+        label="one shuffled answer per user",
+        simulated="aggregation:shuffled_pair_weights",
+        exact="release.shuffled_pairs:exact_shuffled_pair_weights",
+        trust="shuffled",
+    ),
     "ldp-borda-subsets": Mechanism(
         label="Borda scores from two sets of items per user",
         simulated="aggregation:ldp_borda",

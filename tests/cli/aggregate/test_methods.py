@@ -48,6 +48,19 @@ def test_local_methods_find_what_all_say(unanimous, method):
     assert result.guarantee.trust == "local"
 
 
+@pytest.mark.parametrize("method", ["auto", "borda", "noise-all"])
+@pytest.mark.parametrize("numerics", ["exact", "simulation"])
+def test_shuffled_methods_find_what_all_say(unanimous, method, numerics):
+    rehearsal = {} if numerics == "exact" else {"simulate": True, "seed": 5}
+    request = {"simulate": False, "seed": None, **rehearsal, "delta": 1e-6}
+    names, result = found(unanimous, method=method, trust="shuffled", **request)
+    assert names == ["Rome", "Oslo", "Bern"]
+    assert (result.guarantee.trust, result.guarantee.numerics) == ("shuffled", numerics)
+    assert (result.guarantee.epsilon, result.guarantee.delta) == (1000.0, 1e-6)
+    assert any("remove names" in note for note in result.notes)
+    assert "local_epsilon" in result.diagnostics
+
+
 @pytest.mark.parametrize(
     ("epsilon", "named", "mechanism"),
     [

@@ -29,6 +29,13 @@ def test_trust_chooses_who_randomizes():
     assert not request(trust="local", method="none").local
     assert request(method="auto").mechanism == request(method="borda").mechanism
     assert request(method="borda", trust="local").mechanism == "one-pair-weights"
+    shuffled = request(method="borda", trust="shuffled", delta=1e-6)
+    assert (shuffled.mechanism, shuffled.local, shuffled.at_home) == (
+        "shuffled-pair-weights",
+        False,
+        True,
+    )
+    assert shuffled.privacy.delta == 1e-6
     idealized = request(method="borda", trust="local", accept_idealized=True).mechanism
     assert idealized != "one-pair-weights"
 
@@ -44,6 +51,11 @@ def test_trust_chooses_who_randomizes():
         ({"xi": 0.5, "method": "borda"}, "--xi is for the methods"),
         ({"users": 0}, "--users must be at least 1"),
         ({"method": "exponential", "trust": "local"}, "--method exponential needs someone"),
+        ({"trust": "shuffled"}, "--trust shuffled needs a --delta"),
+        ({"trust": "shuffled", "delta": 1.0}, "--trust shuffled needs a --delta"),
+        ({"trust": "shuffled", "delta": 1e-6, "noise": "gaussian"}, "leave --noise out"),
+        ({"trust": "shuffled", "delta": 1e-6, "method": "kwiksort"}, "does not work on shuffled"),
+        ({"trust": "shuffled", "delta": 1e-6, "epsilon": 0.0}, "--epsilon must be a positive"),
         ({"method": "exponential", "noise": "gaussian", "delta": 1e-6}, "gives pure epsilon"),
     ],
 )

@@ -1,0 +1,180 @@
+r"""Pairwise weights from one answer per user whose sender a shuffler hides: little noise without a trusted curator.
+
+**What a user sends.** The user's device draws one of the N = m(m-1)/2 pairs uniformly, tells nobody, and sends the pair
+with one bit by randomized response at ε₀: whether its first item is ahead of the second, a fair coin for ties. ε₀ is
+the largest budget that the number n of users allows (:func:`~privrank_jax.privacy.shuffled_local_epsilon`).
+
+**What the shuffler must do.** Receive the reports over channels that nobody else reads, wait until those of all n users
+are there (n counts honest users: those who collude with the observer hide nobody), remove names, addresses, times and
+whatever else a report came with, and pass on the reports in random order, or only the counts of pair and answer. It
+sees each report with its sender: against the shuffler, and if it fails, only ε₀ holds.
+
+**Theorem.** (ε, δ)-DP, unit user, adjacency replace, trust shuffled: proof at the head of
+:mod:`privrank_jax.privacy.shuffling`, of questions drawn in secret. Dealing the pairs to known users, as
+:mod:`~privrank_jax.aggregation.one_pair` does, would hide each report among the n/N answers to its own pair only.
+
+**Error.** With t = tanh(ε₀/2) and g the number of reports of pair (i, j), ŵ_ij = 1/2 + (mean of its g bits - 1/2)/t, or
+1/2 where g = 0. Given g > 0, those who report the pair are any g of the n users, equally likely, so ŵ is unbiased for
+w, and its variance at most 1/(4t²g): (1-t²)/4 of each bit is the response's, and t²S(1/g - 1/n) that of the choice of
+users, S = w(1-w) n/(n-1) for strict answers. With g ~ Bin(n, 1/N), 1/g ≤ 1/(g+1) + 3/((g+1)(g+2)) for g >= 1 and
+E 1/(g+1) ≤ N/(n+1), E 1/((g+1)(g+2)) ≤ N²/((n+1)(n+2)), so
+
+.. math:: v = \frac{n}{n-1} \frac{N}{n+1} \Bigl(1 + \frac{3N}{n+2}\Bigr) \frac{1}{4t^2}
+              + \frac{m-1}{4} \Bigl(1 - \frac{1}{N}\Bigr)^n
+
+bounds the mean squared error of a weight, and kv that of a sum of k <= m-1 weights: as for
+:mod:`~privrank_jax.aggregation.one_pair`, the covariance -S_ij,kl/n of pairs with reports adds at most ΣS_ij/n, which
+the factor n/(n-1) covers, and pairs without reports are at most 1/2 off each, whose square sums to k²(1 - 1/N)^n/4.
+With n = 10,000 users, m = 10, ε = 1 and δ = 10⁻⁶, ε₀ = 5.5 and t = 0.992: the error is that of asking each user for one
+pair, without noise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from privrank_jax._types import Count, Key, Numbers, RankingsLike
+from privrank_jax._validate import check_epsilon, check_users, is_traced
+from privrank_jax.aggregation.diagnostics import ShuffledDiagnostics
+from privrank_jax.aggregation.one_pair import (
+    checked_for_pairs,
+    one_pair_report,
+    weights_of_answers,
+)
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.shuffling import shuffled_local_epsilon
+
+AGAINST_THE_SHUFFLER = "Whoever sees a report with its sender, as the shuffler does, sees it at the local epsilon only."
+
+
+def shuffled_pair_weights(
+    key: Key,
+    ranks: RankingsLike,
+    privacy: Privacy,
+    *,
+    missing: str = "last",
+) -> Estimate:
+    """Pairwise weights from shuffled reports of one pair per user; simulates users and shuffler at once.
+
+    **Guarantee.** (ε, δ)-DP for those who see shuffled reports, unit user, adjacency replace, and whatever these cover;
+    proof at the head of this module, which says what the shuffler must do.
+
+    Args:
+        key: PRNG key.
+        ranks: ``(n, m)`` integers, 0 = best, ties allowed, -1 = not ranked; m >= 2, n >= m(m-1)/2.
+        privacy: what is promised: unit user, adjacency replace, δ > 0. ε and δ may be traced, and one program serves
+            any; ε₀ is found on the host, by a callback then. ε = ∞ sends the true bit (ties by a fair coin).
+        missing: ``"last"``: items not ranked come last, tied; ``"unknown"``: their pairs are answered by a fair coin.
+
+    Returns:
+        ``value``: ``(m, m)`` weights, w_ij + w_ji = 1, which may lie outside [0, 1]; 1/2 for pairs without a report.
+        For Borda scores sum its rows (:func:`~privrank_jax.aggregation.borda_scores`). ``guarantee``: trust
+        ``"shuffled"``. ``diagnostics``: :class:`~privrank_jax.aggregation.ShuffledDiagnostics`.
+
+    Raises:
+        ValueError: a promise that this can't keep, or one with δ = 0; fewer users than pairs, fewer than 2
+            items, ranks that are no integers.
+
+    >>> ranks = jnp.tile(jnp.arange(3), (3000, 1))
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace", delta=1e-6)
+    >>> found = shuffled_pair_weights(jax.random.key(0), ranks, privacy)
+    >>> bool(jnp.all(jnp.abs(found.value[jnp.triu_indices(3, 1)] - 1) < 0.1)), found.diagnostics.local_epsilon > 3
+    (True, True)
+    """
+    given, pairs = checked_for_pairs(ranks, missing)
+    attained = promise_of_shuffled(privacy, "shuffled_pair_weights")
+    epsilon = jnp.asarray(attained.epsilon, jnp.result_type(float))
+    local = _local_epsilon(given.shape[0], epsilon, jnp.asarray(attained.delta, epsilon.dtype))
+    value = _weights(key, given, local, missing)
+    guarantee = Guarantee(privacy, attained, trust="shuffled", note=AGAINST_THE_SHUFFLER)
+    return Estimate(value, guarantee, ShuffledDiagnostics(local, given.shape[0] / pairs))
+
+
+def shuffled_pair_variance(
+    num_items: int, num_users: Count, local_epsilon: Numbers
+) -> Float[Array, "..."]:
+    """Upper bound v on the mean squared error of one weight; (m-1)v bounds that of a Borda score.
+
+    Proof at the head of this module.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1, may be traced.
+        local_epsilon: ε₀ > 0 of a report, see :func:`~privrank_jax.privacy.shuffled_local_epsilon`; may be traced.
+
+    Returns:
+        The bound, in squared shares of users; of the shape of ``num_users`` and ``local_epsilon``.
+
+    Raises:
+        ValueError: ε₀ <= 0, no users.
+
+    Source: the proof at the head of this module.
+
+    >>> round(float(shuffled_pair_variance(10, 10_000, jnp.inf)), 5)
+    0.00114
+    """
+    check_epsilon(local_epsilon)
+    check_users(num_users)
+    pairs = num_items * (num_items - 1) // 2
+    strength = jnp.square(jnp.tanh(0.5 * jnp.asarray(local_epsilon, jnp.result_type(float))))
+    users = jnp.asarray(num_users, strength.dtype)
+    reports = pairs / (users + 1) * (1 + 3 * pairs / (users + 2))  # bounds E 1/g
+    none = 0.25 * (num_items - 1) * (1 - 1 / pairs) ** users
+    return users / jnp.maximum(users - 1, 1) * reports / (4 * strength) + none
+
+
+def promise_of_shuffled(privacy: Privacy, by: str) -> Privacy:
+    """The privacy that shuffled reports attain where ``privacy`` is asked for; ``by`` is the name of the mechanism."""
+    attained = of_rankings(privacy, by)
+    if not is_traced(privacy.delta) and not np.all(np.asarray(privacy.delta) > 0):
+        raise ValueError(
+            f"{by} needs delta > 0, such as 1/n**2 for n users: at delta = 0 shuffling adds no privacy. Or use "
+            "one_pair_weights, which needs no shuffler."
+        )
+    return dataclasses.replace(attained, delta=privacy.delta)
+
+
+def _local_epsilon(users: int, epsilon: Array, delta: Array) -> Array:
+    """ε₀, found on the host; rounded down to the dtype of ε."""
+
+    def found(epsilons: np.ndarray, deltas: np.ndarray) -> np.ndarray:
+        targets, which = np.unique(
+            np.stack(np.broadcast_arrays(epsilons, deltas), axis=-1).reshape(-1, 2).astype(float),
+            axis=0,
+            return_inverse=True,
+        )
+        locals_ = [
+            math.inf if math.isinf(one) else shuffled_local_epsilon(users, one, chance)
+            for one, chance in targets.tolist()
+        ]
+        exact = np.asarray(locals_)[which.reshape(-1)].reshape(np.broadcast(epsilons, deltas).shape)
+        near = exact.astype(epsilons.dtype)
+        return np.where(near > exact, np.nextafter(near, np.zeros_like(near)), near)
+
+    if not is_traced(epsilon, delta):
+        return jnp.asarray(found(np.asarray(epsilon), np.asarray(delta)))
+    shape = jax.ShapeDtypeStruct(jnp.shape(epsilon), epsilon.dtype)
+    return jax.pure_callback(found, shape, epsilon, delta, vmap_method="broadcast_all")
+
+
+@functools.partial(jax.jit, static_argnames=("missing",))
+def _weights(key: Key, ranks: Array, local_epsilon: Array, missing: str) -> Array:
+    users, items = ranks.shape
+    pair_key, report_key = jax.random.split(key)
+    asked = jax.random.randint(pair_key, (users,), 0, items * (items - 1) // 2)
+
+    def report(key: Key, ranks: Array, pair: Array) -> Array:
+        return one_pair_report(key, ranks, pair, local_epsilon, missing=missing)
+
+    answers = jax.vmap(report)(jax.random.split(report_key, users), ranks, asked)
+    return weights_of_answers(answers, asked, items, local_epsilon)

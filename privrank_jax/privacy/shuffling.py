@@ -1,0 +1,308 @@
+r"""Privacy amplification by shuffling, on the host: what n randomized reports reveal once nobody knows whose each is.
+
+**Setting.** Each of n users sends one report, ε₀-DP by itself; a trusted shuffler publishes the multiset of reports and
+nothing else. Unit user, adjacency replace: the (ε, δ) of the multiset, with ε far below ε₀. Notation: p = 1/(e^{ε₀}+1)
+the flip probability, q = 1-p, H(P, Q) = Σ(P - e^ε Q)₊ the hockey-stick divergence, so that δ(ε) is the largest H of
+neighbors.
+
+**Reports of one pair** (``question="secret"``). A user draws one of N questions uniformly, in secret, and sends it with
+its answer, one bit by randomized response at ε₀ (a fair coin where the user has no answer). Let users 2..n hold any
+data, and let user 1 hold x or x', whose answers differ in a share d > 0 of the questions. With probability 1-d user 1
+draws another question, and sends the same under x and x'. Otherwise the report is uniform on the dN questions, with x's
+answer with probability q (under x) or p (under x'). For every other user, each of the 2dN reports "question and
+answer" has probability at least p/N, so this user's law is a mixture that with probability 2pd is uniform on them: a
+*clone*. Tell the observer more: the reports that are not clones (their law is the same under x and x'), and of clones
+and user 1's report, where it differs, only how many agree with x and how many with x' (which of the questions each has
+is independent of this). With C ~ Bin(n-1, 2pd) clones, A ~ Bin(C, 1/2) of them as x and B = C - A as x', the observer
+holds (A + Δ, B + 1 - Δ) with probability d, Δ ~ Bernoulli(q) under x and Bernoulli(p) under x', and (A, B) otherwise.
+All of this is what remains of the pair at d = 1 if each report is kept with probability d: post-processing. So
+
+.. math:: δ(ε) ≤ \sum_c \Pr[C = c]\, δ_c(ε), \qquad C \sim \mathrm{Bin}(n-1, 2p),
+
+with δ_c = H of Bin(c, 1/2) + Bernoulli(q) and Bin(c, 1/2) + Bernoulli(p); swapping A and B swaps the two. With a =
+q - e^ε p, b = e^ε q - p and f, T the probability and the upper tail of Bin(c, 1/2), the likelihood ratio of s is above
+e^ε iff f(s-1)/f(s) = s/(c-s+1) > b/a, that is c+1-s < (c+1) a/(a+b), and with s* the first such s, δ_c = a T(s*-1) - b
+T(s*). A larger n and a smaller ε₀ only decrease δ: reports of known data can be added, and bits flipped again.
+
+The questions must be drawn independently by the users and stay secret. If someone knows who was asked what, as in a
+questionnaire or a deal of pairs, then a report is only hidden among the answers to its own question:
+
+**One question** (``question="public"``). All n users answer the same question, and the multiset is the number of ones.
+If k of the other n-1 answer 1, it is S_k = Bin(k, q) + Bin(n-1-k, p) plus the report of user 1, and the law of S_k is
+log-concave; as above δ_k = max_s a P(S_k ≥ s-1) - b P(S_k ≥ s), and δ(ε) is exactly the largest of them over k (the
+other direction is that of n-1-k). A user without an answer sends a fair coin, which is a mixture of the laws of 0 and 1
+in equal parts; H is convex, so such users never make it larger. Beyond n = 500 users the smaller of δ at 500 and of the
+bound above is used, which both hold.
+
+**Against the shuffler** only ε₀ holds, as against anyone who sees a report with its sender: n must count honest users
+alone, and a user who sends S reports is protected as a user only by the composition of S releases.
+
+Source: Feldman, McMillan and Talwar (2022, 2023) for clones; the proof for secret questions and the exact value for a
+public one are ours. Numbers are rounded up by a relative 1e-9 of the largest terms, far more than the rounding errors
+of the tails.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+from scipy import special
+
+from privrank_jax._validate import check_choice, check_delta, check_positive
+from privrank_jax.privacy.host import HostNumber, host_number
+
+QUESTIONS = ("secret", "public")
+MOST_USERS = 10**9
+# Users of one question up to whom all numbers of ones are compared.
+_EXACT_USERS = 500
+# Numbers of clones that are looked at one by one; of more, blocks count as their smallest, which only adds to δ.
+_MOST_TERMS = 10_000
+_SAFETY = 1e-9
+_LARGEST_EPSILON = 600.0  # e^ε is finite
+_OUTSIDE = 1e-38  # more than the tails of a binomial law that are left out
+
+
+def shuffled_delta(
+    num_users: int,
+    local_epsilon: HostNumber,
+    epsilon: HostNumber,
+    *,
+    question: str = "secret",
+) -> float:
+    """δ at which the shuffled reports of n users, one bit each by randomized response at ε₀, are (ε, δ)-DP.
+
+    **Guarantee.** Unit user, adjacency replace, trust shuffled; theorems at the head of this module.
+
+    Args:
+        num_users: n >= 1, those who are honest; at most 10⁹.
+        local_epsilon: ε₀ > 0 of each report; ∞ sends the answer itself.
+        epsilon: ε >= 0.
+        question: ``"secret"``: each user draws one of the questions, and nobody else learns who drew which;
+            ``"public"``: all n users answer the same question (count those of one question).
+
+    Returns:
+        δ, a float in [0, 1]; 0 for ε >= ε₀.
+
+    Raises:
+        ValueError: arguments out of range, an unknown kind of question.
+
+    Source: Feldman, McMillan and Talwar (2023); see the head of this module.
+
+    >>> f"{shuffled_delta(400, 2.0, 0.5):.2g}", f"{shuffled_delta(400, 2.0, 0.5, question='public'):.2g}"
+    ('4.8e-05', '6.2e-06')
+    """
+    users, local = _checked(num_users, local_epsilon, question)
+    return _delta(users, local, float(host_number("epsilon", epsilon)), question)
+
+
+def shuffled_epsilon(
+    num_users: int,
+    local_epsilon: HostNumber,
+    delta: HostNumber,
+    *,
+    question: str = "secret",
+) -> float:
+    """ε of the shuffled reports of n users, one bit each by randomized response at ε₀, at a given δ.
+
+    **Guarantee.** Unit user, adjacency replace, trust shuffled; theorems at the head of this module.
+
+    Args:
+        num_users, local_epsilon, question: as for :func:`shuffled_delta`.
+        delta: δ in [0, 1).
+
+    Returns:
+        The smallest ε in [0, ε₀], rounded up by less than 1e-9 of ε₀.
+
+    Raises:
+        ValueError: as :func:`shuffled_delta`, and if δ is out of range.
+
+    Source: as :func:`shuffled_delta`.
+
+    >>> round(shuffled_epsilon(10_000, 4.0, 1e-6), 3)
+    0.411
+    """
+    users, local = _checked(num_users, local_epsilon, question)
+    wanted = _checked_delta(delta)
+    if _delta(users, local, 0.0, question) <= wanted:
+        return 0.0
+    low, high = 0.0, local
+    if math.isinf(high):
+        if _delta(users, local, _LARGEST_EPSILON, question) > wanted:
+            return math.inf
+        high = _LARGEST_EPSILON
+    tolerance = 1e-9 * high
+    while high - low > tolerance:
+        middle = 0.5 * (low + high)
+        if _delta(users, local, middle, question) <= wanted:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def shuffled_local_epsilon(
+    num_users: int,
+    epsilon: HostNumber,
+    delta: HostNumber,
+    *,
+    question: str = "secret",
+) -> float:
+    """The largest ε₀ of one bit per user whose shuffled reports are (ε, δ)-DP.
+
+    **Guarantee.** Unit user, adjacency replace, trust shuffled; theorems at the head of this module.
+
+    Args:
+        num_users, question: as for :func:`shuffled_delta`.
+        epsilon: ε > 0, finite.
+        delta: δ in [0, 1).
+
+    Returns:
+        ε₀ >= ε, rounded down by less than 1e-4 of itself; at most 600, or ε.
+
+    Raises:
+        ValueError: as :func:`shuffled_delta`, ε <= 0 or infinite, δ out of range.
+
+    Source: as :func:`shuffled_delta`.
+
+    >>> round(shuffled_local_epsilon(10_000, 1.0, 1e-6), 2)
+    5.47
+    """
+    users = _checked_users(num_users)
+    check_choice("question", question, QUESTIONS)
+    target = float(host_number("epsilon", epsilon))
+    check_positive("epsilon", target, infinite=False)
+    wanted = _checked_delta(delta)
+    if target >= _LARGEST_EPSILON:
+        return target
+    low, high = target, target + 1.0
+    if question == "public" and users > 1:  # the other kind needs a smaller one and takes less time
+        low = shuffled_local_epsilon(users, epsilon, delta)
+        high = low + 0.25
+    while _delta(users, high, target, question) <= wanted:
+        low, high = high, high + 2.0
+        if high > _LARGEST_EPSILON:
+            return low
+    while high - low > 1e-4 * low:
+        middle = 0.5 * (low + high)
+        if _delta(users, middle, target, question) <= wanted:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _checked(num_users: int, local_epsilon: HostNumber, question: str) -> tuple[int, float]:
+    check_choice("question", question, QUESTIONS)
+    local = float(host_number("local_epsilon", local_epsilon))
+    check_positive("local_epsilon", local)
+    return _checked_users(num_users), local
+
+
+def _checked_users(num_users: int) -> int:
+    if not 1 <= num_users <= MOST_USERS or num_users != int(num_users):  # NaN too
+        raise ValueError(f"num_users must be an integer from 1 to {MOST_USERS:,}, got {num_users}.")
+    return int(num_users)
+
+
+def _checked_delta(delta: HostNumber) -> float:
+    value = float(host_number("delta", delta))
+    check_delta(value)
+    return value
+
+
+def _delta(users: int, local: float, epsilon: float, question: str) -> float:
+    if epsilon >= local:
+        return 0.0
+    epsilon = min(epsilon, _LARGEST_EPSILON)  # δ only falls beyond
+    if question == "public":
+        exact = _of_one_question(min(users, _EXACT_USERS), local, epsilon)
+        if users <= _EXACT_USERS:
+            return exact
+        return min(exact, _of_clones(users, local, epsilon))
+    return _of_clones(users, local, epsilon)
+
+
+def _flip(local: float) -> float:
+    return math.exp(-local) / (1 + math.exp(-local))
+
+
+def _lines(local: float, epsilon: float) -> tuple[float, float]:
+    """a = q - e^ε p and b = e^ε q - p, without cancellation."""
+    whole = 1 + math.exp(-local)
+    return -math.expm1(epsilon - local) / whole, (
+        math.exp(epsilon) * -math.expm1(-epsilon - local) / whole
+    )
+
+
+def _of_clones(users: int, local: float, epsilon: float) -> float:
+    """The bound of the head of this module for secret questions: clones by number, and what hides among so many."""
+    chances, clones = _numbers_of_clones(users, local)
+    return min(float(chances @ _among_clones(clones, local, epsilon)) + _OUTSIDE, 1.0)
+
+
+@functools.lru_cache(maxsize=4)
+def _numbers_of_clones(users: int, local: float) -> tuple[np.ndarray, np.ndarray]:
+    """The law of C: probabilities and numbers, in blocks where they are many."""
+    chances, first = _binomial(users - 1, 2 * _flip(local))
+    clones = first + np.arange(len(chances), dtype=float)
+    if len(chances) > _MOST_TERMS:
+        starts = np.arange(0, len(chances), -(-len(chances) // _MOST_TERMS))
+        chances, clones = np.add.reduceat(chances, starts), clones[starts]
+    return chances, clones
+
+
+def _among_clones(clones: np.ndarray, local: float, epsilon: float) -> np.ndarray:
+    """δ_c for numbers c of clones."""
+    a, b = _lines(local, epsilon)
+    least = clones + 2 - np.ceil((clones + 1) * (a / (a + b)))
+    reached, beyond = _coin_tail(clones, least - 1), _coin_tail(clones, least)
+    return np.maximum(a * reached - b * beyond, 0) + _SAFETY * a * reached
+
+
+def _coin_tail(coins: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Pr[Bin(coins, 1/2) >= least], least >= 0."""
+    inner = (least >= 1) & (least <= coins)
+    tail = special.betainc(np.where(inner, least, 1), np.where(inner, coins - least + 1, 1), 0.5)
+    return np.where(inner, tail, least < 1)
+
+
+def _of_one_question(users: int, local: float, epsilon: float) -> float:
+    """The largest divergence of numbers of ones, over the answers of the other users."""
+    a, b = _lines(local, epsilon)
+    ones = _numbers_of_ones(users, local)
+    gain = a * ones[:, :-1] - b * ones[:, 1:]  # the first and the last column are 0
+    most = float(np.max(np.sum(np.maximum(gain, 0), axis=1)))
+    return min(
+        most + _SAFETY * a * float(np.max(np.sum(ones[:, :-1], axis=1, where=gain > 0))), 1.0
+    )
+
+
+@functools.lru_cache(maxsize=4)
+def _numbers_of_ones(users: int, local: float) -> np.ndarray:
+    """Laws of S_k, ``(n, n + 2)``: row k, column s + 1 is Pr[S_k = s], s = -1..n."""
+    others, flip = users - 1, _flip(local)
+    laws = np.zeros((users, users + 2))
+    for ones in range(users):
+        kept, at = _binomial(ones, 1 - flip)
+        flipped, start = _binomial(others - ones, flip)
+        both = np.convolve(kept, flipped)
+        laws[ones, 1 + at + start : 1 + at + start + len(both)] = both
+    return laws
+
+
+def _binomial(trials: int, chance: float) -> tuple[np.ndarray, int]:
+    """Probabilities of Bin(trials, chance) without tails of less than 1e-38, and the first number they are for."""
+    if trials == 0 or chance <= 0 or chance >= 1:
+        return np.ones(1), trials if chance >= 1 else 0
+    mean = trials * chance
+    # Bernstein: outside, both tails together have less than 2 e^-90.
+    reach = 14 * math.sqrt(mean * (1 - chance)) + 60
+    first, last = max(math.floor(mean - reach), 0), min(math.ceil(mean + reach), trials)
+    numbers = np.arange(first, last, dtype=float)
+    odds = math.log(chance) - math.log1p(-chance)
+    steps = np.log(trials - numbers) - np.log(numbers + 1) + odds
+    logs = np.concatenate([[0.0], np.cumsum(steps)])
+    chances = np.exp(logs - np.max(logs))
+    return chances / math.fsum(chances), first
