@@ -53,6 +53,12 @@ RUNS = {
     ),
     "ldp_borda": (diagnostics.ReportDiagnostics, asking(aggregation.ldp_borda)),
     "one_pair_weights": (diagnostics.PairDiagnostics, asking(aggregation.one_pair_weights)),
+    "dp_footrule": (
+        diagnostics.FootruleDiagnostics,
+        lambda key, ranks: aggregation.dp_footrule(
+            key, aggregation.PositionHistograms.from_ranks(ranks), user(0.5)
+        ),
+    ),
     "shuffled_pair_weights": (
         diagnostics.ShuffledDiagnostics,
         lambda key, ranks: aggregation.shuffled_pair_weights(key, ranks, user(0.5, delta=1e-6)),
