@@ -192,13 +192,17 @@ def deviations(
     m = num_items
     squares = (Fraction(4 * m * (m * m - 1), 3), share), (Fraction(2 * m * (m - 1)), 1 - share)
     first, second = (
-        _root_above(square / (part * budget**2)) if part else None for square, part in squares
+        root_above(square / (part * budget**2)) if part else None for square, part in squares
     )
     return first, second
 
 
-def _root_above(number: Fraction) -> Fraction:
-    """A rational that is at least the square root, and larger by at most 2^-60 of it or so."""
+def root_above(number: Fraction) -> Fraction:
+    """A rational that is at least the square root, and larger by at most 2^-60 of it or so.
+
+    Args:
+        number: above 0.
+    """
     unit = 1 << 60
     size = max(1, math.isqrt(int(number) + 1))
     whole = math.ceil(number * unit * unit / (size * size))
