@@ -14,7 +14,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from privrank_jax._types import Key
 from privrank_jax._workarounds.threefry import fused
-from privrank_jax._workarounds.xla import compiled, out_of_memory
+from privrank_jax._workarounds.xla import Optimized, compiled, out_of_memory
 from privrank_jax.simulate.axes import Label, Outcome, columns, flatten
 from privrank_jax.simulate.compiler import Compiler
 from privrank_jax.simulate.devices import Devices, exchange, least
@@ -74,7 +74,8 @@ class Program:
         self.static = {name: study.cells[indices[0]][name] for name in study.static}
         self.columns = _traced_columns(study, indices)
         self.key, self.devices, self._limit = key, devices, memory_limit
-        self._optimized = study.optimized
+        asked = study.optimized
+        self._optimized: Optimized = asked(self.static) if callable(asked) else asked
         self.num_cells, self.total = len(indices), len(indices) * replicates
         program = _batched(study, self.static, fused)
         try:

@@ -72,7 +72,8 @@ class Study:
         optimized: False compiles the programs without optimization where XLA can (on a CPU, with JAX 0.10): for a study
             that runs for less than a tenth of the time it takes to compile. ``"some"`` compiles them with less
             optimization, in two thirds of the time, and by older code for fused loops, which makes some programs faster
-            and others slower: measure. Means may change by rounding.
+            and others slower: measure. A function of the static parameters says it for each program. Means may
+            change by rounding.
 
     Raises:
         ValueError: no cells, cells with different names, an unknown static name, a name that is already a column of the
@@ -84,7 +85,7 @@ class Study:
     cells: tuple[Parameters, ...]
     static: tuple[str, ...] = ()
     axes: tuple[str, ...] = (METRIC,)
-    optimized: Optimized = True
+    optimized: Optimized | Callable[[Parameters], Optimized] = True
 
     def __post_init__(self) -> None:
         cells = tuple(dict(cell) for cell in self.cells)

@@ -187,6 +187,18 @@ def test_a_study_may_do_without_optimization(monkeypatch):
             assert row["mean"] == pytest.approx(other["mean"], rel=1e-6)
 
 
+def test_optimization_may_depend_on_the_static_parameters():
+    study = Study(
+        "s",
+        lambda key, cell: {"value": jax.random.uniform(key, (cell["size"],)).sum()},
+        ({"size": 2}, {"size": 3}),
+        ("size",),
+        optimized=lambda static: static["size"] > 2,
+    )
+    programs = run(jax.random.key(0), study, 5).diagnostics.programs
+    assert {each.static["size"]: each.optimized for each in programs} == {2: False, 3: True}
+
+
 @pytest.mark.slow
 def test_solved_estimates_survive_a_halved_batch(monkeypatch):
     expected = run(jax.random.key(3), NEWTON, 40).rows

@@ -43,6 +43,7 @@ PAIRS = (
 )
 CAMPS, STRONG = "camps", "strong Mallows"
 AXES = (*common.AXES, "epsilon")
+_BRIEF = 20  # most items of programs that are not worth optimizing
 _LOOKS = {
     **{name: (color, 0) for color, name in enumerate((*PURE, EXPONENTIAL))},
     **{name: (color, 1) for color, name in enumerate(GAUSSIAN)},
@@ -183,7 +184,13 @@ def build(config: RegretConfig) -> tuple[Study, ...]:
             draw = functools.partial(data_draw, ranks=ranks)
             add((name,), draw, [(items, min(config.users, users))])
     run = functools.partial(trial, draws=draws, config=config)
-    return (Study(config.name, run, tuple(cells), ("num_items", "num_users"), AXES),)
+    static = ("num_items", "num_users")
+    return (Study(config.name, run, tuple(cells), static, AXES, optimized=_worth_optimizing),)
+
+
+def _worth_optimizing(static: Parameters) -> bool:
+    """Whether optimization saves time: with few items, programs run briefly even without it, and compile sooner."""
+    return static["num_items"] > _BRIEF
 
 
 def by_world(config: RegretConfig, rows: list[Row]) -> list[Row]:
