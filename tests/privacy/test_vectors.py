@@ -83,7 +83,7 @@ def test_privunit_has_the_stated_law(dimension, epsilon, key):
 def test_privunit_reports_from_the_cap_as_often_as_stated(dimension, key):
     """300,000 angles: the share within the cap to 5 standard errors; that at 1.05ε is rejected."""
     edge, chance, *_ = cap = privunit_cap(dimension, 1.0)
-    angles = np.asarray(caps.draw_angles(key, dimension, cap, (300_000,)))
+    angles = np.asarray(jax.jit(lambda k: caps.draw_angles(k, dimension, cap, (300_000,)))(key))
     seen = np.mean(angles <= math.acos(float(edge)))
     error = 5 * math.sqrt(0.25 / 300_000)
     assert abs(seen - float(chance)) < error
