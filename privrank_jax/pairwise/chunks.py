@@ -9,10 +9,14 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jaxtyping import PyTree
 
-from privrank_jax._backend import at_once
+from privrank_jax._backend import at_once, on_cpu
 
 # Bytes of arguments that a CPU works on at a time, so that a loop reads them from its cache.
 _CPU_CHUNK = 1 << 21
+# The same where problems lie along the trailing axis and a few arrays of that size are in use.
+_CPU_LANES = 1 << 19
+# Problems of more items than this, and batches smaller than this, are solved one by one.
+_MOST_ITEMS, _FEWEST = 60, 8
 
 
 def chunked(solve: Callable[..., PyTree]) -> Callable[..., PyTree]:
@@ -32,15 +36,51 @@ def chunked(solve: Callable[..., PyTree]) -> Callable[..., PyTree]:
     >>> float(total(jnp.ones(3))), jax.vmap(total)(jnp.ones((2, 3))).tolist()
     (3.0, [3.0, 3.0])
     """
-    return _with_axes(solve, 0)
+    return _with_axes(solve, _CPU_CHUNK, 0)
 
 
-def _with_axes(solve: Callable[..., PyTree], axes: int) -> Callable[..., PyTree]:
+def in_lanes(solve: Callable[..., PyTree], items: int) -> Callable[..., PyTree]:
+    """A function of one problem from ``solve``, which takes one problem or many along a *trailing* axis of all arrays.
+
+    Each operation on many small problems then runs along contiguous memory, where a vmapped one would handle short
+    rows. A large problem fills vector registers by itself, and is solved alone on a CPU.
+
+    Args:
+        solve: a function of arrays, which may have one more trailing axis than those of a problem; so have its results.
+        items: the size of a problem, to choose by.
+
+    Returns:
+        The function of one problem, as :func:`chunked`.
+
+    >>> total = in_lanes(lambda x: x.sum(0), 3)
+    >>> float(total(jnp.ones(3))), jax.vmap(total)(jnp.ones((2, 3))).tolist()
+    (3.0, [3.0, 3.0])
+    """
+
+    def of_batch(*arguments: PyTree) -> PyTree:
+        leaves = jax.tree.leaves(arguments)
+        batch = leaves[0].shape[0]
+        if batch == 1:
+            found = solve(*jax.tree.map(lambda x: x[0], arguments))
+            return jax.tree.map(lambda x: x[None], found)
+        if on_cpu() and (batch < _FEWEST or items > _MOST_ITEMS):
+            return jax.lax.map(lambda one: solve(*one), arguments)
+        found = solve(*jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), arguments))
+        return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), found)
+
+    return _with_axes(of_batch, _CPU_LANES, 0)
+
+
+def _bytes_each(leaves: Sequence[jax.Array]) -> int:
+    return sum(x.size * x.dtype.itemsize for x in leaves) // max(leaves[0].shape[0], 1)
+
+
+def _with_axes(solve: Callable[..., PyTree], cpu_bytes: int, axes: int) -> Callable[..., PyTree]:
     @custom_vmap
     def run(*arguments: PyTree) -> PyTree:
         lead = jax.tree.leaves(arguments)[0].shape[:axes]
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[axes:]), arguments)
-        found = _in_turn(solve, flat)
+        found = _in_turn(solve, cpu_bytes, flat)
         return jax.tree.map(lambda x: x.reshape(*lead, *x.shape[1:]), found)
 
     @run.def_vmap
@@ -52,17 +92,17 @@ def _with_axes(solve: Callable[..., PyTree], axes: int) -> Callable[..., PyTree]
             arguments,
             tuple(in_batched),
         )
-        found = _with_axes(solve, axes + 1)(*whole)
+        found = _with_axes(solve, cpu_bytes, axes + 1)(*whole)
         return found, jax.tree.map(lambda _: True, found)
 
     return run
 
 
-def _in_turn(solve: Callable[..., PyTree], arguments: tuple[PyTree, ...]) -> PyTree:
+def _in_turn(solve: Callable[..., PyTree], cpu_bytes: int, arguments: tuple[PyTree, ...]) -> PyTree:
     leaves = jax.tree.leaves(arguments)
     batch = leaves[0].shape[0]
-    each = max(1, sum(x.size * x.dtype.itemsize for x in leaves) // max(batch, 1))
-    chunks = -(-batch // at_once(_CPU_CHUNK // each, each))
+    each = max(1, _bytes_each(leaves))
+    chunks = -(-batch // at_once(cpu_bytes // each, each))
     if chunks <= 1:
         return solve(*arguments)
     size = -(-batch // chunks)

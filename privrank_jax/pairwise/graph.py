@@ -40,17 +40,47 @@ def connectivity(wins: WinCounts) -> tuple[Array, Array]:
         components: ``()`` int32, counted over real items.
         separated: ``()`` bool.
     """
-    return chunked(jax.vmap(_connectivity))(jax.lax.stop_gradient(wins))
+    return chunked(_connectivities)(jax.lax.stop_gradient(wins))
 
 
-def _connectivity(wins: WinCounts) -> tuple[Array, Array]:
-    mask = wins.item_mask
-    beats = (wins.matrix > 0) & mask[:, None] & mask[None, :]
-    labels = component_labels((wins.comparisons > 0) & mask[:, None] & mask[None, :])
-    roots = (labels == jnp.arange(labels.shape[0])) & mask
-    below = _fixed_point(lambda seen: seen | jnp.any(beats & seen[:, None], axis=0), roots)
-    above = _fixed_point(lambda seen: seen | jnp.any(beats & seen[None, :], axis=1), roots)
-    return jnp.sum(roots).astype(jnp.int32), jnp.any(mask & ~(below & above))
+def _connectivities(wins: WinCounts) -> tuple[Array, Array]:
+    """Of a batch, ``(batch, m, m)``. Mostly all items of each problem are linked, which is quick to find."""
+    items = jnp.arange(wins.num_items)
+    if wins.mask is None:
+        mask, start = jnp.ones(wins.matrix.shape[:-1], bool), 0
+    else:
+        mask, start = wins.mask, jnp.argmax(wins.mask, -1)[:, None]
+    beats = (wins.matrix > 0) & mask[:, :, None] & mask[:, None, :]
+    first = mask & (items == start)
+    linked = _linked(beats, first, mask)
+
+    def with_labels(_: Array) -> tuple[Array, Array]:
+        adjacent = (wins.comparisons > 0) & mask[:, :, None] & mask[:, None, :]
+        labels = jax.vmap(component_labels)(adjacent)
+        roots = (labels == items) & mask
+        separated = jnp.any(mask & ~_linked(beats, roots, mask), -1)
+        return jnp.sum(roots, -1).astype(jnp.int32), separated
+
+    def all_linked(mask: Array) -> tuple[Array, Array]:
+        some = jnp.any(mask, -1)
+        return some.astype(jnp.int32), jnp.zeros_like(some)
+
+    return jax.lax.cond(jnp.all(linked == mask), all_linked, with_labels, mask)
+
+
+def _linked(beats: Array, roots: Array, mask: Array) -> Array:
+    """Which items have a chain of wins from a root and one to a root, ``(batch, m)``."""
+
+    def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        below, above, _ = state
+        more_below = below | jnp.any(beats & below[:, :, None], axis=1)
+        more_above = above | jnp.any(beats & above[:, None, :], axis=2)
+        grown = jnp.any((more_below != below) | (more_above != above))
+        return more_below, more_above, grown & ~jnp.all(more_below & more_above == mask)
+
+    start = (roots, roots, jnp.bool_(True))
+    below, above, _ = jax.lax.while_loop(lambda state: state[2], step, start)
+    return below & above
 
 
 def edge_connectivity(edges: WinEdges) -> tuple[int, bool]:

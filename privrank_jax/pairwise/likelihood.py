@@ -9,20 +9,24 @@ not identify, near 0 without changing any difference; estimators center their re
 from __future__ import annotations
 
 import dataclasses
+import functools
+import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from privrank_jax._backend import product
+from privrank_jax._backend import on_cpu, product
 from privrank_jax._types import Mask, PairMatrix, Scalar, Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
+from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import Link
 
 
 def _scale(degrees: Array, mask: Mask | None) -> Array:
-    return jnp.maximum(jnp.sum(degrees) / _count(degrees, mask), 1.0)
+    return jnp.maximum(item_sum(degrees) / _count(degrees, mask), 1.0)
 
 
 # Without a mask, the compiled program has no masking arithmetic.
@@ -33,7 +37,7 @@ def _real(
 
 
 def _count(theta: Scores, mask: Mask | None) -> int | Float[Array, ""]:
-    return theta.shape[0] if mask is None else jnp.maximum(jnp.sum(mask), 1).astype(theta.dtype)
+    return theta.shape[0] if mask is None else jnp.maximum(jnp.sum(mask, 0), 1).astype(theta.dtype)
 
 
 @jax.tree_util.register_dataclass
@@ -58,6 +62,11 @@ class LogisticObjective:
     mask: Array | None
     scale: Array
 
+    @property
+    def num_items(self) -> int:
+        """Number of items m."""
+        return self.comparisons.shape[0]
+
     def objective(self) -> LogisticObjective:
         """This objective itself, as :class:`LogisticCounts` has one."""
         return self
@@ -69,11 +78,11 @@ class LogisticObjective:
         The ridge enters as 4γ comparisons without a winner, which is exact for small θ. The log-odds against the mean
         of opponents with scores of variance v fall short of θ by about √(1 + πv/8), and one of the m is no opponent.
         """
-        share = 0.5 + self.target / jnp.maximum(self.comparisons.sum(-1) + 4 * self.gamma, 1.0)
+        share = 0.5 + self.target / jnp.maximum(column_sums(self.comparisons) + 4 * self.gamma, 1.0)
         share = jnp.clip(share, 0.02, 0.98)
         start = center(jnp.log(share) - jnp.log1p(-share), self.mask)
         count = _count(start, self.mask)
-        spread = product(start, start) / count
+        spread = dot(start, start) / count
         return start * (count - 1) / count * jnp.sqrt(1 + jnp.pi / 8 * spread)
 
     def __call__(self, theta: Scores) -> Array:
@@ -84,9 +93,11 @@ class LogisticObjective:
 
     def gradient(self, theta: Scores, power: Scores | None = None) -> Array:
         """∇f(θ), ``(m,)``, from ``power`` = exp(θ) if given, which is faster but needs scores within ±40."""
-        tanh = _half_tanh(theta) if power is None else _ratio(power)
-        push = 0.5 * column_sums(self.comparisons * tanh)
-        return (-push - self.target) / self.scale + _quadratic_gradient(self, theta)
+        if power is None:
+            push = column_sums(self.comparisons * _half_tanh(theta))
+        else:
+            push = _opposed(self.comparisons, power)
+        return (-0.5 * push - self.target) / self.scale + _quadratic_gradient(self, theta)
 
     def pair_weights(self, theta: Scores, power: Scores | None = None) -> Array:
         """Second derivative of f in the gap of each pair, 0 for masked items, ``(m, m)``; ``power`` as above."""
@@ -136,12 +147,20 @@ class LogisticCounts:
     tilt: Array
     gamma: Array
 
+    @property
+    def num_items(self) -> int:
+        """Number of items m."""
+        return self.wins.num_items
+
     def objective(self) -> LogisticObjective:
         """The objective of these counts."""
-        mask, degrees = self.wins.mask, self.wins.degrees
-        target = self.wins.totals - 0.5 * degrees - self.tilt
+        mask, matrix = self.wins.mask, self.wins.matrix
+        matrix = matrix if matrix.ndim == 2 else materialized(matrix)
+        comparisons = matrix + matrix.swapaxes(0, 1)
+        degrees, losses = column_sums(comparisons), column_sums(matrix)
+        target = 0.5 * degrees - losses - self.tilt
         scale = _scale(degrees, mask)
-        return LogisticObjective(self.wins.comparisons, target, self.gamma, mask, scale)
+        return LogisticObjective(comparisons, target, self.gamma, mask, scale)
 
 
 @jax.tree_util.register_dataclass
@@ -283,7 +302,7 @@ def edge_objective(edges: WinEdges, link: Link, *, gamma: Scalar = 0.0) -> EdgeO
 
 def center(theta: Scores, mask: Mask | None) -> Array:
     """Subtract the mean over the mask; masked entries become 0."""
-    mean = jnp.sum(_real(theta, mask)) / _count(theta, mask)
+    mean = item_sum(_real(theta, mask)) / _count(theta, mask)
     return _real(theta - mean, mask)
 
 
@@ -300,16 +319,61 @@ def information(theta: Scores, comparisons: PairMatrix, link: Link) -> Array:
     return jnp.diag(weight.sum(-1)) - weight
 
 
+def item_sum(vector: Array) -> Array:
+    """Σ_i of ``(m,)``; of ``(m, lanes)`` one sum per lane."""
+    return vector.sum(0) if vector.ndim == 1 else _add_rows(lambda row: row, vector)
+
+
 def column_sums(matrix: Array) -> Array:
-    """Column sums, in the order that a CPU computes fastest: over rows, or with many items by a matrix product."""
+    """Column sums of ``(m, m)`` or ``(m, m, lanes)``, in the order that a CPU computes fastest: over rows, or with many
+    items by a matrix product."""
+    if matrix.ndim == 3:
+        return _add_rows(lambda row: row, matrix)
     if matrix.shape[-1] < 64:
         return matrix.sum(0)
     ones = jnp.ones(matrix.shape[-1], matrix.dtype)
     return jnp.matmul(ones, matrix, precision=jax.lax.Precision.HIGHEST)
 
 
-def _ratio(power: Scores) -> Array:
-    return (power[:, None] - power[None, :]) / (power[:, None] + power[None, :])
+def dot(left: Array, right: Array) -> Array:
+    """Σ_i ``left[i] * right[i]`` of ``(m,)`` or ``(m, lanes)``."""
+    return jnp.sum(left * right, 0) if left.ndim == 1 else _add_rows(jnp.multiply, left, right)
+
+
+def times(symmetric: Array, vector: Array) -> Array:
+    """A symmetric matrix, ``(m, m)`` or ``(m, m, lanes)``, times a vector, ``(m,)`` or ``(m, lanes)``."""
+    if vector.ndim == 1:
+        return product(symmetric, vector)
+    return _add_rows(jnp.multiply, symmetric, vector)
+
+
+def _opposed(comparisons: Array, power: Scores) -> Array:
+    """Σ_i M_ij tanh((θ_i - θ_j)/2), ``(m,)``, from ``power`` = exp(θ)."""
+    if power.ndim == 1:
+        ratio = (power[:, None] - power[None, :]) / (power[:, None] + power[None, :])
+        return column_sums(comparisons * ratio)
+    return _add_rows(lambda row, one: row * ((one - power) / (one + power)), comparisons, power)
+
+
+def _add_rows(term: Callable[..., Array], *arrays: Array) -> Array:
+    """Σ_i ``term`` of the i-th rows of ``arrays``, with problems along their trailing axis.
+
+    On a CPU, XLA sums over a leading axis without vectorizing, so rows are added one after another, all in one kernel.
+    """
+    rows = jax.vmap(term)
+    if not on_cpu():
+        return rows(*arrays).sum(0)
+    size = arrays[0].shape[0]
+    group = math.isqrt(size)
+
+    def add(first: int, last: int, step: int) -> Array:
+        parts = [rows(*(x[at : at + step] for x in arrays)) for at in range(first, last, step)]
+        return functools.reduce(jnp.add, parts)
+
+    # As few operations as possible: a group of rows at a time, then the rows of their sum.
+    groups = add(0, size // group * group, group)
+    total = functools.reduce(jnp.add, [groups[row] for row in range(group)])
+    return total + add(size // group * group, size, 1)[0] if size % group else total
 
 
 def _half_tanh(theta: Scores) -> Array:
@@ -325,7 +389,7 @@ def _quadratic(objective: DenseObjective, theta: Scores) -> Float[Array, ""]:
 
 def _quadratic_gradient(objective: DenseObjective, theta: Scores) -> Scores:
     real = _real(theta, objective.mask)
-    gauge = jnp.sum(real) / _count(theta, objective.mask)
+    gauge = item_sum(real) / _count(theta, objective.mask)
     return _real(objective.gamma * real / objective.scale + gauge, objective.mask, theta)
 
 

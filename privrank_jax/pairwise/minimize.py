@@ -79,17 +79,17 @@ class Progress(NamedTuple):
     step: Int[Array, "*batch"]
 
     @classmethod
-    def at(cls, gradient: Float[Array, "*batch d"]) -> Progress:
+    def at(cls, gradient: Float[Array, "d *batch"]) -> Progress:
         """Before the first step, at the gradient of the start."""
-        norm = jnp.max(jnp.abs(gradient), -1)
+        norm = jnp.max(jnp.abs(gradient), 0)
         zero = jnp.zeros(norm.shape, jnp.int32)
         return cls(norm, norm, zero, zero)
 
     def after(
-        self, gradient: Float[Array, "*batch d"], going: bool | Bool[Array, "*batch"] = True
+        self, gradient: Float[Array, "d *batch"], going: bool | Bool[Array, "*batch"] = True
     ) -> Progress:
         """After a step to ``gradient`` of the searches that were ``going``."""
-        norm = jnp.max(jnp.abs(gradient), -1)
+        norm = jnp.max(jnp.abs(gradient), 0)
         better = norm < self.best
         best = jnp.where(better, norm, self.best)
         return Progress(norm, best, jnp.where(better, 0, self.since_best + 1), self.step + going)
@@ -101,12 +101,12 @@ class Progress(NamedTuple):
         return going & (self.norm > goal) & jnp.isfinite(self.norm)
 
     def code(
-        self, params: Float[Array, "*batch d"], goal: Scalar, max_steps: int
+        self, params: Float[Array, "d *batch"], goal: Scalar, max_steps: int
     ) -> Int[Array, "*batch"]:
         """How a search ended that stands at ``params``."""
         stuck = jnp.where(self.step < max_steps, STALLED, OUT_OF_STEPS)
         code = jnp.where(self.norm <= goal, CONVERGED, stuck)
-        finite = jnp.isfinite(self.norm) & jnp.all(jnp.isfinite(params), -1)
+        finite = jnp.isfinite(self.norm) & jnp.all(jnp.isfinite(params), 0)
         return jnp.where(finite, code, NOT_FINITE).astype(jnp.int32)
 
 

@@ -21,8 +21,8 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from privrank_jax._types import Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
-from privrank_jax.pairwise.chunks import chunked
-from privrank_jax.pairwise.likelihood import LogisticCounts, LogisticObjective
+from privrank_jax.pairwise.chunks import in_lanes
+from privrank_jax.pairwise.likelihood import LogisticCounts, LogisticObjective, dot, times
 from privrank_jax.pairwise.minimize import Minimum, Progress, solve_lifted
 
 # Conjugate gradients stop at a residual, relative to the gradient, between these bounds: at _FOLLOW times the gradient
@@ -36,17 +36,18 @@ _NEAR_ZERO = 40.0
 
 
 class _Search(NamedTuple):
-    params: Float[Array, "batch items"]
-    gradient: Float[Array, "batch items"]
+    params: Float[Array, "items *batch"]
+    gradient: Float[Array, "items *batch"]
     progress: Progress
 
 
 class _Conjugate(NamedTuple):
-    solution: Float[Array, "batch items"]
-    residual: Float[Array, "batch items"]
-    direction: Float[Array, "batch items"]
-    along: Float[Array, "batch"]  # uᵀ direction, kept here as XLA would sum it anew for each item
-    size: Float[Array, "batch"]
+    solution: Float[Array, "items *batch"]
+    residual: Float[Array, "items *batch"]
+    direction: Float[Array, "items *batch"]
+    along: Float[Array, "*batch"]  # uᵀ direction, kept here as XLA would sum it anew for each item
+    size: Float[Array, "*batch"]
+    rest: Float[Array, "*batch"]  # squared norm of the residual
     step: Int[Array, ""]
 
 
@@ -71,13 +72,12 @@ def fit_logistic(
         The :class:`~privrank_jax.pairwise.minimize.Minimum`.
     """
 
-    def solve(problems: LogisticCounts | LogisticObjective, starts: PyTree) -> Minimum:
-        objectives = jax.vmap(lambda one: one.objective())(problems)
-        if starts is None:
-            starts = jax.vmap(lambda one: one.start)(objectives)
-        return _search(objectives, starts, tolerance, max_steps, patience)
+    def solve(one: LogisticCounts | LogisticObjective, start: PyTree) -> Minimum:
+        objective = one.objective()
+        first = objective.start if start is None else start
+        return _search(objective, first, tolerance, max_steps, patience)
 
-    return chunked(solve)(problem, start)
+    return in_lanes(solve, problem.num_items)(problem, start)
 
 
 @fit_logistic.defjvp
@@ -100,31 +100,35 @@ def _derivative(
 
 def _search(
     objective: LogisticObjective,
-    start: Float[Array, "batch items"],
+    start: Float[Array, "items *batch"],
     tolerance: float,
     max_steps: int,
     patience: int,
 ) -> Minimum:
-    single = jax.vmap(LogisticObjective.single)(objective)
+    single = objective.single()
 
-    def going(search: _Search) -> Bool[Array, "batch"]:
+    def going(search: _Search) -> Bool[Array, "*batch"]:
         return search.progress.unfinished(tolerance, max_steps, patience)
 
-    def inexact(search: _Search) -> Float[Array, "batch items"]:
+    def inexact(search: _Search) -> Float[Array, "items *batch"]:
         norm = search.progress.norm
         unit = jnp.where(going(search), norm, 1.0)
         wanted = jnp.maximum(_FOLLOW * norm, _BEYOND * tolerance / unit)
         found = _conjugate_gradients(
             *_pair_weights(single, search.params.astype(jnp.float32)),
-            (search.gradient / unit[:, None]).astype(jnp.float32),
+            (search.gradient / unit).astype(jnp.float32),
             jnp.clip(wanted, _CLOSEST, _LOOSEST).astype(jnp.float32),
             going(search),
         )
-        return -found.astype(start.dtype) * unit[:, None]
+        return -found.astype(start.dtype) * unit
 
-    def exact(search: _Search) -> Float[Array, "batch items"]:
-        hessian = jax.vmap(LogisticObjective.hessian)(objective, search.params)
-        return -jax.vmap(solve_lifted)(hessian, search.gradient)
+    def exact(search: _Search) -> Float[Array, "items *batch"]:
+        def solved(one: LogisticObjective, params: Scores, gradient: Scores) -> Array:
+            return -solve_lifted(one.hessian(params), gradient)
+
+        if start.ndim > 1:
+            solved = jax.vmap(solved, in_axes=-1, out_axes=-1)
+        return solved(objective, search.params, search.gradient)
 
     def advance(search: _Search) -> _Search:
         moving = going(search)
@@ -133,8 +137,8 @@ def _search(
         else:
             slow = jnp.any(moving & (search.progress.step >= _EXACT_FROM))
             direction = jax.lax.cond(slow, exact, inexact, search)
-        step = _step_length(direction)[:, None] * direction
-        params = jnp.where(moving[:, None], search.params + step, search.params)
+        step = _step_length(direction) * direction
+        params = jnp.where(moving, search.params + step, search.params)
         gradient = _gradient(objective, params)
         return _Search(params, gradient, search.progress.after(gradient, moving))
 
@@ -148,14 +152,14 @@ def _search(
     return Minimum(end.params, end.progress.norm, end.progress.step, code)
 
 
-def _step_length(direction: Float[Array, "batch items"]) -> Float[Array, "batch"]:
+def _step_length(direction: Float[Array, "items *batch"]) -> Float[Array, "*batch"]:
     """Share of a Newton direction p to take, d = max p - min p: 1 up to d = 1, log(1 + d)/d beyond.
 
     The objective is self-concordant, \\|φ'''\\| <= d φ'' along p, so φ(1) - φ(0) <= φ''(0) ((eᵈ - 1 - d)/d² - 1), at
     most -0.28 φ''(0) for d <= 1; for the other length see Sun and Tran-Dinh (2019), generalized self-concordance with
     ν = 2. Both need φ'(0) = -φ''(0), which holds at each iterate of conjugate gradients from 0 as well.
     """
-    reach = jnp.max(direction, -1) - jnp.min(direction, -1)
+    reach = jnp.max(direction, 0) - jnp.min(direction, 0)
     far = reach > 1
     return jnp.where(far, jnp.log1p(reach) / jnp.where(far, reach, 1), 1)
 
@@ -163,14 +167,14 @@ def _step_length(direction: Float[Array, "batch items"]) -> Float[Array, "batch"
 def _by_range(
     function: Callable[..., Array],
     objective: LogisticObjective,
-    params: Float[Array, "batch items"],
+    params: Float[Array, "items *batch"],
 ) -> Array:
     """``function`` of each problem, in its faster form while all scores of the batch are near 0."""
     # exp is taken outside of the branches: within one, XLA takes it anew for each pair.
     return jax.lax.cond(
         jnp.all(jnp.abs(params) < _NEAR_ZERO),
-        jax.vmap(function),
-        lambda problems, at, _: jax.vmap(function)(problems, at),
+        function,
+        lambda problems, at, _: function(problems, at),
         objective,
         params,
         jnp.exp(params),
@@ -178,68 +182,63 @@ def _by_range(
 
 
 def _gradient(
-    objective: LogisticObjective, params: Float[Array, "batch items"]
-) -> Float[Array, "batch items"]:
+    objective: LogisticObjective, params: Float[Array, "items *batch"]
+) -> Float[Array, "items *batch"]:
     return _by_range(LogisticObjective.gradient, objective, params)
 
 
 def _pair_weights(
-    objective: LogisticObjective, params: Float[Array, "batch items"]
+    objective: LogisticObjective, params: Float[Array, "items *batch"]
 ) -> tuple[
-    Float[Array, "batch items items"], Float[Array, "batch items"], Float[Array, "batch items"]
+    Float[Array, "items items *batch"], Float[Array, "items *batch"], Float[Array, "items *batch"]
 ]:
     """The Hessian diag(d) - W + uuᵀ as W, d and u."""
     weight = _by_range(LogisticObjective.pair_weights, objective, params)
-    return (weight, *jax.vmap(LogisticObjective.diagonal_and_gauge)(objective, weight))
+    return (weight, *objective.diagonal_and_gauge(weight))
 
 
 def _conjugate_gradients(
-    weight: Float[Array, "batch items items"],
-    diagonal: Float[Array, "batch items"],
-    gauge: Float[Array, "batch items"],
-    right: Float[Array, "batch items"],
-    tolerance: Float[Array, "batch"],
-    going: Bool[Array, "batch"],
-) -> Float[Array, "batch items"]:
+    weight: Float[Array, "items items *batch"],
+    diagonal: Float[Array, "items *batch"],
+    gauge: Float[Array, "items *batch"],
+    right: Float[Array, "items *batch"],
+    tolerance: Float[Array, "*batch"],
+    going: Bool[Array, "*batch"],
+) -> Float[Array, "items *batch"]:
     inverse = 1 / (diagonal + jnp.square(gauge))
-    goal = jnp.square(tolerance) * _dot(right, right)
+    whole = dot(right, right)
+    goal = jnp.square(tolerance) * whole
 
-    def unfinished(state: _Conjugate) -> Bool[Array, "batch"]:
-        return going & (_dot(state.residual, state.residual) > goal)
+    def unfinished(state: _Conjugate) -> Bool[Array, "*batch"]:
+        return going & (state.rest > goal)
 
     def advance(state: _Conjugate) -> _Conjugate:
-        pull = jnp.einsum(
-            "bij,bj->bi", weight, state.direction, precision=jax.lax.Precision.HIGHEST
-        )
-        image = diagonal * state.direction - pull + gauge * state.along[:, None]
-        bend = _dot(state.direction, image)
+        pull = times(weight, state.direction)
+        image = diagonal * state.direction - pull + gauge * state.along
+        bend = dot(state.direction, image)
         good = unfinished(state) & (bend > 0)
-        length = jnp.where(good, state.size / jnp.where(good, bend, 1), 0)[:, None]
+        length = jnp.where(good, state.size / jnp.where(good, bend, 1), 0)
         residual = state.residual - length * image
         scaled = inverse * residual
-        size = _dot(residual, scaled)
-        turn = jnp.where(good, size / jnp.where(good, state.size, 1), 0)[:, None]
+        size = dot(residual, scaled)
+        turn = jnp.where(good, size / jnp.where(good, state.size, 1), 0)
         direction = scaled + turn * state.direction
         solution = state.solution + length * state.direction
-        along = _dot(gauge, direction)
-        return _Conjugate(solution, residual, direction, along, size, state.step + 1)
+        along = dot(gauge, direction)
+        rest = dot(residual, residual)
+        return _Conjugate(solution, residual, direction, along, size, rest, state.step + 1)
 
     scaled = inverse * right
     start = _Conjugate(
         jnp.zeros_like(right),
         right,
         scaled,
-        _dot(gauge, scaled),
-        _dot(right, scaled),
+        dot(gauge, scaled),
+        dot(right, scaled),
+        whole,
         jnp.zeros((), jnp.int32),
     )
-    limit = 2 * right.shape[-1]
+    limit = 2 * right.shape[0]
     return jax.lax.while_loop(
         lambda state: jnp.any(unfinished(state)) & (state.step < limit), advance, start
     ).solution
-
-
-def _dot(
-    left: Float[Array, "batch items"], right: Float[Array, "batch items"]
-) -> Float[Array, "batch"]:
-    return jnp.sum(left * right, -1)

@@ -52,3 +52,25 @@ def test_one_problem_nested_batches_and_shared_arguments():
     assert float(dot(left[0], right[1])) == float(left[0] @ right[1])
     table = jax.vmap(jax.vmap(dot, (None, 0)), (0, None))(left, right)
     np.testing.assert_array_equal(table, left @ right.T)
+
+
+@pytest.mark.parametrize(
+    ("batch", "items", "seen_by_a_cpu"),
+    [(1, 3, (3,)), (7, 3, (3,)), (50, 3, (3, 50)), (50, 61, (61,))],
+)
+def test_lanes_hold_many_small_problems_and_others_are_solved_alone(batch, items, seen_by_a_cpu):
+    seen = []
+
+    def solve(numbers, factor):
+        seen.append(numbers.shape)
+        return numbers * factor, jnp.sum(numbers, 0)
+
+    numbers, factors = (
+        jnp.arange(1.0 * batch * items).reshape(batch, items),
+        jnp.arange(1.0 * batch),
+    )
+    products, sums = jax.vmap(chunks.in_lanes(solve, items))(numbers, factors)
+    np.testing.assert_array_equal(products, numbers * factors[:, None])
+    np.testing.assert_array_equal(sums, numbers.sum(-1))
+    if jax.default_backend() == "cpu":
+        assert set(seen[-1:]) == {seen_by_a_cpu}

@@ -102,5 +102,5 @@ def test_derivatives_pass_through_batches_and_twice():
 
 
 def test_long_steps_are_shortened_and_others_are_full():
-    step = newton._step_length(jnp.array([[-0.3, 0.6], [-2.0, 5.0], [0.0, 0.0]]))
+    step = newton._step_length(jnp.array([[-0.3, -2.0, 0.0], [0.6, 5.0, 0.0]]))
     np.testing.assert_allclose(step, [1.0, np.log(8) / 7, 1.0])
