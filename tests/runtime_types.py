@@ -29,7 +29,7 @@ EXAMPLES = (
     "pairwise.perturbed_mle", "pairwise.noisy_counts", "pairwise.score_attack", "pairwise.transitivity",
     "aggregation.weights", "aggregation.borda", "aggregation.kwiksort", "aggregation.noise_all", "aggregation.copeland",
     "aggregation.dp_kwiksort", "aggregation.exponential", "aggregation.one_pair", "aggregation.bounds",
-    "aggregation.shuffled_pairs", "privacy.shuffling",
+    "aggregation.shuffled_pairs", "privacy.shuffling", "aggregation.footrule", "aggregation.assignment",
     "aggregation.auto", "aggregation.borda_theorem", "aggregation.certificate", "aggregation.dynamic_program",
     "aggregation.hay_kwiksort", "aggregation.integer_program", "aggregation.ldp_kwiksort", "aggregation.ldp_plan",
     "aggregation.ldp_protocol", "aggregation.local_search", "aggregation.local_weights", "aggregation.query_budget",

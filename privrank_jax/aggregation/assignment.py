@@ -20,9 +20,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Real
+from jaxtyping import Array
 
-from privrank_jax._types import Ranks
+from privrank_jax._types import PairMatrixLike, Ranks
 from privrank_jax._validate import check_square, is_traced
 
 
@@ -52,7 +52,7 @@ class _Search(NamedTuple):
     end: Array
 
 
-def assignment(costs: Real[ArrayLike, "items items"]) -> Ranks:
+def assignment(costs: PairMatrixLike) -> Ranks:
     """Give each item a place such that the total cost is least.
 
     One problem, for ``jit`` and ``vmap``; in floating point the result is optimal up to rounding. On the host,

@@ -56,7 +56,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Real
+from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import product
 from privrank_jax._types import Count, PairMatrixLike, RankingsLike
@@ -186,7 +186,7 @@ class FootruleRanking:
 
 
 def footrule_costs(
-    histograms: PositionHistograms | Real[ArrayLike, "items items"],
+    histograms: PositionHistograms | PairMatrixLike,
 ) -> Float[Array, "items items"]:
     """Mean footrule cost of each item at each place, C_jp = Σ_q h_jq·|q - p|.
 
