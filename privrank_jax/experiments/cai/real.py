@@ -223,7 +223,7 @@ def build(config: SurveyConfig) -> tuple[Study, ...]:
         {"survey": index, "num_items": tables[name].num_items, "num_users": tables[name].num_users}
         for index, (name, _) in enumerate(_kinds(config))
     )
-    return (Study("cai-fig8", run, cells, axes=AXES),)
+    return (Study("cai-fig8", run, cells, axes=AXES, optimized=False),)
 
 
 def named_rows(config: SurveyConfig, rows: list[Row]) -> list[Row]:
