@@ -132,9 +132,8 @@ def rank_voters(key: Key) -> Votes:
 
     repeats = jax.random.split(key, REPEATS)
     many = jax.vmap(jax.vmap(noisy, (0, None)), (None, 0))
-    totals = evaluate(
-        many, repeats, np.array(VOTER_BUDGETS)
-    )  # a program would take longer to compile
+    # A program would take longer to compile.
+    totals = evaluate(many, repeats, np.array(VOTER_BUDGETS))
     winners, best = totals.argmax(-1), int(np.argmax(wins.totals))
     return {
         "wins": np.asarray(wins.totals).tolist(),
