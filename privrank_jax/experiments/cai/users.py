@@ -63,7 +63,8 @@ def build(config: UserConfig) -> tuple[Study, ...]:
         max_items=max(config.items),
         max_users=max(config.users),
     )
-    return (Study(config.name, run, cells, static=("max_items", "max_users"), axes=AXES),)
+    static = ("max_items", "max_users")
+    return (Study(config.name, run, cells, static, AXES, optimized="some"),)
 
 
 _LEVELS = (0.5, 1.0, 2.5, math.inf)

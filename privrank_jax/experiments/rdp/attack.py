@@ -111,7 +111,7 @@ def build(config: AttackConfig) -> tuple[Study, ...]:
     trial = functools.partial(attack_trial, config=config)
     cells = grid(num_items=config.items, epsilon=config.epsilons)
     axes = (*common.AXES, "num_rankings")
-    return (Study(config.name, trial, cells, static=("num_items",), axes=axes),)
+    return (Study(config.name, trial, cells, ("num_items",), axes, optimized="some"),)
 
 
 def build_adaptive(config: AdaptiveConfig) -> tuple[Study, ...]:
