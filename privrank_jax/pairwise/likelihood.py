@@ -21,11 +21,12 @@ from privrank_jax._backend import on_cpu, product
 from privrank_jax._types import Mask, PairMatrix, Scalar, Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax._workarounds.xla import materialized
-from privrank_jax.comparisons import WinCounts, WinEdges
+from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link
 
 
-def _scale(degrees: Array, mask: Mask | None) -> Array:
+def mean_degree(degrees: Array, mask: Mask | None) -> Array:
+    """S, at least 1."""
     return jnp.maximum(item_sum(degrees) / _count(degrees, mask), 1.0)
 
 
@@ -47,6 +48,8 @@ class LogisticObjective:
 
     With t = tanh((θ_i - θ_j)/2) the gradient of a pair is t/2 and its second derivative (1 - t²)/4. While no score is
     far from 0, t comes from one exponential per item: t = (e_i - e_j)/(e_i + e_j), e = exp(θ).
+
+    All but the value and the Hessian are also of many problems at once, along a trailing axis of all arrays.
 
     Attributes:
         comparisons: ``(m, m)`` M_ij.
@@ -159,7 +162,7 @@ class LogisticCounts:
         comparisons = matrix + matrix.swapaxes(0, 1)
         degrees, losses = column_sums(comparisons), column_sums(matrix)
         target = 0.5 * degrees - losses - self.tilt
-        scale = _scale(degrees, mask)
+        scale = mean_degree(degrees, mask)
         return LogisticObjective(comparisons, target, self.gamma, mask, scale)
 
 
@@ -219,32 +222,6 @@ class LinkObjective:
         return jnp.where(definite, exact, convex)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class EdgeObjective:
-    """Objective for any link on an edge list: memory and time are linear in the number of edges.
-
-    Attributes:
-        edges: the win counts.
-        gamma: ridge γ, shape ``()``.
-        scale: S, shape ``()``.
-        link: F, static.
-    """
-
-    edges: WinEdges
-    gamma: Array
-    scale: Array
-    link: Link = dataclasses.field(metadata={"static": True})
-
-    def __call__(self, theta: Scores) -> Array:
-        """f(θ); JAX derives its gradient, one scatter per end of the edges."""
-        gap = theta[self.edges.first] - theta[self.edges.second]
-        loss = self.edges.first_wins * self.link.log_cdf(gap)
-        loss += self.edges.second_wins * self.link.log_cdf(-gap)
-        gauge = 0.5 * jnp.sum(theta) ** 2 / theta.shape[0]
-        return (-jnp.sum(loss) + product(0.5 * self.gamma * theta, theta)) / self.scale + gauge
-
-
 DenseObjective = LogisticObjective | LinkObjective
 
 
@@ -255,7 +232,7 @@ def dense_objective(
     counts = logistic_counts(wins, gamma=gamma, tilt=tilt)
     if link.name == "logistic":
         return counts.objective()
-    scale = _scale(wins.degrees, wins.mask)
+    scale = mean_degree(wins.degrees, wins.mask)
     return LinkObjective(wins.matrix, counts.tilt, counts.gamma, wins.mask, scale, link)
 
 
@@ -291,13 +268,6 @@ def signed_objective(
         return LogisticObjective(weights, target, gamma, mask, scale)
     wins = 0.5 * weights + margins
     return LinkObjective(wins, jnp.zeros_like(target), gamma, mask, scale, link, signed=True)
-
-
-def edge_objective(edges: WinEdges, link: Link, *, gamma: Scalar = 0.0) -> EdgeObjective:
-    """The objective of an edge list under ``link`` with ridge γ."""
-    degrees = edges.degrees
-    scale = _scale(degrees, jnp.ones_like(degrees))
-    return EdgeObjective(edges, jnp.asarray(gamma, degrees.dtype), scale, link)
 
 
 def center(theta: Scores, mask: Mask | None) -> Array:

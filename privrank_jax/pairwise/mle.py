@@ -18,13 +18,11 @@ from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import connectivity, edge_connectivity
 from privrank_jax.pairwise.likelihood import (
     DenseObjective,
-    EdgeObjective,
     LinkObjective,
     LogisticCounts,
     LogisticObjective,
     center,
     dense_objective,
-    edge_objective,
     logistic_counts,
 )
 from privrank_jax.pairwise.minimize import (
@@ -34,6 +32,7 @@ from privrank_jax.pairwise.minimize import (
     newton_with_line_search,
 )
 from privrank_jax.pairwise.newton import fit_logistic
+from privrank_jax.pairwise.newton_edges import EdgeObjective, edge_objective, newton_of_edges
 
 # A float32 search stops at this tolerance, near the precision of float32, so that one float64 step finishes it.
 _COARSE_TOLERANCE = 1e-6
@@ -79,7 +78,7 @@ def mle(
     """Scores θ that maximize the likelihood of the comparisons, Σθ = 0. **Not private.**
 
     Minimizes -Σ W_ij log F(θ_i - θ_j) + (γ/2)‖θ‖². Dense win counts are fitted by Newton's method,
-    edge lists by ``optax.lbfgs``. Differentiable with
+    edge lists by the same with conjugate gradients, without a matrix. Differentiable with
     respect to the counts and the ridge by the implicit function theorem.
 
     Args:
@@ -246,17 +245,15 @@ def fit_edges(
     tolerance: float | None = None,
     max_steps: int = 500,
 ) -> Minimum:
-    """Minimize an edge-list objective from θ = 0 by L-BFGS."""
+    """Minimize an edge-list objective from θ = 0 by Newton's method without a matrix."""
     start = jnp.zeros(objective.edges.num_items, objective.gamma.dtype)
-    optimizer = optax.lbfgs() if optimizer is None else optimizer
-    return minimize(
-        objective,
-        start,
-        optimizer=optimizer,
-        tolerance=tolerance,
-        max_steps=max_steps,
-        linear_solver="cg",
+    search = functools.partial(
+        minimize, objective, start, tolerance=tolerance, max_steps=max_steps, linear_solver="cg"
     )
+    if optimizer is None:
+        fixed = jax.lax.stop_gradient(objective)
+        return search(optimizer=newton_of_edges(fixed), patience=_PATIENCE)
+    return search(optimizer=optimizer)
 
 
 def _to_single(leaf: Array) -> Array:

@@ -14,11 +14,11 @@ from privrank_jax.links import get_link
 from privrank_jax.pairwise.likelihood import (
     center,
     dense_objective,
-    edge_objective,
     information,
     pair_curvature,
     signed_objective,
 )
+from privrank_jax.pairwise.newton_edges import edge_objective
 from tests import reference
 
 RNG = np.random.default_rng(3)
