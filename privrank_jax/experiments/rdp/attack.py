@@ -118,7 +118,8 @@ def build_adaptive(config: AdaptiveConfig) -> tuple[Study, ...]:
     """Build one study, with a program per m and scheme."""
     trial = functools.partial(adaptive_trial, config=config)
     cells = grid(num_items=config.items, scheme=config.schemes, num_rankings=config.rankings)
-    return (Study(config.name, trial, cells, ("num_items", "scheme"), common.AXES),)
+    static = ("num_items", "scheme")
+    return (Study(config.name, trial, cells, static, common.AXES, optimized="some"),)
 
 
 def with_bounds(config: object, rows: list[Row]) -> list[Row]:
