@@ -12,10 +12,5 @@ SHUFFLED = (
         data="ranks",
         loss=_OF_USERS,
     ),
-    Door(
-        function="privrank_jax.release.shuffled_pairs:exact_shuffled_pair_weights",
-        data="ranks",
-        loss=_OF_USERS,
-    ),
     *DOORS,
 )

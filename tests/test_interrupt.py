@@ -125,7 +125,7 @@ def released(votes, ledger):
     ("arguments", "name"),
     [
         (("plan", "--items", "300", "--users", "100", "--epsilon", "1"), "_planned_error"),
-        (("demo", "--json"), "noisy"),
+        (("demo", "--json"), "program"),
     ],
 )
 def test_during_compilation(tmp_path, arguments, name):

@@ -175,15 +175,18 @@ def test_third_derivative_of_the_normal_link(dtype):
 def test_gradients_are_the_declared_functions_and_finite(name, dtype):
     link = links.get_link(name)
     x = GRID.astype(dtype)
-    np.testing.assert_array_equal(jax.vmap(jax.grad(link.log_cdf))(x), link.score(x))
-    np.testing.assert_array_equal(jax.vmap(jax.grad(jax.grad(link.log_cdf)))(x), -link.curvature(x))
+    with jax.disable_jit():  # two programs may round the same formula differently
+        np.testing.assert_array_equal(jax.vmap(jax.grad(link.log_cdf))(x), link.score(x))
+        np.testing.assert_array_equal(
+            jax.vmap(jax.grad(jax.grad(link.log_cdf)))(x), -link.curvature(x)
+        )
+        forward = jax.jvp(link.log_cdf, (x,), (np.full_like(x, 2),))[1]
+        np.testing.assert_array_equal(forward, 2 * link.score(x))
     third = jax.vmap(jax.grad(link.curvature))(x)
     assert third.dtype == dtype
     assert np.isfinite(third).all()
     density = jax.vmap(jax.grad(link.cdf))(x)
     close(density, np.asarray(link.cdf(x), float) * np.asarray(link.score(x), float), dtype)
-    forward = jax.jvp(link.log_cdf, (x,), (np.full_like(x, 2),))[1]
-    np.testing.assert_array_equal(forward, 2 * link.score(x))
 
 
 @names

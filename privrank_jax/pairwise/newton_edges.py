@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -112,7 +113,7 @@ def newton_of_edges(objective: EdgeObjective) -> optax.GradientTransformationExt
     return optax.with_extra_args_support(optax.chain(directions, search))
 
 
-def _update(objective: EdgeObjective) -> optax.TransformUpdateExtraArgsFn:
+def _update(objective: EdgeObjective) -> Callable[..., tuple[Array, PyTree]]:
     def update(
         updates: PyTree, state: PyTree, params: PyTree = None, **extra: object
     ) -> tuple[Array, PyTree]:

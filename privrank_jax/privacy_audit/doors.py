@@ -14,7 +14,7 @@ They are named, not imported, since releases depend on this package.
 - *Exponential mechanism*: γ times the range of c(σ) - c'(σ) over σ, which no pair of items can widen by more than
   the change of the difference between its two costs.
 - *Mallows*: ε/(k-1) for every pair of items in another order, where k items are ranked; ∞ if other items were ranked.
-- *Reports of two item sets*, and *idealized ones* (objective perturbation, reports of real numbers): calibrated to ε
+- *Shuffled answers*, *reports of two item sets*, and *idealized ones* (objective perturbation, reports of real numbers): calibrated to ε
   for one unit, so units are counted.
 """
 
@@ -167,6 +167,11 @@ DOORS = (
         data="wins",
         read=_matrix,
         loss=_comparisons,
+    ),
+    Door(
+        function="privrank_jax.release.shuffled_pairs:exact_shuffled_pair_weights",
+        data="ranks",
+        loss=_users,
     ),
     Door(function="privrank_jax.release.local_borda:exact_ldp_borda", data="ranks", loss=_users),
     Door(function="privrank_jax.aggregation.borda:ldp_borda", data="ranks", loss=_users),

@@ -40,7 +40,7 @@ PRIVACY = (
         ("epsilon, float(gathered.budgets.delta_sum)", "epsilon, 0.0"),
         ("[one for one in every if one.covers(promised)]", "list(every)"),
         ("weakest = max(numerics", "weakest = min(numerics"),
-        ('if trusts == {"local"}', 'if "local" in trusts'),
+        ("together = min(trusts", "together = max(trusts"),
         ("max(sensitivity / scale", "max(sensitivity / (2 * scale)"),
         ("contributions=min(bounds", "contributions=max(bounds"),
         ("public=tuple({fact for one in told for fact in one.public})", "public=()"),
