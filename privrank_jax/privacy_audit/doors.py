@@ -14,8 +14,8 @@ They are named, not imported, since releases depend on this package.
 - *Exponential mechanism*: γ times the range of c(σ) - c'(σ) over σ, which no pair of items can widen by more than
   the change of the difference between its two costs.
 - *Mallows*: ε/(k-1) for every pair of items in another order, where k items are ranked; ∞ if other items were ranked.
-- *Shuffled answers*, *reports of two item sets*, and *idealized ones* (objective perturbation, reports of real numbers): calibrated to ε
-  for one unit, so units are counted.
+- *Shuffled answers*, *reports of two item sets*, *idealized ones* (objective perturbation, reports of real numbers):
+  calibrated to ε for one unit, so units are counted.
 """
 
 from __future__ import annotations
