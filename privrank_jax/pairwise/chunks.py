@@ -71,10 +71,6 @@ def in_lanes(solve: Callable[..., PyTree], items: int) -> Callable[..., PyTree]:
     return _with_axes(of_batch, _CPU_LANES, 0)
 
 
-def _bytes_each(leaves: Sequence[jax.Array]) -> int:
-    return sum(x.size * x.dtype.itemsize for x in leaves) // max(leaves[0].shape[0], 1)
-
-
 def _with_axes(solve: Callable[..., PyTree], cpu_bytes: int, axes: int) -> Callable[..., PyTree]:
     @custom_vmap
     def run(*arguments: PyTree) -> PyTree:
@@ -101,7 +97,7 @@ def _with_axes(solve: Callable[..., PyTree], cpu_bytes: int, axes: int) -> Calla
 def _in_turn(solve: Callable[..., PyTree], cpu_bytes: int, arguments: tuple[PyTree, ...]) -> PyTree:
     leaves = jax.tree.leaves(arguments)
     batch = leaves[0].shape[0]
-    each = max(1, _bytes_each(leaves))
+    each = max(1, sum(x.size * x.dtype.itemsize for x in leaves) // max(batch, 1))
     chunks = -(-batch // at_once(cpu_bytes // each, each))
     if chunks <= 1:
         return solve(*arguments)
