@@ -34,17 +34,17 @@ def test_studies_end_in_any_order_and_are_told_apart(fake, tmp_path):
         "print(f'privrank: {name}: begins', file=sys.stderr)\n"
         "print('noise of a library', file=sys.stderr)\n"
         "while name == 'a' and not os.path.exists(sys.argv[6]): time.sleep(0.01)\n"
-        "open(sys.argv[6], 'w').close()\n"
         "print(json.dumps({'given': sys.argv[1:], 'long': 'x' * 200_000}))"
     )
     told, order = [], []
-    flag = str(tmp_path / "flag")
-    for study in run_all(("a", "b"), ("--out", flag), 2, told.append):
+    flag = tmp_path / "flag"
+    for study in run_all(("a", "b"), ("--out", str(flag)), 2, told.append):
         order.append(study.name)
+        flag.touch()  # a waits until b has been told, so both run at once and b ends first
         assert (study.code, study.reason) == (0, "")
-        given = ["-m", "privrank_jax", "reproduce", study.name, "--out", flag, "--json"]
+        given = ["-m", "privrank_jax", "reproduce", study.name, "--out", str(flag), "--json"]
         assert study.document["given"] == given
-    assert order == ["b", "a"]  # a waits for b, so both ran at once
+    assert order == ["b", "a"]
     assert sorted(told) == ["a: a: begins", "b: b: begins"]
 
 
