@@ -1,0 +1,27 @@
+"""Learning from private preference labels: losses, objectives of reward models and DPO, validation."""
+
+from privrank_jax.preferences.accuracy import Accuracy, debiased_accuracy
+from privrank_jax.preferences.label_losses import (
+    LOSSES,
+    clipped_loss,
+    debiased_loss,
+    label_smoothing,
+    likelihood_loss,
+    soft_label_loss,
+    square_loss,
+)
+from privrank_jax.preferences.objectives import dpo_loss, reward_loss
+
+__all__ = [
+    "LOSSES",
+    "Accuracy",
+    "clipped_loss",
+    "debiased_accuracy",
+    "debiased_loss",
+    "dpo_loss",
+    "label_smoothing",
+    "likelihood_loss",
+    "reward_loss",
+    "soft_label_loss",
+    "square_loss",
+]
