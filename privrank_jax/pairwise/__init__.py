@@ -10,13 +10,13 @@ from privrank_jax.pairwise.debiased_rr import (
     smallest_curvature,
 )
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums
+from privrank_jax.pairwise.influence import Influence, influential_comparisons
 from privrank_jax.pairwise.intervals import (
     Intervals,
     confidence_intervals,
     interval_estimates,
     rank_intervals,
 )
-from privrank_jax.pairwise.loss import clipped_preference_loss, label_smoothing, preference_loss
 from privrank_jax.pairwise.minimize import minimize
 from privrank_jax.pairwise.mixed_effects import MixedDiagnostics, MixedEffects, mixed_effects
 from privrank_jax.pairwise.mle import FitDiagnostics, mle
@@ -70,6 +70,7 @@ __all__ = [
     "DebiasedFit",
     "DebiasedSums",
     "FitDiagnostics",
+    "Influence",
     "Intervals",
     "Intransitivity",
     "IntransitivityShares",
@@ -83,7 +84,6 @@ __all__ = [
     "Uncertainty",
     "average_win_probability",
     "bootstrap_intervals",
-    "clipped_preference_loss",
     "confidence_intervals",
     "debiased_rr",
     "debiased_sums",
@@ -91,10 +91,10 @@ __all__ = [
     "edge_rate",
     "effective_users",
     "epsilon_needed",
+    "influential_comparisons",
     "interval_estimates",
     "intransitivity",
     "intransitivity_shares",
-    "label_smoothing",
     "local_rate",
     "max_cut",
     "minimize",
@@ -107,7 +107,6 @@ __all__ = [
     "permute_and_flip_top_k",
     "perturbed_mle",
     "planned_error",
-    "preference_loss",
     "questionnaire_counts",
     "questionnaire_sensitivity",
     "rank_centrality",

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from privrank_jax._chunks import chunked
 from privrank_jax.comparisons import WinCounts, WinEdges
-from privrank_jax.pairwise.chunks import chunked
 
 Array = jax.Array
 

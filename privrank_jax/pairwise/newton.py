@@ -5,7 +5,7 @@ they come from conjugate gradients in float32, preconditioned by the diagonal of
 that follows the gradient. Each iterate of conjugate gradients is a descent direction, so an inexact one costs steps,
 not correctness.
 
-A batch is one search, in which finished problems wait (:mod:`privrank_jax.pairwise.chunks`).
+A batch is one search, in which finished problems wait (:mod:`privrank_jax._chunks`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from privrank_jax._chunks import in_lanes
 from privrank_jax._types import Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
-from privrank_jax.pairwise.chunks import in_lanes
 from privrank_jax.pairwise.likelihood import LogisticCounts, LogisticObjective, dot, times
 from privrank_jax.pairwise.minimize import Minimum, Progress, solve_lifted
 

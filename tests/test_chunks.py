@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax import _chunks as chunks
+from privrank_jax._chunks import chunked
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import chunks, mle
-from privrank_jax.pairwise.chunks import chunked
+from privrank_jax.pairwise import mle
 from privrank_jax.pairwise.minimize import CONVERGED
 
 SIZE, PROBLEMS = 5, 7

@@ -19,7 +19,7 @@ _CPU_LANES = 1 << 19
 _MOST_ITEMS, _FEWEST = 60, 8
 
 
-def chunked(solve: Callable[..., PyTree]) -> Callable[..., PyTree]:
+def chunked(solve: Callable[..., PyTree], cpu_bytes: int | None = None) -> Callable[..., PyTree]:
     """A function of one problem from ``solve``, a function of a batch, that ``jax.vmap`` turns back into batches.
 
     Under ``jax.vmap``, also nested, ``solve`` gets all problems along one leading axis, on a CPU a chunk at a time. A
@@ -28,6 +28,7 @@ def chunked(solve: Callable[..., PyTree]) -> Callable[..., PyTree]:
 
     Args:
         solve: a function of arrays with one more leading axis than those of a problem, as are its results.
+        cpu_bytes: bytes of arguments that a CPU works on at a time; by default 2 MiB.
 
     Returns:
         The function of one problem. It has no derivatives of its own.
@@ -36,7 +37,7 @@ def chunked(solve: Callable[..., PyTree]) -> Callable[..., PyTree]:
     >>> float(total(jnp.ones(3))), jax.vmap(total)(jnp.ones((2, 3))).tolist()
     (3.0, [3.0, 3.0])
     """
-    return _with_axes(solve, _CPU_CHUNK, 0)
+    return _with_axes(solve, cpu_bytes or _CPU_CHUNK, 0)
 
 
 def in_lanes(solve: Callable[..., PyTree], items: int) -> Callable[..., PyTree]:
