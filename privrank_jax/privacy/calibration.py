@@ -57,6 +57,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import Numbers
 from privrank_jax._validate import (
     check_choice,
@@ -160,6 +161,10 @@ def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Fl
     check_positive("sensitivity", sensitivity, infinite=False)
     check_epsilon(epsilon)
     check_delta(delta, positive=True)
+    return jax.device_put(quickly(_gaussian_scale, sensitivity, epsilon, delta))
+
+
+def _gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Array:
     epsilon = jnp.asarray(epsilon, jnp.result_type(float))
     finite = jnp.where(jnp.isfinite(epsilon), epsilon, 1.0)
     machine = jnp.finfo(epsilon.dtype).eps

@@ -44,6 +44,7 @@ from jaxtyping import Array, ArrayLike, Bool, DTypeLike, Float, Int, Integer
 
 from privrank_jax._types import Count, Key, Mask, MaskLike, NumbersLike, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_nonnegative, is_traced
+from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import default_float
 from privrank_jax.privacy.cuts import largest_ratio
 from privrank_jax.privacy.spanning_forests import all_pairs_forest, components, weighted_forest
@@ -240,7 +241,7 @@ def _k_norm(key: Key, body: Body, scale: Float[Array, ""]) -> Float[Array, "..."
         of_radius, of_place = jax.random.split(key)
         shape = jnp.asarray(body.dimension + 1, dtype)
         radius = jax.random.gamma(of_radius, shape, dtype=dtype)
-        place = _uniform(of_place, body, dtype)
+        place = materialized(_uniform(of_place, body, dtype))  # read at every scale of a batch
     else:
         of_forest, of_place = jax.random.split(key)
         parent = _forest(of_forest, body)

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Float, Shaped
 
 from privrank_jax._types import Key, MaskLike, NumbersLike, ReportsLike
-from privrank_jax._validate import check_epsilon, check_nonnegative, is_traced
+from privrank_jax._validate import check_choice, check_epsilon, check_nonnegative, is_traced
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import laplace
 from privrank_jax.privacy.privacy import Privacy
@@ -242,15 +242,30 @@ def check_bits(name: str, bits: ReportsLike) -> None:
         raise ValueError(f"{name} must be 0 or 1 (or bool).")
 
 
-def check_reports(reports: ReportsLike, where: MaskLike | ReportsLike | None = None) -> None:
+CODINGS = {"0/1": (0, 1), "-1/1": (-1, 1)}
+
+
+def check_reports(
+    reports: ReportsLike,
+    where: MaskLike | ReportsLike | None = None,
+    *,
+    coding: str | None = None,
+) -> None:
     """Raise ``ValueError`` unless the reports (where ``where`` is True) are 0 and 1, or -1 and 1."""
+    if coding is not None:
+        check_choice("coding", coding, tuple(CODINGS))
     if is_traced(reports, where):
         return
-    if not any(_all_among(reports, coding, where) for coding in ((0, 1), (-1, 1))):
+    codings = CODINGS.values() if coding is None else (CODINGS[coding],)
+    if any(_all_among(reports, values, where) for values in codings):
+        return
+    if coding is not None:
         raise ValueError(
-            "reports must be 0 or 1 (or bool), or all of them -1 or 1; mark missing ones as not "
-            "observed."
+            f"with coding={coding!r} reports must be {CODINGS[coding][0]} or 1; leave ties and missing reports out."
         )
+    raise ValueError(
+        "reports must be 0 or 1 (or bool), or all of them -1 or 1; mark missing ones as not observed."
+    )
 
 
 def _all_among(
@@ -263,10 +278,16 @@ def _all_among(
     return bool(np.all(good if where is None else good | ~np.asarray(where, bool)))
 
 
-def report_values(reports: ReportsLike, dtype: DTypeLike) -> Float[Array, "..."]:
-    """Reports as numbers: 1 for 1, 0 for 0 and -1, NaN for anything else, which only a traced array can hold."""
+def report_values(
+    reports: ReportsLike, dtype: DTypeLike, coding: str | None = None
+) -> Float[Array, "..."]:
+    """Reports as numbers: 1 for 1, 0 for 0 and -1, NaN for anything else, which only a traced array can hold.
+
+    With a coding, the value that it does not have is NaN too.
+    """
     values = jnp.asarray(reports).astype(dtype)
-    return jnp.where(jnp.abs(values) == 1, 0.5 * (values + 1), jnp.where(values == 0, 0, jnp.nan))
+    lost = ((values == 0) & (coding != "-1/1")) | ((values == -1) & (coding != "0/1"))
+    return jnp.where(values == 1, 1, jnp.where(lost, 0, jnp.nan)).astype(dtype)
 
 
 def _as_float(epsilon: NumbersLike) -> Float[Array, "..."]:

@@ -46,6 +46,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
@@ -132,14 +133,9 @@ def shuffled_epsilon(
         if _delta(users, local, _LARGEST_EPSILON, question) > wanted:
             return math.inf
         high = _LARGEST_EPSILON
-    tolerance = 1e-9 * high
-    while high - low > tolerance:
-        middle = 0.5 * (low + high)
-        if _delta(users, local, middle, question) <= wanted:
-            high = middle
-        else:
-            low = middle
-    return high
+    return _furthest(
+        lambda one: _delta(users, local, one, question) <= wanted, high, low, absolute=1e-9 * high
+    )
 
 
 def shuffled_local_epsilon(
@@ -184,13 +180,24 @@ def shuffled_local_epsilon(
         low, high = high, high + 2.0
         if high > _LARGEST_EPSILON:
             return low
-    while high - low > 1e-4 * low:
-        middle = 0.5 * (low + high)
-        if _delta(users, middle, target, question) <= wanted:
-            low = middle
-        else:
-            high = middle
-    return low
+    return _furthest(
+        lambda one: _delta(users, one, target, question) <= wanted, low, high, relative=1e-4
+    )
+
+
+def _furthest(
+    holds: Callable[[float], bool],
+    good: float,
+    bad: float,
+    *,
+    relative: float = 0.0,
+    absolute: float = 0.0,
+) -> float:
+    """The number furthest from ``good`` towards ``bad``, to a tolerance, at which a condition still holds."""
+    while abs(bad - good) > absolute + relative * good:
+        middle = 0.5 * (good + bad)
+        good, bad = (middle, bad) if holds(middle) else (good, middle)
+    return good
 
 
 def _checked(num_users: int, local_epsilon: HostNumber, question: str) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""Audited footrule costs: two users and three items; one user is replaced.
+"""Audited footrule costs: two users and three items, one user is replaced; and the report of one user.
 
 For three items the tree of least error has a single level, so noise is K-norm noise of the cube of all prefix counts,
 which are half of the differences between the costs of adjacent places. Its scale follows from the standard deviation
@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 from typing import Any
 
 import jax
@@ -17,12 +18,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax.aggregation.footrule import PositionHistograms
+from privrank_jax.aggregation.footrule_cuts import cut_design
 from privrank_jax.aggregation.footrule_levels import footrule_levels, mean_square_error
+from privrank_jax.aggregation.ldp_footrule import ldp_footrule, ldp_footrule_report
 from privrank_jax.aggregation.private_footrule import dp_footrule
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, neighbors, shapes
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, USER, USERS
+from privrank_jax.privacy_audit.audited_local import broken_ties
 from privrank_jax.privacy_audit.registry import Audited, Facts, Release
 
 Array = jax.Array
@@ -87,12 +91,45 @@ def _on_counts(noise: str) -> Release:
     return release
 
 
+def _report(key: Array, ranks: Array, privacy: Privacy) -> Estimate:
+    return ldp_footrule(key, ranks[None], privacy)
+
+
+def _one_report(key: Array, ranks: Array, privacy: Privacy) -> Array:
+    """The cut at items of the set, and its opposite at others."""
+    cut, chosen = ldp_footrule_report(key, ranks, privacy.epsilon)
+    return jnp.where(chosen, cut, -cut)
+
+
+def _report_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
+    """Log probabilities of cut and set, ties broken at random."""
+    items, epsilon = ranks.shape[1], float(privacy.epsilon)
+    design, orders = cut_design(items, epsilon), neighbors.strict_orders(items)
+    columns = []
+    for cut, size, threshold, odds in zip(range(1, items), *design[:2], design.odds):
+        sets = [np.array(one) for one in itertools.combinations(range(items), int(size))]
+        held = np.array([np.sum(orders[:, one] < cut, axis=1) for one in sets]).T
+        chances = np.where(held >= threshold, math.exp(epsilon), 1.0)
+        chances *= odds / design.odds.sum() / chances.sum(axis=1, keepdims=True)
+        columns.append(chances)
+    return np.log(broken_ties(ranks, orders) @ np.hstack(columns))
+
+
 _MOVE = (_prefixes(_APART) - _prefixes(_AGREED)) * USERS  # entries 0, 1 and -1
 _COMMON: dict[str, Any] = {
     "function": "dp_footrule",
     "neighbors": (_APART, _AGREED),
     "instances": instances,
     "note": "aggregation/private_footrule.py",
+}
+
+_REPORT: dict[str, Any] = {
+    "neighbors": (np.arange(NUM_ITEMS), np.arange(NUM_ITEMS)[::-1]),
+    "promise": USER,
+    "instances": lambda: neighbors.of_values(*neighbors.weak_orders(NUM_ITEMS)),
+    "law": _report_law,
+    "trust": "local",
+    "note": "aggregation/ldp_footrule.py",
 }
 
 AUDITED = (
@@ -104,6 +141,12 @@ AUDITED = (
         reduce=lambda costs: shapes.margin(_noise(costs), shapes.cube_facets(_CUTS), _MOVE),
         sees="how far a prefix count that differs is beyond all others, in its direction",
         law=_law,
+        released_by="exact_footrule",
+        commands=(
+            "aggregate --method footrule",
+            "aggregate --method footrule --missing unknown",
+            "aggregate --method footrule --noise k-norm",
+        ),
         **_COMMON,
     ),
     Audited(
@@ -114,6 +157,31 @@ AUDITED = (
         reduce=lambda costs: jnp.sum(_noise(costs) * _MOVE),
         sees="the sum of the prefix counts that differ, each in its direction",
         loss=_loss,
+        released_by="exact_footrule",
+        commands=("aggregate --method footrule --noise gaussian --delta 1e-6",),
         **_COMMON,
+    ),
+    Audited(
+        name="ldp-footrule",
+        title="footrule costs of one user by a cut of the ranking and a set of items",
+        function="ldp_footrule",
+        release=_report,
+        reduce=lambda costs: costs[0, 0] - costs[-1, 0],
+        sees="the cost of the first place for item 0 less that for item 2",
+        released_by="exact_ldp_footrule",
+        commands=(
+            "aggregate --method footrule --trust local",
+            "aggregate --method footrule --trust local --missing unknown",
+        ),
+        **_REPORT,
+    ),
+    Audited(
+        name="ldp-footrule-report",
+        title="the report of one user to ldp_footrule",
+        function="ldp_footrule_report",
+        release=_one_report,
+        reduce=lambda report: jnp.sign(report[0]) - jnp.sign(report[-1]),
+        sees="which of items 0 and 2 is in the set, if not both or neither",
+        **_REPORT,
     ),
 )

@@ -69,10 +69,15 @@ def _two_sets_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
         costs[row, used] / costs[row].sum(),
         (float(last) + 1) / 2.0**32,
     )
-    first, second = np.triu_indices(items, 1)
+    return np.log(broken_ties(ranks, orders) @ np.exp(law))
+
+
+def broken_ties(ranks: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """Probability of each strict ranking once the ties of a ranking are broken at random, ``(rankings, orders)``."""
+    first, second = np.triu_indices(ranks.shape[1], 1)
     lead, strict = (np.sign(r[:, second] - r[:, first]) for r in (ranks, orders))
     agree = np.all((lead[:, None] == 0) | (lead[:, None] == strict), axis=2)
-    return np.log(agree @ np.exp(law) / agree.sum(axis=1, keepdims=True))
+    return agree / agree.sum(axis=1, keepdims=True)
 
 
 def _signs_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:

@@ -8,7 +8,8 @@ They are named, not imported, since releases depend on this package.
   most ε times the share of the distance that was used, and beyond it the loss is larger. *Rounded Gaussian* likewise,
   with the distance in units of σ, which differs between the parts of the input.
 - *Discrete K-norm*: ε/c times the integer gauge of x - x', that is max \|x - x'\| for the cube and, for the zonotope of
-  a graph, the smallest r for which flows of at most r along its edges lead from x' to x; ∞ if none do.
+  a graph, the smallest r for which flows of at most r along its edges lead from x' to x; ∞ if none do. For rows of
+  blocks, the largest sum over a row of the largest differences in its blocks.
 - *One-shot top list*: the noise was calibrated to ε for the largest change of one total and of all totals.
 - *Randomized response*: the sum of ε over the bits that differ.
 - *Exponential mechanism*: γ times the range of c(σ) - c'(σ) over σ, which no pair of items can widen by more than
@@ -59,6 +60,13 @@ def _gaussian_parts(first: np.ndarray, second: np.ndarray, facts: Mapping[str, A
 
 def _cube(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     return facts["epsilon"] * np.abs(first - second).max() / facts["change"]
+
+
+def _blocks(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    moved = np.abs(first - second).reshape(facts["rows"], -1)
+    starts = np.cumsum([0, *facts["sizes"][:-1]])
+    gauge = np.maximum.reduceat(moved, starts, axis=1).sum(axis=1).max()
+    return float(facts["epsilon"]) * gauge / facts["change"]
 
 
 def _zonotope(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
@@ -139,6 +147,7 @@ DOORS = (
     ),
     Door(function="privrank_jax.release.k_norm:discrete_cube", builds=True, loss=_cube),
     Door(function="privrank_jax.release.k_norm:discrete_zonotope", builds=True, loss=_zonotope),
+    Door(function="privrank_jax.release.block_noise:discrete_blocks", builds=True, loss=_blocks),
     Door(
         function="privrank_jax.release.weights_in_parts:gaussian_mechanism",
         data="values",
@@ -174,6 +183,11 @@ DOORS = (
         loss=_users,
     ),
     Door(function="privrank_jax.release.local_borda:exact_ldp_borda", data="ranks", loss=_users),
+    Door(
+        function="privrank_jax.release.local_footrule:exact_ldp_footrule",
+        data="ranks",
+        loss=_users,
+    ),
     Door(function="privrank_jax.aggregation.borda:ldp_borda", data="ranks", loss=_users),
     Door(
         function="privrank_jax.aggregation.local_weights:local_weights", data="ranks", loss=_users

@@ -33,6 +33,7 @@ _MODULES = (
     "audited_consensus",
     "audited_weights",
     "audited_footrule",
+    "audited_footrule_tree",
     "audited_local",
     "audited_shuffled",
     "audited_synthetic",

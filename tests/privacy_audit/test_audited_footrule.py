@@ -5,7 +5,8 @@ from __future__ import annotations
 from privrank_jax.privacy_audit import audited_footrule
 from tests.privacy_audit.contract import *  # noqa: F403
 
-PROMISES = {"dp-footrule": ("user", "replace"), "dp-footrule-gaussian": ("user", "replace")}
+NAMES = ("dp-footrule", "dp-footrule-gaussian", "ldp-footrule", "ldp-footrule-report")
+PROMISES = dict.fromkeys(NAMES, ("user", "replace"))
 
 
 def test_rows_promise_what_is_listed():
