@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from privrank_jax.release.contributions import exact_bound
     from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
     from privrank_jax.release.exponential import exact_exponential
+    from privrank_jax.release.footrule_costs import exact_footrule
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.library import exact_samplers_available
     from privrank_jax.release.local_borda import exact_ldp_borda
+    from privrank_jax.release.local_footrule import exact_ldp_footrule
     from privrank_jax.release.mallows import exact_mallows
     from privrank_jax.release.noisy_totals import exact_noisy_totals, exact_top_k
     from privrank_jax.release.one_pair import exact_one_pair_weights
@@ -27,8 +29,10 @@ _HOMES = {
     "exact_borda": "exact_aggregation",
     "exact_bound": "contributions",
     "exact_exponential": "exponential",
+    "exact_footrule": "footrule_costs",
     "exact_kwiksort": "exact_aggregation",
     "exact_ldp_borda": "local_borda",
+    "exact_ldp_footrule": "local_footrule",
     "exact_mallows": "mallows",
     "exact_noise_all": "exact_aggregation",
     "exact_noisy_totals": "noisy_totals",
@@ -45,8 +49,10 @@ __all__ = [
     "exact_borda",
     "exact_bound",
     "exact_exponential",
+    "exact_footrule",
     "exact_kwiksort",
     "exact_ldp_borda",
+    "exact_ldp_footrule",
     "exact_mallows",
     "exact_noise_all",
     "exact_noisy_totals",

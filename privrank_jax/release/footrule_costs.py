@@ -5,29 +5,40 @@ Four times n times the prefix counts F are integers, G_jp: how many quarters of 
 at most 4√⌊m²/2⌋ in ℓ₂, ties and gaps included (:mod:`privrank_jax.aggregation.private_footrule`). Both are attained by
 a ranking and its reversal. Costs and rankings are functions of the noisy G and of n, which is public.
 
+**Noise in a tree of places** (:mod:`privrank_jax.aggregation.footrule_levels`). At a level whose nodes leave places
+out, eight times n times the counts of an item are integers, how many quarters of users have it behind the cut less how
+many before; one user changes them by at most 8 in the norm of the level, which is that of
+:mod:`privrank_jax.release.block_noise`, with items for rows and nodes for blocks. At the first level, whose one node
+holds all places, half of that is an integer: 2n - G, with change 4. A level has ε·a, a its share as a fraction, over
+the sum of all shares: so these add up to ε exactly. It is attained as in the simulated twin.
+
 **K-norm noise** is that of the cube [-1, 1]^d, d = m(m-1), with c = 4 in the proof at the head of
 :mod:`privrank_jax.release.k_norm`. **Gaussian noise** is rounded to integers
 (:mod:`privrank_jax.release.rounded_gaussian`), at a σ that is at least 4√⌊m²/2⌋/μ, rounded up to a rational; μ is the
-largest sensitivity that is proven (ε, δ)-DP at σ = 1 (:mod:`privrank_jax.release.gaussian_budget`). Noise in a tree of
-places has no exact twin.
+largest sensitivity that is proven (ε, δ)-DP at σ = 1 (:mod:`privrank_jax.release.gaussian_budget`).
 """
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from privrank_jax._types import RankingsLike
+from privrank_jax._host.evaluate import quickly
+from privrank_jax._promise import FOOTRULE_NOISES
+from privrank_jax._types import Rankings, RankingsLike
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
-from privrank_jax.aggregation.footrule import PositionHistograms, check_histograms
+from privrank_jax.aggregation.footrule import PositionHistograms, check_histograms, check_no_padding
+from privrank_jax.aggregation.footrule_levels import Level, footrule_levels
 from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.aggregation.weights import MISSING
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.block_noise import discrete_blocks
 from privrank_jax.release.exact_aggregation import exact_promise
 from privrank_jax.release.gaussian_budget import gaussian_budget
 from privrank_jax.release.k_norm import discrete_cube
@@ -36,37 +47,36 @@ from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
 CHANGE = 4
 """What one user changes of four times a prefix count."""
 
-_NOISES = ("k-norm", "gaussian")
-
 
 def exact_footrule(
     data: RankingsLike | PositionHistograms,
     privacy: Privacy,
     *,
-    noise: str = "k-norm",
+    noise: str = "tree",
     missing: str = "last",
 ) -> Estimate:
     """Footrule costs from noisy prefix counts; the exact twin of :func:`~privrank_jax.aggregation.dp_footrule`.
 
-    **Guarantee.** ε-DP with K-norm noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and whatever
-    these cover; proof at the head of this module. Runs on the host: no tracing, no key.
+    **Guarantee.** ε-DP with noise in a tree or in the shape of a cube, (ε, δ)-DP with Gaussian noise; unit user,
+    adjacency replace, and whatever these cover; proof at the head of this module. Runs on the host: no tracing, no key.
 
     Args:
         data: ranks ``(n, m)``, integers, 0 = best, m >= 2; equal ranks are ties, negative ones items not ranked. Or
             :class:`~privrank_jax.aggregation.PositionHistograms`.
         privacy: what is promised: unit user, adjacency replace; ε finite.
-        noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
+        noise: ``"tree"``, of least error under pure ε; ``"k-norm"``, on all prefix counts at once; or ``"gaussian"``
+            for a promise with δ > 0.
         missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PositionHistograms.from_ranks`; of
             ranks.
 
     Returns:
-        ``value``: noisy costs, ``(m, m)`` float64 NumPy array, in positions; 4n times them are integers.
+        ``value``: noisy costs, ``(m, m)`` float64 NumPy array, in positions.
         ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
         :class:`~privrank_jax.aggregation.FootruleDiagnostics`.
 
     Raises:
         ValueError: a promise that this can't keep, ε infinite or out of range, fewer than 2 items, no users, ranks that
-            are not integers, histograms that are traced or not those of n users.
+            are not integers, histograms that are traced, padded or not those of n users.
 
     >>> from scipy.optimize import linear_sum_assignment
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
@@ -74,32 +84,88 @@ def exact_footrule(
     >>> linear_sum_assignment(costs)[1].tolist()
     [2, 0, 1]
     """
-    check_choice("noise", noise, _NOISES)
+    check_choice("noise", noise, FOOTRULE_NOISES)
     attained = exact_promise(
         privacy, "exact_footrule", "gaussian" if noise == "gaussian" else "laplace"
     )
     check_choice("missing", missing, MISSING)
     if not isinstance(data, PositionHistograms):
-        data = PositionHistograms.from_ranks(data, missing=missing)
+        data = counted_histograms(data, missing)
     if is_traced(data.counts, data.num_users):
         raise ValueError("exact releases run on the host, and these histograms are traced.")
     check_histograms(data)
+    check_no_padding(data, "exact releases take no padding")
     users, items = int(data.num_users), data.num_items
     if items < 2:
         raise ValueError("a ranking of fewer than 2 items has nothing to release.")
     counts = np.asarray(data.counts, np.int64)
-    prefixes = np.cumsum(counts, axis=1)[:, :-1].ravel()
-    if noise == "k-norm":
-        noisy = discrete_cube(prefixes.size, CHANGE, attained.epsilon)[0](prefixes)
-        spread = float(np.asarray(dp_footrule_deviation(items, users, attained, noise=noise)))
-    else:
+    if noise == "gaussian":
+        prefixes = np.cumsum(counts, axis=1)[:, :-1].ravel()
         budget = gaussian_budget(attained.epsilon, attained.delta)
         scale = deviation(items, budget)
         noisy = gaussian_mechanism(prefixes, ((prefixes.size, scale),), attained.epsilon, budget)
+        value = _costs(noisy.reshape(items, items - 1) / (4 * users))
         spread = float(scale) / (CHANGE * users) * math.sqrt(2 * (items**2 - 1) / (3 * items))
-    value = _costs(np.asarray(noisy, np.float64).reshape(items, items - 1) / (4 * users))
+    else:
+        release = _tree if noise == "tree" else _cube
+        value = release(counts, users, attained.epsilon)
+        spread = float(np.asarray(dp_footrule_deviation(items, users, attained, noise=noise)))
     guarantee = Guarantee(privacy, attained, numerics="exact")
     return Estimate(value, guarantee, FootruleDiagnostics(spread))
+
+
+def counted_histograms(ranks: RankingsLike, missing: str) -> PositionHistograms:
+    """:meth:`PositionHistograms.from_ranks <privrank_jax.aggregation.PositionHistograms.from_ranks>`, by NumPy.
+
+    Args:
+        ranks: ``(n, m)`` integers, as there.
+        missing: as there.
+
+    Raises:
+        ValueError: as there.
+    """
+
+    def count(some: Rankings) -> Any:
+        return PositionHistograms.from_ranks(some, missing=missing).counts
+
+    given = np.asarray(ranks)
+    return PositionHistograms(quickly(count, given), len(given))
+
+
+def _cube(counts: np.ndarray, users: int, epsilon: float) -> np.ndarray:
+    prefixes = np.cumsum(counts, axis=1)[:, :-1]
+    noisy = discrete_cube(prefixes.size, CHANGE, epsilon)[0](prefixes.ravel())
+    return _costs(noisy.reshape(prefixes.shape) / (4 * users))
+
+
+def _tree(counts: np.ndarray, users: int, epsilon: float) -> np.ndarray:
+    """Costs from noisy counts of all levels; those of a user who has an item at place 0 are p, which fixes the rest."""
+    items = len(counts)
+    levels = footrule_levels(items)
+    value = np.tile(np.arange(items, dtype=float), (items, 1))
+    for level, share in zip(levels, shares_of_epsilon(levels)):
+        parts = 1 if np.all(level.codes) else 2
+        change = parts * CHANGE
+        codes = (2 * level.codes).astype(np.int64)
+        values = counts.dot(codes.T) * parts // 2
+        sizes = tuple(np.bincount(level.nodes).tolist())
+        add_noise, _ = discrete_blocks(items, sizes, change, share * Fraction(epsilon))
+        noisy = np.asarray(add_noise(values.ravel())).reshape(values.shape) / (change * users)
+        value += (noisy - level.codes[:, 0]).dot(level.response.T)
+    return value
+
+
+def shares_of_epsilon(levels: tuple[Level, ...]) -> list[Fraction]:
+    """The share of ε of each level; they add up to 1 exactly.
+
+    Args:
+        levels: of a tree.
+
+    >>> sum(shares_of_epsilon(footrule_levels(20)))
+    Fraction(1, 1)
+    """
+    shares = [Fraction(level.share) for level in levels]
+    return [share / sum(shares) for share in shares]
 
 
 def deviation(num_items: int, budget: Fraction) -> Fraction:

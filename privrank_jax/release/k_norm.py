@@ -52,28 +52,20 @@ probability of more than e^{-500}, and beyond them a draw raises an error, equal
 exceed 4, T and D are multiplied by a power of two k first: kD ⊂ ckK and kD ⊂ Λ, hence all of the above holds for ck in
 the place of c, and the noisy kT is divided by k. Beyond ε = 2^18 c, the noise is that of 2^18 c.
 
-*Radius.* g(r) = log(a^r (2r+1)^p) is concave. With the mode r* and B such that g(r* + B) ≤ g(r*) - log 2, g(r* + kB) ≤
-g(r*) - k log 2 for all k, and g falls beyond r*: so the weight is at most 2^{-k} times that at r* from r* + kB on, and
-likewise at distances of kB' and more below. Propose a block with P(k) = 2^{-k-1}, a place in it, and accept with the
-ratio of the weight to that bound. Decisions are made by interval arithmetic, and come to an end: a power of e with a
-rational exponent other than 0 is irrational, so no two weights are equal and none is a power of 2 times another.
-
 Sources: Hardt and Talwar (2010) for the mechanism; Awan and Slavković (2021) for the choice of the norm.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 import secrets
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
 from privrank_jax.release.entropy import uniform_integers
-from privrank_jax.release.intervals import Bounds, down, happens, log, quotient, sign, up
+from privrank_jax.release.radius import Radius, check_rate, checked_radius
 from privrank_jax.release.spanning_trees import Forest, Graph
 
 AddNoise = Callable[[np.ndarray], np.ndarray]
@@ -81,7 +73,6 @@ AddNoise = Callable[[np.ndarray], np.ndarray]
 
 _LARGEST_RATE = 4  # of a zonotope: ε/c
 _MOST_PARTS = 2**16  # of a unit, for large ε
-_ROOM = 2**62  # for a radius times the number of edges
 
 
 def discrete_cube(num_values: int, change: int, epsilon: float) -> tuple[AddNoise, float]:
@@ -105,10 +96,10 @@ def discrete_cube(num_values: int, change: int, epsilon: float) -> tuple[AddNois
     ([4.0, 0.0, 1.0], 0.002)
     """
     rate = Fraction(epsilon) / change
-    _check_rate(rate, num_values)
+    check_rate(rate, num_values)
 
     def add_noise(values: np.ndarray) -> np.ndarray:
-        return _sums(values, cube_noise(num_values, rate), 1)
+        return noisy_sums(values, cube_noise(num_values, rate))
 
     return add_noise, change / epsilon
 
@@ -136,10 +127,10 @@ def discrete_zonotope(graph: Graph, change: int, epsilon: float) -> tuple[AddNoi
     spent = min(Fraction(epsilon), Fraction(_LARGEST_RATE * _MOST_PARTS * change))
     parts = zonotope_parts(change, epsilon)
     rate = spent / (change * parts)
-    _check_rate(rate, graph.dimension, len(graph.edges))
+    check_rate(rate, graph.dimension, len(graph.edges))
 
     def add_noise(values: np.ndarray) -> np.ndarray:
-        return _sums(values, zonotope_noise(graph, rate), parts)
+        return noisy_sums(values, zonotope_noise(graph, rate), parts)
 
     return add_noise, float(change / spent)
 
@@ -156,24 +147,14 @@ def zonotope_parts(change: int, epsilon: float) -> int:
     return parts
 
 
-def _check_rate(rate: Fraction, dimension: int, edges: int = 1) -> None:
-    """``ValueError`` where radii for which 64 bits have no room are more likely than e^{-500}.
+def noisy_sums(values: np.ndarray, noise: np.ndarray, parts: int = 1) -> np.ndarray:
+    """Values plus noise / parts, each rounded once.
 
-    At rates that small the radius nearly has the law of Gamma(p + 1, 1/rate), of which at most e^{-550} lies beyond
-    (2(p + 1) + 700)/rate by Chernoff's bound.
+    Args:
+        values: integers, ``(d,)``.
+        noise: integers, ``(d,)``.
+        parts: of a unit.
     """
-    if not _fits(math.ceil((2 * dimension + 702) / rate), edges):
-        raise ValueError(
-            "epsilon is so small that its noise exceeds 64 bits: choose a value closer to usual ones, such as 1."
-        )
-
-
-def _fits(radius: int, edges: int) -> bool:
-    return radius * max(edges, 4) < _ROOM
-
-
-def _sums(values: np.ndarray, noise: np.ndarray, parts: int) -> np.ndarray:
-    """Values plus noise / parts, each rounded once."""
     pairs = zip(np.asarray(values).tolist(), noise.tolist(), strict=True)
     return np.array([(value * parts + drawn) / parts for value, drawn in pairs], np.float64)
 
@@ -188,7 +169,7 @@ def cube_noise(dimension: int, rate: Fraction) -> np.ndarray:
     Returns:
         ``(d,)`` int64.
     """
-    radius = _checked(draw_radius(dimension, rate))
+    radius = checked_radius(draw_radius(dimension, rate))
     return uniform_integers(dimension, 2 * radius + 1) - radius
 
 
@@ -203,16 +184,10 @@ def zonotope_noise(graph: Graph, rate: Fraction) -> np.ndarray:
         ``(m,)`` int64, sum 0 over each component.
     """
     while True:
-        radius = _checked(draw_radius(graph.dimension, rate), len(graph.edges))
+        radius = checked_radius(draw_radius(graph.dimension, rate), len(graph.edges))
         found = propose(graph, radius)
         if found is not None:
             return found
-
-
-def _checked(radius: int, edges: int = 1) -> int:
-    if not _fits(radius, edges):
-        raise OverflowError("the noise exceeds 64 bits; this is as likely for all data.")
-    return radius
 
 
 def propose(graph: Graph, radius: int) -> np.ndarray | None:
@@ -275,95 +250,5 @@ def draw_radius(dimension: int, rate: Fraction) -> int:
 
 
 @functools.lru_cache(maxsize=16)
-def _radius(dimension: int, rate: Fraction) -> _Radius:
-    return _Radius(dimension, rate)
-
-
-class _Radius:
-    """Weights e^{-rate r} (2r+1)^p, their mode, and the widths within which they fall by half."""
-
-    def __init__(self, dimension: int, rate: Fraction) -> None:
-        self._power, self._rate = dimension, rate
-        self.mode = self._find_mode()
-        self._right = self._half_width(1)
-        self._left = self._half_width(-1) if self.mode else 0
-
-    def draw(self) -> int:
-        while True:
-            place = secrets.randbelow(self._right + self._left)
-            block = 0
-            while secrets.randbits(1):
-                block += 1
-            if place < self._right:
-                radius = self.mode + block * self._right + place
-            else:
-                radius = self.mode - 1 - block * self._left - (place - self._right)
-            if radius < 0:
-                continue
-            if (radius == self.mode and not block) or happens(self._odds(radius, block)):
-                return radius
-
-    def _log_ratio(self, radius: int, other: int, digits: int) -> Bounds:
-        """Bounds of log(weight at ``radius`` / weight at ``other``)."""
-        ratio = Fraction(2 * radius + 1, 2 * other + 1)
-        drop = -self._rate * (radius - other)
-        low, high = (
-            context.add(
-                context.multiply(log(quotient(ratio, context), context), self._power),
-                quotient(drop, context),
-            )
-            for context in (down(digits), up(digits))
-        )
-        return low, high
-
-    def _odds(self, radius: int, block: int) -> Callable[[int], Bounds]:
-        """Logarithm of the ratio of the weight to its bound in the block, by digits."""
-
-        def bounds(digits: int) -> Bounds:
-            low, high = self._log_ratio(radius, self.mode, digits)
-            low_step, high_step = (log(Decimal(2), context(digits)) for context in (down, up))
-            return (
-                down(digits).add(low, down(digits).multiply(low_step, block)),
-                up(digits).add(high, up(digits).multiply(high_step, block)),
-            )
-
-        return bounds
-
-    def _grows(self, radius: int) -> bool:
-        """Whether the weight at ``radius`` is larger than at ``radius`` - 1; they are never equal."""
-        return sign(lambda digits: self._log_ratio(radius, radius - 1, digits)) > 0
-
-    def _find_mode(self) -> int:
-        low, high = 0, 1  # grows at low (or low is 0), not at high
-        while self._grows(high):
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._grows(middle):
-                low = middle
-            else:
-                high = middle
-        return low
-
-    def _half_width(self, side: int) -> int:
-        """The smallest B at which the weight is at most half of that at the mode; below, at most the mode itself."""
-        most = self.mode if side < 0 else None
-
-        def enough(width: int) -> bool:
-            radius = self.mode + side * width
-            return sign(self._odds(radius, 1)) < 0
-
-        low, high = 0, 1
-        while (most is None or high < most) and not enough(high):
-            low, high = high, 2 * high
-        if most is not None and high >= most:
-            if not enough(most):
-                return most  # blocks beyond the first lie below 0
-            high = most
-        while high - low > 1:
-            middle = (low + high) // 2
-            if enough(middle):
-                high = middle
-            else:
-                low = middle
-        return high
+def _radius(dimension: int, rate: Fraction) -> Radius:
+    return Radius(lambda radius: 2 * radius + 1, dimension, rate)

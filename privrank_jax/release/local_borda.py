@@ -89,7 +89,7 @@ def subset_reports(
     costs = table.costs(epsilon)
     design = int(np.argmin(costs.sum(axis=1)))
     used = np.flatnonzero(table.weight[design])
-    kind = used[_types(costs[design, used], users)]
+    kind = used[drawn_kinds(costs[design, used], users)]
     ahead, behind, threshold, weight, length = (
         column[design, kind]
         for column in (table.ahead, table.behind, table.threshold, table.weight, table.length)
@@ -100,15 +100,19 @@ def subset_reports(
     rows = max(1, _CHUNK // items)
     for start in range(0, users, rows):
         part = slice(start, start + rows)
-        position = side[part, None] * _positions(ranks[part], missing)
+        position = side[part, None] * strict_scores(ranks[part], missing)
         pairs[part] = _pairs(position, ahead[part], behind[part], threshold[part], epsilon)
     factor = side * np.sign(weight) * norm / (ahead * behind * length)
     return pairs * factor[:, None], norm
 
 
-def _types(costs: Float[np.ndarray, "types"], users: int) -> Int[np.ndarray, "users"]:
-    """A type for each user, by costs, all positive."""
-    upto = [Fraction(float(cost)) for cost in np.cumsum(costs)]
+def drawn_kinds(odds: Float[np.ndarray, "kinds"], users: int) -> Int[np.ndarray, "users"]:
+    """A kind for each user, by odds, all positive; as near to them as 64 bits are.
+
+    >>> drawn_kinds(np.array([1.0]), 2).tolist()
+    [0, 0]
+    """
+    upto = [Fraction(float(cost)) for cost in np.cumsum(odds)]
     bounds = [int(part / upto[-1] * 2**64) for part in upto[:-1]]
     return np.searchsorted(np.array(bounds, np.uint64), random_words(users), side="right")
 
@@ -171,10 +175,14 @@ def uniform_places(users: int, items: int) -> Int[np.ndarray, "users items"]:
     return found
 
 
-def _positions(
+def strict_scores(
     ranks: Int[np.ndarray, "users items"], missing: str
 ) -> Int[np.ndarray, "users items"]:
-    """Scores 0, ..., m - 1 of each ranking, high = preferred, ties and gaps broken at random."""
+    """Scores 0, ..., m - 1 of each ranking, high = preferred, ties and gaps broken at random.
+
+    >>> strict_scores(np.array([[1, 0, -1]]), "last").tolist()
+    [[1, 2, 0]]
+    """
     users, items = ranks.shape
     gap = ranks < 0
     block = gap.astype(np.int8)

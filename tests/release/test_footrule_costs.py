@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import PositionHistograms, dp_footrule_deviation, footrule_costs
+from privrank_jax.aggregation.footrule_levels import footrule_levels
+from privrank_jax.release import footrule_costs as exact_costs
 from privrank_jax.release.footrule_costs import CHANGE, deviation, exact_footrule
 from privrank_jax.release.gaussian_budget import gaussian_budget
 from tests.promises import user
@@ -18,7 +20,7 @@ from tests.reference import footrule as reference
 from tests.release.laws import assert_mean
 
 RANKS = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [0, 1, -1], [0, 0, 1]])
-NOISES = ("k-norm", "gaussian")
+NOISES = ("tree", "k-norm", "gaussian")
 DRAWS = 400
 
 
@@ -64,11 +66,60 @@ def test_law_of_the_cube_on_two_items():
         assert abs(np.mean(sizes == size) - odds[size]) < error
 
 
+def releases_of_levels(monkeypatch, ranks, missing):
+    """Mechanisms that a release builds for its levels, with the integers that they receive, and the costs; no noise."""
+    built: list[dict[str, Any]] = []
+
+    def without_noise(rows, sizes, change, epsilon):
+        def add_noise(values):
+            values = np.asarray(values)
+            assert values.dtype == np.int64
+            built.append({"shape": (rows, sizes), "c": change, "eps": epsilon, "T": values})
+            return values.astype(float)
+
+        return add_noise, 1.0
+
+    monkeypatch.setattr(exact_costs, "discrete_blocks", without_noise)
+    return exact_footrule(ranks, user(0.7), missing=missing).value, built
+
+
+@pytest.mark.parametrize("items", [5, 7, 9, 30])
+def test_levels_of_a_tree_share_epsilon_and_hold_all_changes(monkeypatch, items):
+    """Shares add up to ε as fractions; users with ties and gaps stay within c, and a reversal reaches c everywhere."""
+    rng = np.random.default_rng(items)
+    rows = rng.integers(-1, items, (40, items))
+    rows[:2] = np.arange(items), np.arange(items)[::-1]
+    levels = footrule_levels(items)
+    assert len(levels) == (1 if items == 5 else 2)
+    for missing in ("last", "unknown"):
+        found = [releases_of_levels(monkeypatch, row[None], missing)[1] for row in rows]
+        for place, level in enumerate(levels):
+            first = found[0][place]
+            rows_, sizes = first["shape"]
+            assert (rows_, sizes) == (items, tuple(np.bincount(level.nodes).tolist()))
+            values = np.array([one[place]["T"] for one in found]).reshape(len(rows), items, -1)
+            moved = np.abs(values[:, None] - values)
+            blocks = np.maximum.reduceat(moved, np.cumsum([0, *sizes[:-1]]), axis=-1)
+            gauges = blocks.sum(-1).max(-1)
+            assert gauges.max() == gauges[0, 1] == first["c"]
+        assert sum(level["eps"] for level in found[0]) == Fraction(0.7)
+
+
+@pytest.mark.parametrize("items", [2, 5, 7, 20, 50])
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+def test_counts_of_a_tree_determine_the_costs(monkeypatch, items, missing):
+    ranks = np.random.default_rng(0).integers(-1, items, (11, items))
+    found, _ = releases_of_levels(monkeypatch, ranks, missing)
+    np.testing.assert_allclose(found, reference.costs(ranks, missing), atol=1e-9)
+
+
 @pytest.mark.parametrize("noise", NOISES)
 def test_noise_has_the_deviation_of_the_simulated_twin(noise):
-    histograms = PositionHistograms.from_ranks(RANKS, missing="unknown")
-    costs = reference.costs(RANKS, "unknown")
-    wanted = float(dp_footrule_deviation(3, 5, promised(noise), noise=noise))
+    items = 7  # whose tree has two levels
+    ranks = np.random.default_rng(2).integers(-1, items, (5, items))
+    histograms = PositionHistograms.from_ranks(ranks, missing="unknown")
+    costs = reference.costs(ranks, "unknown")
+    wanted = float(dp_footrule_deviation(items, 5, promised(noise), noise=noise))
     squares = []
     for _ in range(DRAWS):
         found = exact_footrule(histograms, promised(noise), noise=noise)
@@ -95,7 +146,7 @@ def test_values_and_guarantee(noise):
 
 def test_refusals():
     refused: list[dict[str, Any]] = [
-        {"noise": "tree"},
+        {"noise": "laplace"},
         {"noise": "gaussian"},
         {"missing": "first"},
     ]

@@ -64,7 +64,7 @@ def test_each_lattice_point_comes_from_exactly_one_tile(name, radius):
 )
 def test_the_radius_has_its_law(dimension, epsilon):
     rate = Fraction(epsilon) / 2
-    law = k_norm._Radius(dimension, rate)
+    law = k_norm._radius(dimension, rate)
     drawn = np.array([law.draw() for _ in range(1000)])
     expected = naive.radius_law(dimension, epsilon / 2, 3 * law.mode + 400)
     assert law.mode == expected.argmax()

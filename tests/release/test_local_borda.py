@@ -42,9 +42,9 @@ def test_scores_are_unbiased(ranks, missing):
 
 def test_ranks_of_any_type_and_size_are_ordered():
     big = np.array([[2**64 - 1, 0, 2**63]], np.uint64)
-    np.testing.assert_array_equal(local_borda._positions(big, "last"), [[0, 2, 1]])
+    np.testing.assert_array_equal(local_borda.strict_scores(big, "last"), [[0, 2, 1]])
     largest = np.array([[np.iinfo(np.int64).max, -1, 0]])
-    np.testing.assert_array_equal(local_borda._positions(largest, "last"), [[1, 0, 2]])
+    np.testing.assert_array_equal(local_borda.strict_scores(largest, "last"), [[1, 0, 2]])
 
 
 def test_the_last_accepted_word_is_accepted_and_the_next_is_not(monkeypatch):

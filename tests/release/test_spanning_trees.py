@@ -35,7 +35,7 @@ def test_the_tree_of_all_pairs_is_uniform_by_enumeration():
 
 def test_blocks_bound_the_weights():
     for dimension, epsilon in ((1, 0.5), (2, 9.0), (9, 1.0), (45, 0.01)):
-        law = k_norm._Radius(dimension, Fraction(epsilon) / 2)
+        law = k_norm._radius(dimension, Fraction(epsilon) / 2)
         weights = naive.radius_law(dimension, epsilon / 2, 6 * law.mode + 4000)
         weights = weights / weights[law.mode]
         right = weights[law.mode :]
