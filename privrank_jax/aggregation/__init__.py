@@ -20,10 +20,9 @@ from privrank_jax.aggregation.bounds import (
     Bound,
     borda_bound,
     exponential_bound,
+    footrule_bound,
+    hay_kwiksort_bound,
     kwiksort_bound,
-    ldp_borda_bound,
-    ldp_kwiksort_bound,
-    local_noise_all_bound,
     noise_all_bound,
     private_weights_bound,
 )
@@ -53,7 +52,20 @@ from privrank_jax.aggregation.footrule import (
 from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
 from privrank_jax.aggregation.integer_program import ProvenRanking, integer_program
 from privrank_jax.aggregation.kwiksort import kwiksort
+from privrank_jax.aggregation.ldp_footrule import (
+    ldp_footrule,
+    ldp_footrule_aggregate,
+    ldp_footrule_excess,
+    ldp_footrule_norm,
+    ldp_footrule_report,
+)
 from privrank_jax.aggregation.ldp_kwiksort import ldp_kwiksort
+from privrank_jax.aggregation.local_bounds import (
+    ldp_borda_bound,
+    ldp_footrule_bound,
+    ldp_kwiksort_bound,
+    local_noise_all_bound,
+)
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.local_weights import (
     local_weight_variance,
@@ -68,6 +80,7 @@ from privrank_jax.aggregation.one_pair import (
     one_pair_variance,
     one_pair_weights,
 )
+from privrank_jax.aggregation.planned_errors import Setting, planned_costs
 from privrank_jax.aggregation.private_footrule import dp_footrule, dp_footrule_deviation
 from privrank_jax.aggregation.private_weights import (
     WeightsDiagnostics,
@@ -75,12 +88,19 @@ from privrank_jax.aggregation.private_weights import (
     private_weights,
     private_weights_scales,
 )
+from privrank_jax.aggregation.proven_errors import (
+    ProvenError,
+    least_proven_error,
+    proven_errors,
+)
+from privrank_jax.aggregation.published_errors import PUBLISHED, Published
 from privrank_jax.aggregation.query_budget import query_budget
 from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_variance, shuffled_pair_weights
 from privrank_jax.aggregation.subset_selection import subset_norm, subset_report
 from privrank_jax.aggregation.weights import PairWeights, kemeny_score
 
 __all__ = [
+    "PUBLISHED",
     "Bound",
     "ExponentialDiagnostics",
     "FootruleDiagnostics",
@@ -89,8 +109,11 @@ __all__ = [
     "PairDiagnostics",
     "PairWeights",
     "PositionHistograms",
+    "ProvenError",
     "ProvenRanking",
+    "Published",
     "ReportDiagnostics",
+    "Setting",
     "ShuffledDiagnostics",
     "SortDiagnostics",
     "WeightsDiagnostics",
@@ -114,9 +137,11 @@ __all__ = [
     "exponential_bound",
     "exponential_kemeny",
     "exponential_log_probability",
+    "footrule_bound",
     "footrule_costs",
     "footrule_optimal",
     "hay_kwiksort",
+    "hay_kwiksort_bound",
     "integer_program",
     "kemeny",
     "kemeny_score",
@@ -126,8 +151,15 @@ __all__ = [
     "ldp_borda_aggregate",
     "ldp_borda_bound",
     "ldp_borda_report",
+    "ldp_footrule",
+    "ldp_footrule_aggregate",
+    "ldp_footrule_bound",
+    "ldp_footrule_excess",
+    "ldp_footrule_norm",
+    "ldp_footrule_report",
     "ldp_kwiksort",
     "ldp_kwiksort_bound",
+    "least_proven_error",
     "local_noise_all_bound",
     "local_search",
     "local_weight_variance",
@@ -141,9 +173,11 @@ __all__ = [
     "one_pair_variance",
     "one_pair_weights",
     "order_error",
+    "planned_costs",
     "private_weights",
     "private_weights_bound",
     "private_weights_scales",
+    "proven_errors",
     "pure_lower_bound",
     "query_budget",
     "shuffled_pair_variance",

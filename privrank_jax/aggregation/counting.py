@@ -48,7 +48,8 @@ def share_matrix(ranks: Rankings, missing: str, narrow: bool) -> PairMatrix:
     before = _count_less(ranks, behind)
     lead = (before - before.T).astype(jnp.result_type(float))
     half = 0.5 * (1 - jnp.eye(items, dtype=lead.dtype))
-    return half + 0.5 * lead / users
+    # A compiler may multiply by 1/users, rounded, and not round before the sum: unanimous pairs then end beside 0.
+    return jnp.clip(half + 0.5 * lead / users, 0, 1)
 
 
 def gaps_last(

@@ -48,7 +48,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Bool, Int
 
 from privrank_jax._types import (
     Count,
@@ -64,18 +64,16 @@ from privrank_jax._types import (
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.fallback import replace_where
-from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.noise_all import noise_all
+from privrank_jax.aggregation.noisy_sort import SortPlan, noisy_sort
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budget import check_max_queries, check_split, query_budget
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import draw
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.rankings import order_to_ranks
 
 
 def dp_kwiksort(
@@ -125,32 +123,58 @@ def dp_kwiksort(
     attained = of_rankings(privacy, "dp_kwiksort", noise)
     w, users, mask = shares_of_users(weights, "dp_kwiksort")
     check_choice("calibration", calibration, ("tight", "published"))
-    check_split(split)
+    plan, may_exceed = kwiksort_plan(
+        weights, privacy, noise=noise, max_queries=max_queries, split=split, calibration=calibration
+    )
     published = calibration == "published"
-    if published and (noise != "laplace" or is_traced(split) or np.any(split != 0.5)):
-        raise ValueError(
-            "the published calibration has Laplace noise and an even split: leave noise and split at their defaults."
-        )
-    budget, pairs, may_exceed = _budgets(w.shape[0], max_queries, mask)
-    epsilon = attained.epsilon
-    of_queries, of_fallback = _shares(budget < pairs, epsilon, split, calibration)
-    most = jnp.maximum(budget, 1) if is_traced(budget) else np.maximum(budget, 1)
-    asked = dataclasses.replace(attained, epsilon=of_queries)
-    scale = additive_scale(noise, asked, most / users, most**0.5 / users)
     ranks, queries, exceeded = _dp_kwiksort(
-        key, w, users, scale, of_fallback, budget, mask, noise=noise, may_exceed=may_exceed,
+        key, w, users, plan.scale, plan.of_fallback, plan.budget, mask, noise=noise, may_exceed=may_exceed,
         fallback_noise="laplace" if published else "k-norm",
     )  # fmt: skip
     note = ""
     if published:
-        proven = of_queries + jnp.where(budget < pairs, of_fallback, 0.0)
+        items = w.shape[0] if mask is None else jnp.sum(mask)
+        short = plan.budget < items * (items - 1) // 2
+        proven = attained.epsilon + jnp.where(short, plan.of_fallback, 0.0)
         attained = dataclasses.replace(attained, epsilon=proven)
         note = "published as epsilon, but the fallback adds half of it." if may_exceed else ""
     return Estimate(
         ranks,
         Guarantee(privacy, attained, note=note),
-        SortDiagnostics(queries, exceeded, scale, budget),
+        SortDiagnostics(queries, exceeded, plan.scale, plan.budget),
     )
+
+
+def kwiksort_plan(
+    weights: PairWeights,
+    privacy: Privacy,
+    *,
+    noise: str = "laplace",
+    max_queries: int | None = None,
+    split: Scalar = 0.5,
+    calibration: str = "tight",
+) -> tuple[SortPlan, bool]:
+    """Noise, budget and ε of the fallback of :func:`dp_kwiksort`, which describes arguments and errors.
+
+    Returns:
+        The plan, and whether its budget can be exceeded, so that there is a fallback.
+    """
+    attained = of_rankings(privacy, "dp_kwiksort", noise)
+    w, users, mask = shares_of_users(weights, "dp_kwiksort")
+    check_split(split)
+    if calibration == "published" and (
+        noise != "laplace" or is_traced(split) or np.any(split != 0.5)
+    ):
+        raise ValueError(
+            "the published calibration has Laplace noise and an even split: leave noise and split at their defaults."
+        )
+    budget, pairs, may_exceed = _budgets(w.shape[0], max_queries, mask)
+    exceeding = budget < pairs if may_exceed else False
+    of_queries, of_fallback = _shares(exceeding, attained.epsilon, split, calibration)
+    most = jnp.maximum(budget, 1) if is_traced(budget) else np.maximum(budget, 1)
+    asked = dataclasses.replace(attained, epsilon=of_queries)
+    scale = additive_scale(noise, asked, most / users, most**0.5 / users)
+    return SortPlan(scale, noise == "gaussian", budget, of_fallback), may_exceed
 
 
 def _budgets(
@@ -188,26 +212,17 @@ def _dp_kwiksort(
     mask: Mask | None, *, noise: str, may_exceed: bool, fallback_noise: str,
 ) -> tuple[Ranks, Int[Array, ""], Bool[Array, ""]]:  # fmt: skip
     """Ranks, queries answered, whether the budget was exceeded."""
-    sort_key, fallback_key = jax.random.split(key)
-
-    def answer(
-        key: Key, asking: Round, state: PyTree
-    ) -> tuple[Bool[Array, " items"], PyTree, Bool[Array, ""]]:
-        weights = w[asking.items, asking.pivots]
-        return (
-            weights + draw(key, noise, weights.shape, scale, w.dtype) > 0.5,
-            state,
-            jnp.bool_(False),
-        )
-
-    sorting = partition_sort(sort_key, w.shape[0], answer, (), budget, mask)
-    ranks = order_to_ranks(sorting.order)
+    plan = SortPlan(scale, noise == "gaussian", budget, of_fallback)
+    found = noisy_sort(key, w, plan, mask, shuffled=False)
+    ranks = found.ranks
     if may_exceed:
         keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
         users, share = jnp.asarray(num_users, w.dtype), jnp.asarray(of_fallback, w.dtype)
         rank_all = functools.partial(_noise_all_ranks, noise=fallback_noise)
-        ranks = replace_where(sorting.stopped, ranks, rank_all, fallback_key, w, users, share, keep)
-    return ranks, sorting.queries, sorting.stopped
+        ranks = replace_where(
+            found.exceeded, ranks, rank_all, found.left_key, w, users, share, keep
+        )
+    return ranks, found.queries, found.exceeded
 
 
 def _noise_all_ranks(

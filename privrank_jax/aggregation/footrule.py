@@ -44,6 +44,11 @@ counted half at q and half at q + 1, which changes no cost: \|p - q - 1/2\| is t
 for integers p. With halves of halves, four times the histogram consists of integers: one user adds 4 to each row, and
 without ties and gaps to each column.
 
+**Padding.** Items that only pad a problem belong to nobody's ranking: real items have the positions, and rankings the
+places, 0, 1, ..., less than their number. In the costs each padded item is free at a place of its own behind, in index
+order; all else that involves such items or places costs more than any two rankings of real items differ by, so that an
+assignment of least cost ranks the padded items last and the real ones at least cost.
+
 Sources: Diaconis and Graham (1977); Dwork, Kumar, Naor and Sivakumar (2001) for the assignment; Fagin, Kumar, Mahdian,
 Sivakumar and Vee (2006) for ties; Hillebrand, Manurangsi, Suppakitpaisarn and Vajanopath (2026) for the private case.
 """
@@ -59,7 +64,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import product
-from privrank_jax._types import Count, PairMatrixLike, RankingsLike
+from privrank_jax._types import Count, Mask, MaskLike, PairMatrixLike, RankingsLike
 from privrank_jax._validate import check_choice, check_square, check_users, is_traced
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.integer_program import (
@@ -78,12 +83,14 @@ class PositionHistograms:
     """How many of n users have each of m items at each position: the input of footrule functions.
 
     Made by :meth:`from_ranks`. A pytree, like :class:`~privrank_jax.aggregation.PairWeights`: a batch has a leading
-    axis in ``counts``, and in ``num_users`` where it differs.
+    axis in ``counts``, and in ``num_users`` and ``mask`` where they differ.
 
     Attributes:
         counts: ``(m, m)`` integers, ``counts[j, q]`` = four times the number of users who have item ``j`` at position
             ``q``, 0 = best; a user counts in parts where it ties items or doesn't know them. Rows sum to 4n.
         num_users: n >= 1, public; may be traced. A number that is too large gives too little noise.
+        mask: ``(m,)`` bool, False for items that only pad the problem, public; ``None`` = all are real. Counts of
+            padded items, and at positions that only they could have, are 0.
 
     >>> histograms = PositionHistograms.from_ranks([[0, 1, 2], [0, 1, 1]])
     >>> histograms.counts.tolist(), histograms.num_users
@@ -92,24 +99,34 @@ class PositionHistograms:
 
     counts: Int[Array | np.ndarray, "items items"]
     num_users: Count
+    mask: Mask | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.num_items} items; counts not shown>"
 
     @classmethod
-    def from_ranks(cls, ranks: RankingsLike, *, missing: str = "last") -> PositionHistograms:
+    def from_ranks(
+        cls,
+        ranks: RankingsLike,
+        *,
+        missing: str = "last",
+        mask: MaskLike | None = None,
+        users: MaskLike | None = None,
+    ) -> PositionHistograms:
         """The histograms of n rankings of m items.
 
         Args:
             ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ranks items that were not ranked.
             missing: ``"last"`` or ``"unknown"``, see the head of this module.
+            mask: ``(m,)`` bool, False for items that only pad the problem, whatever their ranks; may be traced.
+            users: ``(n,)`` bool, False for rows that only pad the problem; public, may be traced.
 
         Returns:
-            Histograms, int32; ``num_users`` is n, the number of rows.
+            Histograms, int32; ``num_users`` is the number of rows, without those that only pad.
 
         Raises:
             ValueError: no users, no items, ranks that are not integers or reach 2^31 - 1, 2^29 users or more, an
-                unknown rule.
+                unknown rule, masks of another shape.
 
         >>> PositionHistograms.from_ranks([[0, 1, -1]], missing="unknown").counts.tolist()
         [[2, 2, 0], [0, 2, 2], [2, 0, 2]]
@@ -124,11 +141,17 @@ class PositionHistograms:
             raise ValueError(f"counts have room for less than 2^29 users, got {given.shape[0]:,}.")
         if not is_traced(given) and int(jnp.max(given)) >= np.iinfo(np.int32).max:
             raise ValueError("ranks must be below 2**31 - 1: renumber them from 0.")
-        return cls(_count_positions(given, missing), given.shape[0])
+        if mask is None and users is None:
+            return cls(_count_positions(given, missing), given.shape[0])
+        real = None if mask is None else _checked_mask("mask", mask, given.shape[1:])
+        rows = None if users is None else _checked_mask("users", users, given.shape[:1])
+        number = given.shape[0] if rows is None else jnp.sum(rows, dtype=jnp.int32)
+        check_users(number)
+        return cls(_count_positions(given, missing, real, rows), number, real)
 
     @property
     def num_items(self) -> int:
-        """Number of items m (static)."""
+        """Number of items m, padding included (static)."""
         return self.counts.shape[-1]
 
 
@@ -194,7 +217,8 @@ def footrule_costs(
         histograms: :class:`PositionHistograms`, or shares h of a plain ``(m, m)`` matrix, noisy ones too.
 
     Returns:
-        ``(m, m)``, in positions; :func:`~privrank_jax.aggregation.assignment` finds the ranking of least cost.
+        ``(m, m)``, in positions; :func:`~privrank_jax.aggregation.assignment` finds the ranking of least cost, in which
+        padded items are last.
 
     Raises:
         ValueError: shapes that don't fit, n < 1.
@@ -205,7 +229,8 @@ def footrule_costs(
     if isinstance(histograms, PositionHistograms):
         check_histograms(histograms)
         unit = 4 * jnp.asarray(histograms.num_users, jnp.result_type(float))
-        return _costs(jnp.asarray(histograms.counts)) / unit
+        costs = _costs(jnp.asarray(histograms.counts)) / unit
+        return set_aside(costs, histograms.mask)
     check_square("the histograms", histograms)
     return _costs(jnp.asarray(histograms, jnp.result_type(float)))
 
@@ -224,7 +249,7 @@ def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
 
     Raises:
         TypeError: anything but :class:`PositionHistograms`.
-        ValueError: traced histograms, counts that are not those of n users, so many that sums exceed 2^53.
+        ValueError: traced or padded histograms, counts that are not those of n users, so many that sums exceed 2^53.
 
     >>> found = footrule_optimal(PositionHistograms.from_ranks([[0, 1, 2], [1, 0, 2], [0, 2, 1]]))
     >>> found.ranks.tolist(), round(found.footrule, 3), found.ratio
@@ -242,6 +267,7 @@ def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
             "footrule_optimal is for the host, and these histograms are traced: use assignment."
         )
     check_histograms(histograms)
+    check_no_padding(histograms, "footrule_optimal takes no padding")
     counts, users = np.asarray(histograms.counts, np.int64), int(histograms.num_users)
     items = len(counts)
     if 4 * users * items * items >= 2**53:
@@ -250,6 +276,43 @@ def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
     costs = np.array([np.abs(places - place).dot(counts.T) for place in places]).T
     chosen = linear_sum_assignment(costs)[1]
     return FootruleRanking(chosen.astype(np.int32), int(costs[places, chosen].sum()) / (4 * users))
+
+
+def set_aside(costs: Float[Array, "items items"], mask: Mask | None) -> Float[Array, "items items"]:
+    """The costs with those of padded items and places as the head of this module states.
+
+    Args:
+        costs: in positions, noisy ones too.
+        mask: ``(m,)``, True for real items; None = all are real.
+
+    >>> set_aside(jnp.array([[1.0, 0, 7], [7, 7, 7], [1, 3, 7]]), jnp.array([True, False, True])).tolist()
+    [[1.0, 0.0, 7.0], [4.0, 4.0, 0.0], [1.0, 3.0, 7.0]]
+    """
+    if mask is None:
+        return costs
+    place = jnp.arange(costs.shape[0])
+    within = place < jnp.sum(mask)
+    inside = mask[:, None] & within
+    low = jnp.min(jnp.where(inside, costs, jnp.inf), axis=1)
+    high = jnp.max(jnp.where(inside, costs, -jnp.inf), axis=1)
+    spread = 1 + jnp.sum(jnp.where(mask, high - low, 0))
+    own = jnp.sum(mask) + jnp.cumsum(~mask) - 1
+    of_real = jnp.where(within, costs, jnp.max(high) + spread)
+    of_padded = jnp.where(place == own[:, None], 0, spread)
+    return jnp.where(mask[:, None], of_real, of_padded)
+
+
+def check_no_padding(histograms: PositionHistograms, refusal: str) -> None:
+    """Raise ``ValueError`` if there are padded items."""
+    if histograms.mask is not None and not np.all(np.asarray(histograms.mask)):
+        raise ValueError(f"{refusal}: leave padded items out of the histograms.")
+
+
+def _checked_mask(name: str, mask: MaskLike, shape: tuple[int, ...]) -> Mask:
+    found = jnp.asarray(mask, bool)
+    if found.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {found.shape}.")
+    return found
 
 
 def check_histograms(histograms: PositionHistograms) -> None:
@@ -262,10 +325,16 @@ def check_histograms(histograms: PositionHistograms) -> None:
     if not jnp.issubdtype(histograms.counts.dtype, jnp.integer):
         raise ValueError(f"counts must be integers, got {histograms.counts.dtype}.")
     check_users(histograms.num_users)
-    if is_traced(histograms.counts, histograms.num_users):
+    mask = histograms.mask
+    if mask is not None:
+        _checked_mask("mask", mask, histograms.counts.shape[:1])
+    if is_traced(histograms.counts, histograms.num_users, mask):
         return
     counts = np.asarray(histograms.counts, np.int64)
-    if np.any(counts < 0) or np.any(counts.sum(axis=1) != 4 * int(histograms.num_users)):
+    real = np.ones(len(counts), bool) if mask is None else np.asarray(mask)
+    within = np.arange(len(counts)) < real.sum()
+    sums = np.where(real, 4 * int(histograms.num_users), 0)
+    if np.any(counts < 0) or np.any(counts.sum(1) != sums) or np.any(counts[:, ~within]):
         raise ValueError(
             f"these are not the histograms of {histograms.num_users:,} users: counts must be at least 0 and each row "
             "must sum to four times that. PositionHistograms.from_ranks(ranks) counts them."
@@ -273,27 +342,38 @@ def check_histograms(histograms: PositionHistograms) -> None:
 
 
 @functools.partial(jax.jit, static_argnames="missing")
-def _count_positions(ranks: Array, missing: str) -> Array:
+def _count_positions(
+    ranks: Array, missing: str, mask: Array | None = None, users: Array | None = None
+) -> Array:
     items = ranks.shape[1]
-    first, second = _twice_positions(ranks, missing)
+    first, second = _twice_positions(ranks, missing, mask)
     ends = [first // 2, (first + 1) // 2]
     if missing == "unknown":
         ends += [second // 2, (second + 1) // 2]
     counts = jnp.zeros((items, items), jnp.int32)
     index = jnp.arange(items)
     for places in ends:
-        counts = counts.at[index, places].add(4 // len(ends))
-    return counts
+        part = 4 // len(ends)
+        added = part if users is None else jnp.where(users, part, 0)[:, None]
+        counts = counts.at[index, places].add(added)
+    return counts if mask is None else jnp.where(mask[:, None], counts, 0)
 
 
-def _twice_positions(ranks: Array, missing: str) -> tuple[Array, Array]:
-    """Twice the positions of each user's two halves, ``(n, m)`` each."""
+def _twice_positions(ranks: Array, missing: str, mask: Array | None) -> tuple[Array, Array]:
+    """Twice the positions of each user's two halves, ``(n, m)`` each; padded items are not ranked, nor counted."""
+    items = ranks.shape[1]
+    if mask is not None:
+        ranks = jnp.where(mask, ranks, -1)
     known, ranks = gaps_last(ranks)
     last = _ahead_and_tied(ranks) - 1
+    if mask is not None:
+        real = jnp.sum(mask, dtype=jnp.int32)
+        last -= jnp.where(known, 0, items - real)
+        items = real
     if missing == "last":
         return last, last
     number = jnp.sum(known, axis=1, keepdims=True, dtype=jnp.int32)
-    return last, last + 2 * jnp.where(known, ranks.shape[1] - number, -number)
+    return last, last + 2 * jnp.where(known, items - number, -number)
 
 
 def _ahead_and_tied(ranks: Array) -> Array:

@@ -43,7 +43,7 @@ class Level(NamedTuple):
     Attributes:
         codes: ``(k, m)``, what an item at each place counts at each cut: 1/2, -1/2 or 0.
         nodes: ``(k,)``, the node of each cut, from 0 on.
-        response: ``(m, k)``, how an item's costs, less their mean, change with the count of each cut.
+        response: ``(m, k)``, how an item's costs change with the count of each cut.
         share: a, of ε.
         error: V, at the whole of ε, in multiples of 1/(εn)².
     """
@@ -110,12 +110,7 @@ def tree_levels(items: int, branching: tuple[int, ...]) -> tuple[Level, ...]:
     [[0], [0, 1]]
     """
     cuts = [found for found in _cuts(items, branching) if len(found[0])]
-    codes = np.concatenate([found for found, _ in cuts])
-    places = np.arange(items)
-    distances = np.abs(places[:, None] - places).astype(float)
-    from_counts = np.linalg.inv(np.vstack([codes, np.ones(items)]))[:, :-1]
-    response = distances.dot(from_counts)
-    response -= response.mean(axis=0)
+    response = _response(np.concatenate([found for found, _ in cuts]))
     parts, start = [], 0
     for found, nodes in cuts:
         columns = response[:, start : start + len(found)]
@@ -126,6 +121,22 @@ def tree_levels(items: int, branching: tuple[int, ...]) -> tuple[Level, ...]:
         Level(found, nodes, columns, root / sum(roots), error)
         for root, (found, nodes, columns, error) in zip(roots, parts)
     )
+
+
+def _response(codes: np.ndarray) -> np.ndarray:
+    """How costs change with the counts, those of coarser levels first.
+
+    With F the share at or before a place, a cut of a node that ends at s and t has F = (F_s + F_t)/2 less its count.
+    """
+    cuts, items = codes.shape
+    before = np.zeros((items + 1, cuts))
+    starts, edges = np.argmax(codes != 0, axis=1), np.argmax(codes > 0, axis=1)
+    ends = items - np.argmax(codes[:, ::-1] != 0, axis=1)
+    for cut, (start, edge, end) in enumerate(zip(starts, edges, ends)):
+        before[edge] = (before[start] + before[end]) / 2
+        before[edge, cut] -= 1
+    sums = np.cumsum(before[:-1], axis=0)
+    return 2 * sums - sums[-1]
 
 
 def _cuts(items: int, branching: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -150,9 +161,19 @@ def _cuts(items: int, branching: tuple[int, ...]) -> Iterator[tuple[np.ndarray, 
 
 def _error(items: int, nodes: np.ndarray, response: np.ndarray) -> float:
     """V of a level, at the whole of ε."""
+    centered = response - response.mean(axis=0)
+    return float(np.mean((centered**2).dot(count_variances(items, nodes))))
+
+
+def count_variances(items: int, nodes: np.ndarray) -> np.ndarray:
+    """Variances of the noise on one item's counts at the cuts of a level, in multiples of 1/(εn)².
+
+    Args:
+        items: m.
+        nodes: ``(k,)``, as of :class:`Level`.
+    """
     cuts = len(nodes)
     dimension = items * cuts
     size = np.bincount(nodes)[nodes]
     entry = (size + 1) * (size + 2) / (3 * (cuts + 1) * (cuts + 2))
-    square = (dimension + 1) * (dimension + 2) * entry
-    return float(np.mean((response**2).dot(square)))
+    return (dimension + 1) * (dimension + 2) * entry

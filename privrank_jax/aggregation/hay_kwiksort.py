@@ -13,20 +13,19 @@ import math
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, PyTree
+import numpy as np
+from jaxtyping import Array, Bool, Int
 
 from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Ranks
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
-from privrank_jax.aggregation.kwiksort import Round, partition_sort
+from privrank_jax.aggregation.noisy_sort import SortPlan, noisy_sort
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budget import check_max_queries
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import laplace
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.rankings import order_to_ranks
 
 
 def hay_kwiksort(
@@ -44,9 +43,9 @@ def hay_kwiksort(
 
     Args:
         key: PRNG key.
-        weights: of n users; masked items get the last ranks, in index order, but count for q.
+        weights: of n users; masked items get the last ranks, in index order.
         privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ adds no noise.
-        max_queries: q >= 1, an int, at most all pairs; None for ⌈m log₂ m⌉.
+        max_queries: q >= 1, an int, at most all pairs; None for ⌈m log₂ m⌉, m the real items.
 
     Returns:
         ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``:
@@ -64,31 +63,34 @@ def hay_kwiksort(
     [2, 0, 1]
     """
     attained = of_rankings(privacy, "hay_kwiksort")
-    w, users, mask = shares_of_users(weights, "hay_kwiksort")
-    items = w.shape[0]
-    if max_queries is None:
-        max_queries = max(1, math.ceil(items * math.log2(items)))
-    check_max_queries(max_queries)
-    budget = max(1, min(max_queries, items * (items - 1) // 2))
-    scale = laplace_scale(budget / users, attained.epsilon)
-    ranks, queries, exceeded = _hay_kwiksort(key, w, scale, budget, mask)
-    diagnostics = SortDiagnostics(queries, exceeded, scale, budget)
+    w, _, mask = shares_of_users(weights, "hay_kwiksort")
+    plan = hay_plan(weights, privacy, max_queries=max_queries)
+    ranks, queries, exceeded = _hay_kwiksort(key, w, plan.scale, plan.budget, mask)
+    diagnostics = SortDiagnostics(queries, exceeded, plan.scale, plan.budget)
     return Estimate(ranks, Guarantee(privacy, attained), diagnostics)
+
+
+def hay_plan(weights: PairWeights, privacy: Privacy, *, max_queries: int | None = None) -> SortPlan:
+    """Noise and budget of :func:`hay_kwiksort`, which describes arguments and errors."""
+    attained = of_rankings(privacy, "hay_kwiksort")
+    w, users, mask = shares_of_users(weights, "hay_kwiksort")
+    if max_queries is not None:
+        check_max_queries(max_queries)
+    sizes = np.arange(w.shape[0] + 1)
+    asked = [max_queries or default_queries(max(size, 1)) for size in sizes.tolist()]
+    budgets = np.maximum(np.minimum(asked, sizes * (sizes - 1) // 2), 1)
+    budget = int(budgets[-1]) if mask is None else jnp.asarray(budgets)[jnp.sum(mask)]
+    return SortPlan(laplace_scale(budget / users, attained.epsilon), False, budget, 0.0)
+
+
+def default_queries(num_items: int) -> int:
+    """⌈m log₂ m⌉, at least 1."""
+    return max(1, math.ceil(num_items * math.log2(num_items)))
 
 
 @jax.jit
 def _hay_kwiksort(
     key: Key, w: PairMatrix, scale: Numbers, budget: Count, mask: Mask | None
 ) -> tuple[Ranks, Int[Array, ""], Bool[Array, ""]]:
-    sort_key, shuffle_key = jax.random.split(key)
-
-    def answer(
-        key: Key, asking: Round, state: PyTree
-    ) -> tuple[Bool[Array, " items"], PyTree, Bool[Array, ""]]:
-        weights = w[asking.items, asking.pivots]
-        return weights + laplace(key, weights.shape, scale, w.dtype) > 0.5, state, jnp.bool_(False)
-
-    sorting = partition_sort(sort_key, w.shape[0], answer, (), budget, mask)
-    draw = jax.random.uniform(shuffle_key, sorting.order.shape, jnp.float32)
-    shuffled = sorting.order[jnp.lexsort((draw, sorting.start))]
-    return order_to_ranks(shuffled), sorting.queries, sorting.stopped
+    found = noisy_sort(key, w, SortPlan(scale, False, budget, 0.0), mask, shuffled=True)
+    return found.ranks, found.queries, found.exceeded

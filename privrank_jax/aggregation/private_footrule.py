@@ -3,6 +3,8 @@ r"""Private footrule costs: noise on counts of positions, and any assignment of 
 The costs C_jp = Σ_q h_jq·\|q - p\| are linear in the position histograms (:mod:`privrank_jax.aggregation.footrule`),
 and only their differences within a row matter. These are prefix counts: C_j,p+1 - C_jp = 2F_jp - 1, with F_jp the share
 of users who have item j at place p or before. A user with ties or unknown items is a mean over positions in each row.
+C_j0 = Σ_p (1 - F_jp), so the costs of a row are a function of its m - 1 prefix counts; what is published is that
+function of noisy counts, the mean of a row included, since it depends on the data as well.
 
 **What one user changes.** In a row, n·F changes by a vector y_j with entries in [-1, 1]. For full rankings Σ_p \|y_jp\|
 is \|π(j) - π'(j)\|, and Σ_j of it at most ⌊m²/2⌋, for a ranking and its reversal. The same holds with ties: as entries
@@ -52,18 +54,23 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Float
 
 from privrank_jax._backend import product
+from privrank_jax._promise import FOOTRULE_NOISES
 from privrank_jax._types import Count, Key, Numbers
 from privrank_jax._validate import check_users
 from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
-from privrank_jax.aggregation.footrule import PositionHistograms, check_histograms, footrule_costs
+from privrank_jax.aggregation.footrule import (
+    PositionHistograms,
+    check_histograms,
+    footrule_costs,
+    set_aside,
+)
 from privrank_jax.aggregation.footrule_levels import Level, footrule_levels, mean_square_error
+from privrank_jax.aggregation.footrule_padding import padded_noise
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import gaussian_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-
-FOOTRULE_NOISES = ("tree", "k-norm", "gaussian")
 
 
 def dp_footrule(
@@ -76,13 +83,14 @@ def dp_footrule(
 
     Args:
         key: PRNG key.
-        histograms: of n users.
+        histograms: of n users; the number of items that are not padded may be traced.
         privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
         noise: ``"tree"``, of least error under pure ε; ``"k-norm"``, on all prefix counts at once; or ``"gaussian"``
             for a promise with δ > 0.
 
     Returns:
-        ``value``: noisy costs ``(m, m)``, unbiased, in positions: ``assignment(value)`` is the ranking. ``guarantee``.
+        ``value``: noisy costs ``(m, m)``, unbiased, in positions: ``assignment(value)`` is the ranking, padded items
+        last. ``guarantee``.
         ``diagnostics``: :class:`~privrank_jax.aggregation.FootruleDiagnostics`.
 
     Raises:
@@ -104,10 +112,31 @@ def dp_footrule(
             "of users. PositionHistograms.from_ranks(ranks) counts both."
         )
     check_histograms(histograms)
+    if histograms.mask is not None:
+        return _padded(key, histograms, privacy, attained, noise)
     costs, items = footrule_costs(histograms), histograms.num_items
-    unit = _unit(items, attained, noise) / histograms.num_users
+    unit = footrule_unit(items, attained, noise) / histograms.num_users
     value = costs + _noise(key, items, jnp.asarray(unit, costs.dtype), noise)
     deviation = unit * math.sqrt(_square(items, noise))
+    return Estimate(value, Guarantee(privacy, attained), FootruleDiagnostics(deviation))
+
+
+def _padded(
+    key: Key, histograms: PositionHistograms, privacy: Privacy, attained: Privacy, noise: str
+) -> Estimate:
+    """The same for padded items; the number of real ones may be traced."""
+    mask = jnp.asarray(histograms.mask, bool)
+    costs = footrule_costs(histograms)
+    unit = 1 / attained.epsilon
+    if noise == "gaussian":
+        change = jnp.sqrt(jnp.maximum(jnp.sum(mask), 2) ** 2 // 2)
+        unit = gaussian_scale(change, attained.epsilon, attained.delta)
+    unit = jnp.asarray(unit / histograms.num_users, costs.dtype)
+    drawn, square = padded_noise(key, mask, unit, noise)
+    value = set_aside(
+        costs + drawn, mask
+    )  # replaces all that involves padding, so that it depends on noisy costs
+    deviation = unit * jnp.sqrt(square)
     return Estimate(value, Guarantee(privacy, attained), FootruleDiagnostics(deviation))
 
 
@@ -136,12 +165,18 @@ def dp_footrule_deviation(
     check_users(num_users)
     if num_items < 1:
         raise ValueError(f"num_items must be at least 1, got {num_items!r}.")
-    unit = _unit(num_items, attained, noise) / num_users
+    unit = footrule_unit(num_items, attained, noise) / num_users
     return unit * math.sqrt(_square(num_items, noise))
 
 
-def _unit(items: int, attained: Privacy, noise: str) -> Numbers:
-    """1/ε; or σ of n times a prefix count."""
+def footrule_unit(items: int, attained: Privacy, noise: str) -> Numbers:
+    """Scale of the noise on n times the counts: 1/ε; or σ of n times a prefix count.
+
+    Args:
+        items: m.
+        attained: with ε and δ.
+        noise: ``"tree"``, ``"k-norm"`` or ``"gaussian"``.
+    """
     if noise == "gaussian":
         return gaussian_scale(math.sqrt(max(items, 2) ** 2 // 2), attained.epsilon, attained.delta)
     return 1 / attained.epsilon

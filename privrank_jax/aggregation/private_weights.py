@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 
 import jax
 import jax.numpy as jnp
@@ -160,7 +161,7 @@ def default_focus(
     """
     attained = _promise(privacy, "default_focus", noise)
     _check_items(num_items)
-    unit = unit_scale(attained, noise) / num_users
+    unit = quickly(operator.truediv, unit_scale(attained, noise), num_users)
     of_pairs = precisions(num_items, num_items, noise)[1]
     focus = functools.partial(_default_focus, of_pairs=of_pairs, noise=noise)
     return jax.device_put(quickly(focus, unit))
@@ -195,7 +196,7 @@ def private_weights_scales(
     """
     attained = _promise(privacy, "private_weights_scales", noise)
     _check_items(num_items)
-    unit = unit_scale(attained, noise) / num_users
+    unit = quickly(operator.truediv, unit_scale(attained, noise), num_users)
     of_scores, of_pairs = precisions(num_items, num_items, noise)
     if focus is None:
         focus = quickly(functools.partial(_default_focus, of_pairs=of_pairs, noise=noise), unit)
@@ -224,7 +225,7 @@ def _promise(privacy: Privacy, by: str, noise: str) -> Privacy:
     return of_rankings(privacy, by, "gaussian" if noise == "gaussian" else "laplace")
 
 
-def _check_focus(focus: Scalar) -> None:
+def _check_focus(focus: Numbers) -> None:
     if not is_traced(focus) and not np.all((np.asarray(focus) >= 0) & (np.asarray(focus) <= 1)):
         raise ValueError(f"focus must be between 0 and 1, got {focus!r}.")
 

@@ -69,7 +69,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, UInt
+from jaxtyping import Array, Float, Int, UInt
 
 from privrank_jax._types import Epsilon, Key, RankingsLike, RanksLike
 from privrank_jax._validate import check_choice, check_epsilon
@@ -164,7 +164,7 @@ def _report(key: Key, ranks: Array, epsilon: Array, missing: str) -> Array:
         for column in (table.ahead, table.behind, table.threshold, table.length, table.weight)
     )
     side = jax.random.rademacher(side_key, (users, 1), ranks.dtype)
-    position = side * _positions(order_key, ranks, missing)
+    position = side * strict_scores(order_key, ranks, missing)
     value = _pairs(pair_key, position, ahead, behind, threshold, last_accepted(epsilon))
     unit = value * side * jnp.sign(weight) / (ahead * behind)
     return (unit * upto[-1] / length).astype(epsilon.dtype).reshape(shape)
@@ -210,7 +210,7 @@ def _rounds(
     def propose(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         number, value, done = state
         words = jax.random.bits(jax.random.fold_in(key, number), shape, jnp.uint32)
-        place = _uniform_places(words[:, 1:])
+        place = places_of_words(words[:, 1:])
         fresh = behind * (place < ahead) - ahead * ((place >= ahead) & (place < ahead + behind))
         leads = jnp.sum(position * fresh, axis=1) >= threshold[:, 0]
         kept = leads | (words[:, 0] <= last)
@@ -222,21 +222,35 @@ def _rounds(
     return value, done
 
 
-def _uniform_places(words: Array) -> Array:
-    """Uniform permutations of 0, ..., m - 1, by comparing words with one another: faster than a sort of so few."""
-    number = jnp.arange(words.shape[-1], dtype=jnp.uint32)
-    words = (words & ~jnp.uint32(31)) | number  # no two are equal
+def places_of_words(words: UInt[Array, "*users items"]) -> Int[Array, "*users items"]:
+    """The place of each word in rising order, by comparing them with one another: faster than a sort of so few.
+
+    Uniform words give uniform permutations of 0, ..., m - 1. Words that differ in their lowest 5 bits alone, or those
+    that number the items if these are more, count as in the order of items.
+    """
+    items = words.shape[-1]
+    number = jnp.arange(items, dtype=jnp.uint32)
+    low = jnp.uint32((1 << max(5, (items - 1).bit_length())) - 1)
+    words = (words & ~low) | number  # no two are equal
     return jnp.sum(words[..., None, :] < words[..., None], axis=-1)
 
 
-def _positions(key: Key, ranks: Array, missing: str) -> Array:
-    """Scores 0, ..., m - 1 of each ranking, high = preferred, ties and gaps broken at random."""
+def strict_scores(
+    key: Key, ranks: Int[Array, "*users items"], missing: str
+) -> Int[Array, "*users items"]:
+    """Scores 0, ..., m - 1 of each ranking, high = preferred, ties and gaps broken at random.
+
+    Args:
+        key: PRNG key.
+        ranks: ``(..., m)``, 0 = best, negative = not ranked.
+        missing: ``"last"``, or ``"unknown"``: a fair coin for each user puts all items not ranked first or last.
+    """
     tie_key, coin_key = jax.random.split(key)
     known, ranks = gaps_last(ranks)
     if missing == "unknown":
         first = jax.random.bernoulli(coin_key, 0.5, (*ranks.shape[:-1], 1))
         ranks = jnp.where(~known & first, -1, ranks)
-    place = _uniform_places(jax.random.bits(tie_key, ranks.shape, jnp.uint32))
+    place = places_of_words(jax.random.bits(tie_key, ranks.shape, jnp.uint32))
     one, other = ranks[..., None], ranks[..., None, :]
     tied_ahead = (one == other) & (place[..., None] < place[..., None, :])
     return jnp.sum((one < other) | tied_ahead, axis=-1)

@@ -60,10 +60,21 @@ def test_floating_point(dtype):
 
 
 def test_equal_costs_end_too():
-    assert assignment(np.zeros((6, 6), np.int32)).tolist() == sorted(
-        assignment(np.zeros((6, 6))).tolist()
-    )
+    for dtype in (np.int32, np.float32):
+        assert sorted(assignment(np.zeros((6, 6), dtype)).tolist()) == list(range(6))
     assert assignment(jnp.full((3, 3), 7.0)).dtype == jnp.int32
+
+
+@pytest.mark.parametrize(("items", "problems"), [(12, 3), (12, 9), (70, 9)])
+def test_both_layouts_of_a_batch_and_nested_batches_agree_with_single_problems(items, problems):
+    """Few problems, or many items, lie along the leading axis; optima of real costs are unique."""
+    costs = np.random.default_rng(items).normal(size=(problems, items, items)).astype(np.float32)
+    alone = np.array([linear_sum_assignment(one)[1] for one in costs])
+    np.testing.assert_array_equal(jax.vmap(assignment)(costs), alone)
+    np.testing.assert_array_equal(assignment(costs[0]), alone[0])
+    if problems == 9:
+        nested = jax.vmap(jax.vmap(assignment))(costs.reshape(3, 3, items, items))
+        np.testing.assert_array_equal(nested.reshape(9, items), alone)
 
 
 def test_traced_costs_that_are_not_finite_end_too():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import math
 
 import jax
@@ -98,6 +99,102 @@ def test_the_bound_of_private_weights_holds_their_error(noise, shrink, key):
     assert shrink == "james-stein" or min(shares) > 0.5
     alone = aggregation.private_weights_bound(M, USERS, promise, **{**settings, "focus": 1.0})
     assert alone == aggregation.borda_bound(M, USERS, promise, noise=noise)
+
+
+@pytest.mark.parametrize("noise", ["k-norm", "gaussian"])
+def test_bounds_with_a_confidence_hold_for_what_is_drawn(noise, key):
+    """Twice the sum of errors of 2,000 releases exceeds the bound less often than allowed, and comes near it."""
+    promise = user(EPSILON, DELTA if noise == "gaussian" else 0.0)
+    weights = PairWeights(np.where(np.eye(M), 0, 0.5), USERS)
+    keys = jax.random.split(key, 2_000)
+    release = {
+        "borda": lambda k: (
+            aggregation.dp_borda(k, weights, promise, noise=noise).value - (M - 1) / 2
+        ),
+        "weights": lambda k: (
+            aggregation.private_weights(k, weights, promise, noise=noise, focus=0.3).value[
+                np.triu_indices(M, 1)
+            ]
+            - 0.5
+        ),
+        "pairs": lambda k: (
+            aggregation.private_weights(
+                k, weights, promise, noise=noise, focus=0.0, shrink="none"
+            ).value[np.triu_indices(M, 1)]
+            - 0.5
+        ),
+    }
+    common = {"noise": noise}
+    bound = {
+        "borda": functools.partial(aggregation.borda_bound, M, USERS, promise, **common),
+        "weights": functools.partial(
+            aggregation.private_weights_bound, M, USERS, promise, focus=0.3, shrink="none", **common
+        ),
+        "pairs": functools.partial(aggregation.noise_all_bound, M, USERS, promise, **common),
+    }
+    most = {"borda": 1.7, "weights": 5.0, "pairs": 1.6}
+    for name, one in release.items():
+        sizes = 2 * np.abs(np.asarray(jax.vmap(one)(keys))).sum(axis=1)
+        for confidence in (0.75, 0.95):
+            limit = float(bound[name](confidence=confidence).additive)
+            assert np.mean(sizes > limit) < 1 - confidence, name
+            assert limit < most[name] * np.quantile(sizes, confidence), name
+            assert limit > float(bound[name]().additive)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_the_exponential_mechanism_within_its_exact_law(epsilon):
+    """All 24 rankings of four items, for crowds of which one is unanimous: the worst for the bound."""
+    orders = reference_borda.orders(4)
+    for ranks in (np.arange(4)[None].repeat(9, 0), np.random.default_rng(1).permuted(
+        np.tile(np.arange(4), (9, 1)), axis=1
+    )):  # fmt: skip
+        costs = reference_borda.kemeny_scores(reference_borda.weights(ranks), orders)
+        odds = np.exp(-epsilon * 9 / 12 * (costs - costs.min()))
+        for confidence in (0.5, 0.99):
+            bound = aggregation.exponential_bound(4, 9, user(epsilon), confidence=confidence)
+            beyond = odds[costs > costs.min() + bound.additive].sum() / odds.sum()
+            assert beyond <= 1 - confidence
+        mean = (odds @ costs) / odds.sum()
+        assert mean <= costs.min() + aggregation.exponential_bound(4, 9, user(epsilon)).additive
+
+
+def test_the_footrule_bound_holds_for_assignments(key):
+    """2,000 rankings of a divided crowd: the mean cost and its quantile, the optimum by enumeration."""
+    ranks = np.random.default_rng(3).permuted(np.tile(np.arange(5), (30, 1)), axis=1)
+    ranks[:20] = np.arange(5)
+    histograms = aggregation.PositionHistograms.from_ranks(ranks)
+    orders = reference_borda.orders(5)
+    costs = reference_borda.kemeny_scores(reference_borda.weights(ranks), orders)
+    table = {tuple(np.argsort(order)): cost for order, cost in zip(orders, costs)}
+    for noise in ("tree", "gaussian"):
+        promise = user(0.7, 1e-6 if noise == "gaussian" else 0.0)
+
+        def once(k, promise=promise, noise=noise):
+            return aggregation.assignment(
+                aggregation.dp_footrule(k, histograms, promise, noise=noise).value
+            )
+
+        found = np.asarray(jax.jit(jax.vmap(once))(jax.random.split(key, 2_000)))
+        reached = np.array([table[tuple(row)] for row in found.tolist()])
+        for confidence in (None, 0.9):
+            bound = aggregation.footrule_bound(5, 30, promise, noise=noise, confidence=confidence)
+            assert bound.ratio == 2 - 1 / 9
+            limit = bound.ratio * costs.min() + bound.additive
+            if confidence is None:
+                assert costs.min() < reached.mean() < limit
+            else:
+                assert np.mean(reached > limit) < 0.1
+
+
+def test_the_variant_of_hay_pays_for_what_it_leaves_unsorted():
+    few = aggregation.hay_kwiksort_bound(M, USERS, user(EPSILON), max_queries=20)
+    noise = 6 * PAIRS * 20 / (USERS * EPSILON)
+    assert few.additive == pytest.approx(noise + PAIRS * exceeding_probability(M, 20))
+    all_pairs = aggregation.hay_kwiksort_bound(M, USERS, user(EPSILON), max_queries=99)
+    assert all_pairs.additive == pytest.approx(6 * PAIRS * PAIRS / (USERS * EPSILON))
+    sure = aggregation.hay_kwiksort_bound(M, USERS, user(EPSILON), max_queries=99, confidence=0.5)
+    assert sure == pytest.approx((10, 2 * all_pairs.additive))
 
 
 def test_local_bounds_are_their_formulas():

@@ -106,3 +106,12 @@ def test_the_largest_rank_of_a_type_is_ahead_of_a_gap():
         assert weights.matrix.tolist() == [[0, 0, 1], [1, 0, 1], [0, 0, 0]]
     with pytest.raises(ValueError, match="below"):
         PairWeights.from_ranks(np.array([[2**31 - 1, 0]], np.int32))
+
+
+@pytest.mark.parametrize("users", [49, 300])
+def test_shares_stay_within_0_and_1(users):
+    """Numbers of users whose reciprocals are rounded: a product with them and a sum, fused, ends beside 0."""
+    matrix = np.asarray(PairWeights.from_ranks(np.tile(np.arange(3), (users, 1))).matrix)
+    assert matrix.min() == 0
+    assert matrix.max() <= 1
+    np.testing.assert_allclose(matrix, np.triu(np.ones((3, 3)), 1), atol=1e-15)

@@ -23,6 +23,8 @@ NAMES = (
     "first_answers",
     "bounds",
     "local_borda",
+    "ldp_footrule",
+    "assignment",
 )
 LONG = ("studies", "big_table", "gpu")  # many minutes: by name only
 

@@ -9,7 +9,7 @@ import scipy.integrate
 import scipy.optimize
 import scipy.special
 
-from tests.reference.loss import clean_loss
+from tests.reference.label_losses import clean_loss
 
 
 def mixed_loss(theta, gamma, answers, observed, ridge, user_ridge=0.0):

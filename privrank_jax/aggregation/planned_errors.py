@@ -1,0 +1,299 @@
+r"""Errors of a private consensus to expect, before there are data: how many pairs it costs above the best order.
+
+**Crowd.** Nothing is known of the users yet, so a crowd is assumed: rankings by the Plackett-Luce model with scores θ
+evenly from S to -S. Then item i is ahead of j with probability w_ij = 1/(1 + exp(θ_j - θ_i)), the best order is that of
+θ, and a ranking costs Σ (2w_ij - 1) more than it, over the pairs i before j that it puts in the other order. Closer
+scores make more mistakes, of less cost each. Only noise is counted, not what the users may differ from the model.
+
+**Noise** is taken as normal, with the covariance that it has (:mod:`privrank_jax.privacy.noise_law`; for reports the
+bounds of their variances, which full rankings nearly attain). *Borda*: two scores that differ by d are exchanged with
+probability Φ(-d/σ), σ² the variance of the noise of a difference, and the costs of pairs add up: no simulation.
+*Weights of all pairs, in two parts or one*: a local search from the Borda order of the noisy weights, where the method
+would take the best ranking of all, in a few dozen crowds with the same normal numbers at all ε and n. *Footrule*: the
+assignment of least noisy cost, likewise, with costs of 4,000 rankings of the crowd. *Exponential mechanism*: all
+rankings, up to 7 items. Sorts by comparisons are not planned: Borda has less error than they
+(:mod:`privrank_jax.aggregation.dp_kwiksort`).
+
+What is expected is far below what is proven (:mod:`~privrank_jax.aggregation.proven_errors`), for noise rarely moves
+all items in the worst direction.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import special
+
+from privrank_jax._host.evaluate import evaluate, quickly
+from privrank_jax._validate import check_nonnegative
+from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation.borda import dp_borda_scale, ldp_borda_norm, score_radius
+from privrank_jax.aggregation.bounds import check_sizes
+from privrank_jax.aggregation.footrule_levels import count_variances, footrule_levels
+from privrank_jax.aggregation.ldp_footrule import ldp_footrule_norm, strict_square
+from privrank_jax.aggregation.local_bounds import ONE_ANSWER
+from privrank_jax.aggregation.local_search import local_search
+from privrank_jax.aggregation.local_weights import local_weight_variance
+from privrank_jax.aggregation.noise_all import noise_all_deviation
+from privrank_jax.aggregation.private_footrule import footrule_unit
+from privrank_jax.aggregation.private_weights import private_weights_scales
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.proven_errors import ProvenError
+from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled
+from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.geometry import Zonotope
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.shuffling import shuffled_local_epsilon
+
+_MOST_ENUMERATED = 7
+_RANKINGS = 4_000
+_NUMBERS, _DRAWS = 1 << 18, (8, 64)  # of noise for one design; simulated crowds
+
+
+class Setting(NamedTuple):
+    """Public facts of one release.
+
+    Attributes:
+        num_users: n.
+        privacy: what is promised: unit user, adjacency replace; concrete.
+    """
+
+    num_users: int
+    privacy: Privacy
+
+
+def planned_costs(
+    row: ProvenError,
+    num_items: int,
+    settings: Sequence[Setting],
+    *,
+    spread: float = 1.0,
+) -> Float[np.ndarray, " settings"] | None:
+    """Expected Kemeny cost above the optimum of one method, in pairs per user, in a crowd of the model.
+
+    Args:
+        row: the method, as of :func:`~privrank_jax.aggregation.proven_errors`.
+        num_items: m >= 2.
+        settings: number of users and promise of each release, simulated together.
+        spread: S >= 0; at 1 the best item is ahead of the worst for 88 of 100 users.
+
+    Returns:
+        A cost for each setting, exact for normal noise or the mean of a simulation from a fixed seed; None for methods
+        that are not planned.
+
+    Raises:
+        ValueError: fewer than 2 items or no users, S < 0, a promise that the method can't keep.
+
+    >>> from privrank_jax.aggregation.proven_errors import proven_errors
+    >>> privacy = Privacy(0.1, unit="user", adjacency="replace")
+    >>> borda = proven_errors(10, 1000, privacy)[0]
+    >>> planned_costs(borda, 10, [Setting(1000, privacy), Setting(4000, privacy)]).round(3).tolist()
+    [0.471, 0.004]
+    """
+    check_nonnegative("spread", spread)
+    for setting in settings:
+        check_sizes(num_items, setting.num_users)
+    planned = _PLANNED.get(row.method)
+    if planned is None or (row.method == "exponential" and num_items > _MOST_ENUMERATED):
+        return None
+    known = [setting._replace(privacy=_of_report(row, num_items, setting)) for setting in settings]
+    return planned(row, _crowd(num_items, float(spread)), known)
+
+
+def _of_report(row: ProvenError, items: int, setting: Setting) -> Privacy:
+    """The promise, with ε of a report in the place of that of shuffled ones."""
+    if row.trust != "shuffled":
+        of_rankings(setting.privacy, row.function)
+        return setting.privacy
+    attained = promise_of_shuffled(setting.privacy, row.function)
+    local = shuffled_local_epsilon(setting.num_users, attained.epsilon, attained.delta)
+    return dataclasses.replace(setting.privacy, epsilon=local, delta=0.0)
+
+
+class _Crowd(NamedTuple):
+    """Weights of the model, ``(m, m)``, items in the best order, and the costs of items at places."""
+
+    weights: np.ndarray
+    costs: np.ndarray
+
+    def excess(self, ranks: Int[np.ndarray, "*draws items"]) -> np.ndarray:
+        """Cost of rankings above the optimum, ``(...)``."""
+        lead = np.triu(2 * self.weights - 1, 1)
+        wrong = ranks[..., :, None] > ranks[..., None, :]
+        return np.sum(np.where(wrong, lead, 0), axis=(-2, -1))
+
+
+@functools.lru_cache(maxsize=4)
+def _crowd(items: int, spread: float) -> _Crowd:
+    scores = np.linspace(spread, -spread, items)
+    weights = special.expit(scores[:, None] - scores)
+    np.fill_diagonal(weights, 0)
+    draws = np.random.default_rng(0).gumbel(size=(_RANKINGS, items)) + scores
+    places = np.argsort(np.argsort(-draws, axis=1), axis=1)
+    histogram = np.stack([np.bincount(one, minlength=items) for one in places.T]) / _RANKINGS
+    distance = np.abs(np.arange(items)[:, None] - np.arange(items))
+    return _Crowd(weights, histogram.dot(distance))
+
+
+def _borda(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:
+    deviations = [_score_deviation(row, len(crowd.weights), setting) for setting in settings]
+    return _exchanged(crowd, np.array(deviations))
+
+
+def _exchanged(crowd: _Crowd, deviations: np.ndarray) -> np.ndarray:
+    """Cost of an order by scores whose differences have normal noise of these standard deviations."""
+    scores = crowd.weights.sum(axis=1)
+    first, second = np.triu_indices(len(scores), 1)
+    lead = 2 * crowd.weights[first, second] - 1
+    gap = scores[first] - scores[second]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = special.ndtr(-gap / deviations[:, None])
+    return np.sum(lead * np.nan_to_num(chance), axis=1)
+
+
+def _score_deviation(row: ProvenError, items: int, setting: Setting) -> float:
+    """Standard deviation of the noise of a difference of two Borda scores."""
+    users, privacy = setting
+    if row.trust == "central":
+        scale = float(dp_borda_scale(items, users, privacy, noise=row.noise))
+        if row.noise == "k-norm":
+            # Scores sum to a public number: their covariance is v(I - J/m), and the variance of one v(1 - 1/m).
+            square = noise_law.variances(Zonotope.of_all_pairs(items))[0] / (1 - 1 / items)
+        else:
+            square = 2.0 if row.noise == "laplace" else 1.0
+        return scale * math.sqrt(2 * square)
+    if row.noise in ONE_ANSWER:
+        # A pair of its own counts twice in a difference, 2(m-2) others once.
+        return math.sqrt(2 * items) * _weight_deviation(row, items, setting)
+    norm = float(quickly(functools.partial(ldp_borda_norm, row.noise, items), privacy.epsilon))
+    return math.sqrt(2 * (norm**2 - score_radius(items) ** 2) / (users * (items - 1)))
+
+
+def _weight_deviation(row: ProvenError, items: int, setting: Setting) -> float:
+    """Standard deviation of the noise of one weight."""
+    users, privacy = setting
+    if row.trust == "central":
+        return noise_all_deviation(items, users, privacy, noise=row.noise)
+    if row.noise in ONE_ANSWER:
+        variance = functools.partial(ONE_ANSWER[row.noise], items, users)
+    else:
+        variance = functools.partial(local_weight_variance, items, users, mechanism=row.noise)
+    return math.sqrt(float(quickly(variance, privacy.epsilon)))
+
+
+def _noise_all(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:
+    items = len(crowd.weights)
+    deviations = [_weight_deviation(row, items, setting) for setting in settings]
+    return _solved(crowd, np.array([deviations, deviations]), clipped=True)
+
+
+def _weights(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:
+    items = len(crowd.weights)
+    scales = np.array(
+        [
+            [float(scale) for scale in private_weights_scales(items, *one, noise=row.noise)]
+            for one in settings
+        ]
+    ).T
+    scores_only = np.isinf(scales[1])
+    found = _exchanged(crowd, math.sqrt(2 * items) * scales[0])
+    if not scores_only.all():
+        found[~scores_only] = _solved(crowd, scales[:, ~scores_only], clipped=False)
+    return found
+
+
+def _solved(crowd: _Crowd, scales: np.ndarray, *, clipped: bool) -> np.ndarray:
+    """Cost of solved weights with normal noise of these σ_g and σ_c; not clipped ones have their cycles shrunk."""
+    items = len(crowd.weights)
+    gradient, cycle = scales[:, :, None, None, None]
+    normal = np.triu(_normal(items * items, items).reshape(-1, items, items), 1)
+    normal -= normal.swapaxes(1, 2)
+    lead = np.where(np.eye(items), 0, crowd.weights - 0.5)
+
+    def slopes(x: np.ndarray) -> np.ndarray:
+        total = x.sum(axis=-1)
+        return (total[..., :, None] - total[..., None, :]) / items
+
+    of_scores = slopes(normal)
+    parts = lead + gradient * of_scores + cycle * (normal - of_scores)
+    if not clipped:
+        of_scores = slopes(parts)
+        cycles = parts - of_scores
+        size = np.sum(cycles**2, axis=(-2, -1), keepdims=True) / 2
+        noise = (items - 1) * (items - 2) / 2 * cycle**2
+        parts = of_scores + np.maximum(1 - noise / np.maximum(size, noise + 1e-300), 0) * cycles
+    weights = np.clip(0.5 + parts, 0, 1) * (1 - np.eye(items))
+    ranks = evaluate(jax.vmap(local_search), weights.reshape(-1, items, items))
+    return crowd.excess(np.asarray(ranks)).reshape(scales.shape[1], -1).mean(axis=1)
+
+
+def _footrule(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:
+    items = len(crowd.weights)
+    if row.trust == "central":
+        unit, noise = _tree_noise(items, row.noise)
+        scales = [
+            float(footrule_unit(items, one.privacy, noise)) / one.num_users for one in settings
+        ]
+    else:
+        unit = _normal(items * items, items).reshape(-1, items, items)
+        norm = functools.partial(ldp_footrule_norm, items)
+        scales = [
+            math.sqrt(
+                (float(quickly(norm, one.privacy.epsilon)) ** 2 - strict_square(items))
+                / one.num_users
+            )
+            / (items - 1)
+            for one in settings
+        ]
+    noisy = crowd.costs + np.array(scales)[:, None, None, None] * unit
+    ranks = evaluate(jax.vmap(assignment), noisy.reshape(-1, items, items))
+    return crowd.excess(np.asarray(ranks)).reshape(len(settings), -1).mean(axis=1)
+
+
+def _tree_noise(items: int, noise: str) -> tuple[np.ndarray, str]:
+    """Normal noise with the covariance of that on costs, at scale 1."""
+    if noise == "gaussian":
+        steps = 2 * _normal(items * items, items).reshape(-1, items, items)[..., 1:]
+        return np.concatenate([np.zeros((*steps.shape[:2], 1)), np.cumsum(steps, -1)], -1), noise
+    total, start = 0.0, 0
+    normal = _normal(items * items, items).reshape(-1, items, items)
+    for level in footrule_levels(items, noise):
+        cuts = len(level.nodes)
+        deviation = np.sqrt(count_variances(items, level.nodes)) / level.share
+        counts = normal[..., start : start + cuts] * deviation
+        total = total + counts.dot(level.response.T)
+        start += cuts
+    return np.asarray(total), noise
+
+
+def _exponential(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:
+    items = len(crowd.weights)
+    ranks = np.array(list(itertools.permutations(range(items))))
+    costs = crowd.excess(ranks)
+    rates = [float(one.privacy.epsilon) * one.num_users / (2 * row.pairs) for one in settings]
+    odds = np.exp(-np.array(rates)[:, None] * costs)
+    return np.sum(odds * costs, axis=1) / np.sum(odds, axis=1)
+
+
+@functools.lru_cache(maxsize=4)
+def _normal(numbers: int, items: int) -> np.ndarray:
+    """The same standard normal numbers for all designs, ``(draws, numbers)``."""
+    draws = int(np.clip(_NUMBERS // numbers // items, *_DRAWS))
+    return np.random.default_rng(0).standard_normal((draws, numbers))
+
+
+_PLANNED = {
+    "borda": _borda,
+    "noise-all": _noise_all,
+    "weights": _weights,
+    "footrule": _footrule,
+    "exponential": _exponential,
+}

@@ -1,0 +1,177 @@
+"""Padded items and users: counts, costs and rankings of the real ones, and noise of the law for their number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.aggregation import (
+    PositionHistograms,
+    assignment,
+    dp_footrule,
+    dp_footrule_deviation,
+    footrule_costs,
+    footrule_optimal,
+)
+from privrank_jax.aggregation.footrule_levels import footrule_levels
+from privrank_jax.aggregation.footrule_padding import padded_noise, trees
+from privrank_jax.aggregation.private_footrule import FOOTRULE_NOISES
+from privrank_jax.privacy import Privacy
+from privrank_jax.release import exact_footrule
+from tests.reference import footrule as reference
+
+PROMISE = Privacy(1.0, unit="user", adjacency="replace", delta=1e-4)
+MASK = np.array([True, False, True, True, False, True, True, True, True])
+REAL = int(MASK.sum())
+
+
+def padded(items=9, seed=0):
+    """Ranks with ties and gaps of 6 users, 3 more rows that only pad, and which rows and items are real."""
+    ranks = np.random.default_rng(seed).integers(-1, items, (9, items))
+    users = np.array([1, 0, 1, 1, 1, 0, 1, 0, 1], bool)
+    return ranks, users
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+@pytest.mark.parametrize("items", [9, 70])
+def test_counts_are_those_of_real_items_and_users(items, missing):
+    """Up to 64 items and beyond, positions are found in two ways."""
+    mask = np.resize(MASK, items)
+    ranks, users = padded(items)
+    found = PositionHistograms.from_ranks(ranks, missing=missing, mask=mask, users=users)
+    wanted = PositionHistograms.from_ranks(ranks[users][:, mask], missing=missing)
+    assert int(found.num_users) == wanted.num_users == 6
+    counts = np.asarray(found.counts)
+    real = int(mask.sum())
+    np.testing.assert_array_equal(counts[mask][:, :real], wanted.counts)
+    assert not counts[~mask].any()
+    assert not counts[:, real:].any()
+    np.testing.assert_array_equal(
+        wanted.counts, reference.histograms(ranks[users][:, mask], missing)
+    )
+
+
+def ranking(costs):
+    return np.asarray(assignment(costs))
+
+
+def test_padded_items_are_last_and_real_ones_ranked_as_without_them():
+    ranks, users = padded()
+    found = PositionHistograms.from_ranks(ranks, mask=MASK, users=users)
+    alone = footrule_costs(PositionHistograms.from_ranks(ranks[users][:, MASK]))
+    costs = np.asarray(footrule_costs(found))
+    np.testing.assert_allclose(costs[MASK][:, :REAL], alone, atol=1e-6)
+    places = ranking(costs)
+    assert places[~MASK].tolist() == [REAL, REAL + 1]
+    spent = np.asarray(alone)[np.arange(REAL), places[MASK]].sum()
+    assert spent == pytest.approx(reference.least_cost(np.asarray(alone)), abs=1e-5)
+
+
+@pytest.mark.parametrize("noise", FOOTRULE_NOISES)
+def test_one_program_serves_worlds_of_all_sizes(key, noise):
+    """Batched over masks, users and ranks: each world as alone; with next to no noise the best of real items."""
+    ranks, users = padded()
+    masks = np.stack([np.arange(9) < real for real in (2, 3, 6, 7, 9)] + [MASK])
+    sure = Privacy(1e6, unit="user", adjacency="replace", delta=1e-4)
+
+    def world(key, mask, users):
+        histograms = PositionHistograms.from_ranks(
+            jnp.asarray(ranks), missing="unknown", mask=mask, users=users
+        )
+        released = dp_footrule(key, histograms, sure, noise=noise)
+        return released.value, released.diagnostics.cost_deviation
+
+    keys = jax.random.split(key, len(masks))
+    rows = np.stack([np.roll(users, shift) for shift in range(len(masks))])
+    values, deviations = jax.jit(jax.vmap(world))(keys, masks, rows)
+    for place, (mask, row) in enumerate(zip(masks, rows)):
+        alone, _ = world(keys[place], mask, row)
+        np.testing.assert_allclose(values[place], alone, rtol=1e-4, atol=1e-4)
+        costs = reference.costs(ranks[row][:, mask], "unknown")
+        real = int(mask.sum())
+        np.testing.assert_allclose(np.asarray(values[place])[mask][:, :real], costs, atol=0.02)
+        placed = ranking(values[place])
+        assert placed[~mask].tolist() == list(range(real, 9))
+        wanted = float(dp_footrule_deviation(real, int(row.sum()), sure, noise=noise))
+        assert float(deviations[place]) == pytest.approx(wanted, rel=1e-3)
+
+
+@pytest.mark.parametrize("noise", FOOTRULE_NOISES)
+def test_noise_has_the_deviation_for_the_number_of_real_items(key, noise):
+    """And is 0 elsewhere; costs are unbiased and reveal nothing but noisy counts."""
+    ranks, users = padded()
+    histograms = PositionHistograms.from_ranks(ranks, missing="unknown", mask=MASK, users=users)
+    keys = jax.random.split(key, 4000)
+    release = jax.jit(jax.vmap(lambda one: dp_footrule(one, histograms, PROMISE, noise=noise)))
+    values = np.asarray(release(keys).value)[:, MASK][:, :, :REAL]
+    np.testing.assert_allclose(values[..., 0] + values[..., -1], REAL - 1, atol=2e-3)
+    error = values - np.asarray(footrule_costs(histograms))[MASK][:, :REAL]
+    np.testing.assert_allclose(error.mean(0), 0, atol=6 * error.std() / 4000**0.5)
+    error = error - error.mean(2, keepdims=True)
+    wanted = float(dp_footrule_deviation(REAL, 6, PROMISE, noise=noise))
+    assert np.sqrt(np.mean(error**2)) == pytest.approx(wanted, rel=0.02)
+
+
+def test_noise_of_each_level_has_its_law(key):
+    """The gauge of a level's counts has the law Gamma(d), the counts found again from the costs."""
+    levels = footrule_levels(REAL)
+    assert len(levels) == 2
+    draw = jax.vmap(lambda one: padded_noise(one, jnp.asarray(MASK), jnp.ones(()), "tree")[0])
+    with jax.enable_x64(True):
+        drawn = np.asarray(draw(jax.random.split(key, 4000)))
+    assert not drawn[:, ~MASK].any()
+    assert not drawn[..., REAL:].any()
+    response = np.concatenate([level.response for level in levels], axis=1)
+    counts = drawn[:, MASK][:, :, :REAL] @ np.linalg.pinv(response).T
+    first = 0
+    for level in levels:
+        own = counts[..., first : first + len(level.nodes)] * level.share
+        largest = [np.abs(own[..., level.nodes == n]).max(-1) for n in set(level.nodes.tolist())]
+        gauge = np.sum(largest, axis=0).max(-1)
+        assert stats.kstest(gauge, stats.gamma(REAL * len(level.nodes)).cdf).pvalue > 1e-4
+        first += len(level.nodes)
+
+
+def test_trees_are_those_of_each_number_of_items():
+    table = trees(12, "tree")
+    for real in range(2, 13):
+        levels = footrule_levels(real)
+        numbers = np.repeat(range(len(levels)), [len(level.nodes) for level in levels])
+        assert table.levels[real].tolist() == [*numbers, *[11] * (12 - real)]
+        response = np.concatenate([level.response for level in levels], axis=1)
+        np.testing.assert_array_equal(table.response[real, :real, : real - 1], response)
+        assert table.response[real].sum() == pytest.approx(response.sum())
+
+
+def test_one_item_and_no_noise(key):
+    alone = PositionHistograms.from_ranks([[0]], mask=[True])
+    assert dp_footrule(key, alone, PROMISE).value.tolist() == [[0.0]]
+    ranks, users = padded()
+    histograms = PositionHistograms.from_ranks(ranks, mask=MASK, users=users)
+    never = Privacy(jnp.inf, unit="user", adjacency="replace")
+    np.testing.assert_allclose(
+        dp_footrule(key, histograms, never).value, footrule_costs(histograms), atol=1e-5
+    )
+
+
+def test_what_does_not_fit_is_refused(key):
+    ranks, users = padded()
+    short: Any = [True]
+    for wrong in ({"mask": short}, {"users": short}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must have shape"):
+            PositionHistograms.from_ranks(ranks, **wrong)
+    with pytest.raises(ValueError, match="num_users"):
+        PositionHistograms.from_ranks(ranks, users=np.zeros(9, bool))
+    histograms = PositionHistograms.from_ranks(ranks, mask=MASK, users=users)
+    others = PositionHistograms(histograms.counts, histograms.num_users, jnp.roll(MASK, 1))
+    with pytest.raises(ValueError, match="not the histograms"):
+        dp_footrule(key, others, PROMISE)
+    with pytest.raises(ValueError, match="no padding"):
+        footrule_optimal(histograms)
+    with pytest.raises(ValueError, match="no padding"):
+        exact_footrule(histograms, PROMISE)

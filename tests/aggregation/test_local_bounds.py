@@ -1,0 +1,138 @@
+"""Bounds with a confidence on reports: never below what the protocols measure, nor below exact laws of tiny ones."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax import aggregation
+from privrank_jax.aggregation import PairWeights
+from privrank_jax.privacy.shuffling import shuffled_local_epsilon
+from tests.promises import user
+from tests.reference import borda as reference_borda
+
+M, USERS, RUNS = 5, 600, 400
+EPSILON, DELTA = 2.0, 1e-5
+LOCAL = shuffled_local_epsilon(USERS, EPSILON, DELTA)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    rng = np.random.default_rng(0)
+    return np.argsort(rng.normal(size=(USERS, M)) + np.linspace(0, 2, M), axis=1).argsort(axis=1)
+
+
+def weights_of(mechanism):
+    """A function of key and ranks with the weights that the reports give."""
+    if mechanism == "shuffled-pair":
+        promise = user(EPSILON, DELTA)
+        return lambda k, ranks: aggregation.shuffled_pair_weights(k, ranks, promise).value
+    if mechanism == "one-pair":
+        return lambda k, ranks: aggregation.one_pair_weights(k, ranks, user(EPSILON)).value
+    return lambda k, ranks: (
+        aggregation.local_weights(k, ranks, user(EPSILON), mechanism=mechanism).value
+    )
+
+
+def check(sums, bound, mean, factor):
+    """Sums of errors against half of an additive error."""
+    for confidence in (0.8, 0.95):
+        limit = float(bound(confidence=confidence).additive) / 2
+        assert np.mean(sums > limit) < 1 - confidence
+        assert limit < factor * np.quantile(sums, confidence)
+    assert sums.mean() < float(mean.additive) / 2 < 2.5 * sums.mean()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "factor"),
+    [
+        ("duchi", 3.5), ("privunit", 3.5), ("randomized-response", 3.5), ("one-pair", 2.5),
+        ("shuffled-pair", 4.5),
+    ],
+)  # fmt: skip
+def test_weights_stay_within_their_bounds(mechanism, factor, crowd, key):
+    own, epsilon = weights_of(mechanism), LOCAL if mechanism == "shuffled-pair" else EPSILON
+    truth = np.asarray(PairWeights.from_ranks(crowd).matrix)
+    runs = jax.jit(jax.vmap(lambda k: own(k, crowd)))(jax.random.split(key, RUNS))
+    sums = np.abs(np.asarray(runs) - truth).sum(axis=(1, 2)) / 2
+    bound = functools.partial(
+        aggregation.local_noise_all_bound, M, USERS, epsilon, mechanism=mechanism
+    )
+    check(sums, bound, bound(), factor)
+    if mechanism in ("one-pair", "shuffled-pair"):
+        errors = np.abs(np.asarray(runs).sum(axis=2) - truth.sum(axis=1)).sum(axis=1)
+        bound = functools.partial(aggregation.ldp_borda_bound, M, USERS, epsilon)
+        check(errors, functools.partial(bound, mechanism=mechanism), bound(mechanism=mechanism), 7)
+
+
+@pytest.mark.parametrize("mechanism", ["duchi", "privunit", "subset-selection"])
+def test_scores_stay_within_their_bounds(mechanism, crowd, key):
+    truth = np.asarray(PairWeights.from_ranks(crowd).matrix).sum(axis=1)
+    run = jax.jit(
+        jax.vmap(
+            lambda k: aggregation.ldp_borda(k, crowd, user(EPSILON), mechanism=mechanism).value
+        )
+    )
+    errors = np.abs(np.asarray(run(jax.random.split(key, RUNS))) - truth).sum(axis=1)
+    bound = functools.partial(aggregation.ldp_borda_bound, M, USERS, EPSILON, mechanism=mechanism)
+    check(errors, bound, bound(), 3.5)
+
+
+def test_the_footrule_bound_holds_for_assignments(crowd, key):
+    orders = reference_borda.orders(M)
+    costs = reference_borda.kemeny_scores(reference_borda.weights(crowd), orders)
+    table = {tuple(np.argsort(order)): cost for order, cost in zip(orders, costs)}
+    run = jax.jit(
+        jax.vmap(
+            lambda k: aggregation.assignment(
+                aggregation.ldp_footrule(k, crowd, user(EPSILON)).value
+            )
+        )
+    )
+    found = np.asarray(run(jax.random.split(key, RUNS)))
+    reached = np.array([table[tuple(row)] for row in found.tolist()])
+    mean = aggregation.ldp_footrule_bound(M, USERS, EPSILON)
+    assert mean.ratio == 2 - 1 / 4
+    assert reached.mean() < mean.ratio * costs.min() + float(mean.additive)
+    sure = aggregation.ldp_footrule_bound(M, USERS, EPSILON, confidence=0.9)
+    assert np.mean(reached > sure.ratio * costs.min() + float(sure.additive)) < 0.1
+    norm = float(aggregation.ldp_footrule_norm(M, EPSILON))
+    assert float(mean.additive) == pytest.approx(7 / 8 * math.sqrt(10 / USERS) * norm)
+
+
+@pytest.mark.parametrize("users", [1, 2, 5, 9])
+def test_one_pair_holds_in_the_exact_law_of_two_items(users):
+    """For every number of users who put the first item ahead, by enumeration of all answers."""
+    t = math.tanh(EPSILON / 2)
+    for ahead in range(users + 1):
+        law: dict[float, float] = {}
+        for bits in itertools.product((0, 1), repeat=users):
+            chance = math.prod(
+                (1 + t) / 2 if bit == (one < ahead) else (1 - t) / 2 for one, bit in enumerate(bits)
+            )
+            error = abs((sum(bits) / users - 0.5) / t + 0.5 - ahead / users)
+            law[error] = law.get(error, 0) + chance
+        for confidence in (0.5, 0.9, 0.99):
+            limit = aggregation.local_noise_all_bound(
+                2, users, EPSILON, mechanism="one-pair", confidence=confidence
+            )
+            beyond = sum(chance for error, chance in law.items() if 2 * error > limit.additive)
+            assert beyond <= 1 - confidence
+
+
+def test_too_few_answers_leave_no_bound():
+    for bound in (aggregation.local_noise_all_bound, aggregation.ldp_borda_bound):
+        found = bound(10, 50, 1.0, mechanism="shuffled-pair", confidence=0.9)
+        assert math.isinf(float(found.additive))
+
+
+def test_kwiksort_has_markovs_inequality():
+    mean = aggregation.ldp_kwiksort_bound(5, 1000, 1.0, max_uses=4, failure=0.01)
+    sure = aggregation.ldp_kwiksort_bound(5, 1000, 1.0, max_uses=4, failure=0.01, confidence=0.75)
+    assert float(sure.ratio) == pytest.approx(4 * float(mean.ratio))
+    assert float(sure.additive) == pytest.approx(4 * float(mean.additive))

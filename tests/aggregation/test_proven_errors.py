@@ -1,0 +1,145 @@
+"""The table of what is proven, and the method of least proven cost."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import pytest
+
+from privrank_jax import aggregation
+from tests.promises import user
+from tests.reference import borda as reference_borda
+
+CENTRAL = {
+    ("borda", "k-norm"), ("borda", "laplace"), ("footrule", "tree"), ("footrule", "k-norm"),
+    ("noise-all", "k-norm"), ("noise-all", "laplace"), ("weights", "k-norm"),
+    ("kwiksort", "laplace"), ("hay-kwiksort", "laplace"), ("exponential", "none"),
+}  # fmt: skip
+GAUSSIAN = {
+    (method, "gaussian") for method in ("borda", "footrule", "noise-all", "weights", "kwiksort")
+}
+LOCAL = {
+    ("borda", "duchi"), ("borda", "privunit"), ("borda", "subset-selection"), ("borda", "one-pair"),
+    ("noise-all", "duchi"), ("noise-all", "privunit"), ("noise-all", "randomized-response"),
+    ("noise-all", "one-pair"), ("kwiksort", "randomized-response"), ("footrule", "cut"),
+}  # fmt: skip
+SHUFFLED = {("borda", "shuffled-pair"), ("noise-all", "shuffled-pair")}
+
+
+def names(rows):
+    assert len({(row.method, row.noise) for row in rows}) == len(rows)
+    return {(row.method, row.noise) for row in rows}
+
+
+def test_every_method_has_a_row():
+    pure, both = user(1.0), user(1.0, 1e-6)
+    assert names(aggregation.proven_errors(6, 500, pure)) == CENTRAL
+    assert names(aggregation.proven_errors(6, 500, both)) == CENTRAL | GAUSSIAN
+    assert names(aggregation.proven_errors(6, 500, pure, trust="local")) == LOCAL
+    assert names(aggregation.proven_errors(6, 500, both, trust="shuffled")) == SHUFFLED
+    few = names(aggregation.proven_errors(6, 5, pure, trust="local"))
+    assert LOCAL - few == {
+        ("borda", "one-pair"), ("noise-all", "one-pair"), ("kwiksort", "randomized-response"),
+    }  # fmt: skip
+    large = names(aggregation.proven_errors(21, 500, pure))
+    assert large == CENTRAL - {("exponential", "none")}
+    for row in aggregation.proven_errors(6, 500, both):
+        assert hasattr(aggregation, row.function)
+        assert row.trust == "central"
+        assert row.pure == (row.noise != "gaussian")
+        assert row.pairs == 15
+
+
+def test_rows_are_the_bounds_of_their_methods():
+    rows = {
+        (row.method, row.noise): row
+        for row in aggregation.proven_errors(6, 500, user(1.0, 1e-6), xi=0.1, confidence=0.9)
+    }
+    for name, bound in (
+        ("borda", aggregation.borda_bound),
+        ("footrule", aggregation.footrule_bound),
+        ("noise-all", aggregation.noise_all_bound),
+        ("weights", aggregation.private_weights_bound),
+    ):
+        solved = functools.partial(bound, xi=0.1) if name in ("noise-all", "weights") else bound
+        found = solved(6, 500, user(1.0, 1e-6), noise="gaussian", confidence=0.9)
+        row = rows[name, "gaussian"]
+        assert (row.ratio, row.additive) == pytest.approx(
+            (float(found.ratio), float(found.additive))
+        )
+    local = aggregation.ldp_borda_bound(6, 500, 1.0, mechanism="subset-selection")
+    (row,) = (
+        row
+        for row in aggregation.proven_errors(6, 500, user(1.0), trust="local")
+        if row.noise == "subset-selection"
+    )
+    assert row.additive == pytest.approx(float(local.additive), rel=1e-6)
+
+
+def test_cost_above_the_optimum_holds_for_all_rankings(key):
+    """Random weights of four items, each ranking held against the bounds that it meets with equality."""
+    rng = np.random.default_rng(0)
+    row = aggregation.proven_errors(4, 100, user(1.0))[0]
+    orders = reference_borda.orders(4)
+    for _ in range(200):
+        upper = np.triu(rng.uniform(size=(4, 4)), 1)
+        w = upper + np.triu(1 - upper, 1).T
+        costs = reference_borda.kemeny_scores(w, orders)
+        best = costs.min()
+        for ratio, additive in ((1.0, 0.3), (2.0, 0.0), (5.0, 0.4), (1.5, 7.0)):
+            proven = dataclasses.replace(row, ratio=ratio, additive=additive)
+            worst = max(cost - best for cost in costs if cost <= ratio * best + additive)
+            assert worst <= proven.cost() + 1e-9
+            assert worst <= proven.cost(best) + 1e-9
+            assert proven.cost(best) <= proven.cost(1.5 * best) <= proven.cost() <= 6
+
+
+def test_cost_at_the_ends():
+    row = aggregation.proven_errors(4, 100, user(1.0))[0]
+    exact = dataclasses.replace(row, ratio=2.0, additive=0.0)
+    assert exact.cost(0.0) == 0
+    assert exact.cost(1.0) == 1
+    assert exact.cost() == pytest.approx(
+        2
+    )  # OPT = 2: twice that, and no order costs more than 6 - 2
+    assert dataclasses.replace(row, additive=np.inf).cost(0.0) == 6
+    with pytest.raises(ValueError, match="optimum must"):
+        row.cost(-1.0)
+
+
+def test_the_least_cost_is_the_least():
+    promise = user(0.3, 1e-6)
+    for optimum in (0.0, 5.0, 100.0, None):
+        rows = aggregation.proven_errors(30, 2000, promise)
+        least = aggregation.least_proven_error(30, 2000, promise, optimum=optimum)
+        assert least.cost(optimum) == min(row.cost(optimum) for row in rows)
+    assert aggregation.least_proven_error(30, 2000, promise, optimum=0.0).method == "borda"
+    assert aggregation.least_proven_error(5, 10**6, promise, optimum=3.0).ratio == 1
+
+
+def test_more_users_and_more_epsilon_prove_less_cost():
+    def additive(users, epsilon, trust):
+        rows = aggregation.proven_errors(6, users, user(epsilon, 1e-6), trust=trust, confidence=0.9)
+        return {(row.method, row.noise): row.additive for row in rows}
+
+    for trust in ("central", "shuffled", "local"):
+        base = additive(1000, 1.0, trust)
+        for other in (additive(4000, 1.0, trust), additive(1000, 2.0, trust)):
+            for name, error in other.items():
+                assert error < base[name] or name[1] == "shuffled-pair"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: aggregation.proven_errors(1, 10, user(1.0)), "at least 2"),
+        (lambda: aggregation.proven_errors(5, 10, user(1.0), trust="none"), "trust"),
+        (lambda: aggregation.proven_errors(5, 10, user(1.0), trust="shuffled"), "needs delta > 0"),
+        (lambda: aggregation.proven_errors(5, 10, user(1.0), confidence=1.0), "level|confidence"),
+    ],
+)
+def test_bad_arguments_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
