@@ -16,6 +16,7 @@ MODULES = {
     "alabi.local": ("alabi-local",),
     "alabi.bounds": ("alabi-lower-bounds",),
     "alabi.regret": ("alabi-regret",),
+    "hillebrand.ratio": ("hillebrand",),
     "cai.edge": ("cai-fig1", "cai-fig2", "cai-fig3"),
     "cai.one_shot": ("cai-fig4",),
     "cai.users": ("cai-fig5", "cai-fig6", "cai-fig7"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax.aggregation import PairWeights, bounds, lower_bounds
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.alabi import common
+from privrank_jax.experiments.alabi import common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.central import (
     ALL,
@@ -34,9 +34,10 @@ from privrank_jax.experiments.alabi.central import (
 )
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
-from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
+from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
 from privrank_jax.simulate.worlds.hard_rankings import (
     hard_ranking,
@@ -74,30 +75,22 @@ class BoundsConfig:
 
 def unanimous_trial(key: Key, cell: Parameters, *, config: BoundsConfig) -> Metrics:
     """All users hold one random ranking, the data of the proof of Theorem 13: OPT = 0, K over m² at every n."""
-    items = cell["num_items"]
+    items, padded = cell["num_items"], cell["max_items"]
     order_key, noise_key = jax.random.split(key)
-    truth = jax.random.permutation(order_key, items)
-    w = PairWeights.from_ranks(truth[None]).matrix
-    usable = methods(CentralConfig(""), items)
+    mask = jnp.arange(padded) < items
+    truth = ranks_from_scores(jax.random.permutation(order_key, padded), mask)
+    w = PairWeights.from_ranks(truth[None]).matrix * (mask[:, None] & mask)
     names = (*PURE, *SHAPED)
     keys: dict[str, Key] = dict(zip(names, jax.random.split(noise_key, len(names)), strict=True))
-    usable = {
-        each: method
-        for each, method in usable.items()
-        if {*common.names_of({each: method})} <= {*names}
-    }
+    usable = methods(CentralConfig(""), padded, names)
 
-    def at(users: Array) -> dict[str, Any]:
-        world = common.World(PairWeights(w, users, jnp.ones(items, bool)), truth)
-        epsilon = jnp.asarray(config.epsilon)
-        found = common.outcomes(keys, world, usable, epsilon)
-        return {
-            name: aggregation.kemeny_score(ranks, w) / items**2
-            for name, ranks in common.solved(found, world.mask).items()
-        }
+    def at(users: Array) -> dict[str, common.Answer]:
+        world = crowds.World(PairWeights(w, users, mask), truth)
+        return common.outcomes(keys, world, usable, jnp.asarray(config.epsilon))
 
-    costs = jax.vmap(at)(jnp.asarray(config.users, w.dtype))
-    return {COST: labeled(jnp.stack(list(costs.values())), tuple(costs), config.users)}
+    ranks, _ = common.solved(jax.vmap(at)(jnp.asarray(config.users, w.dtype)), mask)
+    judge = jax.vmap(jax.vmap(lambda one: aggregation.kemeny_score(one, w) / items**2))
+    return {COST: labeled(judge(jnp.stack([*ranks.values()])), tuple(ranks), config.users)}
 
 
 def signs_trial(key: Key, cell: Parameters, *, config: BoundsConfig) -> Metrics:
@@ -128,12 +121,21 @@ def _signs(key: Key, shape: tuple[int, ...]) -> Array:
 
 
 def build(config: BoundsConfig) -> tuple[Study, ...]:
-    """Build the studies of the lower bound and of the observations; one program per m and per (d, t)."""
+    """Build the studies of the lower bound and of the observations; one program per (d, t), and for some sizes of m.
+
+    Numbers of items share a program that pads to the largest: those up to 10, and otherwise two of them.
+    """
     race = functools.partial(unanimous_trial, config=config)
     shapes = tuple({"num_signs": d, "num_middle": t} for d, t in config.shapes)
     tried = functools.partial(signs_trial, config=config)
+    few = [items for items in sorted(config.items) if items <= crowds.EXPONENTIAL_ITEMS]
+    many = [items for items in sorted(config.items) if items > crowds.EXPONENTIAL_ITEMS]
+    # From the largest on, by twos.
+    shared = [few] * bool(few) + [many[max(end - 2, 0) : end] for end in range(len(many), 0, -2)]
+    cells = [{"num_items": m, "max_items": max(group)} for group in shared for m in group]
+    cells.sort(key=operator.itemgetter("num_items"))
     return (
-        Study(UNANIMOUS, race, grid(num_items=config.items), ("num_items",), _RACE_AXES),
+        Study(UNANIMOUS, race, tuple(cells), ("max_items",), _RACE_AXES),
         Study(SIGNS, tried, shapes, ("num_signs", "num_middle"), common.AXES, optimized=False),
     )
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,10 +14,14 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation
-from privrank_jax._types import Key, Scalar
-from privrank_jax.experiments.alabi import common
+from privrank_jax._types import Key
+from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
+from privrank_jax.aggregation.hay_kwiksort import hay_plan
+from privrank_jax.aggregation.noisy_sort import NoisySort, SortPlan, noisy_sort
+from privrank_jax.experiments.alabi import common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, Draw, Draws, Method, Methods, World
+from privrank_jax.experiments.alabi.common import BORDA, Answer, Method, Methods, Search
+from privrank_jax.experiments.alabi.crowds import Draw, Draws, World
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
@@ -30,6 +36,9 @@ GAUSSIAN = (BORDA_GAUSS, ALL_GAUSS, KWIK_GAUSS)
 SHAPED = (BORDA_SHAPED, ALL_SHAPED)
 PURE_SHAPED = (*SHAPED, *(name for name in PURE if name not in (BORDA, ALL)))
 """Pure ε, with the default noise of each method."""
+SORTS = (KWIK, KWIK_UNEVEN, KWIK_GAUSS, HAY)
+# In the order in which keys are split among them; a new one comes last, so that the others draw what they drew.
+METHODS = (BORDA, BORDA_GAUSS, ALL, ALL_GAUSS, *SORTS, EXPONENTIAL, *SHAPED)
 PAIRS = (
     *((other, BORDA) for other in PURE if other != BORDA),
     *((other, BORDA_GAUSS) for other in GAUSSIAN if other != BORDA_GAUSS),
@@ -77,41 +86,75 @@ class CentralConfig:
     data: tuple[str, ...] = common.DATA
 
 
-def methods(config: CentralConfig, padded: int) -> Methods:
-    """Private consensus methods that are feasible for so many items, or their weights; see :func:`common.errors`."""
+def methods(config: CentralConfig, padded: int, names: Collection[str] = METHODS) -> Methods:
+    """Private consensus methods that are feasible for so many items; see :func:`common.errors`.
 
+    Args:
+        config: the grid.
+        padded: items of a program, padding included.
+        names: those that are wanted.
+    """
     delta = config.delta
-
-    def kwiksort(
-        key: Key, world: World, epsilon: Array, noise: str = "laplace", split: Scalar = 0.5
-    ) -> Array:
-        privacy = common.promise_of(noise, delta)(epsilon)
-        return aggregation.dp_kwiksort(key, world.weights, privacy, noise=noise, split=split).value
-
-    def both_splits(keys: Key, world: World, epsilon: Array) -> Array:
-        def one(key: Key, split: Array) -> Array:
-            return kwiksort(key, world, epsilon, split=split)
-
-        return jax.vmap(one)(keys, jnp.array([0.5, 0.9]))
-
-    def hay(key: Key, world: World, epsilon: Array) -> Array:
-        return aggregation.hay_kwiksort(key, world.weights, common.replaced_user(epsilon)).value
-
-    found: dict[str | tuple[str, ...], Method] = {
+    sorted_by = tuple(name for name in SORTS if name in names)
+    found: dict[str, Method] = {
         BORDA: common.borda("laplace"),
         BORDA_GAUSS: common.borda("gaussian", delta),
         ALL: common.noise_all("laplace"),
         ALL_GAUSS: common.noise_all("gaussian", delta),
-        (KWIK, KWIK_UNEVEN): both_splits,
-        KWIK_GAUSS: functools.partial(kwiksort, noise="gaussian"),
-        HAY: hay,
-    }
-    if padded <= common.EXPONENTIAL_ITEMS:
-        found[EXPONENTIAL] = common.exponential()
-    return found | {
         BORDA_SHAPED: common.borda("k-norm"),
         ALL_SHAPED: common.noise_all("k-norm"),
     }
+    if padded <= crowds.EXPONENTIAL_ITEMS:
+        found[EXPONENTIAL] = common.exponential()
+    together: dict[str | tuple[str, ...], Callable[..., Any]] = {}
+    for name in METHODS:  # keys are split in this order
+        if name in sorted_by:
+            together[sorted_by] = sorts(sorted_by, delta)
+        elif name in names and name in found:
+            together[name] = found[name]
+    return together
+
+
+def sorts(names: Sequence[str], delta: float) -> Callable[[Key, World, Array], list[Answer]]:
+    """All these sorts as one: what ``dp_kwiksort`` and ``hay_kwiksort`` find with these keys.
+
+    Where a KwikSort exceeds its budget, its fallback joins the searches of all methods.
+    """
+
+    def method(keys: Key, world: World, epsilon: Array) -> list[Answer]:
+        weights, privacy = world.weights, common.replaced_user(epsilon)
+        even, may_exceed = kwiksort_plan(weights, privacy)
+        approximate = common.replaced_user(epsilon, delta)
+        made = {
+            KWIK: lambda: even,
+            KWIK_UNEVEN: lambda: kwiksort_plan(weights, privacy, split=0.9)[0],
+            KWIK_GAUSS: lambda: kwiksort_plan(weights, approximate, noise="gaussian")[0],
+            HAY: lambda: hay_plan(weights, privacy),
+        }
+        plans = [made[name]() for name in names]
+        plan = jax.tree.map(lambda *x: jnp.stack([jnp.asarray(one) for one in x]), *plans)
+
+        def sort(key: Key, plan: SortPlan) -> NoisySort:
+            return noisy_sort(key, jnp.asarray(weights.matrix), plan, world.mask, shuffled=True)
+
+        found = jax.vmap(sort)(keys, plan)
+        if not may_exceed:
+            return [*found.ranks]
+
+        def fallback(key: Key, share: Array) -> Search:
+            noisy = aggregation.noise_all(key, weights, common.replaced_user(share)).value
+            return common.searched(noisy, world)
+
+        count = len(names) - (HAY in names)  # the others come first
+        instead = jax.vmap(fallback)(found.left_key[:count], plan.of_fallback[:count])
+        kept = ~found.exceeded[:count]
+        ready = -found.ranks[:count].astype(instead.start.dtype)
+        start = jnp.where(kept[:, None], ready, instead.start)
+        searches = Search(jnp.where(kept[:, None, None], 0, instead.weights), start)
+        each = [jax.tree.map(operator.itemgetter(number), searches) for number in range(count)]
+        return [*each, *found.ranks[count:]]
+
+    return method
 
 
 def trial(
@@ -122,35 +165,35 @@ def trial(
     Args:
         key: PRNG key.
         cell: parameters; ``world`` is a place in :func:`worlds`.
-        draws: the worlds of each ``max_items``, see :func:`common.world_of`.
+        draws: the worlds of each ``max_items``, see :func:`crowds.world_of`.
         config: the grid.
     """
     world_key, noise_key = jax.random.split(key)
-    world = common.world_of(world_key, cell, draws[cell["max_items"]])
+    world = crowds.world_of(world_key, cell, draws[cell["max_items"]])
     return _judged(noise_key, world, config)
 
 
-def mallows_draw(key: Key, cell: Parameters, *, config: CentralConfig) -> World:
+def mallows_draw(key: Key, cell: Parameters, *, config: CentralConfig, padded: int) -> World:
     """A Mallows crowd."""
-    return common.mallows_world(key, cell, config.strength)
+    return crowds.mallows_world(key, {**cell, "max_items": padded}, config.strength)
 
 
-def worst_draw(key: Key, cell: Parameters, *, config: CentralConfig) -> World:
+def worst_draw(key: Key, cell: Parameters, *, config: CentralConfig, padded: int) -> World:
     """The hard instance of the lower bounds: d pairs, each far apart, on whose order users disagree."""
     users, most = cell["num_users"], cell["max_users"]
-    return common.worst_world(key, users, most, config.flips, config.buffer, config.lean)
+    found = crowds.worst_world(key, users, most, config.flips, config.buffer, config.lean)
+    return crowds.padded_world(found, padded)
 
 
-def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray) -> World:
+def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray, padded: int) -> World:
     """A subset of the users of a data set, drawn anew in every replicate."""
-    return common.data_world(key, jnp.asarray(ranks), cell["num_users"])
+    found = crowds.data_world(key, jnp.asarray(ranks), cell["num_users"])
+    return crowds.padded_world(found, padded)
 
 
 def _judged(key: Key, world: World, config: CentralConfig) -> Metrics:
     usable = methods(config, world.weights.num_items)
-    levels = jnp.asarray(config.epsilons, world.weights.matrix.dtype)
-    found = jax.vmap(lambda level: common.errors(key, world, usable, level, PAIRS))(levels)
-    return common.over_levels(found, config.epsilons)
+    return common.errors(key, world, usable, config.epsilons, PAIRS)
 
 
 def worlds(config: CentralConfig) -> tuple[str, ...]:
@@ -159,34 +202,29 @@ def worlds(config: CentralConfig) -> tuple[str, ...]:
 
 
 def build(config: CentralConfig) -> tuple[Study, ...]:
-    """Build one study of all worlds: a program for Mallows crowds of up to 10 items, and one for each larger m.
-
-    Worlds other than Mallows crowds join the program of their number of items, if there is one.
-    """
+    """Build one study of all worlds, with a program for each of the sizes that :func:`crowds.padded_items` pads to."""
     most = max(config.users)
-    small = [m for m in config.items if m <= common.EXPONENTIAL_ITEMS]
+    ranks = {name: crowds.data_ranks(name) for name in config.data}
+    given = {name: found for name, found in ranks.items() if found is not None}
+    hard = 2 * config.flips + config.buffer if config.flips else 0
+    every = {*config.items, hard, *(found.shape[1] for found in given.values())}
     cells: list[Parameters] = []
     draws: dict[int, dict[tuple[int, ...], Draw]] = {}
 
-    def add(world: str, draw: Draw, items: int, padded: int, numbers: Sequence[int]) -> None:
-        number = worlds(config).index(world)
-        draws.setdefault(padded, {})[number,] = draw
+    def add(world: str, draw: Callable[..., World], items: int, numbers: Sequence[int]) -> None:
+        number, padded = worlds(config).index(world), crowds.padded_items(items, every)
+        drawn = functools.partial(draw, padded=padded)
+        draws.setdefault(padded, {})[number,] = drawn
         sizes = {"num_items": items, "max_items": padded, "max_users": most, "world": number}
         cells.extend({**sizes, "num_users": users} for users in numbers)
 
-    crowds = functools.partial(mallows_draw, config=config)
     for items in config.items:
-        add(common.MALLOWS, crowds, items, max(small) if items in small else items, config.users)
+        add(common.MALLOWS, functools.partial(mallows_draw, config=config), items, config.users)
     if config.flips:
-        items = 2 * config.flips + config.buffer
-        hard = functools.partial(worst_draw, config=config)
-        add(common.WORST, hard, items, items, config.users)
-    for name in config.data:
-        ranks = common.data_ranks(name)
-        if ranks is not None:
-            users = [number for number in config.users if number < len(ranks)] + [len(ranks)]
-            items = ranks.shape[1]
-            add(name, functools.partial(data_draw, ranks=ranks), items, items, users)
+        add(common.WORST, functools.partial(worst_draw, config=config), hard, config.users)
+    for name, found in given.items():
+        users = [number for number in config.users if number < len(found)] + [len(found)]
+        add(name, functools.partial(data_draw, ranks=found), found.shape[1], users)
     run = functools.partial(trial, draws=draws, config=config)
     return (Study(config.name, run, tuple(cells), ("max_items", "max_users"), AXES),)
 

@@ -16,11 +16,11 @@ from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation.subset_designs import MAX_ITEMS
-from privrank_jax.experiments.alabi import common
+from privrank_jax.experiments.alabi import common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, Draw, Draws, World
+from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, Answer
+from privrank_jax.experiments.alabi.crowds import Draw, Draws, World
 from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
 from privrank_jax.simulate.table_files import Row
 
@@ -82,15 +82,14 @@ class LocalConfig:
 def methods(ranks: Array) -> Mapping[str, common.Method]:
     """Local consensus methods for these users, ``(n, m)``, or their weights; see :func:`common.errors`."""
 
-    def borda(key: Key, world: World, epsilon: Array, mechanism: str) -> Array:
+    def borda(key: Key, world: World, epsilon: Array, mechanism: str) -> Answer:
         privacy = common.replaced_user(epsilon)
-        found = aggregation.ldp_borda(key, ranks, privacy, mechanism=mechanism)
-        return ranks_from_scores(found.value)
+        return aggregation.ldp_borda(key, ranks, privacy, mechanism=mechanism).value
 
-    def weights(key: Key, world: World, epsilon: Array, mechanism: str) -> Array:
+    def weights(key: Key, world: World, epsilon: Array, mechanism: str) -> Answer:
         privacy = common.replaced_user(epsilon)
         found = aggregation.local_weights(key, ranks, privacy, mechanism=mechanism)
-        return jnp.clip(found.value, 0, 1)
+        return common.searched(jnp.clip(found.value, 0, 1), world)
 
     def kwiksort(key: Key, world: World, epsilon: Array) -> Array:
         return aggregation.ldp_kwiksort(key, ranks, common.replaced_user(epsilon)).value
@@ -113,10 +112,10 @@ def trial(key: Key, cell: Parameters, *, draws: Mapping[tuple[int, int], Draws])
     Args:
         key: PRNG key.
         cell: parameters; ``world`` is a place in :func:`worlds`.
-        draws: the worlds of each (m, n), see :func:`common.world_of`.
+        draws: the worlds of each (m, n), see :func:`crowds.world_of`.
     """
     world_key, noise_key = jax.random.split(key)
-    world = common.world_of(world_key, cell, draws[cell["num_items"], cell["num_users"]])
+    world = crowds.world_of(world_key, cell, draws[cell["num_items"], cell["num_users"]])
     return _judged(noise_key, world, cell["epsilon"])
 
 
@@ -127,19 +126,19 @@ def data_trial(key: Key, cell: Parameters, *, ranks: np.ndarray) -> Metrics:
 
 def mallows_draw(key: Key, cell: Parameters, *, config: LocalConfig) -> World:
     """A Mallows crowd."""
-    return _world(*common.crowd(key, cell["num_users"], cell["num_items"], config.strength))
+    return _world(*crowds.crowd(key, cell["num_users"], cell["num_items"], config.strength))
 
 
 def worst_draw(key: Key, cell: Parameters, *, config: LocalConfig) -> World:
     """The hard instance of the lower bounds."""
-    ranks = common.worst_ranks(key, cell["num_users"], config.flips, config.buffer, config.lean)
+    ranks = crowds.worst_ranks(key, cell["num_users"], config.flips, config.buffer, config.lean)
     return _world(ranks, None)
 
 
 def _world(ranks: Array, truth: Array | None) -> World:
     shares = aggregation.PairWeights.from_ranks(ranks)
     everything = dataclasses.replace(shares, mask=jnp.ones(ranks.shape[1], bool))
-    return World(everything, truth, ranks=ranks)
+    return World(everything, truth, ranks=ranks.astype(jnp.int32))
 
 
 def _judged(key: Key, world: World, epsilon: Array) -> Metrics:
@@ -182,7 +181,7 @@ def build(config: LocalConfig) -> tuple[Study, ...]:
     run = functools.partial(trial, draws=draws)
     studies = [Study(config.name, run, tuple(cells), static, common.AXES, optimized="some")]
     for name in config.data:
-        ranks = common.data_ranks(name)
+        ranks = crowds.data_ranks(name)
         if ranks is not None:
             run = functools.partial(data_trial, ranks=ranks)
             users, items = ranks.shape
@@ -229,7 +228,12 @@ EXPERIMENTS = (
                 "excess costs fall with users", "num_users", METHODS, study=MALLOWS, num_items=10
             ),
         ),
-        draw=functools.partial(alabi_pictures.local_methods, looks=_LOOKS),
+        draw=functools.partial(
+            alabi_pictures.by_crowd,
+            looks=_LOOKS,
+            label="reports",
+            styles=("Duchi et al.", "PrivUnit", "subset selection"),
+        ),
         replicates=30,
         outline=("epsilon", "num_items"),
         differences=(

@@ -59,7 +59,7 @@ def methods(
     for column, number in enumerate(users):
         at = [row for row in table.rows if row["metric"] == EXCESS and row["study"] == MALLOWS]
         at = [row for row in at if row["num_users"] == number]
-        title = f"least cost, pure ε, K-norm noise, n = {number}"
+        title = f"least cost (K-norm), n = {number}"
         _map(axes[3, column], at, mapped, looks, title)
     for line, used in enumerate((len(items), len(items), len(others), len(users))):
         axes[line, 0].set_ylabel("items m" if line == 3 else "excess cost, share of pairs")
@@ -154,8 +154,13 @@ def _legend(
     legend(figure, "", names, label, styles if several else styles[:1])
 
 
-def local_methods(table: StudyResult, looks: Mapping[str, tuple[int, int]]) -> Figure:
-    """Excess cost in the local model against ε, for every crowd, the worst case and the data sets."""
+def by_crowd(
+    table: StudyResult,
+    looks: Mapping[str, tuple[int, int]],
+    label: str,
+    styles: Sequence[str],
+) -> Figure:
+    """Excess cost against ε, for every crowd, the worst case and the data sets; label and names of line styles."""
     rows = [row for row in table.rows if row["metric"] == EXCESS and row["estimator"] in looks]
     places = sorted(
         {
@@ -175,7 +180,7 @@ def local_methods(table: StudyResult, looks: Mapping[str, tuple[int, int]]) -> F
         axis.set_axis_off()
     for line in range(lines):
         axes[line, 0].set_ylabel("excess cost, share of pairs")
-    _legend(figure, looks, "reports", ["Duchi et al.", "PrivUnit", "subset selection"])
+    _legend(figure, looks, label, styles)
     return figure
 
 

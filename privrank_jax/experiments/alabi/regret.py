@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,17 +15,10 @@ from jaxtyping import Array
 from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.alabi import common
+from privrank_jax.experiments.alabi import common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import (
-    BORDA,
-    EXCESS,
-    NEGLIGIBLE,
-    Draw,
-    Draws,
-    Method,
-    World,
-)
+from privrank_jax.experiments.alabi.common import BORDA, EXCESS, NEGLIGIBLE, Answer, Method
+from privrank_jax.experiments.alabi.crowds import Draw, Draws, World
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate.result import StudyResult
@@ -43,7 +36,6 @@ PAIRS = (
 )
 CAMPS, STRONG = "camps", "strong Mallows"
 AXES = (*common.AXES, "epsilon")
-_BRIEF = 20  # most items of programs that are not worth optimizing
 _LOOKS = {
     **{name: (color, 0) for color, name in enumerate((*PURE, EXPONENTIAL))},
     **{name: (color, 1) for color, name in enumerate(GAUSSIAN)},
@@ -85,11 +77,11 @@ def methods(config: RegretConfig, num_items: int) -> Mapping[str, Method]:
     def weights(noise: str, delta: float = 0.0, shrink: str = "james-stein") -> Method:
         promise = common.promise_of(noise, delta)
 
-        def method(key: Key, world: World, epsilon: Array) -> Array:
+        def method(key: Key, world: World, epsilon: Array) -> Answer:
             found = aggregation.private_weights(
                 key, world.weights, promise(epsilon), noise=noise, shrink=shrink
             )
-            return found.value
+            return common.searched(found.value, world)
 
         return method
 
@@ -98,57 +90,57 @@ def methods(config: RegretConfig, num_items: int) -> Mapping[str, Method]:
     for names, noise in ((PURE, "k-norm"), (GAUSSIAN, "gaussian")):
         for name, family in zip(names, families, strict=True):
             found[name] = family(noise, config.delta)
-    if num_items <= common.EXPONENTIAL_ITEMS:
+    if num_items <= crowds.EXPONENTIAL_ITEMS:
         found[EXPONENTIAL] = common.exponential()
     return found
 
 
 def trial(
-    key: Key, cell: Parameters, *, draws: Mapping[tuple[int, int], Draws], config: RegretConfig
+    key: Key, cell: Parameters, *, draws: Mapping[int, Draws], config: RegretConfig
 ) -> Metrics:
-    """One crowd of the cell's world, all methods, all ε; worlds of as many items and users share a program.
+    """One crowd of the cell's world, all methods, all ε; worlds of similar sizes share a program.
 
     Args:
         key: PRNG key.
-        cell: parameters; ``world`` is a place in :func:`worlds`.
-        draws: the worlds of each (m, n), see :func:`common.world_of`.
+        cell: parameters; ``world`` is a number of :func:`numbered`.
+        draws: the worlds of each ``max_items``, see :func:`crowds.world_of`.
         config: the grid.
     """
     world_key, noise_key = jax.random.split(key)
-    world = common.world_of(world_key, cell, draws[cell["num_items"], cell["num_users"]])
-    weights = dataclasses.replace(world.weights, num_users=cell["num_users"])  # for all worlds
-    return _judged(noise_key, world._replace(weights=weights), config)
+    world = crowds.world_of(world_key, cell, draws[cell["max_items"]])
+    return _judged(noise_key, world, config)
 
 
 def mallows_draw(key: Key, cell: Parameters, *, config: RegretConfig) -> World:
     """A Mallows crowd, or a strong one."""
-    sizes = {**cell, "max_items": cell["num_items"], "max_users": cell["num_users"]}
-    strong = cell["world"] == worlds(config).index(STRONG)
-    return common.mallows_world(key, sizes, jnp.where(strong, config.strong, config.strength))
+    names = worlds(config)
+    strong = cell["world"] % len(names) == names.index(STRONG)
+    return crowds.mallows_world(key, cell, jnp.where(strong, config.strong, config.strength))
 
 
-def worst_draw(key: Key, cell: Parameters, *, config: RegretConfig) -> World:
+def worst_draw(key: Key, cell: Parameters, *, items: int, config: RegretConfig) -> World:
     """The hard instance of the lower bounds with m/4 pairs on whose order users disagree."""
-    items, users = cell["num_items"], cell["num_users"]
-    flips = items // 4
-    return common.worst_world(key, users, users, flips, items - 2 * flips, config.lean)
+    users, flips = cell["num_users"], items // 4
+    between = items - 2 * flips
+    found = crowds.worst_world(key, users, cell["max_users"], flips, between, config.lean)
+    return crowds.padded_world(found, cell["max_items"])
 
 
-def camps_draw(key: Key, cell: Parameters, *, config: RegretConfig) -> World:
+def camps_draw(key: Key, cell: Parameters, *, items: int, config: RegretConfig) -> World:
     """Three camps whose orders are rotations of each other: majorities have cycles."""
-    return common.camps_world(key, cell["num_users"], cell["num_items"], config.camps)
+    found = crowds.camps_world(key, config.users, items, config.camps)
+    return crowds.padded_world(found, cell["max_items"])
 
 
 def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray) -> World:
     """A subset of the users of a data set, drawn anew in every replicate."""
-    return common.data_world(key, jnp.asarray(ranks), cell["num_users"])
+    found = crowds.data_world(key, jnp.asarray(ranks), cell["num_users"])
+    return crowds.padded_world(found, cell["max_items"])
 
 
 def _judged(key: Key, world: World, config: RegretConfig) -> Metrics:
     usable = methods(config, world.weights.num_items)
-    levels = jnp.asarray(config.epsilons, world.weights.matrix.dtype)
-    found = jax.lax.map(lambda level: common.errors(key, world, usable, level, PAIRS), levels)
-    return common.over_levels(found, config.epsilons)
+    return common.errors(key, world, usable, config.epsilons, PAIRS)
 
 
 def worlds(config: RegretConfig) -> tuple[str, ...]:
@@ -156,46 +148,56 @@ def worlds(config: RegretConfig) -> tuple[str, ...]:
     return (common.MALLOWS, STRONG, common.WORST, CAMPS, *config.data)
 
 
+def numbered(config: RegretConfig, name: str, items: int) -> int:
+    """The number of a world of so many items, in the cells."""
+    names = worlds(config)
+    return names.index(name) + len(names) * items
+
+
 def build(config: RegretConfig) -> tuple[Study, ...]:
-    """Build one study of all worlds; one program for each m and n."""
-    number = {world: place for place, world in enumerate(worlds(config))}
+    """Build one study of all worlds, with a program for up to 10 items and one for more."""
     cells: list[Parameters] = []
-    draws: dict[tuple[int, int], dict[tuple[int, ...], Draw]] = {}
+    draws: dict[int, dict[tuple[int, ...], Draw]] = {}
+    ranks = {name: crowds.data_ranks(name) for name in config.data}
+    given = {name: found for name, found in ranks.items() if found is not None}
+    every = {*config.items, *(found.shape[1] for found in given.values())}
 
-    def add(names: Sequence[str], draw: Draw, sizes: Sequence[tuple[int, int]]) -> None:
-        places = tuple(number[name] for name in names)
-        for size in sizes:
-            draws.setdefault(size, {})[places] = draw
-        cells.extend(
-            {"num_items": items, "num_users": users, "world": place}
-            for place in places
-            for items, users in sizes
-        )
+    def add(names: Sequence[str], draw: Draw, items: int, users: int) -> None:
+        padded = crowds.padded_items(items, every)
+        numbers = tuple(numbered(config, name, items) for name in names)
+        draws.setdefault(padded, {})[numbers] = draw
+        sizes = {"num_items": items, "max_items": padded, "max_users": config.users}
+        cells.extend({**sizes, "num_users": users, "world": number} for number in numbers)
 
-    every = [(items, config.users) for items in config.items]
-    larger = [(items, users) for items, users in every if items >= 9]
-    add((common.MALLOWS, STRONG), functools.partial(mallows_draw, config=config), every)
-    add((common.WORST,), functools.partial(worst_draw, config=config), larger)
-    add((CAMPS,), functools.partial(camps_draw, config=config), every)
-    for name in config.data:
-        ranks = common.data_ranks(name)
-        if ranks is not None:
-            users, items = ranks.shape
-            draw = functools.partial(data_draw, ranks=ranks)
-            add((name,), draw, [(items, min(config.users, users))])
+    for items in config.items:
+        sized = functools.partial(camps_draw, items=items, config=config)
+        add((CAMPS,), sized, items, config.users)
+        if items >= 9:
+            hard = functools.partial(worst_draw, items=items, config=config)
+            add((common.WORST,), hard, items, config.users)
+    for name, found in given.items():
+        users, items = found.shape
+        draw = functools.partial(data_draw, ranks=found)
+        add((name,), draw, items, min(config.users, users))
+    # Crowds of all sizes are drawn by one function.
+    mallows = functools.partial(mallows_draw, config=config)
+    for items in config.items:
+        add((common.MALLOWS, STRONG), mallows, items, config.users)
+    for padded, its_draws in draws.items():
+        numbers = [number for number, draw in its_draws.items() if draw is mallows]
+        others = {number: draw for number, draw in its_draws.items() if draw is not mallows}
+        joined = {tuple(itertools.chain(*numbers)): mallows} if numbers else {}
+        draws[padded] = {**joined, **others}
     run = functools.partial(trial, draws=draws, config=config)
-    static = ("num_items", "num_users")
-    return (Study(config.name, run, tuple(cells), static, AXES, optimized=_worth_optimizing),)
-
-
-def _worth_optimizing(static: Parameters) -> bool:
-    """Whether optimization saves time: with few items, programs run briefly even without it, and compile sooner."""
-    return static["num_items"] > _BRIEF
+    cells.sort(key=lambda cell: (cell["world"] % len(worlds(config)), cell["num_items"]))
+    return (Study(config.name, run, tuple(cells), ("max_items", "max_users"), AXES),)
 
 
 def by_world(config: RegretConfig, rows: list[Row]) -> list[Row]:
     """The rows with the name of their world as study."""
-    return common.by_world(worlds(config), rows)
+    names = worlds(config)
+    plain = [{**row, "world": row["world"] % len(names)} for row in rows]
+    return common.by_world(names, plain)
 
 
 # --- claims --------------------------------------------------------------------------------------
@@ -284,7 +286,9 @@ EXPERIMENTS = (
             ),
             common.falls("excess costs fall with ε", "epsilon", PURE[:2] + GAUSSIAN),
         ),
-        draw=functools.partial(alabi_pictures.local_methods, looks=_LOOKS),
+        draw=functools.partial(
+            alabi_pictures.by_crowd, looks=_LOOKS, label="noise", styles=("K-norm", "Gaussian")
+        ),
         replicates=60,
         outline=("epsilon", "num_items"),
         differences=(

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from privrank_jax._backend import map_parts, sum_of_parts
+from privrank_jax._backend import map_parts, on_cpu, sum_of_parts
 from privrank_jax._types import Count, Key, Scalar
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.aggregation.weights import PairWeights
@@ -112,9 +112,22 @@ def _weights(
         def row(item: Int[Array, ""]) -> Int[Array, "items"]:
             return jnp.sum(ranks[item] < ranks, axis=1, dtype=jnp.int32)
 
-        return jax.lax.map(row, jnp.arange(max_items))
+        if not on_cpu():
+            return jax.lax.map(row, jnp.arange(max_items))
+        nothing = jnp.zeros((max_items, max_items), jnp.int32)
+        return jax.lax.fori_loop(
+            0, jnp.int32(items), lambda item, sums: sums.at[item].set(row(item)), nothing
+        )
 
-    ahead = sum_of_parts(wins, jnp.arange(-(-max_users // BLOCK)), _BYTES * BLOCK * max_items)
+    blocks = -(-max_users // BLOCK)
+    if (
+        on_cpu()
+    ):  # one after the other anyway, so that blocks without users, and padded items, are left out
+        nothing = jnp.zeros((max_items, max_items), jnp.int32)
+        needed = jnp.minimum(-(-jnp.int32(users) // BLOCK), blocks)
+        ahead = jax.lax.fori_loop(0, needed, lambda block, sums: sums + wins(block), nothing)
+    else:
+        ahead = sum_of_parts(wins, jnp.arange(blocks), _BYTES * BLOCK * max_items)
     mask = jnp.arange(max_items) < items
     w = ahead.astype(jnp.result_type(float)) / users
     return jnp.where(mask[:, None] & mask[None, :], w, 0), mask

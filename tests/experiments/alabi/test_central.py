@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.experiments.alabi import central, common
+from privrank_jax import aggregation
+from privrank_jax.aggregation import PairWeights
+from privrank_jax.experiments.alabi import central, common, crowds
 from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
 from tests.experiments.alabi.shared import KEY
 
@@ -26,7 +28,7 @@ def test_the_exponential_mechanism_is_computed_for_few_items_only():
 @pytest.mark.slow
 def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without_noise():
     cell = {"num_items": 4, "max_items": 4, "num_users": 300, "max_users": 300}
-    draws = {4: {(0,): functools.partial(central.mallows_draw, config=CONFIG)}}
+    draws = {4: {(0,): functools.partial(central.mallows_draw, config=CONFIG, padded=4)}}
     found = jax.jit(lambda key: central.trial(key, cell, draws=draws, config=CONFIG))(KEY)
     assert {*central.PURE, *central.GAUSSIAN, *central.SHAPED, PLAIN} <= set(found)
     for name, errors in found.items():
@@ -34,6 +36,47 @@ def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without
         assert set(values) == set(CONFIG.epsilons), name
         assert all(np.isfinite(jnp.asarray(value)) for value in values.values())
     assert float(found[central.ALL][EXCESS][1e6]) == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("queries", [8, None])
+def test_sorts_are_those_of_the_library_with_the_same_keys(queries, monkeypatch):
+    """Fallbacks included: with few queries sorts exceed their budget, and the search finds the fallback's ranking."""
+    for name in ("kwiksort_plan", "hay_plan"):
+        planned = functools.partial(getattr(central, name), max_queries=queries)
+        monkeypatch.setattr(central, name, planned)
+    items, epsilon = 6, jnp.asarray(1.0)
+    upper = np.triu(np.random.default_rng(0).random((items, items)), 1)
+    w = jnp.asarray(upper + np.tril(1 - upper.T, -1))
+    weights = PairWeights(w, 40, jnp.arange(items) < items - 1 if queries is None else None)
+    weights = dataclasses.replace(weights, mask=weights.item_mask)
+    world = crowds.World(weights, None)
+    pure, loose = common.replaced_user(epsilon), common.replaced_user(epsilon, 1e-6)
+    run = functools.partial(aggregation.dp_kwiksort, max_queries=queries)
+    alone = {
+        central.KWIK: lambda key: run(key, weights, pure),
+        central.KWIK_UNEVEN: lambda key: run(key, weights, pure, split=0.9),
+        central.KWIK_GAUSS: lambda key: run(key, weights, loose, noise="gaussian"),
+        central.HAY: lambda key: aggregation.hay_kwiksort(key, weights, pure, max_queries=queries),
+    }
+
+    def both(key):
+        keys = jax.random.split(key, len(central.SORTS))
+        answers = central.sorts(central.SORTS, 1e-6)(keys, world, epsilon)
+        found = {
+            name: jax.tree.map(lambda x: x[None], one)
+            for name, one in zip(central.SORTS, answers, strict=True)
+        }
+        ranks, _ = common.solved(found, world.mask)
+        expected = [alone[name](key) for name, key in zip(central.SORTS, keys, strict=True)]
+        return (
+            jnp.stack([ranks[name][0] for name in central.SORTS]),
+            jnp.stack([one.value for one in expected]),
+            jnp.stack([one.diagnostics.exceeded for one in expected]),
+        )
+
+    ours, theirs, exceeded = jax.jit(jax.vmap(both))(jax.random.split(KEY, 50))
+    np.testing.assert_array_equal(ours, theirs)
+    assert np.all(np.any(exceeded, axis=0) == (queries is not None))
 
 
 def test_pairs_that_are_compared_are_methods():
@@ -53,7 +96,7 @@ def test_cells_are_the_worlds_that_the_settings_ask_for():
     cells, groups = cells_of(plain)
     sizes = [(c["num_items"], c["num_users"]) for c in cells]
     assert sizes == [(4, 20), (4, 50), (20, 20), (20, 50)]
-    assert len(groups) == 2
+    assert len(groups) == 2  # up to 10 items, and more
     hard = central.CentralConfig("s", items=(4, 7), users=(9,), flips=2, buffer=3, data=())
     cells, groups = cells_of(hard)
     rows = [{"study": "s", **cell} for cell in cells]
@@ -67,10 +110,10 @@ def test_a_shared_program_draws_the_world_of_the_cell():
     names = ("strong", "weak", "none")
 
     def center(key, cell, *, spread):
-        return common.mallows_world(key, cell, spread)
+        return crowds.mallows_world(key, cell, spread)
 
     def without(key, cell):
-        return common.worst_world(key, cell["num_users"], cell["max_users"], 2, 1, 0.4)
+        return crowds.worst_world(key, cell["num_users"], cell["max_users"], 2, 1, 0.4)
 
     alone = {
         (0,): functools.partial(center, spread=20.0),
@@ -86,9 +129,9 @@ def test_a_shared_program_draws_the_world_of_the_cell():
 
     for number in range(len(names)):
         cell = {
-            "num_items": jnp.int32(5),
+            "num_items": 5,
             "max_items": 5,
-            "num_users": jnp.int32(40),
+            "num_users": 40,
             "max_users": 50,
             "world": jnp.int32(number),
         }

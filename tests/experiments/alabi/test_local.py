@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.experiments.alabi import common, local
+from privrank_jax.experiments.alabi import crowds, local
 from privrank_jax.experiments.alabi.common import EXCESS, KENDALL, PLAIN
 from tests.experiments.alabi.shared import KEY
 
@@ -57,7 +57,7 @@ def test_worlds_of_one_size_share_a_program_and_keep_their_rankings_and_centers(
     draws = study.trial.keywords["draws"][7, 30]
     for cell in study.cells:
         one = draws[cell["world"],](KEY, cell)
-        either = common.world_of(KEY, cell, draws)
+        either = crowds.world_of(KEY, cell, draws)
         np.testing.assert_array_equal(either.ranks, one.ranks)
         np.testing.assert_array_equal(either.weights.matrix, one.weights.matrix)
         assert bool(either.centered) == (one.truth is not None)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import numpy as np
 import pytest
 
-from privrank_jax.experiments.alabi import common, regret
+from privrank_jax.experiments.alabi import common, crowds, regret
 from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
 from privrank_jax.simulate.result import StudyResult
 from tests.experiments.alabi.shared import KEY, row
@@ -44,13 +45,13 @@ def test_methods_and_the_pairs_that_are_compared():
 
 def test_camps_have_cycles_that_no_scores_describe():
     """Of rotated orders Borda scores are almost equal, and a majority of two camps leads each third to the next."""
-    world = common.camps_world(KEY, 300, 6, 1000.0)
+    world = crowds.camps_world(KEY, 300, 6, 1000.0)
     scores = np.asarray(world.weights.matrix).sum(1)
     np.testing.assert_allclose(scores, 2.5, atol=1.01)
     w = np.asarray(world.weights.matrix)[~np.eye(6, dtype=bool)]
     np.testing.assert_allclose(np.unique(w.round(6)), [0, 1 / 3, 2 / 3, 1], atol=1e-5)
     assert float(common.cost(common.borda_ranks(KEY, world), world)) > float(
-        common.cost(common.best_ranks(world), world)
+        common.cost(common.best_of(None, world), world)
     )
 
 
@@ -78,26 +79,47 @@ def test_a_shared_program_draws_the_world_of_the_cell(name, monkeypatch):
     monkeypatch.setattr(regret, "_judged", lambda key, world, config: seen.append(world))
     config = dataclasses.replace(CONFIG, items=(12,))
     (study,) = regret.build(config)
-    number = regret.worlds(config).index(name)
-    cell = {"num_items": 12, "num_users": 300, "world": number}
-    study.trial(KEY, cell)
+    number = regret.numbered(config, name, 12)
+    sizes = {"num_items": 12, "num_users": 300, "max_items": 12, "max_users": 300, "world": number}
+    study.trial(KEY, sizes)
     key = jax.random.split(KEY)[0]
-    sizes = {**cell, "max_items": 12, "max_users": 300}
     expected = {
-        common.MALLOWS: lambda: common.mallows_world(key, sizes, config.strength),
-        regret.STRONG: lambda: common.mallows_world(key, sizes, config.strong),
-        common.WORST: lambda: common.worst_world(key, 300, 300, 3, 6, config.lean),
-        regret.CAMPS: lambda: common.camps_world(key, 300, 12, config.camps),
+        common.MALLOWS: lambda: crowds.mallows_world(key, sizes, config.strength),
+        regret.STRONG: lambda: crowds.mallows_world(key, sizes, config.strong),
+        common.WORST: lambda: crowds.worst_world(key, 300, 300, 3, 6, config.lean),
+        regret.CAMPS: lambda: crowds.camps_world(key, 300, 12, config.camps),
     }[name]()
     np.testing.assert_allclose(seen[0].weights.matrix, expected.weights.matrix, atol=1e-6)
     assert bool(seen[0].centered) == (expected.truth is not None)
     assert seen[0].weights.num_users == 300
 
 
+def test_smaller_worlds_are_padded_behind_their_items():
+    """Worlds of 12 and 16 items share a program, which pads the smaller ones to 16."""
+    config = dataclasses.replace(CONFIG, items=(12, 16))
+    (study,) = regret.build(config)
+    assert len(study.groups()) == 1
+    assert isinstance(study.trial, functools.partial)
+    draws = study.trial.keywords["draws"][16]
+    for cell in study.cells:
+        world = crowds.world_of(KEY, cell, draws)
+        items = cell["num_items"]
+        np.testing.assert_array_equal(world.mask, np.arange(16) < items)
+        w = np.asarray(world.weights.matrix)
+        assert np.all(w[items:] == 0)
+        assert np.all(w[:, items:] == 0)
+        both = (w + w.T)[:items, :items]
+        np.testing.assert_allclose(both, 1 - np.eye(items), atol=1e-5)
+
+
 @pytest.mark.slow
 def test_a_trial_judges_every_method_and_finds_the_best_without_noise():
     (study,) = regret.build(CONFIG)
-    cell = {"num_items": 6, "num_users": 300, "world": regret.worlds(CONFIG).index(regret.CAMPS)}
+    (cell,) = (
+        cell
+        for cell in study.cells
+        if cell["world"] == regret.numbered(CONFIG, regret.CAMPS, cell["num_items"])
+    )
     found = jax.jit(lambda key: study.trial(key, cell))(KEY)
     assert {*regret.PURE, *regret.GAUSSIAN, regret.EXPONENTIAL, PLAIN} <= set(found)
     assert float(found[regret.WEIGHTS][EXCESS][1e6]) == pytest.approx(0, abs=1e-6)

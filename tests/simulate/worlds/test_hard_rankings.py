@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import itertools
 
+import jax
 import numpy as np
 import pytest
 
 from privrank_jax.rankings import validate_ranks
 from privrank_jax.simulate import worlds
 from tests.reference import borda as reference_borda
+
+hard_ranking = jax.jit(worlds.hard_ranking, static_argnums=1)
+hidden_signs = jax.jit(worlds.hidden_signs, static_argnums=1)
+hidden_cost_bounds = jax.jit(worlds.hidden_cost_bounds, static_argnames="published")
 
 
 def _distance(first, second):
@@ -24,9 +29,9 @@ def _signs(half):
 @pytest.mark.parametrize(("half", "middle"), [(1, 0), (1, 3), (2, 2), (3, 4)])
 def test_signs_are_hidden_and_found(half, middle):
     signs = _signs(half)
-    ranks = np.asarray(worlds.hard_ranking(signs, middle))
+    ranks = np.asarray(hard_ranking(signs, middle))
     validate_ranks(ranks)
-    np.testing.assert_array_equal(worlds.hidden_signs(ranks, half), signs)
+    np.testing.assert_array_equal(hidden_signs(ranks, half), signs)
     identity = ranks[0]  # all signs -1
     np.testing.assert_array_equal(identity, np.arange(2 * half + middle))
     np.testing.assert_array_equal(
@@ -38,12 +43,12 @@ def test_signs_are_hidden_and_found(half, middle):
 def test_observation_15_for_every_ranking(half, middle):
     """All σ, all x: the form with t + 1 holds; one wrong sign costs t + d at least, as the others stand between."""
     ranks = np.argsort(reference_borda.orders(2 * half + middle), axis=1)
-    found = np.asarray(worlds.hidden_signs(ranks, half))
+    found = np.asarray(hidden_signs(ranks, half))
     least = np.inf
     for signs in _signs(half):
-        cost = _distance(ranks, np.asarray(worlds.hard_ranking(signs, middle)))
-        published, _ = worlds.hidden_cost_bounds(found, signs, middle, published=True)
-        lower, _ = worlds.hidden_cost_bounds(found, signs, middle)
+        cost = _distance(ranks, np.asarray(hard_ranking(signs, middle)))
+        published, _ = hidden_cost_bounds(found, signs, middle, published=True)
+        lower, _ = hidden_cost_bounds(found, signs, middle)
         assert np.all(np.asarray(published) <= np.asarray(lower))
         assert np.all(cost >= np.asarray(lower))
         least = min(least, cost[(found != signs).sum(1) == 1].min())
@@ -54,8 +59,8 @@ def test_observation_15_for_every_ranking(half, middle):
 def test_observation_15_needs_the_convention_of_the_text():
     """With the exchange at x_j = -1, as the formula has it, and the printed ρ, the least cost is beaten by x itself."""
     signs = np.array([1, 1])
-    formula = np.asarray(worlds.hard_ranking(-signs, 3))
-    lower, _ = worlds.hidden_cost_bounds(worlds.hidden_signs(formula, 2), signs, 3, published=True)
+    formula = np.asarray(hard_ranking(-signs, 3))
+    lower, _ = hidden_cost_bounds(hidden_signs(formula, 2), signs, 3, published=True)
     assert _distance(formula, formula) < float(lower)
 
 
@@ -63,9 +68,9 @@ def test_observation_15_needs_the_convention_of_the_text():
 def test_observation_16_with_twice_the_middle(half, middle):
     """All x, y: the amended bound holds; it counts the middle exactly, so what is left are outer pairs."""
     signs = _signs(half)
-    ranks = np.asarray(worlds.hard_ranking(signs, middle))
+    ranks = np.asarray(hard_ranking(signs, middle))
     cost = _distance(ranks[:, None], ranks[None])
-    _, upper = worlds.hidden_cost_bounds(signs[:, None], signs[None], middle)
+    _, upper = hidden_cost_bounds(signs[:, None], signs[None], middle)
     assert np.all(cost <= np.asarray(upper))
     wrong = (signs[:, None] != signs[None]).sum(-1)
     outer = cost - 2 * middle * wrong
@@ -74,9 +79,9 @@ def test_observation_16_with_twice_the_middle(half, middle):
 
 
 def test_observation_16_fails_as_printed():
-    first, second = (np.asarray(worlds.hard_ranking(x, 2)) for x in ([1], [-1]))
+    first, second = (np.asarray(hard_ranking(x, 2)) for x in ([1], [-1]))
     cost = _distance(first, second)
-    _, printed = worlds.hidden_cost_bounds(np.array([1]), np.array([-1]), 2, published=True)
+    _, printed = hidden_cost_bounds(np.array([1]), np.array([-1]), 2, published=True)
     assert (cost, float(printed)) == (5, 4.0)
 
 
@@ -85,14 +90,14 @@ def test_observations_hold_for_means(half, middle):
     """Averages over users: 100 random data sets of 5 users, random σ and y."""
     rng = np.random.default_rng(0)
     signs = rng.choice([-1, 1], size=(100, 5, half))
-    users = np.asarray(worlds.hard_ranking(signs, middle))
+    users = np.asarray(hard_ranking(signs, middle))
     sigma = rng.permuted(np.tile(np.arange(2 * half + middle), (100, 1)), axis=1)
-    found = np.asarray(worlds.hidden_signs(sigma, half))
-    lower, _ = worlds.hidden_cost_bounds(found, signs.mean(1), middle)
+    found = np.asarray(hidden_signs(sigma, half))
+    lower, _ = hidden_cost_bounds(found, signs.mean(1), middle)
     assert np.all(_distance(sigma[:, None], users).mean(1) >= np.asarray(lower) - 1e-9)
     other = rng.choice([-1, 1], size=(100, half))
-    _, upper = worlds.hidden_cost_bounds(other, signs.mean(1), middle)
-    hidden = np.asarray(worlds.hard_ranking(other, middle))
+    _, upper = hidden_cost_bounds(other, signs.mean(1), middle)
+    hidden = np.asarray(hard_ranking(other, middle))
     assert np.all(_distance(hidden[:, None], users).mean(1) <= np.asarray(upper) + 1e-9)
 
 

@@ -1,0 +1,196 @@
+"""Crowds of users for the aggregation studies: Mallows crowds, hard instances, camps and data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from privrank_jax import datasets
+from privrank_jax._backend import product
+from privrank_jax._types import Count, Key, Scalar
+from privrank_jax.aggregation import PairWeights
+from privrank_jax.simulate.study import Parameters
+from privrank_jax.simulate.worlds.hard_rankings import hard_ranking
+from privrank_jax.simulate.worlds.rankings import mallows_rankings, mallows_weights
+
+EXPONENTIAL_ITEMS = 10  # most items for which the exponential mechanism is drawn
+
+
+class World(NamedTuple):
+    """One data set of a replicate.
+
+    Attributes:
+        weights: weights of n users, with the mask of real items.
+        truth: ``(m,)`` ranks of the center; None takes the best ranking for the weights themselves as the truth.
+        centered: scalar bool, may be traced; False takes that ranking too, whatever ``truth`` holds.
+        ranks: ``(n, m)`` rankings of the users, where methods need them.
+    """
+
+    weights: PairWeights
+    truth: Array | None
+    centered: Array | bool = True
+    ranks: Array | None = None
+
+    @property
+    def mask(self) -> Array:
+        """``(m,)`` real items."""
+        return self.weights.item_mask
+
+
+Draw = Callable[[Key, Parameters], World]
+
+Draws = Mapping[tuple[int, ...], Draw]  # by the numbers of the worlds that it draws
+
+
+def padded_items(items: int, every: Collection[int]) -> int:
+    """To how many items a world is padded: to the most of all that share its program.
+
+    One program is for as few items as the exponential mechanism takes, the other for more.
+
+    Args:
+        items: m.
+        every: the numbers of items of all worlds.
+    """
+    few = items <= EXPONENTIAL_ITEMS
+    return max(other for other in every if (other <= EXPONENTIAL_ITEMS) == few)
+
+
+def world_of(key: Key, cell: Parameters, draws: Draws) -> World:
+    """A crowd of the world that the cell asks for; all have as many items.
+
+    Worlds share a program, in which each is a loop of one turn or none, so that a batch draws the worlds of its cells
+    only.
+
+    Args:
+        key: PRNG key.
+        cell: parameters; ``world`` is a number, may be traced.
+        draws: functions of key and cell, by the numbers of the worlds that they draw.
+
+    Returns:
+        The :class:`World`.
+    """
+    if len(draws) == 1:
+        return next(iter(draws.values()))(key, cell)
+    empty = jax.eval_shape(lambda: _centered(next(iter(draws.values()))(key, cell)))
+    world = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), empty)
+    for numbers, draw in draws.items():
+        here = jnp.any(cell["world"] == jnp.array(numbers)).astype(jnp.int32)
+
+        def drawn(_: Array, __: World, draw: Draw = draw) -> World:
+            return _centered(draw(key, cell))
+
+        world = jax.lax.fori_loop(0, here, drawn, world)
+    return world
+
+
+def _centered(world: World) -> World:
+    """The same world in the form of all others: with the ranks of a center, and whether it has one."""
+    if world.truth is not None:
+        return world._replace(centered=jnp.bool_(True))
+    return world._replace(truth=jnp.arange(world.weights.num_items), centered=jnp.bool_(False))
+
+
+def padded_world(world: World, max_items: int) -> World:
+    """The same world without a center, with items that do not exist behind all others."""
+    more = max_items - world.weights.num_items
+    matrix = jnp.pad(world.weights.matrix, (0, more))
+    weights = PairWeights(matrix, world.weights.num_users, jnp.pad(world.mask, (0, more)))
+    return World(weights, None)
+
+
+def mallows_world(key: Key, cell: Parameters, strength: Scalar) -> World:
+    """Users around a center at θ = ``strength``/m, so that crowds of all m disagree equally; items in random order."""
+    crowd_key, order_key = jax.random.split(key)
+    users, items, padded = cell["num_users"], cell["num_items"], cell["max_items"]
+    crowd = mallows_weights(
+        crowd_key, users, items, strength / items, max_users=cell["max_users"], max_items=padded
+    )
+    mask = crowd.item_mask
+    place = jnp.where(mask, jax.random.permutation(order_key, padded), jnp.arange(padded) + padded)
+    place = jnp.argsort(place)  # real items first, shuffled
+    return World(PairWeights(crowd.matrix[place][:, place], users, mask), place)
+
+
+def crowd(key: Key, users: int, items: int, strength: float) -> tuple[Array, Array]:
+    """Rankings of Mallows users, ``(n, m)``, and the ranks of their center."""
+    crowd_key, order_key = jax.random.split(key)
+    place = jax.random.permutation(order_key, items)
+    return mallows_rankings(crowd_key, users, items, strength / items)[:, place], place
+
+
+def worst_ranks(key: Key, users: int, flips: int, buffer: int, lean: float) -> Array:
+    """The hard instance: d pairs far apart, whose order each user reverses with probability (1 ± lean)/2."""
+    return hard_ranking(_worst_signs(key, users, flips, lean), buffer)
+
+
+def _worst_signs(key: Key, users: int, flips: int, lean: float) -> Array:
+    side_key, user_key = jax.random.split(key)
+    sides = jax.random.rademacher(side_key, (flips,), jnp.float32)
+    chance = 0.5 * (1 + lean * sides)
+    return 2 * jax.random.bernoulli(user_key, chance, (users, flips)).astype(jnp.int32) - 1
+
+
+def worst_world(
+    key: Key, users: Count, max_users: int, flips: int, buffer: int, lean: float
+) -> World:
+    """The hard instance; n may be traced.
+
+    The order of two items depends on the signs of at most two pairs: it is enough to count users by two signs.
+    """
+    signs = _worst_signs(key, max_users, flips, lean)
+    counts = jnp.arange(max_users) < users
+    # The items between have no sign: one that is always -1.
+    ups = jnp.pad(signs > 0, ((0, 0), (0, 1))) & counts[:, None]
+    has = jnp.concatenate([counts[:, None] & ~ups, ups], axis=1).astype(jnp.float32)
+    sign_of = np.array([*range(flips), *[flips] * buffer, *range(flips)])
+    both = product(has.T, has).reshape(2, flips + 1, 2, flips + 1)[:, sign_of][..., sign_of]
+    place = hard_ranking(np.array([[-1] * flips, [1] * flips]), buffer)
+    before = place[:, :, None, None] < place
+    ahead = jnp.sum(jnp.where(before, both, 0), axis=(0, 2))
+    matrix = ahead.astype(jnp.result_type(float)) / users
+    return World(PairWeights(matrix, users, jnp.ones(len(sign_of), bool)), None)
+
+
+def camps_world(key: Key, users: int, items: int, strength: float) -> World:
+    """Three camps of Mallows users at θ = ``strength``/m, centers rotated by a third of the items; n and m static."""
+    crowd_key, order_key = jax.random.split(key)
+    ranks = mallows_rankings(crowd_key, users, items, strength / items)
+    shift = (jnp.arange(users) % 3) * (items // 3)
+    place = (jnp.arange(items) + shift[:, None]) % items
+    ranks = jnp.take_along_axis(ranks, place, axis=1)[:, jax.random.permutation(order_key, items)]
+    return World(
+        PairWeights(PairWeights.from_ranks(ranks).matrix, users, jnp.ones(items, bool)), None
+    )
+
+
+def data_ranks(name: str) -> np.ndarray | None:
+    """Ranks ``(n, m)`` of a named data set, -1 for items not ranked; None if the data are missing."""
+    try:
+        table = datasets.load_rankings(name)
+    except datasets.DataError:
+        return None
+    return np.asarray(table.ranks)
+
+
+def data_world(key: Key, ranks: Array, users: Count) -> World:
+    """A random subset of the users of a data set; unranked items come after ranked ones."""
+    chosen = jax.random.permutation(key, len(ranks)) < users
+    ahead = product(chosen.astype(jnp.float32), _pair_wins(ranks))
+    items = ranks.shape[1]
+    upper = np.triu_indices(items, 1)
+    share = ahead.astype(jnp.result_type(float)) / users
+    w = jnp.zeros((items, items), share.dtype).at[upper].set(share)
+    w = w.at[upper[::-1]].set(1 - share)
+    return World(PairWeights(w, users, jnp.ones(items, bool)), None)
+
+
+def _pair_wins(ranks: Array) -> Array:
+    """Whether i is ahead of j for each user and pair i < j: 1, 1/2 or 0, ``(n, pairs)``."""
+    ranks = jnp.where(ranks < 0, ranks.shape[1], ranks)
+    first, second = np.triu_indices(ranks.shape[1], 1)
+    return 0.5 * (1 - jnp.sign(ranks[:, first] - ranks[:, second])).astype(jnp.float32)

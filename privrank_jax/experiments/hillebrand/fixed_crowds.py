@@ -1,0 +1,168 @@
+"""The crowds of the study ``hillebrand``: fixed rankings, with the least Kemeny score proved for each.
+
+Where Borda's order is wrong:
+
+* *one grudge*: all agree on one order, but 30 % put its first item last. The pair of that item and any other goes 70 to
+  30, so the common order is the optimum; mean places move the item down to where 30 % of all others are ahead of it.
+* *turned minority*: 30 % hold the common order turned by half of its length. The optimum is the common order as above;
+  mean places move the second half of it up by 30 % of the items, relative to the first.
+* *turned, with noise*: the same, each voter with a Mallows ranking around the order of his group.
+* *three camps*: equal thirds hold rotations of one order by thirds of the items. Majorities have cycles, of which any
+  ranking breaks one side; mean places shuffle the thirds into each other.
+
+Where more than half of a crowd hold one ranking, it has the least footrule, as each item is at the median of its
+places, and the least Kemeny score. So ratio 2 is met with equality to the optimum there, which Borda's order is not.
+
+Where Borda's order is right: a Mallows crowd, a crowd of Plackett and Luce, and sushi, where the data are present.
+
+A crowd has 300 voters. More voters are copies of them.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from privrank_jax.aggregation import (
+    PairWeights,
+    PositionHistograms,
+    borda_scores,
+    footrule_optimal,
+    kemeny,
+)
+from privrank_jax.experiments.alabi.crowds import data_ranks
+
+VOTERS = 300
+GRUDGE, TURNED, NOISY, CAMPS = "one grudge", "turned minority", "turned, with noise", "three camps"
+MALLOWS, LUCE, SUSHI = "Mallows", "Plackett-Luce", "sushi"
+MINORITIES = (GRUDGE, TURNED, NOISY)
+WRONG = (*MINORITIES, CAMPS)
+RIGHT = (MALLOWS, LUCE, SUSHI)
+NAMES = (*WRONG, *RIGHT)
+_SHARE = 0.3  # of voters in the minority
+_AROUND, _WEAK = 15.0, 5.0  # θm of the noise around two groups, and of the Mallows crowd
+_SPREAD = 3.0  # between the best and the worst item of the Plackett-Luce crowd
+
+
+class Crowd(NamedTuple):
+    """A crowd as its methods see it, with what is known of it.
+
+    Attributes:
+        weights: share of voters who have i ahead of j.
+        histograms: four times the voters who have item j at place p.
+        optimum: the least Kemeny score, in pairs.
+        borda: Kemeny score of Borda's order without noise, over the optimum.
+        footrule: the same of the ranking of least footrule.
+    """
+
+    weights: Float[np.ndarray, "items items"]
+    histograms: Int[np.ndarray, "items items"]
+    optimum: float
+    borda: float
+    footrule: float
+
+
+def exists(name: str, num_items: int) -> bool:
+    """Whether there is such a crowd: sushi has 10 items, and is left out where the data are missing.
+
+    Args:
+        name: one of :data:`NAMES`.
+        num_items: m.
+    """
+    if name != SUSHI:
+        return name in NAMES
+    data = data_ranks(SUSHI)
+    return data is not None and data.shape[1] == num_items
+
+
+def rankings(name: str, num_items: int) -> Int[np.ndarray, "voters items"]:
+    """Ranks of all voters of a crowd.
+
+    Args:
+        name: one of :data:`NAMES`.
+        num_items: m.
+
+    Raises:
+        ValueError: there is no such crowd.
+    """
+    if not exists(name, num_items):
+        raise ValueError(f"there is no crowd {name!r} of {num_items} items.")
+    rng = np.random.default_rng(num_items)
+    order = np.arange(num_items)
+    same = np.tile(order, (VOTERS, 1))
+    minority = np.arange(VOTERS) < _SHARE * VOTERS
+    turned = np.where(minority[:, None], (order + num_items // 2) % num_items, same)
+    if name == GRUDGE:
+        return np.where(minority[:, None], np.append(num_items - 1, order[:-1]), same)
+    if name == TURNED:
+        return turned
+    if name == NOISY:
+        return np.take_along_axis(_mallows(rng, num_items, _AROUND / num_items), turned, 1)
+    if name == CAMPS:
+        return (order + np.arange(VOTERS)[:, None] % 3 * (num_items // 3)) % num_items
+    if name == MALLOWS:
+        return _mallows(rng, num_items, _WEAK / num_items)
+    if name == LUCE:
+        worth = np.linspace(_SPREAD, 0, num_items) + rng.gumbel(size=(VOTERS, num_items))
+        return np.argsort(np.argsort(-worth, axis=1), axis=1)
+    data = data_ranks(SUSHI)
+    assert data is not None
+    return data[rng.permutation(len(data))[:VOTERS]]
+
+
+def _mallows(
+    rng: np.random.Generator, items: int, spread: float
+) -> Int[np.ndarray, "voters items"]:
+    """Mallows rankings around the identity, by repeated insertion."""
+    ranks = np.zeros((VOTERS, items), int)
+    for last in range(1, items):
+        chance = np.exp(-spread * np.arange(last + 1))
+        place = last - rng.choice(last + 1, VOTERS, p=chance / chance.sum())
+        ranks[:, :last] += ranks[:, :last] >= place[:, None]
+        ranks[:, last] = place
+    return ranks
+
+
+@functools.cache
+def crowd(name: str, num_items: int) -> Crowd:
+    """A crowd by its name.
+
+    Args:
+        name: one of :data:`NAMES`.
+        num_items: m.
+
+    Raises:
+        ValueError: there is no such crowd.
+        ArithmeticError: the least Kemeny score could not be proved.
+    """
+    order = np.random.default_rng(0).permutation(num_items)  # so that no method gains by ties
+    ranks = rankings(name, num_items)[:, order]
+    weights = PairWeights.from_ranks(ranks)
+    histograms = PositionHistograms.from_ranks(ranks)
+    best = kemeny(weights)
+    if best.ratio > 1 + 1e-9:
+        raise ArithmeticError(
+            f"{name} of {num_items} items: only a ratio of {best.ratio} is proved."
+        )
+    matrix = np.asarray(weights.matrix, float)
+    borda = np.argsort(np.argsort(-np.asarray(borda_scores(weights)), kind="stable"))
+    return Crowd(
+        np.asarray(weights.matrix),
+        np.asarray(histograms.counts),
+        best.cost,
+        score(borda, matrix) / best.cost,
+        score(footrule_optimal(histograms).ranks, matrix) / best.cost,
+    )
+
+
+def score(ranks: Int[np.ndarray, "items"], weights: Float[np.ndarray, "items items"]) -> float:
+    """Kemeny score: over all pairs, the share of voters who have the pair the other way round.
+
+    Args:
+        ranks: of all items, without ties.
+        weights: share of voters who have i ahead of j.
+    """
+    return float(weights[ranks[:, None] > ranks[None]].sum())

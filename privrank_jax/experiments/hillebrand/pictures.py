@@ -1,0 +1,69 @@
+"""The picture of the study ``hillebrand``: excess cost in every crowd, against ε and against the number of users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from privrank_jax.experiments.alabi.common import EXCESS
+from privrank_jax.plotting.frame import new_figure
+from privrank_jax.plotting.panels import draw_curve, dress, legend
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.table_files import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SMALLEST = 1e-4  # below it the vertical axis is linear
+_STYLES = ("pure ε", "(ε, δ)", "no privacy")
+
+
+def costs(table: StudyResult, looks: Mapping[str, tuple[int, int]]) -> Figure:
+    """For every number of items a line of panels against ε, and one against users; a column per crowd.
+
+    Args:
+        table: tidy.
+        looks: estimator to (color, line style).
+    """
+    rows = [row for row in table.rows if row["metric"] == EXCESS and row["estimator"] in looks]
+    studies = list(dict.fromkeys(row["study"] for row in rows))
+    items = sorted({row["num_items"] for row in rows})
+    users, levels = (sorted({row[x] for row in rows}) for x in ("num_users", "epsilon"))
+    middle, level = users[len(users) // 2], levels[len(levels) // 2]
+    figure = new_figure(2.3 * len(studies) + 0.6, 2.4 * 2 * len(items) + 0.9)
+    axes = figure.subplots(2 * len(items), len(studies), squeeze=False)
+    for line, number in enumerate(items):
+        for column, study in enumerate(studies):
+            at = [row for row in rows if (row["study"], row["num_items"]) == (study, number)]
+            for offset, x, fixed, value, note in (
+                (0, "epsilon", "num_users", middle, f"n = {middle:,}"),
+                (1, "num_users", "epsilon", level, f"ε = {level:g}"),
+            ):
+                axis = axes[2 * line + offset, column]
+                chosen = [row for row in at if row[fixed] == value]
+                if chosen:
+                    _curves(axis, chosen, x, looks)
+                    axis.set_title(f"{study}\nm = {number}, {note}", fontsize=8.5)
+                else:
+                    axis.set_axis_off()
+        for offset in (0, 1):
+            axes[2 * line + offset, 0].set_ylabel("excess cost, share of pairs", fontsize=8.5)
+    names = [name for name, (_, style) in looks.items() if style == 0]
+    legend(figure, "", names, "noise", _STYLES)
+    return figure
+
+
+def _curves(axis: Axes, rows: Sequence[Row], x: str, looks: Mapping[str, tuple[int, int]]) -> None:
+    for estimator, (color, style) in looks.items():
+        chosen = [row for row in rows if row["estimator"] == estimator]
+        if chosen:
+            draw_curve(axis, chosen, x, color, style)
+    dress(axis, x, rows, True)
+    axis.set_yscale("symlog", linthresh=_SMALLEST, linscale=0.4)
+    top = max(row["mean"] + 2 * row["standard_error"] for row in rows)
+    axis.set_ylim(-_SMALLEST / 5, max(1.5 * top, 1e-3))
+    axis.set_xlabel("ε" if x == "epsilon" else "users n", fontsize=8.5)
+    if x == "num_users":
+        values = sorted({row[x] for row in rows})
+        axis.set_xticks(values, [f"{value:,}" for value in values], fontsize=8)

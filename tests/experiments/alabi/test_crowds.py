@@ -1,0 +1,54 @@
+"""Crowds of the studies against slow twins."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax.aggregation import PairWeights
+from privrank_jax.experiments.alabi import crowds
+from tests.experiments.alabi.shared import KEY
+
+
+def test_worst_world_counts_the_users_that_count():
+    ranks = crowds.worst_ranks(KEY, 50, 2, 3, 0.4)
+    np.testing.assert_array_equal(np.sort(ranks, axis=1), np.tile(np.arange(7), (50, 1)))
+    world = jax.jit(lambda n: crowds.worst_world(KEY, n, 50, 2, 3, 0.4))(20)
+    np.testing.assert_allclose(
+        world.weights.matrix, PairWeights.from_ranks(ranks[:20]).matrix, atol=1e-12
+    )
+    # Only the outer items move; each of the two pairs leans by 0.4 to one side.
+    many = crowds.worst_world(KEY, 20_000, 20_000, 2, 3, 0.4).weights.matrix
+    np.testing.assert_allclose(many[2, 3:5], 1.0)
+    np.testing.assert_allclose(np.abs(2 * many[[0, 1], [5, 6]] - 1), 0.4, atol=0.05)
+
+
+def test_data_world_is_a_random_subset_with_gaps_last():
+    ranks = np.array([[0, 1, 2], [2, 1, 0], [0, -1, -1], [1, 0, -1]])
+    world = crowds.data_world(KEY, jnp.asarray(ranks), 4)
+    np.testing.assert_allclose(
+        world.weights.matrix, PairWeights.from_ranks(ranks).matrix, atol=1e-12
+    )
+    seen = [
+        np.asarray(crowds.data_world(key, jnp.asarray(ranks), 2).weights.matrix)
+        for key in jax.random.split(KEY, 12)
+    ]
+    possible = [
+        np.asarray(PairWeights.from_ranks(ranks[list(pair)]).matrix)
+        for pair in itertools.combinations(range(4), 2)
+    ]
+    assert all(any(np.allclose(w, other) for other in possible) for w in seen)
+    assert any(not np.allclose(w, seen[0]) for w in seen)
+
+
+def test_mallows_world_shuffles_real_items_only():
+    cell = {"num_items": 4, "max_items": 6, "num_users": 3000, "max_users": 3000}
+    world = crowds.mallows_world(KEY, cell, 8.0)
+    truth = np.asarray(world.truth)
+    assert sorted(truth[:4]) == [0, 1, 2, 3]
+    assert truth[4:].tolist() == [4, 5]
+    ahead = truth[:4, None] < truth[None, :4]
+    assert np.all(np.asarray(world.weights.matrix)[:4, :4][ahead] > 0.5)

@@ -1,0 +1,123 @@
+"""The study ``hillebrand``: a small run to the end, and its claims on made-up rows."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax import experiments
+from privrank_jax.aggregation import PositionHistograms, dp_footrule, footrule_costs
+from privrank_jax.experiments.alabi.common import EXCESS, replaced_user
+from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
+from privrank_jax.experiments.hillebrand import ratio
+from tests.experiments.rows import row, table
+
+KEY = jax.random.key(5)
+SMALL = {
+    "items": (3, 4),
+    "copies": (1, 10),
+    "epsilons": (0.5, 1e6),
+    "crowds": (crowds.GRUDGE, crowds.CAMPS),
+}
+
+
+def test_a_small_run_ends_with_table_picture_and_verdicts(tmp_path):
+    result = experiments.run(KEY, "hillebrand", 3, folder=tmp_path, **SMALL)
+    assert result.paths["picture"].stat().st_size > 10_000
+    assert result.diagnostics["nonfinite"] == 0
+    assert len(result.verdicts) == len(experiments.get("hillebrand").claims)
+    found = {
+        (r["study"], r["num_items"], r["num_users"], r["epsilon"], r["estimator"]): r["mean"]
+        for r in result.table.rows
+    }
+    assert {place[:3] for place in found} == {
+        (name, items, copies * crowds.VOTERS)
+        for name in SMALL["crowds"]
+        for items in SMALL["items"]
+        for copies in SMALL["copies"]
+    }
+    names = (*ratio.PURE, *ratio.GAUSSIAN, ratio.PLAIN_BORDA, ratio.PLAIN_FOOTRULE)
+    assert {place[-1] for place in found if " minus " not in place[-1]} == set(names)
+    for (*place, name), mean in found.items():
+        one, minus, other = name.partition(" minus ")
+        if minus:
+            assert mean == pytest.approx(found[*place, one] - found[*place, other], abs=1e-6)
+            continue
+        assert mean >= -1e-6
+        crowd = crowds.crowd(place[0], place[1])
+        pairs = place[1] * (place[1] - 1) / 2
+        if name in (ratio.PLAIN_BORDA, ratio.PLAIN_FOOTRULE):
+            over = crowd.borda if name == ratio.PLAIN_BORDA else crowd.footrule
+            assert mean == pytest.approx((over - 1) * crowd.optimum / pairs, abs=1e-6)
+        exact = "noise-all" in name or ("footrule" in name and place[0] == crowds.GRUDGE)
+        if place[-1] == 1e6 and exact:
+            assert mean == pytest.approx(0, abs=1e-6)
+
+
+def test_settings_name_their_crowds():
+    config = ratio.RatioConfig("s", items=(4, 6), copies=(1,), crowds=(crowds.TURNED, crowds.SUSHI))
+    assert ratio.places(config) == [(crowds.TURNED, 4), (crowds.TURNED, 6)]
+    held = ratio.stack(config)
+    assert held.weights.shape == held.histograms.shape == (2, 6, 6)
+    assert not held.weights[0, 4:].any()
+    assert not held.histograms[0, :, 4:].any()
+    (study,) = ratio.build(config)
+    rows = ratio.by_crowd(config, [{"study": "s", **cell} for cell in study.cells])
+    assert [(row["study"], row["num_items"]) for row in rows] == ratio.places(config)
+    crowd = crowds.crowd(crowds.TURNED, 6)
+    assert rows[1]["optimum"] == pytest.approx(crowd.optimum / 15)
+    assert len(study.groups()) == 1
+
+
+def made(mean, estimator=ratio.FOOTRULE, **more):
+    rest = {"study": crowds.CAMPS, "num_users": 30_000, "optimum": 0.3, **more}
+    return row(mean, 0.0001, EXCESS, estimator, **rest)
+
+
+def test_twice_the_optimum_and_the_error_of_noise_is_the_limit():
+    limit = ratio.allowed(10, 30_000, 1.0, 0.0, 0.3)
+    for mean, holds in ((0.2, True), (limit - 1e-3, True), (limit + 1e-3, False)):
+        verdict = ratio.within_twice(table(made(mean)), method=ratio.FOOTRULE, delta=0.0)
+        assert verdict.holds is holds
+    assert ratio.within_twice(table(), method=ratio.FOOTRULE, delta=0.0).holds is None
+    assert (
+        "1 of 2 cells"
+        in ratio.within_twice(
+            table(made(0.1), made(0.9)), method=ratio.FOOTRULE, delta=0.0
+        ).evidence
+    )
+
+
+def test_borda_is_far_from_the_optimum_in_the_crowds_named_and_in_no_others():
+    def holds(camps, mallows):
+        rows = [
+            made(share * 0.3, ratio.PLAIN_BORDA, study=name)
+            for name, share in ((crowds.CAMPS, camps), (crowds.MALLOWS, mallows))
+        ]
+        return ratio.far_from_optimum(table(*rows), far=crowds.WRONG).holds
+
+    assert holds(0.05, 0.03) is True
+    assert holds(0.03, 0.03) is False
+    assert holds(0.05, 0.05) is False
+    assert ratio.far_from_optimum(table(), far=crowds.WRONG).holds is None
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_what_is_allowed_is_above_what_noise_may_do(delta):
+    """(1 - 1/(2m-1))·OPT, and the mean of the ranges of drawn noise, times 1 - 1/(4m-2), over the number of pairs."""
+    items, users = 6, 40
+    histograms = PositionHistograms.from_ranks(np.tile(np.arange(items), (users, 1)))
+    privacy = replaced_user(1.0, delta)
+
+    def ranges(key):
+        noise = "gaussian" if delta else "tree"
+        costs = dp_footrule(key, histograms, privacy, noise=noise).value
+        drawn = costs - footrule_costs(histograms)
+        return (drawn.max(1) - drawn.min(1)).sum()
+
+    found = np.asarray(jax.jit(jax.vmap(ranges))(jax.random.split(KEY, 500)))
+    error = (1 - 1 / 22) * found.mean() / 15
+    without, with_optimum = (ratio.allowed(items, users, 1.0, delta, least) for least in (0.0, 0.2))
+    assert with_optimum == pytest.approx(without + (1 - 1 / 11) * 0.2)
+    assert error < without < 3 * error
