@@ -63,7 +63,25 @@ COMMANDS = {
     "kwiksort": ["aggregate", "votes.csv", "--epsilon", "1", "--method", "kwiksort"],
     "all pairs": ["aggregate", "votes.csv", "--epsilon", "1", "--method", "noise-all"],
     "exponential": ["aggregate", "votes.csv", "--epsilon", "1", "--method", "exponential"],
+    "footrule": ["aggregate", "votes.csv", "--epsilon", "1", "--method", "footrule"],
+    "local footrule": [
+        *("aggregate", "votes.csv", "--epsilon", "1", "--trust", "local"),
+        *("--method", "footrule"),
+    ],
     "one pair": ["aggregate", "votes.csv", "--epsilon", "1", "--trust", "local"],
+    "plan of a survey": ["plan", "--items", "10", "--epsilon", "1", "--target", "0.1"],
+    "plan of shuffled answers": [
+        *["plan", "--items", "10", "--epsilon", "1", "--users", "9000"],
+        *["--shuffled", "--delta", "1e-8"],
+    ],
+    "plan of a consensus": [
+        *["plan", "--rankings", "--items", "10", "--epsilon", "1", "--users", "1000"],
+        *["--delta", "1e-6"],
+    ],
+    "plan of local rankings": [
+        *["plan", "--rankings", "--items", "10", "--epsilon", "1", "--target", "2"],
+        *["--trust", "local"],
+    ],
     "no privacy, rankings": ["aggregate", "votes.csv", "--method", "none"],
 }
 
@@ -114,7 +132,7 @@ def test_what_was_asked_of_all_users_needs_no_compiler(data_folder, tmp_path):
 
 def test_the_count_sees_a_program(tmp_path):
     """What is too large for NumPy is compiled, and counted."""
-    pairs = ["user,winner,loser", *(f"u{i},item{i},item{i + 1}" for i in range(400))]
+    pairs = ["user,winner,loser", *(f"u{i},item{i},item{i + 1}" for i in range(220))]
     (tmp_path / "long.csv").write_text("\n".join(pairs), encoding="utf-8")
     ((code, programs, output, _),) = run([["rank", "long.csv", "--method", "none"]], tmp_path)
     assert code == 0, output

@@ -15,7 +15,7 @@ import pytest
 
 from privrank_jax import aggregation, pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.release import exact_aggregation, exponential, k_norm
+from privrank_jax.release import exact_aggregation, exponential, footrule_costs, k_norm
 from privrank_jax.release import noisy_totals as exact
 
 slow = pytest.mark.slow
@@ -40,11 +40,20 @@ def blind(monkeypatch):
         for name in ("discrete_cube", "discrete_zonotope"):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, noise_alone(getattr(k_norm, name)))
+    monkeypatch.setattr(
+        footrule_costs, "discrete_blocks", noise_alone(footrule_costs.discrete_blocks)
+    )
     monkeypatch.setattr("secrets.randbelow", lambda bound: bound - 1)
     monkeypatch.setattr(exponential, "_draw", lambda costs, rate: list(range(len(costs))))
     monkeypatch.setattr(
         "privrank_jax.release.randomized_response.exact_randomized_response",
         lambda bits, epsilon: np.arange(bits.size) % 2 == 0,
+    )
+    monkeypatch.setattr(
+        "privrank_jax.release.local_footrule.exact_ldp_footrule",
+        lambda ranks, privacy, missing: aggregation.ldp_footrule(
+            jax.random.key(1), 0 * ranks, privacy, missing=missing
+        ),
     )
     monkeypatch.setattr(
         "privrank_jax.release.mallows.exact_mallows",
@@ -159,6 +168,8 @@ def test_mle(privrank, write, blind, options, data):
         ("borda", "central"),
         ("kwiksort", "central"),
         ("exponential", "central"),
+        ("footrule", "central"),
+        ("footrule", "local"),
         *(
             pytest.param(method, trust, marks=slow)
             for method, trust in [

@@ -149,7 +149,10 @@ BALLOTS = [f"u{k},1,2,3" if k % 3 else f"u{k},2,1," for k in range(40)]
     [
         "borda",
         "none",
-        *(pytest.param(m, marks=SLOW) for m in ("kwiksort", "noise-all", "exponential")),
+        *(
+            pytest.param(m, marks=SLOW)
+            for m in ("kwiksort", "noise-all", "footrule", "exponential")
+        ),
     ],
 )
 def test_a_consensus_is_that_of_the_same_csv(privrank, write, as_parquet, method):

@@ -10,7 +10,7 @@ import numpy as np
 
 from privrank_jax import datasets
 from privrank_jax._promise import Privacy
-from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.core.checks import check_items
 from privrank_jax.cli.core.entropy import Entropy
@@ -22,6 +22,7 @@ from privrank_jax.cli.core.sources import (
     users_of,
 )
 from privrank_jax.release.exact_aggregation import counted_weights
+from privrank_jax.release.footrule_costs import counted_histograms
 from privrank_jax.tables import RankingRows, scan_rankings
 
 MAX_ITEMS = 2_000
@@ -61,6 +62,11 @@ class Input:
         if isinstance(self.table, datasets.RankingTable):
             return counted_weights(self.table.ranks, self.table.missing)
         return self.table.weights()
+
+    @functools.cached_property
+    def histograms(self) -> PositionHistograms:
+        """How many users have each item at each position, which is all that a curator uses for footrules."""
+        return counted_histograms(self.ranks, self.table.missing)
 
     @property
     def rule(self) -> str:
@@ -121,8 +127,8 @@ def read_input(request: Request) -> Input:
 
 
 def _read_table(request: Request) -> datasets.RankingTable | RankingRows:
-    """Read a file or a named data set; a Parquet file that a curator holds stays in the engine."""
-    if not in_parquet(request.source) or request.at_home:
+    """Read a file or a named data set; a Parquet file stays in the engine where a curator needs pairs alone."""
+    if not in_parquet(request.source) or request.at_home or request.method == "footrule":
         return read_rankings(request.source, request, request.items, num_users=request.users)
     roles = ranking_roles(request, request.items)
     return scan_rankings(

@@ -11,11 +11,12 @@ from privrank_jax import aggregation
 from privrank_jax._host.evaluate import quickly
 from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.exponential import MAX_ITEMS as MAX_EXPONENTIAL
+from privrank_jax.aggregation.footrule_cuts import MAX_ITEMS as MAX_FOOTRULE
 from privrank_jax.aggregation.query_budget import MAX_ITEMS as MAX_EXACT_LAW
 from privrank_jax.aggregation.query_budget import refusal_bound
 from privrank_jax.cli.aggregate.input import Input, PrivateInput
 from privrank_jax.cli.aggregate.request import Request
-from privrank_jax.cli.aggregate.result import result, solved, without_privacy
+from privrank_jax.cli.aggregate.result import by_footrule, result, solved, without_privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.mechanisms import MECHANISMS, Drawn, draw
 from privrank_jax.cli.core.result import Result, noise_reach, of_noise
@@ -29,7 +30,11 @@ SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is 
 _LEVEL = 0.95
 # How users report unless --accept-idealized is given.
 _ONE_PAIR, _TWO_SETS = "one-pair", "subset-selection"
-_SHUFFLED = "shuffled-pair"  # how they report to a shuffler
+# Mechanisms of users who answer for one pair: their names in the library, and of their scores.
+_ANSWERS = {
+    "one-pair-weights": (_ONE_PAIR, "Borda scores from one answer per user"),
+    "shuffled-pair-weights": ("shuffled-pair", "Borda scores from one shuffled answer per user"),
+}
 
 
 def release(data: Input, request: Request) -> Result:
@@ -49,7 +54,7 @@ def release(data: Input, request: Request) -> Result:
         request = dataclasses.replace(request, method=method)
     mechanism = _mechanism(data, request)
     MECHANISMS[mechanism].drawn_exactly(request, request.noise)  # refuses early
-    if mechanism in ("one-pair-weights", "shuffled-pair-weights"):
+    if mechanism in _ANSWERS:
         _check_pairs(data)
     return _METHODS[request.method, request.trust](data, request)
 
@@ -117,11 +122,11 @@ def _check_pairs(data: PrivateInput) -> None:
         )
 
 
-def _local_borda(data: PrivateInput, request: Request) -> Result:
+def _reported_borda(data: PrivateInput, request: Request) -> Result:
     items, users, epsilon = data.table.num_items, data.table.num_users, data.privacy.epsilon
     found = _mechanism(data, request)
-    if found == "one-pair-weights":
-        mechanism, named = _ONE_PAIR, "Borda scores from one answer per user"
+    if found in _ANSWERS:
+        mechanism, named = _ANSWERS[found]
         drawn = _draw(data, request)
         scores = np.asarray(quickly(aggregation.borda_scores, drawn.estimate.value))
     else:
@@ -131,16 +136,22 @@ def _local_borda(data: PrivateInput, request: Request) -> Result:
         drawn = _draw(data, request, mechanism=mechanism)
         scores = np.asarray(drawn.estimate.value)
     limit = functools.partial(aggregation.ldp_borda_bound, items, mechanism=mechanism)
-    bound = quickly(limit, users, epsilon)
     return result(
         data,
         request,
         drawn,
         named=named,
         scores=scores,
-        bound=bound,
+        bound=quickly(limit, users, _report_epsilon(data, request, drawn)),
         facts={"mechanism": mechanism},
     )
+
+
+def _report_epsilon(data: PrivateInput, request: Request, drawn: Drawn) -> float:
+    """ε of one report, which is larger than that of the release if a shuffler hides its sender."""
+    if request.shuffled:
+        return float(drawn.estimate.diagnostics.local_epsilon)
+    return float(data.privacy.epsilon)
 
 
 def _central_kwiksort(data: PrivateInput, request: Request) -> Result:
@@ -195,45 +206,44 @@ def _central_weights(data: PrivateInput, request: Request) -> Result:
     return solved(data, request, drawn, weights, bound)
 
 
-def _local_noise_all(data: PrivateInput, request: Request) -> Result:
-    items, users, epsilon = data.table.num_items, data.table.num_users, data.privacy.epsilon
-    if request.mechanism == "one-pair-weights":
-        mechanism, drawn = _ONE_PAIR, _draw(data, request)
+def _reported_noise_all(data: PrivateInput, request: Request) -> Result:
+    items, users = data.table.num_items, data.table.num_users
+    if request.mechanism in _ANSWERS:
+        mechanism, drawn = _ANSWERS[request.mechanism][0], _draw(data, request)
     else:
-        mechanism = _local_mechanism(items * (items - 1) // 2, epsilon)
+        mechanism = _local_mechanism(items * (items - 1) // 2, data.privacy.epsilon)
         drawn = _draw(data, request, mechanism=mechanism)
     weights = np.clip(np.asarray(drawn.estimate.value), 0, 1)
+    epsilon = _report_epsilon(data, request, drawn)
     bound = functools.partial(
         aggregation.local_noise_all_bound, items, users, epsilon, mechanism=mechanism
     )
     return solved(data, request, drawn, weights, bound, mechanism=mechanism)
 
 
-def _shuffled_borda(data: PrivateInput, request: Request) -> Result:
-    items, users = data.table.num_items, data.table.num_users
-    drawn = _draw(data, request)
-    scores = np.asarray(quickly(aggregation.borda_scores, drawn.estimate.value))
-    limit = functools.partial(aggregation.ldp_borda_bound, items, mechanism=_SHUFFLED)
-    local = float(drawn.estimate.diagnostics.local_epsilon)
-    return result(
-        data,
+def _central_footrule(data: PrivateInput, request: Request) -> Result:
+    drawn = draw(
+        request.mechanism,
         request,
-        drawn,
-        named="Borda scores from one shuffled answer per user",
-        scores=scores,
-        bound=quickly(limit, users, local),
+        data.entropy,
+        data.histograms,
+        data.privacy,
+        noise=request.noise_drawn,
     )
-
-
-def _shuffled_noise_all(data: PrivateInput, request: Request) -> Result:
     items, users = data.table.num_items, data.table.num_users
-    drawn = _draw(data, request)
-    weights = np.clip(np.asarray(drawn.estimate.value), 0, 1)
-    local = float(drawn.estimate.diagnostics.local_epsilon)
-    bound = functools.partial(
-        aggregation.local_noise_all_bound, items, users, local, mechanism=_SHUFFLED
-    )
-    return solved(data, request, drawn, weights, bound)
+    bound = aggregation.footrule_bound(items, users, data.privacy, noise=request.noise_drawn)
+    return by_footrule(data, request, drawn, bound)
+
+
+def _local_footrule(data: PrivateInput, request: Request) -> Result:
+    items, users, epsilon = data.table.num_items, data.table.num_users, data.privacy.epsilon
+    if items > MAX_FOOTRULE:
+        raise Refusal(
+            f"--method footrule with --trust local takes at most {MAX_FOOTRULE} items; {data.table.name} has "
+            f"{items:,}. Use --method borda."
+        )
+    limit = functools.partial(aggregation.ldp_footrule_bound, items)
+    return by_footrule(data, request, _draw(data, request), quickly(limit, users, epsilon))
 
 
 def _exponential(data: PrivateInput, request: Request) -> Result:
@@ -254,13 +264,15 @@ def _local_mechanism(dimension: int, epsilon: float) -> str:
 
 _METHODS = {
     ("borda", "central"): _central_borda,
-    ("borda", "local"): _local_borda,
+    ("borda", "local"): _reported_borda,
     ("kwiksort", "central"): _central_kwiksort,
     ("kwiksort", "local"): _local_kwiksort,
     ("noise-all", "central"): _central_noise_all,
-    ("noise-all", "local"): _local_noise_all,
+    ("noise-all", "local"): _reported_noise_all,
     ("weights", "central"): _central_weights,
+    ("footrule", "central"): _central_footrule,
+    ("footrule", "local"): _local_footrule,
     ("exponential", "central"): _exponential,
-    ("borda", "shuffled"): _shuffled_borda,
-    ("noise-all", "shuffled"): _shuffled_noise_all,
+    ("borda", "shuffled"): _reported_borda,
+    ("noise-all", "shuffled"): _reported_noise_all,
 }

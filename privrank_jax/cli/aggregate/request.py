@@ -9,14 +9,14 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from privrank_jax._promise import Privacy
+from privrank_jax._promise import FOOTRULE_NOISES, SHAPED_NOISES, Privacy
 from privrank_jax.cli.console import Refusal, check_choice, warn
 from privrank_jax.cli.core.checks import check_budget, check_rehearsal
 from privrank_jax.cli.core.mechanisms import MECHANISMS
 from privrank_jax.cli.core.request import Budget, Items, RankingColumns, Release
 from privrank_jax.cli.options import Json
 
-METHODS = ("auto", "weights", "borda", "kwiksort", "noise-all", "exponential", "none")
+METHODS = ("auto", "weights", "borda", "kwiksort", "noise-all", "footrule", "exponential", "none")
 TRUSTS = ("central", "shuffled", "local")
 MISSING = ("last", "unknown")
 # Mechanisms by method and trust. Local reports of real numbers need consent; otherwise each user answers for one pair.
@@ -25,9 +25,15 @@ _CENTRAL = {
     "kwiksort": "dp-kwiksort",
     "noise-all": "noise-all",
     "weights": "private-weights",
+    "footrule": "dp-footrule",
     "exponential": "exponential-kemeny",
 }
-_LOCAL = {"borda": "ldp-borda", "kwiksort": "ldp-kwiksort", "noise-all": "local-weights"}
+_LOCAL = {
+    "borda": "ldp-borda",
+    "kwiksort": "ldp-kwiksort",
+    "noise-all": "local-weights",
+    "footrule": "ldp-footrule",
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,6 +55,8 @@ class Request(Budget, RankingColumns, Json, Release):
             help="auto (weights, or borda where noise is large), weights (the best ranking for noisy majorities whose "
             "cycles are reduced by as much as may be noise; central only), borda (noisy mean scores), kwiksort (a "
             "sort by noisy majorities), noise-all (the best ranking for noisy majorities of all pairs), "
+            "footrule (the least sum of distances to noisy positions, proven within twice the fewest disagreements "
+            "but for the noise; not for shuffled reports), "
             "exponential (a random ranking, better ones more likely; central only, up to 20 items), none (not "
             "private: the best ranking, with a certificate).",
         ),
@@ -128,7 +136,7 @@ class Request(Budget, RankingColumns, Json, Release):
         method = "borda" if self.method == "auto" else self.method
         if not self.local:
             return _CENTRAL[method]
-        if method == "kwiksort" or self.accept_idealized:
+        if method in ("kwiksort", "footrule") or self.accept_idealized:
             return _LOCAL[method]
         return "one-pair-weights"
 
@@ -161,11 +169,12 @@ class Request(Budget, RankingColumns, Json, Release):
         if self.shuffled:
             self._check_shuffled()
             return
-        check_budget(self)
+        central = self.method == "footrule" and not self.local
+        check_budget(self, FOOTRULE_NOISES if central else SHAPED_NOISES)
         if self.method in ("exponential", "weights") and self.local:
             raise Refusal(
                 f"--method {self.method} needs someone who holds all rankings; with --trust local use --method borda, "
-                "kwiksort or noise-all."
+                "kwiksort, noise-all or footrule."
             )
         noises = MECHANISMS[self.mechanism].noises
         if self.noise_drawn not in noises:
@@ -180,12 +189,7 @@ class Request(Budget, RankingColumns, Json, Release):
         """Refuse options that shuffled reports don't have."""
         if self.noise is not None:
             raise Refusal("--trust shuffled adds no noise to sums: leave --noise out.")
-        if not self.delta > 0 or not self.delta < 1:
-            raise Refusal(
-                "--trust shuffled needs a --delta above 0 and below 1; a common choice is 1/n**2 for n users. With "
-                "pure epsilon, shuffling adds no privacy: use --trust local."
-            )
-        check_budget(dataclasses.replace(self, delta=0.0))
+        check_budget(self, mechanism=MECHANISMS[self.mechanism])
         if self.method not in ("auto", "borda", "noise-all"):
             raise Refusal(
                 f"--method {self.method} does not work on shuffled reports; use --method borda or noise-all, or auto."

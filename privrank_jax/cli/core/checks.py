@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._promise import SHAPED_NOISES
 from privrank_jax.cli.console import Refusal, check_choice, check_seed, warn
+from privrank_jax.cli.core.mechanisms import Mechanism
 from privrank_jax.cli.core.request import Budget, Release
 from privrank_jax.cli.options import Options, option
 
@@ -27,22 +28,36 @@ def check_rehearsal(request: Release) -> None:
     check_seed(request.seed)
 
 
-def check_budget(budget: Budget) -> None:
-    """Refuse a budget that is missing, out of range or does not fit the noise."""
+def check_budget(
+    budget: Budget, noises: Sequence[str] = SHAPED_NOISES, mechanism: Mechanism | None = None
+) -> None:
+    """Refuse a budget that is missing, out of range or does not fit the noise or the mechanism.
+
+    Args:
+        budget: ε, δ and the noise.
+        noises: kinds of noise to choose from.
+        mechanism: where it is known already; δ is for Gaussian noise unless the mechanism spends it without.
+    """
     if budget.epsilon is None:
         raise Refusal(
             "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller "
             "protects more; --method none ranks without privacy."
         )
     if budget.noise is not None:
-        check_choice("--noise", budget.noise, SHAPED_NOISES)
+        check_choice("--noise", budget.noise, noises)
     check_positive(budget.epsilon, ", or --method none if no privacy is wanted")
+    always = mechanism is not None and mechanism.always_delta
+    if always and not 0 < budget.delta < 1:
+        raise Refusal(
+            "--trust shuffled needs a --delta above 0 and below 1; a common choice is 1/n**2 for n users. With "
+            "pure epsilon, shuffling adds no privacy: use --trust local."
+        )
     if not 0 <= budget.delta < 1:
         raise Refusal(
             f"--delta must be at least 0 and below 1, got {budget.delta:g}. Omit it for pure epsilon; "
             "otherwise a common choice is 1/n**2 for n users."
         )
-    if budget.delta > 0 and budget.noise != "gaussian":
+    if budget.delta > 0 and budget.noise != "gaussian" and not always:
         raise Refusal(
             "--delta is for Gaussian noise: add --noise gaussian; or leave --delta out, for all other noise keeps pure "
             "epsilon."

@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax._promise import NOISES, SHAPED_NOISES
+from privrank_jax._promise import FOOTRULE_NOISES, NOISES, SHAPED_NOISES
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.request import REHEARSAL, Release
 from privrank_jax.release.library import EXTRA, exact_samplers_available, unsound_opendp
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from privrank_jax.estimate import Estimate
     from privrank_jax.privacy.guarantee import Guarantee
 
-_LAWS = {"k-norm": "K-norm", "laplace": "Laplace", "gaussian": "Gaussian"}
+_LAWS = {
+    "k-norm": "K-norm",
+    "tree": "K-norm, in a tree of places",
+    "laplace": "Laplace",
+    "gaussian": "Gaussian",
+}
 _WHY = {
     "idealized": (
         "the proof behind this release holds for real numbers and an exact minimizer, and floating point has "
@@ -59,6 +64,11 @@ class Mechanism:
     noises: tuple[str, ...] = NOISES[:1]
     trust: str = "central"
     instead: str = ""
+
+    @property
+    def always_delta(self) -> bool:
+        """Whether it spends δ whatever the noise: shuffling adds no privacy without."""
+        return self.trust == "shuffled"
 
     def noise_of(self, requested: str | None) -> str:
         """The noise: as requested, else the default."""
@@ -127,6 +137,13 @@ MECHANISMS = {
         opendp=(),
         noises=("k-norm", "gaussian"),
     ),
+    "dp-footrule": Mechanism(
+        label="least footrule on noisy counts of positions",
+        simulated="aggregation:dp_footrule",
+        exact="release.footrule_costs:exact_footrule",
+        opendp=(),
+        noises=FOOTRULE_NOISES,
+    ),
     "exponential-kemeny": Mechanism(
         label="the exponential mechanism",
         simulated="aggregation:exponential_kemeny",
@@ -149,6 +166,13 @@ MECHANISMS = {
         label="Borda scores from two sets of items per user",
         simulated="aggregation:ldp_borda",
         exact="release.local_borda:exact_ldp_borda",
+        opendp=(),
+        trust="local",
+    ),
+    "ldp-footrule": Mechanism(
+        label="least footrule on a cut and a set of items per user",
+        simulated="aggregation:ldp_footrule",
+        exact="release.local_footrule:exact_ldp_footrule",
         opendp=(),
         trust="local",
     ),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privrank_jax.aggregation import dp_footrule_deviation, footrule_bound
 from privrank_jax.cli.aggregate.input import read_input
 from privrank_jax.cli.aggregate.methods import release
 from privrank_jax.cli.aggregate.request import Request
@@ -13,6 +14,7 @@ from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.release.k_norm import discrete_zonotope
 from privrank_jax.release.spanning_trees import Graph
+from tests.promises import user
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def found(path, **options):
 
 
 @pytest.mark.parametrize(
-    "method", ["auto", "weights", "borda", "kwiksort", "noise-all", "exponential"]
+    "method", ["auto", "weights", "borda", "kwiksort", "noise-all", "footrule", "exponential"]
 )
 def test_central_methods_find_what_all_say(unanimous, method):
     names, result = found(unanimous, method=method)
@@ -41,7 +43,7 @@ def test_central_methods_find_what_all_say(unanimous, method):
     assert (result.guarantee.unit, result.guarantee.trust) == ("user", "central")
 
 
-@pytest.mark.parametrize("method", ["borda", "kwiksort", "noise-all"])
+@pytest.mark.parametrize("method", ["borda", "kwiksort", "noise-all", "footrule"])
 def test_local_methods_find_what_all_say(unanimous, method):
     names, result = found(unanimous, method=method, trust="local")
     assert names == ["Rome", "Oslo", "Bern"]
@@ -103,6 +105,49 @@ def test_intervals_hold_the_scores_before_exact_noise(privrank, unanimous, epsil
     # And it is no more than the grid makes it: two steps for every other item beyond the law on real numbers.
     plain = noise_law.reach(Zonotope.of_all_pairs(3), 0.95) * scale / (2 * users)
     assert reach < plain + 4 / (2 * users)
+
+
+@pytest.mark.parametrize(("noise", "delta"), [("tree", 0.0), ("k-norm", 0.0), ("gaussian", 1e-6)])
+@pytest.mark.parametrize("numerics", ["exact", "simulation"])
+def test_footrule_says_what_was_released_and_what_is_proved(unanimous, noise, delta, numerics):
+    rehearsal = {"simulate": numerics == "simulation", "seed": 5 if numerics != "exact" else None}
+    asked = {} if noise == "tree" else {"noise": noise}
+    names, result = found(
+        unanimous, method="footrule", delta=delta, epsilon=500, **asked, **rehearsal
+    )
+    assert names == ["Rome", "Oslo", "Bern"]
+    assert result.title.endswith("by least footrule on noisy counts of positions")
+    assert (result.guarantee.numerics, result.guarantee.delta) == (numerics, delta)
+    limit, promise = result.diagnostics["expected_cost_bound"], user(500.0, delta)
+    proved = footrule_bound(3, 60, promise, noise=noise)
+    assert limit == {"ratio": pytest.approx(1.8), "additive": pytest.approx(proved.additive)}
+    deviation = dp_footrule_deviation(3, 60, promise, noise=noise)
+    assert result.diagnostics["cost_deviation"] == pytest.approx(float(deviation), rel=1e-4)
+    said = [note for note in result.notes if note.startswith("released: noisy counts")]
+    assert len(said) == 1
+    assert "at most 1.8 times the fewest possible pairs" in " ".join(result.notes)
+    # Nobody is off by more than noise.
+    assert abs(result.diagnostics["noisy_footrule"]) < 0.5
+
+
+def test_footrule_follows_the_rule_for_items_not_ranked(write):
+    """Two leave Bern out, which is first for the third: last, it loses to Oslo; unknown, it is in the middle."""
+    rows = ["u1,1,2,", "u2,1,2,", "u3,3,2,1"] * 20
+    rows = [f"{k}{row}" for k, row in enumerate(rows)]
+    path = write(*rows, header="user,Oslo,Rome,Bern", name="rankings.csv")
+    last, _ = found(path, method="footrule", missing="last")
+    unknown, _ = found(path, method="footrule", missing="unknown")
+    assert last == ["Oslo", "Rome", "Bern"]
+    assert unknown != last
+
+
+def test_what_is_mostly_noise_is_not_given_as_a_distance(unanimous):
+    notes = [found(unanimous, method="footrule", epsilon=0.001, seed=seed)[1] for seed in range(4)]
+    for result in notes:
+        said = " ".join(result.notes)
+        within = 0 <= result.diagnostics["noisy_footrule"] <= 4
+        assert ("places off on average" in said) == within
+        assert "no useful bound" in said
 
 
 @pytest.mark.parametrize("method", ["kwiksort", "exponential"])

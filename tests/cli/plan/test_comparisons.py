@@ -10,12 +10,6 @@ import pytest
 from privrank_jax.pairwise import planner
 
 
-def test_help_has_an_example(privrank):
-    result = privrank("plan", "--help")
-    assert result.code == 0
-    assert "privrank plan --items 10" in result.out
-
-
 def test_the_error_of_a_survey(privrank):
     found = privrank(
         "plan", "--items", 8, "--epsilon", 1, "--epsilon-max", 3, "--users", 500,

@@ -1,101 +1,29 @@
-"""``privrank plan``: users, budget or error of a survey whose answers the users randomize."""
+"""A survey of comparisons whose answers the users randomize: its errors, users needed, the ε that they may have."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, TypeVar
 
-import typer
-
-from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
-from privrank_jax.cli.console import (
-    Refusal,
-    check_choice,
-    print_json,
-    print_paragraphs,
-    print_table,
-    warn,
+from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, warn
+from privrank_jax.cli.plan.request import MOST_USERS, Design
+from privrank_jax.cli.plan.shuffled import (
+    local_of_shuffled,
+    shuffled_from_local,
+    users_of_shuffled,
 )
-from privrank_jax.cli.options import Json, command
 
 if TYPE_CHECKING:
     from privrank_jax._types import Scalar
     from privrank_jax.pairwise.planner import PlannedError
 
-LINKS = ("logistic", "normal", "laplace")
 # Beyond this error the theory, one linear step, is too crude to plan with.
 _CRUDE = 0.5
-_MOST_ITEMS, _MOST_USERS = 5_000, 10**15
 _FEW_ITEMS = 200  # for which NumPy takes less time than to compile
 
 Value = TypeVar("Value")
-
-HELP = (
-    "Plan a survey under local privacy: how many users, which epsilon, or what error to expect.\n\n"
-    "Each user compares pairs of items and flips each answer with probability 1/(1 + e^epsilon) before "
-    "sending it. Give two of --epsilon, --target and --users to get the third; all three tell how many "
-    "more users the target takes. Uses no data.\n\n"
-    "Examples:\n\n"
-    "  privrank plan --items 10 --epsilon 1 --target 0.1\n\n"
-    "  privrank plan --items 10 --epsilon 1 --epsilon-max 3 --share-observed 0.5 --users 500\n\n"
-    "  privrank plan --items 10 --users 2000 --target 0.1 --json"
-)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Design(Json):
-    """A survey to plan: the options of one run."""
-
-    items: Annotated[int, typer.Option(metavar="M", help="Number of items.")]
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="Privacy budget of one answer; with --epsilon-max the smallest of them."),
-    ] = None
-    epsilon_max: Annotated[
-        float | None,
-        typer.Option(help="Users choose budgets evenly between --epsilon and this."),
-    ] = None
-    target: Annotated[
-        float | None,
-        typer.Option(
-            metavar="A", help="Error wanted: largest error of a score, in units of scores."
-        ),
-    ] = None
-    users: Annotated[int | None, typer.Option(metavar="N", help="Number of users.")] = None
-    share_observed: Annotated[
-        float, typer.Option(metavar="P", help="Share of all pairs that a user is asked.")
-    ] = 1.0
-    spread: Annotated[
-        float,
-        typer.Option(
-            metavar="S",
-            help="Scores to plan for, evenly from -S to S. At 1 the best of them beats the worst "
-            "88 times of 100 (logistic).",
-        ),
-    ] = 1.0
-    link: Annotated[
-        str, typer.Option(metavar="NAME", help="Model: logistic, normal or laplace.")
-    ] = "logistic"
-    confidence: Annotated[
-        float | None,
-        typer.Option(
-            metavar="Q",
-            help="The error must stay below --target with this probability. Default: on average.",
-        ),
-    ] = None
-
-    @property
-    def criterion(self) -> str:
-        """The error that the target refers to."""
-        return "expected" if self.confidence is None else "upper"
-
-    @property
-    def answers_per_user(self) -> float:
-        """Expected number of comparisons of one user."""
-        return self.share_observed * self.items * (self.items - 1) / 2
 
 
 class Errors(TypedDict):
@@ -117,6 +45,7 @@ class Plan(TypedDict):
     """A solved design, as in the JSON document."""
 
     items: int
+    trust: str
     share_observed: float
     link: str
     spread: float
@@ -134,12 +63,13 @@ class Plan(TypedDict):
     error_without_privacy: Errors
     rate: float
     users_needed_without_privacy: NotRequired[int]
+    delta: NotRequired[float]
+    question: NotRequired[str]
+    local_epsilon: NotRequired[float]
 
 
-@command
-def plan(design: Design) -> None:
-    """Plan a survey under local privacy: how many users, which epsilon, or what error to expect."""
-    _check(design)
+def report(design: Design) -> None:
+    """Print the plan of a survey."""
     found = solve(design)
     if found["error"]["expected"] > _CRUDE:
         warn(
@@ -152,45 +82,6 @@ def plan(design: Design) -> None:
         _print_plan(design, found)
 
 
-def _check(design: Design) -> None:
-    check_choice("--link", design.link, LINKS)
-    if design.items < 2:
-        raise Refusal(f"--items {design.items}: a ranking needs at least 2 items.")
-    if design.items > _MOST_ITEMS:
-        raise Refusal(
-            f"--items must be at most {_MOST_ITEMS:,}, since a plan works with all pairs; errors change little beyond."
-        )
-    given = {
-        "--epsilon": design.epsilon,
-        "--epsilon-max": design.epsilon_max,
-        "--target": design.target,
-        "--users": design.users,
-        "--spread": design.spread,
-    }
-    for option, value in given.items():
-        lowest_allowed = 0 if option == "--spread" else math.ulp(0.0)
-        if value is not None and not (lowest_allowed <= value < math.inf):
-            raise Refusal(f"{option} {value} must be a positive, finite number.")
-        low, high = SMALLEST_EPSILON, LARGEST_EPSILON
-        if option.startswith("--epsilon") and value is not None and not low <= value <= high:
-            raise Refusal(f"{option} {value:g} must lie between {low:g} and {high:g}; 1 is usual.")
-        if option == "--users" and value is not None and value > _MOST_USERS:
-            raise Refusal(f"--users must be at most {_MOST_USERS:,}.")
-    if not 0 < design.share_observed <= 1:
-        raise Refusal(f"--share-observed {design.share_observed} must lie above 0 and not above 1.")
-    if design.confidence is not None and not 0 < design.confidence < 1:
-        raise Refusal(f"--confidence {design.confidence} must lie between 0 and 1.")
-    if design.epsilon_max is not None:
-        if design.epsilon is None:
-            raise Refusal("--epsilon-max needs --epsilon, the smallest budget.")
-        if design.epsilon_max < design.epsilon:
-            raise Refusal(
-                f"--epsilon-max {design.epsilon_max:g} is below --epsilon {design.epsilon:g}."
-            )
-    if sum(value is None for value in (design.epsilon, design.target, design.users)) > 1:
-        raise Refusal("give two of --epsilon, --target and --users to get the third.")
-
-
 def solve(design: Design) -> Plan:
     """Solve the design; return the plan as plain Python values."""
     import jax.numpy as jnp
@@ -199,7 +90,7 @@ def solve(design: Design) -> Plan:
 
     computed = functools.partial(_computed, design.items)
     scores = computed(lambda spread: jnp.linspace(-spread, spread, design.items), design.spread)
-    common = {"share_observed": design.share_observed, "link": design.link}
+    common = {"share_observed": design.share_answered, "link": design.link}
     goal = common | {"criterion": design.criterion, "confidence": design.confidence or 0.95}
     low = design.epsilon
     if low is None:
@@ -221,13 +112,23 @@ def solve(design: Design) -> Plan:
                 f"{float(getattr(clear, design.criterion)):.3g}, above --target {design.target:g}; take "
                 "more users, or a larger target."
             )
+        if design.trusted == "shuffled":
+            low = shuffled_from_local(design, design.users, low)
     high = low if design.epsilon_max is None else design.epsilon_max
     budgets = computed(planner.uniform_budgets, low, high)
     needed, users = None, design.users
     if design.target is not None and design.epsilon is not None:
-        needed = _round_up(computed(planner.users_needed, scores, budgets, design.target, **goal))
+        enough = functools.partial(computed, planner.users_needed, scores)
+        needed = (
+            users_of_shuffled(design, lambda e: float(enough(e, design.target, **goal)))
+            if design.trusted == "shuffled"
+            else _round_up(enough(budgets, design.target, **goal))
+        )
         users = needed if users is None else users
     at_hand = users or 1
+    local = None
+    if design.trusted == "shuffled":
+        budgets = local = local_of_shuffled(design, at_hand, low)
     error, clear = (
         computed(
             planner.planned_error,
@@ -241,7 +142,8 @@ def solve(design: Design) -> Plan:
     )
     document: Plan = {
         "items": design.items,
-        "share_observed": design.share_observed,
+        "trust": design.trusted,
+        "share_observed": design.share_answered,
         "link": design.link,
         "spread": design.spread,
         "criterion": design.criterion,
@@ -260,6 +162,9 @@ def solve(design: Design) -> Plan:
             computed(planner.local_rate, design.items, error.effective_users, design.share_observed)
         ),
     }
+    if local is not None:
+        document["delta"], document["question"] = design.delta, design.question
+        document["local_epsilon"] = local
     if needed is not None and design.target is not None:
         free = computed(planner.users_needed, scores, math.inf, design.target, **goal)
         document["users_needed_without_privacy"] = _round_up(free)
@@ -290,9 +195,9 @@ def _errors(error: PlannedError) -> Errors:
 
 
 def _round_up(users: Scalar) -> int:
-    if not float(users) <= _MOST_USERS:  # NaN too
+    if not float(users) <= MOST_USERS:  # NaN too
         raise Refusal(
-            f"the target takes more than {_MOST_USERS:,} users, if it can be reached at all: take a larger --target "
+            f"the target takes more than {MOST_USERS:,} users, if it can be reached at all: take a larger --target "
             "or --epsilon, or a smaller --spread."
         )
     # Reduced by a millionth, which absorbs float32 rounding.
@@ -304,9 +209,7 @@ def _print_plan(design: Design, found: Plan) -> None:
     budget = f"{low:.3g}" if low == high else f"{low:g} to {high:g}"
     rows = [
         ("users", f"{found['users']:,}"),
-        ("epsilon of one answer", budget),
-        ("answers of one user", f"{found['answers_per_user']:.4g}"),
-        ("epsilon of one user, all answers, at most about", f"{found['epsilon_per_user']:.3g}"),
+        *_budget_rows(found, budget),
         ("equivalent number of users without randomization", f"{found['effective_users']:,.1f}"),
         ("largest error of a score, expected", f"{found['error']['expected']:.3g}"),
         (
@@ -328,11 +231,38 @@ def _print_plan(design: Design, found: Plan) -> None:
         [("plan", "left"), ("", "right")],
         rows,
     )
-    print_paragraphs(
-        _answer(design, found),
+    print_paragraphs(_answer(design, found), _protection(found, budget))
+
+
+def _budget_rows(found: Plan, budget: str) -> list[tuple[str, str]]:
+    if "local_epsilon" in found:
+        return [
+            ("epsilon of a user, by shuffling", budget),
+            ("epsilon of the answer itself", f"{found['local_epsilon']:.3g}"),
+        ]
+    return [
+        ("epsilon of one answer", budget),
+        ("answers of one user", f"{found['answers_per_user']:.4g}"),
+        ("epsilon of one user, all answers, at most about", f"{found['epsilon_per_user']:.3g}"),
+    ]
+
+
+def _protection(found: Plan, budget: str) -> str:
+    if "local_epsilon" in found and "delta" in found:
+        asked = (
+            "draws one of the pairs, tells nobody which,"
+            if found.get("question") == "secret"
+            else "is assigned one of the pairs, publicly,"
+        )
+        return (
+            f"Each user {asked} and answers for it alone. Whoever sees the shuffled answers learns at most epsilon = "
+            f"{budget}, delta = {found['delta']:g} about a user, if all {found['users']:,} users are honest; whoever "
+            f"sees an answer with its sender, as the shuffler does, epsilon = {found['local_epsilon']:.3g}."
+        )
+    return (
         f"One answer is protected with epsilon = {budget}. All answers of one user together are protected "
         f"with epsilon about {found['epsilon_per_user']:.3g} only; a smaller --share-observed, with more users, "
-        "protects users better at the same error.",
+        "protects users better at the same error."
     )
 
 

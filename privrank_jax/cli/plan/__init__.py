@@ -1,0 +1,1 @@
+"""``privrank plan``."""

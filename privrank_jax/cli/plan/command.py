@@ -1,0 +1,36 @@
+"""``privrank plan``: users, budget or error of a survey, or of a consensus, before there are data."""
+
+from __future__ import annotations
+
+from privrank_jax.cli.options import command
+from privrank_jax.cli.plan.request import Design
+
+HELP = (
+    "Plan a survey, or a consensus of rankings: how many users, which epsilon, or what error to expect.\n\n"
+    "Each user compares pairs of items and flips each answer with probability 1/(1 + e^epsilon) before "
+    "sending it. Give two of --epsilon, --target and --users to get the third; all three tell how many "
+    "more users the target takes. With --rankings each user has a whole ranking, and every method of privrank "
+    "aggregate is listed with the error that is proven, whatever the users prefer, and the one to expect. Uses no "
+    "data.\n\n"
+    "Examples:\n\n"
+    "  privrank plan --items 10 --epsilon 1 --target 0.1\n\n"
+    "  privrank plan --items 10 --epsilon 1 --epsilon-max 3 --share-observed 0.5 --users 500\n\n"
+    "  privrank plan --items 10 --users 2000 --target 0.1 --json\n\n"
+    "  privrank plan --items 10 --epsilon 1 --target 0.1 --shuffled --delta 1e-8     (one answer per user)\n\n"
+    "  privrank plan --rankings --items 10 --users 1000 --epsilon 1\n\n"
+    "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --method weights --confidence 0.95"
+)
+
+
+@command
+def plan(design: Design) -> None:
+    """Plan a survey, or a consensus of rankings: how many users, which epsilon, or what error to expect."""
+    design.check()
+    import jax
+
+    if design.rankings:
+        from privrank_jax.cli.plan.rankings import report
+    else:
+        from privrank_jax.cli.plan.comparisons import report
+    with jax.enable_x64(design.rankings):
+        report(design)
