@@ -2,7 +2,8 @@
 
 The packages by topic: ranking from pairwise comparisons (:mod:`~privrank_jax.pairwise`), consensus of whole rankings
 (:mod:`~privrank_jax.aggregation`), one private ranking from each user (:mod:`~privrank_jax.mallows`), personal rankings
-learned from those (:mod:`~privrank_jax.personalized`), privacy and its audits (:mod:`~privrank_jax.privacy`,
+learned from those (:mod:`~privrank_jax.personalized`), losses for private preference labels
+(:mod:`~privrank_jax.preferences`), privacy and its audits (:mod:`~privrank_jax.privacy`,
 :mod:`~privrank_jax.privacy_audit`), simulations and experiments (:mod:`~privrank_jax.simulate`,
 :mod:`~privrank_jax.experiments`), and real data (:mod:`~privrank_jax.datasets`; :mod:`~privrank_jax.tables`, for tables
 of any size). Modules are loaded on first use, so ``import privrank_jax`` takes little more time than importing JAX.
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         pairwise,
         personalized,
         plotting,
+        preferences,
         privacy,
         privacy_audit,
         rankings,
@@ -50,6 +52,7 @@ _MODULES = (
     "pairwise",
     "personalized",
     "plotting",
+    "preferences",
     "privacy",
     "privacy_audit",
     "rankings",
@@ -78,6 +81,7 @@ __all__ = [
     "pairwise",
     "personalized",
     "plotting",
+    "preferences",
     "privacy",
     "privacy_audit",
     "rankings",

@@ -23,6 +23,9 @@ NOISES = ("laplace", "gaussian")
 SHAPED_NOISES = ("k-norm", *NOISES)
 """Kinds for functions that know the set of changes that one unit causes: K-norm noise, which gives pure ε-DP too."""
 
+FOOTRULE_NOISES = ("tree", "k-norm", "gaussian")
+"""Kinds for footrule costs: K-norm noise on counts of positions in a tree of places, or on all prefix counts."""
+
 LEAVES = ("epsilon", "delta", "contributions")
 STATIC = ("unit", "adjacency", "public", "users")
 

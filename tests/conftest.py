@@ -13,12 +13,15 @@ from typing import Any
 
 import jax
 import pytest
+from threadpoolctl import threadpool_limits
 
 from tests.memory_maps import make_room
+from tests.shared_contexts import share_contexts
 
-# Both are read when first used. LAPACK's threads and XLA's wait for each other on few cores; and several workers
-# share a GPU, so none takes all of its memory.
+# LAPACK's threads and XLA's wait for each other on few cores; NumPy's library is loaded already, and SciPy's reads the
+# variable when it is. Several workers share a GPU, so none takes all of its memory.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+threadpool_limits(int(os.environ["OPENBLAS_NUM_THREADS"]), "blas")
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 # What hypothesis keeps between runs does not belong into the folder of the sources.
 os.environ.setdefault(
@@ -36,6 +39,7 @@ PLAIN_CODE = (
 if jax.__version_info__ < (0, 11) and not os.environ.get("PRIVRANK_TEST_OPTIMISED"):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {PLAIN_CODE}".strip()
 jax.config.update("jax_enable_x64", True)
+share_contexts()
 jax.config.update(
     "jax_compilation_cache_dir",
     os.environ.get(

@@ -19,22 +19,29 @@ import jax.numpy as jnp
 from beartype import BeartypeConf, beartype
 from jaxtyping import Array, Float, TypeCheckError, install_import_hook, jaxtyped
 
+from tests.shared_contexts import share_contexts
+
 CHECKED = "tests.runtime_types.checked"
 # Modules with examples that take little to compile, several of each package.
 EXAMPLES = (
     "comparisons", "links", "metrics", "rankings",
     "privacy.privacy", "privacy.local", "privacy.noise", "privacy.geometry", "privacy.noise_law",
     "privacy.zcdp", "privacy.guarantee",
-    "pairwise.mle", "pairwise.loss", "pairwise.debiased_sums", "pairwise.planner", "pairwise.standard_errors",
+    "pairwise.mle", "pairwise.influence", "pairwise.debiased_sums", "pairwise.planner", "pairwise.standard_errors",
     "pairwise.perturbed_mle", "pairwise.noisy_counts", "pairwise.score_attack", "pairwise.transitivity",
     "aggregation.weights", "aggregation.borda", "aggregation.kwiksort", "aggregation.noise_all", "aggregation.copeland",
     "aggregation.dp_kwiksort", "aggregation.exponential", "aggregation.one_pair", "aggregation.bounds",
+    "aggregation.local_bounds", "aggregation.noise_totals", "aggregation.proven_errors",
     "aggregation.shuffled_pairs", "privacy.shuffling", "aggregation.footrule", "aggregation.assignment",
+    "aggregation.private_footrule", "aggregation.footrule_padding", "release.footrule_costs", "release.block_noise",
+    "release.radius",
     "aggregation.auto", "aggregation.borda_theorem", "aggregation.certificate", "aggregation.dynamic_program",
-    "aggregation.hay_kwiksort", "aggregation.integer_program", "aggregation.ldp_kwiksort", "aggregation.ldp_plan",
+    "aggregation.hay_kwiksort", "aggregation.integer_program", "aggregation.ldp_footrule", "aggregation.footrule_cuts",
+    "aggregation.ldp_kwiksort", "aggregation.ldp_plan",
     "aggregation.ldp_protocol", "aggregation.local_search", "aggregation.local_weights", "aggregation.query_budget",
     "simulate.worlds.hard_rankings",
     "mallows.distribution", "mallows.sampling", "mallows.laplace", "mallows.kernel", "mallows.attack",
+    "preferences.label_losses", "preferences.objectives", "preferences.accuracy",
     "personalized.surrogate", "privacy_audit.losses", "simulate.worlds.comparisons", "simulate.worlds.reports",
     "simulate.worlds.rankings", "release.mallows", "release.randomized_response",
 )  # fmt: skip
@@ -110,6 +117,7 @@ def refuses_wrong_shapes() -> None:
 
 def main() -> int:
     """Run everything, in double and in single precision; the number of examples that fail."""
+    share_contexts()
     modules = imported()
     sys.displayhook = lambda _: None  # examples would print their values
     refuses_wrong_shapes()

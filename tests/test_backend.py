@@ -138,15 +138,21 @@ def test_what_is_drawn_does_not_depend_on_the_blocks_of_a_step(steps_of, key):
     chances, budgets = jnp.array([0.9, 0.6, 0.4]), jnp.full(500, 1.5)
     ranks = jnp.tile(jnp.arange(30), (1300, 1))
     privacy = Privacy(2.0, unit="user", adjacency="replace")
-    one, three = steps_of(lambda: worlds.mallows_rankings(key, 5000, 4, 0.5))
-    np.testing.assert_array_equal(one, three)
-    one, three = steps_of(lambda: worlds.mallows_weights(key, 5000, 4, 0.5).matrix)
-    np.testing.assert_array_equal(one, three)
-    for draw in (worlds.draw_report_sums, worlds.mechanism_sums):
-        one, three = steps_of(lambda draw=draw: jax.tree.leaves(draw(key, chances, budgets)))
-        for a, b in zip(one, three, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-9)
-    one, three = steps_of(lambda: PairWeights.from_ranks(ranks).matrix)
-    np.testing.assert_array_equal(one, three)
-    one, three = steps_of(lambda: local_weights(key, ranks, privacy).value)
-    np.testing.assert_allclose(one, three, rtol=1e-12, atol=1e-12)
+
+    def draws(key, chances, budgets, ranks):
+        exact = (
+            worlds.mallows_rankings(key, 5000, 4, 0.5),
+            worlds.mallows_weights(key, 5000, 4, 0.5).matrix,
+            PairWeights.from_ranks(ranks).matrix,
+        )
+        sums = [
+            draw(key, chances, budgets) for draw in (worlds.draw_report_sums, worlds.mechanism_sums)
+        ]
+        return exact, jax.tree.leaves(sums), local_weights(key, ranks, privacy).value
+
+    one, three = steps_of(lambda: jax.jit(draws)(key, chances, budgets, ranks))
+    for a, b in zip(one[0], three[0], strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(one[1], three[1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(one[2], three[2], rtol=1e-12, atol=1e-12)

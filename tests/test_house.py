@@ -22,6 +22,7 @@ LIGHT = {
     "privrank_jax.mallows",
     "privrank_jax.pairwise",
     "privrank_jax.personalized",
+    "privrank_jax.preferences",
     "privrank_jax.privacy",
     "privrank_jax.tables",
 }

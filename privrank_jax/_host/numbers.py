@@ -144,6 +144,7 @@ NUMBERS: dict[str, Rule] = {
     "sin": of_function(np.sin),
     "cos": of_function(np.cos),
     "tan": of_function(np.tan),
+    "asin": of_function(np.arcsin),
     "atan2": of_function(np.arctan2),
     "erf": _special("erf"),
     "erfc": _special("erfc"),

@@ -39,6 +39,7 @@ ROUNDED = {
     "logistic": lambda x: (jax.nn.sigmoid(x), jax.nn.sigmoid(-x), jnp.tanh(x)),
     "hyperbolic": lambda x: (jnp.sinh(x), jnp.cosh(x), jax.grad(lambda y: jnp.tanh(y).sum())(x)),
     "angles": lambda x: (jnp.sin(x), jnp.cos(x), jnp.tan(x), jnp.arctan2(x, 2.0)),
+    "inverse": lambda x: jax.lax.asin(x / 30),
     "normal": lambda x: (jax.lax.erf(x), jax.lax.erfc(x), jax.scipy.special.erfinv(x / 30)),
     "gamma": lambda x: (jax.lax.lgamma(x), jax.lax.digamma(x)),
     "incomplete": lambda x: (jax.lax.igamma(2.0 + 0 * x, x), jax.lax.igammac(2.0 + 0 * x, x)),

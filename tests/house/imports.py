@@ -12,6 +12,7 @@ FLOORS = {
     "_arguments": 1,
     "_backend": 1,
     "_blocks": 1,
+    "_chunks": 1,
     "_cells": 1,
     "_counting": 1,
     "_host": 1,
@@ -33,6 +34,7 @@ FLOORS = {
     "mallows": 3,
     "pairwise": 3,
     "personalized": 3,
+    "preferences": 3,
     "privacy_audit": 4,
     "simulate": 4,
     "datasets": 5,
@@ -45,7 +47,7 @@ FLOORS = {
     "cli": 6,
 }
 
-FAMILIES = ("pairwise", "aggregation", "mallows", "personalized")
+FAMILIES = ("pairwise", "aggregation", "mallows", "personalized", "preferences")
 
 
 def upward_imports() -> list[str]:

@@ -32,12 +32,14 @@ JAX, HOST = {"jax", "jnp", "lax"}, {"np", "numpy", "scipy"}
 # Functions and classes whose products are of NumPy arrays, on the host, in files that use JAX as well.
 OF_NUMPY = {
     "aggregation.integer_program": {"PairProgram"},
+    "aggregation.planned_errors": {"_crowd", "_tree_noise"},
     "aggregation.subset_designs": {"_least"},
     "cli.aggregate.synthetic": {"_missing_last"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.times": {"exponents"},
     "privacy.cuts": {"_by_program"},
     "privacy.noise_law": {"_Draws", "mean_square"},
+    "privacy_audit.audited_footrule": {"_report_law"},
     "privacy_audit.audited_local": {"_two_sets_law"},
     "privacy_audit.audited_questionnaires": {"_flips"},
     "privacy_audit.empirical": {"_bounds", "audit"},
