@@ -51,7 +51,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Example:  privrank rank votes.csv --epsilon 1")
+@app.callback(epilog="Example:  privrank rank coffee --epsilon 1")
 def main(
     version: Annotated[
         bool,

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from privrank_jax._cells.errors import DataError
 from privrank_jax.datasets.comparisons_file import read_comparisons
-from privrank_jax.datasets.named import available, cars, cars2, cemspc, immig, load
+from privrank_jax.datasets.named import (
+    available,
+    cars,
+    cars2,
+    cemspc,
+    coffee,
+    immig,
+    load,
+)
 from privrank_jax.datasets.named_rankings import available_rankings, load_rankings
 from privrank_jax.datasets.preflib import read_preflib
 from privrank_jax.datasets.ranking_table import RankingTable
@@ -36,6 +44,7 @@ __all__ = [
     "cars",
     "cars2",
     "cemspc",
+    "coffee",
     "immig",
     "is_report_file",
     "is_synthetic_rankings_file",

@@ -1,12 +1,15 @@
 """Named public data sets; known errors in their files are corrected, and ``notes`` says how.
 
 ``cemspc``: 303 students on 6 management schools (15 pairs, ties). ``immig``: 98 students on 4
-statements (6 pairs, ties). ``cars`` and ``cars2``: 60 workers on 10 and 20 cars (no ties).
+statements (6 pairs, ties). ``cars`` and ``cars2``: 60 workers on 10 and 20 cars (no ties). ``coffee``: a made-up
+tasting of 6 coffees by 200 tasters, which comes with the package.
 """
 
 from __future__ import annotations
 
 import csv
+import dataclasses
+import itertools
 import os
 from collections.abc import Callable, Mapping
 
@@ -14,7 +17,8 @@ import numpy as np
 
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.names import did_you_mean
-from privrank_jax.datasets.source import read
+from privrank_jax.datasets.comparisons_file import read_comparisons
+from privrank_jax.datasets.source import packaged, read
 from privrank_jax.datasets.table import ComparisonTable
 
 Folder = str | os.PathLike[str] | None
@@ -113,10 +117,48 @@ def cars2(folder: Folder = None, controls: bool = False) -> ComparisonTable:
     return _cars("cars2", "2", folder, controls, None)
 
 
+MADE_UP = "made-up data that come with the program: drawn from a model, by nobody's taste"
+
+
+def coffee(folder: Folder = None) -> ComparisonTable:
+    """A made-up tasting: 200 tasters, 6 coffees, all 15 pairs, 223 ties, 159 answers missing.
+
+    It comes with this package, free for any use, so that every example runs. The tasters do not exist: their answers
+    were drawn from a model in which coffees differ in quality, tasters in taste, and the cup that is tasted first has
+    an advantage (``tests/reference/coffee.py``). The file also says which coffee came first and on which of 21 days.
+
+    Args:
+        folder: not used.
+
+    Returns:
+        2,841 comparisons, in the order of the file, ``datasets/coffee/comparisons.csv`` in the package's folder; beside
+        it lie rankings by the same tasters, :func:`~privrank_jax.datasets.load_rankings` of ``"coffee-rankings"``.
+
+    >>> table = coffee()
+    >>> len(table), table.num_users, table.item_names
+    (2841, 200, ('Antigua', 'Harrar', 'Huila', 'Santos', 'Tarrazu', 'Yirga'))
+    """
+    table = read_comparisons(packaged("coffee/comparisons.csv"))
+    pairs = np.array(list(itertools.combinations(range(table.num_items), 2)))
+    asked = table.num_users * len(pairs)
+    return dataclasses.replace(
+        table,
+        name="coffee",
+        questionnaire=pairs,
+        notes=(MADE_UP,),
+        public=(),
+        remarks=(
+            f"{asked - len(table)} of {asked} answers are missing",
+            f"{table.ties} answers without a decision are kept as ties",
+        ),
+    )
+
+
 _LOADERS: dict[str, Callable[[Folder], ComparisonTable]] = {
     "cars": cars,
     "cars2": cars2,
     "cemspc": cemspc,
+    "coffee": coffee,
     "immig": immig,
 }
 
@@ -128,7 +170,7 @@ def available() -> list[str]:
         The names, sorted.
 
     >>> available()
-    ['cars', 'cars2', 'cemspc', 'immig']
+    ['cars', 'cars2', 'cemspc', 'coffee', 'immig']
     """
     return sorted(_LOADERS)
 

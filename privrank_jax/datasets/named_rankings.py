@@ -3,12 +3,13 @@
 ``sushi``: 5000 people on 10 kinds. ``apa``: 15,449 ballots of 1980 for 5 candidates; ``apa1998`` to ``apa2009`` the
 elections after. ``aspen``, ``aspen-mayor``: ballots of 2009 for 11 and 5 candidates. ``german``: 2262 people on 4
 political goals. ``potato``, ``potato-weighing``: 12 assessors on 20 potatoes. ``salad``: 32 judges on 4 dressings.
-``nascar``: 36 races of 87 drivers.
+``nascar``: 36 races of 87 drivers. ``coffee-rankings``: 6 coffees by 200 made-up tasters, which come with the package.
 """
 
 from __future__ import annotations
 
 import csv
+import dataclasses
 import functools
 from collections.abc import Callable
 
@@ -17,10 +18,11 @@ import numpy as np
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.names import did_you_mean
 from privrank_jax.datasets.kamishima import SET_A
-from privrank_jax.datasets.named import Folder
+from privrank_jax.datasets.named import MADE_UP, Folder
 from privrank_jax.datasets.preflib import parse_preflib
 from privrank_jax.datasets.ranking_table import RankingTable, ranks_from_orders
-from privrank_jax.datasets.source import read
+from privrank_jax.datasets.rankings_file import read_rankings
+from privrank_jax.datasets.source import packaged, read
 
 APA_YEARS = tuple(range(1998, 2010))
 _GOALS = (
@@ -162,11 +164,24 @@ def nascar(folder: Folder = None) -> RankingTable:
     )
 
 
+def coffee(folder: Folder = None) -> RankingTable:
+    """Full rankings of 6 coffees by the 200 made-up tasters of :func:`privrank_jax.datasets.coffee`.
+
+    Args:
+        folder: not used; the file comes with this package.
+    """
+    table = read_rankings(packaged("coffee/rankings.csv"))
+    return dataclasses.replace(
+        table, name="coffee-rankings", notes=(MADE_UP,), public=(), remarks=()
+    )
+
+
 _LOADERS: dict[str, Callable[[Folder], RankingTable]] = {
     "apa": apa,
     **{f"apa{year}": functools.partial(apa, year=year) for year in APA_YEARS},
     "aspen": aspen,
     "aspen-mayor": functools.partial(aspen, mayor=True),
+    "coffee-rankings": coffee,
     "german": german,
     "nascar": nascar,
     "potato": potato,
@@ -183,7 +198,7 @@ def available_rankings() -> list[str]:
         The names, sorted.
 
     >>> [name for name in available_rankings() if not name.startswith("apa")]
-    ['aspen', 'aspen-mayor', 'german', 'nascar', 'potato', 'potato-weighing', 'salad', 'sushi']
+    ['aspen', 'aspen-mayor', 'coffee-rankings', 'german', 'nascar', 'potato', 'potato-weighing', 'salad', 'sushi']
     """
     return sorted(_LOADERS)
 

@@ -1,7 +1,7 @@
 """Sources of the named data sets, and the checksum that each file must have.
 
-No data file is part of this package. A file is read from the folder that the caller gives, else
-from the folder ``PRIVRANK_DATA``, else, where its authors publish it in this very form, fetched
+The made-up data ``coffee`` are part of this package; no other data file is. Any other is read from the folder that the
+caller gives, else from the folder ``PRIVRANK_DATA``, else, where its authors publish it in this very form, fetched
 once and cached by `pooch` (extra ``data``).
 """
 
@@ -139,6 +139,25 @@ FILES = {
     ),
 }
 
+_PACKAGED = {
+    "coffee/comparisons.csv": "e63d47b5b8167b9420f351063397ce281c086fca07f86bdc05407bf9888571e4",
+    "coffee/rankings.csv": "591e22cb983ed9a102baf2e6329b561c57a78316bb36d8d8db4ffb7b56653de2",
+}
+
+
+def packaged(file: str) -> Path:
+    """Path of a data file that is part of this package, its checksum verified.
+
+    Args:
+        file: ``"coffee/comparisons.csv"`` or ``"coffee/rankings.csv"``.
+
+    Raises:
+        DataError: the file was changed.
+    """
+    path = Path(__file__).parent / file
+    _check(path, path.read_bytes(), _PACKAGED[file])
+    return path
+
 
 def read(file: str, folder: str | os.PathLike[str] | None = None) -> str:
     """Text of a public data file, its checksum verified.
@@ -170,6 +189,12 @@ def read(file: str, folder: str | os.PathLike[str] | None = None) -> str:
         content = path.read_bytes()
     except OSError as error:
         raise DataError(f"cannot read {path} ({error.strerror or error}): {hint}") from error
+    _check(path, content, expected)
+    return content.decode("utf-8")
+
+
+def _check(path: Path, content: bytes, expected: str) -> None:
+    """Refuse a file that is not the published one; record the checksum of one that is."""
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise DataError(
@@ -178,7 +203,6 @@ def read(file: str, folder: str | os.PathLike[str] | None = None) -> str:
         )
     for checksums in _RECORDS:
         checksums.add(found)
-    return content.decode("utf-8")
 
 
 @contextlib.contextmanager

@@ -222,7 +222,7 @@ def test_cars2_counts(data_folder):
 
 def test_load_knows_every_name(data_folder):
     sizes = {name: len(load(name, data_folder)) for name in available()}
-    assert sizes == {"cars": 2675, "cars2": 2206, "cemspc": 4454, "immig": 503}
+    assert sizes == {"cars": 2675, "cars2": 2206, "cemspc": 4454, "coffee": 2841, "immig": 503}
     assert all(load(name, data_folder).name == name for name in available())
 
 

@@ -11,13 +11,14 @@ from privrank_jax import metrics
 from privrank_jax.datasets import DataError, available_rankings, load_rankings, named_rankings
 
 SIZES = {
+    "coffee-rankings": (200, 6),
     "apa": (15449, 5), "apa1998": (18723, 5), "apa1999": (17469, 5), "apa2000": (20239, 5), "apa2001": (17911, 5),
     "apa2002": (17094, 5), "apa2003": (17956, 5), "apa2004": (16245, 5), "apa2005": (14506, 5), "apa2006": (16836, 5),
     "apa2007": (13318, 5), "apa2008": (18286, 5), "apa2009": (15313, 5), "aspen": (2477, 11), "aspen-mayor": (2527, 5),
     "german": (2262, 4), "nascar": (36, 87), "potato": (12, 20), "potato-weighing": (12, 20), "salad": (32, 4),
     "sushi": (5000, 10),
 }  # fmt: skip
-FULL = {"german", "potato", "potato-weighing", "salad", "sushi"}
+FULL = {"coffee-rankings", "german", "potato", "potato-weighing", "salad", "sushi"}
 
 
 def test_every_name_loads_with_its_size(data_folder):

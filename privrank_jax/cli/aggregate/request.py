@@ -44,8 +44,9 @@ class Request(Budget, RankingColumns, Json, Release):
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, Parquet or PrefLib file (.soc, .soi, .toc, .toi), or a named data set: sushi, apa, "
-            "apa1998 to apa2009, aspen, aspen-mayor, german, nascar, potato, potato-weighing, salad.",
+            help="CSV, TSV, Parquet or PrefLib file (.soc, .soi, .toc, .toi), or a named data set: coffee-rankings "
+            "(made up, and part of the program), sushi, apa, apa1998 to apa2009, "
+            "aspen, aspen-mayor, german, nascar, potato, potato-weighing, salad.",
         ),
     ]
     method: Annotated[

@@ -30,7 +30,7 @@ class Request(ComparisonColumns, RankingColumns, Json, Release):
         typer.Argument(
             metavar="FILE",
             help="CSV, TSV or Parquet file with a header row and one comparison per row, or a named "
-            "data set: cemspc, immig, cars, cars2. Or rankings: a file or a named data set as for privrank "
+            "data set: coffee, cemspc, immig, cars, cars2. Or rankings: a file or a named data set as for privrank "
             "aggregate.",
         ),
     ]

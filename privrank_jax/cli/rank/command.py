@@ -15,7 +15,7 @@ HELP = (
     "  privrank rank votes.csv --epsilon 1 --max-per-user 10\n\n"
     "  privrank rank votes.csv --epsilon 1 --max-per-user 10 --method mle --adjacency flip --json\n\n"
     "  privrank rank votes.csv --epsilon 1 --noise gaussian --delta 1e-6\n\n"
-    "  privrank rank cemspc --epsilon 0.5 --simulate --seed 1\n\n"
+    "  privrank rank coffee --epsilon 1                     (made-up data, to try it)\n\n"
     "  privrank rank private.csv     (reports that privrank privatize wrote: no epsilon, nothing more is spent)\n\n"
     "  privrank rank votes.csv --method none"
 )

@@ -181,7 +181,7 @@ def _noise(
     if request.noise == "k-norm" and asked is None:
         raise Refusal(
             f"--noise k-norm has the shape of the pairs that all users were asked, which {table.name} does not say "
-            "(the named data sets cemspc, immig and cars do): leave --noise out."
+            "(the named data sets coffee, cemspc, immig and cars do): leave --noise out."
         )
     whole = asked is not None and privacy.comparisons_per_unit >= len(asked)
     if request.noise == "k-norm" or (request.noise is None and whole):

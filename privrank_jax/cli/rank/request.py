@@ -31,7 +31,8 @@ class Request(Budget, ComparisonColumns, Json, Release):
         typer.Argument(
             metavar="FILE",
             help="CSV, TSV or Parquet file with a header row and one comparison per row, a file of "
-            "privrank privatize, or a named data set: cemspc, immig, cars, cars2.",
+            "privrank privatize, or a named data set: coffee (made up, and part of the program), cemspc, immig, cars, "
+            "cars2.",
         ),
     ]
     method: Annotated[
