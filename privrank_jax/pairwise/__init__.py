@@ -2,6 +2,11 @@
 
 from privrank_jax.pairwise import report_sums
 from privrank_jax.pairwise.bootstrap import bootstrap_intervals, parametric_bootstrap
+from privrank_jax.pairwise.continual import (
+    ContinualDiagnostics,
+    continual_counts,
+    continual_scores,
+)
 from privrank_jax.pairwise.debiased_rr import (
     DebiasedFit,
     debiased_rr,
@@ -67,6 +72,7 @@ from privrank_jax.pairwise.transitivity import (
 )
 
 __all__ = [
+    "ContinualDiagnostics",
     "DebiasedFit",
     "DebiasedSums",
     "FitDiagnostics",
@@ -85,6 +91,8 @@ __all__ = [
     "average_win_probability",
     "bootstrap_intervals",
     "confidence_intervals",
+    "continual_counts",
+    "continual_scores",
     "debiased_rr",
     "debiased_sums",
     "edge_lower_bound",

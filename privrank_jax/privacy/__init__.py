@@ -26,6 +26,11 @@ from privrank_jax.privacy.local import (
     report_information,
 )
 from privrank_jax.privacy.personal_accounting import PersonalComposition, compose_personal
+from privrank_jax.privacy.prefix_sums import (
+    prefix_sum_error_bound,
+    prefix_sum_errors,
+    strategy_matrices,
+)
 from privrank_jax.privacy.privacy import ADJACENCIES, UNITS, Privacy
 from privrank_jax.privacy.shuffling import (
     shuffled_delta,
@@ -57,6 +62,8 @@ __all__ = [
     "laplace_reports",
     "laplace_scale",
     "local_guarantee",
+    "prefix_sum_error_bound",
+    "prefix_sum_errors",
     "privunit_vectors",
     "pure_zcdp",
     "randomized_response",
@@ -65,6 +72,7 @@ __all__ = [
     "shuffled_delta",
     "shuffled_epsilon",
     "shuffled_local_epsilon",
+    "strategy_matrices",
     "zcdp_delta",
     "zcdp_epsilon",
 ]

@@ -52,14 +52,20 @@ def unit_contents(num_items: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
 
     Two contents have equal group numbers ``(K,)`` if they compare the same pairs. The empty one comes first.
     """
-    kinds = comparison_kinds(num_items)
-    matrices, pairs = [], []
+    return contents_of(comparison_kinds(num_items), limit)
+
+
+def contents_of(
+    kinds: Sequence[tuple[np.ndarray, tuple[int, ...]]], limit: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of at most ``limit`` of ``kinds``, data with what they ask, and groups of those that ask the same."""
+    sums, asked = [], []
     for size in range(limit + 1):
         for chosen in itertools.combinations_with_replacement(kinds, size):
-            matrices.append(sum((kind for kind, _ in chosen), np.zeros((num_items, num_items))))
-            pairs.append(tuple(sorted(pair for _, pair in chosen)))
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(pairs))}
-    return np.array(matrices), np.array([numbers[name] for name in pairs])
+            sums.append(sum((kind for kind, _ in chosen), np.zeros_like(kinds[0][0])))
+            asked.append(tuple(sorted(question for _, question in chosen)))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(asked))}
+    return np.array(sums), np.array([numbers[name] for name in asked])
 
 
 def comparisons(bases: Iterable[np.ndarray], limit: int, adjacency: str) -> Instances:
@@ -72,13 +78,25 @@ def comparisons(bases: Iterable[np.ndarray], limit: int, adjacency: str) -> Inst
     """
     bases = list(bases)
     contents, groups = unit_contents(bases[0].shape[0], limit)
-    near = _all_pairs(len(contents))
-    if adjacency == "flip":
-        near = near[groups[near[:, 0]] == groups[near[:, 1]]]
-    elif adjacency == "add-remove":
-        near = near[near[:, 0] == 0]
+    near = _near(groups, adjacency)
     data = np.concatenate([base + contents for base in bases])
     return Instances(data, _over_bases(near, len(bases), len(contents)))
+
+
+def neighbors_among(
+    kinds: Sequence[tuple[np.ndarray, tuple[int, ...]]], limit: int, adjacency: str
+) -> Instances:
+    """Data sets of one unit alone: sums of at most ``limit`` of ``kinds``, each with what it asks."""
+    contents, groups = contents_of(kinds, limit)
+    return Instances(contents, _near(groups, adjacency))
+
+
+def _near(groups: np.ndarray, adjacency: str) -> np.ndarray:
+    """Pairs of contents that are neighbors."""
+    near = _all_pairs(len(groups))
+    if adjacency == "flip":
+        return near[groups[near[:, 0]] == groups[near[:, 1]]]
+    return near[near[:, 0] == 0] if adjacency == "add-remove" else near
 
 
 def questionnaires(

@@ -29,6 +29,7 @@ _MODULES = (
     "audited_comparisons",
     "audited_questionnaires",
     "audited_gaussian",
+    "audited_continual",
     "audited_selections",
     "audited_consensus",
     "audited_weights",

@@ -62,6 +62,7 @@ PARTS_OF_PROMISES = {
     "privacy_audit.empirical audit",
     "privacy_audit.empirical draw",
     "privacy_audit.neighbors comparisons",
+    "privacy_audit.neighbors neighbors_among",
     "privacy_audit.neighbors questionnaires",
     "privacy_audit.noise_draws noise_draws",
     "release.ledger_file from_cells",

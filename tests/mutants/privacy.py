@@ -35,6 +35,20 @@ PRIVACY = (
         ("return gaussian_scale(second, privacy.epsilon", "return gaussian_scale(second / 2, privacy.epsilon"),
     ),
     *mutants_of(
+        "privacy/prefix_sums.py",
+        "tests/privacy/test_prefix_sums.py",
+        ("axis=0).max())", "axis=0).min())"),
+        ('1 if noise == "laplace" else 2', "2"),
+        ("1 - 0.5 / np.arange(1, steps)", "1 - 1 / np.arange(2, steps + 1)"),
+    ),
+    *mutants_of(
+        "pairwise/continual.py",
+        "tests/pairwise/test_continual.py",
+        ("totals_sensitivity(privacy, norm) * length", "totals_sensitivity(privacy, norm)"),
+        ("product(decode, drawn)", "drawn"),
+        ("additive_scale(noise, privacy, first, second)", "additive_scale(noise, privacy, first, second / 2)"),
+    ),
+    *mutants_of(
         "privacy/accounting.py",
         "tests/privacy/test_accounting.py",
         ("epsilon, float(gathered.budgets.delta_sum)", "epsilon, 0.0"),

@@ -1,0 +1,161 @@
+"""A leaderboard that is published again and again as comparisons arrive, under one promise for all of its steps."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Real
+
+from privrank_jax._backend import product
+from privrank_jax._types import Key, Mask, Numbers, Scalar
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.perturbed_mle import scores_from_totals
+from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import draw
+from privrank_jax.privacy.prefix_sums import longest_column, strategy_matrices, usual_strategy
+from privrank_jax.privacy.privacy import Privacy
+
+Steps = Float[Array, "steps items"]
+"""One number per step and item."""
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class ContinualDiagnostics:
+    """The noise of a leaderboard over time; public.
+
+    Attributes:
+        noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step, in wins.
+        deviations: ``(T,)``, the standard deviation of the noise of one item's total at each step, in wins.
+    """
+
+    noise_scale: Numbers
+    deviations: Numbers
+
+
+def continual_counts(
+    key: Key,
+    wins: WinCounts,
+    privacy: Privacy,
+    *,
+    noise: str = "gaussian",
+    strategy: str | None = None,
+) -> Estimate:
+    """Noisy win totals after each of T steps, all of them together under one promise.
+
+    **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that is published in all T
+    steps, for the promised unit and adjacency, whichever steps the L comparisons of a user fall into, and even where
+    comparisons depend on what was published before. The sensitivity is that of one release
+    (:func:`~privrank_jax.pairwise.totals_sensitivity`) times the length of the longest column of the strategy; proof
+    at the head of :mod:`privrank_jax.privacy.prefix_sums`. T is public.
+
+    The noise of the totals at a step grows with log T for Gaussian noise, where a release of its own at every step
+    needs √T (``strategy="independent"``). Noise of nearby steps is correlated.
+
+    Args:
+        key: PRNG key.
+        wins: counts of the comparisons that arrived in each step, ``(T, m, m)``, not accumulated.
+        privacy: what is promised for all steps together: unit comparison or user, any adjacency. L is the most
+            comparisons of one user in all steps together. ε = ∞ adds no noise; ε, δ and ``contributions`` may be
+            traced.
+        noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
+        strategy: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`; by default the one with the least
+            largest error.
+
+    Returns:
+        ``value``: noisy totals after each step, ``(T, m)``, in wins, high = preferred (masked items: noise only);
+        :func:`continual_scores` fits scores to them. ``guarantee``. ``diagnostics``: :class:`ContinualDiagnostics`.
+
+    Raises:
+        ValueError: a promise that can't be kept, Gaussian noise without δ, users without ``contributions``, counts
+            without an axis of steps, unknown names.
+
+    Source: Fichtenberger, Henzinger and Upadhyay (2023); Chan, Shi and Song (2011) for the tree; users ours.
+
+    >>> wins = WinCounts(jnp.array([[[0, 9], [1, 0]], [[0, 90], [10, 0]]], float))
+    >>> promise = Privacy(2.0, unit="comparison", adjacency="replace", delta=1e-6)
+    >>> totals = continual_counts(jax.random.key(0), wins, promise).value
+    >>> totals.shape, bool(totals[1, 0] > totals[1, 1])
+    ((2, 2), True)
+    """
+    attained = of_comparisons(privacy, "continual_counts", noise)
+    totals = stream_totals(wins)
+    steps = totals.shape[0]
+    decode, encode = strategy_matrices(strategy or usual_strategy(steps, noise), steps)
+    scale = continual_scale(noise, attained, longest_column(encode, noise))
+    kind = totals.dtype
+    value = _noisy_prefix_sums(key, totals, jnp.asarray(decode, kind), scale, noise)
+    rows = np.linalg.norm(decode, axis=1) * (2**0.5 if noise == "laplace" else 1.0)
+    told = ContinualDiagnostics(scale, scale * jnp.asarray(rows, kind))
+    return Estimate(value, Guarantee(privacy, attained), told)
+
+
+def continual_scale(noise: str, privacy: Privacy, length: float) -> Numbers:
+    """λ or σ of the noise at each step, where the longest column of the strategy has that length in the noise's norm.
+
+    >>> continual_scale("laplace", Privacy(0.5, unit="comparison", adjacency="flip"), 3.0)
+    12.0
+    """
+    first, second = (totals_sensitivity(privacy, norm) * length for norm in ("l1", "l2"))
+    return additive_scale(noise, privacy, first, second)
+
+
+def continual_scores(
+    totals: Real[Array, "steps items"], wins: WinCounts, gamma: Scalar
+) -> Float[Array, "steps items"]:
+    """Logistic scores after each step, fitted to (noisy) totals: post-processing where who compared what is public.
+
+    Under ``flip``, these scores have the guarantee of the totals; under other adjacencies the numbers of comparisons
+    of each pair, which enter the fit, are not protected.
+
+    Args:
+        totals: ``(T, m)``, totals after each step, such as the value of :func:`continual_counts`.
+        wins: counts of each step, ``(T, m, m)``; only how often each pair was compared is used.
+        gamma: ridge γ > 0, may be traced.
+
+    Returns:
+        ``(T, m)``, mean 0 over real items; see :func:`~privrank_jax.pairwise.scores_from_totals`.
+
+    >>> wins = WinCounts(jnp.array([[[0, 9], [1, 0]], [[0, 81], [9, 0]]], float))
+    >>> scores = continual_scores(jnp.cumsum(wins.totals, 0), wins, 1e-6)
+    >>> [round(float(ahead), 3) for ahead in scores[:, 0] - scores[:, 1]]  # log 9
+    [2.197, 2.197]
+    """
+    stream_totals(wins)
+    comparisons = jnp.cumsum(wins.comparisons, axis=0)
+
+    def fit(total: Array, met: Array, real: Mask) -> Array:
+        return scores_from_totals(total, met, gamma, real).value
+
+    real = jnp.broadcast_to(wins.item_mask, comparisons.shape[:2])
+    return jax.vmap(fit)(totals, comparisons, real)
+
+
+def stream_totals(wins: WinCounts) -> Steps:
+    """Wins of each item in each step, ``(T, m)``, of counts with an axis of steps.
+
+    Raises:
+        ValueError: no such axis, or no steps.
+    """
+    if wins.matrix.ndim != 3 or not wins.matrix.shape[0]:
+        raise ValueError(
+            f"wins must have an axis of steps, (T, m, m) with T >= 1, got {wins.matrix.shape}: stack the counts of the "
+            "comparisons that arrived in each step."
+        )
+    return wins.totals
+
+
+@functools.partial(jax.jit, static_argnames=("noise",))
+def _noisy_prefix_sums(
+    key: Key, totals: Steps, decode: Float[Array, "steps steps"], scale: Scalar, noise: str
+) -> Steps:
+    drawn = draw(key, noise, totals.shape, scale, totals.dtype)
+    return jnp.cumsum(totals, axis=0) + product(decode, drawn)

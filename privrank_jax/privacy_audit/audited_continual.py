@@ -1,0 +1,128 @@
+"""Audited leaderboards over time: win totals after every step, whose noise is that of the strategy's rows.
+
+What is published determines Y = CX + Z, with independent noise Z of one scale, and is a function of it. So the loss is
+that of noise on the numbers CX, which the rows compute from the streams, independently of the theorem at the head of
+:mod:`privrank_jax.privacy.prefix_sums`. Small streams are enumerated with all that a unit can hold at all steps.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from privrank_jax import pairwise
+from privrank_jax._backend import product
+from privrank_jax.privacy import Privacy
+from privrank_jax.privacy.prefix_sums import strategy_matrices
+from privrank_jax.privacy_audit import laws
+from privrank_jax.privacy_audit.audited_comparisons import on_wins
+from privrank_jax.privacy_audit.neighbors import Instances, comparison_kinds, neighbors_among
+from privrank_jax.privacy_audit.registry import Audited, Facts
+
+Array = jax.Array
+
+_STEPS = 3
+_USER = Privacy(1.0, unit="user", adjacency="replace", delta=0.01, contributions=2)
+_FLIPPED = Privacy(1.0, unit="comparison", adjacency="flip")
+
+
+def _encoded(data: np.ndarray, strategy: str) -> np.ndarray:
+    """CX of stacked streams ``(D, T, m, m)``, ``(D, T m)``."""
+    encode = strategy_matrices(strategy, data.shape[1])[1]
+    return np.einsum("st,dti->dsi", encode, data.sum(-1)).reshape(len(data), -1)
+
+
+def _gaussian_loss(
+    first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts, *, strategy: str
+) -> np.ndarray:
+    shifts = np.linalg.norm(_encoded(first, strategy) - _encoded(second, strategy), axis=1)
+    return laws.gaussian_epsilon(np.round(shifts, 12), facts["noise_scale"], privacy.delta)
+
+
+def _laplace_law(data: np.ndarray, _: Privacy, facts: Facts, *, strategy: str) -> np.ndarray:
+    return laws.additive_laplace(_encoded(data, strategy), facts["noise_scale"])
+
+
+def _streams(promise: Privacy, num_items: int) -> Callable[[], Instances]:
+    """All streams of three steps that hold what one unit can hold, and nothing else."""
+
+    def every() -> Instances:
+        kinds = []
+        for step, (matrix, pair) in itertools.product(range(_STEPS), comparison_kinds(num_items)):
+            stream = np.zeros((_STEPS, num_items, num_items))
+            stream[step] = matrix
+            kinds.append((stream, (step, *pair)))
+        return neighbors_among(kinds, promise.comparisons_per_unit, promise.adjacency)
+
+    return functools.cache(every)
+
+
+def _stream(*wins: tuple[int, int]) -> np.ndarray:
+    """Wins of item 0 over item 1, and of item 1 over item 0, in each step."""
+    return np.array([[[0.0, ahead], [behind, 0.0]] for ahead, behind in wins])
+
+
+def _along(value: Array, strategy: str, of_one: bool) -> Array:
+    """How far Y lies in the direction in which the first step moves it, or the least rise where signs decide."""
+    decode, encode = strategy_matrices(strategy, value.shape[0])
+    noisy = product(np.linalg.inv(decode), value)
+    gap = noisy[:, 0] - noisy[:, 1]
+    if not of_one:
+        return product(encode[:, 0], gap)
+    moved = np.flatnonzero(encode[:, 0])
+    return jax.numpy.minimum(noisy[moved, 0].min(), -noisy[moved, 1].max())
+
+
+def _row(strategy: str, noise: str, promise: Privacy, **fields: Any) -> Audited:
+    told = {"law" if noise == "laplace" else "loss": _LOSSES[noise]}
+    return Audited(
+        function="continual_counts",
+        release=on_wins(pairwise.continual_counts, noise=noise, strategy=strategy),
+        promise=promise,
+        instances=_streams(promise, 2),
+        reduce=functools.partial(_along, strategy=strategy, of_one=noise == "laplace"),
+        note="privacy/prefix_sums.py",
+        **{name: functools.partial(one, strategy=strategy) for name, one in told.items()},
+        **fields,
+    )
+
+
+_LOSSES: dict[str, Any] = {"laplace": _laplace_law, "gaussian": _gaussian_loss}
+_USERS = (_stream((2, 0), (0, 1), (1, 0)), _stream((0, 2), (0, 1), (1, 0)))
+_ANSWERS = (_stream((1, 0), (0, 0), (0, 0)), _stream((0, 1), (0, 0), (0, 0)))
+
+AUDITED = (
+    _row(
+        "square-root",
+        "gaussian",
+        _USER,
+        name="continual-counts",
+        title="win totals after each of 3 steps, square-root strategy, Gaussian noise, one user of L = 2",
+        neighbors=_USERS,
+        sees="the noise strategy's numbers along the first column",
+    ),
+    _row(
+        "tree",
+        "gaussian",
+        dataclasses.replace(_USER, adjacency="add-remove"),
+        name="continual-counts-add-remove",
+        title="win totals after each of 3 steps, tree, Gaussian noise, one user of L = 2 added or removed",
+        neighbors=(_USERS[0], _stream((0, 0), (0, 1), (1, 0))),
+        sees="the noise strategy's numbers along the first column",
+    ),
+    _row(
+        "tree",
+        "laplace",
+        _FLIPPED,
+        name="continual-counts-tree",
+        title="win totals after each of 3 steps, tree, Laplace noise, one answer",
+        neighbors=_ANSWERS,
+        sees="the least rise of item 0 and fall of item 1 among the sums that hold the first step",
+    ),
+)

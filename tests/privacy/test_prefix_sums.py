@@ -1,0 +1,122 @@
+"""Strategies for prefix sums: factorizations, sensitivities by brute force, errors and their bound."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privrank_jax.pairwise import totals_sensitivity
+from privrank_jax.privacy.prefix_sums import (
+    STRATEGIES,
+    longest_column,
+    prefix_sum_error_bound,
+    prefix_sum_errors,
+    square_root_coefficients,
+    strategy_matrices,
+    toeplitz,
+    usual_strategy,
+)
+from tests.promises import promise
+from tests.reference import continual as reference
+
+NOISES = ("laplace", "gaussian")
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 8, 33])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_they_factorize_the_prefix_sums(strategy, steps):
+    decode, encode = strategy_matrices(strategy, steps)
+    np.testing.assert_allclose(decode @ encode, np.tri(steps), atol=1e-12)
+    for matrix in (decode, encode):
+        np.testing.assert_array_equal(matrix, np.tril(matrix))
+    assert np.all(encode >= 0)  # the theorem needs it
+
+
+def test_they_are_those_of_the_twins():
+    for steps in (1, 5, 12):
+        np.testing.assert_allclose(
+            strategy_matrices("square-root", steps)[0], reference.square_root(steps), rtol=1e-12
+        )
+        for ours, twin in zip(strategy_matrices("tree", steps), reference.counter(steps)):
+            np.testing.assert_array_equal(ours, twin)
+
+
+def test_coefficients_are_binomials():
+    found = square_root_coefficients(30)
+    expected = [math.comb(2 * k, k) / 4**k for k in range(30)]
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_sensitivity_is_attained_and_never_exceeded(strategy, adjacency, noise):
+    """Brute force over all that a unit of at most L comparisons holds, ties included, at all steps."""
+    for steps, items, limit in ((3, 2, 2), (2, 3, 1), (4, 2, 1)):
+        encode = strategy_matrices(strategy, steps)[1]
+        order = 1 if noise == "laplace" else 2
+        largest = reference.largest_change(encode, items, limit, adjacency, order)
+        of_one = totals_sensitivity(promise(1.0, "user", adjacency, limit), f"l{order}")
+        assert largest == pytest.approx(of_one * longest_column(encode, noise))
+
+
+def test_users_at_different_steps_move_less():
+    """The longest sum of L different signed columns has equal signs, and is below L times the longest column."""
+    encode = strategy_matrices("square-root", 6)[1]
+    one, three = longest_column(encode, "gaussian"), 0.0
+    for signs in np.ndindex(2, 2, 2):
+        for first in range(6):
+            for second in range(first):
+                for third in range(second):
+                    columns = encode[:, [first, second, third]] @ (1 - 2 * np.array(signs))
+                    three = max(three, float(np.linalg.norm(columns)))
+    assert three == pytest.approx(np.linalg.norm(encode[:, :3].sum(1)))
+    assert one < three < 3 * one
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 10, 100, 1000])
+def test_errors(steps):
+    """What the table at the head of the module states."""
+    worst = {name: prefix_sum_errors(name, steps, "gaussian").max() for name in STRATEGIES}
+    assert worst["independent"] == pytest.approx(math.sqrt(steps))
+    assert worst["increments"] == pytest.approx(math.sqrt(steps))
+    assert worst["square-root"] == pytest.approx((square_root_coefficients(steps) ** 2).sum())
+    assert worst["square-root"] == pytest.approx(1.067 + math.log(steps) / math.pi, rel=0.07)
+    bound = prefix_sum_error_bound(steps)
+    assert worst["square-root"] < bound + 0.37
+    assert all(error >= bound - 1e-12 for error in worst.values())
+    assert worst["tree"] <= math.floor(math.log2(steps)) + 1 + 1e-9
+
+
+def test_the_bound_is_the_mean_singular_value():
+    for steps in (1, 4, 30):
+        singular = np.linalg.svd(np.tri(steps), compute_uv=False)
+        assert prefix_sum_error_bound(steps) == pytest.approx(singular.mean())
+
+
+def test_the_usual_strategy_has_the_least_error():
+    for steps in (1, 5, 100, 1023):
+        for noise in NOISES:
+            errors = {name: prefix_sum_errors(name, steps, noise).max() for name in STRATEGIES}
+            assert errors[usual_strategy(steps, noise)] == pytest.approx(min(errors.values()))
+
+
+def test_an_error_is_the_deviation_of_the_noise():
+    decode, encode = strategy_matrices("tree", 11)
+    rows = np.sqrt((decode**2).sum(1))
+    np.testing.assert_allclose(prefix_sum_errors("tree", 11, "laplace"), rows * 4)
+    np.testing.assert_allclose(prefix_sum_errors("tree", 11, "gaussian"), rows * 2)
+    assert np.abs(encode).sum(0).max() == 4
+
+
+def test_refusals():
+    wrongs: tuple[Any, ...] = (0, -1, 2.0, True)
+    for wrong in wrongs:
+        with pytest.raises(ValueError, match="steps must be a whole number, at least 1"):
+            strategy_matrices("tree", wrong)
+    with pytest.raises(ValueError, match="strategy must be one of"):
+        strategy_matrices("banded", 3)
+    np.testing.assert_array_equal(toeplitz(np.array([2.0, 1.0])), [[2, 0], [1, 2]])

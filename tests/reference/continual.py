@@ -1,0 +1,81 @@
+"""Naive twins of noise for prefix sums: plain loops over steps, and all that a unit can change."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+
+def square_root(steps):
+    """A^{1/2} by its defining equation: the lower triangular L of LL = A with ones on its diagonal, entry by entry."""
+    root = [[0.0] * steps for _ in range(steps)]
+    for gap in range(steps):
+        for row in range(gap, steps):
+            column = row - gap
+            between = sum(root[row][k] * root[k][column] for k in range(column + 1, row))
+            root[row][column] = 1.0 if gap == 0 else (1.0 - between) / 2
+    return np.array(root)
+
+
+def counter_nodes(steps):
+    """Sums kept by the binary counter of Chan, Shi and Song after each step: (first, last) of the closed interval."""
+    held, closed = [], []
+    for step in range(1, steps + 1):
+        node = (step, step)
+        while held and held[-1][1] - held[-1][0] == node[1] - node[0]:
+            node = (held.pop()[0], step)
+        held.append(node)
+        closed.append((node, list(held)))
+    return closed
+
+
+def counter(steps):
+    """B and C of the binary counter."""
+    decode, encode = np.zeros((steps, steps)), np.zeros((steps, steps))
+    for row, ((first, last), held) in enumerate(counter_nodes(steps)):
+        encode[row, first - 1 : last] = 1
+        for _, end in held:
+            decode[row, end - 1] = 1
+    return decode, encode
+
+
+def noisy_prefix_sums(totals, decode, noise):
+    """Totals (T, m) summed up step by step, with B times the noise."""
+    released = []
+    for step in range(len(totals)):
+        row = []
+        for item in range(len(totals[0])):
+            exact = sum(totals[s][item] for s in range(step + 1))
+            added = sum(decode[step][s] * noise[s][item] for s in range(step + 1))
+            row.append(exact + added)
+        released.append(row)
+    return np.array(released)
+
+
+def largest_change(encode, items, limit, adjacency, order):
+    """Largest norm of the change of CX, over all that one unit of ``limit`` comparisons holds at any steps."""
+    steps = len(encode)
+    kinds = []
+    for step, (i, j) in itertools.product(range(steps), itertools.combinations(range(items), 2)):
+        for first in (1.0, 0.0, 0.5):
+            row = np.zeros((steps, items))
+            row[step, i], row[step, j] = first, 1 - first
+            kinds.append(((step, i, j), row))
+    units = []
+    for size in range(limit + 1):
+        for chosen in itertools.combinations_with_replacement(kinds, size):
+            asked = tuple(sorted(where for where, _ in chosen))
+            units.append((asked, sum((row for _, row in chosen), np.zeros((steps, items)))))
+    moved = [encode @ rows for _, rows in units]
+    largest = 0.0
+    for (asked, _), one in zip(units, moved):
+        for (other_asked, _), other in zip(units, moved):
+            if adjacency == "flip" and asked != other_asked:
+                continue
+            if adjacency == "add-remove" and other_asked:
+                continue
+            change = np.abs(one - other)
+            largest = max(largest, change.sum() if order == 1 else math.sqrt((change**2).sum()))
+    return largest
