@@ -47,6 +47,7 @@ PUBLIC = {
     "ranked-items": "which items each user ranked",
     "budgets": "the epsilon of each user or answer",
     "ties": "which answers are ties",
+    "covariates": "the covariates of each comparison, and which item was shown first",
 }
 # Neighbors that differ only in answers share all of these.
 _ANSWERS_KEEP = frozenset({"items", "participation", "questionnaire", "budgets"})

@@ -7,6 +7,16 @@ from privrank_jax.pairwise.continual import (
     continual_counts,
     continual_scores,
 )
+from privrank_jax.pairwise.covariate_mle import (
+    CovariateFit,
+    CovariateScores,
+    covariate_mle,
+    mle_with_covariates,
+    noisy_covariate_sums,
+    scores_from_covariate_sums,
+)
+from privrank_jax.pairwise.covariate_tables import covariate_table
+from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.debiased_rr import (
     DebiasedFit,
     debiased_rr,
@@ -73,6 +83,10 @@ from privrank_jax.pairwise.transitivity import (
 
 __all__ = [
     "ContinualDiagnostics",
+    "CovariateDesign",
+    "CovariateFit",
+    "CovariateScores",
+    "CovariateTable",
     "DebiasedFit",
     "DebiasedSums",
     "FitDiagnostics",
@@ -93,6 +107,8 @@ __all__ = [
     "confidence_intervals",
     "continual_counts",
     "continual_scores",
+    "covariate_mle",
+    "covariate_table",
     "debiased_rr",
     "debiased_sums",
     "edge_lower_bound",
@@ -108,7 +124,9 @@ __all__ = [
     "minimize",
     "mixed_effects",
     "mle",
+    "mle_with_covariates",
     "noisy_counts",
+    "noisy_covariate_sums",
     "one_shot_top_k",
     "parametric_bootstrap",
     "peeling_top_k",
@@ -124,6 +142,7 @@ __all__ = [
     "report_sums",
     "score_attack",
     "score_attack_bound",
+    "scores_from_covariate_sums",
     "scores_from_sums",
     "scores_from_totals",
     "select_link",

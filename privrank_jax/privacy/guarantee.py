@@ -64,7 +64,8 @@ class Guarantee:
 
     Facts in ``public``: ``"items"`` (the list of items, taken from the data), ``"participation"`` (which users gave an
     answer at all), ``"questionnaire"`` (which pairs each user was asked), ``"ranked-items"`` (which items each user
-    ranked), ``"budgets"`` (each user's or answer's own ε), ``"ties"`` (which answers are ties).
+    ranked), ``"budgets"`` (each user's or answer's own ε), ``"ties"`` (which answers are ties), ``"covariates"`` (the
+    covariates of each comparison, and which item was shown first).
     """
 
     promise: Privacy

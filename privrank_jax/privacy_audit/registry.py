@@ -28,6 +28,7 @@ _MODULES = (
     "audited_reports",
     "audited_comparisons",
     "audited_questionnaires",
+    "audited_covariates",
     "audited_gaussian",
     "audited_continual",
     "audited_selections",

@@ -37,8 +37,10 @@ OF_NUMPY = {
     "cli.aggregate.synthetic": {"_missing_last"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.times": {"exponents"},
+    "pairwise.covariate_tables": {"check_identifiable"},
     "privacy.cuts": {"_by_program"},
     "privacy.noise_law": {"_Draws", "mean_square"},
+    "privacy_audit.audited_covariates": {"_row", "_scores_law", "_sums_law"},
     "privacy_audit.audited_footrule": {"_report_law"},
     "privacy_audit.audited_local": {"_two_sets_law"},
     "privacy_audit.audited_questionnaires": {"_flips"},

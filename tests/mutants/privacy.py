@@ -49,6 +49,22 @@ PRIVACY = (
         ("additive_scale(noise, privacy, first, second)", "additive_scale(noise, privacy, first, second / 2)"),
     ),
     *mutants_of(
+        "pairwise/covariates.py",
+        "tests/pairwise/test_covariates.py",
+        ("self.real(2 + jnp.sum(", "self.real(1 + jnp.sum("),
+        ("jnp.sqrt(2 + jnp.sum(", "jnp.sqrt(1 + jnp.sum("),
+        ("each = jnp.zeros_like(each).at[self.users].add(each)", "pass"),
+        ("return jnp.max(each)", "return jnp.mean(each)"),
+    ),
+    *mutants_of(
+        "pairwise/covariate_mle.py",
+        "tests/pairwise/test_covariate_mle.py",
+        ('    if attained.adjacency != "flip":', '    if attained.adjacency == "replace":'),
+        ('    if "covariates" not in attained.neighbors.shared:', "    if False:"),
+        ('"l1" if noise == "laplace" else "l2")', '"l2")'),
+        ("(noise, attained, change, change)", "(noise, attained, change / 2, change / 2)"),
+    ),
+    *mutants_of(
         "privacy/accounting.py",
         "tests/privacy/test_accounting.py",
         ("epsilon, float(gathered.budgets.delta_sum)", "epsilon, 0.0"),

@@ -1,0 +1,252 @@
+r"""Comparisons with public covariates: the design matrix, its sums, and the likelihood that depends on them.
+
+**Model.** Comparison r is of a first item i and a second item j, and has features x_r. With z_r = (e_i - e_j, x_r) and
+β = (θ, b), the first item wins with probability σ(⟨z_r, β⟩), σ the logistic function: Bradley-Terry-Luce with features.
+A feature that is 1 throughout is the advantage of being first (left, at home). The log-likelihood of outcomes y_r (1 if
+the first item won, 0 if it lost, 1/2 for a tie) is ⟨S, β⟩ - Σ_r log(1 + e^{⟨z_r, β⟩}) with the *sums* S = Σ_r y_r z_r:
+given the design, outcomes enter through S alone.
+
+**What is public.** The design is: which items met, which was first, the features, and which user gave which
+comparison. Only outcomes are protected, so a promise is one of adjacency ``flip`` with public ``"covariates"``. Which
+item counts as the first must then not depend on the outcome, nor may a feature: the length of the *winner* less that of
+the loser is no feature, that of the *first* item less that of the second is one.
+
+**Theorem (sensitivity).** *Between neighbors that differ in the outcome of comparison r, S moves by at most ‖z_r‖ in
+any norm, and this is attained. If they differ in all outcomes of user u, S moves by at most Σ_{r of u} ‖z_r‖.*
+
+Proof. S moves by Σ_r (y_r - y'_r)z_r, over the comparisons whose outcome differs, and \|y_r - y'_r\| ≤ 1, with equality
+for a win against a loss; for several comparisons apply the triangle inequality. ∎ In ℓ₁ ‖z_r‖ = 2 + ‖x_r‖₁, in ℓ₂
+√(2 + ‖x_r‖₂²).
+
+*One comparison*: the sensitivity is max_r ‖z_r‖. *A user*: max_u Σ_{r of u} ‖z_r‖, over the users in the table. Both
+are functions of the design. Neighbors share it, so they share the scale of the noise, which may be published: the exact
+maximum, in place of L times the largest norm that a comparison may have, costs no privacy. It would where the design is
+protected as well; other adjacencies are therefore refused. Where only some comparisons of a user are kept, the choice
+must not depend on outcomes either (:func:`~privrank_jax.comparisons.bound_contributions`); then the rows that are kept
+are a public design, for which the theorem holds.
+
+**Integers.** Where all features are multiples of 2^{-b}, 2^{b+1}S is a vector of integers, since 2y_r and 2^b z_r are
+whole, and its sensitivity is 2^{b+1} times that of S: exact integer noise serves
+(:mod:`privrank_jax.release.covariate_sums`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from privrank_jax._backend import product
+from privrank_jax._validate import check_choice
+from privrank_jax.privacy.privacy import Privacy
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class CovariateDesign:
+    """The public part of N comparisons of m items with p features; :func:`covariate_table` makes and checks one.
+
+    Attributes:
+        first: ``(N,)`` int, the first item of each comparison.
+        second: ``(N,)`` int, the other item.
+        features: ``(N, p)`` float, of the first item against the second.
+        users: ``(N,)`` int in 0..N-1, who compared.
+        units: ``(p,)`` float, what one unit of a feature is, in units of the covariate that it was made of.
+        mask: ``(N,)`` bool, False for rows that only pad the table; ``None`` = all are real.
+        num_items: m, static.
+        names: of the p features, static.
+    """
+
+    first: Int[Array, "*batch rows"]
+    second: Int[Array, "*batch rows"]
+    features: Float[Array, "*batch rows covariates"]
+    users: Int[Array, "*batch rows"]
+    units: Float[Array, "*batch covariates"]
+    mask: Bool[Array, "*batch rows"] | None = None
+    num_items: int = dataclasses.field(kw_only=True, metadata={"static": True})
+    names: tuple[str, ...] = dataclasses.field(default=(), metadata={"static": True})
+
+    @property
+    def size(self) -> int:
+        """m + p, the length of β."""
+        return self.num_items + self.features.shape[-1]
+
+    @property
+    def degree(self) -> Float[Array, ""]:
+        """Mean number of comparisons per item."""
+        rows = self.first.shape[0] if self.mask is None else jnp.sum(self.mask)
+        return jnp.asarray(2.0 * rows / self.num_items, self.features.dtype)
+
+    def log_odds(self, beta: Float[Array, "parameters"]) -> Float[Array, "rows"]:
+        """⟨z_r, β⟩ of every comparison, ``(N,)``."""
+        theta, slopes = beta[: self.num_items], beta[self.num_items :]
+        return theta[self.first] - theta[self.second] + product(self.features, slopes)
+
+    def total(self, weights: Float[Array, "rows"]) -> Float[Array, "parameters"]:
+        """Σ_r weights_r z_r, ``(m + p,)``."""
+        weights = self.real(weights)
+        items = jnp.zeros(self.num_items, self.features.dtype)
+        items = items.at[self.first].add(weights).at[self.second].add(-weights)
+        return jnp.concatenate([items, product(weights, self.features)])
+
+    def gram(self, weights: Float[Array, "rows"]) -> Float[Array, "parameters parameters"]:
+        """Σ_r weights_r z_r z_rᵀ, ``(m + p, m + p)``."""
+        weights = self.real(weights)
+        first, second, m = self.first, self.second, self.num_items
+        items = jnp.zeros((m, m), self.features.dtype)
+        items = items.at[first, first].add(weights).at[second, second].add(weights)
+        items = items.at[first, second].add(-weights).at[second, first].add(-weights)
+        scaled = weights[:, None] * self.features
+        cross = jnp.zeros((m, scaled.shape[1]), scaled.dtype)
+        cross = cross.at[first].add(scaled).at[second].add(-scaled)
+        return jnp.block([[items, cross], [cross.T, product(self.features.T, scaled)]])
+
+    def norms(self, norm: str) -> Float[Array, "rows"]:
+        """‖z_r‖ of every comparison, ``(N,)``; 0 for padding.
+
+        Args:
+            norm: ``"l1"`` or ``"l2"``.
+        """
+        check_choice("norm", norm, ("l1", "l2"))
+        if norm == "l1":
+            return self.real(2 + jnp.sum(jnp.abs(self.features), -1))
+        return self.real(jnp.sqrt(2 + jnp.sum(jnp.square(self.features), -1)))
+
+    def sensitivity(self, privacy: Privacy, norm: str = "l1") -> Float[Array, ""]:
+        """Sensitivity of the sums to one unit (theorem in the module docstring).
+
+        Args:
+            privacy: what is promised: unit comparison or user.
+            norm: ``"l1"`` for Laplace noise, ``"l2"`` for Gaussian noise.
+
+        Raises:
+            ValueError: an unknown norm.
+        """
+        each = self.norms(norm)
+        if privacy.unit == "user":
+            each = jnp.zeros_like(each).at[self.users].add(each)
+        return jnp.max(each)
+
+    def real(self, weights: Float[Array, "rows"]) -> Float[Array, "rows"]:
+        """One number per comparison, 0 for padding."""
+        return weights if self.mask is None else jnp.where(self.mask, weights, 0)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class CovariateTable:
+    """N comparisons with features; the outcomes are what a release protects.
+
+    Attributes:
+        design: the public part.
+        outcomes: ``(N,)`` float, 1 where the first item won, 0 where it lost, 1/2 for a tie.
+    """
+
+    design: CovariateDesign
+    outcomes: Float[Array, "*batch rows"]
+
+    @property
+    def sums(self) -> Float[Array, "parameters"]:
+        """S = Σ_r y_r z_r, ``(m + p,)``: m numbers that sum to 0, then one for each feature."""
+        return self.design.total(self.outcomes.astype(self.design.features.dtype))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class CovariateObjective:
+    """(Σ_r log(1 + e^{⟨z_r, β⟩}) - ⟨S, β⟩ + Σ_k γ_k β_k²/2)/scale, plus (Σθ)²/(2m), which holds Σθ in place.
+
+    Attributes:
+        design: the public part.
+        excess: ``(m + p,)``, S less half of Σ_r z_r, with any noise.
+        ridge: ``(m + p,)``, γ_k.
+        scale: the mean number of comparisons per item, at least 1: gradients are of order one.
+    """
+
+    design: CovariateDesign
+    excess: Float[Array, "*batch parameters"]
+    ridge: Float[Array, "*batch parameters"]
+    scale: Float[Array, "*batch"]
+
+    @classmethod
+    def of(
+        cls,
+        design: CovariateDesign,
+        sums: Float[Array, "parameters"],
+        ridge: Float[Array, "parameters"],
+    ) -> CovariateObjective:
+        """The objective at given sums, which may hold noise."""
+        half = design.total(jnp.full(design.first.shape, 0.5, design.features.dtype))
+        return cls(design, sums - half, ridge, jnp.maximum(design.degree, 1.0))
+
+    def __call__(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
+        """Value at β."""
+        odds = self.design.log_odds(beta)
+        loss = 0.5 * jnp.abs(odds) + jnp.log1p(jnp.exp(-jnp.abs(odds)))  # log(2 cosh(odds/2))
+        linear = product(0.5 * self.ridge * beta - self.excess, beta)
+        gauge = jnp.sum(beta[: self.design.num_items])
+        return (
+            jnp.sum(self.design.real(loss)) + linear
+        ) / self.scale + 0.5 * gauge**2 / self.design.num_items
+
+    def gradient(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+        """Gradient at β."""
+        push = self.design.total(0.5 * jnp.tanh(0.5 * self.design.log_odds(beta)))
+        items = jnp.arange(beta.shape[0]) < self.design.num_items
+        gauge = jnp.sum(jnp.where(items, beta, 0)) / self.design.num_items
+        return (push + self.ridge * beta - self.excess) / self.scale + jnp.where(items, gauge, 0)
+
+    def hessian(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters parameters"]:
+        """Hessian at β."""
+        items = jnp.arange(beta.shape[0]) < self.design.num_items
+        gauge = jnp.where(items[:, None] & items[None, :], 1.0 / self.design.num_items, 0.0)
+        bent = information(self.design, beta) + jnp.diag(self.ridge)
+        return bent / self.scale + gauge
+
+
+def information(
+    design: CovariateDesign, beta: Float[Array, "parameters"]
+) -> Float[Array, "parameters parameters"]:
+    """Fisher information of β, Σ_r σ(η_r)σ(-η_r) z_r z_rᵀ with η_r = ⟨z_r, β⟩, ``(m + p, m + p)``.
+
+    Args:
+        design: the comparisons.
+        beta: ``(m + p,)``, θ and the coefficients of the features.
+    """
+    odds = design.log_odds(beta)
+    return design.gram(jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds))
+
+
+def center_items(beta: Float[Array, "parameters"], num_items: int) -> Float[Array, "parameters"]:
+    """β with Σθ = 0.
+
+    Args:
+        beta: ``(m + p,)``.
+        num_items: m.
+    """
+    theta = beta[:num_items]
+    return jnp.concatenate([theta - jnp.mean(theta), beta[num_items:]])
+
+
+def resolution(features: Float[np.ndarray, "rows covariates"]) -> int:
+    """b, the smallest number with all features multiples of 2^-b; features of multiples finer than 2^-30 are refused.
+
+    Args:
+        features: ``(N, p)``, on the host.
+
+    Raises:
+        ValueError: a feature that is no multiple of 2^-30, or not finite.
+
+    >>> resolution(np.array([[0.5, 3.0], [0.75, 0.0]]))
+    2
+    """
+    features = np.asarray(features, np.float64)
+    for bits in range(31):
+        if np.all(np.ldexp(features, bits) == np.rint(np.ldexp(features, bits))):
+            return bits
+    raise ValueError(
+        "exact noise needs features that are multiples of a power of 1/2 (2^-30 at least): covariate_table rounds them."
+    )

@@ -1,0 +1,146 @@
+"""Audited mechanisms on comparisons with public covariates: noisy sums, and the scores fitted to them.
+
+Three comparisons of three items, with the advantage of the first item and one more covariate; neighbors differ in one
+outcome, or in all of them, where one user gave all. The data of a row are the outcomes; the design is public.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import pairwise
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
+from privrank_jax.privacy import Privacy
+from privrank_jax.privacy_audit import laws
+from privrank_jax.privacy_audit.neighbors import Instances
+from privrank_jax.privacy_audit.registry import Audited, Facts, Release
+
+Array = jax.Array
+
+_FIRST, _SECOND = np.array([0, 1, 0]), np.array([1, 2, 1])
+# Rows 0 and 2 are equal, so that their outcomes move all sums in one direction.
+_FEATURES = np.array([[0.5, 0.25], [0.5, -0.5], [0.5, 0.25]])
+_MATRIX = np.array(
+    [[*(np.eye(3)[i] - np.eye(3)[j]), *x] for i, j, x in zip(_FIRST, _SECOND, _FEATURES)]
+)
+
+COMPARISON = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
+USER = dataclasses.replace(COMPARISON, unit="user")
+
+
+def _design(outcomes: Array, users: tuple[int, ...]) -> CovariateDesign:
+    dtype = jnp.result_type(outcomes)
+    whole = functools.partial(jnp.asarray, dtype=jnp.int32)
+    return CovariateDesign(
+        whole(_FIRST), whole(_SECOND), jnp.asarray(_FEATURES, dtype), whole(users),
+        jnp.ones(2, dtype), num_items=3,
+    )  # fmt: skip
+
+
+def _on_outcomes(
+    function: Callable[..., Estimate], users: tuple[int, ...], **options: Any
+) -> Release:
+    """Turn a function of a table into ``(key, outcomes, privacy) -> Estimate``, its value one array."""
+
+    def release(key: Array, outcomes: Array, privacy: Privacy) -> Estimate:
+        outcomes = jnp.asarray(outcomes)
+        table = CovariateTable(_design(outcomes, users), outcomes)
+        found = function(key, table, privacy, **options)
+        return dataclasses.replace(found, value=jnp.concatenate(jax.tree.leaves(found.value)))
+
+    return release
+
+
+def _sums_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+    return laws.additive_laplace(data @ _MATRIX, facts["noise_scale"])
+
+
+def _scores_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+    """Log densities of the minimizer before it is centered; the Hessian does not depend on outcomes."""
+    rng = np.random.default_rng(0)
+    size = _MATRIX.shape[1]
+    points = rng.standard_normal((400, size)) * rng.choice([0.1, 3.0, 40.0], (400, 1))
+    chances = 1 / (1 + np.exp(-points @ _MATRIX.T))
+    ridge = np.array([1.0] * 3 + [*np.square(_MATRIX[:, 3:]).max(0)]) * _GAMMA
+    noise = (chances @ _MATRIX + ridge * points)[None] - (data @ _MATRIX)[:, None]
+    return -np.abs(noise).sum(-1) / facts["noise_scale"]
+
+
+_GAMMA = 0.5
+
+
+def _least_shift(noisy: Array, *, center: np.ndarray, change: np.ndarray) -> Array:
+    """The least shift, of the sums that differ between the neighbors, in the direction in which they differ."""
+    moved = np.flatnonzero(change)
+    return jnp.min((noisy - jnp.asarray(center, noisy.dtype))[moved] * np.sign(change[moved]))
+
+
+def _flips(users: tuple[int, ...]) -> Instances:
+    """All outcomes; neighbors differ in those of one unit."""
+    data = np.array(list(itertools.product((0.0, 0.5, 1.0), repeat=len(users))))
+    near = [
+        (a, b)
+        for a, b in itertools.combinations(range(len(data)), 2)
+        if len({users[row] for row in np.flatnonzero(data[a] != data[b])}) == 1
+    ]
+    return Instances(data, np.array(near))
+
+
+_EACH, _TWO = (0, 1, 2), (0, 1, 0)  # users of the rows
+_WON = np.array([1.0, 1.0, 1.0])
+
+
+def _row(
+    flipped: list[int],
+    users: tuple[int, ...],
+    promise: Privacy,
+) -> dict[str, Any]:
+    lost = np.where(np.isin(np.arange(3), flipped), 1 - _WON, _WON)
+    return {
+        "neighbors": (_WON, lost),
+        "promise": promise,
+        "release": _on_outcomes(pairwise.noisy_covariate_sums, users),
+        "law": _sums_law,
+        "reduce": functools.partial(
+            _least_shift, center=_WON @ _MATRIX, change=(_WON - lost) @ _MATRIX
+        ),
+        "sees": "the least shift of a sum in the direction of the neighbors' difference",
+        "instances": functools.partial(_flips, users),
+        "function": "noisy_covariate_sums",
+        "note": "pairwise/covariates.py",
+    }
+
+
+AUDITED = (
+    Audited(
+        name="covariate-sums",
+        title="sums of comparisons with covariates + Laplace(max ‖z‖/ε), one outcome flips",
+        **_row([1], _EACH, COMPARISON),
+    ),
+    Audited(
+        name="covariate-sums-users",
+        title="sums of comparisons with covariates + Laplace(Σ‖z‖/ε), the outcomes of one user flip",
+        **_row([0, 2], _TWO, USER),
+    ),
+    Audited(
+        name="covariate-mle",
+        **{
+            **_row([1], _EACH, COMPARISON),
+            "title": "scores and coefficients of covariates from noisy sums, one outcome flips",
+            "function": "covariate_mle",
+            "release": _on_outcomes(pairwise.covariate_mle, _EACH, gamma=_GAMMA),
+            "law": _scores_law,
+            "reduce": lambda value: value[1] - value[2] - value[4],
+            "sees": "the gap between the scores of items 1 and 2, less a coefficient",
+        },
+    ),
+)

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import (
+    CovariateTable,
+    covariate_mle,
+    covariate_table,
+    mle,
+    mle_with_covariates,
+    noisy_covariate_sums,
+    scores_from_covariate_sums,
+)
+from privrank_jax.privacy import Privacy
+from tests.reference.calibration import gaussian_scale
+from tests.reference.covariates import (
+    covariate_fit,
+    covariate_sensitivity,
+    default_covariate_ridge,
+    design_matrix,
+)
+
+ITEMS = 5
+FLIPS = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
+USERS = dataclasses.replace(FLIPS, unit="user", delta=1e-3)
+TRUTH, SLOPES = np.array([0.8, 0.4, 0.0, -0.5, -0.7]), np.array([0.5, -0.3])
+
+
+def arena(seed=0, rows=60, truth=TRUTH, slopes=SLOPES):
+    """Battles in which longer answers win, and the one on the left loses, more often."""
+    rng = np.random.default_rng(seed)
+    pairs = np.array([rng.choice(ITEMS, 2, replace=False) for _ in range(rows)])
+    length = rng.normal(0, 1, rows).clip(-2, 2)
+    odds = truth[pairs[:, 0]] - truth[pairs[:, 1]] + slopes[0] * length + slopes[1]
+    won = np.where(rng.random(rows) < 0.1, 0.5, rng.random(rows) < 1 / (1 + np.exp(-odds)))
+    users = rng.integers(0, rows // 3, rows)
+    columns = {"length": length, "left": np.ones(rows)}
+    return covariate_table(*pairs.T, won, columns, num_items=ITEMS, users=users)
+
+
+TABLE = arena()
+
+
+def matrix_of(table):
+    design = table.design
+    parts = (np.asarray(part) for part in (design.first, design.second, design.features))
+    return design_matrix(*parts, design.num_items)
+
+
+def vector(value, design):
+    """Scores and coefficients of the features."""
+    return np.concatenate([value.scores, value.coefficients * design.units])
+
+
+@pytest.mark.parametrize(("noise", "asked"), [("laplace", FLIPS), ("gaussian", USERS)])
+@pytest.mark.parametrize("gamma", [None, 0.7])
+def test_equals_the_naive_fit_to_the_same_noisy_sums(noise, asked, gamma, key):
+    matrix, design = matrix_of(TABLE), TABLE.design
+    noisy = noisy_covariate_sums(key, TABLE, asked, noise=noise)
+    scale = float(noisy.diagnostics.noise_scale)
+    units = range(len(matrix)) if asked.unit == "comparison" else np.asarray(design.users).tolist()
+    change = covariate_sensitivity(matrix, units, 1 if noise == "laplace" else 2)
+    naive = change if noise == "laplace" else gaussian_scale(change, 1.0, 1e-3)
+    assert scale == pytest.approx(naive, rel=1e-6)
+    ridge = default_covariate_ridge(matrix, ITEMS, scale, noise)
+    if gamma is not None:
+        ridge = gamma * np.array(
+            [1.0] * ITEMS + [column.max() ** 2 for column in abs(matrix[:, ITEMS:]).T]
+        )
+    expected = covariate_fit(matrix, np.asarray(noisy.value), ridge, ITEMS)
+    found = covariate_mle(key, TABLE, asked, noise=noise, gamma=gamma)
+    np.testing.assert_allclose(found.diagnostics.ridge, ridge, rtol=1e-9)
+    np.testing.assert_allclose(vector(found.value, design), expected, atol=1e-7)
+    after = scores_from_covariate_sums(noisy.value, design, gamma, noise_scale=scale, noise=noise)
+    np.testing.assert_allclose(vector(after.value, design), expected, atol=1e-7)
+    assert int(found.diagnostics.fit.code) == int(after.diagnostics.fit.code) == 0
+
+
+def test_the_noise_has_the_scale_that_is_told(key):
+    """Mean and standard deviation of 4,000 draws; a scale wrong by a tenth is six standard errors away."""
+    runs = jax.vmap(lambda one: noisy_covariate_sums(one, TABLE, FLIPS).value)
+    noise = np.asarray(runs(jax.random.split(key, 4000)) - TABLE.sums)
+    scale = float(noisy_covariate_sums(key, TABLE, FLIPS).diagnostics.noise_scale)
+    assert np.abs(noise).mean() == pytest.approx(scale, rel=0.03)
+    assert np.abs(noise.mean(0)).max() < 5 * scale * np.sqrt(2 / 4000)
+    assert np.abs(np.corrcoef(noise.T) - np.eye(ITEMS + 2)).max() < 0.1
+
+
+def test_without_noise_it_is_the_ridge_fit(key):
+    free = dataclasses.replace(FLIPS, epsilon=np.inf)
+    found = covariate_mle(key, TABLE, free, gamma=0.5).value
+    ridged = mle_with_covariates(TABLE, 0.5).value
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(ridged)):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_without_covariates_it_is_the_fit_to_win_counts():
+    pairs, won = [[0, 1, 2, 3, 4, 0, 2], [1, 2, 3, 4, 0, 2, 4]], [1, 0, 0.5, 1, 0, 0, 1]
+    table = covariate_table(*pairs, won, {}, num_items=ITEMS)
+    wins = np.zeros((ITEMS, ITEMS))
+    for i, j, y in zip(*pairs, won):
+        wins[i, j] += y
+        wins[j, i] += 1 - y
+    found = mle_with_covariates(table, 0.3).value
+    expected = mle(WinCounts.from_matrix(wins), gamma=0.3).value
+    np.testing.assert_allclose(found.scores, expected, atol=1e-8)
+    assert found.coefficients.shape == (0,)
+
+
+def test_a_published_closed_form():
+    """Two items, each first 50 times: log-odds 1.5 of the better one and 0.5 of the first item, from exact shares."""
+    chances = 1 / (1 + np.exp(-np.array([2.0, -1.0])))  # better first, worse first
+    first, second = np.repeat([[0, 1], [1, 0]], 2, axis=1)
+    design = covariate_table(first, second, [1, 0] * 2, {"home": np.ones(4)}, num_items=2).design
+    table = CovariateTable(design, jnp.repeat(jnp.asarray(chances), 2))
+    value = mle_with_covariates(table).value
+    assert float(value.scores[0] - value.scores[1]) == pytest.approx(1.5, abs=1e-8)
+    assert float(value.coefficients[0]) == pytest.approx(0.5, abs=1e-8)
+
+
+def test_many_battles_recover_the_truth(key):
+    table = arena(1, 20_000)
+    for found in (mle_with_covariates(table), covariate_mle(key, table, FLIPS)):
+        np.testing.assert_allclose(found.value.scores, TRUTH, atol=0.15)
+        np.testing.assert_allclose(found.value.coefficients, SLOPES, atol=0.08)
+
+
+def test_covariates_remove_a_bias_of_the_ranking(key):
+    """Item 1 is no better than item 0 but answers at length: only the fit with covariates ranks item 0 first."""
+    rng = np.random.default_rng(5)
+    rows = 6000
+    pairs = np.array([rng.choice(3, 2, replace=False) for _ in range(rows)])
+    truth, habit = np.array([0.3, 0.0, -0.3]), np.array([-1.0, 1.0, 0.0])
+    length = (habit[pairs[:, 0]] - habit[pairs[:, 1]] + rng.normal(0, 1, rows)).clip(-4, 4)
+    odds = truth[pairs[:, 0]] - truth[pairs[:, 1]] + 0.5 * length
+    won = (rng.random(rows) < 1 / (1 + np.exp(-odds))).astype(float)
+    plain, controlled = (
+        covariate_mle(key, covariate_table(*pairs.T, won, columns, num_items=3), FLIPS).value
+        for columns in ({}, {"length": length})
+    )
+    assert np.argmax(plain.scores) == 1
+    assert np.argmax(controlled.scores) == 0
+
+
+def test_one_program_for_keys_data_and_budgets(key):
+    """Batches equal single runs, and a sweep over keys, outcomes and ε compiles once."""
+    traces = []
+
+    def run(key, outcomes, epsilon):
+        traces.append(1)
+        asked = dataclasses.replace(FLIPS, epsilon=epsilon)
+        return covariate_mle(key, CovariateTable(TABLE.design, outcomes), asked).value
+
+    batch = jax.jit(jax.vmap(run))
+    outcomes = jnp.stack([TABLE.outcomes, 1 - TABLE.outcomes, TABLE.outcomes])
+    epsilons = jnp.array([0.5, 1.0, 2.0])
+    together = batch(jax.random.split(key, 3), outcomes, epsilons)
+    batch(jax.random.split(jax.random.fold_in(key, 1), 3), outcomes, 2 * epsilons)
+    assert len(traces) == 1
+    for place in range(3):
+        asked = dataclasses.replace(FLIPS, epsilon=float(epsilons[place]))
+        table = CovariateTable(TABLE.design, outcomes[place])
+        alone = covariate_mle(jax.random.split(key, 3)[place], table, asked).value
+        np.testing.assert_allclose(together.scores[place], alone.scores, atol=1e-7)
+        np.testing.assert_allclose(together.coefficients[place], alone.coefficients, atol=1e-7)
+
+
+def test_derivatives_are_implicit():
+    """Of a coefficient in an outcome and in γ, against differences."""
+
+    def slope(outcomes, gamma):
+        table = CovariateTable(TABLE.design, outcomes)
+        return mle_with_covariates(table, gamma).value.coefficients[0]
+
+    outcomes, step = TABLE.outcomes, 1e-5
+    by_outcome, by_gamma = jax.grad(slope, (0, 1))(outcomes, 0.5)
+    moved = outcomes.at[7].add(step), outcomes.at[7].add(-step)
+    numeric = (slope(moved[0], 0.5) - slope(moved[1], 0.5)) / (2 * step)
+    assert float(by_outcome[7]) == pytest.approx(float(numeric), rel=1e-4)
+    numeric = (slope(outcomes, 0.5 + step) - slope(outcomes, 0.5 - step)) / (2 * step)
+    assert float(by_gamma) == pytest.approx(float(numeric), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (dataclasses.replace(FLIPS, adjacency="replace"), "promise adjacency='flip', not 'replace'"),
+        (dataclasses.replace(FLIPS, adjacency="add-remove"), "not 'add-remove'"),
+        (dataclasses.replace(FLIPS, public=()), r"public=\('covariates',\)"),
+        (Privacy(1.0, unit="rank", adjacency="replace"), "have no ranks to protect"),
+    ],
+)  # fmt: skip
+def test_a_promise_that_hides_the_design_is_refused(asked, message, key):
+    with pytest.raises(ValueError, match=message):
+        covariate_mle(key, TABLE, asked)
+
+
+def test_bad_arguments_are_refused(key):
+    with pytest.raises(TypeError, match="make one by covariate_table"):
+        covariate_mle(key, WinCounts.from_matrix([[0.0, 1.0], [2.0, 0.0]]), FLIPS)
+    with pytest.raises(TypeError, match="make one by covariate_table"):
+        mle_with_covariates(np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="gamma must be positive"):
+        covariate_mle(key, TABLE, FLIPS, gamma=0.0)
+    with pytest.raises(ValueError, match="gamma must be finite and at least 0"):
+        mle_with_covariates(TABLE, -1.0)
+    with pytest.raises(ValueError, match="needs delta > 0"):
+        covariate_mle(key, TABLE, FLIPS, noise="gaussian")
+    with pytest.raises(ValueError, match="noise must be one of"):
+        covariate_mle(key, TABLE, FLIPS, noise="cauchy")
+    with pytest.raises(ValueError, match=r"sums must have shape \(7,\)"):
+        scores_from_covariate_sums(jnp.zeros(3), TABLE.design)
+
+
+def test_a_public_sensitivity_may_be_given(key):
+    found = noisy_covariate_sums(key, TABLE, FLIPS, sensitivity=1.5)
+    assert float(found.diagnostics.noise_scale) == 1.5
+    assert found.guarantee.public == ("covariates",)
+    assert "the covariates of each comparison" in found.guarantee.in_words()

@@ -1,0 +1,18 @@
+"""The contract of private functions on the rows of covariates, and what these promise."""
+
+from __future__ import annotations
+
+from privrank_jax.privacy_audit import audited_covariates
+from tests.privacy_audit.contract import *  # noqa: F403
+
+PROMISES = {
+    "covariate-sums": ("comparison", "flip"),
+    "covariate-sums-users": ("user", "flip"),
+    "covariate-mle": ("comparison", "flip"),
+}
+
+
+def test_rows_promise_what_is_listed():
+    rows = audited_covariates.AUDITED
+    assert {row.name: row.promise.kind for row in rows} == PROMISES
+    assert all(row.promise.public == ("covariates",) for row in rows)
