@@ -36,7 +36,7 @@ EXAMPLES = (
     "aggregation.local_bounds", "aggregation.noise_totals", "aggregation.proven_errors",
     "aggregation.shuffled_pairs", "privacy.shuffling", "aggregation.footrule", "aggregation.assignment",
     "aggregation.private_footrule", "aggregation.footrule_padding", "release.footrule_costs", "release.block_noise",
-    "release.radius",
+    "release.radius", "release.leaderboard",
     "aggregation.auto", "aggregation.borda_theorem", "aggregation.certificate", "aggregation.dynamic_program",
     "aggregation.hay_kwiksort", "aggregation.integer_program", "aggregation.ldp_footrule", "aggregation.footrule_cuts",
     "aggregation.ldp_kwiksort", "aggregation.ldp_plan",

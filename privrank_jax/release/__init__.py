@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
     from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.footrule_costs import exact_footrule
+    from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.library import exact_samplers_available
     from privrank_jax.release.local_borda import exact_ldp_borda
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.weights_in_parts import exact_weights
 
 _HOMES = {
+    "Leaderboard": "leaderboard",
     "Ledger": "ledger",
     "exact_borda": "exact_aggregation",
     "exact_bound": "contributions",
@@ -45,6 +47,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Leaderboard",
     "Ledger",
     "exact_borda",
     "exact_bound",

@@ -87,7 +87,7 @@ def exact_noisy_totals(
     (True, 'exact')
     """
     noise, attained = kept_on_totals(privacy, "exact_noisy_totals", noise, questionnaire)
-    doubled = _doubled(wins)
+    doubled = doubled_totals(wins)
     counts = read_questionnaire(questionnaire, attained, doubled.size, noise, sensitivity)
     if counts is None or noise != "k-norm":
         change = change_of_totals(noise, attained, sensitivity, counts)
@@ -143,7 +143,7 @@ def exact_top_k(
         total_change=float(every) / (1 if monotone else 2),
         monotone=monotone,
     )
-    noisy, attained, scale = _noisy(_doubled(wins), attained, "laplace", change)
+    noisy, attained, scale = _noisy(doubled_totals(wins), attained, "laplace", change)
     if not 1 <= k <= noisy.size:
         raise ValueError(f"k must be an integer from 1 to m = {noisy.size}, got {k!r}.")
     value = np.argsort(-noisy, kind="stable")[:k]
@@ -155,7 +155,7 @@ def _noisy(
     doubled: np.ndarray, privacy: Privacy, noise: str, sensitivity: Numbers
 ) -> tuple[np.ndarray, Privacy, float]:
     """Noisy totals, the promise in plain floats, and the scale of the noise in wins."""
-    privacy = _in_floats(privacy)
+    privacy = in_floats(privacy)
     check_positive("sensitivity", sensitivity, infinite=False)
     mechanism, scale = (
         discrete_laplace(2 * float(sensitivity), privacy.epsilon)
@@ -170,7 +170,7 @@ def _shaped(
     doubled: np.ndarray, privacy: Privacy, counts: np.ndarray
 ) -> tuple[np.ndarray, Privacy, float]:
     """The same with K-norm noise; ``counts`` say how often each user is asked each pair."""
-    privacy = _in_floats(privacy)
+    privacy = in_floats(privacy)
     edges, parts = questionnaire_changes(counts, privacy.adjacency)
     graph = Graph(edge_list(np.asarray(edges)), len(edges))
     add_noise, _ = discrete_zonotope(graph, 2 // parts, privacy.epsilon)
@@ -178,7 +178,7 @@ def _shaped(
     return add_noise(values)[: doubled.size] / 2, privacy, 1 / privacy.epsilon
 
 
-def _in_floats(privacy: Privacy) -> Privacy:
+def in_floats(privacy: Privacy) -> Privacy:
     """The promise with one finite ε and δ in plain floats."""
     check_positive("epsilon", privacy.epsilon, infinite=False)
     if np.ndim(privacy.epsilon):
@@ -186,7 +186,7 @@ def _in_floats(privacy: Privacy) -> Privacy:
     return dataclasses.replace(privacy, epsilon=float(privacy.epsilon), delta=float(privacy.delta))
 
 
-def _doubled(wins: WinCounts | ScoresLike) -> np.ndarray:
+def doubled_totals(wins: WinCounts | ScoresLike) -> np.ndarray:
     """Twice the totals as int64."""
     given = np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins)
     doubled = 2 * given.astype(np.float64)

@@ -51,6 +51,23 @@ RELEASES = (
         ("mu *= 1 - _MARGIN", "mu *= 1 + _MARGIN"),
     ),
     *mutants_of(
+        "release/leaderboard.py",
+        "tests/release/test_leaderboard.py",
+        ("return 4 * of_totals * sum(", "return 2 * of_totals * sum("),
+        ("moves = 1 if", "moves = 1 if True or"),
+        ("steps.bit_length() if", "1 if"),
+        ("discrete_laplace(2 * of_totals", "discrete_laplace(of_totals"),
+        ("if after not in (None, first):", "if False:"),
+        ("self._strategy.drawn(np.array([*held, *counts]), len(before))", "self._strategy.drawn(counts, 0)"),
+    ),
+    *mutants_of(
+        "release/leaderboard_file.py",
+        "tests/release/test_leaderboard_file.py",
+        ('execute("BEGIN IMMEDIATE")', 'execute("BEGIN")'),
+        ("start=len(before) + 1", "start=len(self.steps()) + 2"),
+        ("0o600", "0o644"),
+    ),
+    *mutants_of(
         "release/library.py",
         "tests/release/test_library.py",
         ("_FIRST_SOUND = (0, 15)", "_FIRST_SOUND = (0, 14)"),

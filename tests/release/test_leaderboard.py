@@ -1,0 +1,201 @@
+"""The exact leaderboard over time: sensitivity of the rounded strategy, law of the noise, resumption, refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import continual_counts, totals_sensitivity
+from privrank_jax.privacy import Guarantee
+from privrank_jax.privacy.prefix_sums import prefix_sum_errors
+from privrank_jax.release import Leaderboard
+from privrank_jax.release import leaderboard as module
+from privrank_jax.release.gaussian_budget import gaussian_budget
+from privrank_jax.release.leaderboard import ExactStrategy, strategy_of
+from privrank_jax.release.leaderboard_file import LeaderboardError
+from tests.promises import promise
+from tests.reference import continual as twin
+from tests.release.laws import assert_mean, power
+
+ASKED = promise(1.0, "user", "replace", 2, delta=1e-4)
+STREAM = np.array(
+    [[3.0, 1.0, 0.5], [0.0, 2.0, 7.5], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [5.0, 0.0, 2.0]]
+)
+
+
+def opened(path, asked=ASKED, steps=5, **others):
+    return Leaderboard(path, asked, items=("a", "b", "c"), steps=steps, **others)
+
+
+def matrices(strategy, steps):
+    decode, encode = np.zeros((steps, steps)), np.zeros((steps, steps))
+    for step in range(steps):
+        decode[step, : step + 1] = strategy.decoding(step)
+        encode[step, : step + 1] = strategy.encoding(step)
+    return decode, encode
+
+
+@pytest.mark.parametrize(("noise", "steps"), [("gaussian", 9), ("laplace", 9), ("laplace", 1000)])
+def test_strategies_are_integer_and_give_prefix_sums(noise, steps):
+    asked = ASKED if noise == "gaussian" else promise(1.0, "user", "replace", 2)
+    strategy = strategy_of(asked, steps, noise)
+    decode, encode = matrices(strategy, steps)
+    np.testing.assert_array_equal(encode, np.rint(encode))
+    assert np.all(encode >= 0)
+    np.testing.assert_allclose(decode @ encode / strategy.unit, np.tri(steps), atol=1e-9)
+
+
+@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
+def test_sensitivity_of_the_rounded_matrix(adjacency):
+    """Brute force over all that a user of 2 comparisons can hold: the squared sensitivity is exact, as an integer."""
+    asked = promise(1.0, "user", adjacency, 2, delta=1e-4)
+    for steps, bits in itertools.product((1, 3), (1, 8)):
+        strategy = ExactStrategy(asked, "square-root", steps, bits)
+        encode = matrices(strategy, steps)[1]
+        largest = twin.largest_change(2 * encode, 2, 2, adjacency, 2)
+        assert strategy.squared_sensitivity == pytest.approx(largest**2, rel=1e-12)
+        budget = gaussian_budget(1.0, 1e-4)
+        assert Fraction(strategy.scale) ** 2 * budget**2 >= strategy.squared_sensitivity
+        assert float(strategy.scale) <= math.sqrt(strategy.squared_sensitivity) / budget * (
+            1 + 1e-9
+        )
+
+
+@pytest.mark.parametrize(("steps", "levels"), [(1000, 10), (3, 1)])
+def test_scale_of_laplace_noise(steps, levels):
+    """That of the totals of one release times the longest column: the tree is used where it has the smaller error."""
+    asked = promise(0.5, "user", "replace", 3)
+    strategy = strategy_of(asked, steps, "laplace")
+    column = np.abs(matrices(strategy, steps)[1]).sum(0).max()
+    assert column == levels
+    expected = 2 * float(totals_sensitivity(asked)) * levels / 0.5
+    assert strategy.scale == pytest.approx(expected)
+
+
+def test_errors_are_those_of_the_simulation(tmp_path, key):
+    asked = promise(0.7, "user", "replace", 5, delta=1e-6)
+    with Leaderboard(tmp_path / "board", asked, items=("a", "b"), steps=50) as board:
+        told = board.diagnostics
+    simulated = continual_counts(key, WinCounts(jax.numpy.zeros((50, 2, 2))), asked).diagnostics
+    np.testing.assert_allclose(told.deviations, simulated.deviations, rtol=1e-4)
+    assert told.noise_scale == pytest.approx(float(simulated.noise_scale), rel=1e-4)
+    strategy = strategy_of(asked, 1000, "gaussian")
+    ratio = strategy.deviations(1000) / prefix_sum_errors("square-root", 1000, "gaussian")
+    assert np.ptp(ratio) < 0.02 * ratio[0]
+
+
+@pytest.mark.parametrize(
+    ("noise", "draws", "less"), [("gaussian", 40_000, 0.95), ("laplace", 15_000, 0.9)]
+)
+def test_the_noise_has_the_stated_deviation(noise, draws, less):
+    """Mean square at the last step of many exact draws; false-alarm rate 10^-9, and less noise is found."""
+    asked = ASKED if noise == "gaussian" else promise(1.0, "user", "replace", 2)
+    strategy = strategy_of(asked, 3, noise)
+    drawn = strategy.drawn(np.zeros((3, draws), np.int64), 0)
+    last = strategy.decoded(drawn)[-1] / strategy.deviations(3)[-1]
+    spread = math.sqrt(
+        2 if noise == "gaussian" else 5
+    )  # of squares, whose sums over steps have less
+    assert_mean(last**2, 1, spread)
+    assert power(draws, (1, spread), (less**2, less**2 * spread)) > 0.99
+
+
+def test_steps_are_published_once_and_shown_again(tmp_path):
+    """Several at once or one at a time; noise is not drawn again, and earlier totals stay."""
+    path = tmp_path / "board"
+    with opened(path) as board:
+        first = board.publish(STREAM[0], ["x"])
+        assert first.value.shape == (3,)
+        assert first.guarantee == Guarantee(ASKED, ASKED, numerics="exact")
+    with opened(path) as board:
+        assert board.fingerprints == ["x"]
+        more = board.publish(STREAM[1:4], after=1).value
+        assert more.shape == (3, 3)
+        np.testing.assert_array_equal(board.totals, [first.value, *more])
+        board.publish(STREAM[4])
+        assert board.published == 5
+        with pytest.raises(
+            LeaderboardError, match="was promised 5 steps, of which 5 are published"
+        ):
+            board.publish(STREAM[0])
+    noise = board_noise(path)
+    assert len(np.unique(noise)) == noise.size
+
+
+def board_noise(path):
+    with opened(path) as board:
+        return board.totals - np.cumsum(STREAM, 0)
+
+
+def test_little_noise_shows_the_prefix_sums(tmp_path):
+    asked = promise(1000.0, "user", "replace", 1, delta=0.1)
+    with opened(tmp_path / "board", asked) as board:
+        found = board.publish(STREAM).value
+    np.testing.assert_allclose(found, np.cumsum(STREAM, 0), atol=1.5)
+
+
+def test_counts_may_be_matrices(tmp_path):
+    matrix = np.array([[0, 3, 1], [2, 0, 0.5], [0, 0.5, 0]])
+    asked = promise(1000.0, "user", "replace", 1, delta=0.1)
+    with opened(tmp_path / "board", asked) as board:
+        one = board.publish(WinCounts(jax.numpy.asarray(matrix))).value
+        both = board.publish(WinCounts(jax.numpy.asarray([matrix, matrix]))).value
+    np.testing.assert_allclose([one, *both], np.outer([1, 2, 3], matrix.sum(1)), atol=1.5)
+
+
+def test_other_terms_are_refused(tmp_path):
+    path = tmp_path / "board"
+    opened(path).close()
+    others: list[dict[str, Any]] = [
+        {"asked": dataclasses.replace(ASKED, epsilon=2.0)},
+        {"asked": dataclasses.replace(ASKED, contributions=3)},
+        {"asked": dataclasses.replace(ASKED, public=("items",))},
+        {"steps": 6},
+        {"noise": "laplace"},
+        {"schedule": "weeks"},
+    ]
+    for other in others:
+        with pytest.raises(LeaderboardError, match="holds a leaderboard on other terms"):
+            opened(path, **other)
+    with pytest.raises(LeaderboardError, match=r"items: 'a', 'b', 'c', not 'a', 'b'"):
+        Leaderboard(path, ASKED, items=("a", "b"), steps=5)
+    opened(path).close()
+
+
+def test_refusals(tmp_path):
+    path = tmp_path / "board"
+    with pytest.raises(ValueError, match="at most 10,000, got 20,000"):
+        opened(path, steps=20_000)
+    with pytest.raises(ValueError, match="needs items"):
+        Leaderboard(path, ASKED, items=(), steps=5)
+    with pytest.raises(ValueError, match="epsilon"):
+        opened(path, dataclasses.replace(ASKED, epsilon=math.inf))
+    with pytest.raises(ValueError, match="noise would be too large"):
+        opened(path, promise(1e-9, "user", "replace", 10**6, delta=1e-12))
+    with opened(path) as board:
+        with pytest.raises(ValueError, match="multiples of 1/2"):
+            board.publish(STREAM[0] + 0.25)
+        with pytest.raises(ValueError, match="for 3 items, got 2"):
+            board.publish(STREAM[0, :2])
+        with pytest.raises(ValueError, match=r"got \(\)"):
+            board.publish(np.array(3.0))
+        with pytest.raises(ValueError, match="at most 8,796,093,022,208 wins"):
+            board.publish(np.array([2.0**45, 0, 0]))
+        with pytest.raises(LeaderboardError, match="0 published steps by now, not 2"):
+            board.publish(STREAM[0], after=2)
+        assert board.published == 0
+
+
+def test_fewer_bits_where_much_noise_is_due():
+    asked = promise(1e-3, "user", "replace", 10**5, delta=1e-9)
+    strategy = strategy_of(asked, 10, "gaussian")
+    assert strategy.unit < 1 << module._DIGITS
+    assert strategy.scale <= module._LARGEST
