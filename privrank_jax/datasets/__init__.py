@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.preference_pairs import PreferenceFields
 from privrank_jax.datasets.comparisons_file import read_comparisons
 from privrank_jax.datasets.named import (
     available,
@@ -14,6 +15,12 @@ from privrank_jax.datasets.named import (
     load,
 )
 from privrank_jax.datasets.named_rankings import available_rankings, load_rankings
+from privrank_jax.datasets.preference_table import PreferenceTable, read_preferences
+from privrank_jax.datasets.preferences_file import (
+    is_randomized_preferences,
+    scan_preferences,
+    write_preferences,
+)
 from privrank_jax.datasets.preflib import read_preflib
 from privrank_jax.datasets.ranking_table import RankingTable
 from privrank_jax.datasets.rankings_file import read_rankings
@@ -36,6 +43,8 @@ from privrank_jax.datasets.table import ComparisonTable
 __all__ = [
     "ComparisonTable",
     "DataError",
+    "PreferenceFields",
+    "PreferenceTable",
     "RankingTable",
     "ReportTable",
     "SyntheticRankings",
@@ -46,17 +55,21 @@ __all__ = [
     "cemspc",
     "coffee",
     "immig",
+    "is_randomized_preferences",
     "is_report_file",
     "is_synthetic_rankings_file",
     "load",
     "load_rankings",
     "read_comparisons",
     "read_epsilon",
+    "read_preferences",
     "read_preflib",
     "read_rankings",
     "read_reports",
     "read_synthetic_rankings",
     "read_user_epsilon",
+    "scan_preferences",
+    "write_preferences",
     "write_reports",
     "write_synthetic_rankings",
 ]

@@ -93,10 +93,10 @@ class ReportTable:
     @property
     def largest_epsilon_of_a_user(self) -> float | None:
         """Largest sum of the ε of one user's reports, added as decimals as in a ledger; None without users."""
-        return _largest_sum(self.users, self.epsilon) if self.has_users else None
+        return largest_sum(self.users, self.epsilon) if self.has_users else None
 
 
-def _largest_sum(users: np.ndarray, epsilon: np.ndarray) -> float:
+def largest_sum(users: np.ndarray, epsilon: np.ndarray) -> float:
     """The largest sum of a user's ε, each the shortest decimal of its float; a float whose decimal is not below it."""
     levels, level = np.unique(epsilon, return_inverse=True)
     parts, counts = np.unique(np.stack([users, level]), axis=1, return_counts=True)
@@ -252,7 +252,7 @@ def check_writable(path: Path) -> None:
             raise DataError(f"{path}: there is no folder {path.parent}; make it first")
         with contextlib.suppress(FileNotFoundError):
             path.lstat()  # raises for names that no file can have
-        part = _beside(path)
+        part = beside(path)
         part.touch()
         part.unlink()
     except OSError as error:
@@ -300,7 +300,7 @@ def write_reports(
 
 def write_columns(path: Path, columns: dict[str, np.ndarray]) -> None:
     """Write a table atomically in the format of the suffix; masked cells are left blank."""
-    part = _beside(path)
+    part = beside(path)
     try:
         if path.suffix.lower() in PARQUET:
             _write_parquet(part, columns)
@@ -311,7 +311,7 @@ def write_columns(path: Path, columns: dict[str, np.ndarray]) -> None:
         part.unlink(missing_ok=True)
 
 
-def _beside(path: Path) -> Path:
+def beside(path: Path) -> Path:
     """The name of a temporary file on the same disk; long names are cut, because their length is limited."""
     part = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}.part")
     _interrupt.remove_on_interrupt(part)

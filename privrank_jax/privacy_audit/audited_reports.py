@@ -9,12 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax import privacy
+from privrank_jax import preferences, privacy
+from privrank_jax._types import Key
+from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.caps import privunit_cap
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy_audit import laws, neighbors
-from privrank_jax.privacy_audit.registry import Audited, Release
+from privrank_jax.privacy_audit.registry import Audited, Facts, Release
 
 Array = jax.Array
 
@@ -47,6 +49,15 @@ def vector_law(
 
 def _bits() -> neighbors.Instances:
     return neighbors.of_values(0, 1)
+
+
+def _two_labels(key: Key, labels: Array, privacy: Privacy) -> Estimate:
+    return preferences.randomized_labels(key, labels, privacy, users=np.zeros(2, int))
+
+
+def _two_labels_law(labels: np.ndarray, claim: Privacy, _: Facts) -> np.ndarray:
+    each = [laws.flipped_bits(bits, flip_share(claim.epsilon / 2)) for bits in labels.T]
+    return np.reshape(each[0][:, :, None] + each[1][:, None, :], (len(labels), 4))
 
 
 def _vectors() -> neighbors.Instances:
@@ -94,6 +105,29 @@ AUDITED = (
         ),
         note="Warner (1965); privacy/local.py",
         **_ANSWER,
+    ),
+    Audited(
+        name="preference-labels",
+        title="randomized response, two labels of one user who share ε",
+        function="randomized_labels",
+        neighbors=(np.array([1, 1]), np.array([0, 0])),
+        release=_two_labels,
+        reduce=lambda reports: 2 * reports[0] + reports[1],
+        sees="both reports",
+        outcomes=("00", "01", "10", "11"),
+        finite=True,
+        instances=lambda: neighbors.of_values([0, 0], [0, 1], [1, 0], [1, 1]),
+        law=_two_labels_law,
+        promise=Privacy(1.0, unit="user", adjacency="flip"),
+        trust="local",
+        released_by="exact_labels",
+        commands=(
+            "privatize --unit user",
+            "privatize --unit user --max-per-user 2 --keep topic",
+            "privatize --ties coin --drop-user",
+            "privatize --epsilon-column budget",
+        ),
+        note="preferences/randomized_labels.py",
     ),
     Audited(
         name="laplace-reports",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.mallows import exact_mallows
     from privrank_jax.release.noisy_totals import exact_noisy_totals, exact_top_k
     from privrank_jax.release.one_pair import exact_one_pair_weights
+    from privrank_jax.release.preference_labels import exact_labels, privatize_preferences
     from privrank_jax.release.randomized_response import exact_randomized_response
     from privrank_jax.release.shuffled_pairs import exact_shuffled_pair_weights
     from privrank_jax.release.weights_in_parts import exact_weights
@@ -33,6 +34,7 @@ _HOMES = {
     "exact_exponential": "exponential",
     "exact_footrule": "footrule_costs",
     "exact_kwiksort": "exact_aggregation",
+    "exact_labels": "preference_labels",
     "exact_ldp_borda": "local_borda",
     "exact_ldp_footrule": "local_footrule",
     "exact_mallows": "mallows",
@@ -44,6 +46,7 @@ _HOMES = {
     "exact_shuffled_pair_weights": "shuffled_pairs",
     "exact_top_k": "noisy_totals",
     "exact_weights": "weights_in_parts",
+    "privatize_preferences": "preference_labels",
 }
 
 __all__ = [
@@ -54,6 +57,7 @@ __all__ = [
     "exact_exponential",
     "exact_footrule",
     "exact_kwiksort",
+    "exact_labels",
     "exact_ldp_borda",
     "exact_ldp_footrule",
     "exact_mallows",
@@ -65,6 +69,7 @@ __all__ = [
     "exact_shuffled_pair_weights",
     "exact_top_k",
     "exact_weights",
+    "privatize_preferences",
 ]
 
 

@@ -7,7 +7,9 @@ replacements are as far apart as they can be for two comparisons of a user, so t
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import itertools
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -130,6 +132,52 @@ def write_comparisons(folder: Path, rows: list[Comparison], kind: str, budgets: 
         header.append("budget")
         cells = [[*row, str(_budget(row[0]))] for row in cells]
     return _table(folder, header, cells, kind)
+
+
+# --- preferences -----------------------------------------------------------------------------------
+
+Preference = tuple[str, str, Any, Any]
+"""User, prompt, chosen, rejected."""
+
+
+def preference_edits(unit: str, *, ties: bool) -> list[Edit]:
+    """Neighboring files of preferences: other answers of ``u4`` were chosen."""
+    talk = [
+        [{"role": "assistant", "content": "yes"}],
+        [{"content": "no", "role": "assistant"}],
+    ]
+    others = [(f"u{k % 6}", f"p{k}", *("ab", "ba")[k % 2]) for k in range(9) if k % 6 != 4]
+    others += [("u1", "p9", *talk)] + [("u2", "p10", "a", "a")] * ties
+    own = [(WHO, "p4", "a", "b"), (WHO, "p5", "\u00e9", "e"), (WHO, "p6", *talk)]
+    rows = [*others[:4], *own, *others[4:]]
+    # The only line of u3, then those of u4.
+    if unit == "comparison":
+        edits = {f"line {k}": {k} for k in (3, 4, 5, 6)}
+    else:
+        edits = {"reversed": {4, 5, 6}, "one": {5}, "another": {3}}
+    return [
+        Edit(
+            name,
+            rows,
+            [(u, p, *(x[::-1] if k in turned else x)) for k, (u, p, *x) in enumerate(rows)],
+        )
+        for name, turned in edits.items()
+    ]
+
+
+def write_preferences(folder: Path, rows: list[Preference], kind: str) -> Path:
+    """A .jsonl or .jsonl.gz file, with fields that tell the order and are to be left out."""
+    lines = [
+        json.dumps(
+            {"score_chosen": k, "chosen": yes, "rejected": no, "user": user, "prompt": prompt}
+            | {"id": k, "topic": prompt[-1], "budget": _budget(user)}
+        )
+        for k, (user, prompt, yes, no) in enumerate(rows)
+    ]
+    path = folder / f"data.{kind}"
+    content = "".join(line + "\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(content, mtime=0) if kind.endswith("gz") else content)
+    return path
 
 
 # --- rankings --------------------------------------------------------------------------------------

@@ -25,10 +25,13 @@ class Command:
     words: str
     rankings: bool
     out: str = "private.csv"
+    preferences: bool = False
 
     @property
     def kinds(self):
         """Kinds of files, see :mod:`tests.cli.neighboring`."""
+        if self.preferences:
+            return ("jsonl", "jsonl.gz")
         if not self.rankings:
             return ("csv", "tsv", "parquet")
         kinds = ("wide.csv", "long.csv", "wide.tsv", "wide.parquet", "long.parquet")
@@ -43,6 +46,8 @@ class Command:
 
     def edits(self, unit, adjacency, kind, *, last=False):
         """Neighbors of which the command makes releases: no ties and no gaps where it refuses them."""
+        if self.preferences:
+            return neighboring.preference_edits(unit, ties="--ties" in self.words)
         private = self.words.startswith("privatize")
         ties = not private or "--ties" in self.words
         if not self.rankings:
@@ -54,6 +59,8 @@ class Command:
         folder.mkdir(exist_ok=True, parents=True)
         for path in folder.iterdir():
             path.unlink()
+        if self.preferences:
+            return neighboring.write_preferences(folder, rows, kind).name
         of = neighboring.write_rankings if self.rankings else neighboring.write_comparisons
         return of(folder, rows, kind, "budget" in self.words).name
 
@@ -61,7 +68,9 @@ class Command:
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 COMMANDS = list(
     dict.fromkeys(
-        Command(words, words.startswith("aggregate") or row.function == "sample")
+        Command(words, rankings=False, out="private.jsonl", preferences=True)
+        if row.name == "preference-labels"
+        else Command(words, words.startswith("aggregate") or row.function == "sample")
         for row in ROWS
         for words in row.commands
     )

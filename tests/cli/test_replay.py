@@ -86,6 +86,7 @@ KINDS = [
         Command("aggregate --method borda", rankings=True),
         Command("aggregate --method borda --trust local", rankings=True),
         Command("privatize --ties coin", rankings=True, out="private.parquet"),
+        Command("privatize --unit user", rankings=False, out="private.jsonl.gz", preferences=True),
     )
     for kind in command.kinds
 ]

@@ -133,6 +133,33 @@ RELEASES = (
         ("others, flip = users - 1", "others, flip = users"),
     ),
     *mutants_of(
+        "release/preference_labels.py",
+        "tests/release/test_preference_labels.py",
+        ("share = math.nextafter(share, 0.0)", "break"),
+        ("split_epsilon(float(privacy.epsilon), np.asarray(users))", "np.full(given.shape, float(privacy.epsilon))"),
+        ("2.0**-53 < given", "2.0**-54 < given"),
+    ),
+    *mutants_of(
+        "preferences/randomized_labels.py",
+        "tests/preferences/test_randomized_labels.py",
+        ("epsilon / _counts(jnp.asarray(users))", "epsilon"),
+        ("given.dtype) < given", "given.dtype) < 0.5"),
+    ),
+    *mutants_of(
+        "datasets/preferences_file.py",
+        "tests/datasets/test_preferences_file.py",
+        ("json.dumps([before, after, pair.answers])", "json.dumps([before, after, record['chosen']])"),
+        ("pair.answers if reports[found]", "pair.answers if pair.chosen_first"),
+        ("if lines.checksum != scan.checksum:", "if False:"),
+    ),
+    *mutants_of(
+        "_cells/preference_pairs.py",
+        "tests/cells/test_preference_pairs.py",
+        ("sort_keys=True", "sort_keys=False"),
+        ("if any(answer in text for answer in answers):", "if answers[0] in text:"),
+        ("first = texts[0] <= texts[1]", "first = True"),
+    ),
+    *mutants_of(
         "release/randomized_response.py",
         "tests/release/test_randomized_response.py",
         ("f=2 * (1 - keep)", "f=1 - keep"),

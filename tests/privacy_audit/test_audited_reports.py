@@ -6,6 +6,7 @@ from privrank_jax.privacy_audit import audited_reports
 from tests.privacy_audit.contract import *  # noqa: F403
 
 PROMISES = {
+    "preference-labels": ("user", "flip"),
     "randomized-response": ("comparison", "flip"),
     "laplace-reports": ("comparison", "flip"),
     "duchi-vectors": ("user", "replace"),

@@ -7,7 +7,15 @@ import inspect
 import jax
 import numpy as np
 
-from privrank_jax import aggregation, mallows, pairwise, privacy, privacy_audit, release
+from privrank_jax import (
+    aggregation,
+    mallows,
+    pairwise,
+    preferences,
+    privacy,
+    privacy_audit,
+    release,
+)
 from privrank_jax.privacy.guarantee import TRUSTS
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
@@ -16,7 +24,7 @@ ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 def test_every_private_function_is_audited():
     private = {
         name
-        for module in (pairwise, privacy, mallows, aggregation)
+        for module in (pairwise, privacy, mallows, aggregation, preferences)
         for name, function in vars(module).items()
         if inspect.isfunction(function)
         and list(inspect.signature(function).parameters)[:1] == ["key"]

@@ -203,6 +203,12 @@ MECHANISMS = {
         exact="release.randomized_response:exact_randomized_response",
         trust="local",
     ),
+    "preference-labels": Mechanism(
+        label="randomized response",
+        simulated="preferences:randomized_labels",
+        exact="release.preference_labels:exact_labels",
+        trust="local",
+    ),
     "mallows-sample": Mechanism(
         label="the Mallows model",
         simulated="cli.privatize.ranking_files:simulated_mallows",

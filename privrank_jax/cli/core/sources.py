@@ -15,6 +15,7 @@ from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.request import ComparisonColumns, RankingColumns
 from privrank_jax.cli.options import option
 from privrank_jax.datasets.formats import read_lines
+from privrank_jax.datasets.json_lines import is_json_lines
 from privrank_jax.datasets.source import recorded
 from privrank_jax.release.ledger import content_sha256
 
@@ -182,7 +183,7 @@ def users_of(source: str, column: str | None) -> str:
     >>> users_of("votes.csv", None), users_of("votes.csv", "none"), users_of("votes.soc", None)
     ("column 'user'", 'each row', 'as the data define them')
     """
-    if Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET):
+    if Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET) and not is_json_lines(source):
         return OWN
     return NO_COLUMN if column == "none" else of_column(column or "user")
 

@@ -1,4 +1,4 @@
-"""``privrank privatize``: comparisons to randomized reports, rankings to synthetic rankings."""
+"""``privrank privatize``: comparisons to reports, rankings to synthetic ones, preferences to swapped ones."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ HELP = (
     "For rankings (the files and data sets that privrank aggregate reads), it writes a synthetic ranking for each "
     "user, drawn from the Mallows model around the user's own: columns user and synthetic_epsilon, then ranks, "
     "a column per item. Epsilon protects the rank of one item; a whole ranking of m items gets epsilon m/2.\n\n"
+    "For preferences as training data (.jsonl with prompt, chosen, rejected, perhaps id and user), it writes such a "
+    "file again, with chosen and rejected swapped with probability 1/(1 + e^epsilon), and label_epsilon in each line. "
+    "Prompts and texts are public; protected is which of the two answers was chosen.\n\n"
     "Examples:\n\n"
     "  privrank privatize votes.csv --epsilon 1 --out private.csv\n\n"
     "  privrank privatize votes.csv --epsilon-column budget --ties coin --out private.parquet\n\n"
     "  privrank rank private.csv\n\n"
     "  privrank privatize votes.soc --epsilon 4 --out synthetic.csv\n\n"
-    "  privrank aggregate synthetic.csv --user none     (a PrefLib file names no users)"
+    "  privrank aggregate synthetic.csv --user none     (a PrefLib file names no users)\n\n"
+    "  privrank privatize prefs.jsonl --epsilon 2 --unit user --max-per-user 5 --out private.jsonl"
 )
 
 
@@ -27,6 +31,11 @@ HELP = (
 def privatize(request: Request) -> None:
     """Randomize answers before they are collected: local differential privacy."""
     request.check()
+    if request.holds_preferences:
+        from privrank_jax.cli.privatize.preference_files import privatize_preferences
+
+        privatize_preferences(request)
+        return
     from privrank_jax.cli.privatize.comparison_files import privatize_comparisons
     from privrank_jax.cli.privatize.ranking_files import holds_rankings, privatize_rankings
 

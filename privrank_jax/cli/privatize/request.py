@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -16,13 +16,64 @@ from privrank_jax.cli.core.request import (
     RankingColumns,
     Release,
 )
-from privrank_jax.cli.options import Json
+from privrank_jax.cli.options import Json, Options, option
+from privrank_jax.datasets.json_lines import is_json_lines
 
 TIES = ("refuse", "coin", "drop")
+UNITS = ("comparison", "user")
+_OF_TABLES = (
+    *("winner", "loser", "tie", "item", "rank", "ranks", "higher_is_better", "items", "public"),
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(ComparisonColumns, RankingColumns, Json, Release):
+class PreferenceOptions(Options):
+    """Fields of a file of preferences, and what is protected in it."""
+
+    PANEL: ClassVar[str] = "Preferences (.jsonl)"
+
+    chosen: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="The chosen answer. Default: chosen.")
+    ] = None
+    rejected: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="The other answer. Default: rejected.")
+    ] = None
+    prompt: Annotated[
+        str | None,
+        typer.Option(metavar="FIELD", help="The prompt; none: there is none. Default: prompt."),
+    ] = None
+    id: Annotated[
+        str | None,
+        typer.Option(metavar="FIELD", help="Id of the line; none: there is none. Default: id."),
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Carry this field over too, so that lines can be joined again; it becomes public. All others are "
+            "left out. May be given several times.",
+        ),
+    ] = None
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="comparison: each label has the whole epsilon; user: all labels of a user share it evenly. Default: "
+            "comparison.",
+        ),
+    ] = None
+    max_per_user: Annotated[
+        int | None,
+        typer.Option(
+            metavar="L",
+            help="With --unit user: most labels of one user, of whom a random choice stays. Fewer labels at a larger "
+            "epsilon each say more. Default: all.",
+        ),
+    ] = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Release):
     """The options of one run."""
 
     source: Annotated[
@@ -31,12 +82,15 @@ class Request(ComparisonColumns, RankingColumns, Json, Release):
             metavar="FILE",
             help="CSV, TSV or Parquet file with a header row and one comparison per row, or a named "
             "data set: coffee, cemspc, immig, cars, cars2. Or rankings: a file or a named data set as for privrank "
-            "aggregate.",
+            "aggregate. Or preferences: a .jsonl file (or .jsonl.gz) with prompt, chosen and rejected.",
         ),
     ]
     out: Annotated[
         Path,
-        typer.Option(metavar="FILE", help="File to write: .csv, .tsv or .parquet, by its ending."),
+        typer.Option(
+            metavar="FILE",
+            help="File to write: .csv, .tsv or .parquet, by its ending; .jsonl or .jsonl.gz for preferences.",
+        ),
     ]
     epsilon: Annotated[
         float | None,
@@ -79,6 +133,7 @@ class Request(ComparisonColumns, RankingColumns, Json, Release):
     def check(self) -> None:
         """Refuse invalid options before anything is loaded."""
         check_choice("--ties", self.ties, TIES)
+        self._check_kind()
         for fact in self.public or ():
             check_choice("--public", fact, ("ranked-items",))
         if self.epsilon is None and self.epsilon_column is None:
@@ -94,12 +149,39 @@ class Request(ComparisonColumns, RankingColumns, Json, Release):
         check_rehearsal(self)
         self.check_out()
 
+    @property
+    def holds_preferences(self) -> bool:
+        """Whether FILE holds preferences, by its name."""
+        return is_json_lines(self.source)
+
+    def _check_kind(self) -> None:
+        """Refuse options for another kind of file."""
+        kind, others = "comparisons and rankings", _OF_TABLES
+        if not self.holds_preferences:
+            fields = dataclasses.fields(PreferenceOptions)
+            kind, others = "preferences (.jsonl)", tuple(field.name for field in fields)
+        wrong = [option(name) for name in others if name in self.given]
+        if wrong:
+            raise Refusal(f"{', '.join(wrong)}: for {kind} only, and FILE is {self.source}.")
+        if self.unit is not None:
+            check_choice("--unit", self.unit, UNITS)
+        if self.max_per_user is not None and (self.unit != "user" or self.max_per_user < 1):
+            raise Refusal(
+                "--max-per-user bounds what one user gives: it must be at least 1, and needs --unit user."
+            )
+        if self.unit == "user" and self.epsilon_column is not None:
+            raise Refusal(
+                "--unit user divides one epsilon among the labels of a user, and --epsilon-column gives each its own: "
+                "leave out one of the two."
+            )
+
     def check_out(self) -> None:
         """Refuse to overwrite the answers, and other files unless told to."""
+        from privrank_jax.datasets.preferences_file import check_preferences_destination
         from privrank_jax.datasets.reports_file import check_destination
 
         out, source = self.out, Path(self.source)
-        check_destination(out)
+        (check_preferences_destination if self.holds_preferences else check_destination)(out)
         if not out.exists():
             return
         if source.exists() and out.samefile(source):

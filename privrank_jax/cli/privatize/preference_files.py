@@ -1,0 +1,169 @@
+"""``privrank privatize`` on preferences (JSON Lines): the order of chosen and rejected answers, randomized."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import numpy as np
+
+from privrank_jax.cli.console import Refusal, Side, print_json, print_paragraphs, print_table, warn
+from privrank_jax.cli.core.checks import check_size
+from privrank_jax.cli.core.entropy import Entropy
+from privrank_jax.cli.core.mechanisms import Sampled, sample
+from privrank_jax.cli.core.request import REHEARSAL
+from privrank_jax.cli.core.sources import named_column, users_of
+from privrank_jax.cli.core.spending import begin
+from privrank_jax.cli.privatize.request import Request
+from privrank_jax.datasets import PreferenceFields, scan_preferences, write_preferences
+from privrank_jax.datasets.preferences_file import PreferenceScan, labels_guarantee
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.contributions import exact_bound
+
+_HEADINGS: tuple[tuple[str, Side], ...] = (("privatized", "left"), ("", "right"))
+
+
+def privatize_preferences(request: Request) -> None:
+    """Read, draw, write, print."""
+    spending = begin("privatize", request)
+    scan = scan_preferences(
+        request.source, _fields(request), keep=request.keep or (), epsilon=request.epsilon_column
+    )
+    if request.unit == "user" and not scan.has_users:
+        raise Refusal(
+            f"{scan.path.name} has no field 'user', so what a user gave is not known: name the field by --user, or use "
+            "--unit comparison."
+        )
+    kept, remarks = _kept(scan, request)
+    entropy = Entropy(request)
+    with jax.enable_x64(True):
+        drawn, epsilon = randomize(scan, kept, request, entropy)
+    note = "prompts and the texts of both answers are public."
+    if request.simulate:
+        note += f" {REHEARSAL.capitalize()}"
+    guarantee = labels_guarantee(
+        scan, kept, epsilon, asked=_promise(request), numerics=drawn.numerics, note=note
+    )
+    user = None if scan.has_users else "none"
+    guarantee = guarantee.given(users=users_of(request.source, request.user or user))
+    request.check_out()  # again, as the files may have changed meanwhile
+    spending.spend_and_report(guarantee, "randomized response", request.out)
+    written = write_preferences(
+        request.out, scan, kept, drawn.value, epsilon, users=not request.drop_user
+    )
+    for remark in (*remarks, *drawn.remarks):
+        warn(remark)
+    _print(request, scan, kept, epsilon, guarantee, written, entropy.seed)
+    spending.printed()
+
+
+def _fields(request: Request) -> PreferenceFields:
+    usual = PreferenceFields()
+    return PreferenceFields(
+        chosen=request.chosen or usual.chosen,
+        rejected=request.rejected or usual.rejected,
+        prompt=named_column(request.prompt, usual.prompt),
+        id=named_column(request.id, usual.id),
+        user=named_column(request.user, usual.user),
+    )
+
+
+def _promise(request: Request) -> Privacy | None:
+    """What was asked for; None for personal ε."""
+    if request.epsilon is None:
+        return None
+    return Privacy(request.epsilon, unit=request.unit or "comparison", adjacency="flip")
+
+
+def _kept(scan: PreferenceScan, request: Request) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The rows to write, ``(N,)`` bool, and remarks for the holder of the data; depends on public facts and coins."""
+    kept, remarks = np.ones(len(scan), bool), ()
+    if scan.ties:
+        if request.ties == "refuse":
+            raise Refusal(
+                f"{scan.path.name}: chosen and rejected are the same in {len(scan.ties):,} lines, first in row "
+                f"{scan.ties[0] + 1}. --ties drop leaves them out, for there is nothing to learn from them "
+                "(which shows nothing, as the texts are public); --ties coin keeps them."
+            )
+        if request.ties == "drop":
+            kept[list(scan.ties)] = False
+            if not kept.any():
+                raise Refusal("all pairs are ties: --ties drop would leave nothing.")
+            remarks = (f"{len(scan.ties):,} lines of two equal answers were left out.",)
+    if request.max_per_user is not None:
+        rows = np.flatnonzero(kept)
+        stay = exact_bound(scan.users[rows], request.max_per_user)
+        kept[rows[~stay]] = False
+        if not stay.all():
+            remarks += (f"{int(np.sum(~stay)):,} labels beyond the limit were left out.",)
+    return kept, remarks
+
+
+def randomize(
+    scan: PreferenceScan, kept: np.ndarray, request: Request, entropy: Entropy
+) -> tuple[Sampled, np.ndarray]:
+    """Draw a report for each row that stays: whether its first answer is written as chosen; and its ε."""
+    bits, privacy = scan.bits[kept], _promise(request)
+    if privacy is None:
+        assert scan.epsilon is not None
+        epsilon = scan.epsilon[kept]
+        for budget in {float(epsilon.min()), float(epsilon.max())}:
+            check_size(budget)
+        drawn = sample("randomized-response", request, entropy, bits, epsilon)
+        return dataclasses.replace(drawn, value=np.asarray(drawn.value)), epsilon
+    drawn = sample("preference-labels", request, entropy, bits, privacy, users=scan.users[kept])
+    epsilon = np.asarray(drawn.value.diagnostics.epsilon)
+    check_size(float(epsilon.min()))
+    return dataclasses.replace(drawn, value=np.asarray(drawn.value.value)), epsilon
+
+
+def _print(
+    request: Request,
+    scan: PreferenceScan,
+    kept: np.ndarray,
+    epsilon: np.ndarray,
+    guarantee: Guarantee,
+    written: tuple[str, ...],
+    seed: int | None,
+) -> None:
+    notes = [
+        "public: prompts, the texts of both answers, who answered which prompt, at which epsilon"
+        + (", and the fields " + ", ".join(scan.keep) if scan.keep else "")
+        + "; protected: which answer was chosen",
+        "the file keeps the users" if "user" in written else "the file leaves the users out",
+        "the lines are sorted by what is public in them, so their order reveals nothing"
+        + ("; join them by id" if "id" in written else ""),
+        "the original file is unchanged and still unprotected",
+    ]
+    if scan.ignored:
+        notes.append("fields left out: " + ", ".join(scan.ignored))
+    if not scan.has_users:
+        notes.append("the data name no users: a user with several labels spends their sum")
+    counts = {"labels": int(np.sum(kept))}
+    if scan.has_users:
+        counts["users"] = int(np.unique(scan.users[kept]).size)
+    if request.json:
+        facts = {"data": scan.path.name, "ties": request.ties, "seed": seed, "notes": notes}
+        print_json(
+            {
+                "file": str(request.out),
+                "fields": list(written),
+                "counts": counts,
+                "guarantee": guarantee.as_dict(),
+                "diagnostics": {name: fact for name, fact in facts.items() if fact is not None},
+            }
+        )
+        return
+    rows = [(name, f"{count:,}") for name, count in counts.items()]
+    low, high = float(epsilon.min()), float(epsilon.max())
+    rows.append(("epsilon of a label", f"{low:g}" if low == high else f"{low:g} to {high:g}"))
+    for one in (guarantee.attained, *guarantee.also):
+        if one.unit == "user":
+            whole = f"{float(one.epsilon):g}"
+            rows.append(("epsilon of a user, all labels, at most", whole))
+    print_table(f"{request.out}: fields {', '.join(written)}", _HEADINGS, rows)
+    print_paragraphs(guarantee.in_words(), *(f"- {note}" for note in notes))
+    print_paragraphs(
+        f"Next, in Python: privrank_jax.datasets.read_preferences({str(request.out)!r})"
+    )

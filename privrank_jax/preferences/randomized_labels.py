@@ -1,0 +1,129 @@
+r"""Randomized response of preference labels: one label protected, or all labels of a user together.
+
+Notation: y in {0, 1} the label (1 if A is preferred), q = 1/(1 + e^ε) the flip probability.
+
+**Unit one comparison.** Each label is flipped with probability q at the promised ε: ε-local DP for the label, by the
+theorem of :mod:`privrank_jax.privacy.local`.
+
+**Unit one user.** A user with k labels gets ε/k for each. Reports are drawn independently, so the loss of a user, all
+of whose labels may change, is at most k · ε/k = ε. Adjacency ``flip``: who labeled which pairs is public, so k is too.
+A user of k labels sends about k tanh²(ε/2k) ≈ ε²/4k units of information, less the more labels there are: one label at
+the full ε says more than ten at ε/10. :func:`privrank_jax.comparisons.bound_contributions` keeps L labels of each user.
+
+**Soft labels.** A judge may state a probability p in [0, 1] that A is better. It is first rounded at random to a bit, 1
+with probability p, and the bit is randomized. The report is 1 with probability q + (1 - 2q)p, which is linear in p: so
+all that is unbiased for a label is unbiased for p, such as :func:`~privrank_jax.preferences.debiased_loss` for
+:func:`~privrank_jax.preferences.soft_label_loss` of p; and any two p give probabilities of a report that differ by a
+factor of at most e^ε, as they lie between those of 0 and 1. Noise added to p itself would need the same sensitivity 1,
+and :func:`~privrank_jax.privacy.laplace_reports` varies more at every ε.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from privrank_jax._types import Key, ReportsLike, RowsLike
+from privrank_jax._validate import is_traced
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.local import randomized_response
+from privrank_jax.privacy.privacy import Privacy, kept
+
+KINDS = (("comparison", "flip"), ("user", "flip"))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class LabelDiagnostics:
+    """Diagnostics of randomized labels.
+
+    Attributes:
+        epsilon: ε of each label, for the losses; public.
+    """
+
+    epsilon: Float[Array, "labels"] | Float[np.ndarray, "labels"]
+
+
+def randomized_labels(
+    key: Key,
+    labels: ReportsLike | Float[Array, "labels"] | Float[np.ndarray, "labels"],
+    privacy: Privacy,
+    *,
+    users: RowsLike | None = None,
+) -> Estimate:
+    """Randomize preference labels, each for itself or all labels of a user together; simulated draws.
+
+    Theorems at the head of this module. For real labels: :func:`privrank_jax.release.exact_labels`.
+
+    Args:
+        key: PRNG key.
+        labels: ``(N,)`` labels, bool or 0/1; or floats, the probabilities in [0, 1] of soft labels. Traced integers
+            other than 1 count as 0, traced probabilities beyond [0, 1] as its ends, NaN as 0: every input is protected.
+        privacy: unit comparison or user, adjacency ``flip``; ε may be traced, ∞ flips nothing.
+        users: ``(N,)`` integers, the user of each label, public. Needed for unit user.
+
+    Returns:
+        ``value``: reports, ``(N,)``, dtype of labels that are bool or integers, else bool. ``guarantee``: for users
+        with any number of labels. ``diagnostics``: :class:`LabelDiagnostics` with the ε of each label.
+
+    Raises:
+        ValueError: a promise that this can't keep, labels beyond [0, 1], shapes that don't fit, no users for unit user.
+
+    >>> privacy = Privacy(1.0, unit="user", adjacency="flip")
+    >>> found = randomized_labels(jax.random.key(0), [1, 0, 1], privacy, users=[7, 9, 7])
+    >>> found.diagnostics.epsilon.tolist()
+    [0.5, 1.0, 0.5]
+    """
+    attained = promised(privacy, "randomized_labels")
+    check_labels(labels, privacy, users)
+    given = jnp.asarray(labels)
+    epsilon = jnp.asarray(attained.epsilon, jnp.result_type(float))
+    if epsilon.ndim:
+        raise ValueError("epsilon must be one number: vmap over a sweep.")
+    epsilon = jnp.broadcast_to(epsilon, given.shape)
+    if privacy.unit == "user":
+        epsilon = epsilon / _counts(jnp.asarray(users))
+    coin_key, report_key = jax.random.split(key)
+    if jnp.issubdtype(given.dtype, jnp.floating):
+        given = jax.random.uniform(coin_key, given.shape, given.dtype) < given
+    value = randomized_response(report_key, given, epsilon)
+    return Estimate(value, Guarantee(privacy, attained, trust="local"), LabelDiagnostics(epsilon))
+
+
+def promised(privacy: Privacy, by: str) -> Privacy:
+    """What randomized labels attain, for users with any number of labels."""
+    return kept(privacy, by, *KINDS).for_any_user()
+
+
+def check_labels(labels: Any, privacy: Privacy, users: Any) -> None:
+    """Raise ``ValueError`` unless labels are ``(N,)`` numbers from 0 to 1, and users fit them where they are needed."""
+    if np.ndim(labels) != 1:
+        raise ValueError(f"labels must have shape (N,), got {np.shape(labels)}.")
+    if privacy.unit == "user":
+        if users is None:
+            raise ValueError("unit='user' needs users, the user of each label.")
+        if np.shape(users) != np.shape(labels):
+            raise ValueError(
+                f"users must have the shape of labels, {np.shape(labels)}; got {np.shape(users)}."
+            )
+        if not np.issubdtype(jnp.asarray(users).dtype, np.integer):
+            raise ValueError("users must be integers, one number for each user.")
+    if is_traced(labels):
+        return
+    given = np.asarray(labels)
+    if given.dtype != bool and not np.issubdtype(given.dtype, np.number):
+        raise ValueError("labels must be 0 or 1 (or bool), or probabilities in [0, 1].")
+    if not np.all((given >= 0) & (given <= 1)):  # NaN too
+        raise ValueError("labels must be 0 or 1 (or bool), or probabilities in [0, 1].")
+
+
+def _counts(users: Array) -> Array:
+    """Number of labels of the user of each label."""
+    ordered = jnp.sort(users)
+    return jnp.searchsorted(ordered, users, side="right") - jnp.searchsorted(ordered, users)

@@ -1,0 +1,141 @@
+"""``privatize`` on preferences: what a user gives and gets, what is said, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from privrank_jax.datasets import read_preferences
+from privrank_jax.release.ledger import Ledger
+
+
+@pytest.fixture
+def prefs(tmp_path):
+    rows = [
+        {"id": k, "user": f"u{k % 3}", "prompt": f"q{k}", "chosen": f"yes {k}",
+         "rejected": f"no {k}", "score_chosen": 9, "topic": "abc"[k % 3], "e": 0.5 + k}
+        for k in range(9)
+    ]  # fmt: skip
+    path = tmp_path / "prefs.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+@pytest.fixture
+def run(privrank, prefs, tmp_path):
+    def run(*options, source=prefs, out="out.jsonl"):
+        return privrank("privatize", source, "--out", tmp_path / out, *options)
+
+    return run
+
+
+def test_labels_by_themselves(run, tmp_path):
+    done = run("--epsilon", 40, "--keep", "topic")
+    assert done.code == 0
+    table = read_preferences(tmp_path / "out.jsonl")
+    assert all(answer.startswith("yes") for answer in table.chosen)
+    assert sorted(zip(table.ids, table.others["topic"])) == [(k, "abc"[k % 3]) for k in range(9)]
+    for words in ("which answer was chosen", "the fields topic", "epsilon = 120", "score_chosen"):
+        assert words in done.out
+    assert "almost no protection" in done.err
+
+
+@pytest.mark.parametrize(("most", "each", "count"), [((), 1.0, 9), (("--max-per-user", 1), 3.0, 3)])
+def test_all_labels_of_a_user_together(run, most, each, count, tmp_path):
+    done = run("--epsilon", 3, "--unit", "user", *most, "--json")
+    table = read_preferences(tmp_path / "out.jsonl")
+    assert table.epsilon.tolist() == [each] * count
+    found = done.json()
+    assert (found["guarantee"]["unit"], found["guarantee"]["epsilon"]) == ("user", 3.0)
+    assert found["guarantee"]["numerics"] == "exact"
+    assert found["counts"] == {"labels": count, "users": 3}
+    assert ("6 labels beyond the limit" in done.err) == (count == 3)
+
+
+def test_personal_epsilon_and_no_users(run, tmp_path):
+    done = run("--epsilon-column", "e", "--drop-user", "--json", out="out.jsonl.gz")
+    assert done.json()["guarantee"]["also"][0]["epsilon"] == 2.5 + 5.5 + 8.5
+    table = read_preferences(tmp_path / "out.jsonl.gz")
+    assert sorted(table.epsilon.tolist()) == [0.5 + k for k in range(9)]
+    assert table.user_names == ()
+    assert b"e" in gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes())
+
+
+def test_reports_are_flipped_as_often_as_epsilon_says(run, prefs, tmp_path):
+    """4,000 labels: 6 standard errors are 0.042, passed once in 5 * 10^8 times."""
+    rows = [{"chosen": f"{k} yes", "rejected": f"{k} no"} for k in range(4000)]
+    prefs.write_text("\n".join(map(json.dumps, rows)))
+    assert run("--epsilon", 1).code == 0
+    kept = [answer.endswith("yes") for answer in read_preferences(tmp_path / "out.jsonl").chosen]
+    assert abs(np.mean(kept) - np.e / (1 + np.e)) < 0.042
+
+
+def test_a_rehearsal_repeats_and_says_what_it_is(run, tmp_path):
+    texts = []
+    for _ in range(2):
+        done = run("--epsilon", 1, "--simulate", "--seed", 3, "--force")
+        texts.append((tmp_path / "out.jsonl").read_text())
+    assert texts[0] == texts[1]
+    assert "not to be published" in done.out
+
+
+@pytest.mark.parametrize("unit", ["user", "comparison"])
+def test_a_ledger_counts_it(run, privrank, prefs, unit, tmp_path):
+    path = tmp_path / "prefs.ledger"
+    make = ("--data", prefs, "--budget", 2, "--unit", unit, "--adjacency", "flip")
+    assert privrank("ledger", path, *make).code == 0
+    assert run("--epsilon", 1.5, "--unit", unit, "--ledger", path).code == 0
+    with Ledger(path) as ledger:
+        (spent,) = ledger.spends()
+        assert (spent.privacy.unit, spent.privacy.epsilon) == (unit, 1.5)
+    again = run("--epsilon", 1.5, "--unit", unit, "--ledger", path, out="more.jsonl")
+    assert again.code != 0
+    assert not (tmp_path / "more.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--epsilon", 1, "--winner", "a", "--ranks"), "--winner, --ranks: for comparisons and"),
+        (("--epsilon", 1, "--keep", "score_chosen"), "'score_chosen' can't be kept"),
+        (("--epsilon", 1, "--max-per-user", 2), "needs --unit user"),
+        (("--epsilon", 1, "--unit", "user", "--max-per-user", 0), "at least 1"),
+        (("--epsilon", 1, "--unit", "rank"), "--unit"),
+        (("--epsilon", 1, "--unit", "user", "--user", "none"), "--user, or use --unit"),
+        (("--epsilon-column", "e", "--unit", "user"), "leave out one of the two"),
+        (("--epsilon", 1, "--prompt", "question"), "line 1: no field 'question'"),
+        ((), "--epsilon is missing"),
+    ],
+)
+def test_refusals(run, options, said, tmp_path):
+    done = run(*options)
+    assert done.code == 2
+    assert said in done.err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_other_files_are_refused(run, privrank, prefs, tmp_path):
+    assert "written as JSON Lines" in run("--epsilon", 1, out="out.csv").err
+    assert run("--epsilon", 1).code == 0
+    again = run("--epsilon", 1, source=tmp_path / "out.jsonl", out="more.jsonl")
+    assert "randomized already" in again.err
+    assert "is the file of the answers" in run("--epsilon", 1, out="prefs.jsonl").err
+    votes = tmp_path / "votes.csv"
+    votes.write_text("user,winner,loser\nu,a,b\n")
+    refused = run("--epsilon", 1, "--unit", "user", source=votes, out="out.csv")
+    assert "--unit: for preferences (.jsonl) only" in refused.err
+
+
+def test_equal_answers(run, prefs, tmp_path):
+    rows = [{"chosen": "a", "rejected": other} for other in "bacc"]
+    prefs.write_text("\n".join(map(json.dumps, rows)))
+    assert "the same in 1 lines, first in row 2" in run("--epsilon", 1).err
+    assert run("--epsilon", 1, "--ties", "drop").code == 0
+    assert len(read_preferences(tmp_path / "out.jsonl")) == 3
+    assert run("--epsilon", 1, "--ties", "coin", "--force").code == 0
+    assert len(read_preferences(tmp_path / "out.jsonl")) == 4
+    prefs.write_text(json.dumps(rows[1]))
+    assert "would leave nothing" in run("--epsilon", 1, "--ties", "drop", "--force").err
