@@ -17,7 +17,6 @@ from privrank_jax.cli.core.request import (
     Release,
 )
 from privrank_jax.cli.options import Json, Options, option
-from privrank_jax.datasets.json_lines import is_json_lines
 
 TIES = ("refuse", "coin", "drop")
 UNITS = ("comparison", "user")
@@ -152,6 +151,8 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
     @property
     def holds_preferences(self) -> bool:
         """Whether FILE holds preferences, by its name."""
+        from privrank_jax.datasets.json_lines import is_json_lines
+
         return is_json_lines(self.source)
 
     def _check_kind(self) -> None:
