@@ -29,22 +29,27 @@ from privrank_jax.simulate.table_files import Row
 BORDA_GAUSS = "Borda (ε, δ)"
 ALL, ALL_GAUSS = "noise-all", "noise-all (ε, δ)"
 BORDA_SHAPED, ALL_SHAPED = "Borda, K-norm", "noise-all, K-norm"
+FOOTRULE, FOOTRULE_GAUSS = "footrule", "footrule (ε, δ)"
 KWIK, KWIK_UNEVEN, KWIK_GAUSS = "KwikSort", "KwikSort 0.9/0.1", "KwikSort (ε, δ)"
 HAY, EXPONENTIAL = "Hay et al.", "exponential"
 PURE = (BORDA, ALL, KWIK, KWIK_UNEVEN, HAY, EXPONENTIAL)
 GAUSSIAN = (BORDA_GAUSS, ALL_GAUSS, KWIK_GAUSS)
 SHAPED = (BORDA_SHAPED, ALL_SHAPED)
-PURE_SHAPED = (*SHAPED, *(name for name in PURE if name not in (BORDA, ALL)))
+PLACED = (FOOTRULE, FOOTRULE_GAUSS)
+PURE_SHAPED = (*SHAPED, *(name for name in PURE if name not in (BORDA, ALL)), FOOTRULE)
 """Pure ε, with the default noise of each method."""
 SORTS = (KWIK, KWIK_UNEVEN, KWIK_GAUSS, HAY)
 # In the order in which keys are split among them; a new one comes last, so that the others draw what they drew.
-METHODS = (BORDA, BORDA_GAUSS, ALL, ALL_GAUSS, *SORTS, EXPONENTIAL, *SHAPED)
+METHODS = (BORDA, BORDA_GAUSS, ALL, ALL_GAUSS, *SORTS, EXPONENTIAL, *SHAPED, *PLACED)
 PAIRS = (
     *((other, BORDA) for other in PURE if other != BORDA),
     *((other, BORDA_GAUSS) for other in GAUSSIAN if other != BORDA_GAUSS),
     *((KWIK, ALL), (ALL, KWIK), (BORDA, ALL)),
     *((BORDA, BORDA_SHAPED), (ALL, ALL_SHAPED), (BORDA_SHAPED, ALL_SHAPED)),
     *((other, BORDA_SHAPED) for other in PURE_SHAPED if other != BORDA_SHAPED),
+    *((ALL_SHAPED, FOOTRULE), (FOOTRULE, ALL_SHAPED), (KWIK, FOOTRULE)),
+    *((FOOTRULE_GAUSS, BORDA_GAUSS), (FOOTRULE_GAUSS, ALL_GAUSS), (ALL_GAUSS, FOOTRULE_GAUSS)),
+    *((BORDA_SHAPED, FOOTRULE), (BORDA_GAUSS, FOOTRULE_GAUSS), (KWIK_GAUSS, FOOTRULE_GAUSS)),
 )
 AXES = (*common.AXES, "epsilon")
 _LOOKS = {
@@ -54,6 +59,8 @@ _LOOKS = {
     KWIK_GAUSS: (2, 1),
     BORDA_SHAPED: (0, 2),
     ALL_SHAPED: (1, 2),
+    FOOTRULE: (6, 2),
+    FOOTRULE_GAUSS: (6, 1),
 }
 
 
@@ -103,6 +110,8 @@ def methods(config: CentralConfig, padded: int, names: Collection[str] = METHODS
         ALL_GAUSS: common.noise_all("gaussian", delta),
         BORDA_SHAPED: common.borda("k-norm"),
         ALL_SHAPED: common.noise_all("k-norm"),
+        FOOTRULE: common.footrule("tree"),
+        FOOTRULE_GAUSS: common.footrule("gaussian", delta),
     }
     if padded <= crowds.EXPONENTIAL_ITEMS:
         found[EXPONENTIAL] = common.exponential()
@@ -175,19 +184,21 @@ def trial(
 
 def mallows_draw(key: Key, cell: Parameters, *, config: CentralConfig, padded: int) -> World:
     """A Mallows crowd."""
-    return crowds.mallows_world(key, {**cell, "max_items": padded}, config.strength)
+    sizes = {**cell, "max_items": padded}
+    return crowds.mallows_world(key, sizes, config.strength, positions=True)
 
 
 def worst_draw(key: Key, cell: Parameters, *, config: CentralConfig, padded: int) -> World:
     """The hard instance of the lower bounds: d pairs, each far apart, on whose order users disagree."""
     users, most = cell["num_users"], cell["max_users"]
-    found = crowds.worst_world(key, users, most, config.flips, config.buffer, config.lean)
+    shape = config.flips, config.buffer, config.lean
+    found = crowds.worst_world(key, users, most, *shape, positions=True)
     return crowds.padded_world(found, padded)
 
 
 def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray, padded: int) -> World:
     """A subset of the users of a data set, drawn anew in every replicate."""
-    found = crowds.data_world(key, jnp.asarray(ranks), cell["num_users"])
+    found = crowds.data_world(key, jnp.asarray(ranks), cell["num_users"], positions=True)
     return crowds.padded_world(found, padded)
 
 
@@ -236,6 +247,18 @@ def by_world(config: CentralConfig, rows: list[Row]) -> list[Row]:
 
 # --- registered ----------------------------------------------------------------------------------
 
+_ON_MALLOWS = {"study": common.MALLOWS}
+_PLACED_CLAIMS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("Mallows", BORDA_SHAPED, FOOTRULE, _ON_MALLOWS),
+    ("Mallows", BORDA_GAUSS, FOOTRULE_GAUSS, _ON_MALLOWS),
+    ("Mallows", FOOTRULE, KWIK, _ON_MALLOWS),
+    ("Mallows", FOOTRULE_GAUSS, KWIK_GAUSS, _ON_MALLOWS),
+    ("Mallows, 50 and 100 items", FOOTRULE, ALL_SHAPED, {**_ON_MALLOWS, "num_items": (50, 100)}),
+    ("data", ALL_SHAPED, FOOTRULE, {"study": common.DATA}),
+    ("data", BORDA_SHAPED, FOOTRULE, {"study": common.DATA}),
+    ("worst case", FOOTRULE, BORDA_SHAPED, {"study": common.WORST}),
+    ("worst case", FOOTRULE_GAUSS, BORDA_GAUSS, {"study": common.WORST}),
+)
 
 EXPERIMENTS = (
     Experiment(
@@ -288,11 +311,21 @@ EXPERIMENTS = (
                 ALL,
                 num_items=100,
             ),
+            *(
+                common.cheaper(f"{name}: {best} never costs more than {other}", best, other, **at)
+                for name, best, other, at in _PLACED_CLAIMS
+            ),
             common.falls("excess costs fall with ε", "epsilon", PURE + GAUSSIAN + SHAPED),
+            common.falls(
+                "Mallows: excess costs of footrule fall with ε",
+                "epsilon",
+                PLACED,
+                study=common.MALLOWS,
+            ),
             common.falls(
                 "excess costs fall with users",
                 "num_users",
-                PURE + GAUSSIAN + SHAPED,
+                PURE + GAUSSIAN + SHAPED + PLACED,
                 study=common.MALLOWS,
             ),
         ),
@@ -303,7 +336,8 @@ EXPERIMENTS = (
             "the paper has no experiments: worlds, grid and claims are ours",
             common.YARDSTICK,
             "noised weights are solved by local search from their Borda ranking",
-            "Borda and noise-all have Laplace noise, as in the paper, unless another is named",
+            "Borda and noise-all have Laplace noise, as in the paper, unless another is named; footrule has noise in a "
+            "tree, or Gaussian noise",
             f"Mallows crowds: θ = {CentralConfig('x').strength:g}/m; a pair is judged alike at every m",
         ),
     ),

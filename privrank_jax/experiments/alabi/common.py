@@ -61,8 +61,18 @@ class Search(NamedTuple):
     start: Array
 
 
-Answer = Array | Search
-"""Ranks (integers), scores to rank by (high = preferred), or a search."""
+class Placed(NamedTuple):
+    """Costs of items at places, of which an assignment finds the ranking.
+
+    Attributes:
+        costs: ``(m, m)``.
+    """
+
+    costs: Array
+
+
+Answer = Array | Search | Placed
+"""Ranks (integers), scores to rank by (high = preferred), a search, or costs of places."""
 Method = Callable[[Key, World, Array], Answer]
 # A method, or several that are one program: keys, world and ε to one answer each.
 Methods = Mapping[Any, Callable[[Key, World, Array], Any]]  # by name, or by names
@@ -134,6 +144,17 @@ def noise_all(noise: str, delta: float = 0.0) -> Method:
     return method
 
 
+def footrule(noise: str, delta: float = 0.0) -> Method:
+    """The ranking of least private footrule."""
+    promise = promise_of(noise, delta)
+
+    def method(key: Key, world: World, epsilon: Array) -> Answer:
+        histograms = world.histograms
+        return Placed(aggregation.dp_footrule(key, histograms, promise(epsilon), noise=noise).value)
+
+    return method
+
+
 def exponential() -> Method:
     """The ranking of the exponential mechanism, for at most :data:`EXPONENTIAL_ITEMS` items."""
 
@@ -151,7 +172,7 @@ def searched(weights: PairMatrix, world: World) -> Search:
 def solved(
     found: Mapping[str, Answer], mask: Mask, best: Search | None = None
 ) -> tuple[dict[str, Array], Array | None]:
-    """The rankings of all answers, with one copy of the local search in the program, and one of the ranking by scores.
+    """The rankings of all answers, with one copy in the program of the local search, of the assignment and of a sort.
 
     Args:
         found: answers with a leading axis, of ε or of n.
@@ -161,11 +182,15 @@ def solved(
     Returns:
         Ranks with the same leading axis, in the order of ``found``, and those of the further searches.
     """
-    ranks = {name: x for name, x in found.items() if not isinstance(x, Search)}
+    ranks = {name: x for name, x in found.items() if isinstance(x, Array)}
     scores = {name: x for name, x in ranks.items() if jnp.issubdtype(x.dtype, jnp.floating)}
     if scores:
         rank = jax.vmap(jax.vmap(lambda values: ranks_from_scores(values, mask)))
         ranks |= dict(zip(scores, rank(jnp.stack([*scores.values()])), strict=True))
+    placed = {name: x.costs for name, x in found.items() if isinstance(x, Placed)}
+    if placed:
+        assign = jax.vmap(jax.vmap(aggregation.assignment))
+        ranks |= dict(zip(placed, assign(jnp.stack([*placed.values()])), strict=True))
     searches = {name: x for name, x in found.items() if isinstance(x, Search)}
     if searches or best is not None:
         parts = [*searches.values(), *([] if best is None else [best])]

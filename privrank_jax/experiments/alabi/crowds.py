@@ -13,10 +13,11 @@ from jaxtyping import Array
 from privrank_jax import datasets
 from privrank_jax._backend import product
 from privrank_jax._types import Count, Key, Scalar
-from privrank_jax.aggregation import PairWeights
+from privrank_jax._workarounds.xla import fixed
+from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.simulate.study import Parameters
 from privrank_jax.simulate.worlds.hard_rankings import hard_ranking
-from privrank_jax.simulate.worlds.rankings import mallows_rankings, mallows_weights
+from privrank_jax.simulate.worlds.rankings import mallows_counts, mallows_rankings
 
 EXPONENTIAL_ITEMS = 10  # most items for which the exponential mechanism is drawn
 
@@ -29,17 +30,25 @@ class World(NamedTuple):
         truth: ``(m,)`` ranks of the center; None takes the best ranking for the weights themselves as the truth.
         centered: scalar bool, may be traced; False takes that ranking too, whatever ``truth`` holds.
         ranks: ``(n, m)`` rankings of the users, where methods need them.
+        positions: ``(m, m)``, four times the users who have an item at a place, where methods need them.
     """
 
     weights: PairWeights
     truth: Array | None
     centered: Array | bool = True
     ranks: Array | None = None
+    positions: Array | None = None
 
     @property
     def mask(self) -> Array:
         """``(m,)`` real items."""
         return self.weights.item_mask
+
+    @property
+    def histograms(self) -> PositionHistograms:
+        """The position histograms of the users."""
+        assert self.positions is not None
+        return PositionHistograms(self.positions, self.weights.num_users, self.mask)
 
 
 Draw = Callable[[Key, Parameters], World]
@@ -100,20 +109,25 @@ def padded_world(world: World, max_items: int) -> World:
     more = max_items - world.weights.num_items
     matrix = jnp.pad(world.weights.matrix, (0, more))
     weights = PairWeights(matrix, world.weights.num_users, jnp.pad(world.mask, (0, more)))
-    return World(weights, None)
+    positions = None if world.positions is None else jnp.pad(world.positions, (0, more))
+    return World(weights, None, positions=positions)
 
 
-def mallows_world(key: Key, cell: Parameters, strength: Scalar) -> World:
+def mallows_world(
+    key: Key, cell: Parameters, strength: Scalar, *, positions: bool = False
+) -> World:
     """Users around a center at θ = ``strength``/m, so that crowds of all m disagree equally; items in random order."""
     crowd_key, order_key = jax.random.split(key)
     users, items, padded = cell["num_users"], cell["num_items"], cell["max_items"]
-    crowd = mallows_weights(
-        crowd_key, users, items, strength / items, max_users=cell["max_users"], max_items=padded
-    )
+    crowd, histograms = mallows_counts(
+        crowd_key, users, items, strength / items,
+        max_users=cell["max_users"], max_items=padded, positions=positions,
+    )  # fmt: skip
     mask = crowd.item_mask
     place = jnp.where(mask, jax.random.permutation(order_key, padded), jnp.arange(padded) + padded)
     place = jnp.argsort(place)  # real items first, shuffled
-    return World(PairWeights(crowd.matrix[place][:, place], users, mask), place)
+    counts = None if histograms is None else histograms.counts[place]
+    return World(PairWeights(crowd.matrix[place][:, place], users, mask), place, positions=counts)
 
 
 def crowd(key: Key, users: int, items: int, strength: float) -> tuple[Array, Array]:
@@ -136,7 +150,14 @@ def _worst_signs(key: Key, users: int, flips: int, lean: float) -> Array:
 
 
 def worst_world(
-    key: Key, users: Count, max_users: int, flips: int, buffer: int, lean: float
+    key: Key,
+    users: Count,
+    max_users: int,
+    flips: int,
+    buffer: int,
+    lean: float,
+    *,
+    positions: bool = False,
 ) -> World:
     """The hard instance; n may be traced.
 
@@ -153,7 +174,15 @@ def worst_world(
     before = place[:, :, None, None] < place
     ahead = jnp.sum(jnp.where(before, both, 0), axis=(0, 2))
     matrix = ahead.astype(jnp.result_type(float)) / users
-    return World(PairWeights(matrix, users, jnp.ones(len(sign_of), bool)), None)
+    weights = PairWeights(matrix, users, jnp.ones(len(sign_of), bool))
+    if not positions:
+        return World(weights, None)
+    # Who exchanges the two items of a pair, and who does not.
+    moved = 4 * jnp.pad(jnp.sum(ups[:, :flips], axis=0, dtype=jnp.int32), (0, 1))[sign_of]
+    items, shift = np.arange(len(sign_of)), flips + buffer
+    other = items + np.where(items < flips, shift, np.where(items < shift, 0, -shift))
+    counts = jnp.zeros(matrix.shape, jnp.int32).at[items, items].set(4 * users - moved)
+    return World(weights, None, positions=counts.at[items, other].add(moved))
 
 
 def camps_world(key: Key, users: int, items: int, strength: float) -> World:
@@ -177,7 +206,7 @@ def data_ranks(name: str) -> np.ndarray | None:
     return np.asarray(table.ranks)
 
 
-def data_world(key: Key, ranks: Array, users: Count) -> World:
+def data_world(key: Key, ranks: Array, users: Count, *, positions: bool = False) -> World:
     """A random subset of the users of a data set; unranked items come after ranked ones."""
     chosen = jax.random.permutation(key, len(ranks)) < users
     ahead = product(chosen.astype(jnp.float32), _pair_wins(ranks))
@@ -186,7 +215,10 @@ def data_world(key: Key, ranks: Array, users: Count) -> World:
     share = ahead.astype(jnp.result_type(float)) / users
     w = jnp.zeros((items, items), share.dtype).at[upper].set(share)
     w = w.at[upper[::-1]].set(1 - share)
-    return World(PairWeights(w, users, jnp.ones(items, bool)), None)
+    counts = None
+    if positions:
+        counts = jnp.asarray(PositionHistograms.from_ranks(fixed(ranks), users=chosen).counts)
+    return World(PairWeights(w, users, jnp.ones(items, bool)), None, positions=counts)
 
 
 def _pair_wins(ranks: Array) -> Array:

@@ -28,8 +28,9 @@ BORDA_UNIT = "Borda, PrivUnit"
 ALL, ALL_UNIT = "noise-all", "noise-all, PrivUnit"
 RESPONSE, KWIK = "response on every pair", "KwikSort"
 BORDA_SETS = "Borda, subset selection"  # up to MAX_ITEMS
-# The last one was added last: the others draw what they drew before.
-METHODS = (BORDA, BORDA_UNIT, ALL, ALL_UNIT, RESPONSE, KWIK, BORDA_SETS)
+FOOTRULE = "footrule"
+# In the order in which keys are split among them; a new one comes last, so that the others draw what they drew.
+METHODS = (BORDA, BORDA_UNIT, ALL, ALL_UNIT, RESPONSE, KWIK, BORDA_SETS, FOOTRULE)
 PAIRS = (
     *((other, BORDA) for other in METHODS if other != BORDA),
     (KWIK, ALL),
@@ -37,6 +38,8 @@ PAIRS = (
     (BORDA, BORDA_UNIT),
     (BORDA_UNIT, BORDA_SETS),
     (RESPONSE, ALL),
+    *((other, FOOTRULE) for other in (ALL, ALL_UNIT, RESPONSE, KWIK)),
+    (FOOTRULE, BORDA_UNIT),
 )
 _LOOKS = {
     BORDA: (0, 0),
@@ -46,6 +49,7 @@ _LOOKS = {
     BORDA_UNIT: (0, 1),
     ALL_UNIT: (1, 1),
     BORDA_SETS: (0, 2),
+    FOOTRULE: (4, 2),
 }
 
 
@@ -94,6 +98,10 @@ def methods(ranks: Array) -> Mapping[str, common.Method]:
     def kwiksort(key: Key, world: World, epsilon: Array) -> Array:
         return aggregation.ldp_kwiksort(key, ranks, common.replaced_user(epsilon)).value
 
+    def footrule(key: Key, world: World, epsilon: Array) -> Answer:
+        privacy = common.replaced_user(epsilon)
+        return common.Placed(aggregation.ldp_footrule(key, ranks, privacy).value)
+
     sets = {BORDA_SETS: functools.partial(borda, mechanism="subset-selection")}
     return {
         BORDA: functools.partial(borda, mechanism="duchi"),
@@ -103,6 +111,7 @@ def methods(ranks: Array) -> Mapping[str, common.Method]:
         RESPONSE: functools.partial(weights, mechanism="randomized-response"),
         KWIK: kwiksort,
         **(sets if ranks.shape[1] <= MAX_ITEMS else {}),
+        FOOTRULE: footrule,
     }
 
 

@@ -149,7 +149,10 @@ def _legend(
     label: str = "noise",
     styles: Sequence[str] = ("pure ε", "(ε, δ)"),
 ) -> None:
-    names = [name for name, (_, style) in looks.items() if style == 0]
+    first: dict[int, str] = {}
+    for name, (color, _) in looks.items():
+        first.setdefault(color, name)
+    names = [first[color] for color in sorted(first)]
     several = any(style for _, style in looks.values())
     legend(figure, "", names, label, styles if several else styles[:1])
 

@@ -13,7 +13,11 @@ from privrank_jax.simulate.worlds.hard_rankings import (
     hidden_cost_bounds,
     hidden_signs,
 )
-from privrank_jax.simulate.worlds.rankings import mallows_rankings, mallows_weights
+from privrank_jax.simulate.worlds.rankings import (
+    mallows_counts,
+    mallows_rankings,
+    mallows_weights,
+)
 from privrank_jax.simulate.worlds.reports import (
     MechanismSums,
     draw_report_sums,
@@ -30,6 +34,7 @@ __all__ = [
     "hard_ranking",
     "hidden_cost_bounds",
     "hidden_signs",
+    "mallows_counts",
     "mallows_rankings",
     "mallows_weights",
     "mechanism_sums",

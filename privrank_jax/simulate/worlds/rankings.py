@@ -16,6 +16,7 @@ from jaxtyping import Array, Int
 from privrank_jax._backend import map_parts, on_cpu, sum_of_parts
 from privrank_jax._types import Count, Key, Scalar
 from privrank_jax._validate import check_nonnegative
+from privrank_jax.aggregation.footrule import PositionHistograms
 from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.mallows.distribution import TINY
 from privrank_jax.mallows.sampling import LARGE, insert, insertion_codes, insertion_mass
@@ -93,28 +94,75 @@ def mallows_weights(
     >>> weights.matrix.shape, bool(weights.matrix[0, 1] > 0.5)
     ((3, 3), True)
     """
+    return mallows_counts(
+        key, num_users, num_items, spread, max_users=max_users, max_items=max_items, positions=False
+    )[0]
+
+
+def mallows_counts(
+    key: Key,
+    num_users: Count,
+    num_items: Count,
+    spread: Scalar,
+    *,
+    max_users: int | None = None,
+    max_items: int | None = None,
+    positions: bool = True,
+) -> tuple[PairWeights, PositionHistograms | None]:
+    """Return the weights of :func:`mallows_weights`, and the position histograms of the same users.
+
+    Args:
+        key, num_users, num_items, spread, max_users, max_items: as for :func:`mallows_weights`.
+        positions: count them; False returns None in place of histograms.
+
+    Returns:
+        Weights, and histograms of ``max_items`` items with the same mask.
+
+    Raises:
+        ValueError: as :func:`mallows_weights`.
+
+    >>> weights, histograms = mallows_counts(jax.random.key(0), 100, 3, 50.0)
+    >>> histograms.counts.tolist()
+    [[400, 0, 0], [0, 400, 0], [0, 0, 400]]
+    """
     max_items = padded_size("num_items", num_items, "max_items", max_items)
     max_users = padded_size("num_users", num_users, "max_users", max_users)
     _check(max_users, max_items, spread)
-    matrix, mask = _weights(key, num_users, num_items, spread, max_users, max_items)
-    return PairWeights(matrix, num_users, mask)
+    found = _counts(key, num_users, num_items, spread, max_users, max_items, positions)
+    matrix, counts, mask = found
+    histograms = PositionHistograms(4 * counts, num_users, mask) if positions else None
+    return PairWeights(matrix, num_users, mask), histograms
 
 
-@functools.partial(jax.jit, static_argnames=("max_users", "max_items"))
-def _weights(
-    key: Key, users: Count, items: Count, spread: Scalar, max_users: int, max_items: int
-) -> tuple[Array, Array]:
-    def wins(block: Int[Array, ""]) -> Int[Array, "items items"]:
-        ranks = _block(key, block, max_items, items, spread)
+@functools.partial(jax.jit, static_argnames=("max_users", "max_items", "positions"))
+def _counts(
+    key: Key,
+    users: Count,
+    items: Count,
+    spread: Scalar,
+    max_users: int,
+    max_items: int,
+    positions: bool,
+) -> tuple[Array, Array, Array]:
+    """Weights, users with each item at each position (if these are wanted), and the mask of real items."""
+    every = np.arange(max_items, dtype=np.int16)[:, None]
+    columns = 2 * max_items if positions else max_items
+    nothing = jnp.zeros((max_items, columns), jnp.int32)
+
+    def counted(block: Int[Array, ""]) -> Int[Array, "items columns"]:
+        drawn = _block(key, block, max_items, items, spread)
         counts = block * BLOCK + jnp.arange(BLOCK) < users
-        ranks = jnp.where(counts, ranks, 0)  # ties with all items, so adds no wins
+        ranks = jnp.where(counts, drawn, 0)  # ties with all items, so adds no wins
+        places = jnp.where(counts, drawn, -1)
 
-        def row(item: Int[Array, ""]) -> Int[Array, "items"]:
-            return jnp.sum(ranks[item] < ranks, axis=1, dtype=jnp.int32)
+        def row(item: Int[Array, ""]) -> Int[Array, "columns"]:
+            wins = jnp.sum(ranks[item] < ranks, axis=1, dtype=jnp.int32)
+            if not positions:
+                return wins
+            return jnp.append(wins, jnp.sum(places[item] == every, axis=1, dtype=jnp.int32))
 
         if not on_cpu():
             return jax.lax.map(row, jnp.arange(max_items))
-        nothing = jnp.zeros((max_items, max_items), jnp.int32)
         return jax.lax.fori_loop(
             0, jnp.int32(items), lambda item, sums: sums.at[item].set(row(item)), nothing
         )
@@ -123,14 +171,14 @@ def _weights(
     if (
         on_cpu()
     ):  # one after the other anyway, so that blocks without users, and padded items, are left out
-        nothing = jnp.zeros((max_items, max_items), jnp.int32)
         needed = jnp.minimum(-(-jnp.int32(users) // BLOCK), blocks)
-        ahead = jax.lax.fori_loop(0, needed, lambda block, sums: sums + wins(block), nothing)
+        sums = jax.lax.fori_loop(0, needed, lambda block, sums: sums + counted(block), nothing)
     else:
-        ahead = sum_of_parts(wins, jnp.arange(blocks), _BYTES * BLOCK * max_items)
+        sums = sum_of_parts(counted, jnp.arange(blocks), _BYTES * BLOCK * max_items)
     mask = jnp.arange(max_items) < items
-    w = ahead.astype(jnp.result_type(float)) / users
-    return jnp.where(mask[:, None] & mask[None, :], w, 0), mask
+    w = sums[:, :max_items].astype(jnp.result_type(float)) / users
+    both = mask[:, None] & mask
+    return jnp.where(both, w, 0), jnp.where(mask[:, None], sums[:, max_items:], 0), mask
 
 
 def _block(

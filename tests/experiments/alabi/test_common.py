@@ -32,9 +32,13 @@ def test_errors_are_those_of_a_slow_twin():
     least = min(table.values())
     fixed, truth = (2, 0, 3, 1), (0, 1, 2, 3)
     world = World(PairWeights(jnp.asarray(w), 10, jnp.ones(4, bool)), jnp.asarray(truth))
-    found = alabi_common.errors(
-        KEY, world, {"fixed": lambda key, world, epsilon: jnp.asarray(fixed)}, jnp.asarray(1.0), ()
-    )
+    costs_of_places = jnp.asarray(5 - 5 * np.eye(4)[list(fixed)])
+    methods = {
+        "fixed": lambda key, world, epsilon: jnp.asarray(fixed),
+        "placed": lambda key, world, epsilon: alabi_common.Placed(costs_of_places),
+    }
+    found = alabi_common.errors(KEY, world, methods, jnp.asarray(1.0), ())
+    assert found["placed"] == found["fixed"]
     assert found["fixed"]["excess_cost"] == pytest.approx((table[fixed] - least) / 6)
     apart = sum(fixed[i] > fixed[j] for i, j in itertools.combinations(range(4), 2))
     assert found["fixed"]["kendall_error"] == pytest.approx(apart / 6)

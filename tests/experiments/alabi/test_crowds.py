@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation import PairWeights, PositionHistograms, footrule_costs
 from privrank_jax.experiments.alabi import crowds
 from tests.experiments.alabi.shared import KEY
 
@@ -16,10 +16,14 @@ from tests.experiments.alabi.shared import KEY
 def test_worst_world_counts_the_users_that_count():
     ranks = crowds.worst_ranks(KEY, 50, 2, 3, 0.4)
     np.testing.assert_array_equal(np.sort(ranks, axis=1), np.tile(np.arange(7), (50, 1)))
-    world = jax.jit(lambda n: crowds.worst_world(KEY, n, 50, 2, 3, 0.4))(20)
+    world = jax.jit(lambda n: crowds.worst_world(KEY, n, 50, 2, 3, 0.4, positions=True))(20)
     np.testing.assert_allclose(
         world.weights.matrix, PairWeights.from_ranks(ranks[:20]).matrix, atol=1e-12
     )
+    np.testing.assert_array_equal(world.positions, PositionHistograms.from_ranks(ranks[:20]).counts)
+    padded = crowds.padded_world(world, 9).histograms
+    assert padded.num_users == 20
+    footrule_costs(padded)  # which checks them
     # Only the outer items move; each of the two pairs leans by 0.4 to one side.
     many = crowds.worst_world(KEY, 20_000, 20_000, 2, 3, 0.4).weights.matrix
     np.testing.assert_allclose(many[2, 3:5], 1.0)
@@ -28,7 +32,8 @@ def test_worst_world_counts_the_users_that_count():
 
 def test_data_world_is_a_random_subset_with_gaps_last():
     ranks = np.array([[0, 1, 2], [2, 1, 0], [0, -1, -1], [1, 0, -1]])
-    world = crowds.data_world(KEY, jnp.asarray(ranks), 4)
+    world = crowds.data_world(KEY, jnp.asarray(ranks), 4, positions=True)
+    np.testing.assert_array_equal(world.positions, PositionHistograms.from_ranks(ranks).counts)
     np.testing.assert_allclose(
         world.weights.matrix, PairWeights.from_ranks(ranks).matrix, atol=1e-12
     )
@@ -46,8 +51,12 @@ def test_data_world_is_a_random_subset_with_gaps_last():
 
 def test_mallows_world_shuffles_real_items_only():
     cell = {"num_items": 4, "max_items": 6, "num_users": 3000, "max_users": 3000}
-    world = crowds.mallows_world(KEY, cell, 8.0)
+    world = crowds.mallows_world(KEY, cell, 80.0, positions=True)
     truth = np.asarray(world.truth)
+    histograms = world.histograms
+    footrule_costs(histograms)  # which checks them
+    # At so large a θ nearly all users put each item at its place.
+    assert np.argmax(histograms.counts, axis=1)[:4].tolist() == truth[:4].tolist()
     assert sorted(truth[:4]) == [0, 1, 2, 3]
     assert truth[4:].tolist() == [4, 5]
     ahead = truth[:4, None] < truth[None, :4]

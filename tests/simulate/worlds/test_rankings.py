@@ -1,5 +1,6 @@
 """Mallows worlds against the exact distribution, their padding, and their refusals."""
 
+import functools
 import itertools
 
 import jax
@@ -7,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation import PairWeights, PositionHistograms, footrule_costs
 from privrank_jax.simulate.worlds import rankings
 
 KEY = jax.random.key(11)
@@ -46,17 +47,23 @@ def test_weights_are_those_of_the_rankings():
     np.testing.assert_array_equal(weights.twice, counted.twice)
     assert weights.num_users == 1500
     assert weights.mask.all()
-    part = jax.jit(lambda n: rankings.mallows_weights(KEY, n, 5, 0.4, max_users=1500, max_items=5))(
-        1100
-    )
+    counts = functools.partial(rankings.mallows_counts, max_users=1500, max_items=5)
+    part, histograms = jax.jit(lambda n: counts(KEY, n, 5, 0.4))(1100)
     assert part.num_users == 1100
     counted = PairWeights.from_ranks(drawn[:1100])
     np.testing.assert_allclose(part.matrix, counted.matrix, atol=1e-12)
+    np.testing.assert_array_equal(
+        histograms.counts, PositionHistograms.from_ranks(drawn[:1100]).counts
+    )
+    assert histograms.num_users == 1100
 
 
 def test_padded_items_come_last_and_do_not_count():
-    weights = rankings.mallows_weights(KEY, 3000, 3, 0.7, max_items=5)
+    weights, histograms = rankings.mallows_counts(KEY, 3000, 3, 0.7, max_items=5)
     w, mask = weights.matrix, weights.mask
+    footrule_costs(histograms)  # which checks them
+    assert not np.any(histograms.counts[3:])
+    assert histograms.mask.tolist() == mask.tolist()
     assert mask.tolist() == [True] * 3 + [False] * 2
     assert not np.any(w[3:])
     assert not np.any(w[:, 3:])
