@@ -159,10 +159,11 @@ def test_worst_cases_and_data_are_part_of_a_study(name, data_folder):
                 assert value.shape == (() if len(places) == 1 else (len(places),))
 
 
-def test_the_study_of_hillebrand_is_registered():
-    one = experiments.get("hillebrand")
-    assert one.differences
-    assert len({claim.text for claim in one.claims}) == len(one.claims) > 1
+def test_the_studies_of_hillebrand_are_registered():
+    for name in ("hillebrand", "hillebrand-local"):
+        one = experiments.get(name)
+        assert one.differences
+        assert len({claim.text for claim in one.claims}) == len(one.claims) > 1
 
 
 def test_every_study_of_rdp_is_registered():

@@ -51,6 +51,7 @@ class Crowd(NamedTuple):
     """A crowd as its methods see it, with what is known of it.
 
     Attributes:
+        ranks: of its 300 voters.
         weights: share of voters who have i ahead of j.
         histograms: four times the voters who have item j at place p.
         optimum: the least Kemeny score, in pairs.
@@ -58,6 +59,7 @@ class Crowd(NamedTuple):
         footrule: the same of the ranking of least footrule.
     """
 
+    ranks: Int[np.ndarray, "voters items"]
     weights: Float[np.ndarray, "items items"]
     histograms: Int[np.ndarray, "items items"]
     optimum: float
@@ -150,6 +152,7 @@ def crowd(name: str, num_items: int) -> Crowd:
     matrix = np.asarray(weights.matrix, float)
     borda = np.argsort(np.argsort(-np.asarray(borda_scores(weights)), kind="stable"))
     return Crowd(
+        ranks,
         np.asarray(weights.matrix),
         np.asarray(histograms.counts),
         best.cost,

@@ -1,4 +1,4 @@
-"""The picture of the study ``hillebrand``: excess cost in every crowd, against ε and against the number of users."""
+"""The picture of the studies of fixed crowds: excess cost in every crowd, against ε and against the number of users."""
 
 from __future__ import annotations
 
@@ -16,42 +16,49 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SMALLEST = 1e-4  # below it the vertical axis is linear
-_STYLES = ("pure ε", "(ε, δ)", "no privacy")
 
 
-def costs(table: StudyResult, looks: Mapping[str, tuple[int, int]]) -> Figure:
-    """For every number of items a line of panels against ε, and one against users; a column per crowd.
+def costs(
+    table: StudyResult, looks: Mapping[str, tuple[int, int]], label: str, styles: Sequence[str]
+) -> Figure:
+    """For every number of items a line of panels against ε, and one against users if they vary; a column per crowd.
 
     Args:
         table: tidy.
         looks: estimator to (color, line style).
+        label: what line styles stand for.
+        styles: their names.
     """
     rows = [row for row in table.rows if row["metric"] == EXCESS and row["estimator"] in looks]
     studies = list(dict.fromkeys(row["study"] for row in rows))
     items = sorted({row["num_items"] for row in rows})
-    users, levels = (sorted({row[x] for row in rows}) for x in ("num_users", "epsilon"))
-    middle, level = users[len(users) // 2], levels[len(levels) // 2]
-    figure = new_figure(2.3 * len(studies) + 0.6, 2.4 * 2 * len(items) + 0.9)
-    axes = figure.subplots(2 * len(items), len(studies), squeeze=False)
-    for line, number in enumerate(items):
-        for column, study in enumerate(studies):
-            at = [row for row in rows if (row["study"], row["num_items"]) == (study, number)]
-            for offset, x, fixed, value, note in (
-                (0, "epsilon", "num_users", middle, f"n = {middle:,}"),
-                (1, "num_users", "epsilon", level, f"ε = {level:g}"),
-            ):
-                axis = axes[2 * line + offset, column]
-                chosen = [row for row in at if row[fixed] == value]
-                if chosen:
-                    _curves(axis, chosen, x, looks)
-                    axis.set_title(f"{study}\nm = {number}, {note}", fontsize=8.5)
-                else:
-                    axis.set_axis_off()
-        for offset in (0, 1):
-            axes[2 * line + offset, 0].set_ylabel("excess cost, share of pairs", fontsize=8.5)
+    lines = [line for number in items for line in _lines(rows, number)]
+    figure = new_figure(2.3 * len(studies) + 0.6, 2.4 * len(lines) + 0.9)
+    axes = figure.subplots(len(lines), len(studies), squeeze=False)
+    for row, (number, x, fixed, value, note) in zip(axes, lines, strict=True):
+        for axis, study in zip(row, studies, strict=True):
+            place = (study, number, value)
+            chosen = [r for r in rows if (r["study"], r["num_items"], r[fixed]) == place]
+            if chosen:
+                _curves(axis, chosen, x, looks)
+                axis.set_title(f"{study}\nm = {number}, {note}", fontsize=8.5)
+            else:
+                axis.set_axis_off()
+        row[0].set_ylabel("excess cost, share of pairs", fontsize=8.5)
     names = [name for name, (_, style) in looks.items() if style == 0]
-    legend(figure, "", names, "noise", _STYLES)
+    legend(figure, "", names, label, styles)
     return figure
+
+
+def _lines(rows: Sequence[Row], items: int) -> list[tuple[int, str, str, float, str]]:
+    """Lines of panels for m items: m, what varies, what is fixed, its value, and words for it."""
+    of = [row for row in rows if row["num_items"] == items]
+    users, levels = (sorted({row[x] for row in of}) for x in ("num_users", "epsilon"))
+    n, level = users[len(users) // 2], levels[len(levels) // 2]
+    found = [(items, "epsilon", "num_users", n, f"n = {n:,}")]
+    if len(users) > 1:
+        found.append((items, "num_users", "epsilon", level, f"ε = {level:g}"))
+    return found
 
 
 def _curves(axis: Axes, rows: Sequence[Row], x: str, looks: Mapping[str, tuple[int, int]]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,16 +16,13 @@ from privrank_jax._types import Key
 from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common
-from privrank_jax.experiments.alabi.common import BORDA, EXCESS, replaced_user
-from privrank_jax.experiments.claims import Verdict, minus
+from privrank_jax.experiments.alabi.common import BORDA, replaced_user
+from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
-from privrank_jax.experiments.hillebrand import pictures
-from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.axes import labeled
+from privrank_jax.experiments.hillebrand import pictures, shared
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study
-from privrank_jax.simulate.table_files import Row
 
 PAPER = (
     "Hillebrand, Manurangsi, Suppakitpaisarn and Vajanopath, Private rank aggregation (AAAI 2026)"
@@ -52,6 +48,7 @@ _LOOKS = {
     PLAIN_BORDA: (0, 2),
     PLAIN_FOOTRULE: (3, 2),
 }
+_STYLES = ("pure ε", "(ε, δ)", "no privacy")
 
 
 @dataclass(frozen=True)
@@ -130,21 +127,12 @@ def trial(key: Key, cell: Parameters, *, held: Stack, config: RatioConfig) -> Me
     least, *plain = jnp.asarray(held.costs, matrix.dtype)[number]
     weights = PairWeights(matrix, users, mask)
 
-    def at(level: Array) -> Array:
-        found = _rankings(
-            key, weights, PositionHistograms(counts, users, mask), level, config.delta
-        )
-        scores = jax.vmap(lambda ranks: aggregation.kemeny_score(ranks, matrix))
-        costs = scores(jnp.stack([found[name] for name in (*PURE, *GAUSSIAN)]))
-        return (jnp.append(costs, jnp.stack(plain)) - least) / (items * (items - 1) / 2)
+    def at(level: Array) -> dict[str, Array]:
+        held = PositionHistograms(counts, users, mask)
+        return _rankings(key, weights, held, level, config.delta)
 
-    names = (*PURE, *GAUSSIAN, PLAIN_BORDA, PLAIN_FOOTRULE)
-    levels = jnp.asarray(config.epsilons, matrix.dtype)
-    excess = jax.vmap(at, out_axes=-1)(levels)
-    first, second = (np.array([names.index(pair[side]) for pair in PAIRS]) for side in (0, 1))
-    table = jnp.concatenate([excess, excess[first] - excess[second]])
-    pairs = [minus(one, other) for one, other in PAIRS]
-    return labeled(table[:, None], (*names, *pairs), (EXCESS,), config.epsilons)
+    plainly = dict(zip((PLAIN_BORDA, PLAIN_FOOTRULE), plain, strict=True))
+    return shared.judged(at, config.epsilons, matrix, least, items, PAIRS, plainly)
 
 
 def _rankings(
@@ -166,17 +154,7 @@ def _rankings(
         noised[every] = aggregation.noise_all(keys[1], weights, privacy, noise=noise).value
         noised[parts] = aggregation.private_weights(keys[2], weights, privacy, noise=noise).value
         costs[footrule] = aggregation.dp_footrule(keys[3], histograms, privacy, noise=tree).value
-    mask = weights.item_mask
-    solvers = (
-        (scores, lambda values: ranks_from_scores(values, mask)),
-        (noised, lambda matrix: aggregation.local_search(matrix, mask=mask)),
-        (costs, aggregation.assignment),
-    )
-    return {
-        name: ranks
-        for found, solve in solvers
-        for name, ranks in zip(found, jax.vmap(solve)(jnp.stack([*found.values()])), strict=True)
-    }
+    return shared.solved(scores, noised, costs, weights.item_mask)
 
 
 def build(config: RatioConfig) -> tuple[Study, ...]:
@@ -195,60 +173,15 @@ def build(config: RatioConfig) -> tuple[Study, ...]:
     return (Study(config.name, run, tuple(cells), ("max_items",), AXES),)
 
 
-def by_crowd(config: RatioConfig, rows: list[Row]) -> list[Row]:
-    """The rows with the name of their crowd as study, and its least cost as a share of pairs."""
-    found, held = [], places(config)
-    for row in rows:
-        name, items = held[row["crowd"]]
-        crowd = crowds.crowd(name, items)
-        rest = {column: value for column, value in row.items() if column != "crowd"}
-        found.append(
-            rest | {"study": name, "optimum": crowd.optimum / math.comb(row["num_items"], 2)}
-        )
-    return found
-
-
 # --- claims --------------------------------------------------------------------------------------
 
 
-def within_twice(table: StudyResult, *, method: str, delta: float) -> Verdict:
-    """Is the method's mean cost at most 2 - 1/(2m-1) times the optimum, plus the proven error of its noise?"""
-    rows = [row for row in table.rows if (row["estimator"], row["metric"]) == (method, EXCESS)]
-    used, wrong = [], 0
-    for row in rows:
-        sizes = int(row["num_items"]), int(row["num_users"])
-        bound = allowed(*sizes, row["epsilon"], delta, row["optimum"])
-        wrong += row["mean"] - claims.SLACK * row["standard_error"] > bound
-        used.append((row["mean"] / bound, row))
-    if not used:
-        return Verdict(None, "no such cells")
-    share, row = max(used, key=lambda one: one[0])
-    evidence = (
-        f"{len(used) - wrong} of {len(used)} cells are within it; the largest share of what is allowed above the "
-        f"optimum: {share:.3f} at {row['study']}, m = {row['num_items']}, n = {row['num_users']}, ε = "
-        f"{row['epsilon']:g}"
-    )
-    return Verdict(not wrong, evidence)
-
-
-def allowed(num_items: int, num_users: int, epsilon: float, delta: float, optimum: float) -> float:
-    """The most that footrule may cost above the optimum in the mean, as a share of pairs.
-
-    (1 - 1/(2m-1))·OPT + (1 - 1/(4m-2))·E Σ_j R_j (:mod:`privrank_jax.aggregation.private_footrule`). The range R_j of
-    the noise on an item's costs is at most √2 times its norm less its mean, so E R_j ≤ √(2m)·d, d the deviation.
-
-    Args:
-        num_items: m.
-        num_users: n.
-        epsilon: ε.
-        delta: δ, 0 for noise in a tree.
-        optimum: the least cost, as a share of pairs.
-    """
+def proven(num_items: int, num_users: int, epsilon: float, delta: float = 0.0) -> aggregation.Bound:
+    """Bound on the mean cost of footrule, with noise in a tree, or Gaussian noise where there is a δ."""
     noise = "gaussian" if delta else "tree"
-    privacy = replaced_user(epsilon, delta)
-    deviation = aggregation.dp_footrule_deviation(num_items, num_users, privacy, noise=noise)
-    ranges = (1 - 1 / (4 * num_items - 2)) * num_items * math.sqrt(2 * num_items) * float(deviation)
-    return (1 - 1 / (2 * num_items - 1)) * optimum + ranges / math.comb(num_items, 2)
+    return aggregation.footrule_bound(
+        num_items, num_users, replaced_user(epsilon, delta), noise=noise
+    )
 
 
 def far_from_optimum(table: StudyResult, *, far: tuple[str, ...]) -> Verdict:
@@ -274,7 +207,7 @@ EXPERIMENTS = (
         paper=f"{PAPER} (no experiments of its own)",
         config=RatioConfig("hillebrand"),
         build=build,
-        annotate=by_crowd,
+        annotate=lambda config, rows: shared.by_crowd(places(config), rows),
         claims=(
             claims.claim(
                 "Borda's order costs 4 % above the optimum in crowds with a minority or camps, and in no others",
@@ -284,9 +217,9 @@ EXPERIMENTS = (
             *(
                 claims.claim(
                     f"{method}: mean cost within 2 - 1/(2m-1) times the optimum, plus the proven error of noise",
-                    within_twice,
+                    shared.within,
                     method=method,
-                    delta=delta,
+                    bound=functools.partial(proven, delta=delta),
                 )
                 for method, delta in ((FOOTRULE, 0.0), (FOOTRULE_GAUSS, RatioConfig("x").delta))
             ),
@@ -341,7 +274,7 @@ EXPERIMENTS = (
                 "excess costs of footrule fall with ε", "epsilon", (FOOTRULE, FOOTRULE_GAUSS)
             ),
         ),
-        draw=lambda table: pictures.costs(table, _LOOKS),
+        draw=lambda table: pictures.costs(table, _LOOKS, "noise", _STYLES),
         replicates=100,
         outline=("epsilon", "num_items"),
         differences=(

@@ -28,7 +28,7 @@ def test_a_panel_for_each_crowd_against_epsilon_and_against_users():
         for n in (10, 100, 1000)
         for epsilon in (0.5, 1.0, 2.0)
     ]
-    figure = pictures.costs(table(*rows), LOOKS)
+    figure = pictures.costs(table(*rows), LOOKS, "noise", ("one", "other"))
     shown = {axis.get_title(): axis for axis in figure.axes if axis.axison}
     assert set(shown) == {
         f"{study}\nm = {m}, {at}"
@@ -41,3 +41,23 @@ def test_a_panel_for_each_crowd_against_epsilon_and_against_users():
         low, high = axis.get_ylim()
         assert low < 0
         assert high > max(np.max(np.asarray(line.get_ydata())) for line in axis.lines)
+
+
+def test_no_panels_against_users_where_their_number_does_not_vary():
+    rows = [
+        row(
+            0.1 * epsilon,
+            0.01,
+            EXCESS,
+            "a",
+            study="one",
+            num_items=m,
+            num_users=90,
+            epsilon=epsilon,
+        )
+        for m in (4, 8)
+        for epsilon in (0.5, 1.0)
+    ]
+    figure = pictures.costs(table(*rows), LOOKS, "noise", ("one", "other"))
+    titles = [axis.get_title() for axis in figure.axes]
+    assert titles == ["one\nm = 4, n = 90", "one\nm = 8, n = 90"]

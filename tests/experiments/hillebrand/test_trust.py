@@ -1,0 +1,69 @@
+"""The study ``hillebrand-local``: a small run to the end, its cells, and its proven bound."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax import experiments
+from privrank_jax.aggregation import ldp_footrule_bound
+from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
+from privrank_jax.experiments.hillebrand import trust
+
+KEY = jax.random.key(5)
+
+
+def test_a_small_run_ends_with_table_picture_and_verdicts(tmp_path):
+    settings = {"sizes": ((3, 900),), "epsilons": (0.5, 50.0), "crowds": (crowds.GRUDGE,)}
+    result = experiments.run(KEY, "hillebrand-local", 3, folder=tmp_path, **settings)
+    assert result.paths["picture"].stat().st_size > 10_000
+    assert result.diagnostics["nonfinite"] == 0
+    found = {(row["epsilon"], row["estimator"]): row["mean"] for row in result.table.rows}
+    assert {row["study"] for row in result.table.rows} == {crowds.GRUDGE}
+    assert {name for _, name in found if " minus " not in name} == set(trust.NAMES)
+    for (epsilon, name), mean in found.items():
+        one, minus, other = name.partition(" minus ")
+        if minus:
+            assert mean == pytest.approx(found[epsilon, one] - found[epsilon, other], abs=1e-6)
+            continue
+        assert mean >= -1e-6
+        if epsilon > 1 and trust.BORDA not in name:  # hardly any noise, and a majority of one mind
+            assert mean == pytest.approx(0, abs=1e-6)
+
+
+def test_every_size_is_a_program_over_its_own_crowds():
+    config = trust.TrustConfig(
+        "s",
+        sizes=((4, 300), (6, 600), (6, 300)),
+        crowds=(crowds.TURNED, crowds.SUSHI, crowds.CAMPS),
+    )
+    assert trust.places(config) == [
+        (name, m) for m in (4, 6) for name in (crowds.TURNED, crowds.CAMPS)
+    ]
+    (study,) = trust.build(config)
+    assert len(study.groups()) == 3
+    cells = [(cell["num_items"], cell["num_users"], cell["crowd"]) for cell in study.cells]
+    assert cells == [
+        (4, 300, 0), (4, 300, 1), (6, 600, 2), (6, 600, 3), (6, 300, 2), (6, 300, 3),
+    ]  # fmt: skip
+    assert isinstance(study.trial, functools.partial)
+    held = study.trial.keywords["held"]
+    assert held[6].first == 2
+    for place, name in enumerate((crowds.TURNED, crowds.CAMPS)):
+        crowd = crowds.crowd(name, 6)
+        np.testing.assert_array_equal(held[6].ranks[place], crowd.ranks)
+        np.testing.assert_array_equal(held[6].weights[place], crowd.weights)
+        assert held[6].optima[place] == crowd.optimum
+
+
+def test_claims_name_what_runs():
+    one = experiments.get("hillebrand-local")
+    assert len({claim.text for claim in one.claims}) == len(one.claims) > 1
+    for first, second in trust.PAIRS:
+        assert first != second
+        assert {first, second} <= set(trust.NAMES)
+    bound = trust.proven(10, 6000, 1.0)
+    assert bound.ratio == ldp_footrule_bound(10, 6000, 1.0).ratio == 2 - 1 / 9
