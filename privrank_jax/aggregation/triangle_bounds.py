@@ -10,7 +10,8 @@ because Σ_{i<j} g_ij z_ij = Σ_{i<j<k} μ_ijk (z_ij + z_jk + z_ki). With the be
 linear program with all triangles.
 
 **Multipliers** come from the primal-dual method of Chambolle and Pock (2011) in float32, the batch along the trailing
-axis. The bound is then computed from multipliers rounded to integers, in sums of integers below 2^52, which float64
+axis. They are stored for pairs i < j and every k, each triple three times in place of six, so that a step reads whole
+rows. The bound is then computed from multipliers rounded to integers, in sums of integers below 2^52, which float64
 holds exactly, after a check that they have the symmetries of μ to the last bit. So the proof does not depend on the
 accuracy of the method. Without the multipliers of item j the same formula bounds the problem of the other items.
 """
@@ -48,9 +49,11 @@ def triangle_bounds(
     """
     slots = len(prices)
     batch = prices.shape[-1]
-    price = (prices / scale).astype(jnp.float32)
-    z = _unpacked(signs, _pair_source(slots)).reshape(slots, slots, batch)
-    mu = _unpacked(multipliers, _triple_source(slots)).reshape(slots, slots, slots, batch)
+    one, other = pairs(slots)
+    exact_prices = prices[one, other]
+    price = (exact_prices / scale).astype(jnp.float32)
+    z = signs.astype(jnp.float32)
+    mu = _unpacked(multipliers, _triple_source(slots)).reshape(len(one), slots, batch)
     # The operator has norm sqrt(m): the product of both steps stays below its inverse square.
     dual = 0.98 / math.sqrt(slots) * _RATIO
     primal = 0.98 / math.sqrt(slots) / _RATIO
@@ -60,41 +63,46 @@ def triangle_bounds(
         after = jnp.clip(z - primal * (price + g), -0.5, 0.5)
         # Multiples of 2^-20, whose sums are exact, so μ keeps its symmetries to the last bit.
         ahead = jnp.rint((2 * after - z) * (dual * 2**20)) * 2.0**-20
-        moved = mu + ((ahead[:, :, None] + ahead[None]) - ahead[:, None])
+        full = _square(ahead)
+        moved = mu + ((ahead[:, None] + full[other]) - full[one])
         mu = moved - jnp.clip(moved, -dual / 2, dual / 2)
-        return after, mu, mu.sum(2)
+        return after, mu, mu.sum(1)
 
-    z, mu, _ = jax.lax.fori_loop(0, steps, advance, (z, mu, mu.sum(2)))
-    symmetric = jnp.all((mu == -mu.swapaxes(0, 1)) & (mu == mu.transpose(1, 2, 0, 3)), (0, 1, 2))
-    # From here on integers, each pair twice and each triple six times.
+    z, mu, _ = jax.lax.fori_loop(0, steps, advance, (z, mu, mu.sum(1)))
+    first, *rest = (mu.reshape(-1, batch)[rows] for rows in _triple_rows(slots))
+    symmetric = jnp.all((first == -rest[0]) & (first == rest[1]), 0)
+    # From here on integers, each pair once and each triple three times.
     whole = jnp.rint(mu.astype(jnp.float64) * scale)
-    now = prices + whole.sum(2)
-    spread = jnp.abs(whole).sum((0, 1))
-    pairs = jnp.abs(now).sum(0)
-    own = 3 * pairs.sum(0) + spread.sum(0)
-    without = jnp.abs(now[:, :, None] - whole).sum((0, 1)) - 2 * pairs
+    now = exact_prices + whole.sum(1)
+    spread = jnp.abs(whole).sum(0)
+    own = 3 * jnp.abs(now).sum(0) + spread.sum(0)
+    without = jnp.abs(now[:, None] - whole).sum(0) - jnp.abs(_square(now)).sum(0)
     without = 3 * without + spread.sum(0) - 3 * spread
     exact = symmetric & (own < _EXACT)
-    bound = jnp.where(exact, -own / 6, -jnp.inf)
-    after = jnp.where(exact & (without < _EXACT), -without / 6, -jnp.inf)
+    bound = jnp.where(exact, -own / 3, -jnp.inf)
+    after = jnp.where(exact & (without < _EXACT), -without / 3, -jnp.inf)
     half = jnp.float16
-    packed = mu.reshape(-1, batch)[_triple_rows(slots)].astype(half)
-    return bound, after, -z.sum(1), z.reshape(-1, batch)[_pair_rows(slots)].astype(half), packed
+    return bound, after, -_square(z).sum(1), z.astype(half), first.astype(half)
+
+
+def _square(part: Array) -> Array:
+    """The antisymmetric matrices, (slots, slots, batch), of entries for pairs i < j."""
+    slots = (1 + math.isqrt(1 + 8 * len(part))) // 2
+    return _unpacked(part, _pair_source(slots)).reshape(slots, slots, -1)
 
 
 def _unpacked(part: Array, source: np.ndarray) -> Array:
-    """An antisymmetric array, flat, from its entries with increasing indices."""
-    part = part.astype(jnp.float32)
-    zero = jnp.zeros_like(part[:1])
-    return jnp.concatenate([-part[::-1], zero, part])[source + len(part)]
+    """Entries of an antisymmetric array, from those with increasing indices."""
+    part = part.astype(jnp.promote_types(part.dtype, jnp.float32))
+    return jnp.concatenate([-part[::-1], jnp.zeros_like(part[:1]), part])[source + len(part)]
 
 
-def _pair_rows(slots: int) -> np.ndarray:
-    return np.asarray(np.ravel_multi_index(tuple(pairs(slots)), (slots,) * 2))
-
-
+@functools.cache
 def _triple_rows(slots: int) -> np.ndarray:
-    return np.asarray(np.ravel_multi_index(tuple(triples(slots)), (slots,) * 3))
+    """Where μ_ijk, μ_ikj and μ_jki are stored, for triples i < j < k; (3, triples)."""
+    i, j, k = triples(slots)
+    place = pair_places(slots)
+    return np.stack([place[i, j], place[i, k], place[j, k]]) * slots + np.stack([k, j, i])
 
 
 @functools.cache
@@ -107,11 +115,11 @@ def _pair_source(slots: int) -> np.ndarray:
 
 @functools.cache
 def _triple_source(slots: int) -> np.ndarray:
-    """For each ordered triple, ± the number of the triple, from 1; 0 where items repeat."""
+    """For each pair i < j and each k, ± the number of their triple, from 1; 0 where items repeat."""
     source = np.zeros((slots,) * 3, np.int32)
     source[tuple(triples(slots))] = 1 + np.arange(triples(slots).shape[1])
     turned = source + source.transpose(2, 0, 1) + source.transpose(1, 2, 0)
-    return (turned - turned.swapaxes(0, 1)).ravel()
+    return (turned - turned.swapaxes(0, 1))[tuple(pairs(slots))].ravel()
 
 
 @functools.cache
