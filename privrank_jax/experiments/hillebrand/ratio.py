@@ -131,7 +131,7 @@ def trial(key: Key, cell: Parameters, *, held: Stack, config: RatioConfig) -> Me
         held = PositionHistograms(counts, users, mask)
         return _rankings(key, weights, held, level, config.delta)
 
-    plainly = dict(zip((PLAIN_BORDA, PLAIN_FOOTRULE), plain, strict=True))
+    plainly: dict[str, Array] = dict(zip((PLAIN_BORDA, PLAIN_FOOTRULE), plain, strict=True))
     return shared.judged(at, config.epsilons, matrix, least, items, PAIRS, plainly)
 
 
