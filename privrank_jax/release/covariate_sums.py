@@ -1,0 +1,128 @@
+r"""Exact discrete noise on the sums of comparisons with public covariates.
+
+Where features are multiples of 2^{-b}, 2^{b+1}S is a vector of integers whose sensitivity is 2^{b+1} times that of S
+(theorem at the head of :mod:`privrank_jax.pairwise.covariates`): in ℓ₁ a whole number, computed in integers. Integer
+noise on it (:mod:`privrank_jax.release.discrete_noise`) is drawn exactly, from the operating system's entropy. Dividing
+by 2^{b+1}, and any fit, is post-processing. b is a function of the public design.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from privrank_jax._types import Scalar
+from privrank_jax._validate import check_positive
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.covariate_mle import check_table, kept_with_covariates
+from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, resolution
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import NoiseDiagnostics
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
+
+_LARGEST = 2**52  # integers below it are exact in float64
+
+
+def exact_covariate_sums(
+    table: CovariateTable,
+    privacy: Privacy,
+    *,
+    noise: str = "laplace",
+    sensitivity: Scalar | None = None,
+) -> Estimate:
+    """The sums of comparisons with covariates plus exact noise; the twin of ``pairwise.noisy_covariate_sums``.
+
+    **Guarantee.** ε-DP (Laplace) or (ε, δ)-DP (Gaussian) for outcomes, for the promised unit; proof at the head of this
+    module. Runs on the host: no tracing, no key.
+
+    Args:
+        table: comparisons with features, from :func:`~privrank_jax.pairwise.covariate_table`.
+        privacy: what is promised, as for the twin, ε finite.
+        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
+        sensitivity: of the sums, as for the twin.
+
+    Returns:
+        ``value``: noisy sums, ``(m + p,)`` float64 NumPy array, multiples of 2^{-b-1}. ``guarantee`` with
+        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ; public.
+
+    Raises:
+        ValueError: a promise that can't be kept, ε = ∞ or several ε; features that are no multiples of a power of 1/2;
+            outcomes other than 0, 1/2, 1; sums beyond 2^52 such units; δ or the sensitivity out of range.
+        TypeError: ``table`` is no :class:`~privrank_jax.pairwise.CovariateTable`.
+        ImportError: OpenDP is not installed, or unsound.
+
+    >>> from privrank_jax.pairwise import covariate_table
+    >>> table = covariate_table([0, 1], [1, 0], [1, 0], {"first": [1.0, 1.0]}, num_items=2)
+    >>> promise = Privacy(50.0, unit="comparison", adjacency="flip", public=("covariates",))
+    >>> estimate = exact_covariate_sums(table, promise)
+    >>> estimate.value.round().tolist(), estimate.guarantee.numerics
+    ([1.0, -1.0, 1.0], 'exact')
+    """
+    attained = kept_with_covariates(privacy, "exact_covariate_sums", noise)
+    check_table(table)
+    check_positive("epsilon", attained.epsilon, infinite=False)
+    if np.ndim(attained.epsilon):
+        raise ValueError(f"epsilon must be one number, got shape {np.shape(attained.epsilon)}.")
+    epsilon, delta = float(attained.epsilon), float(attained.delta)
+    bits = resolution(np.asarray(table.design.features))
+    unit = 2.0 ** (bits + 1)
+    change = _change(table.design, attained, noise, bits) if sensitivity is None else sensitivity
+    check_positive("sensitivity", change, infinite=False)
+    mechanism, scale = (
+        discrete_laplace(unit * float(change), epsilon)
+        if noise == "laplace"
+        else discrete_gaussian(unit * float(change), epsilon, delta)
+    )
+    value = np.asarray(mechanism(_whole_sums(table, bits).tolist()), np.float64) / unit
+    attained = dataclasses.replace(attained, epsilon=epsilon, delta=delta)
+    guarantee = Guarantee(privacy, attained, numerics="exact")
+    return Estimate(value, guarantee, NoiseDiagnostics(scale / unit))
+
+
+def _whole_sums(table: CovariateTable, bits: int) -> np.ndarray:
+    """2^{b+1}S as int64."""
+    first, second, features, real = _rows(table.design, bits)
+    doubled = 2 * np.asarray(table.outcomes, np.float64)[real]
+    if not np.all(np.isin(doubled, (0.0, 1.0, 2.0))):
+        raise ValueError("exact noise needs outcomes that are 0, 1/2 or 1.")
+    if 2 * len(first) * max(int(np.abs(features).max(initial=0)), 1 << bits) > _LARGEST:
+        raise ValueError(
+            "these sums are too large for exact noise: give covariates fewer bits, or leave some out."
+        )
+    twice = doubled.astype(np.int64)
+    items = np.zeros(table.design.num_items, np.int64)
+    np.add.at(items, first, twice << bits)
+    np.subtract.at(items, second, twice << bits)
+    return np.concatenate([items, (twice[:, None] * features).sum(0)])
+
+
+def _change(design: CovariateDesign, privacy: Privacy, noise: str, bits: int) -> float:
+    """The theorem's sensitivity of S; in ℓ₁ exact, in ℓ₂ rounded up."""
+    first, _, features, real = _rows(design, bits)
+    if noise == "laplace":
+        each = (2 << bits) + np.abs(features).sum(1)
+    else:
+        each = np.sqrt(2 + np.square(np.ldexp(features, -bits)).sum(1)) * (1 + 2**-48)
+    if privacy.unit == "user":
+        users = np.asarray(design.users)[real]
+        together = np.zeros(len(real), each.dtype)
+        np.add.at(together, users, each)
+        each = together
+    most = each.max()
+    if noise == "laplace":
+        return math.ldexp(int(most), -bits)
+    return float(most) * (1 + len(first) * 2**-52)
+
+
+def _rows(
+    design: CovariateDesign, bits: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """First and second items, 2^b times the features as int64, of the rows that are no padding; and which these are."""
+    count = len(design.first)
+    real = np.ones(count, bool) if design.mask is None else np.asarray(design.mask)
+    first, second = (np.asarray(items)[real] for items in (design.first, design.second))
+    whole = np.ldexp(np.asarray(design.features, np.float64)[real], bits).astype(np.int64)
+    return first, second, whole, real
