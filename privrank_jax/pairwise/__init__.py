@@ -7,6 +7,7 @@ from privrank_jax.pairwise.continual import (
     continual_counts,
     continual_scores,
 )
+from privrank_jax.pairwise.covariate_errors import CovariateIntervals, covariate_intervals
 from privrank_jax.pairwise.covariate_mle import (
     CovariateFit,
     CovariateScores,
@@ -85,6 +86,7 @@ __all__ = [
     "ContinualDiagnostics",
     "CovariateDesign",
     "CovariateFit",
+    "CovariateIntervals",
     "CovariateScores",
     "CovariateTable",
     "DebiasedFit",
@@ -107,6 +109,7 @@ __all__ = [
     "confidence_intervals",
     "continual_counts",
     "continual_scores",
+    "covariate_intervals",
     "covariate_mle",
     "covariate_table",
     "debiased_rr",

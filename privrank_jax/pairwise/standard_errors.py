@@ -59,7 +59,8 @@ class Uncertainty:
         center: ``(m,)``, where intervals are centered.
         covariance: ``(m, m)``, of the estimate, privacy noise included; of scores, about the mean of
             their connected component.
-        influence: ``(m, m)``, how the error depends on the privacy noise w.
+        influence: ``(m, k)``, how the error depends on the privacy noise w, which has k = m numbers, or more where
+            there are covariates.
         linked: ``(m, m)`` bool, pairs of real items whose difference the data identify.
         noise_scale: λ or σ of w, or 1/ε for K-norm noise, shape ``()``.
         mask: ``(m,)`` bool, real items.
@@ -69,7 +70,7 @@ class Uncertainty:
 
     center: Float[Array, "*batch items"]
     covariance: Float[Array, "*batch items items"]
-    influence: Float[Array, "*batch items items"]
+    influence: Float[Array, "*batch items numbers"]
     linked: Bool[Array, "*batch items items"]
     noise_scale: Float[Array, "*batch"]
     mask: Bool[Array, "*batch items"]
