@@ -86,8 +86,9 @@ class Request(Json):
             metavar="FACT",
             help="What is public anyway, so that releases may show it; once for each of items (which there are), "
             "participation (which users answered at all), questionnaire (which pairs each user was asked), "
-            "ranked-items (which items each user ranked), budgets (each user's epsilon), or none. Default: items, for "
-            "a list of items that is read off the data; for a named data set, what it defines.",
+            "ranked-items (which items each user ranked), budgets (each user's epsilon), covariates (of each "
+            "comparison, and which item was first), or none. Default: items, for a list of items that is read off the "
+            "data; for a named data set, what it defines.",
         ),
     ] = None
     user: User = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.preference_pairs import PreferenceFields
 from privrank_jax.datasets.comparisons_file import read_comparisons
+from privrank_jax.datasets.covariate_rows import CovariateRows, add_covariates
 from privrank_jax.datasets.named import (
     available,
     cars,
@@ -42,12 +43,14 @@ from privrank_jax.datasets.table import ComparisonTable
 
 __all__ = [
     "ComparisonTable",
+    "CovariateRows",
     "DataError",
     "PreferenceFields",
     "PreferenceTable",
     "RankingTable",
     "ReportTable",
     "SyntheticRankings",
+    "add_covariates",
     "available",
     "available_rankings",
     "cars",

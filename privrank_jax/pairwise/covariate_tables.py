@@ -93,7 +93,8 @@ def covariate_table(
     features = _rounded(raw / units)
     dtype = default_float()
     design = CovariateDesign(
-        *(jnp.asarray(item, jnp.int32) for item in items),
+        jnp.asarray(items[0], jnp.int32),
+        jnp.asarray(items[1], jnp.int32),
         jnp.asarray(features, dtype),
         jnp.asarray(np.unique(who, return_inverse=True)[1].ravel(), jnp.int32),
         jnp.asarray(units, dtype),

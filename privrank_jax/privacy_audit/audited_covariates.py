@@ -124,11 +124,20 @@ AUDITED = (
     Audited(
         name="covariate-sums",
         title="sums of comparisons with covariates + Laplace(max ‖z‖/ε), one outcome flips",
+        released_by="exact_covariate_sums",
+        commands=(
+            "rank --method mle --adjacency flip --unit comparison --side left --covariate length",
+            "rank --method mle --adjacency flip --unit comparison --side left --covariate-group judge",
+        ),
         **_row([1], _EACH, COMPARISON),
     ),
     Audited(
         name="covariate-sums-users",
         title="sums of comparisons with covariates + Laplace(Σ‖z‖/ε), the outcomes of one user flip",
+        released_by="exact_covariate_sums",
+        commands=(
+            "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length:-1:2",
+        ),
         **_row([0, 2], _TWO, USER),
     ),
     Audited(

@@ -124,13 +124,27 @@ def _changed(facts: list[tuple[str, Any]]) -> frozenset[str]:
     return frozenset(name for name, fact in facts if any(fact != x for n, x in facts if n == name))
 
 
-def write_comparisons(folder: Path, rows: list[Comparison], kind: str, budgets: bool) -> Path:
-    """A file of that ending; no column of ties where there are none."""
+def write_comparisons(
+    folder: Path, rows: list[Comparison], kind: str, budgets: bool, sides: bool = False
+) -> Path:
+    """A file of that ending; no column of ties where there are none.
+
+    With ``sides`` it says which item was on the left, how much longer it was, and who judged: in each place the same,
+    whoever won. WHO has the largest lengths, all on one side.
+    """
     header = ["user", "winner", "loser"] + ["tie"] * any(row[3] for row in rows)
     cells = [[str(cell) for cell in row[: len(header)]] for row in rows]
     if budgets:
         header.append("budget")
         cells = [[*row, str(_budget(row[0]))] for row in cells]
+    if sides:
+        header += ["left", "length", "judge"]
+        cells = [
+            [*row, sorted(row[1:3])[0], "3", "x"]
+            if row[0] == WHO
+            else [*row, sorted(row[1:3])[k * k % 5 % 2], str(k % 3 - 1), "xyyyy"[k % 5]]
+            for k, row in enumerate(cells)
+        ]
     return _table(folder, header, cells, kind)
 
 

@@ -61,8 +61,11 @@ class Command:
             path.unlink()
         if self.preferences:
             return neighboring.write_preferences(folder, rows, kind).name
-        of = neighboring.write_rankings if self.rankings else neighboring.write_comparisons
-        return of(folder, rows, kind, "budget" in self.words).name
+        budgets = "budget" in self.words
+        if self.rankings:
+            return neighboring.write_rankings(folder, rows, kind, budgets).name
+        sides = "--side" in self.words
+        return neighboring.write_comparisons(folder, rows, kind, budgets, sides).name
 
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]

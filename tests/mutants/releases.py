@@ -12,6 +12,16 @@ RELEASES = (
         ("np.lexsort((words, users))", "np.argsort(users, kind='stable')"),
     ),
     *mutants_of(
+        "release/covariate_sums.py",
+        "tests/release/test_covariate_sums.py",
+        ("each = (2 << bits) +", "each = (1 << bits) +"),
+        ("np.sqrt(2 + np.square(", "np.sqrt(1 + np.square("),
+        ("np.add.at(together, users, each)", "np.maximum.at(together, users, each)"),
+        ("unit = 2.0 ** (bits + 1)", "unit = 2.0**bits"),
+        ("return math.ldexp(int(most), -bits)", "return math.ldexp(int(most), -bits - 1)"),
+        ("return float(most) * (1 + len(first) * 2**-52)", "return float(most) / 2"),
+    ),
+    *mutants_of(
         "release/discrete_noise.py",
         ("tests/release/test_discrete_noise.py", "tests/release/test_noisy_totals.py"),
         ("change = math.ceil(sensitivity)", "change = max(1, math.ceil(sensitivity) - 1)"),

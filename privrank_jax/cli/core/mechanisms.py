@@ -99,6 +99,12 @@ MECHANISMS = {
         exact="release.noisy_totals:exact_noisy_totals",
         noises=(*NOISES, "k-norm"),
     ),
+    "covariate-sums": Mechanism(
+        label="private scores with covariates",
+        simulated="pairwise:noisy_covariate_sums",
+        exact="release.covariate_sums:exact_covariate_sums",
+        noises=NOISES,
+    ),
     "perturbed-mle": Mechanism(
         label="private scores",
         simulated="pairwise:perturbed_mle",

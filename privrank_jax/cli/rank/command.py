@@ -36,13 +36,18 @@ def rank(request: Request) -> None:
 
     from privrank_jax.cli.core.output import print_result
     from privrank_jax.cli.core.spending import begin
+    from privrank_jax.cli.rank.covariates import fit_covariates, read_with_covariates
     from privrank_jax.cli.rank.input import read_input
     from privrank_jax.cli.rank.methods import release
 
     spending = begin("rank", request)
     with jax.enable_x64(True):
-        data = read_input(request)
-        result = spending.spend_for(release(data, request))
+        if request.with_covariates:
+            data = read_with_covariates(request)
+            result = spending.spend_for(fit_covariates(data, request))
+        else:
+            data = read_input(request)
+            result = spending.spend_for(release(data, request))
     for message in (*data.remarks, *result.warnings):
         warn(message)
     names, level, top_k = data.table.item_names, request.level, request.top_k

@@ -90,7 +90,7 @@ def read_input(request: Request) -> Input:
     privacy = request.privacy
     limit, most = None, 1
     if by_user:
-        most = _limit(table, request)
+        most = user_limit(table, request)
         privacy = dataclasses.replace(privacy, contributions=most)
         limit = most if table.comparisons_per_user > most else None
     wins, kept = _count(table, limit, entropy)
@@ -149,7 +149,7 @@ def _count(
     return WinCounts(counts), len(table) if kept is None else int(kept.sum())
 
 
-def _limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -> int:
+def user_limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -> int:
     """Return L; without ``--max-per-user`` no user may exceed the questionnaire, or 1."""
     if not table.has_users:
         raise Refusal(

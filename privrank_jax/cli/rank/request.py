@@ -15,7 +15,7 @@ from privrank_jax.cli.console import Refusal, check_choice, warn
 from privrank_jax.cli.core.checks import check_budget, check_rehearsal
 from privrank_jax.cli.core.mechanisms import MECHANISMS
 from privrank_jax.cli.core.request import Budget, ComparisonColumns, Items, Release
-from privrank_jax.cli.options import Json
+from privrank_jax.cli.options import Json, Options
 
 METHODS = ("counts", "mle", "one-shot", "none")
 LINKS = ("logistic", "laplace", "normal")
@@ -23,7 +23,63 @@ _MOST_PER_USER = 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, ComparisonColumns, Json, Release):
+class Covariates(Options):
+    """Columns of covariates; they are public, as is who compared what."""
+
+    PANEL: ClassVar[str] = "Covariates (mle and none)"
+
+    covariate: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:LOW:HIGH]",
+            help="Fit what NAME adds to the odds: a column of how much more of it the item of --side has, or two "
+            "columns winner_NAME and loser_NAME. Clipped between LOW and HIGH; default: the range of the values, which "
+            "are public. Once for each covariate.",
+        ),
+    ] = None
+    side: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Fit the advantage of the item shown first (left, at home), which COLUMN names; blank: neither.",
+        ),
+    ] = None
+    covariate_group: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Fit that advantage for each group of judges by itself; COLUMN names the group.",
+        ),
+    ] = None
+
+    @property
+    def with_covariates(self) -> bool:
+        """Whether any was given."""
+        return bool(self.covariate or self.side or self.covariate_group)
+
+    @functools.cached_property
+    def covariate_bounds(self) -> dict[str, tuple[float, float] | None]:
+        """Names of covariates, and between what they are clipped."""
+        found: dict[str, tuple[float, float] | None] = {}
+        for given in self.covariate or ():
+            name, *ends = given.rsplit(":", 2) if given.count(":") >= 2 else (given,)
+            try:
+                low, high = map(float, ends) if ends else (-1.0, 1.0)
+            except ValueError:
+                low = high = math.nan
+            if not -math.inf < low < high < math.inf or not name:
+                raise Refusal(
+                    f"--covariate {given}: give the name of a column, or NAME:LOW:HIGH with two numbers, the lower "
+                    "first, such as length:-3:3."
+                )
+            if name in found:
+                raise Refusal(f"--covariate {name} is given twice.")
+            found[name] = (low, high) if ends else None
+        return found
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Budget, ComparisonColumns, Covariates, Json, Release):
     """The options of one run."""
 
     source: Annotated[
@@ -102,13 +158,22 @@ class Request(Budget, ComparisonColumns, Json, Release):
     def privacy(self) -> Privacy:
         """What is promised; the data say what one user gave, and what is public."""
         assert self.epsilon is not None
-        return Privacy(self.epsilon, unit=self.unit, adjacency=self.adjacency, delta=self.delta)
+        public = ("covariates",) if self.with_covariates else ()
+        return Privacy(
+            self.epsilon,
+            unit=self.unit,
+            adjacency=self.adjacency,
+            delta=self.delta,
+            public=public,
+        )
 
     @property
     def mechanism(self) -> str:
         """Its name in the table of mechanisms."""
         if self.method == "one-shot":
             return "one-shot-top-k"
+        if self.with_covariates:
+            return "covariate-sums"
         # Where the comparison graph is public, noise on the totals is enough for a fit.
         on_totals = self.privacy.adjacency == "flip" and self.link == "logistic"
         return "noisy-counts" if self.method == "counts" or on_totals else "perturbed-mle"
@@ -130,6 +195,8 @@ class Request(Budget, ComparisonColumns, Json, Release):
         check_choice("--unit", self.unit, COMPARISON_UNITS)
         check_choice("--adjacency", self.adjacency, ADJACENCIES)
         self.check_scores()
+        if self.with_covariates:
+            self._check_covariates()
         if self.max_per_user is not None and self.max_per_user < 1:
             raise Refusal(f"--max-per-user must be at least 1, got {self.max_per_user}.")
         if self.max_per_user is not None and self.max_per_user > _MOST_PER_USER:
@@ -165,6 +232,29 @@ class Request(Budget, ComparisonColumns, Json, Release):
                 f"--method {self.method} publishes an ordered list under pure epsilon; leave --noise and --delta out "
                 "(they would help only for lists of more than 16 ln(m/delta) items)."
             )
+
+    def _check_covariates(self) -> None:
+        """Refuse covariates where no logistic model is fitted, or where they would have to be private."""
+        if self.method not in ("mle", "none"):
+            raise Refusal(
+                "covariates are for fitted scores: add --method mle --adjacency flip, or --method none without privacy."
+            )
+        if self.link != "logistic":
+            raise Refusal("covariates are fitted with --link logistic only; leave --link out.")
+        if self.private and self.adjacency != "flip":
+            raise Refusal(
+                "a fit with covariates takes them and who compared what as public, and protects outcomes: add "
+                "--adjacency flip if that is right for your data; otherwise leave the covariates out."
+            )
+        if self.noise == "k-norm":
+            raise Refusal(
+                "--noise k-norm has no shape for covariates: leave --noise out, or choose gaussian."
+            )
+        if self.private and self.gamma == 0:
+            raise Refusal(
+                "--gamma must be positive for --method mle; leave it out for a good default."
+            )
+        _ = self.covariate_bounds
 
     def check_scores(self) -> None:
         """Refuse invalid options for scores, whether fitted to answers or to randomized reports."""

@@ -1,0 +1,235 @@
+"""``privrank rank`` with covariates: scores of items that meet on equal terms, and what each covariate adds."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from pathlib import Path
+
+import numpy as np
+
+from privrank_jax import datasets, pairwise
+from privrank_jax._host.evaluate import quickly
+from privrank_jax._promise import Privacy
+from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.core.checks import check_items
+from privrank_jax.cli.core.entropy import Entropy
+from privrank_jax.cli.core.mechanisms import draw
+from privrank_jax.cli.core.result import (
+    ANSWERS,
+    SEVERAL_GROUPS,
+    UNDONE,
+    Certainty,
+    Result,
+    best_first,
+    each_by_itself,
+)
+from privrank_jax.cli.core.sources import comparison_roles, private_remark, users_of
+from privrank_jax.cli.rank.certainty import TOO_FAR, ends
+from privrank_jax.cli.rank.input import MAX_ITEMS, user_limit
+from privrank_jax.cli.rank.none import components_of
+from privrank_jax.cli.rank.request import Request
+from privrank_jax.comparisons import bound_contributions
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.minimize import CODES
+from privrank_jax.release import exact_bound
+
+_CERTAIN = 15.0  # log-odds of a comparison, reached only where the likelihood has no maximum
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CovariateInput:
+    """Comparisons with covariates, ready to be fitted.
+
+    Attributes:
+        table: the comparisons, as the loader read them.
+        kept: those of them that were kept, with covariates.
+        remarks: remarks for the holder of the data; not covered by the guarantee.
+        entropy: source of keys.
+        privacy: what is promised; None without privacy.
+    """
+
+    table: datasets.ComparisonTable
+    kept: pairwise.CovariateTable
+    remarks: tuple[str, ...]
+    entropy: Entropy
+    privacy: Privacy | None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes of the loader, on the form of the file alone."""
+        if self.table.has_users:
+            return self.table.notes
+        return tuple(note for note in self.table.notes if "names no users" not in note)
+
+
+def read_with_covariates(request: Request) -> CovariateInput:
+    """Read comparisons and covariates, and bound the contributions of users."""
+    if request.source in datasets.available():
+        raise Refusal(
+            f"{request.source} is a named data set without covariates: leave out --covariate, --side and "
+            "--covariate-group."
+        )
+    by_user = request.unit == "user" and request.private
+    roles = comparison_roles(request, request.items, by_user=by_user)
+    path = Path(request.source)
+    table = datasets.read_comparisons(path, **roles)
+    check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
+    rows = datasets.add_covariates(
+        path,
+        table,
+        covariates=tuple(request.covariate_bounds),
+        side=request.side,
+        group=request.covariate_group,
+        user=roles["user"],
+        winner=roles["winner"],
+        loser=roles["loser"],
+        tie=roles["tie"],
+    )
+    entropy, remarks, kept = Entropy(request), private_remark(*table.remarks), None
+    privacy = request.privacy if request.private else None
+    if privacy is not None and by_user:
+        most = user_limit(rows.table, request)
+        privacy = dataclasses.replace(privacy, contributions=most)
+        if table.comparisons_per_user > most:
+            kept = _bound(table, most, entropy)
+            remarks += private_remark(
+                f"{len(table) - int(kept.sum())} of {len(table)} comparisons were left out, chosen at random, to "
+                f"keep at most {most} per user."
+            )
+    if privacy is not None:
+        users = users_of(request.source, request.user) if by_user else ""
+        privacy = privacy.given(public=table.public, users=users)
+    bounds = {name: ends for name, ends in request.covariate_bounds.items() if ends is not None}
+    return CovariateInput(
+        table=rows.table,
+        kept=rows.covariate_table(bounds, kept),
+        remarks=remarks,
+        entropy=entropy,
+        privacy=privacy,
+    )
+
+
+def fit_covariates(data: CovariateInput, request: Request) -> Result:
+    """A ridge fit to noisy sums or, without privacy, the maximum of the likelihood, with intervals."""
+    design, public, words, drawn = data.kept.design, {}, ANSWERS, None
+    if data.privacy is None:
+        fit, gamma, warnings = _without_privacy(data.kept, request.gamma or 0.0)
+    else:
+        noise = request.noise_drawn
+        drawn = draw("covariate-sums", request, data.entropy, data.kept, data.privacy, noise=noise)
+        fit = quickly(
+            functools.partial(
+                pairwise.scores_from_covariate_sums, noise_scale=drawn.scale, noise=noise
+            ),
+            drawn.estimate.value,
+            design,
+            request.gamma,
+        )
+        gamma = float(fit.diagnostics.ridge[0])
+        words, warnings = f"{ANSWERS} and the privacy noise", drawn.warnings
+        public = {
+            "max_per_user": data.privacy.contributions,
+            "noise_scale": drawn.scale,
+            "noise": drawn.law,
+            "seed": data.entropy.seed,
+        }
+    scores = np.asarray(fit.value.scores)
+    certainty, covariates = _certainty(fit, data, request, words)
+    title = "fitted scores" if drawn is None else "private scores (log-odds)"
+    facts = {
+        "method": request.method,
+        "data": data.table.name,
+        "items": scores.size,
+        **public,
+        "link": "logistic",
+        "gamma": gamma,
+        "solver": CODES[int(fit.diagnostics.fit.code)],
+        "level": request.level,
+        "covariates": covariates,
+        "notes": list(data.notes),
+    }
+    said = tuple(_in_words(name, one, request.level) for name, one in covariates.items())
+    return Result(
+        title=f"{data.table.name}: {scores.size} items by {title}, covariates held equal",
+        order=best_first(scores),
+        guarantee=None if drawn is None else drawn.guarantee,
+        diagnostics={name: value for name, value in facts.items() if value is not None},
+        scores=scores,
+        certainty=certainty,
+        told_by="At this budget" if drawn is not None else "By these comparisons",
+        notes=(*said, *data.notes, *certainty.notes),
+        warnings=warnings,
+    )
+
+
+def _bound(table: datasets.ComparisonTable, most: int, entropy: Entropy) -> np.ndarray:
+    """The rows that stay; which do does not depend on what they say."""
+    if entropy.seed is None:
+        return exact_bound(table.users, most)
+    return np.asarray(bound_contributions(entropy.key(), table.users, most))
+
+
+def _without_privacy(
+    table: pairwise.CovariateTable, gamma: float
+) -> tuple[Estimate, float, tuple[str, ...]]:
+    """The fit of highest likelihood, its ridge, and what to know of it; a ridge fit where there is no finite one."""
+    fit = quickly(pairwise.mle_with_covariates, table, gamma)
+    units = np.asarray(table.design.units)
+    beta = np.concatenate([fit.value.scores, np.asarray(fit.value.coefficients) * units])
+    surest = np.abs(np.asarray(table.design.log_odds(beta))).max()
+    code = int(fit.diagnostics.fit.code)
+    if gamma == 0 and (code > 1 or not surest < _CERTAIN):
+        why = (
+            "no finite fit has the highest likelihood, as where scores and covariates predict some outcomes for sure. "
+            "The scores shown are a ridge fit with gamma = 1."
+        )
+        return quickly(pairwise.mle_with_covariates, table, 1.0), 1.0, (why,)
+    if code > 1:
+        return fit, gamma, (f"the fit did not converge ({CODES[code]}); try a larger --gamma.",)
+    return fit, gamma, ()
+
+
+def _certainty(
+    fit: Estimate, data: CovariateInput, request: Request, words: str
+) -> tuple[Certainty, dict[str, dict[str, float]]]:
+    """Certainty of the scores; and of each covariate its coefficient, with an interval where one is known."""
+    design, facts = data.kept.design, fit.diagnostics
+    noise = "laplace" if data.privacy is None else request.noise_drawn
+    scale = float(facts.noise_scale)
+    intervals = functools.partial(
+        pairwise.covariate_intervals, noise_scale=scale, noise=noise, level=request.level
+    )
+    errors = quickly(intervals, fit.value, design, facts.ridge)
+    covariates = {
+        name: {"coefficient": float(fit.value.coefficients[k])}
+        for k, name in enumerate(design.names)
+    }
+    low, high = (np.asarray(end) for end in (errors.low, errors.high))
+    if low.size and not np.all(np.isfinite(low)):
+        return Certainty(notes=(TOO_FAR,)), covariates
+    for k, name in enumerate(design.names):
+        covariates[name] |= {"low": float(low[k]), "high": float(high[k])}
+    components = components_of(_met(design))
+    better = np.asarray(errors.items.better)
+    if components > 1:
+        return Certainty(better, notes=(SEVERAL_GROUPS.format(components),)), covariates
+    cover = words + (UNDONE if data.privacy is not None else "")
+    return Certainty(
+        better, ends(errors.items), each_by_itself("the true score", cover)
+    ), covariates
+
+
+def _met(design: pairwise.CovariateDesign) -> np.ndarray:
+    """How often two items met."""
+    met = np.zeros((design.num_items,) * 2)
+    np.add.at(met, (np.asarray(design.first), np.asarray(design.second)), 1.0)
+    return met + met.T
+
+
+def _in_words(name: str, found: dict[str, float], level: float) -> str:
+    """A covariate's coefficient, in a sentence."""
+    interval = ""
+    if "low" in found:
+        interval = f" ({100 * level:g}% interval {found['low']:.3g} to {found['high']:.3g})"
+    return f"covariate {name}: {found['coefficient']:.3g} log-odds per unit{interval}"

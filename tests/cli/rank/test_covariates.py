@@ -1,0 +1,143 @@
+"""``privrank rank --covariate ... --side ...``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privrank_jax import datasets, pairwise
+from tests.cli.results import assert_schema
+
+HEADER = "user,winner,loser,left,length"
+FIT = ("--side", "left", "--covariate", "length")
+MLE = ("--method", "mle", "--adjacency", "flip")
+
+
+@pytest.fixture(scope="module")
+def battles(tmp_path_factory):
+    """300 battles of three items; longer answers win, and each user judges three."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for k in range(300):
+        i, j = rng.choice(3, 2, replace=False)
+        length = round(float(rng.normal()), 2)
+        ahead = rng.random() < 1 / (1 + np.exp(0.8 * (i - j) - length))
+        names = ("abc"[i], "abc"[j]) if ahead else ("abc"[j], "abc"[i])
+        rows.append(f"u{k // 3},{names[0]},{names[1]},{'abc'[i]},{length}")
+    path = tmp_path_factory.mktemp("battles") / "battles.csv"
+    path.write_text("\n".join([HEADER, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_without_privacy_it_is_the_fit_of_the_library(privrank, battles):
+    result = privrank("rank", battles, "--method", "none", *FIT, "--json")
+    document = result.json()
+    assert_schema(document)
+    rows = datasets.add_covariates(
+        battles, datasets.read_comparisons(battles), covariates=("length",), side="left"
+    )
+    table = rows.covariate_table()
+    found = pairwise.mle_with_covariates(table)
+    errors = pairwise.covariate_intervals(found.value, table.design, found.diagnostics.ridge)
+    scores = {row["item"]: row["score"] for row in document["ranking"]}
+    np.testing.assert_allclose([scores[item] for item in "abc"], found.value.scores, atol=1e-8)
+    assert [*document["diagnostics"]["covariates"]] == ["length", "left"]
+    for k, told in enumerate(document["diagnostics"]["covariates"].values()):
+        assert told["coefficient"] == pytest.approx(float(found.value.coefficients[k]), abs=1e-8)
+        assert (told["low"], told["high"]) == pytest.approx(
+            (float(errors.low[k]), float(errors.high[k])), abs=1e-6
+        )
+
+
+def test_a_release_is_exact_and_says_what_is_public(privrank, battles):
+    result = privrank("rank", battles, *MLE, *FIT, "--epsilon", 5, "--max-per-user", 2, "--json")
+    assert result.code == 0, result.err
+    document = result.json()
+    assert_schema(document)
+    guarantee = document["guarantee"]
+    assert guarantee["numerics"] == "exact"
+    assert (guarantee["unit"], guarantee["adjacency"]) == ("user", "flip")
+    assert guarantee["public"] == ["covariates"]
+    assert document["ranking"][0]["item"] == "a"
+    assert document["diagnostics"]["covariates"]["length"]["coefficient"] > 0.3
+    assert "100 of 300 comparisons were left out" in result.err
+    assert (
+        privrank("rank", battles, *MLE, *FIT, "--epsilon", 5, "--max-per-user", 2, "--json").out
+        != result.out
+    )
+
+
+def test_the_table_tells_the_coefficients(privrank, battles):
+    result = privrank(
+        "rank", battles, *MLE, "--side", "left", "--covariate", "length:-1:1.5", "--unit", "comparison",
+        "--epsilon", 50, "--noise", "gaussian", "--delta", 1e-6,
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    assert "covariates held equal" in result.out
+    assert "covariate length: " in result.out
+    assert " log-odds per unit (95% interval " in result.out
+    words = " ".join(result.out.split())
+    assert "the covariates of each comparison, and which item was shown first" in words
+
+
+def test_a_rehearsal_repeats(privrank, battles):
+    run = (
+        "rank",
+        battles,
+        *MLE,
+        *FIT,
+        "--epsilon",
+        1,
+        "--max-per-user",
+        1,
+        "--simulate",
+        "--seed",
+        3,
+        "--json",
+    )
+    assert privrank(*run).out == privrank(*run).out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (FIT, "add --method mle --adjacency flip"),
+        (("--method", "mle", *FIT), "add --adjacency flip if that is right"),
+        ((*MLE, "--covariate", "length"), "more one item has, but not which: give --side COLUMN"),
+        ((*MLE, "--covariate", "length:3:1", "--side", "left"), "the lower first"),
+        ((*MLE, "--covariate", "length:x:1", "--side", "left"), "the lower first"),
+        ((*MLE, *FIT, "--covariate", "length:0:1"), "--covariate length is given twice"),
+        ((*MLE, *FIT, "--link", "laplace"), "--link logistic only"),
+        ((*MLE, *FIT, "--noise", "k-norm"), "has no shape for covariates"),
+        ((*MLE, *FIT, "--gamma", "0"), "--gamma must be positive"),
+        ((*MLE, "--covariate-group", "length"), "give --side COLUMN"),
+        ((*MLE, "--side", "right"), "no column 'right'"),
+        ((*MLE, *FIT), "a user of battles.csv gave more than 1 comparison"),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_fitted_is_refused(privrank, battles, options, message):
+    result = privrank("rank", battles, "--epsilon", 1, *options)
+    assert result.code == 2
+    assert message in result.err, result.err
+
+
+def test_a_named_data_set_has_no_covariates(privrank):
+    result = privrank("rank", "cars", "--epsilon", 1, *MLE, *FIT)
+    assert result.code == 2
+    assert "cars is a named data set without covariates" in result.err
+
+
+def test_collinear_columns_are_named(privrank, write):
+    rows = ["u1,a,b,a,1,2", "u2,b,a,b,2,4", "u3,a,b,b,-1,-2", "u4,b,a,a,0,0"]
+    path = write(*rows, header="user,winner,loser,left,length,twice")
+    result = privrank("rank", path, "--epsilon", 1, *MLE, *FIT, "--covariate", "twice")
+    assert result.code == 2
+    assert "covariate 'twice' can't be told apart from 'length'" in result.err
+
+
+def test_perfect_prediction_is_told_without_privacy(privrank, write):
+    path = write(*["u,a,b,a", "u,b,a,b"] * 5, header="user,winner,loser,left")
+    result = privrank("rank", path, "--method", "none", "--side", "left")
+    assert result.code == 0
+    assert "no finite fit" in result.err
+    assert "a ridge fit with gamma = 1" in " ".join(result.err.split())
