@@ -12,6 +12,7 @@ from tests.sources import NAME, Function, Module, modules, parameters_of, public
 # Examples of these would need files, pictures, tables in an engine, or a whole study.
 WITHOUT_EXAMPLE = {
     "datasets.comparisons_file": {"read_comparisons"},
+    "datasets.covariate_rows": {"add_covariates"},
     "datasets.named": {"cars", "cars2", "cemspc", "immig", "load"},
     "datasets.named_rankings": {"load_rankings"},
     "datasets.preference_table": {"read_preferences"},

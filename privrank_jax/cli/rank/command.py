@@ -36,9 +36,9 @@ def rank(request: Request) -> None:
 
     from privrank_jax.cli.core.output import print_result
     from privrank_jax.cli.core.spending import begin
-    from privrank_jax.cli.rank.covariates import fit_covariates, read_with_covariates
     from privrank_jax.cli.rank.input import read_input
     from privrank_jax.cli.rank.methods import release
+    from privrank_jax.cli.rank.with_covariates import fit_covariates, read_with_covariates
 
     spending = begin("rank", request)
     with jax.enable_x64(True):

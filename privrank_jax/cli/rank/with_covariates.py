@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import datasets, pairwise
@@ -177,7 +178,7 @@ def _without_privacy(
     fit = quickly(pairwise.mle_with_covariates, table, gamma)
     units = np.asarray(table.design.units)
     beta = np.concatenate([fit.value.scores, np.asarray(fit.value.coefficients) * units])
-    surest = np.abs(np.asarray(table.design.log_odds(beta))).max()
+    surest = float(jnp.abs(table.design.log_odds(jnp.asarray(beta))).max())
     code = int(fit.diagnostics.fit.code)
     if gamma == 0 and (code > 1 or not surest < _CERTAIN):
         why = (
