@@ -25,6 +25,7 @@ from privrank_jax.privacy.privacy import Privacy
 
 Steps = Float[Array, "steps items"]
 """One number per step and item."""
+StepsLike = Real[Array, "steps items"] | Real[np.ndarray, "steps items"]
 
 
 @jax.tree_util.register_dataclass
@@ -86,8 +87,25 @@ def continual_counts(
     >>> totals.shape, bool(totals[1, 0] > totals[1, 1])
     ((2, 2), True)
     """
+    return continual_totals(key, stream_totals(wins), privacy, noise=noise, strategy=strategy)
+
+
+def continual_totals(
+    key: Key,
+    totals: StepsLike,
+    privacy: Privacy,
+    *,
+    noise: str = "gaussian",
+    strategy: str | None = None,
+) -> Estimate:
+    """:func:`continual_counts` on the wins of each item in each step, ``(T, m)``; other arguments as there.
+
+    >>> promise = Privacy(2.0, unit="comparison", adjacency="replace", delta=1e-6)
+    >>> continual_totals(jax.random.key(0), jnp.zeros((3, 2)), promise).value.shape
+    (3, 2)
+    """
     attained = of_comparisons(privacy, "continual_counts", noise)
-    totals = stream_totals(wins)
+    totals = jnp.asarray(totals)
     steps = totals.shape[0]
     decode, encode = strategy_matrices(strategy or usual_strategy(steps, noise), steps)
     scale = continual_scale(noise, attained, longest_column(encode, noise))

@@ -17,6 +17,7 @@ hold for streams that depend on what was published before.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Sequence
@@ -106,7 +107,7 @@ class Leaderboard:
         self._strategy = strategy_of(self._attained, self.steps, noise)
         self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
         terms = dict(zip(PROMISE.split(", "), cells(self._attained)))
-        terms |= {"items": ", ".join(map(repr, self.items)), "steps": str(self.steps)}
+        terms |= {"items": json.dumps(self.items), "steps": str(self.steps)}
         self._file = StateFile(path, {**terms, "noise": noise, "schedule": schedule})
         self.identifier = self._file.identifier
 

@@ -61,6 +61,19 @@ RELEASES = (
         ("mu *= 1 - _MARGIN", "mu *= 1 + _MARGIN"),
     ),
     *mutants_of(
+        "cli/rank/arrivals.py",
+        "tests/cli/rank/test_arrivals.py",
+        ("np.arange(users.size) - begin < limit", "np.arange(users.size) - begin <= limit"),
+        ("            times,\n            table.users,", "            table.users,\n            times,"),
+        ("for step, (one, other) in enumerate(zip(published, found)) if one != other", "for step in ()"),
+    ),
+    *mutants_of(
+        "cli/rank/over_time.py",
+        "tests/cli/rank/test_over_time.py",
+        ("check_unchanged(board.fingerprints", "check_unchanged([]"),
+        ("arrivals.totals(done, last)", "arrivals.totals(0, last - done)"),
+    ),
+    *mutants_of(
         "release/leaderboard.py",
         "tests/release/test_leaderboard.py",
         ("return 4 * of_totals * sum(", "return 2 * of_totals * sum("),

@@ -48,10 +48,13 @@ class Spending:
     Args:
         command: that releases.
         request: its options; a rehearsal spends nothing.
+        paid_as: what the ledger calls a release of several runs, the first of which pays for all: its method ends with
+            this. "" for a release of one run.
     """
 
-    def __init__(self, command: str, request: Release) -> None:
+    def __init__(self, command: str, request: Release, paid_as: str = "") -> None:
         self._ledger = None if request.ledger is None else Ledger(request.ledger)
+        self._paid_as = paid_as
         if self._ledger is not None:
             at_end(self._ledger.close)
             _interrupt.say(_NOT_SPENT.format(self._name))
@@ -66,7 +69,7 @@ class Spending:
 
     def check(self, privacy: Privacy | None) -> None:
         """Refuse early what the ledger does not allow; with None the promise is not known yet."""
-        if self._ledger is None:
+        if self._ledger is None or self._was_paid():
             return
         if privacy is not None:
             # What is public and what a user is follow from the data only.
@@ -76,6 +79,12 @@ class Spending:
         known = data_sha256(self._request.source)
         if known is not None:  # otherwise reading it says what is wrong
             self._ledger.check_data(known, self._request.source)
+
+    def _was_paid(self) -> bool:
+        """Whether an earlier run has paid for this release. Its data may have grown since."""
+        if self._ledger is None or not self._paid_as:
+            return False
+        return any(one.method.endswith(self._paid_as) for one in self._ledger.spends())
 
     def _check_covers(self, found: Privacy) -> None:
         """Refuse a guarantee that is weaker than the ledger's, and say which options would do."""
@@ -108,6 +117,8 @@ class Spending:
             return None
         if guarantee is None:
             raise RuntimeError("a result without a guarantee has no budget to spend")
+        if self._was_paid():
+            return f"budget: an earlier run has paid for all steps ({ledger.path.name})"
         # The file was read between two checks of its content.
         ledger.check_data(data_sha256(self._request.source) or "", self._request.source)
         used = _relevant(guarantee, ledger)
@@ -129,7 +140,7 @@ class Spending:
                 trust=guarantee.trust,
                 numerics=guarantee.numerics,
                 command=self._command,
-                method=method,
+                method=f"{method}, {self._paid_as}" if self._paid_as else method,
             )
         epsilon_budget, delta_budget = numbers(ledger.account.budget)
         left = in_words(*ledger.left(), delta_budget)

@@ -17,6 +17,8 @@ HELP = (
     "  privrank rank votes.csv --epsilon 1 --noise gaussian --delta 1e-6\n\n"
     "  privrank rank coffee --epsilon 1                     (made-up data, to try it)\n\n"
     "  privrank rank private.csv     (reports that privrank privatize wrote: no epsilon, nothing more is spent)\n\n"
+    "  privrank rank votes.csv --every day --time when --start 2024-01-01 --steps 365 --state board.state --epsilon 1 "
+    "--noise gaussian --delta 1e-6 --max-per-user 10     (run it again when more rows have arrived)\n\n"
     "  privrank rank votes.csv --method none"
 )
 
@@ -33,6 +35,13 @@ def rank(request: Request) -> None:
         return
     request.check()
     import jax
+
+    if request.every is not None:
+        from privrank_jax.cli.rank.over_time import rank_over_time
+
+        with jax.enable_x64(True):
+            rank_over_time(request)
+        return
 
     from privrank_jax.cli.core.output import print_result
     from privrank_jax.cli.core.spending import begin

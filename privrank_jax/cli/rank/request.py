@@ -16,6 +16,7 @@ from privrank_jax.cli.core.checks import check_budget, check_rehearsal
 from privrank_jax.cli.core.mechanisms import MECHANISMS
 from privrank_jax.cli.core.request import Budget, ComparisonColumns, Items, Release
 from privrank_jax.cli.options import Json, Options
+from privrank_jax.cli.rank.schedule import OverTime
 
 METHODS = ("counts", "mle", "one-shot", "none")
 LINKS = ("logistic", "laplace", "normal")
@@ -79,7 +80,7 @@ class Covariates(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, ComparisonColumns, Covariates, Json, Release):
+class Request(Budget, ComparisonColumns, Covariates, OverTime, Json, Release):
     """The options of one run."""
 
     source: Annotated[
@@ -195,6 +196,7 @@ class Request(Budget, ComparisonColumns, Covariates, Json, Release):
         check_choice("--unit", self.unit, COMPARISON_UNITS)
         check_choice("--adjacency", self.adjacency, ADJACENCIES)
         self.check_scores()
+        self.check_over_time()
         if self.with_covariates:
             self._check_covariates()
         if self.max_per_user is not None and self.max_per_user < 1:

@@ -1,0 +1,329 @@
+"""``privrank rank --every day``: the leaderboard of each step, from a file that grows, under one budget for all steps.
+
+**Order of what happens.** The noise of new steps is drawn and is on disk in the state before anything else; then the
+budget of all steps is spent, if this state has not spent it; then the leaderboards are shown. Killed at any point, a
+later run shows what was drawn, draws nothing twice, and finds in the ledger that this state has paid.
+
+**What is public.** When steps end (``--every``, ``--start``, ``--steps``), how many have been published, the items, and
+under ``flip`` who compared what and when. Which steps are published depends on the clock or on ``--until``, never on
+which rows have arrived.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from typing import Any
+
+import numpy as np
+
+from privrank_jax import datasets, pairwise
+from privrank_jax._host.evaluate import quickly
+from privrank_jax._promise import Privacy
+from privrank_jax.cli.console import Refusal, Side, print_table, printable, warn
+from privrank_jax.cli.core.entropy import Entropy
+from privrank_jax.cli.core.output import print_result
+from privrank_jax.cli.core.request import REHEARSAL
+from privrank_jax.cli.core.result import (
+    ANSWERS,
+    SEVERAL_GROUPS,
+    UNDONE,
+    Certainty,
+    Result,
+    best_first,
+    check_finite,
+    each_by_itself,
+    noise_reach,
+    of_noise,
+)
+from privrank_jax.cli.core.sources import users_of
+from privrank_jax.cli.core.spending import Spending
+from privrank_jax.cli.rank.arrivals import Arrivals, check_unchanged, read_arrivals
+from privrank_jax.cli.rank.certainty import of_fit
+from privrank_jax.cli.rank.none import components_of
+from privrank_jax.cli.rank.request import Request
+from privrank_jax.cli.rank.schedule import Schedule, day, schedule_of
+from privrank_jax.pairwise.continual import continual_totals
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.release.leaderboard import Leaderboard
+from privrank_jax.release.leaderboard_file import stored_terms
+
+_PLACES: tuple[tuple[str, Side], ...] = (("first", "left"), ("second", "left"), ("third", "left"))
+
+
+def rank_over_time(request: Request) -> None:
+    """Publish the steps that have ended, and show the leaderboards of all published steps."""
+    _check(request)
+    schedule = schedule_of(request)
+    known = None if request.state is None or request.simulate else stored_terms(request.state)
+    arrivals, times = read_arrivals(request, schedule, None if known is None else _items(known))
+    privacy = _promise(request)
+    if request.simulate:
+        released = _rehearse(request, schedule, arrivals, privacy)
+        words: tuple[str, ...] = (REHEARSAL,)
+    else:
+        released, words = _publish(request, schedule, arrivals, times, privacy)
+    results = [_result(request, schedule, arrivals, released, step) for step in released.steps]
+    certainty = _certainty(request, arrivals, released, results[-1])
+    notes = (*results[-1].notes, *certainty.notes, *words)
+    latest = dataclasses.replace(results[-1], certainty=certainty, notes=notes)
+    latest.diagnostics["notes"] = list(latest.notes)
+    latest.diagnostics["steps"] = [_as_json(arrivals, one, request.top_k) for one in results]
+    check_finite(latest)
+    names, level, top_k = arrivals.table.item_names, request.level, request.top_k
+    if not request.json and len(results) > 1:
+        _print_steps(arrivals, schedule, results)
+    print_result(names, latest, level=level, top_k=top_k, as_json=request.json)
+    if released.spending is not None:
+        released.spending.printed()
+
+
+@dataclasses.dataclass(frozen=True)
+class Released:
+    """What was published so far.
+
+    Attributes:
+        totals: ``(t, m)`` noisy totals after each step.
+        deviations: ``(t,)`` of their noise.
+        guarantee: of all steps together.
+        noise: its law, in words.
+        identifier: of the state; "" in a rehearsal.
+        spending: to be told when the result was shown.
+    """
+
+    totals: np.ndarray
+    deviations: np.ndarray
+    guarantee: Guarantee
+    noise: str
+    identifier: str = ""
+    spending: Spending | None = None
+
+    @property
+    def steps(self) -> range:
+        """Numbers of the published steps, from 0."""
+        return range(len(self.totals))
+
+
+def _check(request: Request) -> None:
+    if request.source in datasets.available():
+        raise Refusal(
+            f"{request.source} is a named data set, and --every reads times from a column of a file: give a file."
+        )
+    if request.with_covariates:
+        raise Refusal(
+            "--every fits no covariates: leave them out, or release once, without --every."
+        )
+    if request.method not in ("counts", "mle"):
+        raise Refusal("--every is for --method counts, or mle with --adjacency flip.")
+    if request.method == "mle" and (request.adjacency != "flip" or request.link != "logistic"):
+        raise Refusal(
+            "--every with --method mle fits scores to the noisy totals of each step, which needs --adjacency flip and "
+            "--link logistic: who compared what, and when, is then public. Or use --method counts."
+        )
+    if request.noise == "k-norm":
+        raise Refusal("--noise k-norm serves one release, not many: choose gaussian or laplace.")
+    if request.unit == "user" and request.max_per_user is None:
+        raise Refusal(
+            "--every needs --max-per-user: the most comparisons that count of one user in all steps together, chosen "
+            "without looking at the data; the first ones of users with more stay."
+        )
+
+
+def _promise(request: Request) -> Privacy:
+    most = request.max_per_user if request.unit == "user" else None
+    privacy = dataclasses.replace(request.privacy, contributions=most)
+    users = users_of(request.source, request.user) if request.unit == "user" else ""
+    return privacy.given(public=() if request.items else ("items",), users=users)
+
+
+def _items(terms: dict[str, str]) -> list[str]:
+    return json.loads(terms["items"])
+
+
+def _publish(
+    request: Request, schedule: Schedule, arrivals: Arrivals, times: np.ndarray, privacy: Privacy
+) -> tuple[Released, tuple[str, ...]]:
+    """Draw the steps that have ended, spend their budget once, and collect all that was published."""
+    assert request.state is not None
+    with Leaderboard(
+        request.state,
+        privacy,
+        items=arrivals.table.item_names,
+        steps=schedule.steps,
+        noise=request.noise_drawn,
+        schedule=schedule.words,
+    ) as board:
+        spending = Spending("rank", request, paid_as=f"leaderboard {board.identifier}")
+        spending.check(privacy.for_any_user())
+        done = board.published
+        last = max(done, schedule.ended)
+        if not last:
+            raise Refusal(
+                f"no step has ended: the first ends at {day(schedule.starts[1])}, and steps are published until "
+                f"{day(schedule.until)} (UTC). Nothing is published."
+            )
+        found = arrivals.fingerprints(last, times)
+        check_unchanged(board.fingerprints, found, schedule, request.state)
+        if last > done:
+            board.publish(arrivals.totals(done, last), found[done:], after=done)
+        guarantee = _about_all(board.guarantee, schedule)
+        told = spending.spend(
+            guarantee, f"{request.method} {schedule.words}, {schedule.steps} steps"
+        )
+        totals, identifier = board.totals, board.identifier
+        deviations = np.asarray(board.diagnostics.deviations)[: len(totals)]
+    law = f"discrete {request.noise_drawn.capitalize()}, correlated over steps"
+    late = int((arrivals.steps >= schedule.steps).sum())
+    if late:
+        warn(f"{late} rows are dated beyond the last step. (For you alone.)")
+    released = Released(totals, deviations, guarantee, law, identifier, spending)
+    return released, () if told is None else (told,)
+
+
+def _rehearse(
+    request: Request, schedule: Schedule, arrivals: Arrivals, privacy: Privacy
+) -> Released:
+    """The same steps with simulated noise, and no state."""
+    last = schedule.ended
+    if not last:
+        raise Refusal(f"no step has ended: the first ends at {day(schedule.starts[1])}.")
+    counts = np.zeros((schedule.steps, arrivals.table.num_items))
+    counts[:last] = arrivals.totals(0, last)
+    key = Entropy(request).key()
+    found = continual_totals(key, counts, privacy, noise=request.noise_drawn)
+    guarantee = _about_all(found.guarantee, schedule)
+    note = f"{guarantee.note} {REHEARSAL.capitalize()}"
+    guarantee = dataclasses.replace(guarantee, note=note)
+    deviations = np.asarray(found.diagnostics.deviations)[:last]
+    law = f"{request.noise_drawn.capitalize()}, correlated over steps"
+    return Released(np.asarray(found.value)[:last], deviations, guarantee, law)
+
+
+def _about_all(guarantee: Guarantee | None, schedule: Schedule) -> Guarantee:
+    assert guarantee is not None
+    note = (
+        f"It covers all {schedule.steps:,} steps together ({schedule.words}), those to come too, also where later "
+        "comparisons depend on earlier leaderboards."
+    )
+    return dataclasses.replace(guarantee.for_any_user(), note=note)
+
+
+def _result(
+    request: Request, schedule: Schedule, arrivals: Arrivals, released: Released, step: int
+) -> Result:
+    """The leaderboard of one step, as the command shows those of one release."""
+    totals, deviation = released.totals[step], float(released.deviations[step])
+    name, items = arrivals.table.name, totals.size
+    facts: dict[str, Any] = {}
+    if request.method == "mle":
+        comparisons = arrivals.comparisons(step + 1)
+        facts["gamma"] = _gamma(request, comparisons, deviation)
+        fit = functools.partial(pairwise.scores_from_totals, gamma=facts["gamma"])
+        scores = np.asarray(quickly(fit, totals, comparisons).value)
+    else:
+        scores = totals
+    end = day(schedule.starts[step + 1])
+    what = "private scores (log-odds)" if request.method == "mle" else "noisy win totals"
+    public = {
+        "method": request.method,
+        "data": name,
+        "items": items,
+        "max_per_user": released.guarantee.attained.contributions or request.max_per_user,
+        "step": step + 1,
+        "ends": end,
+        "schedule": schedule.words,
+        "num_steps": schedule.steps,
+        "state": released.identifier or None,
+        "noise": released.noise,
+        "noise_deviation": deviation,
+        "level": request.level,
+        "seed": request.seed,
+        **facts,
+    }
+    return Result(
+        title=f"{name}: {items} items by {what}, step {step + 1} of {schedule.steps}, until {end}",
+        order=best_first(scores),
+        guarantee=released.guarantee,
+        diagnostics={key: value for key, value in public.items() if value is not None},
+        scores=scores,
+        score_name="score" if request.method == "mle" else "noisy wins",
+        notes=_notes(request, schedule),
+    )
+
+
+def _notes(request: Request, schedule: Schedule) -> tuple[str, ...]:
+    public = "when steps end and how many there are"
+    if request.adjacency == "flip":
+        public += ", and when each comparison was made"
+    notes = [f"taken as public: {public}"]
+    if not request.items:
+        notes.append(
+            "the list of items was taken from the file of the first run and is treated as public"
+        )
+    return tuple(notes)
+
+
+def _gamma(request: Request, comparisons: np.ndarray, deviation: float) -> float:
+    """The ridge as given, else that of the least first-order risk at this noise: see ``perturbed_mle``."""
+    if request.gamma is not None:
+        return request.gamma
+    information = max(float(comparisons.sum()) / len(comparisons), 1e-3) / 5
+    return (information + deviation**2) / information
+
+
+def _certainty(
+    request: Request, arrivals: Arrivals, released: Released, latest: Result
+) -> Certainty:
+    """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
+    if request.noise_drawn != "gaussian":
+        return Certainty(notes=("no intervals: sums of Laplace noise have no simple law",))
+    assert latest.scores is not None
+    deviation = float(released.deviations[-1])
+    if request.method == "counts":
+        reach = noise_reach(deviation, "gaussian", request.level, latest.scores.size)
+        more = ", not the chance in the answers; this step by itself"
+        return of_noise(latest.scores, reach, what="totals", more=more)
+    comparisons = arrivals.comparisons(len(released.totals))
+    components = components_of(comparisons)
+    if components > 1:
+        return Certainty(notes=(SEVERAL_GROUPS.format(components),))
+    gamma: Any = latest.diagnostics["gamma"]
+    cover = f"{ANSWERS} and the privacy noise{UNDONE}; this step by itself"
+    return of_fit(
+        latest.scores,
+        comparisons,
+        gamma=gamma,
+        link="logistic",
+        level=request.level,
+        words=each_by_itself("the true score", cover),
+        noise_scale=deviation,
+        noise="gaussian",
+    )
+
+
+def _as_json(arrivals: Arrivals, result: Result, top_k: int | None) -> dict[str, object]:
+    """The leaderboard of a step, in short."""
+    names = arrivals.table.item_names
+    assert result.scores is not None
+    ranking = [
+        {"item": names[item], "rank": place, "score": float(result.scores[item])}
+        for place, item in enumerate(result.order[:top_k].tolist(), start=1)
+    ]
+    return {**{name: result.diagnostics[name] for name in ("step", "ends")}, "ranking": ranking}
+
+
+def _print_steps(arrivals: Arrivals, schedule: Schedule, results: list[Result]) -> None:
+    """The first items of every step."""
+    names, count = arrivals.table.item_names, min(len(_PLACES), arrivals.table.num_items)
+    heads: list[tuple[str, Side]] = [("step", "right"), ("until", "left"), *_PLACES[:count]]
+    rows = [
+        [
+            str(one.diagnostics["step"]),
+            str(one.diagnostics["ends"]),
+            *(printable(names[item]) for item in one.order[:count].tolist()),
+        ]
+        for one in results
+    ]
+    title = f"{arrivals.table.name}: published steps ({schedule.words})"
+    print_table(title, heads, rows)

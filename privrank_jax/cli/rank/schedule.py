@@ -1,0 +1,165 @@
+"""When the steps of a leaderboard over time end: its options, and the public schedule that they make."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from privrank_jax.cli.console import Refusal, check_choice
+from privrank_jax.cli.options import Options, option
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PERIODS = ("hour", "day", "week", "month")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OverTime(Options):
+    """A leaderboard that is published again and again from a growing file."""
+
+    PANEL: ClassVar[str] = "Leaderboard over time"
+
+    every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERIOD",
+            help="Publish after every hour, day, week or month, all under the one budget; run again when more rows "
+            "have arrived. Needs --time, --start, --steps and --state.",
+        ),
+    ] = None
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of the times of comparisons.")
+    ] = None
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Public start of the first step, such as 2024-01-01 (UTC)."
+        ),
+    ] = None
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="T",
+            help="Public number of steps that will ever be published; noise grows little with it.",
+        ),
+    ] = None
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Publish the steps that end by then. Default: now."),
+    ] = None
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keeps what was drawn, so that no step is drawn twice; made by the first run. It is as private as "
+            "the data.",
+        ),
+    ] = None
+
+    def check_over_time(self) -> None:
+        """Refuse options that make no schedule."""
+        needed = ("time", "start", "steps") if "simulate" in self.given else _NEEDED
+        if self.every is None:
+            given = [
+                option(name) for name in (*_NEEDED, "until") if getattr(self, name) is not None
+            ]
+            if given:
+                raise Refusal(
+                    f"{', '.join(given)}: these are for a leaderboard over time; add --every day, or leave them out."
+                )
+            return
+        check_choice("--every", self.every, PERIODS)
+        missing = [option(name) for name in needed if getattr(self, name) is None]
+        if missing:
+            raise Refusal(
+                f"--every {self.every} needs {', '.join(missing)}: the schedule is public, so it is chosen without "
+                "looking at the data, as in --time when --start 2024-01-01 --steps 365 --state board.state."
+            )
+
+
+_NEEDED = ("time", "start", "steps", "state")
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """The public ends of steps.
+
+    Attributes:
+        every: one of :data:`PERIODS`.
+        steps: T.
+        starts: ``(T + 1,)`` datetime64, the start of each step, and the end of the last.
+        until: steps that end by then are to be published.
+    """
+
+    every: str
+    steps: int
+    starts: np.ndarray
+    until: np.datetime64
+
+    @property
+    def words(self) -> str:
+        """What is public of it, as text; the state must have been made with the same."""
+        return f"every {self.every} from {day(self.starts[0])}"
+
+    @property
+    def ended(self) -> int:
+        """Number of steps that have ended."""
+        return int((self.starts[1:] <= self.until).sum())
+
+    def steps_of(self, times: np.ndarray) -> np.ndarray:
+        """Step of each time, from 0; -1 before the first, T beyond the last."""
+        return self.starts.searchsorted(times, side="right") - 1
+
+
+def schedule_of(request: OverTime) -> Schedule:
+    """The schedule that the options describe."""
+    import numpy as np
+
+    from privrank_jax.release.leaderboard import MAX_STEPS
+
+    assert request.every is not None
+    assert request.steps is not None
+    if not 1 <= request.steps <= MAX_STEPS:
+        raise Refusal(f"--steps must lie between 1 and {MAX_STEPS:,}, got {request.steps:,}.")
+    start = _time("--start", request.start or "")
+    count = np.arange(request.steps + 1)
+    if request.every == "month":
+        first = start.astype("datetime64[M]")
+        within = start - first.astype("datetime64[us]")
+        if within >= np.timedelta64(28, "D"):
+            raise Refusal(
+                "--start: months start on one of the days 1 to 28, which every month has."
+            )
+        starts = (first + count).astype("datetime64[us]") + within
+    else:
+        length = {"hour": 3600, "day": 86_400, "week": 7 * 86_400}[request.every]
+        starts = start + count * np.timedelta64(length * 1_000_000, "us")
+    now = np.datetime64("now", "us")
+    until = now if request.until is None else min(now, _time("--until", request.until))
+    return Schedule(request.every, request.steps, starts, until)
+
+
+def _time(name: str, text: str) -> np.datetime64:
+    from privrank_jax.datasets.row_times import parsed_time
+
+    found = parsed_time(text)
+    if found is None:
+        raise Refusal(
+            f"{name} {text!r} is no time: write it as 2024-05-31 or 2024-05-31T18:30:00Z."
+        )
+    return found
+
+
+def day(time: np.datetime64) -> str:
+    """A time as text, without zeros at its end.
+
+    >>> import numpy as np
+    >>> day(np.datetime64("2024-05-31", "us")), day(np.datetime64("2024-05-31T18:30", "us"))
+    ('2024-05-31', '2024-05-31T18:30')
+    """
+    text = str(time.astype("datetime64[s]"))
+    return text.removesuffix("T00:00:00").removesuffix(":00") if "T" in text else text
