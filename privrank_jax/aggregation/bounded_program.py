@@ -37,7 +37,7 @@ from privrank_jax.aggregation.triangle_bounds import (
 
 MOST_ITEMS = 62  # bits of a set
 _BATCH, _STEP = 32, 4
-_FIRST_STEPS, _STEPS = 300, 20
+_FIRST_STEPS, _STEPS = 300, 40
 _SUM_BITS, _BYTES, _OFFERED = 46, 2**30, 8
 
 
