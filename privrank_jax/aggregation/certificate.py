@@ -57,7 +57,7 @@ def kemeny(
 
     Runs on the host, one problem at a time; under ``jit`` and ``vmap`` use :func:`exact_kemeny` or
     :func:`local_search`. Votes, even random ones, are mostly proved by the linear program. Weights without any order
-    take seconds for 30 items and a minute or more for 40; random tournaments of zeros and ones stay open from about 35
+    take seconds for 30 items and about a minute for 40; random tournaments of zeros and ones stay open from about 35
     items on.
 
     Args:
