@@ -49,6 +49,12 @@ def count_on_host(
     return counts
 
 
+def count_ties(tied: FlagsLike, weights: WeightsLike | None) -> float:
+    """How many rows are ties, each counted as often as its weight says."""
+    draws = np.asarray(tied, bool)
+    return float(draws.sum() if weights is None else np.asarray(weights, np.float64)[draws].sum())
+
+
 def _count_block(
     first: np.ndarray,
     second: np.ndarray,

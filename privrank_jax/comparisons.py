@@ -10,7 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, DTypeLike, Float, Int, Integer, Real
 
-from privrank_jax._counting import FlagsLike, WeightsLike, check_comparisons, count_on_host
+from privrank_jax._counting import (
+    FlagsLike,
+    WeightsLike,
+    check_comparisons,
+    count_on_host,
+    count_ties,
+)
 from privrank_jax._types import Count, Key, MaskLike, RowsLike
 from privrank_jax._validate import check_positive, check_square, is_traced
 
@@ -36,10 +42,13 @@ class WinCounts:
         matrix: ``(m, m)`` float, ``matrix[i, j]`` = times item ``i`` beat item ``j``; a tie counts 1/2
             for both. The diagonal is 0.
         mask: ``(m,)`` bool, False for items that only pad the problem; ``None`` = all are real.
+        ties: how many of the comparisons are ties, shape ``()``; ``None`` = not known. Only a model of ties
+            (:func:`~privrank_jax.pairwise.davidson_mle`) needs it.
     """
 
     matrix: Float[Array, "*batch items items"]
     mask: Bool[Array, "*batch items"] | None = None
+    ties: Float[Array, "*batch"] | None = None
 
     @classmethod
     def from_comparisons(
@@ -60,7 +69,7 @@ class WinCounts:
             losers: ``(N,)`` int, item that lost.
             num_items: m, static.
             weights: ``(N,)`` float, how often each comparison counts (default 1; 0 drops it).
-            tied: ``(N,)`` bool; a tie counts 1/2 for both items.
+            tied: ``(N,)`` bool; a tie counts 1/2 for both items, and the ties are counted.
             mask: ``(m,)`` bool, real items.
             dtype: float type of the counts (default: JAX's default float). float32 is exact up to
                 2**24 wins per pair.
@@ -80,27 +89,31 @@ class WinCounts:
         mask = None if mask is None else jnp.asarray(mask)
         if on_host:
             counts = count_on_host(winners, losers, num_items, weights, tied)
-            return cls(jnp.asarray(counts.astype(dtype)), mask)
+            ties = None if tied is None else jnp.asarray(count_ties(tied, weights), dtype)
+            return cls(jnp.asarray(counts.astype(dtype)), mask, ties)
         first, second = jnp.asarray(winners), jnp.asarray(losers)
         weight = jnp.ones(first.shape, dtype) if weights is None else jnp.asarray(weights, dtype)
         counts = jnp.zeros((num_items, num_items), dtype)
         if tied is None:
-            counts = counts.at[first, second].add(weight)
-        else:
-            half = jnp.where(jnp.asarray(tied), 0.5 * weight, 0.0)
-            counts = counts.at[first, second].add(weight - half).at[second, first].add(half)
-        return cls(counts, mask)
+            return cls(counts.at[first, second].add(weight), mask)
+        half = jnp.where(jnp.asarray(tied), 0.5 * weight, 0.0)
+        counts = counts.at[first, second].add(weight - half).at[second, first].add(half)
+        return cls(counts, mask, 2 * half.sum())
 
     @classmethod
     def from_matrix(
         cls,
         matrix: Real[ArrayLike, "*batch items items"] | Sequence[Sequence[float]],
         mask: MaskLike | None = None,
+        ties: Real[ArrayLike, "*batch"] | None = None,
     ) -> WinCounts:
         """Wrap an ``(m, m)`` matrix of win counts; integers become JAX's default float.
 
+        ``ties`` says how many of the comparisons are ties, each half a win for both items.
+
         Raises:
-            ValueError: not square, negative or not finite entries, non-zero diagonal.
+            ValueError: not square, negative or not finite entries, non-zero diagonal, fewer than 0 ties, or more than
+                there are comparisons.
 
         >>> WinCounts.from_matrix([[0, 3], [1, 0]]).comparisons.tolist()
         [[0.0, 4.0], [4.0, 0.0]]
@@ -117,7 +130,14 @@ class WinCounts:
         array = jnp.asarray(matrix)
         if not jnp.issubdtype(array.dtype, jnp.floating):
             array = array.astype(default_float())
-        return cls(array, None if mask is None else jnp.asarray(mask))
+        if ties is not None and not is_traced(matrix, ties):
+            number, most = np.asarray(ties), np.asarray(matrix).sum((-2, -1))
+            if not np.all((number >= 0) & (number <= most)):
+                raise ValueError(
+                    f"ties must lie between 0 and the number of comparisons, {most}, got {number}."
+                )
+        known = None if ties is None else jnp.asarray(ties, array.dtype)
+        return cls(array, None if mask is None else jnp.asarray(mask), known)
 
     @property
     def num_items(self) -> int:
@@ -145,14 +165,15 @@ class WinCounts:
         return self.matrix.sum(-1) + self.matrix.sum(-2)
 
     def merge(self, other: WinCounts) -> WinCounts:
-        """Counts of both data sets together; items must be the same."""
+        """Counts of both data sets together; items must be the same. Ties are known if both know theirs."""
         if self.num_items != other.num_items:
             raise ValueError(
                 f"win counts of {self.num_items} and {other.num_items} items can't be merged; "
                 "count both over the same item list."
             )
         both = None if self.mask is None or other.mask is None else self.mask | other.mask
-        return WinCounts(self.matrix + other.matrix, both)
+        ties = None if self.ties is None or other.ties is None else self.ties + other.ties
+        return WinCounts(self.matrix + other.matrix, both, ties)
 
     __add__ = merge
 

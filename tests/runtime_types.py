@@ -31,6 +31,7 @@ EXAMPLES = (
     "pairwise.perturbed_mle", "pairwise.noisy_counts", "pairwise.continual", "privacy.prefix_sums",
     "pairwise.score_attack", "pairwise.transitivity",
     "pairwise.covariate_mle", "pairwise.covariate_tables", "pairwise.covariates",
+    "pairwise.davidson", "pairwise.noisy_ties", "pairwise.perturbed_davidson", "pairwise.davidson_errors",
     "aggregation.weights", "aggregation.borda", "aggregation.kwiksort", "aggregation.noise_all", "aggregation.copeland",
     "aggregation.dp_kwiksort", "aggregation.exponential", "aggregation.one_pair", "aggregation.bounds",
     "aggregation.local_bounds", "aggregation.noise_totals", "aggregation.proven_errors",

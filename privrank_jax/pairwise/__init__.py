@@ -18,6 +18,18 @@ from privrank_jax.pairwise.covariate_mle import (
 )
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
+from privrank_jax.pairwise.davidson import (
+    DavidsonScores,
+    HalfWinTest,
+    davidson_mle,
+    half_win_test,
+)
+from privrank_jax.pairwise.davidson_errors import (
+    DavidsonErrors,
+    DavidsonIntervals,
+    davidson_errors,
+    davidson_intervals,
+)
 from privrank_jax.pairwise.debiased_rr import (
     DebiasedFit,
     debiased_rr,
@@ -37,7 +49,13 @@ from privrank_jax.pairwise.minimize import minimize
 from privrank_jax.pairwise.mixed_effects import MixedDiagnostics, MixedEffects, mixed_effects
 from privrank_jax.pairwise.mle import FitDiagnostics, mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
+from privrank_jax.pairwise.noisy_ties import TieCounts, noisy_tie_counts
 from privrank_jax.pairwise.one_shot import one_shot_top_k
+from privrank_jax.pairwise.perturbed_davidson import (
+    PerturbedDavidsonFit,
+    davidson_from_totals,
+    perturbed_davidson_mle,
+)
 from privrank_jax.pairwise.perturbed_mle import PerturbedFit, perturbed_mle, scores_from_totals
 from privrank_jax.pairwise.planner import (
     PlannedError,
@@ -89,9 +107,13 @@ __all__ = [
     "CovariateIntervals",
     "CovariateScores",
     "CovariateTable",
+    "DavidsonErrors",
+    "DavidsonIntervals",
+    "DavidsonScores",
     "DebiasedFit",
     "DebiasedSums",
     "FitDiagnostics",
+    "HalfWinTest",
     "Influence",
     "Intervals",
     "Intransitivity",
@@ -99,10 +121,12 @@ __all__ = [
     "LinkSelection",
     "MixedDiagnostics",
     "MixedEffects",
+    "PerturbedDavidsonFit",
     "PerturbedFit",
     "PlannedError",
     "RankCentralityDiagnostics",
     "ReportSums",
+    "TieCounts",
     "Uncertainty",
     "average_win_probability",
     "bootstrap_intervals",
@@ -112,12 +136,17 @@ __all__ = [
     "covariate_intervals",
     "covariate_mle",
     "covariate_table",
+    "davidson_errors",
+    "davidson_from_totals",
+    "davidson_intervals",
+    "davidson_mle",
     "debiased_rr",
     "debiased_sums",
     "edge_lower_bound",
     "edge_rate",
     "effective_users",
     "epsilon_needed",
+    "half_win_test",
     "influential_comparisons",
     "interval_estimates",
     "intransitivity",
@@ -130,10 +159,12 @@ __all__ = [
     "mle_with_covariates",
     "noisy_counts",
     "noisy_covariate_sums",
+    "noisy_tie_counts",
     "one_shot_top_k",
     "parametric_bootstrap",
     "peeling_top_k",
     "permute_and_flip_top_k",
+    "perturbed_davidson_mle",
     "perturbed_mle",
     "planned_error",
     "questionnaire_counts",

@@ -346,7 +346,7 @@ def _heaviness(uncertainty: Uncertainty) -> Array:
 def _of_noise(uncertainty: Uncertainty) -> Array:
     """Covariance of K-norm noise in the errors."""
     influence = uncertainty.influence
-    whole = jnp.eye(influence.shape[0], dtype=influence.dtype)
+    whole = jnp.eye(influence.shape[-1], dtype=influence.dtype)
     spread = noise_covariance(uncertainty.noise_scale, uncertainty.noise, uncertainty.law, whole)
     return product(product(influence, spread), influence.T)
 

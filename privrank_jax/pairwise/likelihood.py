@@ -242,6 +242,7 @@ def logistic_counts(
     """``wins`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
     mask, dtype = wins.mask, wins.matrix.dtype
     tilt = _real(jnp.broadcast_to(jnp.asarray(tilt, dtype), (wins.num_items,)), mask)
+    wins = dataclasses.replace(wins, ties=None)  # half wins: their number has no part in this model
     return LogisticCounts(wins, tilt, jnp.asarray(gamma, dtype))
 
 

@@ -60,7 +60,7 @@ class Uncertainty:
         covariance: ``(m, m)``, of the estimate, privacy noise included; of scores, about the mean of
             their connected component.
         influence: ``(m, k)``, how the error depends on the privacy noise w, which has k = m numbers, or more where
-            there are covariates.
+            there are covariates or ties are modeled.
         linked: ``(m, m)`` bool, pairs of real items whose difference the data identify.
         noise_scale: λ or σ of w, or 1/ε for K-norm noise, shape ``()``.
         mask: ``(m,)`` bool, real items.

@@ -46,13 +46,22 @@ def comparison_kinds(num_items: int) -> list[tuple[np.ndarray, tuple[int, int]]]
     return kinds
 
 
+def with_ties_apart(wins: np.ndarray) -> np.ndarray:
+    """Wins and ties of one comparison, ``(2, m, m)``: the win matrix, and the same where it is a tie, else 0."""
+    return np.stack([wins, np.where(wins == 0.5, wins, 0.0)])
+
+
 @functools.cache
-def unit_contents(num_items: int, limit: int) -> tuple[np.ndarray, np.ndarray]:
+def unit_contents(num_items: int, limit: int, ties: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Everything that one unit can hold: ``(K, m, m)`` win matrices of at most ``limit`` comparisons, and groups.
 
-    Two contents have equal group numbers ``(K,)`` if they compare the same pairs. The empty one comes first.
+    Two contents have equal group numbers ``(K,)`` if they compare the same pairs. The empty one comes first. With
+    ``ties`` a content is ``(2, m, m)``, the ties apart (:func:`with_ties_apart`).
     """
-    return contents_of(comparison_kinds(num_items), limit)
+    kinds = comparison_kinds(num_items)
+    if ties:
+        kinds = [(with_ties_apart(wins), pair) for wins, pair in kinds]
+    return contents_of(kinds, limit)
 
 
 def contents_of(
@@ -72,12 +81,12 @@ def comparisons(bases: Iterable[np.ndarray], limit: int, adjacency: str) -> Inst
     """Win matrices: each base plus everything that one unit of at most ``limit`` comparisons can add to it.
 
     Args:
-        bases: ``(m, m)`` win counts of the others.
+        bases: ``(m, m)`` win counts of the others, or ``(2, m, m)`` with the ties apart (:func:`with_ties_apart`).
         limit: L; 1 for a single comparison.
         adjacency: ``"flip"``: contents on the same pairs; ``"replace"``: any two; ``"add-remove"``: any and none.
     """
     bases = list(bases)
-    contents, groups = unit_contents(bases[0].shape[0], limit)
+    contents, groups = unit_contents(bases[0].shape[-1], limit, ties=bases[0].ndim == 3)
     near = _near(groups, adjacency)
     data = np.concatenate([base + contents for base in bases])
     return Instances(data, _over_bases(near, len(bases), len(contents)))
@@ -105,12 +114,14 @@ def questionnaires(
     """Win matrices: each base plus every answer of one user to all of ``pairs``: a win, a loss, a tie or none.
 
     Args:
-        bases: ``(m, m)`` win counts of the others.
+        bases: ``(m, m)`` win counts of the others, or ``(2, m, m)`` with the ties apart.
         pairs: what a user is asked; a pair may occur repeatedly.
         adjacency: ``"flip"``: the same pairs are answered; ``"replace"``: any.
     """
     bases = list(bases)
-    kinds = comparison_kinds(bases[0].shape[0])
+    kinds = comparison_kinds(bases[0].shape[-1])
+    if bases[0].ndim == 3:
+        kinds = [(with_ties_apart(wins), pair) for wins, pair in kinds]
     answers = [
         [(np.zeros_like(bases[0]), False), *((win, True) for win, of in kinds if of == pair)]
         for pair in pairs

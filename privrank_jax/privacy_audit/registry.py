@@ -29,6 +29,7 @@ _MODULES = (
     "audited_comparisons",
     "audited_questionnaires",
     "audited_covariates",
+    "audited_ties",
     "audited_gaussian",
     "audited_continual",
     "audited_selections",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.preference_labels import exact_labels, privatize_preferences
     from privrank_jax.release.randomized_response import exact_randomized_response
     from privrank_jax.release.shuffled_pairs import exact_shuffled_pair_weights
+    from privrank_jax.release.tie_counts import exact_noisy_tie_counts
     from privrank_jax.release.weights_in_parts import exact_weights
 
 _HOMES = {
@@ -41,6 +42,7 @@ _HOMES = {
     "exact_ldp_footrule": "local_footrule",
     "exact_mallows": "mallows",
     "exact_noise_all": "exact_aggregation",
+    "exact_noisy_tie_counts": "tie_counts",
     "exact_noisy_totals": "noisy_totals",
     "exact_one_pair_weights": "one_pair",
     "exact_randomized_response": "randomized_response",
@@ -65,6 +67,7 @@ __all__ = [
     "exact_ldp_footrule",
     "exact_mallows",
     "exact_noise_all",
+    "exact_noisy_tie_counts",
     "exact_noisy_totals",
     "exact_one_pair_weights",
     "exact_randomized_response",

@@ -187,7 +187,14 @@ def in_floats(privacy: Privacy) -> Privacy:
 
 
 def doubled_totals(wins: WinCounts | ScoresLike) -> np.ndarray:
-    """Twice the totals as int64."""
+    """Twice the totals as int64.
+
+    Args:
+        wins: win counts or totals, multiples of 1/2.
+
+    Raises:
+        ValueError: other numbers, or too large ones for exact counts in their dtype.
+    """
     given = np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins)
     doubled = 2 * given.astype(np.float64)
     # Beyond this a floating-point count may have been rounded, so that one more win adds 2, or nothing.

@@ -94,13 +94,15 @@ class ComparisonRows:
         with explained(self._raw.path):
             found = pair_counts(rows).to_pyarrow()
         self._raw.check_unchanged()
-        low, high, number, twice = (
-            found[name].to_numpy() for name in ("low", "high", "comparisons", "twice_low_wins")
+        low, high, number, twice, ties = (
+            found[name].to_numpy()
+            for name in ("low", "high", "comparisons", "twice_low_wins", "ties")
         )
         matrix = np.zeros((self.num_items,) * 2)
         matrix[low, high] = twice / 2
         matrix[high, low] = number - twice / 2
-        return WinCounts(jnp.asarray(matrix, default_float()))
+        dtype = default_float()
+        return WinCounts(jnp.asarray(matrix, dtype), ties=jnp.asarray(ties.sum(), dtype))
 
 
 def pair_counts(rows: Table) -> Table:
@@ -110,11 +112,14 @@ def pair_counts(rows: Table) -> Table:
         rows: columns ``low``, ``high`` and ``outcome``, as in :class:`ComparisonRows`.
 
     Returns:
-        Table with the columns ``low``, ``high``, ``comparisons`` and ``twice_low_wins``, int64; a tie counts as half a
-        win for each item.
+        Table with the columns ``low``, ``high``, ``comparisons``, ``twice_low_wins`` and ``ties``, int64; a tie counts
+        as half a win for each item.
     """
     twice = rows.outcome.cast("int64").sum().cast("int64")
-    return rows.group_by("low", "high").aggregate(comparisons=rows.count(), twice_low_wins=twice)
+    ties = (rows.outcome == 1).cast("int64").sum().cast("int64")
+    return rows.group_by("low", "high").aggregate(
+        comparisons=rows.count(), twice_low_wins=twice, ties=ties
+    )
 
 
 def scan_comparisons(

@@ -10,10 +10,11 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
-from privrank_jax.release import exact_noisy_totals, exact_top_k
+from privrank_jax.release import exact_noisy_tie_counts, exact_noisy_totals, exact_top_k
 from tests.promises import promise
 
 WINS = WinCounts.from_matrix(3.0 * (np.ones((4, 4)) - np.eye(4)))
+TIED = WinCounts.from_matrix(WINS.matrix, ties=4)
 MECHANISMS = {
     "noisy_counts": lambda key, asked, **known: pairwise.noisy_counts(key, WINS, asked, **known),
     "perturbed_mle": lambda key, asked, **known: pairwise.perturbed_mle(key, WINS, asked, **known),
@@ -26,6 +27,11 @@ MECHANISMS = {
     "permute_and_flip_top_k": lambda key, asked, **known: pairwise.permute_and_flip_top_k(
         key, WINS, asked, 2, **known
     ),
+    "noisy_tie_counts": lambda key, asked, **_: pairwise.noisy_tie_counts(key, TIED, asked),
+    "perturbed_davidson_mle": lambda key, asked, **_: pairwise.perturbed_davidson_mle(
+        key, TIED, asked
+    ),
+    "exact_noisy_tie_counts": lambda key, asked, **_: exact_noisy_tie_counts(TIED, asked),
     "exact_noisy_totals": lambda key, asked, **known: exact_noisy_totals(WINS, asked, **known),
     "exact_top_k": lambda key, asked, **known: exact_top_k(WINS, asked, 2, **known),
 }

@@ -1,0 +1,284 @@
+r"""Standard errors and intervals of Davidson's model, privacy noise included, from the release alone.
+
+The fit solves ∇L(β̃) + Γβ̃ = -w for β = (θ, log ν), Γ the ridges and w the noise on (N, T). As for scores alone
+(:mod:`privrank_jax.pairwise.standard_errors`) β̃ has, to first order, covariance H⁻¹(I + V)H⁻¹ about the penalized
+target, with I the information of :func:`~privrank_jax.pairwise.davidson.davidson_information`, H = I + Γ and V the
+covariance of w; one Newton step, β̃ + I⁻¹Γβ̃, removes the bias of the ridges and has covariance I⁻¹(I + V)I⁻¹. I is
+evaluated at β̃. All of this is post-processing: it needs the released numbers and the public meetings M_ij.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from privrank_jax._backend import product
+from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Scalar, Scores
+from privrank_jax._validate import check_choice, check_level, check_nonnegative, is_traced
+from privrank_jax.pairwise.davidson import DavidsonScores, davidson_information, outcome_odds
+from privrank_jax.pairwise.graph import component_labels
+from privrank_jax.pairwise.intervals import (
+    MOST_CHANGE,
+    Intervals,
+    confidence_intervals,
+    intervals_of,
+)
+from privrank_jax.pairwise.likelihood import center
+from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, with_ties
+from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, law_under_flips
+from privrank_jax.pairwise.standard_errors import (
+    Uncertainty,
+    as_design,
+    noise_covariance,
+    project_inverse,
+)
+from privrank_jax.privacy.noise import SHAPED_NOISES
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class DavidsonErrors:
+    """The errors of a fit of Davidson's model, to first order.
+
+    Attributes:
+        scores: :class:`~privrank_jax.pairwise.standard_errors.Uncertainty` of the m scores.
+        log_tie: that of log ν, as of one item.
+    """
+
+    scores: Uncertainty
+    log_tie: Uncertainty
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class DavidsonIntervals:
+    """Intervals of scores, ranks and log ν.
+
+    Attributes:
+        scores: :class:`~privrank_jax.pairwise.intervals.Intervals`.
+        log_tie_low: lower end of the interval of log ν, shape ``()``.
+        log_tie_high: upper end.
+    """
+
+    scores: Intervals
+    log_tie_low: Float[Array, "*batch"]
+    log_tie_high: Float[Array, "*batch"]
+
+
+def davidson_errors(
+    value: DavidsonScores,
+    comparisons: PairMatrixLike,
+    *,
+    noise_scale: Scalar = 0.0,
+    gamma: Scalar = 0.0,
+    tie_gamma: Scalar = 0.0,
+    noise: str | None = None,
+    questionnaire: PairMatrixLike | None = None,
+    mask: MaskLike | None = None,
+    target: str = "truth",
+) -> DavidsonErrors:
+    """Covariances and standard errors of a fit of Davidson's model, private or not.
+
+    Args:
+        value: released scores and log ν.
+        comparisons: ``(m, m)`` public comparison counts M_ij.
+        noise_scale: λ, σ or 1/ε of the release (its diagnostics hold it); 0 without privacy.
+        gamma: ridge of the scores in the fit.
+        tie_gamma: ridge of log ν in the fit.
+        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``; default K-norm noise with a questionnaire, else Laplace
+            noise.
+        questionnaire: ``(m, m)``, that of a release with K-norm noise; not traced.
+        mask: ``(m,)`` bool, real items.
+        target: ``"truth"``: about the true parameters, centered at the estimates less their ridge bias;
+            ``"penalized"``: about the minimizer of the expected ridged objective, centered at the estimates.
+
+    Returns:
+        :class:`DavidsonErrors`; infinite standard errors where the comparisons leave the items in several components.
+
+    Raises:
+        ValueError: as :func:`~privrank_jax.pairwise.standard_errors`.
+
+    >>> value = DavidsonScores(jnp.zeros(2), jnp.log(2.0))
+    >>> errors = davidson_errors(value, [[0, 100], [100, 0]])
+    >>> round(float(errors.log_tie.standard_errors[0]), 4)  # 1/√(100/4)
+    0.2
+    """
+    check_choice("target", target, ("truth", "penalized"))
+    for name, given in (("noise_scale", noise_scale), ("gamma", gamma), ("tie_gamma", tie_gamma)):
+        check_nonnegative(name, given)
+    theta, design, real = as_design(value.scores, comparisons, mask)
+    noise, law = _noise_and_law(noise, questionnaire, theta.shape[0])
+    log_tie = jnp.asarray(value.log_tie, theta.dtype)
+    ridges = gamma, tie_gamma
+    return _errors(theta, log_tie, design, real, noise_scale, ridges, law, noise, target)
+
+
+def davidson_intervals(
+    value: DavidsonScores,
+    comparisons: PairMatrixLike,
+    *,
+    noise_scale: Scalar = 0.0,
+    gamma: Scalar = 0.0,
+    tie_gamma: Scalar = 0.0,
+    noise: str | None = None,
+    questionnaire: PairMatrixLike | None = None,
+    level: Scalar = 0.95,
+    mask: MaskLike | None = None,
+) -> DavidsonIntervals:
+    """Intervals of scores, ranks and log ν that count the privacy noise, each by itself.
+
+    Where the ridge bias can't be removed, as a pair's information changes too much on the way (as for
+    :func:`~privrank_jax.pairwise.interval_estimates`), score intervals are infinite and rank intervals contain all
+    ranks; log ν keeps its interval about the penalized target.
+
+    Args:
+        value: released scores and log ν.
+        comparisons: as for :func:`davidson_errors`.
+        noise_scale: as for :func:`davidson_errors`.
+        gamma: as for :func:`davidson_errors`.
+        tie_gamma: as for :func:`davidson_errors`.
+        noise: as for :func:`davidson_errors`.
+        questionnaire: as for :func:`davidson_errors`.
+        level: confidence, in (0, 1).
+        mask: ``(m,)`` bool, real items.
+
+    Returns:
+        :class:`DavidsonIntervals`.
+
+    Raises:
+        ValueError: as :func:`davidson_errors`, or ``level`` outside (0, 1).
+
+    >>> value = DavidsonScores(jnp.asarray([0.8, -0.8]), jnp.log(2.0))
+    >>> found = davidson_intervals(value, [[0, 100], [100, 0]], noise_scale=2.0)
+    >>> found.scores.rank_low.tolist(), bool(found.log_tie_low < jnp.log(2.0) < found.log_tie_high)
+    ([0, 1], True)
+    """
+    check_level(level)
+    told = {
+        "noise_scale": noise_scale, "gamma": gamma, "tie_gamma": tie_gamma, "noise": noise,
+        "questionnaire": questionnaire, "mask": mask,
+    }  # fmt: skip
+    errors = davidson_errors(value, comparisons, **told)
+    near = davidson_center_is_near(value, comparisons, errors)
+    scores = center(jnp.asarray(value.scores, errors.scores.center.dtype), errors.scores.mask)
+    found = intervals_of(scores, errors.scores, level, near)
+    low, high = confidence_intervals(errors.log_tie, level)
+    log_tie = jnp.asarray(value.log_tie, low.dtype)
+    return DavidsonIntervals(found, jnp.minimum(low[0], log_tie), jnp.maximum(high[0], log_tie))
+
+
+def davidson_center_is_near(
+    value: DavidsonScores, comparisons: PairMatrixLike, errors: DavidsonErrors
+) -> Bool[Array, ""]:
+    """Whether each compared pair has about the same information at the estimates as where intervals are centered.
+
+    Args:
+        value: released scores and log ν.
+        comparisons: ``(m, m)`` comparison counts; 0 for pairs never compared.
+        errors: of the value, about the truth.
+    """
+    scores = jnp.asarray(value.scores, errors.scores.center.dtype)
+    return _center_is_near(scores, value.log_tie, jnp.asarray(comparisons), errors)
+
+
+@jax.jit
+def _center_is_near(
+    scores: Scores, log_tie: Scalar, comparisons: Array, errors: DavidsonErrors
+) -> Array:
+    def bend(theta: Scores, at: Scalar) -> Array:
+        win, loss, _ = outcome_odds(theta[:, None] - theta[None, :], jnp.asarray(at, theta.dtype))
+        return jnp.log(0.25 * (win + loss) - 0.25 * (win - loss) ** 2)
+
+    mask = errors.scores.mask
+    real = mask[:, None] & mask[None, :] & (comparisons > 0) & ~jnp.eye(scores.shape[0], dtype=bool)
+    change = bend(errors.scores.center, errors.log_tie.center[0]) - bend(scores, log_tie)
+    return jnp.all(jnp.where(real, jnp.abs(change) <= math.log(MOST_CHANGE), True))
+
+
+def _noise_and_law(
+    noise: str | None, questionnaire: PairMatrixLike | None, num_items: int
+) -> tuple[str, NoiseLaw | None]:
+    """The noise, and for K-norm noise the law of that on (N, T)."""
+    if noise is None:
+        noise = "laplace" if questionnaire is None else "k-norm"
+    check_choice("noise", noise, SHAPED_NOISES)
+    if (noise == "k-norm") != (questionnaire is not None) or is_traced(questionnaire):
+        raise ValueError(
+            "K-norm noise, and no other, has the shape of a questionnaire: give noise='k-norm' and questionnaire, not "
+            "traced, or neither."
+        )
+    if questionnaire is None:
+        return noise, None
+    whole = law_under_flips(with_ties(np.asarray(questionnaire)), num_items + 2)
+    return noise, NoiseLaw(whole.covariance[:-1, :-1], whole.excess)
+
+
+@functools.partial(jax.jit, static_argnames=("noise", "target"))
+def _errors(
+    theta: Scores,
+    log_tie: Array,
+    comparisons: PairMatrix,
+    mask: Mask,
+    noise_scale: Scalar,
+    ridges: tuple[Scalar, Scalar],
+    law: NoiseLaw | None,
+    noise: str,
+    target: str,
+) -> DavidsonErrors:
+    size, dtype = theta.shape[0], theta.dtype
+    scale = jnp.asarray(noise_scale, dtype)
+    theta, labels = center(theta, mask), component_labels(comparisons > 0)
+    linked = labels[:, None] == labels[None, :]
+    items = jnp.eye(size, dtype=dtype) - linked / jnp.sum(linked, -1).astype(dtype)
+    project = jnp.zeros((size + 1, size + 1), dtype).at[:size, :size].set(items).at[-1, -1].set(1)
+    fisher = davidson_information(theta, log_tie, comparisons)
+    slack = 4 * (size + 1) * jnp.finfo(dtype).eps * jnp.maximum(jnp.max(jnp.diagonal(fisher)), 1)
+    fisher = fisher + slack * project
+    ridge = jnp.diag(jnp.full(size + 1, ridges[0], dtype).at[-1].set(jnp.asarray(ridges[1], dtype)))
+    bend = fisher + product(product(project, ridge), project) if target == "penalized" else fisher
+    influence = project_inverse(bend, project)
+    if noise == "gaussian":  # T has less noise
+        on_ties = GAUSSIAN_TIE_WEIGHT[1] / GAUSSIAN_TIE_WEIGHT[0]
+        influence_of_noise = influence.at[:, -1].multiply(on_ties)
+    else:
+        influence_of_noise = influence
+    spread = noise_covariance(scale, noise, law, jnp.eye(size + 1, dtype=dtype))
+    covariance = product(product(influence, fisher), influence.T) + product(
+        product(influence_of_noise, spread), influence_of_noise.T
+    )
+    params = jnp.append(theta, log_tie)
+    middle = (
+        params
+        if target == "penalized"
+        else params + product(influence, jnp.diagonal(ridge) * params)
+    )
+    linked = linked & mask[:, None] & mask[None, :]
+    one = jnp.ones(1, bool)
+    return DavidsonErrors(
+        Uncertainty(
+            middle[:-1],
+            covariance[:-1, :-1],
+            influence_of_noise[:-1],
+            linked,
+            scale,
+            mask,
+            noise,
+            law,
+        ),
+        Uncertainty(
+            middle[-1:],
+            covariance[-1:, -1:],
+            influence_of_noise[-1:],
+            one[None],
+            scale,
+            one,
+            noise,
+            law,
+        ),
+    )

@@ -1,0 +1,255 @@
+r"""Noise on win totals and on the number of ties: the parameter of ties costs no privacy.
+
+**Statistic and adjacency.** The fit sees the outcomes only through the win totals N (ties half) and the number T of
+ties (:mod:`privrank_jax.pairwise.davidson`), next to the numbers M_ij of meetings. Under ``flip`` these are public, so
+a fit to noisy (N, T) is post-processing: privacy depends on neither the ridges, nor the solver, nor floating point
+beyond that of the noise. Under ``replace`` and ``add-remove`` M is private, and no fit is offered.
+
+**Sensitivity, one comparison.** Its outcome adds (e_i, 0), (e_j, 0) or ((e_i + e_j)/2, 1) to (N, T). Another outcome
+changes (N, cT), c > 0, by
+
+===================  =================================  =========  ============
+change               of (N, cT)                         in ℓ₁      in ℓ₂
+===================  =================================  =========  ============
+win to loss          (e_j - e_i, 0)                     2          √2
+win or loss to tie   (±(e_i - e_j)/2, c)                1 + c      √(1/2 + c²)
+===================  =================================  =========  ============
+
+So up to c = 1 in ℓ₁ and c = √(3/2) in ℓ₂ the sensitivity is that of the totals alone, 2 and √2, and the largest such c
+puts the least noise on T: λ/c or σ/c. Hence Laplace noise of scale 2/ε on N and on T; Gaussian noise of deviation σ on
+N and σ/c on T, with c = 11/9, since 1/2 + 121/81 < 2 and whole numbers serve an exact release. A unit of L
+comparisons changes (N, cT) by L times that at most, by the triangle inequality, which is attained.
+
+**Questionnaire.** Each user is asked the pairs E, the edges of a graph G.
+
+*Laplace* (c = 1): the ℓ₁ norm of a change is the largest Σ_e (σᵀΔN_e + τΔT_e) over signs σ of the items and τ; an edge
+cut by σ adds at most 2 (above), another one at most 1, as σᵀΔN_e = 0. So the sensitivity is **\|E\| + maxcut(G)**,
+attained where cut edges turn from win to loss and the others from win to tie.
+
+*K-norm*: N changes within the zonotope Z(G) and T within [-\|E\|, \|E\|], so (N, T, -T) changes within Z(G⁺), where G⁺
+has two more vertices, joined by \|E\| edges; the gauge of a body of two components is the larger of theirs. So K-norm
+noise for G⁺ (:mod:`privrank_jax.pairwise.questionnaire_noise`) serves, with one dimension more than for the totals
+alone. Doubled values lie on its lattice. (Z(G⁺) is not the hull of the changes: a user who ties everything moves N by
+half at most.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from privrank_jax._types import Key, PairMatrixLike, Scalar, Scores
+from privrank_jax._validate import is_traced
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.davidson import check_tied_counts
+from privrank_jax.pairwise.noisy_counts import draw_totals, totals_sensitivity
+from privrank_jax.pairwise.questionnaire_noise import (
+    counted_sensitivity,
+    kept_on_totals,
+    noise_shape,
+    read_questionnaire,
+)
+from privrank_jax.privacy.calibration import additive_scale, laplace_scale
+from privrank_jax.privacy.geometry import Zonotope
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import NoiseDiagnostics
+from privrank_jax.privacy.privacy import Privacy
+
+GAUSSIAN_TIE_WEIGHT = (11, 9)
+"""c for Gaussian noise, as a ratio of whole numbers."""
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class TieCounts:
+    """What Davidson's model knows of the outcomes, here with noise.
+
+    Attributes:
+        totals: ``(m,)`` win totals, ties counted half.
+        ties: number of ties, shape ``()``.
+    """
+
+    totals: Scores | Float[np.ndarray, "*batch items"]
+    ties: Float[Array | np.ndarray, "*batch"]
+
+
+class TieNoise(NamedTuple):
+    """The noise on (N, T).
+
+    Attributes:
+        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+        scale: λ, σ or 1/ε, as on N.
+        weight: c, so that T has noise of scale λ/c or σ/c.
+        shape: of K-norm noise, on (N, T, -T).
+    """
+
+    kind: str
+    scale: Any
+    weight: float = 1.0
+    shape: Zonotope | None = None
+
+
+def noisy_tie_counts(
+    key: Key,
+    wins: WinCounts,
+    privacy: Privacy,
+    *,
+    noise: str | None = None,
+    questionnaire: PairMatrixLike | None = None,
+) -> Estimate:
+    """Win totals and number of ties plus noise: all that Davidson's model needs of the outcomes.
+
+    **Guarantee.** ε-DP (Laplace, K-norm) or (ε, δ)-DP (Gaussian) under ``flip``, for one comparison or one user, with
+    no more noise on the totals than without the ties but for K-norm noise; theorem and proof in the module docstring.
+
+    Args:
+        key: PRNG key.
+        wins: win counts of m items that know their ``ties``.
+        privacy: what is promised: unit comparison or user, adjacency ``flip``: who compared what is public. Users need
+            ``contributions`` (which must hold in the data) unless ``questionnaire`` is given; ε, δ and
+            ``contributions`` may be traced.
+        noise: ``"k-norm"``, ``"laplace"``, or ``"gaussian"`` at the δ of the promise; by default K-norm noise with a
+            questionnaire, else Laplace noise.
+        questionnaire: ``(m, m)`` symmetric whole numbers, how often each user is asked each pair, as for
+            :func:`~privrank_jax.pairwise.noisy_counts`; not for Gaussian noise; not traced.
+
+    Returns:
+        ``value``: :class:`TieCounts`. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ on each total, or 1/ε; public.
+
+    Raises:
+        ValueError: another adjacency, counts that don't know their ties, a promise that can't be kept, K-norm noise
+            without a questionnaire, Gaussian noise with one, users without ``contributions``.
+
+    >>> wins = WinCounts.from_matrix([[0, 60], [40, 0]], ties=20)
+    >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
+    >>> found = noisy_tie_counts(jax.random.key(0), wins, promise)
+    >>> bool(abs(found.value.ties - 20) < 20), found.diagnostics.noise_scale
+    (True, 2.0)
+    """
+    check_tied_counts(wins)
+    attained, law = tie_noise(privacy, "noisy_tie_counts", wins.num_items, noise, questionnaire)
+    value = add_tie_noise(key, wins, law)
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(law.scale))
+
+
+def tie_noise(
+    privacy: Privacy,
+    by: str,
+    num_items: int,
+    noise: str | None,
+    questionnaire: PairMatrixLike | None,
+) -> tuple[Privacy, TieNoise]:
+    """What a mechanism on win totals and ties attains, and its noise.
+
+    Args:
+        privacy: what is asked for.
+        by: name of the mechanism.
+        num_items: m.
+        noise: what was asked for.
+        questionnaire: as for :func:`noisy_tie_counts`.
+
+    Raises:
+        ValueError: as :func:`noisy_tie_counts`.
+    """
+    noise, attained, asked = check_tie_promise(privacy, by, num_items, noise, questionnaire)
+    if noise == "k-norm":
+        assert asked is not None
+        shape = noise_shape(with_ties(asked), "flip")
+        return attained, TieNoise(noise, laplace_scale(1.0, attained.epsilon), shape=shape)
+    if asked is not None:
+        change = tie_sensitivity(asked, attained)
+        return attained, TieNoise(noise, laplace_scale(change, attained.epsilon))
+    weight = GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1] if noise == "gaussian" else 1.0
+    change = totals_sensitivity(attained, "l2" if noise == "gaussian" else "l1")
+    return attained, TieNoise(noise, additive_scale(noise, attained, change, change), weight)
+
+
+def check_tie_promise(
+    privacy: Privacy,
+    by: str,
+    num_items: int,
+    noise: str | None,
+    questionnaire: PairMatrixLike | None,
+) -> tuple[str, Privacy, np.ndarray | None]:
+    """The noise of a mechanism on win totals and ties, what it attains, and the questionnaire as an array.
+
+    Args:
+        privacy: what is asked for.
+        by: name of the mechanism.
+        num_items: m.
+        noise: what was asked for.
+        questionnaire: as for :func:`noisy_tie_counts`.
+
+    Raises:
+        ValueError: as :func:`noisy_tie_counts`.
+    """
+    noise, attained = kept_on_totals(privacy, by, noise, questionnaire)
+    if attained.adjacency != "flip":
+        raise ValueError(
+            f"{by} needs adjacency='flip', not {attained.adjacency!r}: the model of ties needs the number of meetings "
+            "of each pair, which is public under flip alone. Or take half wins: noisy_counts, perturbed_mle."
+        )
+    counts = read_questionnaire(questionnaire, attained, num_items, noise, None)
+    if counts is None:
+        return noise, attained, None
+    if noise == "gaussian" or is_traced(counts):
+        raise ValueError(
+            f"{by} has no Gaussian noise for a questionnaire, and none for a traced one: leave the questionnaire out "
+            "and give contributions, or choose noise='k-norm' or 'laplace'."
+        )
+    return noise, attained, np.asarray(counts, np.int64)
+
+
+def tie_sensitivity(counts: np.ndarray, privacy: Privacy) -> Any:
+    """ℓ₁ sensitivity of (N, T) to a user who is asked a questionnaire: \\|E\\| + maxcut, and 2L at most.
+
+    Args:
+        counts: ``(m, m)``, how often each pair is asked.
+        privacy: the promise; its ``contributions`` may be traced.
+    """
+    asked = counts.sum() // 2 + counted_sensitivity(counts, privacy, "l1") / 2
+    if privacy.contributions is None:
+        return float(asked)
+    given = totals_sensitivity(privacy)
+    return jnp.minimum(asked, given) if is_traced(given) else min(float(asked), given)
+
+
+def with_ties(counts: np.ndarray) -> np.ndarray:
+    """The graph G⁺ of changes of (N, T, -T), ``(m + 2, m + 2)``, from the questionnaire ``(m, m)``.
+
+    >>> with_ties(np.array([[0, 2], [2, 0]])).tolist()
+    [[0, 2, 0, 0], [2, 0, 0, 0], [0, 0, 0, 2], [0, 0, 2, 0]]
+    """
+    number = int(counts.sum()) // 2
+    ties = np.array([[0, number], [number, 0]], np.int64)
+    nothing = np.zeros((len(counts), 2), np.int64)
+    return np.block([[np.asarray(counts, np.int64), nothing], [nothing.T, ties]])
+
+
+def add_tie_noise(key: Key, wins: WinCounts, law: TieNoise) -> TieCounts:
+    """Win totals and ties with noise of that law.
+
+    Args:
+        key: PRNG key.
+        wins: win counts that know their ``ties``.
+        law: from :func:`tie_noise`.
+    """
+    return _noisy(key, wins, law.scale, law.shape, law.kind, law.weight)
+
+
+@functools.partial(jax.jit, static_argnames=("kind", "weight"))
+def _noisy(
+    key: Key, wins: WinCounts, scale: Scalar, shape: Zonotope | None, kind: str, weight: float
+) -> TieCounts:
+    assert wins.ties is not None
+    totals, size = wins.totals, wins.num_items
+    drawn = draw_totals(key, kind, size + (1 if shape is None else 2), scale, shape, totals.dtype)
+    return TieCounts(totals + drawn[:size], wins.ties + drawn[size] / weight)

@@ -1,0 +1,186 @@
+"""Davidson's model of ties: fits against a naive twin and printed ones, half wins, existence, derivatives."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from privrank_jax import pairwise
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise.davidson import davidson_information, davidson_objective
+from tests.reference import davidson as reference
+
+OUTCOMES = [(0, 1, 5, 3, 2), (0, 2, 4, 1, 1), (1, 2, 3, 4, 3), (2, 3, 6, 2, 1), (0, 3, 2, 2, 0)]
+
+
+def counts(outcomes, items=None) -> Any:
+    items = 1 + max(max(i, j) for i, j, *_ in outcomes) if items is None else items
+    matrix, ties = np.zeros((items, items)), 0
+    for i, j, won, tied, lost in outcomes:
+        matrix[i, j] += won + tied / 2
+        matrix[j, i] += lost + tied / 2
+        ties += tied
+    return WinCounts.from_matrix(matrix, ties=float(ties))
+
+
+def data(*parts):
+    folder = os.environ.get("PRIVRANK_DATA")
+    path = Path(folder or "", *parts)
+    if not folder or not path.exists():
+        pytest.skip("needs the folder of data")
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def games(rows, first, second, result, won, tied):
+    names = sorted({row[first] for row in rows} | {row[second] for row in rows})
+    place = {name: number for number, name in enumerate(names)}
+    kinds = {won: (1, 0, 0), tied: (0, 1, 0)}
+    return [
+        (place[row[first]], place[row[second]], *kinds.get(row[result], (0, 0, 1))) for row in rows
+    ]
+
+
+@pytest.mark.parametrize("ridges", [(0.0, 0.0), (0.7, 2.0)])
+def test_fits_are_those_of_the_naive_twin(ridges):
+    found = pairwise.davidson_mle(counts(OUTCOMES), *ridges)
+    scores, tie = reference.davidson_fit(OUTCOMES, 4, *ridges)
+    np.testing.assert_allclose(found.value.scores, scores, atol=1e-5)
+    np.testing.assert_allclose(found.value.tie, tie, atol=1e-5)
+    assert int(found.diagnostics.code) == 0
+    win, tied = found.value.outcome_probabilities()
+    naive = reference.davidson_probabilities(scores[0], scores[3], tie)
+    np.testing.assert_allclose((win[0, 3], tied[0, 3], win[3, 0]), naive, atol=1e-5)
+
+
+def padded(outcomes) -> Any:
+    """Counts among 58 items, as many as there are hockey teams, so that all data share a program."""
+    wins, size = counts(outcomes), 58
+    matrix = np.zeros((size, size))
+    matrix[: wins.num_items, : wins.num_items] = wins.matrix
+    return WinCounts.from_matrix(matrix, np.arange(size) < wins.num_items, wins.ties)
+
+
+def test_the_pudding_fit_is_the_printed_one():
+    """Worths and ν as the overview vignette of the R package PlackettLuce prints them for Davidson's data.
+
+    That fit was stopped after 7 iterations, as the vignette says, and its numbers are right to about 2e-4.
+    """
+    rows = data("pudding", "pudding.csv")
+    outcomes = [
+        (int(r["i"]) - 1, int(r["j"]) - 1, int(r["w_ij"]), int(r["t_ij"]), int(r["w_ji"]))
+        for r in rows
+    ]
+    found = pairwise.davidson_mle(padded(outcomes)).value
+    worths = np.exp(found.scores[:6])
+    printed = [0.1388005, 0.1729985, 0.1617420, 0.1653930, 0.1586805, 0.2023855]
+    np.testing.assert_allclose(worths / worths.sum(), printed, rtol=2e-4)
+    np.testing.assert_allclose(found.tie, 0.7468147, rtol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("folder", "columns"),
+    [
+        ("icehockey", ("visitor", "opponent", "result", "1", "0.5")),
+        ("football", ("home", "away", "result", "1", "0")),
+    ],
+)
+def test_games_meet_the_likelihood_equations(folder, columns):
+    """Expected totals and draws are the observed ones; draws are far rarer than split votes."""
+    outcomes = games(data(folder, f"{folder}.csv"), *columns)
+    wins = padded(outcomes)
+    found = pairwise.davidson_mle(wins)
+    assert found.diagnostics.separated is False
+    win, tied = (np.asarray(x) for x in found.value.outcome_probabilities())
+    met = np.asarray(wins.comparisons)
+    totals, ties = reference.davidson_numbers(outcomes, wins.num_items)
+    np.testing.assert_allclose((met * (win + tied / 2)).sum(1), totals, atol=1e-6)
+    np.testing.assert_allclose(0.5 * (met * tied).sum(), ties, atol=1e-6)
+    assert 0.2 < float(found.value.tie) < 1
+
+
+def test_half_wins_are_the_model_at_two():
+    """Scores fitted to half wins are half of those at ν = 2, exactly, and the test statistic is the naive one."""
+    wins = counts(OUTCOMES)
+    found = pairwise.half_win_test(wins)
+    halves = 2 * np.asarray(pairwise.mle(wins).value)
+    np.testing.assert_allclose(found.half_wins.scores, halves, atol=1e-9)
+    objective = davidson_objective(
+        wins.totals, wins.ties, wins.comparisons, 0.0, 0.0, wins.item_mask
+    )
+    slope = objective.gradient(jnp.append(found.half_wins.scores, found.half_wins.log_tie))
+    np.testing.assert_allclose(slope[:-1], 0, atol=1e-8)
+    free = reference.davidson_log_likelihood(
+        found.davidson.scores.tolist(), float(found.davidson.tie), OUTCOMES
+    )
+    bound = reference.davidson_log_likelihood(halves.tolist(), 2.0, OUTCOMES)
+    np.testing.assert_allclose(found.statistic, 2 * (free - bound), atol=1e-6)
+    np.testing.assert_allclose(found.p_value, scipy.stats.chi2.sf(found.statistic, 1), rtol=1e-6)
+
+
+def test_gradient_and_hessian_are_the_derivatives():
+    wins = counts(OUTCOMES)
+    mask = jnp.array([True, True, True, False])
+    objective = davidson_objective(
+        wins.totals, wins.ties, wins.comparisons * mask * mask[:, None], 0.3, 0.2, mask
+    )
+    at, step = np.random.default_rng(0).normal(0, 2, 5), 1e-5
+    ends = at + step * np.concatenate([np.eye(5), -np.eye(5)])
+    values, slopes = jax.jit(jax.vmap(lambda x: (objective(x), objective.gradient(x))))(ends)
+    here = jnp.asarray(at)
+    np.testing.assert_allclose(
+        objective.gradient(here), (values[:5] - values[5:]) / (2 * step), atol=1e-8
+    )
+    np.testing.assert_allclose(
+        objective.hessian(here), (slopes[:5] - slopes[5:]) / (2 * step), atol=1e-8
+    )
+
+
+def test_information_is_the_covariance_of_the_statistic():
+    """Of one pair: outcomes (1, 0, 0), (1/2, 1/2, 1), (0, 1, 0)."""
+    chances = np.array(reference.davidson_probabilities(0.9, -0.4, 0.7))
+    points = np.array([[1, 0, 0], [0.5, 0.5, 1], [0, 1, 0]])
+    mean = chances @ points
+    naive = (points - mean).T @ np.diag(chances) @ (points - mean)
+    found = davidson_information(
+        jnp.array([0.9, -0.4]), jnp.log(0.7), jnp.array([[0.0, 1.0], [1.0, 0.0]])
+    )
+    np.testing.assert_allclose(found, naive, atol=1e-12)
+
+
+def test_implicit_derivatives():
+    wins, step = counts(OUTCOMES), 1e-5
+
+    @jax.jit
+    def fitted(ties, gamma):
+        made = WinCounts(wins.matrix, None, ties)
+        return pairwise.davidson_mle(made, gamma, tolerance=1e-12).value.log_tie
+
+    at = jnp.array([float(wins.ties), 0.4])
+    for place, slope in enumerate(jax.grad(fitted, argnums=(0, 1))(*at)):
+        ends = [fitted(*at.at[place].add(way)) for way in (step, -step)]
+        np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
+
+
+def test_bad_input_is_refused_in_clear_words():
+    unknown = WinCounts.from_matrix([[0.0, 3.0], [1.0, 0.0]])
+    with pytest.raises(ValueError, match="ties=T"):
+        pairwise.davidson_mle(unknown)
+    with pytest.raises(ValueError, match="ties must lie between 0 and"):
+        WinCounts.from_matrix([[0.0, 3.0], [1.0, 0.0]], ties=5)
+    with pytest.raises(ValueError, match="tie_gamma must be"):
+        pairwise.davidson_mle(counts(OUTCOMES), tie_gamma=-1.0)
+    nothing: Any = np.zeros((2, 2))
+    with pytest.raises(TypeError, match="must be WinCounts"):
+        pairwise.davidson_mle(nothing)
+    batch = WinCounts(jnp.zeros((2, 3, 3)), None, jnp.zeros(2))
+    with pytest.raises(ValueError, match=r"use jax\.vmap"):
+        pairwise.half_win_test(batch)

@@ -1,0 +1,114 @@
+"""Exact noise on win totals and ties: its grid, its scales, the numbers that reach the samplers, and refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privrank_jax import pairwise
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise.noisy_ties import tie_noise
+from privrank_jax.privacy import Privacy
+from privrank_jax.release import exact_noisy_tie_counts, exact_samplers_available, noisy_totals
+from tests.promises import promise
+from tests.reference import davidson as reference
+
+PAIRS = [(0, 1), (1, 2), (0, 2)]
+CYCLE = pairwise.questionnaire_counts(PAIRS, 3)
+ASKED = Privacy(1.0, unit="user", adjacency="flip")
+WINS = WinCounts.from_matrix(np.array([[0, 60, 70], [40, 0, 55], [30, 45, 0]]) + 0.0, ties=60)
+needs_library = pytest.mark.skipif(not exact_samplers_available(), reason="needs OpenDP")
+CASES: dict[str, Any] = {
+    "laplace": (promise(1.0, "user", "flip", 3), {}),
+    "gaussian": (promise(1.0, "user", "flip", 3, delta=1e-5), {"noise": "gaussian"}),
+    "questionnaire": (ASKED, {"questionnaire": CYCLE, "noise": "laplace"}),
+    "k-norm": (ASKED, {"questionnaire": CYCLE}),
+}
+
+
+@needs_library
+@pytest.mark.parametrize("case", CASES)
+def test_the_scale_is_that_of_the_twin(case, key):
+    asked, options = CASES[case]
+    found = exact_noisy_tie_counts(WINS, asked, **options)
+    twin = pairwise.noisy_tie_counts(key, WINS, asked, **options)
+    ratio = float(found.diagnostics.noise_scale) / float(twin.diagnostics.noise_scale)
+    if case == "gaussian":  # OpenDP's calibration takes a little more
+        assert 1 <= ratio < 1.12
+    else:
+        assert ratio == pytest.approx(1, rel=1e-6)
+    assert found.guarantee is not None
+    assert twin.guarantee is not None
+    assert found.guarantee.attained == twin.guarantee.attained
+    assert found.guarantee.numerics == "exact"
+    step = 9 if case == "gaussian" else 1
+    on_grid = 2 * step * (np.asarray(found.value.totals) - np.asarray(WINS.totals))
+    np.testing.assert_allclose(on_grid, np.round(on_grid), atol=1e-9)
+    if case != "k-norm":
+        return
+    noise = np.asarray(found.value.totals) - np.asarray(WINS.totals)
+    assert noise.sum() == 0  # as that of all differences
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_numbers_that_reach_the_samplers_move_as_calibrated(case, monkeypatch):
+    """All answers of one user to three pairs: the change never exceeds the sensitivity, and attains it."""
+    asked, options = CASES[case]
+    seen = []
+
+    def laplace(sensitivity, _):
+        seen.append(sensitivity)
+        return (lambda values: seen.append(values) or values), 1.0
+
+    def gaussian(sensitivity, epsilon, delta):
+        return laplace(sensitivity, delta * epsilon)
+
+    def shaped(graph, change, _):
+        seen.append(change)
+        assert len(graph.edges) == 2 * len(PAIRS)
+        return (lambda values: seen.append(values) or np.asarray(values)), 1.0
+
+    monkeypatch.setattr(noisy_totals, "discrete_laplace", laplace)
+    monkeypatch.setattr(noisy_totals, "discrete_gaussian", gaussian)
+    monkeypatch.setattr(noisy_totals, "discrete_zonotope", shaped)
+    pairs = PAIRS if "questionnaire" in options else [(0, 1)] * 3
+    values = []
+    for answers in np.ndindex(3, 3, 3):
+        outcomes = [(*p, *np.eye(3, dtype=int)[a]) for p, a in zip(pairs, answers)]
+        matrix = np.zeros((3, 3))
+        for i, j, won, tied, lost in outcomes:
+            matrix[i, j] += won + tied / 2
+            matrix[j, i] += lost + tied / 2
+        totals, ties = reference.davidson_numbers(outcomes, 3)
+        seen.clear()
+        found = exact_noisy_tie_counts(WinCounts.from_matrix(matrix, ties=ties), asked, **options)
+        np.testing.assert_allclose(
+            found.value.totals, totals
+        )  # without noise, in its own units again
+        assert found.value.ties == ties
+        values.append(np.asarray(seen[1], float))
+    moved = np.array(values)[:, None] - np.array(values)[None]
+    if case == "k-norm":
+        # (2N, 2T, -2T) within twice Z(G⁺): no cut of G moves by more than twice its edges, ties by twice 3.
+        assert np.abs(moved[..., :3]).max() == 2 * 2
+        assert np.abs(moved[..., 3]).max() == 2 * 3
+        assert np.all(moved[..., 3] == -moved[..., 4])
+        return
+    norm = np.linalg.norm(moved, 2 if case == "gaussian" else 1, axis=-1)
+    assert norm.max() == pytest.approx(seen[0])
+
+
+def test_what_is_refused():
+    asked = promise(1.0, adjacency="flip")
+    with pytest.raises(ValueError, match="must be whole"):
+        exact_noisy_tie_counts(WinCounts.from_matrix([[0, 2.0], [1.0, 0]], ties=0.5), asked)
+    with pytest.raises(ValueError, match="multiples of 1/2"):
+        exact_noisy_tie_counts(WinCounts.from_matrix([[0, 0.3], [1.0, 0]], ties=1), asked)
+    with pytest.raises(ValueError, match="say how many"):
+        exact_noisy_tie_counts(WinCounts.from_matrix([[0, 3.0], [1.0, 0]]), asked)
+    with pytest.raises(ValueError, match="adjacency='flip'"):
+        exact_noisy_tie_counts(WINS, promise(1.0))
+    with pytest.raises(ValueError, match="contributions"):
+        tie_noise(ASKED, "it", 3, None, None)
