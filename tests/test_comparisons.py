@@ -28,6 +28,20 @@ def test_counts_agree_with_the_twin(seed, count, items, weighted, ties):
     np.testing.assert_array_equal(found.totals, wanted.sum(1))
     np.testing.assert_array_equal(found.comparisons, wanted + wanted.T)
     np.testing.assert_array_equal(found.degrees, wanted.sum(0) + wanted.sum(1))
+    if tied is None:
+        assert found.ties is None
+        return
+    number = sum(w for w, t in zip(weights if weighted else [1] * count, tied) if t)
+    np.testing.assert_allclose(float(found.ties), number, rtol=1e-12)
+    twice = found.merge(found)
+    np.testing.assert_allclose(float(twice.ties), 2 * number, rtol=1e-12)
+    traced = jax.jit(
+        lambda t: WinCounts.from_comparisons(
+            winners, losers, num_items=items, weights=weights, tied=t
+        )
+    )(np.asarray(tied))
+    np.testing.assert_allclose(float(traced.ties), number, rtol=1e-12)
+    assert found.merge(WinCounts(found.matrix)).ties is None
 
 
 def test_the_mask_of_items_travels():

@@ -136,6 +136,7 @@ AUDITED = (
         promise=FLIPPED,
         reduce=functools.partial(_shift, first=_ONE_ANSWER[0], second=_ONE_ANSWER[1]),
         instances=all_comparisons(FLIPPED, _EMPTY, _UNEVEN),
+        commands=("rank --method mle --unit comparison --adjacency flip --ties davidson",),
         **_LAPLACE,
     ),
     Audited(
@@ -145,6 +146,7 @@ AUDITED = (
         promise=USER,
         reduce=functools.partial(_shift, first=_ONE_USER[0], second=_ONE_USER[1]),
         instances=all_comparisons(USER, _EMPTY, _UNEVEN),
+        commands=("rank --method mle --max-per-user 2 --adjacency flip --ties davidson",),
         **_LAPLACE,
     ),
     Audited(
@@ -158,6 +160,9 @@ AUDITED = (
         sees="the gap between the noisy totals",
         loss=_gaussian_loss,
         instances=all_comparisons(USER, _EMPTY),
+        commands=(
+            "rank --method mle --max-per-user 2 --adjacency flip --ties davidson --noise gaussian --delta 1e-6",
+        ),
         released_by="exact_noisy_tie_counts",
         note="pairwise/noisy_ties.py; Balle and Wang (2018)",
     ),

@@ -105,6 +105,12 @@ MECHANISMS = {
         exact="release.covariate_sums:exact_covariate_sums",
         noises=NOISES,
     ),
+    "noisy-tie-counts": Mechanism(
+        label="noisy win totals and ties",
+        simulated="pairwise:noisy_tie_counts",
+        exact="release.tie_counts:exact_noisy_tie_counts",
+        noises=(*NOISES, "k-norm"),
+    ),
     "perturbed-mle": Mechanism(
         label="private scores",
         simulated="pairwise:perturbed_mle",

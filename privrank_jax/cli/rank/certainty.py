@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import PairMatrixLike
 from privrank_jax.cli.core.result import Certainty
-from privrank_jax.pairwise import standard_errors
+from privrank_jax.pairwise import (
+    DavidsonScores,
+    confidence_intervals,
+    davidson_errors,
+    standard_errors,
+)
+from privrank_jax.pairwise.davidson_errors import davidson_center_is_near
 from privrank_jax.pairwise.intervals import Intervals, center_is_near, intervals_of
 from privrank_jax.pairwise.standard_errors import Uncertainty
 
@@ -74,6 +81,50 @@ def of_scores(
     if not np.all(np.isfinite(np.asarray(found.standard_errors))):
         return Certainty(better)
     return Certainty(better, ends(found), words)
+
+
+def of_davidson(
+    value: DavidsonScores,
+    comparisons: PairMatrixLike,
+    *,
+    level: float,
+    words: str,
+    **told: float | str | np.ndarray | None,
+) -> tuple[Certainty, tuple[float, float]]:
+    """Certainty of a fit of Davidson's model, and the interval of its tie parameter ν.
+
+    Args:
+        value: the fit.
+        comparisons: ``(m, m)``, comparison counts.
+        level: confidence level.
+        words: meaning of the intervals, if there are any.
+        told: what :func:`~privrank_jax.pairwise.davidson_errors` is told of ridges and noise.
+    """
+    of_truth = quickly(functools.partial(davidson_errors, **told), value, comparisons)
+    low, high = quickly(functools.partial(confidence_intervals, level=level), of_truth.log_tie)
+    tie = float(np.exp(np.asarray(low)[0])), float(np.exp(np.asarray(high)[0]))
+    intervals, scores = functools.partial(intervals_of, level=level), np.asarray(value.scores)
+    if not bool(quickly(davidson_center_is_near, value, comparisons, of_truth)):
+        shrunk = functools.partial(davidson_errors, target="penalized", **told)
+        better = quickly(intervals, scores, quickly(shrunk, value, comparisons).scores).better
+        return Certainty(np.asarray(better), notes=(TOO_FAR,)), tie
+    found = quickly(intervals, scores, of_truth.scores)
+    if not np.all(np.isfinite(np.asarray(found.standard_errors))):
+        return Certainty(np.asarray(found.better)), tie
+    return Certainty(np.asarray(found.better), ends(found), words), tie
+
+
+def tie_facts(value: DavidsonScores, interval: tuple[float, float], level: float) -> dict[str, Any]:
+    """What a result says of the tie parameter, as facts and as a note."""
+    tie = float(value.tie)
+    low, high = min(interval[0], tie), max(interval[1], tie)
+    note = (
+        f"ties are an outcome of their own (Davidson's model): nu = {tie:.3g}, {100 * level:g}% interval {low:.3g} to "
+        f"{high:.3g}, so that equal items tie in {100 * tie / (2 + tie):.0f}% of comparisons; at nu = 2 ties would be "
+        "like half wins"
+    )
+    facts = {"tie_parameter": tie, "tie_parameter_low": low, "tie_parameter_high": high}
+    return {"tie_model": "davidson", **facts, "tie_note": note}
 
 
 def ends(found: Intervals) -> dict[str, np.ndarray]:

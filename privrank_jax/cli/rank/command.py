@@ -19,6 +19,7 @@ HELP = (
     "  privrank rank private.csv     (reports that privrank privatize wrote: no epsilon, nothing more is spent)\n\n"
     "  privrank rank votes.csv --every day --time when --start 2024-01-01 --steps 365 --state board.state --epsilon 1 "
     "--noise gaussian --delta 1e-6 --max-per-user 10     (run it again when more rows have arrived)\n\n"
+    "  privrank rank games.csv --epsilon 1 --unit comparison --method mle --adjacency flip --ties davidson\n\n"
     "  privrank rank votes.csv --method none"
 )
 

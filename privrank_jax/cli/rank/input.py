@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax import datasets
-from privrank_jax._counting import count_on_host
+from privrank_jax._counting import count_on_host, count_ties
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.checks import check_items
@@ -137,7 +137,8 @@ def _count(
     if not isinstance(table, datasets.ComparisonTable):
         wins = table.win_counts(limit, None if limit is None else entropy.salt())
         counts: Any = np.asarray(wins.matrix)
-        return WinCounts(counts), round(float(counts.sum()))
+        ties: Any = np.asarray(wins.ties)
+        return WinCounts(counts, ties=ties), round(float(counts.sum()))
     kept = None
     if limit is not None and entropy.seed is None:
         kept = exact_bound(table.users, limit)
@@ -146,7 +147,8 @@ def _count(
     weights = None if kept is None else kept * 1.0
     tied = table.tied if table.ties else None
     counts: Any = count_on_host(table.winners, table.losers, table.num_items, weights, tied)
-    return WinCounts(counts), len(table) if kept is None else int(kept.sum())
+    ties: Any = np.asarray(0.0 if tied is None else count_ties(tied, weights))
+    return WinCounts(counts, ties=ties), len(table) if kept is None else int(kept.sum())
 
 
 def user_limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -> int:
@@ -196,7 +198,7 @@ def _sensitivity(
     norm = "l1" if noise == "laplace" else "l2"
     total = float(totals_sensitivity(privacy, norm))
     one = float(privacy.comparisons_per_unit)
-    if request.unit != "user" or table.questionnaire is None:
+    if request.unit != "user" or table.questionnaire is None or request.ties == "davidson":
         return total, one, table.public
     pairs = table.questionnaire
     known = questionnaire_sensitivity(pairs, table.num_items, privacy, norm)

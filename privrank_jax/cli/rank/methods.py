@@ -24,13 +24,15 @@ from privrank_jax.cli.core.result import (
     noise_reach,
     of_noise,
 )
-from privrank_jax.cli.rank.certainty import ends, of_fit
+from privrank_jax.cli.rank.certainty import ends, of_davidson, of_fit, tie_facts
 from privrank_jax.cli.rank.input import Input, PrivateInput
 from privrank_jax.cli.rank.none import components_of, fit_without_privacy
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.links import get_link
 from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.minimize import CODES
+from privrank_jax.pairwise.noisy_ties import tie_noise
+from privrank_jax.pairwise.perturbed_davidson import default_ridges
 from privrank_jax.pairwise.perturbed_mle import default_gamma
 from privrank_jax.pairwise.questionnaire_noise import (
     noise_shape,
@@ -89,6 +91,8 @@ def _counts(data: PrivateInput, request: Request) -> Result:
 
 
 def _mle(data: PrivateInput, request: Request) -> Result:
+    if request.ties == "davidson":
+        return _mle_with_ties(data, request)
     on_totals = request.mechanism == "noisy-counts"
     return (_mle_on_totals if on_totals else _objective_perturbation)(data, request)
 
@@ -119,6 +123,52 @@ def _mle_on_totals(data: PrivateInput, request: Request) -> Result:
         link="logistic",
         gamma=gamma,
         solver=CODES[int(fit.diagnostics.code)],
+    )
+
+
+def _mle_with_ties(data: PrivateInput, request: Request) -> Result:
+    """Ties are an outcome of their own: noise on the totals and their number, then a ridge fit to them."""
+    if request.gamma == 0:
+        raise Refusal("--gamma must be positive for --method mle; leave it out for a good default.")
+    shared: dict[str, Any] = {"noise": data.noise, "questionnaire": data.questionnaire}
+    drawn = draw("noisy-tie-counts", request, data.entropy, data.wins, data.privacy, **shared)
+    law = tie_noise(data.privacy, "rank", data.table.num_items, **shared)[1]
+    default = functools.partial(default_ridges, law=law._replace(scale=drawn.scale))
+    usual, tie_gamma = map(float, quickly(default, data.wins))
+    gamma, met, counts = request.gamma or usual, data.wins.comparisons, drawn.estimate.value
+    fit = quickly(pairwise.davidson_from_totals, counts.totals, counts.ties, met, gamma, tie_gamma)
+    certainty, interval = of_davidson(
+        fit.value,
+        met,
+        level=request.level,
+        words=each_by_itself("the true score", f"{ANSWERS} and the privacy noise{UNDONE}"),
+        gamma=gamma,
+        tie_gamma=tie_gamma,
+        noise_scale=drawn.scale,
+        **shared,
+    )
+    components = components_of(met)
+    notes = certainty.notes if components == 1 else (SEVERAL_GROUPS.format(components),)
+    facts = tie_facts(fit.value, interval, request.level)
+    certainty = dataclasses.replace(certainty, notes=(facts.pop("tie_note"), *notes))
+    deviation = None
+    if law.shape is not None:
+        most = noise_law.variances(law.shape)[: data.table.num_items].max()
+        deviation = drawn.scale * math.sqrt(most)
+    scores = np.asarray(fit.value.scores)
+    return _result(
+        data,
+        request,
+        drawn,
+        f"{scores.size} items by private scores (log-odds of a win against a loss)",
+        scores,
+        certainty,
+        link="logistic",
+        gamma=gamma,
+        tie_gamma=tie_gamma,
+        noise_deviation=deviation,
+        solver=CODES[int(fit.diagnostics.code)],
+        **facts,
     )
 
 

@@ -14,17 +14,20 @@ from privrank_jax.cli.core.result import (
     best_first,
     each_by_itself,
 )
-from privrank_jax.cli.rank.certainty import of_fit
+from privrank_jax.cli.rank.certainty import of_davidson, of_fit, tie_facts
 from privrank_jax.cli.rank.input import Input
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.davidson_maximum import has_maximum
 from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.minimize import CODES
 
 
 def fit_without_privacy(data: Input, request: Request) -> Result:
     """Fit maximum likelihood scores, or a ridge fit where they do not exist."""
+    if request.ties == "davidson":
+        return _with_ties(data, request)
     gamma = request.gamma or 0.0
 
     def fit(wins: WinCounts, ridge: Scalar) -> Estimate:
@@ -82,6 +85,74 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
         notes=notes,
         warnings=tuple(warnings),
     )
+
+
+def _with_ties(data: Input, request: Request) -> Result:
+    """The same for Davidson's model, with the test whether half wins would do."""
+    gamma, wins = request.gamma or 0.0, data.wins
+    warnings, separated = [], has_maximum(wins) is False
+    if gamma == 0 and separated:
+        gamma = 1.0
+        warnings.append(
+            "no finite scores maximize the likelihood: ties, or wins of both sides, are too rare in some group of "
+            "items. The scores shown are a ridge fit with gamma = 1."
+        )
+    estimate = quickly(_fit_ties, wins, gamma)
+    components = components_of(wins.comparisons)
+    if components > 1:
+        warnings.append(SEVERAL_GROUPS.format(components))
+    code = int(estimate.diagnostics.code)
+    if code > 1:
+        warnings.append(f"the fit did not converge ({CODES[code]}); try a larger --gamma.")
+    scores = np.asarray(estimate.value.scores)
+    words = each_by_itself("the true score", ANSWERS)
+    certainty, interval = of_davidson(
+        estimate.value,
+        wins.comparisons,
+        level=request.level,
+        words=words,
+        gamma=gamma,
+        tie_gamma=gamma,
+    )
+    facts = tie_facts(estimate.value, interval, request.level)
+    told = [facts.pop("tie_note")]
+    if not separated:
+        facts["half_wins_p_value"] = p_value = float(quickly(pairwise.half_win_test, wins).p_value)
+        size = f"{p_value:.2g}" if p_value > 1e-100 else "below 1e-100"
+        told.append(f"the p-value of half wins against this model is {size} (likelihood ratio)")
+    notes = (*data.notes, *data.table.remarks, *told, *certainty.notes)
+    return Result(
+        title=f"{data.table.name}: {data.table.num_items} items by fitted scores (log-odds of a win against a loss)",
+        order=best_first(scores),
+        guarantee=None,
+        diagnostics={
+            "method": "none",
+            "data": data.table.name,
+            "items": data.table.num_items,
+            "comparisons": len(data.table),
+            "ties": data.table.ties,
+            "link": request.link,
+            "gamma": gamma,
+            **facts,
+            "components": components,
+            "separated": separated,
+            "converged": code <= 1,
+            "solver": CODES[code],
+            "gradient_norm": float(estimate.diagnostics.gradient_norm),
+            "level": request.level,
+            "notes": list(notes),
+            "warnings": warnings,
+        },
+        scores=scores,
+        certainty=certainty,
+        told_by="By these comparisons",
+        notes=notes,
+        warnings=tuple(warnings),
+    )
+
+
+def _fit_ties(wins: WinCounts, gamma: Scalar) -> Estimate:
+    return pairwise.davidson_mle(wins, gamma, gamma)
 
 
 def components_of(weights: PairMatrixLike) -> int:

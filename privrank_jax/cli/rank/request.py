@@ -19,6 +19,7 @@ from privrank_jax.cli.options import Json, Options
 from privrank_jax.cli.rank.schedule import OverTime
 
 METHODS = ("counts", "mle", "one-shot", "none")
+TIES = ("half", "davidson")
 LINKS = ("logistic", "laplace", "normal")
 _MOST_PER_USER = 2**31 - 1
 
@@ -133,6 +134,15 @@ class Request(Budget, ComparisonColumns, Covariates, OverTime, Json, Release):
             "randomized reports.",
         ),
     ] = "logistic"
+    ties: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="half: a tie is half a win for both items. davidson: an outcome of its own, whose frequency is fitted "
+            "and published (Davidson's model); with --method none, or with --method mle --adjacency flip, where it "
+            "costs no privacy.",
+        ),
+    ] = "half"
     gamma: Annotated[
         float | None,
         typer.Option(
@@ -175,6 +185,8 @@ class Request(Budget, ComparisonColumns, Covariates, OverTime, Json, Release):
             return "one-shot-top-k"
         if self.with_covariates:
             return "covariate-sums"
+        if self.ties == "davidson":
+            return "noisy-tie-counts"
         # Where the comparison graph is public, noise on the totals is enough for a fit.
         on_totals = self.privacy.adjacency == "flip" and self.link == "logistic"
         return "noisy-counts" if self.method == "counts" or on_totals else "perturbed-mle"
@@ -195,6 +207,7 @@ class Request(Budget, ComparisonColumns, Covariates, OverTime, Json, Release):
         check_choice("--method", self.method, METHODS)
         check_choice("--unit", self.unit, COMPARISON_UNITS)
         check_choice("--adjacency", self.adjacency, ADJACENCIES)
+        self._check_ties()
         self.check_scores()
         self.check_over_time()
         if self.with_covariates:
@@ -257,6 +270,19 @@ class Request(Budget, ComparisonColumns, Covariates, OverTime, Json, Release):
                 "--gamma must be positive for --method mle; leave it out for a good default."
             )
         _ = self.covariate_bounds
+
+    def _check_ties(self) -> None:
+        check_choice("--ties", self.ties, TIES)
+        flips = self.method == "mle" and self.adjacency == "flip"
+        fits = (flips or self.method == "none") and self.link == "logistic"
+        if self.ties == "davidson" and not fits:
+            raise Refusal(
+                "--ties davidson is a model with the logistic link, fitted without privacy by --method none, or under "
+                "privacy by --method mle --adjacency flip (it needs the public number of meetings of each pair). Use "
+                "those, or --ties half."
+            )
+        if self.ties == "davidson" and self.with_covariates:
+            raise Refusal("--ties davidson is not fitted with covariates: leave one of them out.")
 
     def check_scores(self) -> None:
         """Refuse invalid options for scores, whether fitted to answers or to randomized reports."""

@@ -1,0 +1,109 @@
+"""``privrank rank --ties davidson``: ties as an outcome of their own, with and without privacy."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.rank.input import read_input
+from privrank_jax.cli.rank.methods import release
+from privrank_jax.cli.rank.request import Request
+
+PRIVATE = {"method": "mle", "adjacency": "flip", "ties": "davidson", "epsilon": 1.0}
+
+
+@pytest.fixture
+def games(tmp_path):
+    """240 games of three teams, a third of them drawn."""
+    rng, rows = np.random.default_rng(0), ["user,winner,loser,tie"]
+    for number in range(240):
+        first, second = rng.permutation(3)[:2]
+        best, other = sorted((first, second), key=lambda team: team + rng.logistic())
+        rows.append(f"u{number},{'abc'[best]},{'abc'[other]},{int(rng.random() < 1 / 3)}")
+    path = tmp_path / "games.csv"
+    path.write_text("\n".join(rows))
+    return path
+
+
+def released(path, **options):
+    request = Request(source=str(path), **options)
+    request.check()
+    return release(read_input(request), request)
+
+
+def test_private_scores_come_with_the_tie_parameter(games):
+    """Rehearsed, so that no sampler is needed; ν near the share of draws, about 1 between equal teams."""
+    found = released(games, **PRIVATE, simulate=True, seed=1)
+    facts = found.diagnostics
+    assert facts["tie_model"] == "davidson"
+    assert facts["tie_parameter_low"] < facts["tie_parameter"] < facts["tie_parameter_high"]
+    assert 0.5 < facts["tie_parameter"] < 3
+    assert facts["noise_scale"] == facts["sensitivity"] == 2.0  # one comparison of each user
+    assert found.guarantee is not None
+    assert (found.guarantee.adjacency, found.guarantee.epsilon) == ("flip", 1.0)
+    assert any("nu = " in note for note in found.notes)
+    json.dumps(facts)
+
+
+def test_without_privacy_half_wins_are_tested(games):
+    found = released(games, method="none", ties="davidson")
+    facts = found.diagnostics
+    assert found.guarantee is None
+    assert 0 <= facts["half_wins_p_value"] <= 1
+    assert facts["separated"] is False
+    assert facts["gamma"] == 0
+    assert any("half wins" in note for note in found.notes)
+
+
+def test_where_nothing_is_tied_a_ridge_keeps_the_fit_finite(write):
+    found = released(write("u,a,b", "v,b,a", "w,a,b"), method="none", ties="davidson")
+    assert found.diagnostics["separated"]
+    assert found.diagnostics["gamma"] == 1.0
+    assert "half_wins_p_value" not in found.diagnostics
+    assert "too rare" in found.warnings[0]
+
+
+@pytest.mark.skipif(not os.environ.get("PRIVRANK_DATA"), reason="needs the folder of data")
+@pytest.mark.parametrize(("name", "columns"), [("football", ("home", "away", "1", "0"))])
+def test_real_games(name, columns, tmp_path):
+    """As a file that the command reads; ν as of the fit in tests/pairwise/test_davidson.py."""
+    lines = (Path(os.environ["PRIVRANK_DATA"]) / name / f"{name}.csv").read_text().splitlines()
+    head = lines[0].split(",")
+    first, second, result = (head.index(column) for column in (*columns[:2], "result"))
+    rows = ["winner,loser,tie"]
+    for line in lines[1:]:
+        cells = line.split(",")
+        pair = (cells[first], cells[second])
+        ahead, behind = pair if cells[result] == columns[2] else pair[::-1]
+        rows.append(f"{ahead},{behind},{int(cells[result] == columns[3])}")
+    path = tmp_path / "games.csv"
+    path.write_text("\n".join(rows))
+    found = released(path, **PRIVATE, unit="comparison", simulate=True, seed=1)
+    assert 0.7 < found.diagnostics["tie_parameter"] < 1
+    assert len(found.order) == 29
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ties": "davidson", "epsilon": 1.0},
+        {**PRIVATE, "adjacency": "replace"},
+        {**PRIVATE, "link": "laplace"},
+        {"ties": "davidson", "method": "none", "link": "normal"},
+    ],
+)
+def test_other_methods_refuse_the_model_of_ties(options):
+    with pytest.raises(Refusal, match="--ties davidson is a model"):
+        Request(source="votes.csv", **options).check()
+
+
+def test_unknown_models_and_no_ridge_are_refused(games):
+    with pytest.raises(Refusal, match="--ties"):
+        Request(source="votes.csv", ties="rao-kupper", epsilon=1.0).check()
+    with pytest.raises(Refusal, match="must be positive"):
+        released(games, **PRIVATE, gamma=0.0)
