@@ -37,12 +37,14 @@ numbers, and the mean of a batch would lose more.
 **In TRL** (Hugging Face) the debiased loss is ``DPOConfig(loss_type="robust", label_smoothing=q)`` with one q for all
 examples; s is then β times the difference of the log-ratios. :func:`label_smoothing` gives q for an ε. The same
 ``label_smoothing`` with ``loss_type="sigmoid"`` is another loss, (1 - q)ℓ(t) + qℓ(-t) (conservative DPO, cDPO),
-which is biased: it shrinks scores that the flips have already shrunk.
+which is biased: it shrinks scores that the flips have already shrunk. Told one q where ε is personal, the robust loss
+corrects some labels too little and others too much.
 
 Sources: Natarajan, Dhillon, Ravikumar, Tewari (2013), Learning with noisy labels, Lemma 1; Chowdhury, Kini, Natarajan
 (2024), Provably robust DPO (arXiv 2403.00409); the debiasing is equation (3) of Xu, Sun, Cheng, Rate-optimal rank
 aggregation with private pairwise rankings; likelihood and square loss: Improved bounds for private and robust alignment
-(arXiv 2512.23816). TRL: docs/source/dpo_trainer.md. The simplified forms, slopes and variances are ours.
+(arXiv 2512.23816). TRL: trl/trainer/dpo_trainer.py, the same formula in the releases that were compared, 0.9.6, 0.28.0,
+0.29.0 and 1.0.0 to 1.9.0. The simplified forms, slopes and variances are ours.
 """
 
 from __future__ import annotations
