@@ -4,7 +4,8 @@
 ``--large`` prints only the tables of 20, 30 and 40 items, ``--short`` takes one instance of each and at most 10 seconds
 for it. ``--sets`` prints only what is proved for the named sets of rankings and for votes like those of PrefLib, with
 ``--corankco`` beside the exact methods of corankco, run by an interpreter that has it (version 7.2.0, whose free solver
-is CBC; ParCons splits the problem first, and here solves its parts exactly, too). Programs compiled on first use are
+is CBC; ParCons splits the problem first, and here solves its parts exactly, too). It counts the rankings in its time,
+which matters for sushi; our time is that of ``kemeny`` for counted weights. Programs compiled on first use are
 part of the times; with ``--sets`` only where these are above a tenth of the limit. No printed times of exact solvers
 were found for data that are at hand, neither for corankco nor for PrefLib.
 """
