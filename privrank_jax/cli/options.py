@@ -60,6 +60,26 @@ class Options:
         value = "none" if argument.value is None else str(argument.value)
         return f"{option(name)} {shlex.quote(value)}"
 
+    def line(self, command: str) -> str:
+        """The command line with the options that were given; of a file its name without folders.
+
+        >>> Seed(seed=3, given=frozenset({"seed"})).line("demo")
+        'privrank demo --seed 3'
+        """
+        words = ["privrank", command]
+        for name, parameter in _parameters(type(self)).items():
+            value = getattr(self, name)
+            if name not in self.given:
+                continue
+            for one in value if isinstance(value, list) else [value]:
+                written = f"{one:g}" if isinstance(one, float) else str(one)
+                written = Path(written).name if "/" in written else written
+                if parameter.default is inspect.Parameter.empty:  # an argument, not an option
+                    words.append(written)
+                else:
+                    words += [option(name)] if one is True else [option(name), written]
+        return shlex.join(words)
+
 
 def option(name: str) -> str:
     """Return the option of a field.

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from privrank_jax.plotting.frame import PALETTE, caption, new_figure, style
+from privrank_jax.plotting.frame import PALETTE, caption, heading, new_figure, style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -21,6 +22,9 @@ def ranking_intervals(
     *,
     x_label: str = "score (log-odds)",
     title: str | None = None,
+    best: Sequence[int] | None = None,
+    worst: Sequence[int] | None = None,
+    best_first: bool = False,
 ) -> Figure:
     """Draw a ranking as dots with intervals, the best item on top.
 
@@ -32,6 +36,9 @@ def ranking_intervals(
         guarantee_text: the privacy guarantee in words, written below the picture.
         x_label: what the score is, with its unit.
         title: title of the figure.
+        best: best rank that each item may have, 1 = first; a second panel shows the ranks. Default: no such panel.
+        worst: worst rank that each item may have; with ``best``.
+        best_first: the items are given in the order to show, rather than to be sorted by ``values``.
 
     Returns:
         A figure; see :func:`save`.
@@ -41,9 +48,44 @@ def ranking_intervals(
         ImportError: matplotlib is not installed.
     """
     _check_intervals(names, values, lower, upper)
-    order = sorted(range(len(names)), key=lambda item: values[item])
-    figure = new_figure(6.0, 0.9 + 0.28 * max(len(names), 3))
-    axis = figure.subplots()
+    order = list(range(len(names)))[::-1]
+    if not best_first:
+        order.sort(key=lambda item: values[item])
+    ranks = [0] * len(names)
+    for below, item in enumerate(order):
+        ranks[item] = len(names) - below
+    figure = new_figure(6.0 if best is None else 8.0, 0.9 + 0.28 * max(len(names), 3))
+    if best is None or worst is None:
+        axes = [figure.subplots()]
+    else:
+        _check_lengths(names, best, worst)
+        axes = list(figure.subplots(1, 2, sharey=True, width_ratios=(3, 2)))
+        _dots(axes[1], order, ranks, best, worst)
+        axes[1].set_xlim(0.5, len(names) + 0.5)
+        axes[1].set_xlabel("rank")
+        axes[1].xaxis.get_major_locator().set_params(integer=True)  # pyright: ignore[reportAttributeAccessIssue]
+        style(axes[1], False, False)
+    _dots(axes[0], order, values, lower, upper)
+    places = range(len(names), 0, -1)
+    labels = [f"{place}. {names[item]}" for place, item in zip(places, order, strict=True)]
+    axes[0].set_yticks(range(len(names)), labels)
+    axes[0].set_ylim(-0.7, len(names) - 0.3)
+    axes[0].set_ylabel("rank and item")
+    axes[0].set_xlabel(x_label)
+    style(axes[0], False, False)
+    heading(figure, title)
+    caption(figure, guarantee_text)
+    return figure
+
+
+def _dots(
+    axis: Axes,
+    order: Sequence[int],
+    values: Sequence[float],
+    lower: Sequence[float],
+    upper: Sequence[float],
+) -> None:
+    """A dot for each item, from the bottom up, and a line where its interval is finite."""
     for height, item in enumerate(order):
         if math.isfinite(lower[item]) and math.isfinite(upper[item]):
             # Above the dot, so that a short interval stays visible.
@@ -51,28 +93,19 @@ def ranking_intervals(
         axis.plot(
             values[item], height, "o", color=PALETTE[0], markersize=6.5, markerfacecolor="white"
         )
-    places = range(len(names), 0, -1)
-    labels = [f"{place}. {names[item]}" for place, item in zip(places, order, strict=True)]
-    axis.set_yticks(range(len(names)), labels)
-    axis.set_ylim(-0.7, len(names) - 0.3)
-    axis.set_ylabel("rank and item")
-    axis.set_xlabel(x_label)
-    style(axis, False, False)
-    if title:
-        axis.set_title(title, fontsize=11)
-    caption(figure, guarantee_text)
-    return figure
 
 
 def _check_intervals(
     names: Sequence[str], values: Sequence[float], lower: Sequence[float], upper: Sequence[float]
 ) -> None:
-    lengths = {len(names), len(values), len(lower), len(upper)}
-    if len(lengths) > 1 or not len(names):
-        raise ValueError(
-            f"names, values, lower and upper need one entry per item, got {len(names)}, "
-            f"{len(values)}, {len(lower)} and {len(upper)}"
-        )
+    _check_lengths(names, values, lower, upper)
     for name, value, low, high in zip(names, values, lower, upper, strict=True):
         if low > value or value > high:
             raise ValueError(f"the interval [{low}, {high}] of {name!r} does not hold {value}")
+
+
+def _check_lengths(names: Sequence[str], *columns: Sequence[float]) -> None:
+    lengths = [len(names), *map(len, columns)]
+    if len(set(lengths)) > 1 or not len(names):
+        listed = f"{', '.join(map(str, lengths[:-1]))} and {lengths[-1]}"
+        raise ValueError(f"names, values and ends need one entry per item, got {listed}")

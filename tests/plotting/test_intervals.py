@@ -21,11 +21,22 @@ def test_ranking_has_the_best_on_top_and_the_guarantee_below():
     (axis,) = figure.axes
     assert [t.get_text() for t in axis.get_yticklabels()] == ["3. low", "2. middle", "1. high"]
     assert axis.get_xlabel() == "score (log-odds)"
-    assert axis.get_title() == "Private ranking"
-    assert [text.get_text() for text in figure.texts] == ["ε = 1 for each user"]
+    assert [text.get_text() for text in figure.texts] == ["Private ranking", "ε = 1 for each user"]
     assert len(axis.get_lines()) == 3
     assert len(axis.collections) == 2  # no interval where its ends are NaN
     with pytest.raises(ValueError, match="one entry per item"):
         plotting.ranking_intervals(["a"], [1.0, 2.0], [0.0], [3.0])
     with pytest.raises(ValueError, match="does not hold"):
         plotting.ranking_intervals(["a"], [1.0], [2.0], [3.0])
+
+
+def test_rank_intervals_have_a_panel_and_a_given_order_stays():
+    figure = plotting.ranking_intervals(
+        ["a", "b"], [1.0, 2.0], [0.0, 1.0], [2.0, 3.0], best=[1, 1], worst=[2, 2], best_first=True
+    )
+    scores, ranks = figure.axes
+    assert [t.get_text() for t in scores.get_yticklabels()] == ["2. b", "1. a"]
+    assert [line.get_xdata()[0] for line in ranks.get_lines()] == [2, 1]
+    assert len(ranks.collections) == 2
+    with pytest.raises(ValueError, match="one entry per item"):
+        plotting.ranking_intervals(["a"], [1.0], [0.0], [2.0], best=[1], worst=[1, 2])

@@ -28,6 +28,7 @@ def aggregate(request: Request) -> None:
     """Release a consensus of many rankings under differential privacy."""
     from privrank_jax.datasets import is_synthetic_rankings_file
 
+    request.check_files()
     if is_synthetic_rankings_file(request.source):
         from privrank_jax.cli.aggregate.synthetic import aggregate_synthetic
 
@@ -38,6 +39,7 @@ def aggregate(request: Request) -> None:
 
     from privrank_jax.cli.aggregate.input import read_input
     from privrank_jax.cli.aggregate.methods import release
+    from privrank_jax.cli.core.files import write_files
     from privrank_jax.cli.core.output import print_result
     from privrank_jax.cli.core.spending import begin
 
@@ -47,5 +49,6 @@ def aggregate(request: Request) -> None:
         result = spending.spend_for(release(data, request))
     for message in (*data.remarks, *result.warnings):
         warn(message)
-    print_result(data.table.item_names, result, as_json=request.json)
+    shown = print_result(data.table.item_names, result, as_json=request.json)
     spending.printed()
+    write_files(request, "aggregate", shown)

@@ -13,8 +13,7 @@ from privrank_jax._promise import FOOTRULE_NOISES, SHAPED_NOISES, Privacy
 from privrank_jax.cli.console import Refusal, check_choice, warn
 from privrank_jax.cli.core.checks import check_budget, check_rehearsal
 from privrank_jax.cli.core.mechanisms import MECHANISMS
-from privrank_jax.cli.core.request import Budget, Items, RankingColumns, Release
-from privrank_jax.cli.options import Json
+from privrank_jax.cli.core.request import Budget, Files, Items, RankingColumns, Release
 
 METHODS = ("auto", "weights", "borda", "kwiksort", "noise-all", "footrule", "exponential", "none")
 TRUSTS = ("central", "shuffled", "local")
@@ -37,7 +36,7 @@ _LOCAL = {
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, RankingColumns, Json, Release):
+class Request(Budget, RankingColumns, Files, Release):
     """The options of one run."""
 
     source: Annotated[

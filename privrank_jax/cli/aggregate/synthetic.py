@@ -14,6 +14,7 @@ from privrank_jax.cli.aggregate.input import MAX_ITEMS
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.console import Refusal, warn
 from privrank_jax.cli.core.checks import check_already_randomized, check_items
+from privrank_jax.cli.core.files import write_files
 from privrank_jax.cli.core.output import print_result
 from privrank_jax.cli.core.randomized import TRUSTED, rankings_guarantee
 from privrank_jax.cli.core.result import Certainty, Result, best_first
@@ -40,7 +41,8 @@ def aggregate_synthetic(request: Request) -> None:
         result = find(rankings, request)
     for message in result.warnings:
         warn(message)
-    print_result(table.item_names, result, level=_LEVEL, as_json=request.json)
+    shown = print_result(table.item_names, result, level=_LEVEL, as_json=request.json)
+    write_files(request, "aggregate", shown)
 
 
 def _check(request: Request) -> None:

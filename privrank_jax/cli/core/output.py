@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
 from privrank_jax import _interrupt
 from privrank_jax.cli.console import Side, print_json, print_paragraphs, print_table
-from privrank_jax.cli.core.result import Result, check_finite
-
-NOT_PRIVATE = (
-    "NOT PRIVATE: no noise was added, and the result can reveal what single users answered. Do not publish "
-    "this ranking where the answers must stay confidential."
-)
-
-
-class Row(TypedDict):
-    """One item of a result."""
-
-    item: str
-    rank: int
-    score: float | None
-    low: NotRequired[float]
-    high: NotRequired[float]
-    rank_low: NotRequired[int]
-    rank_high: NotRequired[int]
+from privrank_jax.cli.core.result import Result, Row, Shown, check_finite
 
 
 class ToldApart(TypedDict):
@@ -45,20 +28,20 @@ def print_result(
     as_json: bool,
     level: float = 0.95,
     top_k: int | None = None,
-) -> None:
-    """Print on stdout what may be published, and nothing else."""
+) -> Shown:
+    """Print on stdout what may be published, and nothing else; return what was shown."""
     check_finite(result)
     rows = _rows(item_names, result, top_k)
     apart = told_apart(result, level, top_k)
+    guarantee = None if result.guarantee is None else result.guarantee.as_dict()
+    facts = result.diagnostics if apart is None else {**result.diagnostics, "told_apart": apart}
+    document = {"ranking": rows, "guarantee": guarantee, "diagnostics": facts}
     with _interrupt.whole("the result was not shown in full", "the result was shown"):
         if as_json:
-            guarantee = None if result.guarantee is None else result.guarantee.as_dict()
-            facts = (
-                result.diagnostics if apart is None else {**result.diagnostics, "told_apart": apart}
-            )
-            print_json({"ranking": rows, "guarantee": guarantee, "diagnostics": facts})
+            print_json(document)
         else:
             _print_table(result, rows, level, "" if apart is None else apart["words"])
+    return Shown(result, rows, document, level)
 
 
 def told_apart(result: Result, level: float, top_k: int | None = None) -> ToldApart | None:
@@ -94,19 +77,11 @@ def told_apart(result: Result, level: float, top_k: int | None = None) -> ToldAp
 
 
 def _print_table(result: Result, rows: list[Row], level: float, certainty: str) -> None:
-    columns: list[tuple[str, Side]] = [("rank", "right"), ("item", "left")]
-    if result.scores is not None:
-        columns.append((result.score_name, "right"))
-    if "low" in result.certainty.intervals:
-        columns.append((f"{100 * level:g}% interval", "right"))
-    if "rank_low" in result.certainty.intervals:
-        columns.append(("rank interval", "right"))
-    print_table(result.title, columns, [_cells(row) for row in rows])
+    print_table(result.title, columns_of(result, level), [cells_of(row) for row in rows])
     paragraphs = [certainty] if certainty else []
     if result.certainty.words:
         paragraphs.append(f"Intervals: {result.certainty.words}.")
-    words = NOT_PRIVATE if result.guarantee is None else result.guarantee.in_words()
-    paragraphs.append(words)
+    paragraphs.append(result.guarantee_in_words)
     paragraphs += [f"- {note}" for note in result.notes]
     print_paragraphs(*paragraphs)
 
@@ -116,7 +91,7 @@ def _rows(item_names: Sequence[str], result: Result, top_k: int | None) -> list[
     intervals = result.certainty.intervals
     for place, item in enumerate(result.order[:top_k].tolist(), start=1):
         score = None if result.scores is None else float(result.scores[item])
-        row: Row = {"item": str(item_names[item]), "rank": place, "score": score}
+        row: Row = {"rank": place, "item": str(item_names[item]), "score": score}
         if "low" in intervals:
             row["low"], row["high"] = (float(intervals[end][item]) for end in ("low", "high"))
         if "rank_low" in intervals:
@@ -126,7 +101,20 @@ def _rows(item_names: Sequence[str], result: Result, top_k: int | None) -> list[
     return rows
 
 
-def _cells(row: Row) -> list[str]:
+def columns_of(result: Result, level: float) -> list[tuple[str, Side]]:
+    """Headings of the table of a result, and the side to which each column is aligned."""
+    columns: list[tuple[str, Side]] = [("rank", "right"), ("item", "left")]
+    if result.scores is not None:
+        columns.append((result.score_name, "right"))
+    if "low" in result.certainty.intervals:
+        columns.append((f"{100 * level:g}% interval", "right"))
+    if "rank_low" in result.certainty.intervals:
+        columns.append(("rank interval", "right"))
+    return columns
+
+
+def cells_of(row: Row) -> list[str]:
+    """One row of that table."""
     cells = [str(row["rank"]), row["item"]]
     if row["score"] is not None:
         cells.append(_number(row["score"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -10,7 +11,7 @@ import typer
 
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.options import Options
+from privrank_jax.cli.options import Json, Options, option
 
 REHEARSAL = (
     "a rehearsal, not to be published or shared: anyone who knows the seed can remove the noise."
@@ -32,6 +33,10 @@ User = Annotated[
         "user. Default: user.",
     ),
 ]
+
+
+_TABLES = (".csv", ".tsv", ".json")
+_PAGES = (".html", ".htm")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -166,3 +171,60 @@ class Release(Options):
     def promised(self) -> Privacy | None:
         """The promise, where the options alone determine it."""
         return None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Files(Json):
+    """Where a result goes, beside the terminal."""
+
+    PANEL: ClassVar[str] = "Files of the result"
+
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the ranking as a table too (.csv, .tsv), or with its guarantee (.json).",
+        ),
+    ] = None
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw the ranking with its intervals and the guarantee (.png, .svg, .pdf).",
+        ),
+    ] = None
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a page for those who will read the ranking (.html): table, picture, the guarantee in words, "
+            "what was public, how it was made.",
+        ),
+    ] = None
+
+    @property
+    def files_given(self) -> list[str]:
+        """The options that name a file to write."""
+        names = ("out", "plot", "report")
+        return [option(name) for name in names if getattr(self, name) is not None]
+
+    def check_files(self) -> None:
+        """Refuse, before anything is spent, files that could not be written."""
+        for name, path, suffixes in (
+            ("--out", self.out, _TABLES),
+            ("--report", self.report, _PAGES),
+        ):
+            if path is not None and path.suffix.lower() not in suffixes:
+                raise Refusal(f"{name} {path}: give a file that ends in {', '.join(suffixes)}.")
+        given = [path for path in (self.out, self.plot, self.report) if path is not None]
+        if len({path.absolute() for path in given}) < len(given):
+            raise Refusal("--out, --plot and --report need a file each.")
+        for path in given:
+            if not path.absolute().parent.is_dir():
+                raise Refusal(f"{path}: there is no folder {path.parent}; make it first.")
+            if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+                raise Refusal(f"{path} cannot be written; choose another file.")
+        if self.plot is not None:
+            from privrank_jax.plotting import check_picture
+
+            check_picture(self.plot)

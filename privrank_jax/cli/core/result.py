@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from statistics import NormalDist
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -14,6 +15,11 @@ from privrank_jax.privacy.guarantee import Guarantee
 SEVERAL_GROUPS = (
     "the comparisons fall into {} groups of items that were never compared with one another: the order of "
     "items of different groups is arbitrary"
+)
+
+NOT_PRIVATE = (
+    "NOT PRIVATE: no noise was added, and the result can reveal what single users answered. Do not publish "
+    "this ranking where the answers must stay confidential."
 )
 
 
@@ -63,6 +69,40 @@ class Result:
     told_by: str = "At this budget"
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def guarantee_in_words(self) -> str:
+        """The guarantee, or that there is none."""
+        return NOT_PRIVATE if self.guarantee is None else self.guarantee.in_words()
+
+
+class Row(TypedDict):
+    """One item of a result."""
+
+    rank: int
+    item: str
+    score: float | None
+    low: NotRequired[float]
+    high: NotRequired[float]
+    rank_low: NotRequired[int]
+    rank_high: NotRequired[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """A result as it was shown.
+
+    Attributes:
+        result: the result.
+        rows: the items shown, best first.
+        document: the result as one JSON document.
+        level: confidence level of the intervals.
+    """
+
+    result: Result
+    rows: list[Row]
+    document: dict[str, object]
+    level: float
 
 
 def check_finite(result: Result) -> None:

@@ -29,6 +29,7 @@ def rank(request: Request) -> None:
     """Rank items by pairwise comparisons, under differential privacy."""
     from privrank_jax.datasets import is_report_file
 
+    request.check_files()
     if request.winner is None and request.loser is None and is_report_file(request.source):
         from privrank_jax.cli.rank.reports import rank_reports
 
@@ -44,6 +45,7 @@ def rank(request: Request) -> None:
             rank_over_time(request)
         return
 
+    from privrank_jax.cli.core.files import write_files
     from privrank_jax.cli.core.output import print_result
     from privrank_jax.cli.core.spending import begin
     from privrank_jax.cli.rank.input import read_input
@@ -61,5 +63,6 @@ def rank(request: Request) -> None:
     for message in (*data.remarks, *result.warnings):
         warn(message)
     names, level, top_k = data.table.item_names, request.level, request.top_k
-    print_result(names, result, level=level, top_k=top_k, as_json=request.json)
+    shown = print_result(names, result, level=level, top_k=top_k, as_json=request.json)
     spending.printed()
+    write_files(request, "rank", shown)

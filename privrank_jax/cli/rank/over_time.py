@@ -121,6 +121,10 @@ def _check(request: Request) -> None:
             "--every with --method mle fits scores to the noisy totals of each step, which needs --adjacency flip and "
             "--link logistic: who compared what, and when, is then public. Or use --method counts."
         )
+    if request.files_given:
+        raise Refusal(
+            f"--every prints a leaderboard per step, or --json: leave out {', '.join(request.files_given)}."
+        )
     if request.noise == "k-norm":
         raise Refusal("--noise k-norm serves one release, not many: choose gaussian or laplace.")
     if request.unit == "user" and request.max_per_user is None:

@@ -15,6 +15,7 @@ from privrank_jax.cli.core.checks import (
     check_already_randomized,
     check_items,
 )
+from privrank_jax.cli.core.files import write_files
 from privrank_jax.cli.core.output import print_result
 from privrank_jax.cli.core.randomized import TRUSTED, reports_guarantee
 from privrank_jax.cli.core.result import (
@@ -49,7 +50,8 @@ def rank_reports(request: Request) -> None:
     for message in result.warnings:
         warn(message)
     names, level, top_k = table.item_names, request.level, request.top_k
-    print_result(names, result, level=level, top_k=top_k, as_json=request.json)
+    shown = print_result(names, result, level=level, top_k=top_k, as_json=request.json)
+    write_files(request, "rank", shown)
 
 
 def _check(request: Request) -> None:

@@ -14,8 +14,8 @@ from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, check_choice, warn
 from privrank_jax.cli.core.checks import check_budget, check_rehearsal
 from privrank_jax.cli.core.mechanisms import MECHANISMS
-from privrank_jax.cli.core.request import Budget, ComparisonColumns, Items, Release
-from privrank_jax.cli.options import Json, Options
+from privrank_jax.cli.core.request import Budget, ComparisonColumns, Files, Items, Release
+from privrank_jax.cli.options import Options
 from privrank_jax.cli.rank.schedule import OverTime
 
 METHODS = ("counts", "mle", "one-shot", "none")
@@ -81,7 +81,7 @@ class Covariates(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, ComparisonColumns, Covariates, OverTime, Json, Release):
+class Request(Budget, ComparisonColumns, Covariates, OverTime, Files, Release):
     """The options of one run."""
 
     source: Annotated[

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from privrank_jax import Guarantee, Privacy
-from privrank_jax.cli.core.output import NOT_PRIVATE, print_result, told_apart
-from privrank_jax.cli.core.result import Certainty, Result
+from privrank_jax.cli.core.output import print_result, told_apart
+from privrank_jax.cli.core.result import NOT_PRIVATE, Certainty, Result
 
 NAMES = ("Oslo", "Rome", "Bern")
 

@@ -1,0 +1,106 @@
+"""Files of a result, beside what is printed: a table, a picture, and a page for its readers.
+
+All are made from the result alone, so the guarantee covers them as it covers what is printed. The options refuse what
+would keep one from being written before the budget is spent; they are written after the result was printed, so that a
+full disk loses nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from privrank_jax import _interrupt
+from privrank_jax.cli.core.request import Files
+from privrank_jax.cli.core.result import Row, Shown
+
+
+def write_files(files: Files, command: str, shown: Shown) -> None:
+    """Write what the options ask for.
+
+    Args:
+        files: the options.
+        command: name of the command.
+        shown: the result as it was shown.
+    """
+    if files.out is not None:
+        _write(files.out, _table(files.out, shown))
+    if files.plot is not None:
+        from privrank_jax.plotting import save
+
+        save(_picture(shown), files.plot)
+    if files.report is not None:
+        from privrank_jax.cli.core.report import page
+
+        _write(files.report, page(shown, files.line(command), _drawing(shown)))
+
+
+def _table(path: Path, shown: Shown) -> str:
+    if path.suffix.lower() == ".json":
+        return json.dumps(shown.document, indent=2, allow_nan=False) + "\n"
+    rows = shown.rows
+    names = [name for name in Row.__annotations__ if rows[0].get(name) is not None]
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+    writer.writerow(names)
+    writer.writerows([row.get(name) for name in names] for row in rows)
+    return text.getvalue()
+
+
+def _picture(shown: Shown) -> Any:
+    """The items shown with their intervals; by rank where the result has no scores."""
+    from privrank_jax.plotting import ranking_intervals
+
+    result, rows = shown.result, shown.rows
+    best = [row["rank_low"] for row in rows if "rank_low" in row]
+    worst = [row["rank_high"] for row in rows if "rank_high" in row]
+    values = [row["score"] for row in rows if row["score"] is not None]
+    if values:
+        label = result.score_name
+    else:
+        label, values = "rank", [float(row["rank"]) for row in rows]
+    low = [row.get("low", float("nan")) for row in rows]
+    high = [row.get("high", float("nan")) for row in rows]
+    inside = [not (a > value or value > b) for a, value, b in zip(low, values, high, strict=True)]
+    if not all(inside):  # intervals about an estimate without the bias of the score
+        values = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+    return ranking_intervals(
+        [row["item"] for row in rows],
+        values,
+        low,
+        high,
+        result.guarantee_in_words,
+        x_label=label,
+        title=result.title,
+        best=best or None,
+        worst=worst or None,
+        best_first=True,
+    )
+
+
+def _drawing(shown: Shown) -> str:
+    """The picture as SVG to stand within a page; "" without scores to draw, or without matplotlib."""
+    if shown.result.scores is None:
+        return ""
+    try:
+        figure = _picture(shown)
+    except ImportError:
+        return ""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file as a whole: it is there with all of its content, or as it was."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    _interrupt.remove_on_interrupt(temporary)
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

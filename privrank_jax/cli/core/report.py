@@ -1,0 +1,139 @@
+"""One page of a release for those who will read it: HTML that needs no other file, no network and no script."""
+
+from __future__ import annotations
+
+import datetime
+from html import escape
+
+from privrank_jax import __version__
+from privrank_jax._neighbors import PUBLIC, listed
+from privrank_jax.cli.core.output import cells_of, columns_of
+from privrank_jax.cli.core.result import Result, Shown
+from privrank_jax.privacy.guarantee import Guarantee
+
+_STYLE = """
+:root { color-scheme: light dark; }
+body { font: 17px/1.55 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; line-height: 1.25; }
+h2 { font-size: 1.2rem; margin-top: 2rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; }
+th, td { padding: 0.3rem 0.8rem; text-align: left; border-bottom: 1px solid #8888; white-space: nowrap; }
+.right { text-align: right; font-variant-numeric: tabular-nums; }
+figure { margin: 1.5rem 0; background: #fff; }
+figure svg { width: 100%; height: auto; }
+.warning { border-left: 0.4rem solid #c0392b; padding: 0.4rem 1rem; font-weight: 600; }
+dt { font-weight: 600; margin-top: 0.6rem; }
+dd { margin-left: 1.2rem; }
+code { font-family: ui-monospace, monospace; font-size: 0.9em; overflow-wrap: anywhere; }
+footer { margin-top: 3rem; font-size: 0.85rem; }
+@media print { body { margin: 0; max-width: none; font-size: 11pt; } figure, table { break-inside: avoid; } }
+"""
+_TRUST = {
+    "central": "A curator holds the answers and publishes this result only.",
+    "shuffled": "Each user randomized an answer at home; a shuffler then removed who sent which one.",
+    "local": "Each user randomized the answers before they left the user's hands.",
+}
+_NUMERICS = {
+    "exact": "The noise was drawn exactly, with integers from a cryptographic source.",
+    "simulation": "The noise comes from a fast generator, made for simulation.",
+    "idealized": "The proof treats computer arithmetic as exact, which it is not.",
+    "unknown": "The noise was drawn elsewhere, and how is not known here.",
+}
+_REHEARSAL = "This is a rehearsal with simulated noise. Do not publish it: who knows the seed can remove the noise."
+
+
+def page(shown: Shown, line: str, drawing: str) -> str:
+    """The page.
+
+    Args:
+        shown: the result as it was shown.
+        line: the command line.
+        drawing: an SVG element that shows the table, or "".
+    """
+    result = shown.result
+    certain = result.certainty.words
+    parts = [
+        f"<h1>{escape(result.title)}</h1>",
+        *_warnings(result),
+        '<div class="scroll">',
+        _table(shown),
+        "</div>",
+    ]
+    if drawing:
+        parts.append(
+            f'<figure role="img" aria-label="The table above as a picture">{drawing}</figure>'
+        )
+    if certain:
+        parts.append(f"<p>The intervals are {escape(certain)}.</p>")
+    told = shown.document["diagnostics"]
+    if isinstance(told, dict) and told.get("told_apart", {}).get("words"):
+        parts.append(f"<p>{escape(told['told_apart']['words'])}</p>")
+    if result.guarantee is not None:
+        parts += ["<h2>What is protected, and how well</h2>", *_promise(result.guarantee)]
+    if result.notes:
+        parts += ["<h2>Notes</h2>", "<ul>"]
+        parts += [f"<li>{escape(note)}</li>" for note in result.notes]
+        parts.append("</ul>")
+    parts += ["<h2>How it was made</h2>", *_origin(result, line)]
+    body = "\n".join(parts)
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(result.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
+        f"<footer>Written by privrank_jax {__version__}, {datetime.date.today()}.</footer>\n</body>\n</html>\n"
+    )
+
+
+def _warnings(result: Result) -> list[str]:
+    words = []
+    if result.guarantee is None:
+        words.append(result.guarantee_in_words)
+    elif result.diagnostics.get("seed") is not None:
+        words.append(_REHEARSAL)
+    return [f'<p class="warning" role="note">{escape(text)}</p>' for text in words]
+
+
+def _table(shown: Shown) -> str:
+    columns = columns_of(shown.result, shown.level)
+    head = "".join(f'<th scope="col" class="{side}">{escape(name)}</th>' for name, side in columns)
+    rows = []
+    for row in shown.rows:
+        cells = zip(columns, cells_of(row), strict=True)
+        line = "".join(f'<td class="{side}">{escape(cell)}</td>' for (_, side), cell in cells)
+        rows.append(f"<tr>{line}</tr>")
+    return (
+        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
+        + "\n".join(rows)
+        + "\n</tbody>\n</table>"
+    )
+
+
+def _promise(guarantee: Guarantee) -> list[str]:
+    """The guarantee in words, then its parts."""
+    facts = [PUBLIC[fact] for fact in guarantee.public]
+    if guarantee.adjacency == "flip":
+        facts.insert(0, "who compared which items")
+    parts = {
+        "Neighbors": f"Data that differ in one {guarantee.unit}, by {_CHANGES[guarantee.adjacency]}. Any result is "
+        "about as probable for the one as for the other.",
+        "Trust": _TRUST[guarantee.trust],
+        "Noise": _NUMERICS[guarantee.numerics],
+        "Taken as public": (listed(facts).capitalize() if facts else "Nothing further") + ".",
+    }
+    entries = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>\n" for name, text in parts.items())
+    return [f"<p>{escape(guarantee.in_words())}</p>", f"<dl>\n{entries}</dl>"]
+
+
+_CHANGES = {
+    "flip": "other outcomes of the same comparisons",
+    "replace": "replacing it by any other",
+    "add-remove": "adding or removing it",
+}
+
+
+def _origin(result: Result, line: str) -> list[str]:
+    parts = [f"<p>Command: <code>{escape(line)}</code></p>"]
+    if result.guarantee is not None and result.diagnostics.get("seed") is None:
+        parts.append("<p>Each run draws new noise and spends the budget again.</p>")
+    return parts

@@ -1,0 +1,88 @@
+"""Files of a result: what is written, and what is refused before a budget is spent."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from privrank_jax.cli import app
+
+REHEARSED = ("rank", "coffee", "--epsilon", "1", "--simulate", "--seed", "1")
+
+
+def run(*words: str):
+    return CliRunner().invoke(app, words, catch_exceptions=False)
+
+
+def test_all_files_hold_what_is_printed(tmp_path):
+    out, plot, report = (str(tmp_path / name) for name in ("r.csv", "r.svg", "r.html"))
+    document = tmp_path / "r.json"
+    options = ("--plot", plot, "--report", report)
+    assert run(*REHEARSED, "--out", out, *options).exit_code == 0
+    printed = run(*REHEARSED, "--json", "--out", str(document)).stdout
+    assert json.loads(document.read_text()) == json.loads(printed)
+
+    ranking = json.loads(printed)["ranking"]
+    with (tmp_path / "r.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows == [{name: str(value) for name, value in row.items()} for row in ranking]
+
+    page = (tmp_path / "r.html").read_text()
+    assert [page.count(f">{row['item']}<") for row in ranking] == [1] * 6
+    assert re.search("privrank rank coffee --epsilon 1 .*--simulate --seed 1", page)
+    assert "<svg" in page
+    assert (tmp_path / "r.svg").read_text().startswith("<?xml")
+    assert {path.name for path in tmp_path.iterdir()} == {"r.csv", "r.svg", "r.html", "r.json"}
+
+
+def test_an_order_without_scores_has_files_too(tmp_path):
+    out, plot, report = (str(tmp_path / name) for name in ("r.tsv", "r.png", "r.html"))
+    words = ("aggregate", "coffee-rankings", "--epsilon", "1", "--simulate", "--seed", "1")
+    result = run(*words, "--out", out, "--plot", plot, "--report", report)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "r.tsv").read_text().splitlines()[0] == "rank\titem"
+    assert "<svg" not in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--out", "r.txt"), "--out r.txt: give a file that ends in .csv, .tsv, .json"),
+        (("--report", "r.pdf"), "--report r.pdf: give a file that ends in .html, .htm"),
+        (("--plot", "r.doc"), "use .png, .pdf or .svg"),
+        (("--out", "a/r.csv"), "there is no folder a"),
+        (("--out", "r.html/../r.csv", "--report", "folder.html"), "folder.html cannot be written"),
+    ],
+)
+def test_what_could_not_be_written_is_refused_before_the_budget_is_spent(
+    options, words, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.html").mkdir()
+    (tmp_path / "r.html").mkdir()
+    run("ledger", "l", "--data", "coffee", "--budget", "2")
+    result = run("rank", "coffee", "--epsilon", "1", "--ledger", "l", *options)
+    assert result.exit_code == 2
+    assert words in " ".join(result.stderr.split())
+    assert result.stdout == ""
+    assert "Spent: epsilon 0." in run("ledger", "l").stdout
+
+
+def test_two_results_need_two_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(*REHEARSED, "--out", "r.svg", "--plot", "r.svg")
+    assert result.exit_code == 2
+    assert not (tmp_path / "r.svg").exists()
+
+
+def test_a_leaderboard_over_time_has_no_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "v.csv").write_text("user,winner,loser,when\nu,a,b,2026-01-01\n")
+    words = "--every day --time when --start 2026-01-01 --steps 2 --state s --epsilon 1 --max-per-user 1"
+    result = run("rank", "v.csv", *words.split(), "--out", "r.csv")
+    assert result.exit_code == 2
+    assert "leave out --out" in result.stderr

@@ -1,0 +1,85 @@
+"""A page of a release: complete, closed tags, nothing from elsewhere, and text that is text."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from privrank_jax import Guarantee, Privacy
+from privrank_jax.cli.core.report import page
+from privrank_jax.cli.core.result import Result, Row, Shown
+
+VOID = {"meta", "br", "img"}
+
+
+class Closed(HTMLParser):
+    """Collects what is open at the end, and the addresses that a browser would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.fetched: list[str | None] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.fetched += [value for name, value in attrs if name in ("src", "href", "srcset")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def written(guarantee: Guarantee | None, seed: int | None = None, drawing: str = "") -> str:
+    result = Result(
+        title="votes & more",
+        order=np.array([0]),
+        guarantee=guarantee,
+        diagnostics={"method": "counts", "seed": seed},
+        notes=("a <b>note</b>",),
+    )
+    rows: list[Row] = [{"rank": 1, "item": "<script>alert(1)</script>", "score": None}]
+    return page(Shown(result, rows, {"diagnostics": {}}, 0.95), "privrank rank 'a&b.csv'", drawing)
+
+
+PROMISE = Privacy(0.5, unit="user", adjacency="flip", public=("items",))
+
+
+@pytest.mark.parametrize("guarantee", [None, Guarantee(PROMISE, numerics="exact")])
+def test_page_is_whole_and_fetches_nothing(guarantee):
+    text = written(guarantee, drawing="<svg><path d='M0 0'></path></svg>")
+    reader = Closed()
+    reader.feed(text)
+    reader.close()
+    assert (reader.open, reader.fetched) == ([], [])
+    assert "<script" not in text
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert "votes &amp; more" in text
+    assert 'lang="en"' in text
+    assert "viewport" in text
+
+
+def test_guarantee_stands_in_words_and_in_parts():
+    guarantee = Guarantee(PROMISE, numerics="exact")
+    text = written(guarantee)
+    assert guarantee.in_words() in text
+    assert "Who compared which items." in text
+    assert "drawn exactly" in text
+    assert 'class="warning"' not in text
+    assert "spends the budget again" in text
+
+
+def test_what_must_not_be_published_says_so_first():
+    for text, words in (
+        (written(None), "NOT PRIVATE"),
+        (written(Guarantee(PROMISE), seed=3), "This is a rehearsal"),
+    ):
+        warning = re.search(r'class="warning"[^>]*>([^<]*)', text)
+        assert warning is not None
+        assert words in warning[1]
+        assert text.index('class="warning"') < text.index("<table")
+        assert "spends the budget again" not in text
