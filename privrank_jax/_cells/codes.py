@@ -7,7 +7,7 @@ from typing import Any
 
 from privrank_jax._cells.errors import ITEMS, BadCell, DataError
 from privrank_jax._cells.names import MISSING, did_you_mean, difference, form
-from privrank_jax._cells.outcomes import WRITE_ITEMS
+from privrank_jax._cells.outcomes import NAME_THEM, SHAPE
 
 _TIES = {
     **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
@@ -56,7 +56,8 @@ class NameCodes(dict[Any, int]):
         if form(present) in self.columns:
             raise BadCell(
                 f"{present!r} is the name of a column: if cells say in which column the preferred item stands, "
-                f"{WRITE_ITEMS}. If it is an item, put it into {ITEMS}",
+                f"{NAME_THEM}. If it is an item, put it into {ITEMS}",
+                *SHAPE,
                 ITEMS,
             )
         twin = self.spellings.setdefault(form(present, self.fold_case), present)

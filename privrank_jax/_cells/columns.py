@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from privrank_jax._arguments import value_of
+from privrank_jax._arguments import Argument, value_of
 from privrank_jax._cells.errors import DataError
-from privrank_jax._cells.names import did_you_mean
+from privrank_jax._cells.files import File
+from privrank_jax._cells.names import did_you_mean, form
 from privrank_jax._cells.outcomes import advice_on_outcomes
 
 _NO_USER = value_of("user", None)
+SEPARATOR = value_of("separator", "|")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+OBJECTS = (".jsonl", ".ndjson", ".json")
 PARQUET = (".parquet", ".pq")
+TABLES = (*DELIMITERS, *OBJECTS, *PARQUET)
+_ADVICE = {
+    ".xlsx": "spreadsheets are not read: save the sheet as CSV",
+    ".xls": "spreadsheets are not read: save the sheet as CSV",
+    ".ods": "spreadsheets are not read: save the sheet as CSV",
+    ".zip": "unpack it first, or compress the file by gzip",
+    ".bz2": "unpack it first, or compress the file by gzip",
+    ".xz": "unpack it first, or compress the file by gzip",
+    ".feather": "write it as Parquet",
+    ".arrow": "write it as Parquet",
+}
 _TIE_LOOKALIKES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
 _STREAM = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 Roles = Mapping[
@@ -21,12 +36,40 @@ Roles = Mapping[
 ]  # role (user, winner, loser, tie) -> its column; None if there is none
 
 
-def check_file(path: Path, suffixes: Collection[str], what: str, holds: str, advice: str) -> str:
+def check_file(
+    path: str | os.PathLike[str], suffixes: Collection[str], what: str, holds: str, advice: str
+) -> str:
     """Check that a file exists, is not empty and has one of ``suffixes``; return its suffix in lower case.
 
     Raises:
         DataError: in terms of ``what`` to give, what such a file ``holds``, and ``advice`` on suffixes.
     """
+    file = File.of(path)
+    if not file.piped:
+        _check_path(file.path, what)
+    suffix = file.suffix
+    if suffix not in suffixes and not (file.separator and set(DELIMITERS) <= set(suffixes)):
+        raise DataError(
+            f"{file.name}: unknown kind of file ({suffix or 'no suffix'}); {_ADVICE.get(suffix, advice)}"
+        )
+    if suffix in PARQUET and (file.piped or file.compression):
+        raise DataError(
+            f"{file.name}: Parquet is read in parts, from a file that is not compressed as a whole: give one"
+        )
+    try:
+        with file.binary() as binary:
+            empty = not binary.read(1)
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror or error}") from error
+    except EOFError:
+        empty = False
+    if empty:
+        raise DataError(f"{file.name} is empty: it needs {holds}")
+    return suffix
+
+
+def _check_path(path: Path, what: str) -> None:
+    """Raise :class:`DataError` unless there is a file that can be read more than once."""
     try:
         folder, there = path.is_dir(), path.exists()
     except OSError as error:
@@ -38,19 +81,20 @@ def check_file(path: Path, suffixes: Collection[str], what: str, holds: str, adv
     if not path.is_file() or _STREAM.fullmatch(str(path)):
         raise DataError(
             f"{path} is a stream (standard input, a pipe or a device), and data are read more than once: "
-            f"write them to a file first, and give {what}"
+            f"write them to a file first, and give {what}, or pipe them in and give - for the file"
         )
-    suffix = path.suffix.lower()
-    if suffix not in suffixes:
-        raise DataError(f"{path.name}: unknown kind of file ({suffix or 'no suffix'}); {advice}")
-    try:
-        with path.open("rb") as file:
-            empty = not file.read(1)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    if empty:
-        raise DataError(f"{path.name} is empty: it needs {holds}")
-    return suffix
+
+
+def spelled_in(header: Sequence[str], column: str | None) -> str | None:
+    """The column of a header that is meant: one of this name, else the only one that differs by case or outer blanks.
+
+    >>> spelled_in(["User ", "Winner"], "user"), spelled_in(["User", "USER"], "user"), spelled_in(["User"], None)
+    ('User ', 'user', None)
+    """
+    if column is None or column in header:
+        return column
+    found = [other for other in header if form(other) == form(column)]
+    return found[0] if len(found) == 1 else column
 
 
 def find_columns(
@@ -61,14 +105,15 @@ def find_columns(
     for role, column in roles.items():
         if column is None:
             continue
-        found = [k for k, other in enumerate(header) if other == column]
+        meant = spelled_in(header, column)
+        found = [k for k, other in enumerate(header) if other == meant]
         if len(found) > 1:
             raise DataError(f"{name}: {len(found)} columns are named {column!r}: rename one")
         if not found and role == "tie" and column == "tie":
             _refuse_lookalikes(name, header, roles)
             continue
         if not found:
-            raise DataError(_unknown_column(name, header, roles, role), _NO_USER)
+            raise _unknown_column(name, header, roles, role)
         if found[0] in positions.values():
             raise DataError(f"{name}: column {column!r} has two roles: name one column for each")
         positions[role] = found[0]
@@ -76,22 +121,25 @@ def find_columns(
     return positions, ignored
 
 
-def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -> str:
+def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -> DataError:
     column, others = roles[role], {other for key, other in roles.items() if key != role}
     near = did_you_mean(str(column), (one for one in header if one not in others))
     message = (
         f"{name}: no column {column!r}{near}; the columns are {', '.join(map(repr, header))}. Name the {role} "
         "column of this file"
     )
-    if role == "user" and "winner" in roles:
+    arguments: tuple[Argument, ...] = (_NO_USER, SEPARATOR)
+    if role == "user" and {"winner", "left"} & roles.keys():
         message += f", or {_NO_USER} if it names no users (then a guarantee per comparison only)"
     if len(header) == 1 and any(sign in header[0] for sign in ";\t|,"):
         message += (
-            ". Is it separated by another character? Separate a .csv by commas, a .tsv by tabs"
+            ". Is it separated by another character? Separate cells by commas, semicolons or tabs, or say "
+            f"{SEPARATOR}"
         )
     if "winner" in roles:
-        message += advice_on_outcomes(header)
-    return message
+        advice, more = advice_on_outcomes(header)
+        message, arguments = message + advice, (*arguments, *more)
+    return DataError(message, *arguments)
 
 
 def _refuse_lookalikes(name: str, header: Sequence[str], roles: Roles) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import public_items
+from privrank_jax._cells.columns import SEPARATOR
 from privrank_jax._cells.errors import ITEMS, BadCell, DataError
-from privrank_jax._cells.names import did_you_mean, place_of
+from privrank_jax._cells.names import did_you_mean, form, place_of
 from privrank_jax._cells.ranks import user_or_items, who_ranked
 
 SYNTHETIC = "synthetic_epsilon"  # column of ε that marks synthetic rankings, never an item
@@ -15,12 +16,13 @@ SYNTHETIC = "synthetic_epsilon"  # column of ε that marks synthetic rankings, n
 
 def is_long(name: str, header: Sequence[str], item: str | None, rank: str | None) -> bool:
     """Whether a file has a row for each user and item; :class:`DataError` where it holds comparisons."""
-    if {"winner", "loser"} <= set(header):
+    forms = set(map(form, header))
+    if {"winner", "loser"} <= forms:
         raise DataError(
             f"{name} holds comparisons (columns winner and loser), not rankings: rank it with "
             "`privrank rank`, read it with datasets.read_comparisons"
         )
-    return item is not None or rank is not None or {"item", "rank"} <= set(header)
+    return item is not None or rank is not None or {"item", "rank"} <= forms
 
 
 def could_be_items(header: Sequence[str], user: str | None) -> int:
@@ -44,19 +46,20 @@ def check_shape(name: str, header: Sequence[str]) -> None:
     if {1, 2} <= set(found.values()) or {0, 1} <= set(found.values()):
         raise DataError(
             f"{name}: its columns {', '.join(map(repr, places[:3]))}, ... are places, so its cells are items, "
-            "best first; this reader expects a column of ranks per item, or rows of user, item, rank. If they "
-            f"are items nevertheless, list the {ITEMS}",
+            "best first, and they are read so where each place from the first on has one column; here they are not. "
+            f"If the columns are items nevertheless, list the {ITEMS}",
             ITEMS,
         )
     if len(header) == 1:
         raise DataError(
             f"{name}: the only column is {header[0]!r}; a file of rankings has one column per item with ranks in it, "
-            "or columns user, item and rank. Separate a .csv by commas, a .tsv by tabs"
+            f"or columns user, item and rank. Separate cells by commas, semicolons or tabs, or say {SEPARATOR}",
+            SEPARATOR,
         )
 
 
-def _check_user(name: str, header: Sequence[str], user: str | None, listed: bool) -> None:
-    """A wide file must name its users, unless the caller says that each row is a different user."""
+def check_rows_of_users(name: str, header: Sequence[str], user: str | None, listed: bool) -> None:
+    """A file with a row per user must name them, unless the caller says that each row is a different user."""
     if user == "user" and "user" not in header:
         near = did_you_mean(user, [c for c in header if user in c.casefold()])
         named, none = value_of("user", "COLUMN"), value_of("user", None)
@@ -81,7 +84,7 @@ def item_columns(
     """The columns of a wide file that hold the ranks of an item; :class:`DataError` where there are none."""
     if public is None:
         check_shape(name, header)
-    _check_user(name, header, user, listed=public is not None)
+    check_rows_of_users(name, header, user, listed=public is not None)
     if public is not None:
         for column in public:
             if column not in header:

@@ -146,6 +146,7 @@ def _make(request: Request, data: str, budget: str) -> None:
 
 def _users(request: Request, data: str) -> str:
     """What one user is."""
+    from privrank_jax._cells.columns import spelled_in
     from privrank_jax.cli.core.sources import users_of
     from privrank_jax.datasets.formats import read_header
 
@@ -155,8 +156,8 @@ def _users(request: Request, data: str) -> str:
     if users == OWN and request.user is not None:
         raise Refusal(f"{data} defines its users itself: leave out --user.")
     if users not in (OWN, NO_COLUMN):
-        column, header = request.user or "user", read_header(Path(data))
-        if header and column not in header:
+        column, header = request.user or "user", read_header(data)
+        if header and spelled_in(header, column) not in header:
             raise Refusal(
                 f"{data} has no column {column!r}, and a budget for users needs to know what a user is: name the "
                 "column by --user, or say --user none where each row is one user."

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.files import File
 from privrank_jax._cells.preference_pairs import PreferenceFields
-from privrank_jax.datasets.comparisons_file import read_comparisons
+from privrank_jax.datasets.comparisons_file import comparisons_from, read_comparisons
 from privrank_jax.datasets.covariate_rows import CovariateRows, add_covariates
 from privrank_jax.datasets.named import (
     available,
@@ -24,7 +25,7 @@ from privrank_jax.datasets.preferences_file import (
 )
 from privrank_jax.datasets.preflib import read_preflib
 from privrank_jax.datasets.ranking_table import RankingTable
-from privrank_jax.datasets.rankings_file import read_rankings
+from privrank_jax.datasets.rankings_file import rankings_from, read_rankings
 from privrank_jax.datasets.reports_file import (
     ReportTable,
     is_report_file,
@@ -45,6 +46,7 @@ __all__ = [
     "ComparisonTable",
     "CovariateRows",
     "DataError",
+    "File",
     "PreferenceFields",
     "PreferenceTable",
     "RankingTable",
@@ -57,12 +59,14 @@ __all__ = [
     "cars2",
     "cemspc",
     "coffee",
+    "comparisons_from",
     "immig",
     "is_randomized_preferences",
     "is_report_file",
     "is_synthetic_rankings_file",
     "load",
     "load_rankings",
+    "rankings_from",
     "read_comparisons",
     "read_epsilon",
     "read_preferences",

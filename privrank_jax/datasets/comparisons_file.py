@@ -7,17 +7,30 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
+from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, TieCodes, public_items
 from privrank_jax._cells.columns import Roles
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.outcomes import check_outcomes
+from privrank_jax._cells.files import File
+from privrank_jax._cells.outcomes import (
+    LEFT,
+    RIGHT,
+    SHAPE,
+    TIE,
+    Battle,
+    OutcomeReader,
+    battle_named,
+    battle_of,
+    check_outcomes,
+)
 from privrank_jax._cells.public import notes_on_comparisons
-from privrank_jax.datasets.formats import Source, open_source
+from privrank_jax.datasets.formats import Data, Source, open_source, read_header
+from privrank_jax.datasets.frames import Frame
 from privrank_jax.datasets.table import ComparisonTable
 
 
@@ -28,18 +41,30 @@ def read_comparisons(
     winner: str = "winner",
     loser: str = "loser",
     tie: str | None = "tie",
+    left: str | None = None,
+    right: str | None = None,
+    outcome: str | None = None,
     items: Iterable[str] | None = None,
 ) -> ComparisonTable:
-    """Read comparisons from a file with a header row (CSV, TSV; UTF-8) or a Parquet file.
+    """Read comparisons from a file with a header row (CSV, TSV), JSON Lines, or a Parquet file.
+
+    A row names the preferred item and the other one; or, as chatbot arenas and games are written, two items and, in a
+    third column, the outcome: see :mod:`privrank_jax._cells.outcomes` for its words. The columns of such a file are
+    recognized by usual names (``model_a``, ``model_b``, ``winner``; ``left``, ``right``, ``outcome``, ...) where it has
+    no columns ``winner`` and ``loser``, and ``notes`` say so. Columns are found whatever the case of their names.
 
     Args:
-        path: ends in .csv, .tsv, .parquet or .pq (Parquet needs the extra ``tables``).
+        path: ends in .csv, .tsv, .jsonl, .ndjson, .json, .parquet or .pq (Parquet needs the extra ``tables``), all but
+            the last two also in .gz or .zst; or a :class:`~privrank_jax.datasets.File` with its separator and encoding.
         user: column of the user's id. None: the file names no users, each row is a separate user, and only a guarantee
             per comparison is possible.
         winner: column of the preferred item; for a tie, of either item.
         loser: column of the other item.
         tie: column that marks ties: 1, true, yes; or 0, false, no, blank. The default is used
             where the file has it; None reads every row as a decision.
+        left: column of one item, where an outcome says which is preferred; default: a usual name.
+        right: column of the other item.
+        outcome: column of the outcome.
         items: the public list of items, in the order to use, with those never compared. Default:
             the items seen in the file, sorted; that list is then public, as ``notes`` says: a
             release tells which items occur.
@@ -50,34 +75,122 @@ def read_comparisons(
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it. No such file, an
             empty one, a column or value missing, a row of the wrong length, bytes that are not
-            UTF-8; an item compared with itself, outside ``items``, named twice (apart from case
+            text in the encoding; an item compared with itself, outside ``items``, named twice (apart from case
             and blanks), or named like a column of the file unless ``items`` has it; a column that
             seems to say which of two items is preferred, where the columns of items go by other
-            names than the defaults; a user named twice (apart from blanks); a tie neither yes nor no.
+            names than the defaults; an outcome that is none, or that may mean two things; a user named twice (apart
+            from blanks); a tie neither yes nor no.
     """
-    roles: Roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
+    named = Battle(*(column or "" for column in (left, right, outcome)))
+    return _read(path, user, winner, loser, tie, named, items)
+
+
+def comparisons_from(
+    frame: Any,
+    *,
+    user: str | None = "user",
+    winner: str = "winner",
+    loser: str = "loser",
+    tie: str | None = "tie",
+    left: str | None = None,
+    right: str | None = None,
+    outcome: str | None = None,
+    items: Iterable[str] | None = None,
+    name: str = "the table",
+) -> ComparisonTable:
+    """Read comparisons from columns in memory, by the rules of :func:`read_comparisons`.
+
+    Args:
+        frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
+            is needed or imported.
+        user, winner, loser, tie, left, right, outcome, items: as for :func:`read_comparisons`.
+        name: of the data.
+
+    Returns:
+        A table of N comparisons in the order of the rows.
+
+    Raises:
+        DataError: as there; an object that is no table; a cell that is a list or a structure.
+
+    >>> battles = {"judge": ["ann", "bob"], "left": ["gpt", "phi"], "right": ["phi", "yi"], "winner": ["left", "tie"]}
+    >>> table = comparisons_from(battles, user="judge")
+    >>> table.item_names, table.winners.tolist(), table.losers.tolist(), table.tied.tolist()
+    (('gpt', 'phi', 'yi'), [0, 1], [1, 2], [False, True])
+    """
+    named = Battle(*(column or "" for column in (left, right, outcome)))
+    return _read(Frame(frame, name), user, winner, loser, tie, named, items)
+
+
+def battle_in(
+    name: str, header: Sequence[str], winner: str, loser: str, named: Battle
+) -> Battle | None:
+    """The columns of a battle, if it is one, by the names that were given, else by the header."""
+    if any(named):
+        if (winner, loser) != ("winner", "loser"):
+            raise DataError(
+                f"{name}: {winner!r} and {loser!r} were said to be the preferred item and the other one, so there is "
+                f"no outcome: leave out these, or {', '.join(map(str, SHAPE))}",
+                *SHAPE,
+            )
+        return battle_named(name, header, *named)
+    usual = (winner, loser) == ("winner", "loser")
+    return battle_of(header) if usual else None
+
+
+def _read(
+    data: Data,
+    user: str | None,
+    winner: str,
+    loser: str,
+    tie: str | None,
+    named: Battle,
+    items: Iterable[str] | None,
+) -> ComparisonTable:
     public = None if items is None else public_items(items)
-    return _encode(open_source(Path(path), roles), roles, public)
+    file = data if isinstance(data, Frame) else File.of(data)
+    battle = battle_in(file.name, read_header(file), winner, loser, named)
+    if battle is None:
+        roles: Roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
+        return _encode(open_source(file, roles), roles, public)
+    roles = {"user": user, **battle._asdict(), "tie": tie}
+    source = open_source(file, roles)
+    if "tie" in source.positions:
+        none = value_of("tie", None)
+        raise DataError(
+            f"{source.name}: column {tie!r} marks ties, and so may the outcome {battle.outcome!r}: say {none} if "
+            "outcomes say it, or remove it",
+            none,
+        )
+    return _encode(source, roles, public, OutcomeReader(source.name, battle), battle)
 
 
-def _encode(source: Source, roles: Roles, public: tuple[str, ...] | None) -> ComparisonTable:
+def _encode(
+    source: Source,
+    roles: Roles,
+    public: tuple[str, ...] | None,
+    read_outcome: OutcomeReader | None = None,
+    battle: Battle | None = None,
+) -> ComparisonTable:
+    """Rows to codes; of a battle the left item counts as the winner until its outcome is read."""
     at = source.positions
-    at_winner, at_loser = at["winner"], at["loser"]
-    at_user, at_tie = at.get("user"), at.get("tie")
+    one, other = ("winner", "loser") if read_outcome is None else ("left", "right")
+    at_winner, at_loser = at[one], at[other]
+    at_user, at_tie, at_outcome = at.get("user"), at.get("tie"), at.get("outcome")
     columns = [*(column for role in at if (column := roles[role])), *source.ignored]
-    check_outcomes(source.name, columns, roles["winner"] or "", roles["loser"] or "")
+    if read_outcome is None:
+        check_outcomes(source.name, columns, roles["winner"] or "", roles["loser"] or "")
     items, people, ties = (
         NameCodes("item", True, public, columns),
         NameCodes("user", False),
         TieCodes(),
     )
-    users, winners, losers, tied = array("i"), array("i"), array("i"), array("b")
-    role = "winner"
+    users, winners, losers, outcomes = array("i"), array("i"), array("i"), array("b")
+    role = one
     try:
         for row in source.rows:
-            role = "winner"
+            role = one
             winners.append(first := items[row[at_winner]])
-            role = "loser"
+            role = other
             losers.append(second := items[row[at_loser]])
             if first == second:
                 raise BadCell(
@@ -88,26 +201,37 @@ def _encode(source: Source, roles: Roles, public: tuple[str, ...] | None) -> Com
                 users.append(people[row[at_user]])
             if at_tie is not None:
                 role = "tie"
-                tied.append(ties[row[at_tie]])
+                outcomes.append(TIE * ties[row[at_tie]])
+            if read_outcome is not None and at_outcome is not None:
+                role = "outcome"
+                outcomes.append(read_outcome(row[at_outcome], row[at_winner], row[at_loser]))
     except BadCell as error:
         where = f"{source.name}, {source.where()}, column {roles[role]!r}"
         raise DataError(f"{where}: {error}", *error.arguments) from None
     rows = len(winners)
     if not rows:
         raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")
+    if read_outcome is not None:
+        read_outcome.check_items(items)
     names, order = tuple(items), np.arange(len(items))
     if public is None:
         names = tuple(sorted(items))
         place = {name: k for k, name in enumerate(names)}
         order = np.array([place[name] for name in items])
+    outcome = np.frombuffer(outcomes, np.int8) if outcomes else np.full(rows, LEFT)
+    pair = order[np.stack([np.frombuffer(column, np.int32) for column in (winners, losers)])]
+    preferred, behind = np.where(outcome == RIGHT, pair[::-1], pair)
+    reading = source.reading if battle is None else (*source.reading, battle.reading)
+    notes = notes_on_comparisons(source.positions, source.ignored, seen_items=public is None)
     return ComparisonTable(
         users=np.arange(rows) if at_user is None else np.frombuffer(users, np.int32),
-        winners=order[np.frombuffer(winners, np.int32)],
-        losers=order[np.frombuffer(losers, np.int32)],
-        tied=np.zeros(rows) if at_tie is None else np.frombuffer(tied, np.int8),
+        winners=preferred,
+        losers=behind,
+        tied=outcome == TIE,
         item_names=names,
         user_names=tuple(people),
         name=source.name,
-        notes=notes_on_comparisons(source.positions, source.ignored, seen_items=public is None),
+        notes=(*reading, *notes),
+        reading=reading,
         public=("items",) if public is None else (),
     )

@@ -1,119 +1,173 @@
-"""File formats as streams of rows: CSV and TSV by the standard library, Parquet by Ibis and DuckDB."""
+"""Tables as streams of rows: CSV and JSON by the standard library, Parquet by Ibis and DuckDB, columns in memory.
+
+A small strict reader of CSV stays with the standard library: it is there, starts at once, refuses what is no CSV, and
+names the line. DuckDB reads faster, but would take a hundred milliseconds to import, keeps no line numbers, and renames
+columns; so it is left to Parquet.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import itertools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from privrank_jax._arguments import value_of
 from privrank_jax._cells.columns import (
     DELIMITERS,
+    OBJECTS,
     PARQUET,
+    TABLES,
     Roles,
     check_file,
     find_columns,
 )
 from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.files import SEPARATORS, File
+from privrank_jax.datasets.frames import Frame
+from privrank_jax.datasets.json_objects import read_objects
+
+Data = str | os.PathLike[str] | Frame
+Row = Sequence[str | None]
+_NAMES = {sign: name for name, sign in SEPARATORS.items() if name.isalpha()}
+_SECOND_HEADERS = ('{"ImportId"', "{'ImportId'", "Open-Ended Response")
 
 
 @dataclass(frozen=True)
 class Source:
-    """An opened file: its rows of cells (text or None) and the position of each role's cell in a row."""
+    """An opened table: its rows of cells (text or None) and the position of each role's cell in a row."""
 
     name: str
-    rows: Iterator[Sequence[str | None]]
+    rows: Iterator[Row]
     positions: dict[str, int]
     ignored: list[str]
     where: Callable[[], str]  # the row last read, in words
+    reading: tuple[str, ...] = ()  # what was detected in its form
 
 
-def open_source(path: Path, roles: Roles, row: str = "comparison") -> Source:
-    """Open a file by its suffix and find its columns.
+def open_source(data: Data, roles: Roles, row: str = "comparison") -> Source:
+    """Open a file by its suffix, or columns in memory, and find the columns.
 
     Args:
-        path: ends in .csv, .tsv, .parquet or .pq.
+        data: a path or :class:`File` that ends in one of ``TABLES``, or a :class:`Frame`.
         roles: role to column.
         row: what a row holds, for messages.
 
     Raises:
         DataError: the file or a column is absent, or the file has none of these formats.
     """
+    if isinstance(data, Frame):
+        positions, ignored = find_columns(data.name, data.header, roles)
+        rows, where = data.rows(positions)
+        return Source(data.name, rows, dict(zip(positions, range(len(positions)))), ignored, where)
+    file = File.of(data)
     suffix = check_file(
-        path,
-        (*DELIMITERS, *PARQUET),
+        file,
+        TABLES,
         f"one file of {row}s",
         f"a header row and one row per {row}",
-        "give a .csv, .tsv or .parquet file",
+        "give a .csv, .tsv, .jsonl or .parquet file, or name the character between its cells",
     )
+    if file.separator is not None and suffix in (*PARQUET, *OBJECTS):
+        said = value_of("separator", file.separator)
+        raise DataError(f"{file.name} has no separator: leave out {said}", said)
     if suffix in PARQUET:
-        return _parquet(path, roles)
-    return _csv(path, DELIMITERS[suffix], roles, row)
+        return _parquet(file, roles)
+    if suffix in OBJECTS:
+        return _objects(file, roles, row)
+    return _csv(file, roles, row)
 
 
-def read_header(path: Path) -> list[str]:
-    """Names of a file's columns; none if it can't be read, which :func:`open_source` explains."""
+def read_header(data: Data) -> list[str]:
+    """Names of a table's columns; none if it can't be read, which :func:`open_source` explains."""
+    if isinstance(data, Frame):
+        return data.header
+    file = File.of(data)
     try:
-        if not path.is_file():  # a pipe could be read only once
+        if not file.piped and not file.path.is_file():  # a pipe could be read only once
             return []
-        if path.suffix.lower() in PARQUET:
-            return list(_parquet_table(path).columns)
-        rows = csv.reader(read_lines(path), delimiter=DELIMITERS[path.suffix.lower()], strict=True)
-        return next((row for row in rows if row), [])
+        if file.suffix in PARQUET:
+            return list(_parquet_table(file).columns)
+        if file.suffix in OBJECTS:
+            return read_objects(file)[0]
+        if file.suffix not in DELIMITERS and file.separator is None:
+            return []
+        return _header(file, _separator(file)[0])
     except (ValueError, KeyError, OSError, csv.Error):
         return []
 
 
-def _csv(path: Path, delimiter: str, roles: Roles, row: str) -> Source:
-    reader = csv.reader(read_lines(path), delimiter=delimiter, strict=True)
-    rows = _csv_rows(path.name, reader)
+def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Lines of a text file, with their ends; :class:`DataError` for what can't be decoded."""
+    return File.of(path).lines()
+
+
+def _header(file: File, separator: str) -> list[str]:
+    rows = csv.reader(file.lines(), delimiter=separator, strict=True)
+    return next((row for row in rows if row), [])
+
+
+def _separator(file: File) -> tuple[str, tuple[str, ...]]:
+    """What separates the cells, and a sentence where the header said so.
+
+    It is what was said, else the separator of the suffix if the header has it, else the only other one that it has.
+    """
+    usual = DELIMITERS.get(file.suffix, ",")
+    if file.separator is not None:
+        return file.separator, ()
+    found = [sign for sign in (usual, *(set(",;\t") - {usual})) if _splits(file, sign)]
+    if not found or found[0] == usual:
+        return usual, ()
+    if len(found) > 1:
+        said = value_of("separator", _NAMES[found[0]])
+        raise DataError(
+            f"{file.name}: its header has {' and '.join(sorted(_NAMES[sign] for sign in found))} characters, and it "
+            f"is unclear which separate cells: say so, such as {said}",
+            said,
+        )
+    return found[0], (f"cells are separated by {_NAMES[found[0]]}s, as its header shows",)
+
+
+def _splits(file: File, separator: str) -> bool:
+    try:
+        return len(_header(file, separator)) > 1
+    except csv.Error:
+        return False
+
+
+def _csv(file: File, roles: Roles, row: str) -> Source:
+    separator, reading = _separator(file)
+    reader = csv.reader(file.lines(), delimiter=separator, strict=True)
+    rows = _csv_rows(file.name, reader)
     header = next(rows, None)
     if header is None:
-        raise DataError(f"{path.name} is empty: it needs a header row and one row per {row}")
-    positions, ignored = find_columns(path.name, header, roles)
+        raise DataError(f"{file.name} is empty: it needs a header row and one row per {row}")
+    _check_one_header(file, separator)
+    positions, ignored = find_columns(file.name, header, roles)
     return Source(
-        path.name,
+        file.name,
         rows,
         positions,
         ignored,
         lambda: f"line {reader.line_num}",
+        (*file.reading, *reading),
     )
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """Lines of a text file, with their ends; :class:`DataError` for what is not UTF-8."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for line in file:
-                if "\0" in line:
-                    raise DataError(
-                        f"{path.name}: NUL bytes, so it is not UTF-8 text (UTF-16? a spreadsheet?): "
-                        f"save it as {_kind(path)} in UTF-8"
-                    )
-                yield line
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path.name}, line {_undecodable(path)}: bytes that are not UTF-8: save the file as "
-            f"{_kind(path)} in UTF-8"
-        ) from error
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _kind(path: Path) -> str:
-    return "CSV" if path.suffix.lower() in DELIMITERS else "text"
-
-
-def _undecodable(path: Path) -> int:
-    """Number of the first line with bytes that are not UTF-8."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-    return 1
+def _check_one_header(file: File, separator: str) -> None:
+    """Refuse the rows that survey platforms write below the names of the columns: texts of questions, and their ids."""
+    with contextlib.suppress(csv.Error):
+        rows = csv.reader(file.lines(), delimiter=separator, strict=True)
+        for row in itertools.islice(rows, 4):
+            if any(cell.startswith(_SECOND_HEADERS) for cell in row):
+                raise DataError(
+                    f"{file.name}, line {rows.line_num}: a second header row, as Qualtrics and other survey platforms "
+                    "write it (texts of questions, ids): keep the row with the names of the columns and the answers, "
+                    "and remove all rows between"
+                )
 
 
 def _csv_rows(name: str, reader: Any) -> Iterator[list[str]]:
@@ -138,10 +192,21 @@ def _csv_rows(name: str, reader: Any) -> Iterator[list[str]]:
         ) from error
 
 
-def _parquet(path: Path, roles: Roles) -> Source:
+def _objects(file: File, roles: Roles, row: str) -> Source:
+    header, rows, where = read_objects(file)
+    if not header:
+        raise DataError(f"{file.name} is empty: it needs one JSON object per {row}")
+    positions, ignored = find_columns(file.name, header, roles)
+    keys = [header[k] for k in positions.values()]
+    order = {role: k for k, role in enumerate(positions)}
+    return Source(file.name, rows(keys), order, ignored, where, file.reading)
+
+
+def _parquet(file: File, roles: Roles) -> Source:
     from privrank_jax.tables.backend import explained, stream, text
 
-    table = _parquet_table(path, ordered=True)
+    path = file.path
+    table = _parquet_table(file, ordered=True)
     header = list(table.columns)
     positions, ignored = find_columns(path.name, header, roles)
     with explained(path):
@@ -149,7 +214,7 @@ def _parquet(path: Path, roles: Roles) -> Source:
         selected = table.select(**{f"cell{k}": cell for k, cell in enumerate(cells)})
     count = 0
 
-    def rows() -> Iterator[Sequence[str | None]]:
+    def rows() -> Iterator[Row]:
         nonlocal count
         with explained(path):
             for row in stream(selected):
@@ -160,8 +225,8 @@ def _parquet(path: Path, roles: Roles) -> Source:
     return Source(path.name, rows(), order, ignored, lambda: f"row {count}")
 
 
-def _parquet_table(path: Path, *, ordered: bool = False) -> Any:
+def _parquet_table(file: File, *, ordered: bool = False) -> Any:
     from privrank_jax.tables.backend import check_installed, connect, open_table
 
-    check_installed(path.name)
-    return open_table(path, connect(ordered=ordered))
+    check_installed(file.name)
+    return open_table(file.path, connect(ordered=ordered))

@@ -15,8 +15,8 @@ import numpy as np
 
 from privrank_jax._cells.columns import check_file
 from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.files import File
 from privrank_jax._cells.names import form
-from privrank_jax.datasets.formats import read_lines
 from privrank_jax.datasets.ranking_table import MOST_CELLS, RankingTable, ranks_from_orders
 
 SUFFIX = ".order"
@@ -37,11 +37,12 @@ def read_kamishima(path: str | os.PathLike[str]) -> RankingTable:
     Raises:
         DataError: what is wrong, and in which line.
     """
-    path = Path(path)
+    file = File.of(path)
+    path = file.path
     check_file(
-        path, (SUFFIX,), "one order file", "a line `10 1` and one order per line", "give .order"
+        file, (SUFFIX,), "one order file", "a line `10 1` and one order per line", "give .order"
     )
-    rows = [(k, line.strip()) for k, line in enumerate(read_lines(path), start=1) if line.strip()]
+    rows = [(k, line.strip()) for k, line in enumerate(file.lines(), start=1) if line.strip()]
     numbers = []
     for line, text in rows:
         if not _NUMBERS.fullmatch(text):
@@ -84,7 +85,7 @@ def _names(path: Path, items: int) -> tuple[str, ...]:
     """Names of set B: tab-separated lines (id, name, ...), in some copies below a header."""
     if not path.exists():
         return tuple(f"item {k}" for k in range(items))
-    cells = [line.rstrip("\r\n").split("\t") for line in read_lines(path) if line.strip()]
+    cells = [line.rstrip("\r\n").split("\t") for line in File(path).lines() if line.strip()]
     rows = [row for row in cells if _ID.fullmatch(row[0].strip()) and len(row) > 1]
     names = {int(row[0]): row[1].strip() for row in rows}
     if len(rows) != items or set(names) != set(range(items)):

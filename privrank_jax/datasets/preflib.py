@@ -12,14 +12,13 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from privrank_jax._cells.columns import check_file
 from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.files import File
 from privrank_jax._cells.names import form
-from privrank_jax.datasets.formats import read_lines
 from privrank_jax.datasets.ranking_table import MOST_CELLS, RankingTable
 
 SUFFIXES = {
@@ -56,15 +55,15 @@ def read_preflib(path: str | os.PathLike[str]) -> RankingTable:
             order, an unknown one, a count below 1, ties or gaps that the suffix excludes, totals that do not
             match, an empty file, no orders.
     """
-    path = Path(path)
+    file = File.of(path)
     suffix = check_file(
-        path,
+        file,
         SUFFIXES,
         "one PrefLib file",
         "the names of the alternatives and one line per order",
         "of PrefLib, .soc, .soi, .toc and .toi files are read",
     )
-    return parse_preflib(read_lines(path), path.name, suffix)
+    return parse_preflib(file.lines(), file.name, suffix)
 
 
 def parse_preflib(text: Iterator[str] | list[str], name: str, suffix: str) -> RankingTable:

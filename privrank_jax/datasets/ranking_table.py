@@ -31,6 +31,7 @@ class RankingTable:
             ``"unknown"`` (nothing is known of it), as in :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
         notes: what the loader did, one sentence each; on the form of the data only, so that a private release may show
             them.
+        reading: those of the notes that say what was detected in the form of a file, rather than said by the caller.
         remarks: the same including counts from the data, for the data holder only.
         public: facts that this reading takes as public, by their names in a
             :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the rows,
@@ -50,6 +51,7 @@ class RankingTable:
     name: str = ""
     missing: str = "last"
     notes: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     public: tuple[str, ...] = ()
 
@@ -59,7 +61,7 @@ class RankingTable:
             raise DataError(
                 f"ranks must be whole numbers of shape (users, items), got {ranks.dtype} {ranks.shape}"
             )
-        for field in ("item_names", "user_names", "notes", "remarks", "public"):
+        for field in ("item_names", "user_names", "notes", "reading", "remarks", "public"):
             object.__setattr__(self, field, tuple(getattr(self, field)))
         if ranks.shape[1] != len(self.item_names):
             raise DataError(f"{ranks.shape[1]} columns of ranks, {len(self.item_names)} item names")

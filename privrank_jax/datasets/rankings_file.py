@@ -1,7 +1,8 @@
 """Read a file of rankings into a table; a faulty file is refused as a whole.
 
-Three shapes are read. *Wide*: one row per user, one column per item, cells are ranks, 1 = best, blank = not ranked.
-*Long*: columns ``user``, ``item`` and ``rank``, one row per user and item. *PrefLib*: see
+Several shapes are read. *Wide*: one row per user, one column per item, cells are ranks, 1 = best, blank = not ranked.
+*Long*: columns ``user``, ``item`` and ``rank``, one row per user and item. *Orders*: one row per user, cells are items,
+in a column per place, or one text such as ``A>B=C``: see :mod:`privrank_jax.datasets.order_rows`. *PrefLib*: see
 :mod:`privrank_jax.datasets.preflib`. Equal ranks of one user are ties. For what counts as a rank, and how ratings are
 read, see :mod:`privrank_jax._cells.ranks`.
 """
@@ -12,14 +13,16 @@ import dataclasses
 import os
 from array import array
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, public_items
-from privrank_jax._cells.columns import DELIMITERS, PARQUET, check_file
+from privrank_jax._cells.columns import TABLES, check_file, spelled_in
 from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.files import File
+from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.public import notes_on_rankings, public_facts
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
@@ -46,9 +49,11 @@ from privrank_jax._cells.ranks import (
     unlike_ranks,
 )
 from privrank_jax._validate import check_choice
-from privrank_jax.datasets.formats import Source, open_source, read_header
+from privrank_jax.datasets.formats import Data, Source, open_source, read_header
+from privrank_jax.datasets.frames import Frame
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.kamishima import read_kamishima
+from privrank_jax.datasets.order_rows import read_orders
 from privrank_jax.datasets.preflib import SUFFIXES, read_preflib
 from privrank_jax.datasets.ranking_table import MOST_CELLS, RankingTable
 
@@ -59,24 +64,30 @@ def read_rankings(
     user: str | None = "user",
     item: str | None = None,
     rank: str | None = None,
+    order: str | None = None,
     items: Iterable[str] | None = None,
     missing: str | None = None,
     ignore: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
 ) -> RankingTable:
-    """Read rankings from CSV, TSV (UTF-8, with a header row), Parquet, PrefLib's files or Kamishima's.
+    """Read rankings from CSV, TSV (with a header row), JSON Lines, Parquet, PrefLib's files or Kamishima's.
+
+    Columns are found whatever the case of their names.
 
     Args:
-        path: ends in .csv, .tsv, .parquet, .pq (Parquet needs the extra ``tables``), .soc, .soi, .toc, .toi (PrefLib),
-            or .order (:func:`~privrank_jax.datasets.kamishima.read_kamishima`).
+        path: ends in .csv, .tsv, .jsonl, .ndjson, .json, .parquet, .pq (Parquet needs the extra ``tables``), .soc,
+            .soi, .toc, .toi (PrefLib), or .order (:func:`~privrank_jax.datasets.kamishima.read_kamishima`), all but
+            Parquet also in .gz or .zst; or a :class:`~privrank_jax.datasets.File` with its separator and encoding.
         user: column of the user's id. In a wide file None says that each row is a different user; a long file needs it.
         item: column of items of a long file; default ``item``.
         rank: column of ranks of a long file; default ``rank``. A file is long where ``item`` or ``rank`` is
             given, or it has columns of both default names.
+        order: column of texts such as ``A>B=C``; default: the only column beside the user's, if it has a usual name
+            such as ``order`` or ``ranking``. Columns ``rank_1``, ``rank_2``, ... are read as places by themselves.
         items: the public list of items, in the order to use. In a wide file those columns are read, and the others
-            are not used; default: all columns but the user's. In a long file the default are the items seen, sorted.
-            None of the three may be given for other files, which list their items.
+            are not used; default: all columns but the user's. In other tables the default are the items seen, sorted.
+            None of item, rank, order and items may be given for other files, which list their items.
         ignore: columns of a wide file that are not items, as ``synthetic_epsilon`` never is.
         missing: what a blank or absent rank means, recorded in the table: ``"last"`` or ``"unknown"``; default
             ``"last"``, for incomplete .order files ``"unknown"``.
@@ -99,27 +110,92 @@ def read_rankings(
             :func:`~privrank_jax.datasets.read_comparisons` refuses in a file.
         ValueError: unknown ``cells``.
     """
-    check_choice("cells", "ranks" if cells is None else cells, CELLS)
-    path = Path(path)
-    if path.suffix.lower() in (*SUFFIXES, KAMISHIMA):
-        if items is not None or item is not None or rank is not None:
-            raise DataError(f"{path.name} lists its items itself: leave out items, item and rank")
-        check_lists_users(path.name, num_users)
-        if cells is not None:
-            said = value_of("cells", cells)
-            raise DataError(f"{path.name} holds orders, best first: leave out {said}", said)
-        table = (read_kamishima if path.suffix.lower() == KAMISHIMA else read_preflib)(path)
+    file = File.of(path)
+    if file.suffix in (*SUFFIXES, KAMISHIMA):
+        check_choice("cells", "ranks" if cells is None else cells, CELLS)
+        if any(given is not None for given in (items, item, rank, order)):
+            raise DataError(
+                f"{file.name} lists its items itself: leave out items, item, rank and order"
+            )
+        check_lists_users(file.name, num_users)
+        _check_no_cells(file.name, cells)
+        table = (read_kamishima if file.suffix == KAMISHIMA else read_preflib)(file)
         return dataclasses.replace(table, missing=missing or table.missing)
-    if path.suffix.lower() not in (*DELIMITERS, *PARQUET):
-        kinds = "give a .csv, .tsv or .parquet file, or one of PrefLib (.soc, .soi, .toc, .toi)"
-        check_file(path, (*DELIMITERS, *PARQUET), "one file of rankings", "rankings", kinds)
+    if file.suffix not in TABLES and file.separator is None:
+        kinds = (
+            "give a .csv, .tsv, .jsonl or .parquet file, or one of PrefLib (.soc, .soi, .toc, .toi)"
+        )
+        check_file(file, TABLES, "one file of rankings", "rankings", kinds)
+    return _read(file, user, (item, rank, order), items, missing, ignore, num_users, cells)
+
+
+def rankings_from(
+    frame: Any,
+    *,
+    user: str | None = "user",
+    item: str | None = None,
+    rank: str | None = None,
+    order: str | None = None,
+    items: Iterable[str] | None = None,
+    missing: str | None = None,
+    ignore: Iterable[str] = (),
+    num_users: int | None = None,
+    cells: str | None = None,
+    name: str = "the table",
+) -> RankingTable:
+    """Read rankings from columns in memory, by the rules of :func:`read_rankings`.
+
+    Args:
+        frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
+            is needed or imported.
+        user, item, rank, order, items, missing, ignore, num_users, cells: as for :func:`read_rankings`.
+        name: of the data.
+
+    Returns:
+        A table with one row per user.
+
+    Raises:
+        DataError: as there; an object that is no table; a cell that is a list or a structure.
+
+    >>> table = rankings_from({"user": ["ann", "bob"], "rank_1": ["tea", "milk"], "rank_2": ["milk", None]})
+    >>> table.item_names, table.ranks.tolist()
+    (('milk', 'tea'), [[1, 0], [0, -1]])
+    """
+    data = Frame(frame, name)
+    return _read(data, user, (item, rank, order), items, missing, ignore, num_users, cells)
+
+
+def _read(
+    data: File | Frame,
+    user: str | None,
+    named: tuple[str | None, str | None, str | None],
+    items: Iterable[str] | None,
+    missing: str | None,
+    ignore: Iterable[str],
+    num_users: int | None,
+    cells: str | None,
+) -> RankingTable:
+    check_choice("cells", "ranks" if cells is None else cells, CELLS)
+    item, rank, order = named
     public, missing = None if items is None else public_items(items), missing or "last"
-    header = read_header(path)
-    if is_long(path.name, header, item, rank):
-        return _long(path, user, item or "item", rank or "rank", public, missing, num_users, cells)
-    check_lists_users(path.name, num_users)
-    columns = [column for column in header if column not in {SYNTHETIC, *ignore}]
-    return wide_rankings(path, columns, user, public, missing, cells)[0]
+    header = read_header(data)
+    if order is None and is_long(data.name, header, item, rank):
+        item, rank = item or "item", rank or "rank"
+        return _long(data, user, item, rank, public, missing, num_users, cells)
+    check_lists_users(data.name, num_users)
+    header = [column for column in header if column not in {SYNTHETIC, *ignore}]
+    user = spelled_in(header, user)
+    if columns := order_columns(data.name, header, user, order, public):
+        _check_no_cells(data.name, cells)
+        return read_orders(data, data.name, columns, header, user, public, missing)
+    return wide_rankings(data, header, user, public, missing, cells)[0]
+
+
+def _check_no_cells(name: str, cells: str | None) -> None:
+    """Refuse to take orders for ranks or ratings."""
+    if cells is not None:
+        said = value_of("cells", cells)
+        raise DataError(f"{name} holds orders, best first: leave out {said}", said)
 
 
 def read_ranks(cells: Iterable[str | None]) -> list[int]:
@@ -132,7 +208,7 @@ def read_ranks(cells: Iterable[str | None]) -> list[int]:
 
 
 def wide_rankings(
-    path: Path,
+    data: Data,
     header: Sequence[str],
     user: str | None,
     public: tuple[str, ...] | None,
@@ -140,9 +216,11 @@ def wide_rankings(
     cells: str | None = None,
 ) -> tuple[RankingTable, np.ndarray]:
     """A file with a column per item, and the ranks as they stand in it, from 0, which a table renumbers."""
-    columns = item_columns(path.name, header, user, public) if header else ()
+    name = data.name if isinstance(data, Frame) else File.of(data).name
+    user = spelled_in(header, user)
+    columns = item_columns(name, header, user, public) if header else ()
     roles = {"user": user, **{f"item {k}": column for k, column in enumerate(columns)}}
-    source = open_source(path, roles, "ranking")
+    source = open_source(data, roles, "ranking")
     at = [source.positions[f"item {k}"] for k in range(len(columns))]
     at_user = source.positions.get("user")
     most = could_be_items(header, user)
@@ -179,15 +257,17 @@ def wide_rankings(
         name=source.name,
         missing=missing,
         notes=(
+            *source.reading,
             cells_note(cells),
             *notes_on_rankings(source.positions, source.ignored, seen_items=public is None),
         ),
+        reading=source.reading,
     )
     return table, ranks
 
 
 def _long(
-    path: Path,
+    data: File | Frame,
     user: str | None,
     item: str,
     rank: str,
@@ -196,9 +276,9 @@ def _long(
     num_users: int | None,
     cells: str | None,
 ) -> RankingTable:
-    user = user_of_rows(path.name, user)
+    user = user_of_rows(data.name, user)
     roles = {"user": user, "item": item, "rank": rank}
-    source = open_source(path, roles, "rank")
+    source = open_source(data, roles, "rank")
     at = source.positions
     people, names, known = (
         NameCodes("user", False),
@@ -240,9 +320,11 @@ def _long(
         name=source.name,
         missing=missing,
         notes=(
+            *source.reading,
             cells_note(cells),
             *notes_on_rankings(source.positions, source.ignored, seen_items=public is None),
         ),
+        reading=source.reading,
         public=public_facts(seen_items=public is None, seen_users=num_users is None),
     )
 

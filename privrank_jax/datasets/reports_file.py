@@ -124,7 +124,7 @@ def is_report_file(path: str | os.PathLike[str]) -> bool:
     Args:
         path: of a .csv, .tsv or Parquet file.
     """
-    header = set(read_header(Path(path)))
+    header = set(read_header(path))
     reports = {"report", "epsilon"} <= header or {"item_1", "item_2"} <= header
     return reports and not header & {"winner", "loser"}
 
@@ -147,7 +147,6 @@ def read_reports(
             :func:`~privrank_jax.datasets.read_comparisons`; a report that is neither 0 nor 1, an ε that
             isn't a number from 1e-9 to 1e9.
     """
-    path = Path(path)
     if user == "user" and "user" not in read_header(path):
         user = None
     roles: Roles = {"user": user, **{column: column for column in COLUMNS[1:]}}
@@ -217,7 +216,7 @@ def read_epsilon(path: str | os.PathLike[str], column: str) -> Float[np.ndarray,
     Raises:
         DataError: no such column, or an ε that isn't a number from 1e-9 to 1e9.
     """
-    source = open_source(Path(path), {"epsilon": column})
+    source = open_source(path, {"epsilon": column})
     found, cells, at = array("d"), Epsilons(), source.positions["epsilon"]
     try:
         for row in source.rows:

@@ -59,7 +59,7 @@ def is_synthetic_rankings_file(path: str | os.PathLike[str]) -> bool:
     Args:
         path: of a .csv, .tsv or Parquet file.
     """
-    return SYNTHETIC in read_header(Path(path))
+    return SYNTHETIC in read_header(path)
 
 
 def read_synthetic_rankings(
@@ -86,7 +86,6 @@ def read_synthetic_rankings(
             left out, as where items were taken out of the file, or out of ``items``.
     """
     epsilon = read_epsilon(path, SYNTHETIC)
-    path = Path(path)
     public = None if items is None else public_items(items)
     columns = [column for column in read_header(path) if column != SYNTHETIC]
     table, ranks = wide_rankings(path, columns, user, public, missing or "last", "ranks")
@@ -170,7 +169,7 @@ def read_user_epsilon(
         DataError: no such columns, a blank user, an ε that isn't a number from 1e-9 to 1e9, or that differs
             between rows of one user.
     """
-    source = open_source(Path(path), {"user": user, "epsilon": column}, "rank")
+    source = open_source(path, {"user": user, "epsilon": column}, "rank")
     at, people, cells = source.positions, NameCodes("user", False), Epsilons()
     found, role = array("d"), user
     try:

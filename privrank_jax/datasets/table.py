@@ -36,6 +36,7 @@ class ComparisonTable:
             else None. It lists what was asked, not what was answered: see ``missing``.
         notes: what the loader did to the data (rows left out, a column turned), one sentence each; of the form of the
             data only, so that a private release may show them.
+        reading: those of the notes that say what was detected in the form of a file, rather than said by the caller.
         remarks: the same with what was counted in the data, for the data holder only.
         public: facts that this reading takes as public, by their names in a
             :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the data.
@@ -59,6 +60,7 @@ class ComparisonTable:
     name: str = ""
     questionnaire: Integer[np.ndarray, "pairs 2"] | None = None
     notes: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     public: tuple[str, ...] = ()
 
@@ -73,7 +75,7 @@ class ComparisonTable:
         if self.questionnaire is not None:
             pairs = np.array(self.questionnaire, dtype=np.int32).reshape(-1, 2)
             _freeze(self, "questionnaire", pairs)
-        for field in ("item_names", "user_names", "notes", "remarks", "public"):
+        for field in ("item_names", "user_names", "notes", "reading", "remarks", "public"):
             object.__setattr__(self, field, tuple(getattr(self, field)))
         self._check()
 

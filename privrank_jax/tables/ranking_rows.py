@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from privrank_jax._cells.codes import public_items
-from privrank_jax._cells.errors import BadCell
+from privrank_jax._cells.columns import spelled_in
+from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.public import notes_on_rankings, public_facts, public_repr
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
@@ -195,6 +197,11 @@ def scan_rankings(
             check_lists_users(raw.name, num_users)
             facts: tuple[str, ...] = ()
             kept = [column for column in header if column not in {SYNTHETIC, *ignore}]
+            user = spelled_in(header, user)
+            if order_columns(raw.name, kept, user, None, public):
+                raise DataError(
+                    f"{raw.name}: its cells are items, best first: read_rankings reads them"
+                )
             names = item_columns(raw.name, kept, user, public)
             check_number(raw, len(names), most_items)
             columns, ignored = raw.columns(

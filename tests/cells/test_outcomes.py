@@ -1,11 +1,21 @@
-"""Files of two items and an outcome are refused, not misread."""
+"""Two items and an outcome: recognized by usual names, read by a fixed list of words, else refused."""
 
 from __future__ import annotations
 
 import pytest
 
-from privrank_jax._cells.errors import DataError
-from privrank_jax._cells.outcomes import advice_on_outcomes, check_outcomes
+from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.outcomes import (
+    LEFT,
+    RIGHT,
+    TIE,
+    Battle,
+    OutcomeReader,
+    advice_on_outcomes,
+    battle_named,
+    battle_of,
+    check_outcomes,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +52,82 @@ def test_columns_of_items_are_not_taken_for_outcomes(header, winner, loser):
 
 
 def test_advice_is_given_where_it_applies():
-    assert "'a1' and 'a2' are the items and 'won' says" in advice_on_outcomes(["a1", "a2", "won"])
-    assert advice_on_outcomes(["a1", "a2", "loser", "won"]) == ""
-    assert advice_on_outcomes(["a1", "b1", "won"]) == ""
-    assert advice_on_outcomes(["a1", "a2"]) == ""
+    said, arguments = advice_on_outcomes(["a1", "a2", "won"])
+    assert "'a1' and 'a2' are the items and 'won' says" in said
+    assert "say left='a1' right='a2' outcome='won'" in said
+    assert [argument.name for argument in arguments] == ["left", "right", "outcome"]
+    assert "If 'won' says which of two items" in advice_on_outcomes(["a1", "b1", "won"])[0]
+    assert advice_on_outcomes(["a1", "a2", "loser", "won"]) == ("", ())
+    assert advice_on_outcomes(["a1", "a2"]) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        ("judge,model_a,model_b,winner,turn", ("model_a", "model_b", "winner")),
+        ("Left,Right ,Winner", ("Left", "Right ", "Winner")),
+        ("user,item_1,item_2,outcome", ("item_1", "item_2", "outcome")),
+        ("option a,option b,preference", ("option a", "option b", "preference")),
+        ("home,away,result", None),  # whose side comes first must be said
+        ("left,right,winner,loser", None),
+        ("left,right,winner,outcome", None),
+        ("left,right,model_a,model_b,winner", None),
+        ("left,left,right,winner", None),
+        ("user,item_1,item_2,report", None),
+    ],
+)
+def test_battles_are_known_by_usual_names_alone(header, columns):
+    assert battle_of(header.split(",")) == columns
+
+
+def test_named_columns_are_completed_by_usual_ones():
+    header = ["left", "right", "said", "winner"]
+    assert battle_named("f", header, None, None, "said") == ("left", "right", "said")
+    assert battle_named("f", ["home", "away", "r"], "home", "away", "r") == ("home", "away", "r")
+    with pytest.raises(DataError, match="name the columns of the two items by `left`"):
+        battle_named("f", ["home", "away", "r"], "home", None, None)
+
+
+BATTLE = Battle("model_a", "model_b", "winner")
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (("a", "A", "left", " Left ", "model_a", "MODEL A", "1", "1.0", "gpt"), LEFT),
+        (("b", "B", "right", "model_b", "Model B", "0", "0.0", "phi"), RIGHT),
+        (("tie", "Tie", "draw", "0.5", "tie (bothbad)", "both bad", "both_bad", "bothbad"), TIE),
+    ],
+)
+def test_words_for_outcomes(cells, expected):
+    read = OutcomeReader("f", BATTLE)
+    assert [read(cell, "gpt", "phi") for cell in cells] == [expected] * len(cells)
+    read.check_items(["gpt", "phi"])
+
+
+@pytest.mark.parametrize(
+    "cell", ["2", "-1", "GPT", "yi", "skip", "winner", "ignore", "both", "0.25"]
+)
+def test_other_words_are_no_outcomes(cell):
+    with pytest.raises(BadCell, match="does not say which of 'gpt' and 'phi' is preferred"):
+        OutcomeReader("f", BATTLE)(cell, "gpt", "phi")
+
+
+@pytest.mark.parametrize("cell", [None, "", " "])
+def test_a_blank_outcome_is_no_tie(cell):
+    with pytest.raises(BadCell, match="the outcome is missing"):
+        OutcomeReader("f", BATTLE)(cell, "gpt", "phi")
+
+
+def test_items_named_like_outcomes_are_never_guessed():
+    read = OutcomeReader("f", BATTLE)
+    assert read("A", "A", "B") == LEFT  # whichever is meant
+    read.check_items(["A", "B"])
+    for cell, left, right in (("A", "B", "A"), ("tie", "tie", "B"), ("1", "2", "1")):
+        with pytest.raises(BadCell, match="rename the item"):
+            OutcomeReader("f", BATTLE)(cell, left, right)
+    assert read("a", "C", "D") == LEFT
+    with pytest.raises(DataError, match="f: the outcome 'a' of two other items is also the name"):
+        read.check_items(["C", "D", "A"])
+    with pytest.raises(DataError, match="'right' is named like another outcome"):
+        OutcomeReader("f", Battle("right", "left", "winner"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -43,9 +44,11 @@ def refused(privrank, tmp_path):
     return run
 
 
-# --- battles: two items and an outcome
+# --- battles: two items and an outcome; tests/cli/test_file_forms.py reads them where their columns are known
 
-WRITE_THEM = "a column `winner` and the other into a column `loser`, and of a tie both items and a 1 in a column `tie`"
+NAME_THEM = (
+    "name the columns of the two items by --left and --right, and that of the outcome by --outcome"
+)
 
 
 @pytest.mark.parametrize("command", ["rank", "privatize"])
@@ -66,7 +69,8 @@ WRITE_THEM = "a column `winner` and the other into a column `loser`, and of a ti
          "columns 'left model' and 'right model' look like the two items of a comparison, and 'verdict'"),
         ("judge,model_a,model_b,said", ("--winner", "said", "--loser", "model_b"), "'model_a' is the name of a column"),
         ("judge,Model_A,other,said", ("--winner", "said", "--loser", "other"), "'model_a' is the name of a column"),
-        ("judge,model_a,model_b,winner", (), "'model_a' and 'model_b' are the items and 'winner' says which"),
+        ("judge,home,away,Result", (), "If 'Result' says which of two items is preferred"),
+        ("judge,dish a,dish b,result", (), "If 'dish a' and 'dish b' are the items and 'result' says which"),
     ],
 )  # fmt: skip
 def test_battles_are_refused_not_misread(
@@ -75,7 +79,7 @@ def test_battles_are_refused_not_misread(
     path = write(*ARENA, header=header)
     said = refused(command, as_parquet(path) if parquet else path, "--user", "judge", *options)
     assert message in said
-    assert WRITE_THEM in said
+    assert NAME_THEM in said or re.search(r"say --left \S+.* --right \S+.* --outcome \S+", said)
 
 
 def test_items_named_like_a_column_are_taken_where_they_are_listed(
@@ -200,15 +204,13 @@ def test_what_has_no_cells_of_ranks(privrank, refused, tmp_path, data_folder):
      "rank_0,rank_1"],
 )  # fmt: skip
 @pytest.mark.parametrize("before", ["user,", "", "voter,age,"])
-def test_places_are_no_items(refused, write, command, places, before):
-    cells = ",".join("x" for _ in before.split(",")[:-1])
-    lines = [f"{cells},{row}".lstrip(",") for row in ("1,2", "2,1")]
-    said = refused(command, write(*lines, header=before + places))
+def test_numbers_below_places_are_not_guessed(refused, write, command, places, before):
+    lines = [",".join([row[0]] * before.count(",") + [row]) for row in ("1,2", "2,1")]
+    users = () if before == "user," else ("--user", "none")
+    said = refused(command, write(*lines, header=before + places), *users)
     first, second = places.split(",")
-    assert (
-        f"its columns {first!r}, {second!r}, ... are places, so its cells are items, best first"
-        in said
-    )
+    assert f"its columns {first!r}, {second!r}, ... are places, but all their cells are" in said
+    assert "list the --items" in said
 
 
 @pytest.mark.parametrize(
@@ -232,7 +234,8 @@ def test_files_of_one_item(refused, write, as_parquet):
     assert "the only column is 'a'; a file of rankings has one column per item" in refused(
         "aggregate", alone
     )
-    assert "Separate a .csv by commas" in refused("aggregate", write("u;1;2", header="user;a;b"))
+    said = refused("aggregate", write("u|1|2", header="user|a|b"))
+    assert "Separate cells by commas, semicolons or tabs, or say --separator '|'" in said
 
 
 @pytest.mark.parametrize("command", ["rank", "privatize"])
@@ -318,6 +321,7 @@ def test_standard_input_is_no_file(tmp_path, arguments):
     assert (found.returncode, found.stdout) == (2, "")
     assert "/dev/stdin is a stream (standard input, a pipe or a device)" in found.stderr
     assert "write them to a file first" in found.stderr
+    assert "pipe them in and give - for the file" in " ".join(found.stderr.split())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["votes.csv"]
 
 

@@ -122,9 +122,9 @@ def test_columns_by_other_names(tmp_path):
         ("", {}, "is empty: it needs a header row and one row per ranking"),
         ("\n\n", {}, "is empty"),
         ("user,a\nann,1\n", {}, "there is one item, 'a', and a ranking needs at least two"),
-        ("user;a;b\nann;1;2\n", {}, "one column per item.*commas"),
-        ("Rank_1,Rank_2,Rank_3\n1,2,3\n", {}, "'Rank_1', 'Rank_2', 'Rank_3', ... are places"),
-        ("user,choice 1,choice 2\nann,a,b\n", {}, "are places"),
+        ("user|a|b\nann|1|2\n", {}, "one column per item.*commas"),
+        ("Rank_1,Rank_2,Rank_3\n1,2,3\n", {"user": None}, "'Rank_1', 'Rank_2', ... are places.*numbers"),
+        ("user,choice 1,choice 2,choice 4\nann,a,b,c\n", {}, "are places"),
         ("user,winner,loser\nann,a,b\n", {}, "holds comparisons .*`privrank rank`"),
         (WIDE, {"items": ["Oslo", "Pariss"]}, r"no column for the item 'Pariss' \(did you mean 'Paris'"),
         (WIDE, {"items": ["Oslo"]}, "at least two items"),
@@ -150,7 +150,12 @@ def test_refusals(tmp_path, text, options, message):
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("votes.xlsx", "one of PrefLib"), ("none.csv", "no such file"), ("none.soc", "no such file")],
+    [
+        ("votes.xlsx", "save the sheet as CSV"),
+        ("votes.doc", "one of PrefLib"),
+        ("none.csv", "no such file"),
+        ("none.soc", "no such file"),
+    ],
 )
 def test_other_files(tmp_path, name, message):
     if name.startswith("votes"):

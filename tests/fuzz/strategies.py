@@ -192,6 +192,21 @@ BATTLES = (
     "user,winner,loser,result\nu1,model_a,gpt,1\nu2,draw,,0\n",
     "judge,home,away,Result\nu1,a,b,1\nu2,b,c,0.5\n",
 )
+OUTCOMES = (
+    "user,left,right,winner\nu1,gpt,phi,left\nu2,phi,gpt,tie\nu3,gpt,yi,yi\nu4,yi,phi,B\n",
+    "judge,user,model_a,Model_B,Winner\nx,u1,gpt,phi,model_a\nx,u2,gpt,phi,tie (bothbad)\nx,u3,phi,yi,model_b\n",
+    "user;item_1;item_2;outcome\nu1;a;c;1\nu2;c;d;0.5\nu3;a;d;0\n",
+)
+LISTS = (
+    "user,rank_1,rank_2,rank_3\nu1,x,y,z\nu2,y,,\nu3,z,x,\nu4,,,\n",
+    "2nd choice,user,note,1st choice\nx,u1,n,y\n,u2,n,x\n",
+    "user,order\nu1,x>y=z\nu2, z > x\nu3,\nu4,y\n",
+)
+OBJECTS = (
+    '{"user":"u1","winner":"a","loser":"b"}\n{"user":2,"winner":"b","loser":"c"}\n{"user":"u3","winner":"a","loser":"c"}\n',
+    '{"winner":"a","user":"u1","loser":"b","tie":false}\n{"user":"u2","winner":"b","loser":"a","tie":true}\n',
+    '{"user":"u1","winner":"a","loser":"b","n":[1,{"k":null}]}\n{"winner":"c","loser":"b","user":1.50}\n',
+)
 LONG = (
     "user,item,rank\nu1,a,1\nu1,b,2\nu1,c,3\nu2,b,1\nu2,a,2\nu2,c,3\n",
     "rank,note,item,user\n1,x,a,u1\n1,y,b,u1\n,z,c,u2\n1,w,a,u2\n",
@@ -227,6 +242,9 @@ TEXTS = {  # and what separates their cells
     "shapes": (SHAPES, ","),
     "ratings": (RATINGS, ","),
     "battles": (BATTLES, ","),
+    "outcomes": (OUTCOMES, ","),
+    "lists": (LISTS, ","),
+    "objects": (OBJECTS, ","),
     "reports": (REPORTS, ","),
     "synthetic": (SYNTHETIC, ","),
     "budgets": (BUDGETS, ","),

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
-import math
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +11,25 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from privrank_jax import datasets
-from privrank_jax._cells.names import form
 from privrank_jax.datasets import DataError
 from privrank_jax.datasets.formats import read_header
 from privrank_jax.datasets.kamishima import read_kamishima
 from tests.fuzz import strategies
+from tests.fuzz.as_written import (
+    budgets_as_written,
+    comparisons_as_written,
+    csv_rows,
+    json_rows,
+    lists_as_written,
+    outcomes_as_written,
+    ranks_as_written,
+    ratings_as_written,
+    reports_as_written,
+    synthetic_as_written,
+    text_of,
+)
 from tests.fuzz.checks import PARQUET_LOADERS, QUICK, THOROUGH, _names, _plain
 from tests.fuzz.strategies import fuzz
-from tests.reference import cells as reference
 
 ITEMS = st.none() | st.lists(st.sampled_from(strategies.CELLS[-40:]), max_size=4)
 COLUMN = st.sampled_from(
@@ -29,102 +37,6 @@ COLUMN = st.sampled_from(
 )
 
 # --- what each loader takes, and what its table must say
-
-
-def _cells(content: bytes, delimiter: str) -> list[dict[str, str]]:
-    """Rows of a CSV file as the standard library reads them."""
-    lines = io.StringIO(content.decode("utf-8-sig"), newline="")
-    header, *rows = (row for row in csv.reader(lines, delimiter=delimiter, strict=True) if row)
-    return [dict(zip(header, row, strict=True)) for row in rows]
-
-
-def _rank(cell: str) -> int | None:
-    known = cell.strip() and cell.casefold().strip() not in ("na", "nan", "none")
-    return int(float(cell)) if known else None
-
-
-def _before(ranks: list[str], sign: int) -> list[int]:
-    """How many items are ranked before each, or rated above where the sign is -1; -1 where it is not ranked."""
-    known = [sign * float(rank) if rank.strip() and rank.casefold().strip() not in ("na", "nan", "none") else math.inf
-             for rank in ranks]  # fmt: skip
-    return [sum(x < y for x in known) if y < math.inf else -1 for y in known]
-
-
-def comparisons_as_written(table, rows, options):
-    names = table.item_names
-    assert [names[k] for k in table.winners] == [row["winner"] for row in rows]
-    assert [names[k] for k in table.losers] == [row["loser"] for row in rows]
-    assert np.all(table.winners != table.losers)
-    yes = [row.get("tie", "").strip().casefold() in ("1", "1.0", "true", "yes") for row in rows]
-    assert options.get("tie", "tie") is None or table.tied.tolist() == yes
-    if options["user"] is not None:
-        assert [table.user_names[k] for k in table.users] == [row[options["user"]] for row in rows]
-    if options["items"] is None:
-        assert not {form(name) for name in names} & {form(column) for column in rows[0]}
-
-
-def rankings_as_written(table, rows, options):
-    for ranks, row in zip(table.ranks.tolist(), rows, strict=True):
-        assert ranks == _before([row[name] for name in table.item_names], options["sign"])
-    if table.user_names:
-        assert list(table.user_names) == [row[options["user"]] for row in rows]
-
-
-def rows_as_written(table, rows, options):
-    """Of rankings with one row per user and item."""
-    found = {(row[options["user"]], row["item"]): row["rank"] for row in rows}
-    assert len(found) == len(rows)
-    for user, ranks in zip(table.user_names, table.ranks.tolist(), strict=True):
-        cells = [found.get((user, name), "") for name in table.item_names]
-        assert ranks == _before(cells, options["sign"])
-
-
-def table_as_written(table, rows, options):
-    long = rows and {"item", "rank"} <= set(rows[0])
-    (rows_as_written if long else rankings_as_written)(table, rows, options)
-
-
-def ranks_as_written(table, rows, options):
-    """And nothing in them is unlike ranks; no column that says who ranked is an item."""
-    table_as_written(table, rows, {**options, "sign": 1})
-    if {"item", "rank"} <= set(rows[0]):
-        found = {(row[options["user"]], row["item"]): _rank(row["rank"]) for row in rows}
-        written = [[found.get((u, i)) for i in table.item_names] for u in table.user_names]
-        others = 0
-    else:
-        assert options["user"] is not None or options["items"] or "user" not in rows[0]
-        written = [[_rank(row[name]) for name in table.item_names] for row in rows]
-        others = len(rows[0]) - (options["user"] is not None) - table.num_items
-        others -= "synthetic_epsilon" in rows[0]
-        if options["user"] is None and options["items"] is None:
-            numbers = (reference.numbers_rows(written, k) for k in range(table.num_items))
-            assert not any(numbers)
-    assert max(rank or 0 for row in written for rank in row) <= table.num_items + others
-    unlike, users = reference.unlike(written, others > 0)
-    assert 2 * unlike <= users
-
-
-def ratings_as_written(table, rows, options):
-    table_as_written(table, rows, {**options, "sign": -1})
-
-
-def reports_as_written(table, rows, options):
-    names = table.item_names
-    assert [names[k] for k in table.first] == [row["item_1"] for row in rows]
-    assert [names[k] for k in table.second] == [row["item_2"] for row in rows]
-    assert table.epsilon.tolist() == [float(row["epsilon"]) for row in rows]
-    assert np.all((table.epsilon > 0) & np.isfinite(table.epsilon))
-
-
-def synthetic_as_written(found, rows, options):
-    rankings_as_written(found.table, rows, {**options, "sign": 1})
-    assert found.epsilon.tolist() == [float(row["synthetic_epsilon"]) for row in rows]
-    assert not found.table.tied
-
-
-def budgets_as_written(epsilon, rows, options):
-    assert set(epsilon.tolist()) == {float(row["budget"]) for row in rows}
-    assert np.all((epsilon > 0) & np.isfinite(epsilon))
 
 
 def read_budgets(path, user, items):
@@ -158,6 +70,9 @@ LOADERS = {
     "shapes": (datasets.read_rankings, ranks_as_written),
     "ratings": (functools.partial(datasets.read_rankings, cells="ratings"), ratings_as_written),
     "battles": (read_battles, battles_as_written),
+    "outcomes": (datasets.read_comparisons, outcomes_as_written),
+    "lists": (datasets.read_rankings, lists_as_written),
+    "objects": (datasets.read_comparisons, comparisons_as_written),
     "reports": (datasets.read_reports, reports_as_written),
     "synthetic": (datasets.read_synthetic_rankings, synthetic_as_written),
     "budgets": (read_budgets, budgets_as_written),
@@ -183,7 +98,8 @@ def _check_text(folder: Path, kind: str, content: bytes, suffix: str, user, item
         if items is not None:
             assert list(table.item_names) == [str(item) for item in items]
     delimiter = "\t" if suffix.lower() == ".tsv" else ","
-    as_written(found, _cells(content, delimiter), {"user": user, "items": items})
+    rows = json_rows(content) if suffix == ".jsonl" else csv_rows(content, delimiter)
+    as_written(found, rows, {"user": user, "items": items})
 
 
 SUFFIXES = st.sampled_from((".csv",) * 8 + (".CSV", ".tsv", ".txt", ""))
@@ -193,6 +109,7 @@ def text_test(kind, examples):
     @fuzz(examples)
     @given(content=strategies.contents(kind), suffix=SUFFIXES, user=COLUMN, items=ITEMS)
     def run(folder, content, suffix, user, items):
+        suffix = ".jsonl" if kind == "objects" and suffix == ".csv" else suffix
         # Options are refused early: most files are read with the default ones.
         usual = len(content) % 4
         default = "user" if b"user" in content[:80] else None
@@ -205,7 +122,8 @@ def text_test(kind, examples):
 def test_tables(tmp_path, kind):
     for text in strategies.TEXTS[kind][0]:
         for user in ("user", None):
-            _check_text(tmp_path, kind, text.encode(), ".csv", user, None)
+            suffix = ".jsonl" if kind == "objects" else ".csv"
+            _check_text(tmp_path, kind, text.encode(), suffix, user, None)
     text_test(kind, QUICK)(tmp_path)
 
 
@@ -230,7 +148,7 @@ def _check_preflib(folder: Path, content: bytes, suffix: str) -> None:
     assert np.all(np.any(table.ranks == 0, axis=1))
     assert table.complete or suffix[3] == "i"
     assert not table.tied or suffix[1] == "t"
-    text = content.decode("utf-8-sig")
+    text = text_of(content)
     assert all(name in text for name in table.item_names)
 
 
@@ -247,7 +165,7 @@ def _check_orders(folder: Path, content: bytes, names: bytes | None) -> None:
         return
     _names(table.item_names)
     assert not table.tied
-    lines = [line.split() for line in content.decode("utf-8-sig").split("\n") if line.strip()]
+    lines = [line.split() for line in text_of(content).split("\n") if line.strip()]
     if len(table.ranks) == len(lines) - 1:  # other line ends are read too
         for ranks, (_, length, *order) in zip(table.ranks.tolist(), lines[1:]):
             assert [ranks[int(k)] for k in order] == list(range(int(length)))

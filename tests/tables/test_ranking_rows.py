@@ -94,10 +94,10 @@ REFUSED = (
     LONG.format("('w', 'a', '1.5')"), LONG.format("('u', 'b', NULL)"), LONG.format("('w', 'n/a', '1')"),
     WIDE.format("('u', '1', '2')"), WIDE.format("('w', '1', 'best')"), WIDE.format("('', '1', '2')"),
     WIDE.format("('w', '-1', '2')"), "SELECT 'u' AS \"user\", '1' AS a", "SELECT 1 AS a, 2 AS b LIMIT 0",
-    "SELECT 'u' AS \"user\", 'a' AS winner, 'b' AS loser", "SELECT 'a' AS rank_1, 'b' AS rank_2",
+    "SELECT 'u' AS \"user\", 'a' AS winner, 'b' AS loser",
     "SELECT 'u' AS \"user\", 'a' AS item, 1 AS rank", "SELECT 'u' AS \"user\", [1] AS a, 2 AS b",
     "SELECT 'u' AS \"user\", 1 AS \"x y\", 2 AS \"X  y\"", "SELECT 'u' AS \"user\", 1 AS a, 3 AS b",
-    "SELECT 'a' AS \"1st\", 'b' AS \"2nd\"", "SELECT 1 AS id, 2 AS a, 1 AS b", "SELECT 1 AS \"a;b\"",
+    "SELECT 1 AS id, 2 AS a, 1 AS b", "SELECT 1 AS \"a;b\"",
     LONG.format("('w', 'a', '3')"),
 )  # fmt: skip
 
@@ -110,6 +110,13 @@ def test_refusals_in_the_words_of_the_loader(tmp_path, backend, select):
             read(path)
         said.append(str(error.value))
     assert said[1] == said[0]
+
+
+def test_orders_are_left_to_the_loader(tmp_path, backend):
+    path = parquet(tmp_path, "SELECT 'u' AS \"user\", 'b' AS rank_1, 'a' AS rank_2")
+    assert read_rankings(path).ranks.tolist() == [[1, 0]]
+    with pytest.raises(DataError, match="cells are items, best first: read_rankings reads them"):
+        scan_rankings(path, backend=backend)
 
 
 SHAPES = {

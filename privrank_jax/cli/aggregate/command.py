@@ -29,7 +29,7 @@ def aggregate(request: Request) -> None:
     from privrank_jax.datasets import is_synthetic_rankings_file
 
     request.check_files()
-    if is_synthetic_rankings_file(request.source):
+    if is_synthetic_rankings_file(request.file):
         from privrank_jax.cli.aggregate.synthetic import aggregate_synthetic
 
         aggregate_synthetic(request)

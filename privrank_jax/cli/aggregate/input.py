@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from pathlib import Path
 
 import numpy as np
 
@@ -15,9 +14,9 @@ from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.core.checks import check_items
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.sources import (
-    in_parquet,
     private_remark,
     ranking_roles,
+    rankings_in_engine,
     read_rankings,
     users_of,
 )
@@ -115,11 +114,11 @@ def read_input(request: Request) -> Input:
             f"--missing {other} is the other rule."
         )
     known = request.source in datasets.available_rankings()
-    known = known or Path(request.source).suffix.lower() in (".soc", ".toc")
+    known = known or request.file.suffix in (".soc", ".toc")
     complete, entropy = known and not partial, Entropy(request)
     if not request.private:
         return Input(table=table, complete=complete, remarks=remarks, entropy=entropy)
-    users = users_of(request.source, request.user)
+    users = users_of(request.file, request.user)
     privacy = request.privacy.given(public=table.public, users=users)
     return PrivateInput(
         table=table, complete=complete, remarks=remarks, entropy=entropy, privacy=privacy
@@ -128,11 +127,12 @@ def read_input(request: Request) -> Input:
 
 def _read_table(request: Request) -> datasets.RankingTable | RankingRows:
     """Read a file or a named data set; a Parquet file stays in the engine where a curator needs pairs alone."""
-    if not in_parquet(request.source) or request.at_home or request.method == "footrule":
-        return read_rankings(request.source, request, request.items, num_users=request.users)
     roles = ranking_roles(request, request.items)
+    by_pairs = not request.at_home and request.method != "footrule"
+    if not by_pairs or not rankings_in_engine(request.file, request, roles):
+        return read_rankings(request.file, request, request.items, num_users=request.users)
     return scan_rankings(
-        Path(request.source),
+        request.file.path,
         most_items=MAX_ITEMS,
         num_users=request.users,
         cells=request.cells,

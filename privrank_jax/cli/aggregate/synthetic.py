@@ -22,7 +22,7 @@ from privrank_jax.cli.core.sources import item_list, named_column
 from privrank_jax.estimate import Estimate
 
 METHODS = ("auto", "borda", "none")
-_SERVED = ("source", "method", "missing", "xi", "items", "user", "json")
+_SERVED = ("source", "separator", "encoding", "method", "missing", "xi", "items", "user", "json")
 _LEVEL = 0.95
 
 
@@ -32,7 +32,7 @@ def aggregate_synthetic(request: Request) -> None:
     user = named_column(request.user, "user")
     items = None if request.items is None else item_list(request.items)
     rankings = datasets.read_synthetic_rankings(
-        request.source, user=user, items=items, missing=request.missing
+        request.file, user=user, items=items, missing=request.missing
     )
     table = rankings.table
     check_items(table.name, table.num_items, MAX_ITEMS)

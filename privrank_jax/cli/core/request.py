@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 import typer
 
+from privrank_jax._cells.files import File
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import Json, Options, option
@@ -67,7 +69,29 @@ class Budget(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ComparisonColumns(Options):
+class Text(Options):
+    """How the bytes of a file become cells, where neither its name nor its header says so."""
+
+    PANEL: ClassVar[str] = "Columns of FILE"
+
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIGN",
+            help="What separates cells: a character, or tab, semicolon, pipe. Default: by the name and the header.",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Encoding of the text, such as latin-1. Default: UTF-8, or UTF-16 by its mark.",
+        ),
+    ] = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ComparisonColumns(Text):
     """Columns of a file of comparisons."""
 
     PANEL: ClassVar[str] = "Columns of FILE"
@@ -88,10 +112,31 @@ class ComparisonColumns(Options):
             help="Column that marks ties (1 or 0); none: there are no ties. Default: tie.",
         ),
     ] = None
+    left: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of one item, where an outcome says which is preferred. Default: model_a, left or alike.",
+        ),
+    ] = None
+    right: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of the other item. Default: model_b, right or alike."
+        ),
+    ] = None
+    outcome: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of outcomes: the preferred item or its column, left, right, A, B, 1, 0, tie, 0.5, both bad. "
+            "Default: winner, outcome or alike.",
+        ),
+    ] = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RankingColumns(Options):
+class RankingColumns(Text):
     """Columns of a file of rankings, and the meaning of its cells."""
 
     PANEL: ClassVar[str] = "Columns of FILE"
@@ -107,6 +152,14 @@ class RankingColumns(Options):
         str | None,
         typer.Option(
             metavar="COLUMN", help="Column of ranks, one row per user and item. Default: rank."
+        ),
+    ] = None
+    order: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of orders such as A>B=C, best first. Default: order or alike. Columns rank_1, rank_2, ... are "
+            "read as places.",
         ),
     ] = None
     ranks: Annotated[
@@ -132,7 +185,7 @@ class RankingColumns(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Release(Options):
+class Release(Text):
     """Whether the release is real, and its ledger. Requests also have a ``source``, the argument FILE."""
 
     PANEL: ClassVar[str] = "Release"
@@ -161,6 +214,11 @@ class Release(Options):
             help="Release even what can't be drawn exactly; the guarantee then says so.",
         ),
     ] = False
+
+    @functools.cached_property
+    def file(self) -> File:
+        """FILE and how its bytes become text; - is standard input, read once."""
+        return File(self.source, self.separator, self.encoding)
 
     @property
     def private(self) -> bool:

@@ -7,19 +7,28 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
+import typer
+
 from privrank_jax import datasets
-from privrank_jax._cells.columns import DELIMITERS, PARQUET
+from privrank_jax._cells.columns import PARQUET
+from privrank_jax._cells.files import File
 from privrank_jax._cells.names import did_you_mean
+from privrank_jax._cells.order_shapes import order_columns
+from privrank_jax._cells.outcomes import Battle
 from privrank_jax._neighbors import NO_COLUMN, OWN, of_column
-from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.console import Refusal, printable
 from privrank_jax.cli.core.request import ComparisonColumns, RankingColumns
 from privrank_jax.cli.options import option
-from privrank_jax.datasets.formats import read_lines
-from privrank_jax.datasets.json_lines import is_json_lines
+from privrank_jax.datasets.comparisons_file import battle_in
+from privrank_jax.datasets.formats import read_header, read_lines
+from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
+from privrank_jax.datasets.preflib import SUFFIXES as PREFLIB
 from privrank_jax.datasets.source import recorded
 from privrank_jax.release.ledger import content_sha256
 
-_COMPARING, _RANKING = ("winner", "loser", "tie"), ("item", "rank")
+COMPARING = ("winner", "loser", "tie", "left", "right", "outcome")
+RANKING = ("item", "rank", "order")
+_TEXT = ("separator", "encoding")
 
 
 class ComparisonRoles(TypedDict):
@@ -46,13 +55,31 @@ def private_remark(*remarks: str) -> tuple[str, ...]:
     return tuple(f"{one} (For you alone: the guarantee does not cover this.)" for one in remarks)
 
 
-def in_parquet(source: str) -> bool:
-    """Whether FILE is a Parquet file, which an engine reads at any size."""
-    return Path(source).suffix.lower() in PARQUET
+def comparisons_in_engine(file: File, columns: ComparisonColumns, roles: ComparisonRoles) -> bool:
+    """Whether FILE is a Parquet file that an engine counts at any size: of winners and losers, not of outcomes."""
+    if file.suffix not in PARQUET:
+        return False
+    named = Battle(columns.left or "", columns.right or "", columns.outcome or "")
+    header = read_header(file)
+    return battle_in(file.name, header, roles["winner"], roles["loser"], named) is None
+
+
+def rankings_in_engine(file: File, columns: RankingColumns, roles: RankingRoles) -> bool:
+    """Whether FILE is a Parquet file that an engine counts at any size: of ranks, not of orders."""
+    if file.suffix not in PARQUET:
+        return False
+    header, user = read_header(file), roles["user"]
+    return not order_columns(file.name, header, user, columns.order, roles["items"])
+
+
+def say_reading(table: datasets.ComparisonTable | datasets.RankingTable) -> None:
+    """Say on stderr what was detected in the form of a file, rather than said by options."""
+    for one in table.reading:
+        typer.echo(f"privrank: {printable(table.name)}: {printable(one)}.", err=True)
 
 
 def read_comparisons(
-    source: str, columns: ComparisonColumns, items: str | None, *, by_user: bool
+    source: str | File, columns: ComparisonColumns, items: str | None, *, by_user: bool
 ) -> datasets.ComparisonTable:
     """A file or a named data set.
 
@@ -62,19 +89,32 @@ def read_comparisons(
         items: ``--items``.
         by_user: whether a file must name its users, unless ``--user none`` is given.
     """
-    if source in datasets.available():
-        given = given_columns(columns, ("user", *_COMPARING))
+    file = File.of(source)
+    if (source := str(source)) in datasets.available():
+        given = given_columns(columns, ("user", *COMPARING, *_TEXT))
         given += ["--items"] if items is not None else []
         _check_own(source, "columns and items", given)
         return datasets.load(source)
-    path = Path(source)
-    if not path.suffix and not path.exists():
+    if _is_name(file):
         if source in datasets.available_rankings():
             raise Refusal(
                 f"{source} holds rankings, not comparisons: privrank aggregate {source} makes a consensus."
             )
         raise _unknown(source, datasets.available())
-    return datasets.read_comparisons(path, **comparison_roles(columns, items, by_user=by_user))
+    table = datasets.read_comparisons(
+        file,
+        left=columns.left,
+        right=columns.right,
+        outcome=columns.outcome,
+        **comparison_roles(columns, items, by_user=by_user),
+    )
+    say_reading(table)
+    return table
+
+
+def _is_name(file: File) -> bool:
+    """Whether FILE can only be meant as the name of a data set."""
+    return not (file.piped or file.path.suffix or file.path.exists())
 
 
 def comparison_roles(
@@ -91,7 +131,7 @@ def comparison_roles(
 
 
 def read_rankings(
-    source: str,
+    source: str | File,
     columns: RankingColumns,
     items: str | None,
     ignore: Collection[str] = (),
@@ -106,24 +146,31 @@ def read_rankings(
         ignore: columns that are not ranks of an item.
         num_users: ``--users``.
     """
-    if source in datasets.available_rankings():
-        given = given_columns(columns, ("user", *_RANKING))
+    file = File.of(source)
+    if (source := str(source)) in datasets.available_rankings():
+        given = given_columns(columns, ("user", *RANKING, *_TEXT))
         given += ["--items"] if items is not None else []
         given += ["--users"] if num_users is not None else []
         given += given_columns(columns, ("ranks", "higher_is_better"))
         _check_own(source, "columns, items and users", given)
         return datasets.load_rankings(source)
-    path = Path(source)
-    if not path.suffix and not path.exists():
+    if _is_name(file):
         if source in datasets.available():
             raise Refusal(
                 f"{source} holds comparisons, not rankings: privrank rank {source} ranks its items."
             )
         raise _unknown(source, datasets.available_rankings())
     roles = ranking_roles(columns, items)
-    return datasets.read_rankings(
-        path, ignore=ignore, num_users=num_users, cells=columns.cells, **roles
+    table = datasets.read_rankings(
+        file,
+        order=columns.order,
+        ignore=ignore,
+        num_users=num_users,
+        cells=columns.cells,
+        **roles,
     )
+    say_reading(table)
+    return table
 
 
 def ranking_roles(columns: RankingColumns, items: str | None) -> RankingRoles:
@@ -177,13 +224,14 @@ def item_list(given: str) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def users_of(source: str, column: str | None) -> str:
+def users_of(source: str | File, column: str | None) -> str:
     """Say what one user is, by the kind of FILE and ``--user``.
 
     >>> users_of("votes.csv", None), users_of("votes.csv", "none"), users_of("votes.soc", None)
     ("column 'user'", 'each row', 'as the data define them')
     """
-    if Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET) and not is_json_lines(source):
+    named = str(source) in (*datasets.available(), *datasets.available_rankings())
+    if named or File.of(source).suffix in (*PREFLIB, KAMISHIMA):
         return OWN
     return NO_COLUMN if column == "none" else of_column(column or "user")
 
@@ -210,9 +258,12 @@ def load_named(source: str) -> Named | None:
     return Named(table, hashlib.sha256("\n".join(sorted(checksums)).encode()).hexdigest())
 
 
-def data_sha256(source: str) -> str | None:
+def data_sha256(source: str | File) -> str | None:
     """Checksum of the content of a file or a named data set; None if there is neither."""
-    named = load_named(source)
+    file = File.of(source)
+    if file.piped:
+        return hashlib.sha256(file.content).hexdigest()
+    named = load_named(str(source))
     if named is not None:
         return named.sha256
-    return content_sha256(source) if Path(source).is_file() else None
+    return content_sha256(file) if file.path.is_file() else None

@@ -76,7 +76,7 @@ class Spending:
             privacy = dataclasses.replace(privacy, users=self._ledger.account.budget.users)
             self._check_covers(privacy)
             self._ledger.check(privacy)
-        known = data_sha256(self._request.source)
+        known = data_sha256(self._request.file)
         if known is not None:  # otherwise reading it says what is wrong
             self._ledger.check_data(known, self._request.source)
 
@@ -120,7 +120,7 @@ class Spending:
         if self._was_paid():
             return f"budget: an earlier run has paid for all steps ({ledger.path.name})"
         # The file was read between two checks of its content.
-        ledger.check_data(data_sha256(self._request.source) or "", self._request.source)
+        ledger.check_data(data_sha256(self._request.file) or "", self._request.source)
         used = _relevant(guarantee, ledger)
         if used is guarantee.attained:
             promise = guarantee.promise

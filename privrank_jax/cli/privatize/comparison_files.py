@@ -33,7 +33,7 @@ _HEADINGS: tuple[tuple[str, Side], ...] = (("privatized", "left"), ("", "right")
 def privatize_comparisons(request: Request) -> None:
     """Read, draw, write, print."""
     source, named = request.source, request.winner is not None or request.loser is not None
-    if not named and datasets.is_report_file(source):
+    if not named and datasets.is_report_file(request.file):
         raise Refusal(
             f"{source} holds randomized reports already; rank them by `privrank rank {source}`. Randomizing "
             "them again would only add noise."
@@ -43,7 +43,7 @@ def privatize_comparisons(request: Request) -> None:
             "--public is for rankings; of comparisons it is always public who compared what."
         )
     spending = begin("privatize", request)
-    table = read_comparisons(source, request, request.items, by_user=True)
+    table = read_comparisons(request.file, request, request.items, by_user=True)
     entropy = Entropy(request)
     with jax.enable_x64(True):
         drawn = randomize(table, _budgets(request, table), request, entropy)
@@ -51,7 +51,7 @@ def privatize_comparisons(request: Request) -> None:
     note = "the largest epsilon of any comparison, and of all those of any user together."
     guarantee = reports_guarantee(reports, drawn.numerics, request.guarantee_note(note, "answers"))
     revealed = ("ties",) if request.ties == "drop" else ()
-    guarantee = guarantee.given(public=revealed, users=users_of(source, request.user))
+    guarantee = guarantee.given(public=revealed, users=users_of(request.file, request.user))
     request.check_out()  # again, as the files may have changed meanwhile
     spending.spend_and_report(guarantee, "randomized response", request.out)
     written = datasets.write_reports(request.out, reports, users=not request.drop_user)
@@ -70,7 +70,7 @@ def _budgets(request: Request, table: ComparisonTable) -> np.ndarray:
             f"{request.source} is a named data set without budgets: give --epsilon instead of "
             "--epsilon-column."
         )
-    budgets = datasets.read_epsilon(request.source, request.epsilon_column)
+    budgets = datasets.read_epsilon(request.file, request.epsilon_column)
     check_size(float(budgets.min()))
     if budgets.min() != budgets.max():
         check_size(float(budgets.max()))

@@ -8,16 +8,20 @@ to the mixture, and a tie is as protected as an order.
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import datasets, mallows
-from privrank_jax._cells.columns import DELIMITERS, PARQUET
+from privrank_jax._cells.columns import spelled_in
+from privrank_jax._cells.files import File
+from privrank_jax._cells.names import form
+from privrank_jax._cells.order_shapes import order_columns
+from privrank_jax._cells.outcomes import advice_on_outcomes, battle_of
 from privrank_jax._cells.ranking_shapes import SYNTHETIC, check_shape
 from privrank_jax._cells.ranks import cells_note
+from privrank_jax._neighbors import OWN
 from privrank_jax._types import Key
 from privrank_jax.cli.console import (
     Refusal,
@@ -32,6 +36,8 @@ from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.mechanisms import Sampled, sample
 from privrank_jax.cli.core.randomized import rankings_guarantee
 from privrank_jax.cli.core.sources import (
+    COMPARING,
+    RANKING,
     given_columns,
     named_column,
     private_remark,
@@ -48,8 +54,6 @@ from privrank_jax.datasets.synthetic_file import check_item_names
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release.entropy import random_words
 
-_COMPARING, _RANKING = ("winner", "loser", "tie"), ("item", "rank")
-
 
 def holds_rankings(request: Request) -> bool:
     """Whether FILE holds rankings rather than comparisons, by its name, the options, its columns and its first row.
@@ -58,11 +62,11 @@ def holds_rankings(request: Request) -> bool:
         Refusal: options of the other kind, or a file that looks like neither.
     """
     source = request.source
-    comparing = given_columns(request, _COMPARING)
-    ranking = given_columns(request, (*_RANKING, "ranks", "higher_is_better"))
-    path = Path(source)
+    comparing = given_columns(request, COMPARING)
+    ranking = given_columns(request, (*RANKING, "ranks", "higher_is_better"))
+    path = request.file
     known, wrong, what = None, [], ""
-    if source in datasets.available_rankings() or path.suffix.lower() in (*SUFFIXES, KAMISHIMA):
+    if source in datasets.available_rankings() or path.suffix in (*SUFFIXES, KAMISHIMA):
         known, wrong, what = True, comparing, "rankings"
     elif source in datasets.available() or (ranking and comparing):
         known, wrong, what = False, ranking, "comparisons"
@@ -75,24 +79,27 @@ def holds_rankings(request: Request) -> bool:
     header = read_header(path)
     if SYNTHETIC in header:
         return True
-    if {"winner", "loser", "report", "item_1"} & set(header):
+    forms = set(map(form, header))
+    if {"winner", "loser", "report", "item_1"} & forms or battle_of(header):
         return False
-    if {"item", "rank"} <= set(header):
+    user = spelled_in(header, _user(request))
+    if {"item", "rank"} <= forms or order_columns(path.name, header, user, None, None):
         return True
-    if not header or path.suffix.lower() not in (*DELIMITERS, *PARQUET):
+    if not header:
         return False
-    user = _user(request)
     why = _not_wide(path, [c for c in header if c not in (user, request.epsilon_column)])
     if why:
         named = "" if user in header else " --user COLUMN names the column that says who ranked."
-        raise Refusal(
+        advice, arguments = advice_on_outcomes(header)
+        raise datasets.DataError(
             f"{path.name} has no column 'winner' or 'loser', as comparisons have (--winner, --loser name yours). Nor "
-            f"are these rankings, a column of ranks for each item: {why}.{named}"
+            f"are these rankings, a column of ranks for each item: {why}.{named}{advice}",
+            *arguments,
         )
     return True
 
 
-def _not_wide(path: Path, columns: list[str]) -> str:
+def _not_wide(path: File, columns: list[str]) -> str:
     """Why this is not a table of rankings, else "": cells are ranks 1 to m or blank; the first row with one decides."""
     if len(columns) < 2:
         return f"there is one column of items, {columns[0]!r}" if columns else "no column is left"
@@ -120,7 +127,7 @@ def privatize_rankings(request: Request) -> None:
             "--ties drop is for comparisons. In rankings --ties coin puts tied items into a random order before "
             "the ranking is randomized: ties stay as protected as orders."
         )
-    if datasets.is_synthetic_rankings_file(request.source):
+    if datasets.is_synthetic_rankings_file(request.file):
         raise Refusal(
             f"{request.source} holds synthetic rankings already; privrank aggregate {request.source} makes one of "
             "them. Randomizing them again would only add noise."
@@ -136,7 +143,7 @@ def privatize_rankings(request: Request) -> None:
         budgets = () if request.epsilon_column is None else ("budgets",)
         promised = rankings_guarantee(
             rankings, drawn.numerics, request.guarantee_note("the largest of any user.", "orders")
-        ).given(public=budgets, users=users_of(request.source, request.user))
+        ).given(public=budgets, users=users_of(request.file, request.user))
     promised = _who_took_part(promised, table, request)
     request.check_out()  # again, as the files may have changed meanwhile
     spending.spend_and_report(promised, "mallows", request.out)
@@ -177,17 +184,17 @@ def _user(request: Request) -> str | None:
 
 def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
     """Read the rankings and the ε of each user, ``(n,)`` float64."""
-    source, column = request.source, request.epsilon_column
+    source, column = request.file, request.epsilon_column
     ignore = () if column is None else (column,)
-    if column is not None and Path(source).suffix.lower() not in (*DELIMITERS, *PARQUET):
+    if column is not None and users_of(source, None) == OWN:
         raise Refusal(
             f"{source} has no columns of budgets: give --epsilon instead of --epsilon-column."
         )
     table = read_rankings(source, request, request.items, ignore)
     if column is None:
         return table, np.full(table.num_users, request.epsilon, np.float64)
-    header = set(read_header(Path(source)))
-    if request.item or request.rank or set(_RANKING) <= header:
+    forms = set(map(form, read_header(source)))
+    if request.item or request.rank or {"item", "rank"} <= forms:
         budgets = datasets.read_user_epsilon(source, column, _user(request) or "user")
     else:
         budgets = datasets.read_epsilon(source, column)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -20,8 +21,9 @@ from privrank_jax.cli.options import Json, Options, option
 
 TIES = ("refuse", "coin", "drop")
 UNITS = ("comparison", "user")
+_COLUMNS = ("winner", "loser", "tie", "left", "right", "outcome", "item", "rank", "order")
 _OF_TABLES = (
-    *("winner", "loser", "tie", "item", "rank", "ranks", "higher_is_better", "items", "public"),
+    *(*_COLUMNS, "ranks", "higher_is_better", "items", "public", "separator", "encoding"),
 )
 
 
@@ -148,12 +150,23 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
         check_rehearsal(self)
         self.check_out()
 
-    @property
+    @functools.cached_property
     def holds_preferences(self) -> bool:
-        """Whether FILE holds preferences, by its name."""
+        """Whether FILE holds preferences: it is one of JSON Lines, whose first object has no fields of a table."""
+        from privrank_jax._cells.names import form
+        from privrank_jax._cells.order_shapes import place_columns
+        from privrank_jax._cells.outcomes import battle_of
         from privrank_jax.datasets.json_lines import is_json_lines
 
-        return is_json_lines(self.source)
+        if not is_json_lines(self.source):
+            return False
+        from privrank_jax.datasets.formats import read_header
+
+        header = read_header(self.file)
+        forms = set(map(form, header))
+        named = {"winner", "loser"} <= forms or {"item", "rank"} <= forms
+        told = bool(self.given & set(_COLUMNS)) and not {"chosen", "rejected"} <= forms
+        return not (named or told or battle_of(header) or place_columns(header))
 
     def _check_kind(self) -> None:
         """Refuse options for another kind of file."""

@@ -30,7 +30,7 @@ def rank(request: Request) -> None:
     from privrank_jax.datasets import is_report_file
 
     request.check_files()
-    if request.winner is None and request.loser is None and is_report_file(request.source):
+    if request.winner is None and request.loser is None and is_report_file(request.file):
         from privrank_jax.cli.rank.reports import rank_reports
 
         rank_reports(request)

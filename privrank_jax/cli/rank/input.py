@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from privrank_jax.cli.core.checks import check_items
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.sources import (
     comparison_roles,
-    in_parquet,
+    comparisons_in_engine,
     private_remark,
     read_comparisons,
     users_of,
@@ -107,7 +106,7 @@ def read_input(request: Request) -> Input:
         questionnaire, sensitivity = questionnaire_counts(asked, table.num_items), None
         per_item, public = 0.0, (*table.public, "questionnaire")
         privacy = dataclasses.replace(privacy, contributions=min(most, len(asked)))
-    users = users_of(request.source, request.user) if by_user else ""
+    users = users_of(request.file, request.user) if by_user else ""
     privacy = privacy.given(public=public, users=users)
     return PrivateInput(
         table=table,
@@ -124,10 +123,10 @@ def read_input(request: Request) -> Input:
 
 def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable | ComparisonRows:
     """Read a file or a named data set; a Parquet file stays in the engine."""
-    if in_parquet(request.source):
-        roles = comparison_roles(request, request.items, by_user=by_user)
-        return scan_comparisons(Path(request.source), most_items=MAX_ITEMS, **roles)
-    return read_comparisons(request.source, request, request.items, by_user=by_user)
+    roles = comparison_roles(request, request.items, by_user=by_user)
+    if comparisons_in_engine(request.file, request, roles):
+        return scan_comparisons(request.file.path, most_items=MAX_ITEMS, **roles)
+    return read_comparisons(request.file, request, request.items, by_user=by_user)
 
 
 def _count(

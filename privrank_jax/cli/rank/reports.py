@@ -34,7 +34,18 @@ from privrank_jax.cli.rank.request import Request
 from privrank_jax.pairwise import DebiasedSums, report_standard_errors, scores_from_sums
 from privrank_jax.pairwise.minimize import CODES
 
-_SERVED = ("source", "user", "items", "link", "gamma", "level", "top_k", "json")
+_SERVED = (
+    "source",
+    "separator",
+    "encoding",
+    "user",
+    "items",
+    "link",
+    "gamma",
+    "level",
+    "top_k",
+    "json",
+)
 _USUAL_GAMMA = 2.0
 
 
@@ -43,7 +54,7 @@ def rank_reports(request: Request) -> None:
     _check(request)
     user = named_column(request.user, "user")
     items = None if request.items is None else item_list(request.items)
-    table = datasets.read_reports(request.source, user=user, items=items)
+    table = datasets.read_reports(request.file, user=user, items=items)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     with jax.enable_x64(True):
         result = fit_reports(table, request)

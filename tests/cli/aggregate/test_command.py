@@ -330,7 +330,7 @@ def test_refused_options(privrank, votes, arguments, message):
          "read by --higher-is-better, ranks, whatever they look like, by --ranks"),
         (["u,1,2", "u,2,1"], "user,a,b", "user 'u' has two rows"),
         (["u,a,b"], "user,winner,loser", "`privrank rank`"),
-        (["2,1"], "Rank_1,Rank_2", "are places"),
+        (["u,2,1"], "user,Rank_1,Rank_2", "are places, but all their cells are numbers"),
     ],
 )  # fmt: skip
 def test_refused_files(privrank, write, lines, header, message):

@@ -6,6 +6,7 @@ import hashlib
 
 import pytest
 
+from privrank_jax._cells.files import File
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core import sources
 from privrank_jax.cli.core.request import ComparisonColumns, RankingColumns
@@ -57,5 +58,13 @@ def test_checksums_are_those_of_the_content(tmp_path):
     path.write_text("user,winner,loser\nu,a,b\n")
     assert sources.data_sha256(str(path)) == hashlib.sha256(path.read_bytes()).hexdigest()
     assert sources.data_sha256(str(tmp_path / "none.csv")) is None
-    assert sources.in_parquet("Votes.PARQUET")
-    assert not sources.in_parquet("votes.csv")
+    piped = File("-")
+    piped.__dict__["content"] = path.read_bytes()
+    assert sources.data_sha256(piped) == sources.data_sha256(path)
+
+
+def test_what_a_user_is_depends_on_the_kind_of_file():
+    for name in ("votes.csv", "votes.csv.gz", "votes.JSONL", "votes.parquet", "votes.txt", "-"):
+        assert sources.users_of(File(name), "voter") == "column 'voter'"
+    for name in ("votes.SOC", "votes.toi.gz", "votes.order", "cemspc", "sushi"):
+        assert sources.users_of(name, None) == "as the data define them"

@@ -1,0 +1,113 @@
+"""Objects of JSON, one per line (JSON Lines) or in one list, as rows of cells.
+
+The keys of the first object are the columns; a later object may lack some, whose cells are then blank, but have no
+others. Numbers stay as they are written. A cell that is used must be text, a number, true, false or null.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.files import File
+
+Rows = Callable[[Sequence[str]], Iterator[list[str | None]]]
+
+
+def read_objects(file: File) -> tuple[list[str], Rows, Callable[[], str]]:
+    """Open a file of objects.
+
+    Args:
+        file: ends in ``.json`` (a list, or an object per line), ``.jsonl`` or ``.ndjson`` (an object per line).
+
+    Returns:
+        The keys of the first object, none if there is no object; a function from the keys that are used to rows of
+        their cells; and a function that names the object last read.
+
+    Raises:
+        DataError: it is no JSON, or holds something else than objects; also while rows are read.
+    """
+    place = _Place(file.name)
+    first = next(_objects(file, _Place(file.name)), {})
+
+    def rows(keys: Sequence[str]) -> Iterator[list[str | None]]:
+        known = first.keys()
+        for found in _objects(file, place):
+            if not found.keys() <= known:
+                extra = next(key for key in found if key not in known)
+                raise DataError(
+                    f"{place}: the key {extra!r} is not in the first object: write every key there, with null where it "
+                    "has no value"
+                )
+            yield [_cell(found.get(key), key, place) for key in keys]
+
+    return list(first), rows, lambda: place.where
+
+
+class _Place:
+    """Where in the file one reads."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.where = name, "line 1"
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.where}"
+
+
+def _objects(file: File, place: _Place) -> Iterator[dict[str, Any]]:
+    for found in _values(file, place):
+        if not isinstance(found, dict):
+            raise DataError(f'{place}: each row must be an object, such as {{"user": "u1", ...}}')
+        yield found
+
+
+def _values(file: File, place: _Place) -> Iterator[Any]:
+    if file.suffix == ".json" and _starts_with_list(file):
+        for number, found in enumerate(_parsed("".join(file.lines()), place), start=1):
+            place.where = f"object {number}"
+            yield found
+        return
+    for number, line in enumerate(file.lines(), start=1):
+        if line.strip():
+            place.where = f"line {number}"
+            yield _parsed(line, place)
+
+
+def _starts_with_list(file: File) -> bool:
+    return next((line.lstrip() for line in file.lines() if line.strip()), "").startswith("[")
+
+
+def _parsed(text: str, place: _Place) -> Any:
+    try:
+        return json.loads(
+            text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=_pairs
+        )
+    except (ValueError, RecursionError) as error:
+        why = (
+            str(error).partition(":")[0]
+            if isinstance(error, json.JSONDecodeError)
+            else "twice a key, or too deep"
+        )
+        raise DataError(
+            f"{place}: not valid JSON ({why}): write one object per line, or one list of objects into a .json file"
+        ) from error
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("twice a key")
+    return found
+
+
+def _cell(value: Any, key: str, place: _Place) -> str | None:
+    """A value as text; numbers are text already."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    raise DataError(
+        f"{place}, key {key!r}: a list or an object, where a name or a number is expected"
+    )

@@ -1,0 +1,146 @@
+"""Files as bytes that become text: compression, encodings, separators, standard input."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import sys
+from types import SimpleNamespace
+
+import pyarrow
+import pytest
+
+from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.files import File
+
+TEXT = "user,winner\nGötz,Ærø\n"
+
+
+@pytest.fixture
+def piped(monkeypatch):
+    """Standard input with this content."""
+
+    def pipe(content):
+        stdin = SimpleNamespace(buffer=io.BytesIO(content), isatty=lambda: False)
+        monkeypatch.setattr(sys, "stdin", stdin)
+        return File("-")
+
+    return pipe
+
+
+def zstandard(content):
+    return pyarrow.compress(content, codec="zstd", asbytes=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "said"),
+    [
+        (TEXT.encode(), None, ""),
+        (TEXT.encode("utf-8-sig"), None, ""),
+        (TEXT.encode("utf-8-sig"), "UTF8", ""),
+        (TEXT.encode("utf-16"), None, "the text is UTF-16, by the mark at its start"),
+        (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), None, "UTF-16"),
+        (TEXT.encode("utf-16"), "utf-16-le", ""),
+        (TEXT.encode("utf-16-be"), "utf-16-be", ""),
+        (TEXT.encode("latin-1"), "Latin-1", ""),
+        (TEXT.encode("cp1252"), "cp1252", ""),
+    ],
+)
+@pytest.mark.parametrize("packed", [None, "gz", "zst"])
+def test_encodings(tmp_path, content, encoding, said, packed):
+    pack = {"gz": gzip.compress, "zst": zstandard}.get(packed, bytes)
+    path = tmp_path / ("votes.csv" if packed is None else f"votes.csv.{packed}")
+    path.write_bytes(pack(content))
+    file = File(path, encoding=encoding)
+    assert "".join(file.lines()) == TEXT
+    assert said in "".join(file.reading)
+    assert bool(said) == bool(file.reading)
+    assert file.suffix == ".csv"
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "message"),
+    [
+        (TEXT.encode("latin-1"), None, "votes.csv, line 2: bytes that are not UTF-8.* encoding='latin-1'"),
+        (TEXT.encode("utf-16-le"), None, "NUL bytes, so it is not UTF-8 .* encoding='utf-16'"),
+        (TEXT.encode("utf-16")[:-1], None, "votes.csv: bytes that are not UTF-16"),
+        (TEXT.encode("utf-8-sig"), "latin-1", "starts with the mark of UTF-8: leave out encoding="),
+        (TEXT.encode("utf-16"), "utf-8", "starts with the mark of UTF-16"),
+        (b"a\x81b", "cp1252", "not CP1252"),
+    ],
+)  # fmt: skip
+def test_bytes_that_are_no_text(tmp_path, content, encoding, message):
+    path = tmp_path / "votes.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        list(File(path, encoding=encoding).lines())
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+@pytest.mark.parametrize("damage", [lambda packed: packed[:-6], lambda packed: b"user" + packed])
+def test_damaged_archives(tmp_path, suffix, damage):
+    path = tmp_path / f"votes.csv{suffix}"
+    path.write_bytes(damage((gzip.compress if suffix == ".gz" else zstandard)(TEXT.encode() * 99)))
+    with pytest.raises(DataError, match=r"damaged|cannot be read"):
+        list(File(path).lines())
+
+
+def test_zstandard_without_a_reader_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "votes.csv.zst"
+    path.write_bytes(zstandard(TEXT.encode()))
+    for name in ("compression.zstd", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(
+        DataError, match=r"\.zst needs Python 3\.14 or PyArrow: decompress it first"
+    ):
+        list(File(path).lines())
+
+
+@pytest.mark.parametrize(
+    ("given", "sign"), [(";", ";"), ("tab", "\t"), ("\\t", "\t"), ("\t", "\t"), ("Pipe", "|"), (" ", " ")]
+)  # fmt: skip
+def test_separators(given, sign):
+    assert File("votes.txt", separator=given).separator == sign
+
+
+@pytest.mark.parametrize("given", ["", "ab", "a", '"', "\n", "7", "\0"])
+def test_no_separators(given):
+    with pytest.raises(DataError, match="is none: give one character"):
+        File("votes.txt", separator=given)
+
+
+@pytest.mark.parametrize("given", ["", "utf-9", "rot13", "base64", "x" * 300, "\0"])
+def test_no_encodings(given):
+    with pytest.raises(DataError, match="is unknown: name one that Python knows"):
+        File("votes.txt", encoding=given)
+
+
+@pytest.mark.parametrize(
+    ("content", "suffix", "text"),
+    [
+        (TEXT.encode(), ".csv", TEXT),
+        (gzip.compress(TEXT.encode()), ".csv", TEXT),
+        (b'\n{"user": 1}\n', ".jsonl", '\n{"user": 1}\n'),
+        (codecs.BOM_UTF8 + b'[{"user": 1}]', ".json", '[{"user": 1}]'),
+        (b"", ".csv", ""),
+    ],
+)
+def test_standard_input_is_read_once_and_known_by_its_start(piped, content, suffix, text):
+    file = piped(content)
+    assert (file.name, str(file), file.suffix) == ("standard input", "standard input", suffix)
+    for _ in range(2):
+        assert "".join(file.lines()) == text
+    assert bool(file.reading) == (content[:2] == b"\x1f\x8b")
+
+
+def test_a_keyboard_is_no_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    with pytest.raises(DataError, match="pipe data into the command"):
+        list(File("-").lines())
+
+
+def test_a_file_stays_the_same_where_it_is_given_again(tmp_path):
+    file = File(tmp_path / "votes.csv", encoding="latin-1")
+    assert File.of(file) is file
+    assert File.of("a.CSV.gz").suffix == ".csv"

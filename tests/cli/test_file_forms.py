@@ -1,0 +1,215 @@
+"""Files as people have them: the same answers in another form give the same release; stderr says what was found."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+
+import duckdb
+import pytest
+from typer.testing import CliRunner
+
+from privrank_jax.cli import app
+
+VOTES = ("ann,Oslo,Rome,0", "bob,Rome,Bonn,0", "cy,Oslo,Bonn,1", "dee,Rome,Oslo,0")
+PLAIN = "\n".join(("user,winner,loser,tie", *VOTES, ""))
+BATTLES = "\n".join(
+    (
+        "user,model_a,model_b,winner",
+        *("ann,Oslo,Rome,model_a", "bob,Bonn,Rome,B", "cy,Oslo,Bonn,tie (bothbad)", "dee,Rome,Oslo,1"),
+        "",
+    )
+)  # fmt: skip
+RANKS = "user,Bonn,Oslo,Rome\nann,,1,2\nbob,2,,1\ncy,3,1,2\n"
+LISTS = "user,rank_1,rank_2,rank_3\nann,Oslo,Rome,\nbob,Rome,Bonn,\ncy,Oslo,Rome,Bonn\n"
+RUN = ("--epsilon", 1, "--simulate", "--seed", 1, "--json")
+
+
+def objects(text, one_list=False):
+    header, *rows = (line.split(",") for line in text.splitlines())
+    found = [json.dumps(dict(zip(header, row))) for row in rows]
+    return f"[{','.join(found)}]" if one_list else "\n".join(found)
+
+
+def parquet(path, text):
+    source = path.with_suffix(".source")
+    source.write_text(text)
+    read = f"read_csv('{source}', all_varchar = true, header = true, delim = ',')"
+    duckdb.connect().execute(f"COPY (SELECT * FROM {read}) TO '{path}' (FORMAT parquet)")
+
+
+FORMS = {
+    "plain": ("votes.csv", PLAIN.encode(), (), ""),
+    "semicolons": ("votes.csv", PLAIN.replace(",", ";").encode(), (), "cells are separated by semicolons"),
+    "tabs": ("votes.csv", PLAIN.replace(",", "\t").encode(), (), "cells are separated by tabs"),
+    "pipes": ("votes.txt", PLAIN.replace(",", "|").encode(), ("--separator", "pipe"), ""),
+    "case": ("votes.csv", PLAIN.replace("user,winner", "USER , Winner").encode(), (), ""),
+    "mark": ("votes.csv", PLAIN.encode("utf-8-sig"), (), ""),
+    "utf-16": ("votes.csv", PLAIN.encode("utf-16"), (), "the text is UTF-16, by the mark"),
+    "latin-1": ("votes.csv", PLAIN.replace("cy", "é").encode("latin-1"), ("--encoding", "latin-1"), ""),
+    "gz": ("votes.csv.gz", gzip.compress(PLAIN.encode()), (), ""),
+    "jsonl": ("votes.jsonl", objects(PLAIN).encode(), (), ""),
+    "json": ("votes.json", objects(PLAIN, one_list=True).encode(), (), ""),
+    "battles": ("votes.csv", BATTLES.encode(), (), "'model_a' and 'model_b' hold the items, 'winner' the outcome"),
+    "named battles": (
+        "votes.csv", BATTLES.replace("model_a,model_b,winner", "home,away,r").replace("model_a", "home").encode(),
+        ("--left", "home", "--right", "away", "--outcome", "r"), "'home' and 'away' hold the items"),
+    "json battles": ("votes.jsonl", objects(BATTLES).encode(), (), "'winner' the outcome"),
+}  # fmt: skip
+
+
+def told(result):
+    """The ranking, and what stderr says of the form."""
+    assert result.code == 0, result.err
+    said = [line for line in result.err.splitlines() if line.startswith("privrank: ")]
+    return result.json()["ranking"], said
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_comparisons_in_another_form(privrank, write, tmp_path, form):
+    expected, said = told(
+        privrank("rank", write(*VOTES, header="user,winner,loser,tie", name="v.csv"), *RUN)
+    )
+    assert said == []
+    name, content, options, words = FORMS[form]
+    (tmp_path / name).write_bytes(content)
+    result = privrank("rank", tmp_path / name, *RUN, *options)
+    found, said = told(result)
+    assert found == expected
+    assert [words in line and name in line for line in said] == [True] * bool(words)
+    notes = " ".join(result.json()["diagnostics"]["notes"])
+    assert words in notes
+
+
+def test_battles_in_parquet_are_read_row_by_row(privrank, write, tmp_path):
+    expected, _ = told(
+        privrank("rank", write(*VOTES, header="user,winner,loser,tie", name="v.csv"), *RUN)
+    )
+    parquet(tmp_path / "b.parquet", BATTLES)
+    assert told(privrank("rank", tmp_path / "b.parquet", *RUN))[0] == expected
+    parquet(tmp_path / "l.parquet", LISTS)
+    (tmp_path / "r.csv").write_text(RANKS)
+    run = ("--method", "none", "--json")
+    expected, _ = told(privrank("aggregate", tmp_path / "r.csv", *run))
+    assert told(privrank("aggregate", tmp_path / "l.parquet", *run))[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (LISTS, "columns 'rank_1' to 'rank_3' are places"),
+        (
+            "user,Order\nann,Oslo>Rome\nbob,Rome>Bonn\ncy,Oslo > Rome > Bonn\n",
+            "orders such as A>B=C",
+        ),
+    ],
+)
+def test_orders_are_aggregated_and_privatized(privrank, tmp_path, content, words):
+    (tmp_path / "ranks.csv").write_text(RANKS)
+    (tmp_path / "orders.csv").write_text(content)
+    run = ("--method", "none", "--json")
+    expected, said = told(privrank("aggregate", tmp_path / "ranks.csv", *run))
+    assert said == []
+    found, said = told(privrank("aggregate", tmp_path / "orders.csv", *run))
+    assert found == expected
+    assert [words in line for line in said] == [True]
+    private = []
+    for name in ("ranks", "orders"):
+        out = tmp_path / f"{name}.out.csv"
+        options = ("--out", out, "--public", "ranked-items", *RUN[:-1])
+        assert privrank("privatize", tmp_path / f"{name}.csv", *options).code == 0
+        private.append(out.read_text())
+    assert private[0] == private[1]
+
+
+def test_battles_are_privatized(privrank, write, tmp_path):
+    (tmp_path / "battles.csv").write_text(BATTLES)
+    private = []
+    for path in (write(*VOTES, header="user,winner,loser,tie"), tmp_path / "battles.csv"):
+        out = tmp_path / f"{path.stem}.out.csv"
+        result = privrank("privatize", path, "--out", out, "--ties", "coin", *RUN[:-1])
+        assert result.code == 0, result.err
+        private.append(out.read_text())
+    assert private[0] == private[1]
+    assert "'winner' the outcome" in result.err
+
+
+def piped(content, *arguments):
+    return CliRunner().invoke(app, [str(one) for one in arguments], input=content)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_standard_input_is_released_like_a_file(privrank, write, tmp_path, pack):
+    path = write(*VOTES, header="user,winner,loser,tie")
+    expected, _ = told(privrank("rank", path, *RUN))
+    result = piped(pack(PLAIN.encode()), "rank", "-", *RUN)
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["ranking"] == expected
+    assert json.loads(result.stdout)["diagnostics"]["data"] == "standard input"
+    out = tmp_path / "out.csv"
+    result = piped(
+        pack(PLAIN.encode()), "privatize", "-", "--out", out, "--epsilon", 1, "--ties", "coin"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert piped(out.read_bytes(), "rank", "-").exit_code == 0
+    assert piped(RANKS, "aggregate", "-", "--epsilon", 1).exit_code == 0
+
+
+def test_a_ledger_knows_standard_input_by_its_content(privrank, write, tmp_path):
+    path, ledger = write(*VOTES, header="user,winner,loser,tie"), tmp_path / "votes.ledger"
+    assert privrank("ledger", ledger, "--data", path, "--budget", 1).code == 0
+    run = ("rank", "-", "--epsilon", 0.5, "--ledger", ledger)
+    content = path.read_bytes()
+    assert hashlib.sha256(content).digest() != hashlib.sha256(content + b"\n").digest()
+    assert piped(content + b"\n", *run).exit_code == 2
+    result = piped(content, *run)
+    assert result.exit_code == 0, result.stderr
+    assert "0.5 is left of" in " ".join(result.stdout.split())
+
+
+def test_refusals_name_the_options(privrank, tmp_path):
+    def refused(name, content, *arguments):
+        (tmp_path / name).write_bytes(content)
+        result = privrank("rank", tmp_path / name, "--epsilon", 1, *arguments)
+        assert (result.code, result.out) == (2, "")
+        return " ".join(result.err.split())
+
+    said = refused("votes.csv", PLAIN.replace("cy", "é").encode("latin-1"))
+    assert "name its encoding, such as --encoding latin-1" in said
+    said = refused("votes.txt", PLAIN.encode())
+    assert "name the character between its cells" in said
+    both = PLAIN.replace(",", ";").replace("winner;", "winner\t").encode()
+    assert "it is unclear which separate cells: say so, such as --separator" in refused(
+        "votes.csv", both
+    )
+    assert "--separator ab is none: give one character" in refused(
+        "votes.csv", PLAIN.encode(), "--separator", "ab"
+    )
+    assert "spreadsheets are not read: save the sheet as CSV" in refused("votes.xlsx", b"PK")
+    qualtrics = PLAIN.replace(
+        "\n", '\nWho are you?,Best?,Other?,Tie?\n"{""ImportId"":""QID1""}",,,\n', 1
+    )
+    assert "line 3: a second header row, as Qualtrics" in refused("votes.csv", qualtrics.encode())
+    said = refused("votes.csv", BATTLES.replace("winner", "winner,tie").encode())
+    assert "column 'tie' marks ties, and so may the outcome 'winner': say --tie none" in said
+    said = refused("votes.csv", BATTLES.replace("tie (bothbad)", "skip").encode())
+    assert (
+        "line 4, column 'winner': 'skip' does not say which of 'Oslo' and 'Bonn' is preferred"
+        in said
+    )
+
+
+def test_the_words_on_stderr_depend_on_the_header_alone(privrank, tmp_path):
+    """Other answers, other users, other outcomes: the same lines, in the release too."""
+    found = []
+    for rows in (("ann,a,b,left", "bob,b,a,tie"), ("cy,a,b,b", "dee,a,b,0.5", "ed,a,b,1")):
+        (tmp_path / "votes.csv").write_text(
+            "\n".join(("user;left;right;winner", *rows)).replace(",", ";")
+        )
+        result = privrank(
+            "rank", tmp_path / "votes.csv", "--epsilon", 1, "--json", "--items", "a,b"
+        )
+        assert result.code == 0, result.err
+        found.append((result.err, result.json()["diagnostics"]["notes"]))
+    assert found[0] == found[1]

@@ -1,0 +1,210 @@
+"""What a table must say, by a plain reading of the file that a loader made it from."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import functools
+import io
+import json
+import math
+import re
+
+import numpy as np
+
+from privrank_jax._cells.names import MISSING, form, place_of
+from tests.reference import cells as reference
+
+SIDES = {
+    **dict.fromkeys(("a", "left", "model a", "item a", "option a", "1", "1.0", "item 1"), 0),
+    **dict.fromkeys(("b", "right", "model b", "item b", "option b", "0", "0.0", "item 2"), 1),
+    **dict.fromkeys(
+        ("tie", "draw", "0.5", ".5", "both bad", "bothbad", "tie (bothbad)", "tie (both bad)"), 2
+    ),
+}
+
+
+USUAL = (
+    *("user", "winner", "loser", "tie", "item", "rank", "item_1", "item_2", "report", "epsilon"),
+    *("synthetic_epsilon", "budget"),
+)
+
+
+def text_of(content: bytes) -> str:
+    """The text of a file, by its mark."""
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if marked else "utf-8-sig")
+
+
+def csv_rows(content: bytes, delimiter: str) -> list[dict[str, str]]:
+    """Rows of a CSV file as the standard library reads them; usual columns under their usual names."""
+    text, tables = text_of(content), []
+    for sign in (delimiter, *(set(",;\t") - {delimiter})):
+        with contextlib.suppress(csv.Error):
+            lines = io.StringIO(text, newline="")
+            tables.append([row for row in csv.reader(lines, delimiter=sign, strict=True) if row])
+    header, *rows = next((table for table in tables if len(table[0]) > 1), tables[0])
+    for name in set(USUAL) - set(header):
+        spelled = [column for column in header if form(column) == name]
+        header = [name if [column] == spelled else column for column in header]
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+def json_rows(content: bytes) -> list[dict[str, str]]:
+    """Rows of JSON Lines; numbers as they are written."""
+    read = functools.partial(json.loads, parse_int=str, parse_float=str, parse_constant=str)
+    found = [read(line) for line in io.StringIO(text_of(content), newline="") if line.strip()]
+    words = {True: "true", False: "false", None: ""}
+    rows = [{form(key): cell for key, cell in row.items()} for row in found]
+    scalar = {key for row in rows for key, cell in row.items() if not isinstance(cell, list | dict)}
+    return [
+        {key: words.get(row.get(key, ""), row.get(key, "")) for key in scalar & rows[0].keys()}
+        for row in rows
+    ]
+
+
+def _rank(cell: str) -> int | None:
+    known = cell.strip() and cell.casefold().strip() not in ("na", "nan", "none")
+    return int(float(cell)) if known else None
+
+
+def _before(ranks: list[str], sign: int) -> list[int]:
+    """How many items are ranked before each, or rated above where the sign is -1; -1 where it is not ranked."""
+    known = [sign * float(rank) if rank.strip() and rank.casefold().strip() not in ("na", "nan", "none") else math.inf
+             for rank in ranks]  # fmt: skip
+    return [sum(x < y for x in known) if y < math.inf else -1 for y in known]
+
+
+def comparisons_as_written(table, rows, options):
+    names = table.item_names
+    assert [names[k] for k in table.winners] == [row["winner"] for row in rows]
+    assert [names[k] for k in table.losers] == [row["loser"] for row in rows]
+    assert np.all(table.winners != table.losers)
+    yes = [row.get("tie", "").strip().casefold() in ("1", "1.0", "true", "yes") for row in rows]
+    assert options.get("tie", "tie") is None or table.tied.tolist() == yes
+    if options["user"] is not None:
+        assert [table.user_names[k] for k in table.users] == [row[options["user"]] for row in rows]
+    if options["items"] is None:
+        assert not {form(name) for name in names} & {form(column) for column in rows[0]}
+
+
+def rankings_as_written(table, rows, options):
+    for ranks, row in zip(table.ranks.tolist(), rows, strict=True):
+        assert ranks == _before([row[name] for name in table.item_names], options["sign"])
+    if table.user_names:
+        assert list(table.user_names) == [row[options["user"]] for row in rows]
+
+
+def rows_as_written(table, rows, options):
+    """Of rankings with one row per user and item."""
+    found = {(row[options["user"]], row["item"]): row["rank"] for row in rows}
+    assert len(found) == len(rows)
+    for user, ranks in zip(table.user_names, table.ranks.tolist(), strict=True):
+        cells = [found.get((user, name), "") for name in table.item_names]
+        assert ranks == _before(cells, options["sign"])
+
+
+def table_as_written(table, rows, options):
+    long = rows and {"item", "rank"} <= set(rows[0])
+    (rows_as_written if long else rankings_as_written)(table, rows, options)
+
+
+def outcomes_as_written(table, rows, options):
+    """The preferred item of each row by a plain reading of its outcome."""
+    if "the outcome" not in "".join(table.reading[-1:]):
+        comparisons_as_written(table, rows, options)
+        return
+    said = [form(name) for name in re.findall(r"'(.+?)'", table.reading[-1])]
+    left, right, outcome = (next(c for c in rows[0] if form(c) == name) for name in said[:3])
+    renamed, words = [], set()
+    for row in rows:
+        items, cell = (row[left], row[right]), row[outcome]
+        if cell in items:
+            side = items.index(cell)
+        else:
+            side = SIDES[" ".join(cell.replace("_", " ").casefold().split())]
+            words.add(form(cell))
+        winner, loser = items if side != 1 else items[::-1]
+        renamed.append({**row, "winner": winner, "loser": loser, "tie": str(int(side == 2))})
+    assert not words & {form(name) for name in table.item_names}
+    comparisons_as_written(table, renamed, {**options, "items": table.item_names})
+
+
+def lists_as_written(table, rows, options):
+    """The items of each row in their order, whatever else the file holds."""
+    places = [column for column in rows[0] if place_of(column)]
+    if not table.reading or not re.search("are places|holds orders", table.reading[-1]):
+        ranks_as_written(table, rows, options)
+        return
+    texts = table.reading[-1].startswith("column ")
+    for row, ranks in zip(rows, table.ranks.tolist(), strict=True):
+        cells = [row[column] for column in sorted(places, key=place_of)]
+        if texts:
+            (column,) = (
+                name for name in row if name != options["user"] and repr(name) in table.reading[-1]
+            )
+            cells = row[column].split(">")
+        groups = [
+            [name.strip() if texts else name for name in cell.split("=" if texts else "\0")]
+            for cell in cells
+        ]
+        known = [
+            [name for name in group if name.strip() and name.strip().casefold() not in MISSING]
+            for group in groups
+        ]
+        expected, before = dict.fromkeys(table.item_names, -1), 0
+        for group in known:
+            for name in group:
+                assert expected[name] == -1
+                expected[name] = before
+            before += len(group)
+        assert ranks == list(expected.values())
+    if table.user_names:
+        assert list(table.user_names) == [row[options["user"]] for row in rows]
+
+
+def ranks_as_written(table, rows, options):
+    """And nothing in them is unlike ranks; no column that says who ranked is an item."""
+    if table.reading and re.search("are places|holds orders", table.reading[-1]):
+        lists_as_written(table, rows, options)
+        return
+    table_as_written(table, rows, {**options, "sign": 1})
+    if {"item", "rank"} <= set(rows[0]):
+        found = {(row[options["user"]], row["item"]): _rank(row["rank"]) for row in rows}
+        written = [[found.get((u, i)) for i in table.item_names] for u in table.user_names]
+        others = 0
+    else:
+        assert options["user"] is not None or options["items"] or "user" not in rows[0]
+        written = [[_rank(row[name]) for name in table.item_names] for row in rows]
+        others = len(rows[0]) - (options["user"] is not None) - table.num_items
+        others -= "synthetic_epsilon" in rows[0]
+        if options["user"] is None and options["items"] is None:
+            numbers = (reference.numbers_rows(written, k) for k in range(table.num_items))
+            assert not any(numbers)
+    assert max(rank or 0 for row in written for rank in row) <= table.num_items + others
+    unlike, users = reference.unlike(written, others > 0)
+    assert 2 * unlike <= users
+
+
+def ratings_as_written(table, rows, options):
+    table_as_written(table, rows, {**options, "sign": -1})
+
+
+def reports_as_written(table, rows, options):
+    names = table.item_names
+    assert [names[k] for k in table.first] == [row["item_1"] for row in rows]
+    assert [names[k] for k in table.second] == [row["item_2"] for row in rows]
+    assert table.epsilon.tolist() == [float(row["epsilon"]) for row in rows]
+    assert np.all((table.epsilon > 0) & np.isfinite(table.epsilon))
+
+
+def synthetic_as_written(found, rows, options):
+    rankings_as_written(found.table, rows, {**options, "sign": 1})
+    assert found.epsilon.tolist() == [float(row["synthetic_epsilon"]) for row in rows]
+    assert not found.table.tied
+
+
+def budgets_as_written(epsilon, rows, options):
+    assert set(epsilon.tolist()) == {float(row["budget"]) for row in rows}
+    assert np.all((epsilon > 0) & np.isfinite(epsilon))
