@@ -24,6 +24,7 @@ NAMES = (
     "bounds",
     "local_borda",
     "ldp_footrule",
+    "continual",
     "assignment",
 )
 LONG = ("studies", "big_table", "gpu")  # many minutes: by name only
