@@ -2,6 +2,13 @@
 
 from privrank_jax.pairwise import report_sums
 from privrank_jax.pairwise.bootstrap import bootstrap_intervals, parametric_bootstrap
+from privrank_jax.pairwise.choices import (
+    Choices,
+    break_rankings,
+    perturbed_plackett_luce,
+    plackett_luce,
+    plackett_luce_from_totals,
+)
 from privrank_jax.pairwise.continual import (
     ContinualDiagnostics,
     continual_counts,
@@ -101,6 +108,7 @@ from privrank_jax.pairwise.transitivity import (
 )
 
 __all__ = [
+    "Choices",
     "ContinualDiagnostics",
     "CovariateDesign",
     "CovariateFit",
@@ -130,6 +138,7 @@ __all__ = [
     "Uncertainty",
     "average_win_probability",
     "bootstrap_intervals",
+    "break_rankings",
     "confidence_intervals",
     "continual_counts",
     "continual_scores",
@@ -166,6 +175,9 @@ __all__ = [
     "permute_and_flip_top_k",
     "perturbed_davidson_mle",
     "perturbed_mle",
+    "perturbed_plackett_luce",
+    "plackett_luce",
+    "plackett_luce_from_totals",
     "planned_error",
     "questionnaire_counts",
     "questionnaire_sensitivity",

@@ -30,6 +30,7 @@ _MODULES = (
     "audited_questionnaires",
     "audited_covariates",
     "audited_ties",
+    "audited_choices",
     "audited_gaussian",
     "audited_continual",
     "audited_selections",

@@ -281,8 +281,10 @@ class Request(Budget, ComparisonColumns, Covariates, OverTime, Files, Release):
                 "privacy by --method mle --adjacency flip (it needs the public number of meetings of each pair). Use "
                 "those, or --ties half."
             )
-        if self.ties == "davidson" and self.with_covariates:
-            raise Refusal("--ties davidson is not fitted with covariates: leave one of them out.")
+        if self.ties == "davidson" and (self.with_covariates or self.every is not None):
+            raise Refusal(
+                "--ties davidson is fitted neither with covariates nor by --every: leave one of them out."
+            )
 
     def check_scores(self) -> None:
         """Refuse invalid options for scores, whether fitted to answers or to randomized reports."""

@@ -102,6 +102,12 @@ def test_other_methods_refuse_the_model_of_ties(options):
         Request(source="votes.csv", **options).check()
 
 
+def test_covariates_and_schedules_are_refused_beside_it():
+    for more in ({"side": "first"}, {"every": "day"}):
+        with pytest.raises(Refusal, match="neither with covariates nor by --every"):
+            Request(source="votes.csv", **PRIVATE, **more).check()
+
+
 def test_unknown_models_and_no_ridge_are_refused(games):
     with pytest.raises(Refusal, match="--ties"):
         Request(source="votes.csv", ties="rao-kupper", epsilon=1.0).check()

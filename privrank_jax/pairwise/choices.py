@@ -1,0 +1,356 @@
+r"""Choices from sets and rankings of some items: the Plackett-Luce model, and which private route to it is sound.
+
+Of the items S that a user is offered, i is chosen with probability e^{θ_i}/Σ_{j ∈ S} e^{θ_j}; for pairs this is the
+Bradley-Terry-Luce model. A ranking is a series of choices: its first item among all of them, its second among the rest,
+and so on.
+
+**Sufficient statistic.** The log-likelihood of choices is Σ_i N_i θ_i - Σ_S log Σ_{j ∈ S} e^{θ_j}, N_i how often i was
+chosen. Where it is *public who was offered what* (adjacency ``flip``: only the choice differs), the outcomes enter
+through N alone, and another choice moves N by e_j - e_i: by 2 in ℓ₁ and √2 in ℓ₂, L choices of a user by L times that.
+So noise on N and a ridge fit to it are private, as for win totals of pairs: :func:`perturbed_plackett_luce`.
+
+**Rankings have no such statistic.** The sets of the second and later choices of a ranking are what the first choices
+left over: they depend on the answers, and the fit needs them. Noise on N alone would publish a function of private
+sets, so it is refused. The sound route *breaks* rankings into pairs (:func:`break_rankings`): a ranking of k items is
+k(k - 1)/2 comparisons of one user, with the sensitivity of that many, k(k - 1) in ℓ₁ for the totals, or less if all
+users rank the same items (``noisy_counts(..., questionnaire=...)``, :func:`~privrank_jax.pairwise.perturbed_mle`). The
+pairs of a ranking follow the Bradley-Terry-Luce model with the same scores, so the fit to all of its pairs is
+consistent, if less efficient. (A list of the k best says less: its pairs of a listed and an unlisted item follow
+another law, and only the listed items are broken.)
+
+Source: Plackett (1975); Luce (1959); the private fit and its constants are ours.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from privrank_jax._backend import product
+from privrank_jax._types import Key, Scalar, Scores, ScoresLike
+from privrank_jax._validate import check_nonnegative, check_positive, is_traced
+from privrank_jax.comparisons import Comparisons, WinCounts, default_float
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.graph import connectivity
+from privrank_jax.pairwise.minimize import minimize
+from privrank_jax.pairwise.mle import FitDiagnostics
+from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.perturbed_mle import PerturbedFit
+from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import draw
+from privrank_jax.privacy.privacy import Privacy
+
+_PATIENCE = 8  # Newton steps without progress after which a search ends
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """K choices of one item from a set of items.
+
+    Attributes:
+        sets: ``(K, s)`` int32, the items offered, the chosen one among them; padded.
+        offered: ``(K, s)`` bool, False for padding.
+        chosen: ``(K,)`` int32, the item that was chosen.
+        weights: ``(K,)`` float, how often each choice counts; 0 drops it.
+        num_items: m, static.
+        public_sets: whether the sets may be public: False for the stages of rankings; static.
+    """
+
+    sets: Int[Array, "*batch choices size"]
+    offered: Bool[Array, "*batch choices size"]
+    chosen: Int[Array, "*batch choices"]
+    weights: Float[Array, "*batch choices"]
+    num_items: int = dataclasses.field(metadata={"static": True})
+    public_sets: bool = dataclasses.field(default=True, metadata={"static": True})
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} among {self.num_items} items; sets and answers not shown>"
+
+    @classmethod
+    def from_top1(cls, choices: Sequence[tuple[int, Sequence[int]]], *, num_items: int) -> Choices:
+        """Choices given as (chosen item, the other items that were offered).
+
+        Raises:
+            ValueError: no choices, nothing else offered, an item out of range or offered twice.
+
+        >>> Choices.from_top1([(0, [1, 2]), (2, [0])], num_items=3).totals.tolist()
+        [1.0, 0.0, 1.0]
+        """
+        return cls._of([(int(one), *map(int, others)) for one, others in choices], num_items, True)
+
+    @classmethod
+    def from_rankings(cls, orders: Sequence[Sequence[int]], *, num_items: int) -> Choices:
+        """The stages of rankings of some of the items, each given as an order, best first.
+
+        Raises:
+            ValueError: as :meth:`from_top1`; a ranking of fewer than two items.
+
+        >>> Choices.from_rankings([[2, 0, 1]], num_items=3).chosen.tolist()
+        [2, 0]
+        """
+        stages = []
+        for order in orders:
+            items = tuple(map(int, order))
+            if len(items) < 2:
+                raise ValueError("a ranking needs at least two items; drop shorter ones.")
+            stages += [items[place:] for place in range(len(items) - 1)]
+        return cls._of(stages, num_items, False)
+
+    @classmethod
+    def _of(cls, rows: Sequence[tuple[int, ...]], num_items: int, public: bool) -> Choices:
+        if not rows:
+            raise ValueError("there are no choices: give at least one.")
+        for number, row in enumerate(rows):
+            if len(row) < 2 or len(set(row)) < len(row):
+                raise ValueError(f"choice {number} needs two different items or more, got {row}.")
+            if min(row) < 0 or max(row) >= num_items:
+                raise ValueError(
+                    f"choice {number}: items must lie in 0..{num_items - 1}, got {row}."
+                )
+        size = max(map(len, rows))
+        sets = np.array([row + row[:1] * (size - len(row)) for row in rows], np.int32)
+        offered = np.array([[place < len(row) for place in range(size)] for row in rows])
+        weights = jnp.ones(len(rows), default_float())
+        chosen = jnp.asarray(sets[:, 0])
+        return cls(jnp.asarray(sets), jnp.asarray(offered), chosen, weights, num_items, public)
+
+    @property
+    def totals(self) -> Float[Array, "items"]:
+        """``(m,)``, how often each item was chosen, N_i."""
+        return jnp.zeros(self.num_items, self.weights.dtype).at[self.chosen].add(self.weights)
+
+    @property
+    def wins(self) -> WinCounts:
+        """How often an item was chosen where another one was offered, which decides whether a maximum exists."""
+        beaten = self.weights[:, None] * (self.offered & (self.sets != self.chosen[:, None]))
+        matrix = jnp.zeros((self.num_items, self.num_items), self.weights.dtype)
+        return WinCounts(matrix.at[self.chosen[:, None], self.sets].add(beaten))
+
+
+def break_rankings(orders: Sequence[Sequence[int]], *, num_items: int) -> Comparisons:
+    """All pairs of each ranking as comparisons of its user: the route of rankings to private scores.
+
+    A user who ranks k items gives k(k - 1)/2 comparisons: promise that many ``contributions``, or a questionnaire.
+
+    Args:
+        orders: rankings of some of the items, one per user, each an order, best first.
+        num_items: m.
+
+    Returns:
+        :class:`~privrank_jax.comparisons.Comparisons`; user u is the u-th ranking.
+
+    Raises:
+        ValueError: as :meth:`Choices.from_rankings`.
+
+    >>> broken = break_rankings([[2, 0, 1], [1, 2]], num_items=3)
+    >>> broken.users.tolist(), broken.winners.tolist(), broken.losers.tolist()
+    ([0, 0, 0, 1], [2, 2, 0, 1], [0, 1, 1, 2])
+    """
+    Choices.from_rankings(orders, num_items=num_items)
+    rows = [
+        (user, ahead, behind)
+        for user, order in enumerate(orders)
+        for place, ahead in enumerate(order)
+        for behind in order[place + 1 :]
+    ]
+    users, winners, losers = (jnp.asarray(column, jnp.int32) for column in zip(*rows))
+    none, every = jnp.zeros(len(rows), bool), jnp.ones(len(rows), bool)
+    return Comparisons(users, winners, losers, none, every, num_items)
+
+
+def plackett_luce(
+    choices: Choices,
+    gamma: Scalar = 0.0,
+    *,
+    tolerance: float | None = None,
+    max_steps: int = 100,
+) -> Estimate:
+    """Scores θ that maximize the Plackett-Luce likelihood less (γ/2)‖θ‖², Σθ = 0. **Not private.**
+
+    By Newton's method; differentiable with respect to weights and ridge by the implicit function theorem.
+
+    Args:
+        choices: choices, or stages of rankings.
+        gamma: ridge γ >= 0, may be traced.
+        tolerance: ℓ_∞ gradient norm to reach, relative to the mean weight of choices per item.
+        max_steps: iterations at most.
+
+    Returns:
+        ``value``: θ, ``(m,)``. ``guarantee``: ``None``. ``diagnostics``:
+        :class:`~privrank_jax.pairwise.mle.FitDiagnostics`.
+
+    Raises:
+        ValueError: γ < 0; without a ridge, items that no chain of choices links both ways: no finite maximum exists
+            (not checked under ``jit``).
+
+    >>> choices = Choices.from_top1([(0, [1]), (0, [1]), (0, [1]), (1, [0])], num_items=2)
+    >>> found = plackett_luce(choices).value
+    >>> round(float(found[0] - found[1]), 4)  # log 3
+    1.0986
+    """
+    check_nonnegative("gamma", gamma)
+    components, separated = connectivity(choices.wins)
+    known = not is_traced(choices, gamma)
+    if known and np.all(np.asarray(gamma) == 0) and (int(components) > 1 or bool(separated)):
+        raise ValueError(
+            "these choices have no finite maximum: some group of items was never, or always, chosen over the rest. "
+            "Give gamma > 0, for example 1."
+        )
+    found = _fit(choices, choices.totals, gamma, tolerance, max_steps)
+    diagnostics = dataclasses.replace(found.diagnostics, components=components, separated=separated)
+    return dataclasses.replace(found, diagnostics=diagnostics)
+
+
+def perturbed_plackett_luce(
+    key: Key,
+    choices: Choices,
+    privacy: Privacy,
+    *,
+    gamma: Scalar = 1.0,
+    noise: str = "laplace",
+) -> Estimate:
+    """Private scores from choices among public sets: the ridge fit to noisy totals of how often items were chosen.
+
+    **Guarantee.** ε-DP (Laplace), or (ε, δ)-DP (Gaussian), under ``flip``, for one choice (unit comparison) or for a
+    user of at most ``contributions`` choices: noise on N of ℓ₁ sensitivity 2L, or ℓ₂ sensitivity √2 L; the fit is
+    post-processing (module docstring).
+
+    Args:
+        key: PRNG key.
+        choices: choices from public sets, not stages of rankings.
+        privacy: what is promised: unit comparison or user, adjacency ``flip``.
+        gamma: ridge γ > 0, may be traced.
+        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
+
+    Returns:
+        ``value``: θ, ``(m,)``, mean 0. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.pairwise.perturbed_mle.PerturbedFit`; all of it public with the release.
+
+    Raises:
+        ValueError: stages of rankings, another adjacency, a promise that can't be kept, γ <= 0.
+
+    >>> choices = Choices.from_top1([(0, [1, 2])] * 60 + [(1, [0, 2])] * 20, num_items=3)
+    >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
+    >>> found = perturbed_plackett_luce(jax.random.key(0), choices, promise)
+    >>> int(found.value.argmax())
+    0
+    """
+    if not choices.public_sets:
+        raise ValueError(
+            "the sets of a ranking's later choices depend on its answers, so noise on how often items were chosen does "
+            "not make this fit private: break the rankings into pairs by break_rankings, and use noisy_counts or "
+            "perturbed_mle."
+        )
+    check_positive("gamma", gamma, infinite=False)
+    attained = of_comparisons(privacy, "perturbed_plackett_luce", noise)
+    if attained.adjacency != "flip":
+        raise ValueError(
+            f"perturbed_plackett_luce needs adjacency='flip', not {attained.adjacency!r}: the fit needs the sets that "
+            "were offered, which are public under flip alone."
+        )
+    change = totals_sensitivity(attained, "l1" if noise == "laplace" else "l2")
+    scale = additive_scale(noise, attained, change, change)
+    totals = choices.totals
+    noisy = totals + draw(key, noise, totals.shape, scale, totals.dtype)
+    found = _fit(choices, noisy, gamma, None, 100)
+    return Estimate(
+        found.value, Guarantee(privacy, attained), PerturbedFit(scale, gamma, found.diagnostics)
+    )
+
+
+def plackett_luce_from_totals(totals: ScoresLike, choices: Choices, gamma: Scalar) -> Estimate:
+    """The ridge fit to given (for instance noisy) totals, with the sets of ``choices``, whose outcomes are not used.
+
+    With the totals of ``release.exact_noisy_totals(choices.totals, privacy)`` under ``flip`` this is an exact release.
+
+    Args:
+        totals: ``(m,)``, N.
+        choices: of which only the public sets and weights count.
+        gamma: ridge γ > 0.
+
+    Returns:
+        As :func:`plackett_luce`.
+
+    Raises:
+        ValueError: γ <= 0, another shape, stages of rankings.
+
+    >>> sets = Choices.from_top1([(0, [1])] * 4, num_items=2)
+    >>> found = plackett_luce_from_totals([3.0, 1.0], sets, 1e-6).value
+    >>> round(float(found[0] - found[1]), 3)  # log 3
+    1.099
+    """
+    check_positive("gamma", gamma, infinite=False)
+    totals = jnp.asarray(totals, choices.weights.dtype)
+    if totals.shape != (choices.num_items,):
+        raise ValueError(f"totals must have shape ({choices.num_items},), got {totals.shape}.")
+    if not choices.public_sets:
+        raise ValueError(
+            "the sets of a ranking's later choices are not public; see break_rankings."
+        )
+    return _fit(choices, totals, gamma, None, 100)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class _Objective:
+    """Σ_S log Σ_{j ∈ S} e^{θ_j} - Nᵀθ + (γ/2)‖θ‖² in units of S, the mean weight per item, with the shift near 0."""
+
+    choices: Choices
+    totals: Array
+    gamma: Array
+    scale: Array
+
+    def __call__(self, theta: Scores) -> Array:
+        log_all = jax.nn.logsumexp(self._offers(theta), axis=-1)
+        fit = product(self.choices.weights, log_all) - product(self.totals, theta)
+        ridge = 0.5 * self.gamma * product(theta, theta)
+        return (fit + ridge) / self.scale + 0.5 * jnp.sum(theta) ** 2 / theta.shape[0]
+
+    def gradient(self, theta: Scores) -> Array:
+        """∇f(θ), ``(m,)``."""
+        weighted = product(self.choices.weights, self._shares(theta))
+        push = weighted - self.totals + self.gamma * theta
+        return push / self.scale + jnp.mean(theta)
+
+    def hessian(self, theta: Scores) -> Array:
+        """∇²f(θ), ``(m, m)``."""
+        shares, weights = self._shares(theta), self.choices.weights
+        bend = jnp.diag(product(weights, shares) + self.gamma)
+        bend = bend - product(shares.T, weights[:, None] * shares)
+        return bend / self.scale + 1 / theta.shape[0]
+
+    def _offers(self, theta: Scores) -> Array:
+        return jnp.where(self.choices.offered, theta[self.choices.sets], -jnp.inf)
+
+    def _shares(self, theta: Scores) -> Array:
+        """Each item's chance in each choice, ``(K, m)``."""
+        chances = jax.nn.softmax(self._offers(theta), axis=-1)
+        rows = jnp.arange(chances.shape[0])[:, None]
+        empty = jnp.zeros((chances.shape[0], theta.shape[0]), theta.dtype)
+        return empty.at[rows, self.choices.sets].add(chances)
+
+
+@functools.partial(jax.jit, static_argnames=("tolerance", "max_steps"))
+def _fit(
+    choices: Choices, totals: Scores, gamma: Scalar, tolerance: float | None, max_steps: int
+) -> Estimate:
+    scale = jnp.maximum(jnp.sum(choices.weights) / choices.num_items, 1.0)
+    objective = _Objective(choices, totals, jnp.asarray(gamma, totals.dtype), scale)
+    found = minimize(
+        objective,
+        jnp.zeros_like(totals),
+        tolerance=tolerance,
+        max_steps=max_steps,
+        patience=_PATIENCE,
+    )
+    diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
+    return Estimate(found.value - jnp.mean(found.value), None, diagnostics)

@@ -1,0 +1,170 @@
+"""Plackett-Luce fits against choix and its own test cases, and the private routes of choices and of rankings."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from typing import Any
+
+import choix
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import pairwise
+from privrank_jax.pairwise import Choices, break_rankings, plackett_luce
+from tests.promises import promise
+
+# choix 0.4, tests/data/testcase-top1-*.json and testcase-rankings-*.json: data and "ml_est".
+TOP1 = [
+    (3, [(0, [1, 2]), (1, [0, 2]), (2, [0, 1])], [0.0, 0.0, 0.0]),
+    (3, [(0, [1]), (1, [2]), (2, [0, 1])], [0.16040395, -0.32080789, 0.16040394]),
+]
+RANKINGS = [
+    (3, [[0, 1, 2], [1, 2, 0], [2, 0, 1]], [0.0, 0.0, 0.0]),
+    (4, [[0, 1, 2], [3, 2, 0], [1, 3]], [-0.44328117, 0.69506219, -0.67061442, 0.4188334]),
+]
+RNG = np.random.default_rng(2)
+LISTS = [RNG.permutation(5)[: RNG.integers(2, 6)].tolist() for _ in range(40)]
+
+
+@pytest.mark.parametrize(("items", "data", "printed"), TOP1)
+def test_choices_are_fitted_as_choix_has_printed(items, data, printed):
+    found = plackett_luce(Choices.from_top1(data, num_items=items))
+    np.testing.assert_allclose(found.value, printed, atol=1e-7)
+    assert int(found.diagnostics.code) == 0
+
+
+@pytest.mark.parametrize(("items", "data", "printed"), RANKINGS)
+def test_rankings_are_fitted_as_choix_has_printed(items, data, printed):
+    """The second print is right to 3e-5: choix's own iteration, at 1e-12, comes to our numbers."""
+    found = plackett_luce(Choices.from_rankings(data, num_items=items)).value
+    np.testing.assert_allclose(found, printed, atol=5e-5)
+    exact = choix.ilsr_rankings(items, data, tol=1e-13)
+    np.testing.assert_allclose(found, exact - exact.mean(), atol=1e-8)
+
+
+def test_fits_and_ridges_are_those_of_choix():
+    """Run beside it: iterated spectral estimates are the maximum, and its α is half of our ridge."""
+    stages = Choices.from_rankings(LISTS, num_items=5)
+    spectral = choix.ilsr_rankings(5, LISTS, tol=1e-12)
+    np.testing.assert_allclose(plackett_luce(stages).value, spectral - spectral.mean(), atol=1e-6)
+    ridged = choix.opt_rankings(5, LISTS, alpha=0.7, tol=1e-12)
+    np.testing.assert_allclose(plackett_luce(stages, 1.4).value, ridged, atol=1e-5)
+    firsts: Any = [(one[0], one[1:]) for one in LISTS]
+    top = choix.opt_top1(5, firsts, alpha=0.7, tol=1e-12)
+    chosen = Choices.from_top1(firsts, num_items=5)
+    np.testing.assert_allclose(plackett_luce(chosen, 1.4).value, top, atol=1e-5)
+
+
+def test_derivatives_flow_to_weights_and_masked_choices_do_not_count():
+    stages = Choices.from_rankings(LISTS[:12], num_items=5)
+
+    @jax.jit
+    def first(weights, gamma):
+        return plackett_luce(
+            dataclasses.replace(stages, weights=weights), gamma, tolerance=1e-12
+        ).value[0]
+
+    weights, step = stages.weights, 1e-5
+    slopes = jax.grad(first, argnums=(0, 1))(weights, 0.5)
+    ends = [first(weights.at[3].add(s), 0.5) for s in (step, -step)]
+    np.testing.assert_allclose(slopes[0][3], (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
+    ends = [first(weights, 0.5 + s) for s in (step, -step)]
+    np.testing.assert_allclose(slopes[1], (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
+    fewer = Choices.from_rankings(LISTS[:11], num_items=5)
+    kept = jnp.arange(weights.size) < fewer.weights.size
+    expected = plackett_luce(fewer, 0.5).value[0]
+    np.testing.assert_allclose(first(weights * kept, 0.5), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "data", [[(0, [1, 2]), (1, [2])], [(0, [1]), (1, [0])], [(0, [1]), (1, [0]), (2, [0])]]
+)
+def test_choices_without_a_finite_maximum_are_refused(data):
+    choices = Choices.from_top1(data, num_items=3)
+    with pytest.raises(ValueError, match="no finite maximum"):
+        plackett_luce(choices)
+    assert np.all(np.isfinite(plackett_luce(choices, 1.0).value))
+
+
+def test_totals_move_by_two_per_choice():
+    """By enumeration over two choices of one user from public sets: 2L in ℓ₁, √2 L in ℓ₂, attained."""
+    sets = [(0, 1, 2), (0, 1)]
+    totals = []
+    for chosen in itertools.product(*sets):
+        rows = [(one, [j for j in s if j != one]) for one, s in zip(chosen, sets)]
+        totals.append(np.asarray(Choices.from_top1(rows, num_items=3).totals))
+    moved = np.array(totals)[:, None] - np.array(totals)[None]
+    asked = promise(1.0, "user", "flip", 2)
+    for norm, name in ((1, "l1"), (2, "l2")):
+        largest = np.linalg.norm(moved, norm, axis=-1).max()
+        assert largest == pytest.approx(pairwise.totals_sensitivity(asked, name))
+
+
+def test_the_private_fit_is_that_of_noisy_totals(key):
+    choices = Choices.from_top1([(one[0], one[1:]) for one in LISTS], num_items=5)
+    for asked, scale in (
+        (promise(0.5, adjacency="flip"), 4.0),
+        (promise(0.5, "user", "flip", 3), 12.0),
+    ):
+        found = pairwise.perturbed_plackett_luce(key, choices, asked)
+        assert found.diagnostics.noise_scale == scale
+        noisy = choices.totals + scale * jax.random.laplace(key, (5,), choices.totals.dtype)
+        again = pairwise.plackett_luce_from_totals(noisy, choices, 1.0)
+        np.testing.assert_allclose(found.value, again.value, atol=1e-10)
+    free = pairwise.perturbed_plackett_luce(key, choices, promise(np.inf, adjacency="flip"))
+    np.testing.assert_allclose(free.value, plackett_luce(choices, 1.0).value, atol=1e-9)
+
+
+def test_rankings_have_no_private_totals(key):
+    """Two rankings with the same totals of choices have other later sets: the fit sees more than the totals."""
+    asked = promise(1.0, adjacency="flip")
+    stages = Choices.from_rankings(LISTS, num_items=5)
+    with pytest.raises(ValueError, match="break_rankings"):
+        pairwise.perturbed_plackett_luce(key, stages, asked)
+    with pytest.raises(ValueError, match="not public"):
+        pairwise.plackett_luce_from_totals(stages.totals, stages, 1.0)
+    chosen = Choices.from_top1([(0, [1])], num_items=2)
+    with pytest.raises(ValueError, match="needs adjacency='flip'"):
+        pairwise.perturbed_plackett_luce(key, chosen, promise(1.0))
+    with pytest.raises(ValueError, match="gamma must be positive"):
+        pairwise.perturbed_plackett_luce(key, chosen, asked, gamma=0.0)
+
+
+def test_broken_rankings_go_through_noisy_counts(key):
+    """Replacing a ranking of m items moves the totals by at most m(m - 1), less than that for a questionnaire."""
+    orders = list(itertools.permutations(range(3)))
+    totals = np.array(
+        [break_rankings([order], num_items=3).win_counts().totals for order in orders]
+    )
+    moved = np.abs(totals[:, None] - totals[None]).sum(-1).max()
+    asked = promise(1.0, "user", "flip", 3)
+    assert moved == 4 <= pairwise.totals_sensitivity(asked) == 6  # m(m - 1); exactly 2·maxcut = 4
+    pairs = list(itertools.combinations(range(3), 2))
+    assert pairwise.questionnaire_sensitivity(pairs, 3, asked) == moved
+    wins = break_rankings(orders * 50 + [orders[0]] * 200, num_items=3).win_counts()
+    found = pairwise.noisy_counts(
+        key, wins, asked, questionnaire=pairwise.questionnaire_counts(pairs, 3)
+    )
+    assert np.argsort(-np.asarray(found.value)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ([], "no choices"),
+        ([(0, [])], "two different items"),
+        ([(0, [1, 1])], "two different items"),
+        ([(0, [3])], "must lie in 0..2"),
+    ],
+)
+def test_bad_choices_are_refused(data, words):
+    with pytest.raises(ValueError, match=words):
+        Choices.from_top1(data, num_items=3)
+
+
+def test_short_rankings_are_refused():
+    with pytest.raises(ValueError, match="at least two items"):
+        break_rankings([[0]], num_items=3)
