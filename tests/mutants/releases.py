@@ -86,7 +86,6 @@ RELEASES = (
     *mutants_of(
         "release/leaderboard_file.py",
         "tests/release/test_leaderboard_file.py",
-        ('execute("BEGIN IMMEDIATE")', 'execute("BEGIN")'),
         ("start=len(before) + 1", "start=len(self.steps()) + 2"),
         ("0o600", "0o644"),
     ),
