@@ -344,10 +344,38 @@ def combined(
     cycle_scale = scale / jnp.sqrt(cycle)
     factor = jnp.ones((), pairs.dtype)
     if shrink == "james-stein":
-        size = jnp.sum(jnp.triu(cycles) ** 2)
-        of_noise = 0.5 * (count - 1) * (count - 2) * cycle_scale**2
-        factor = jnp.where(size > of_noise, 1 - of_noise / jnp.where(size > 0, size, 1), 0)
+        factor = _shrink_factor(cycles, count, cycle_scale)
     factor = jnp.where(cycle > 0, factor, 0)
     slope = (scores[:, None] - scores) / count
     value = jnp.where(real, 0.5 + slope + factor * cycles, 0)
     return value, WeightsDiagnostics(scale / jnp.sqrt(gradient), cycle_scale, factor)
+
+
+@jax.jit
+def shrunk_weights(
+    weights: PairMatrix, cycle_scale: Numbers, mask: Mask | None = None
+) -> PairMatrix:
+    """What :func:`private_weights` returns with ``shrink="james-stein"``, from what it returns without: no new noise.
+
+    Args:
+        weights: ``(m, m)``, unshrunk.
+        cycle_scale: σ_c, of their diagnostics.
+        mask: ``(m,)`` bool, real items; the entries of others are 0.
+    """
+    items = weights.shape[0]
+    keep = jnp.ones(items, bool) if mask is None else mask
+    count = jnp.maximum(jnp.sum(keep), 1).astype(weights.dtype)
+    real = keep[:, None] & keep & ~jnp.eye(items, dtype=bool)
+    pairs = jnp.where(real, weights - 0.5, 0)
+    own = jnp.sum(pairs, axis=1)
+    slope = (own[:, None] - own) / count
+    cycles = jnp.where(real, pairs - slope, 0)
+    factor = _shrink_factor(cycles, count, cycle_scale)
+    return jnp.where(real, 0.5 + slope + factor * cycles, 0)
+
+
+def _shrink_factor(cycles: PairMatrix, count: Array, cycle_scale: Numbers) -> Float[Array, ""]:
+    """s = max(0, 1 - C(m-1, 2)·σ_c²/‖c̃‖²)."""
+    size = jnp.sum(jnp.triu(cycles) ** 2)
+    of_noise = 0.5 * (count - 1) * (count - 2) * cycle_scale**2
+    return jnp.where(size > of_noise, 1 - of_noise / jnp.where(size > 0, size, 1), 0)

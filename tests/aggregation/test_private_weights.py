@@ -12,6 +12,7 @@ import scipy.stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.privacy.calibration import gaussian_scale
 from privrank_jax.privacy.geometry import Cube, Zonotope, gauge
 from tests.promises import user
@@ -182,6 +183,12 @@ def test_shrinkage_is_that_of_the_twin_and_keeps_scores(noise, key):
         np.testing.assert_allclose(fine.value, wanted, atol=1e-6)
         assert float(fine.diagnostics.cycle_factor) == pytest.approx(factor, abs=1e-5)
         np.testing.assert_allclose(fine.value.sum(1), rough.value.sum(1), atol=1e-5)
+        again = shrunk_weights(rough.value, rough.diagnostics.cycle_scale)
+        np.testing.assert_allclose(again, wanted, atol=1e-6)
+        padded = shrunk_weights(
+            np.pad(rough.value, (0, 2)), rough.diagnostics.cycle_scale, np.arange(6) < 4
+        )
+        np.testing.assert_allclose(padded, np.pad(wanted, (0, 2)), atol=1e-6)
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,10 +15,11 @@ from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Key
+from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, EXCESS, NEGLIGIBLE, Answer, Method
+from privrank_jax.experiments.alabi.common import BORDA, EXCESS, NEGLIGIBLE, Answer, Methods
 from privrank_jax.experiments.alabi.crowds import Draw, Draws, World
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
@@ -71,25 +73,28 @@ class RegretConfig:
     data: tuple[str, ...] = common.DATA
 
 
-def methods(config: RegretConfig, num_items: int) -> Mapping[str, Method]:
+def weights(noise: str, delta: float = 0.0) -> Callable[[Key, World, Array], list[Answer]]:
+    """Private weights, unshrunk and shrunk, of one release that draws with the last of the keys."""
+    promise = common.promise_of(noise, delta)
+
+    def method(keys: Key, world: World, epsilon: Array) -> list[Answer]:
+        found = aggregation.private_weights(
+            keys[-1], world.weights, promise(epsilon), noise=noise, shrink="none"
+        )
+        shrunk = shrunk_weights(found.value, found.diagnostics.cycle_scale, world.mask)
+        return [common.searched(value, world) for value in (found.value, shrunk)]
+
+    return method
+
+
+def methods(config: RegretConfig, num_items: int) -> Methods:
     """Borda, noise-all and private weights with K-norm and with Gaussian noise; see :func:`common.errors`."""
-
-    def weights(noise: str, delta: float = 0.0, shrink: str = "james-stein") -> Method:
-        promise = common.promise_of(noise, delta)
-
-        def method(key: Key, world: World, epsilon: Array) -> Answer:
-            found = aggregation.private_weights(
-                key, world.weights, promise(epsilon), noise=noise, shrink=shrink
-            )
-            return common.searched(found.value, world)
-
-        return method
-
-    families = (common.borda, common.noise_all, functools.partial(weights, shrink="none"), weights)
-    found: dict[str, Method] = {}
+    found: dict[str | tuple[str, ...], Callable[..., Any]] = {}
     for names, noise in ((PURE, "k-norm"), (GAUSSIAN, "gaussian")):
-        for name, family in zip(names, families, strict=True):
-            found[name] = family(noise, config.delta)
+        borda, noise_all, *both = names
+        found[borda] = common.borda(noise, config.delta)
+        found[noise_all] = common.noise_all(noise, config.delta)
+        found[tuple(both)] = weights(noise, config.delta)
     if num_items <= crowds.EXPONENTIAL_ITEMS:
         found[EXPONENTIAL] = common.exponential()
     return found

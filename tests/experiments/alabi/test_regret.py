@@ -36,7 +36,7 @@ def test_regret_is_the_ratio_to_the_best_of_the_others():
 
 
 def test_methods_and_the_pairs_that_are_compared():
-    few, many = regret.methods(CONFIG, 10), regret.methods(CONFIG, 11)
+    few, many = (common.names_of(regret.methods(CONFIG, items)) for items in (10, 11))
     assert set(few) == {*regret.PURE, *regret.GAUSSIAN, regret.EXPONENTIAL}
     assert set(few) - set(many) == {regret.EXPONENTIAL}
     for one, other in regret.PAIRS:
