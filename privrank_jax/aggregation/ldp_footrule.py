@@ -73,7 +73,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._backend import product
-from privrank_jax._types import Count, Epsilon, Key, RankingsLike, RanksLike, Scalar
+from privrank_jax._types import Count, Epsilon, Key, Mask, RankingsLike, RanksLike, Scalar
 from privrank_jax._validate import check_choice, check_epsilon, check_level, check_users
 from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
 from privrank_jax.aggregation.footrule_cuts import CutDesign, binomials, check_items, cut_design
@@ -330,8 +330,21 @@ def _held_law(design: CutDesign, items: int, epsilon: Array) -> Array:
 
 @jax.jit
 def _aggregate(cuts: Array, chosen: Array, epsilon: Array) -> Array:
+    return costs_of_counts(*counts_of_reports(cuts, chosen), epsilon)
+
+
+def counts_of_reports(
+    cuts: Int[Array, " users"], chosen: Bool[Array, "users items"], users: Mask | None = None
+) -> tuple[Int[Array, "cuts items"], Int[Array, " cuts"]]:
+    """How many of the reports on each cut hold each item, and the number of reports on each cut.
+
+    Args:
+        cuts: k of each user.
+        chosen: the set of each user.
+        users: ``(n,)`` bool, False for rows that only pad the problem.
+    """
     items = chosen.shape[1]
+    one = jnp.ones(cuts.shape, jnp.int32) if users is None else users.astype(jnp.int32)
     counts = jnp.zeros((items - 1, items), jnp.int32)
-    counts = counts.at[cuts - 1].add(chosen.astype(jnp.int32))
-    reports = jnp.zeros(items - 1, jnp.int32).at[cuts - 1].add(1)
-    return costs_of_counts(counts, reports, epsilon)
+    counts = counts.at[cuts - 1].add(jnp.where(chosen, one[:, None], 0))
+    return counts, jnp.zeros(items - 1, jnp.int32).at[cuts - 1].add(one)

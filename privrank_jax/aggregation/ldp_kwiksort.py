@@ -24,12 +24,13 @@ Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Lemma 10, Theorem 11, Algorit
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from privrank_jax._types import Count, Key, Rankings, RankingsLike, Ranks, Scalar
+from privrank_jax._types import Count, Key, Mask, Rankings, RankingsLike, Ranks, Scalar
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics
@@ -121,12 +122,64 @@ def _ldp_kwiksort(
     encoding: str, missing: str, may_refuse: bool,
 ) -> tuple[Ranks, Int[Array, ""], Bool[Array, ""]]:  # fmt: skip
     """Ranks, queries answered, whether a group's use was refused. Unit user, adjacency replace, local."""
-    users, items = ranks.shape
-    group_key, sort_key, fallback_key = jax.random.split(key, 3)
+    found = local_sort(key, ranks, per_query, max_uses, encoding=encoding, missing=missing)
+    value = found.ranks
+    if may_refuse:
+        value = replace_where(
+            found.refused, value, functools.partial(_local_noise_all_ranks, missing=missing),
+            found.left_key, ranks, jnp.asarray(of_fallback, jnp.result_type(float)),
+        )  # fmt: skip
+    return value, found.queries, found.refused
+
+
+class LocalSort(NamedTuple):
+    """What a sort by questions to groups has found.
+
+    Attributes:
+        ranks: ``(m,)`` int32; a sort that was refused a query stops there.
+        queries: queries answered.
+        refused: whether a group was asked too often, so that a fallback replaces the ranks.
+        left_key: PRNG key that the sort has not used.
+    """
+
+    ranks: Ranks
+    queries: Int[Array, ""]
+    refused: Bool[Array, ""]
+    left_key: Key
+
+
+def local_sort(
+    key: Key,
+    ranks: Rankings,
+    per_query: Scalar,
+    max_uses: Count,
+    *,
+    encoding: str = "sign",
+    missing: str = "last",
+    users: Mask | None = None,
+) -> LocalSort:
+    """:func:`ldp_kwiksort` without its fallback: τ ε₀-local DP (unit user, adjacency replace).
+
+    Args:
+        key: PRNG key.
+        ranks: ``(n, m)``, as for :func:`ldp_kwiksort`.
+        per_query: ε₀ of one response, may be traced.
+        max_uses: τ, of each group.
+        encoding: of the responses.
+        missing: rule for items not ranked.
+        users: ``(n,)`` bool, False for rows that only pad the problem; public, may be traced.
+    """
+    ranks, (number, items) = jnp.asarray(ranks), ranks.shape
+    group_key, sort_key, left_key = jax.random.split(key, 3)
     per_query = jnp.asarray(per_query, jnp.result_type(float))
-    of_fallback = jnp.asarray(of_fallback, per_query.dtype)
     flip = flip_threshold(per_query)
-    groups = balanced_groups(jax.random.permutation(group_key, users), items)
+    if users is None:
+        shuffled = jax.random.permutation(group_key, number)
+    else:  # padding last, and then dropped
+        last = ~jnp.asarray(users, bool)
+        order = jnp.lexsort((jax.random.bits(group_key, (number,), jnp.uint32), last))
+        shuffled = jnp.where(last[order], -1, order)
+    groups = balanced_groups(shuffled, items)
 
     def answer(key: Key, asking: Round, uses: Array) -> tuple[Array, Array, Array]:
         choice_key, response_key = jax.random.split(key)
@@ -144,13 +197,7 @@ def _ldp_kwiksort(
 
     uses = jnp.zeros((items,), jnp.int32)
     sorting = partition_sort(sort_key, items, answer, uses, items * items, None)
-    value = order_to_ranks(sorting.order)
-    if may_refuse:
-        value = replace_where(
-            sorting.stopped, value, functools.partial(_local_noise_all_ranks, missing=missing),
-            fallback_key, ranks, of_fallback,
-        )  # fmt: skip
-    return value, sorting.queries, sorting.stopped
+    return LocalSort(order_to_ranks(sorting.order), sorting.queries, sorting.stopped, left_key)
 
 
 def _local_noise_all_ranks(key: Key, ranks: Rankings, epsilon: Array, *, missing: str) -> Ranks:

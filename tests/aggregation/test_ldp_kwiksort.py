@@ -14,6 +14,7 @@ import pytest
 import scipy.stats
 
 from privrank_jax.aggregation import ldp_kwiksort, local_weights
+from privrank_jax.aggregation.ldp_kwiksort import local_sort
 from privrank_jax.aggregation.ldp_plan import ENCODINGS
 from tests.aggregation.ldp_laws import THREE, exact_law
 from tests.promises import user
@@ -29,13 +30,26 @@ def test_simulation_has_the_exact_law(encoding, key):
     assert not np.any(estimate.diagnostics.refused)
     per_query = float(estimate.diagnostics.epsilon_per_query[0])
     assert per_query == pytest.approx(1.5)
-    orders = np.argsort(np.asarray(estimate.value), axis=1).tolist()
-    found = list(zip(map(tuple, orders), estimate.diagnostics.queries.tolist()))
+    assert_law(estimate.value, estimate.diagnostics.queries, per_query, encoding)
+
+
+def assert_law(ranks, queries, per_query, encoding):
+    orders = np.argsort(np.asarray(ranks), axis=1).tolist()
+    found = list(zip(map(tuple, orders), queries.tolist()))
     for off in (1.0, 0.75, 1.25):
         law = exact_law(THREE, off * per_query, encoding)
         counts = [found.count(end) for end in law]
-        value = scipy.stats.chisquare(counts, runs * np.array(list(law.values()))).pvalue
+        value = scipy.stats.chisquare(counts, len(found) * np.array(list(law.values()))).pvalue
         assert value > 1e-6 if off == 1.0 else value < 1e-6
+
+
+def test_users_that_only_pad_a_sort_are_never_asked(key):
+    """Two rows of another ranking pad the three users of the exact law; where they stand makes no difference."""
+    rows = np.concatenate([THREE[:1], 2 - THREE[:1], THREE[1:], 2 - THREE[:1]])
+    real = np.array([True, False, True, True, False])
+    run = jax.jit(jax.vmap(lambda key: local_sort(key, rows, 1.5, 3, users=real)))
+    found = run(jax.random.split(key, 30_000))
+    assert_law(found.ranks, found.queries, 1.5, "sign")
 
 
 def test_simulated_responses_are_flipped_as_often_as_stated(key):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,12 +16,12 @@ from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation.subset_designs import MAX_ITEMS
-from privrank_jax.experiments.alabi import common, crowds
+from privrank_jax.experiments.alabi import common, crowds, reports
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, Answer
+from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, Methods
 from privrank_jax.experiments.alabi.crowds import Draw, Draws, World
 from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
+from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
 
 BORDA_UNIT = "Borda, PrivUnit"
@@ -29,7 +29,6 @@ ALL, ALL_UNIT = "noise-all", "noise-all, PrivUnit"
 RESPONSE, KWIK = "response on every pair", "KwikSort"
 BORDA_SETS = "Borda, subset selection"  # up to MAX_ITEMS
 FOOTRULE = "footrule"
-# In the order in which keys are split among them; a new one comes last, so that the others draw what they drew.
 METHODS = (BORDA, BORDA_UNIT, ALL, ALL_UNIT, RESPONSE, KWIK, BORDA_SETS, FOOTRULE)
 PAIRS = (
     *((other, BORDA) for other in METHODS if other != BORDA),
@@ -39,7 +38,15 @@ PAIRS = (
     (BORDA_UNIT, BORDA_SETS),
     (RESPONSE, ALL),
     *((other, FOOTRULE) for other in (ALL, ALL_UNIT, RESPONSE, KWIK)),
-    (FOOTRULE, BORDA_UNIT),
+    *((FOOTRULE, BORDA_UNIT), (BORDA_UNIT, FOOTRULE), (FOOTRULE, ALL_UNIT), (BORDA, BORDA_SETS)),
+)
+_PLACED_CLAIMS = (
+    (MALLOWS, BORDA_UNIT, FOOTRULE, MALLOWS),
+    (common.WORST, FOOTRULE, BORDA_UNIT, common.WORST),
+    ("Mallows and worst case", FOOTRULE, ALL, (MALLOWS, common.WORST)),
+    ("data", ALL_UNIT, FOOTRULE, common.DATA),
+    ("everywhere", FOOTRULE, RESPONSE, (MALLOWS, common.WORST, *common.DATA)),
+    ("everywhere", FOOTRULE, KWIK, (MALLOWS, common.WORST, *common.DATA)),
 )
 _LOOKS = {
     BORDA: (0, 0),
@@ -83,76 +90,64 @@ class LocalConfig:
     data: tuple[str, ...] = common.DATA
 
 
-def methods(ranks: Array) -> Mapping[str, common.Method]:
-    """Local consensus methods for these users, ``(n, m)``, or their weights; see :func:`common.errors`."""
-
-    def borda(key: Key, world: World, epsilon: Array, mechanism: str) -> Answer:
-        privacy = common.replaced_user(epsilon)
-        return aggregation.ldp_borda(key, ranks, privacy, mechanism=mechanism).value
-
-    def weights(key: Key, world: World, epsilon: Array, mechanism: str) -> Answer:
-        privacy = common.replaced_user(epsilon)
-        found = aggregation.local_weights(key, ranks, privacy, mechanism=mechanism)
-        return common.searched(jnp.clip(found.value, 0, 1), world)
-
-    def kwiksort(key: Key, world: World, epsilon: Array) -> Array:
-        return aggregation.ldp_kwiksort(key, ranks, common.replaced_user(epsilon)).value
-
-    def footrule(key: Key, world: World, epsilon: Array) -> Answer:
-        privacy = common.replaced_user(epsilon)
-        return common.Placed(aggregation.ldp_footrule(key, ranks, privacy).value)
-
-    sets = {BORDA_SETS: functools.partial(borda, mechanism="subset-selection")}
-    return {
-        BORDA: functools.partial(borda, mechanism="duchi"),
-        BORDA_UNIT: functools.partial(borda, mechanism="privunit"),
-        ALL: functools.partial(weights, mechanism="duchi"),
-        ALL_UNIT: functools.partial(weights, mechanism="privunit"),
-        RESPONSE: functools.partial(weights, mechanism="randomized-response"),
-        KWIK: kwiksort,
-        **(sets if ranks.shape[1] <= MAX_ITEMS else {}),
-        FOOTRULE: footrule,
+def methods(num_items: int) -> Methods:
+    """Local consensus methods for so many items; see :func:`common.errors`."""
+    found: dict[str | tuple[str, ...], Callable[..., Any]] = {
+        BORDA: reports.borda("duchi"),
+        BORDA_UNIT: reports.borda("privunit"),
+        (ALL, KWIK): reports.weights_and_sort,
+        ALL_UNIT: reports.weights("privunit"),
+        RESPONSE: reports.weights("randomized-response"),
     }
+    if num_items <= MAX_ITEMS:
+        found[BORDA_SETS] = reports.borda("subset-selection")
+    return {**found, FOOTRULE: reports.footrule}
 
 
-def trial(key: Key, cell: Parameters, *, draws: Mapping[tuple[int, int], Draws]) -> Metrics:
-    """One crowd of the cell's world at one ε; worlds of as many items and users share a program.
+def trial(key: Key, cell: Parameters, *, draws: Mapping[int, Draws]) -> Metrics:
+    """One crowd of the cell's world at one ε; worlds of as many items share a program, whatever their users.
 
     Args:
         key: PRNG key.
         cell: parameters; ``world`` is a place in :func:`worlds`.
-        draws: the worlds of each (m, n), see :func:`crowds.world_of`.
+        draws: the worlds of each m, see :func:`crowds.world_of`.
     """
     world_key, noise_key = jax.random.split(key)
-    world = crowds.world_of(world_key, cell, draws[cell["num_items"], cell["num_users"]])
-    return _judged(noise_key, world, cell["epsilon"])
-
-
-def data_trial(key: Key, cell: Parameters, *, ranks: np.ndarray) -> Metrics:
-    """All users of a data set at one ε."""
-    return _judged(key, _world(fixed(ranks), None), cell["epsilon"])
+    drawn = crowds.world_of(world_key, cell, draws[cell["num_items"]])
+    return _judged(noise_key, reports.weighed(drawn), cell["epsilon"])
 
 
 def mallows_draw(key: Key, cell: Parameters, *, config: LocalConfig) -> World:
     """A Mallows crowd."""
-    return _world(*crowds.crowd(key, cell["num_users"], cell["num_items"], config.strength))
+    most, items = cell["max_users"], cell["num_items"]
+    return _world(cell, *crowds.crowd(key, most, items, config.strength))
 
 
 def worst_draw(key: Key, cell: Parameters, *, config: LocalConfig) -> World:
     """The hard instance of the lower bounds."""
-    ranks = crowds.worst_ranks(key, cell["num_users"], config.flips, config.buffer, config.lean)
-    return _world(ranks, None)
+    ranks = crowds.worst_ranks(key, cell["max_users"], config.flips, config.buffer, config.lean)
+    return _world(cell, ranks, None)
 
 
-def _world(ranks: Array, truth: Array | None) -> World:
-    shares = aggregation.PairWeights.from_ranks(ranks)
-    everything = dataclasses.replace(shares, mask=jnp.ones(ranks.shape[1], bool))
-    return World(everything, truth, ranks=ranks.astype(jnp.int32))
+def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray) -> World:
+    """All users of a data set."""
+    more = cell["max_users"] - len(ranks)
+    return _world(cell, fixed(np.pad(ranks, ((0, more), (0, 0)))), None)
+
+
+def _world(cell: Parameters, ranks: Array, truth: Array | None) -> World:
+    """A world of the first users of these rankings, whose weights are yet to be counted."""
+    items = ranks.shape[1]
+    dtype = jnp.result_type(float)
+    users = jnp.asarray(cell["num_users"], jnp.int32)
+    weights = aggregation.PairWeights(
+        jnp.zeros((items, items), dtype), users, jnp.ones(items, bool)
+    )
+    return World(weights, truth, ranks=ranks.astype(jnp.int32))
 
 
 def _judged(key: Key, world: World, epsilon: Array) -> Metrics:
-    assert world.ranks is not None
-    return common.errors(key, world, methods(world.ranks), epsilon, PAIRS)
+    return common.errors(key, world, methods(world.weights.num_items), epsilon, PAIRS)
 
 
 def worlds(config: LocalConfig) -> tuple[str, ...]:
@@ -161,42 +156,33 @@ def worlds(config: LocalConfig) -> tuple[str, ...]:
 
 
 def build(config: LocalConfig) -> tuple[Study, ...]:
-    """Build a study of all random worlds, with a program per (m, n), as the local mechanisms process every user.
+    """Build one study of all worlds, with a program for each number of items."""
+    draws: dict[int, dict[tuple[int, ...], Draw]] = {}
+    sized: list[tuple[int, int, int]] = []
 
-    Each data set is a study of its own.
-    """
-    number = {world: place for place, world in enumerate(worlds(config))}
-    cells: list[Parameters] = []
-    draws: dict[tuple[int, int], dict[tuple[int, ...], Draw]] = {}
+    def add(world: str, draw: Draw, items: int, users: int) -> None:
+        number = worlds(config).index(world)
+        draws.setdefault(items, {})[number,] = draw
+        sized.append((items, users, number))
 
-    def sized(world: str, size: tuple[int, int]) -> tuple[Parameters, ...]:
-        items, users = size
-        place = number[world]
-        return grid(num_items=items, num_users=users, world=place, epsilon=config.epsilons)
-
-    def add(world: str, draw: Callable[..., World], sizes: Sequence[tuple[int, int]]) -> None:
-        for size in sizes:
-            draws.setdefault(size, {})[number[world],] = functools.partial(draw, config=config)
-            cells.extend(sized(world, size))
-
-    add(MALLOWS, mallows_draw, config.sizes)
+    for items, users in config.sizes:
+        add(MALLOWS, functools.partial(mallows_draw, config=config), items, users)
     if config.flips:
-        add(
-            common.WORST,
-            worst_draw,
-            [(2 * config.flips + config.buffer, config.worst_users)],
-        )
-    static = ("num_items", "num_users")
-    run = functools.partial(trial, draws=draws)
-    studies = [Study(config.name, run, tuple(cells), static, common.AXES, optimized="some")]
+        hard = functools.partial(worst_draw, config=config)
+        add(common.WORST, hard, 2 * config.flips + config.buffer, config.worst_users)
     for name in config.data:
         ranks = crowds.data_ranks(name)
         if ranks is not None:
-            run = functools.partial(data_trial, ranks=ranks)
             users, items = ranks.shape
-            whole = sized(name, (items, users))
-            studies.append(Study(name, run, whole, static, common.AXES, optimized="some"))
-    return tuple(studies)
+            add(name, functools.partial(data_draw, ranks=ranks), items, users)
+    cells: list[Parameters] = []
+    for items, users, number in sized:
+        most = max(other for same, other, _ in sized if same == items)
+        sizes = {"num_items": items, "num_users": users, "max_users": most, "world": number}
+        cells.extend({**sizes, "epsilon": epsilon} for epsilon in config.epsilons)
+    run = functools.partial(trial, draws=draws)
+    static = ("num_items", "max_users")
+    return (Study(config.name, run, tuple(cells), static, common.AXES, optimized="some"),)
 
 
 def by_world(config: LocalConfig, rows: list[Row]) -> list[Row]:
@@ -232,6 +218,12 @@ EXPERIMENTS = (
             common.cheaper(
                 "noise-all never costs more than a response on every pair", ALL, RESPONSE
             ),
+            *(
+                common.cheaper(
+                    f"{name}: {best} never costs more than {other}", best, other, study=study
+                )
+                for name, best, other, study in _PLACED_CLAIMS
+            ),
             common.falls("excess costs fall with ε", "epsilon", METHODS),
             common.falls(
                 "excess costs fall with users", "num_users", METHODS, study=MALLOWS, num_items=10
@@ -241,7 +233,7 @@ EXPERIMENTS = (
             alabi_pictures.by_crowd,
             looks=_LOOKS,
             label="reports",
-            styles=("Duchi et al.", "PrivUnit", "subset selection"),
+            styles=("Duchi et al.", "PrivUnit", "sets of items"),
         ),
         replicates=30,
         outline=("epsilon", "num_items"),

@@ -1,0 +1,109 @@
+"""Local methods on the first users of padded rankings: against the library on these users alone."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.aggregation import PairWeights, borda_scores, local_weight_variance
+from privrank_jax.experiments.alabi import reports
+from privrank_jax.experiments.alabi.crowds import World
+from tests.experiments.alabi.shared import KEY
+
+ITEMS, MOST, BLOCK = 4, 50, 16
+RANKS = np.argsort(np.random.default_rng(1).random((MOST, ITEMS)), axis=1).astype(np.int32)
+USERS = (37, 16)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(reports, "_MOST", BLOCK)
+
+
+def world(users, ranks=RANKS):
+    shape = (ITEMS, ITEMS)
+    empty = PairWeights(jnp.zeros(shape), jnp.int32(users), jnp.ones(ITEMS, bool))
+    return reports.weighed(World(empty, None, ranks=jnp.asarray(ranks)))
+
+
+def test_without_noise_only_the_first_users_count():
+    @jax.jit
+    def run(users):
+        given = world(users)
+        found = (
+            reports.borda("duchi")(KEY, given, jnp.inf),
+            reports.weights("privunit")(KEY, given, jnp.inf).weights,
+            reports.weights("randomized-response")(KEY, given, jnp.inf).weights,
+        )
+        return given.weights.matrix, found
+
+    for users in USERS:
+        counted, (scores, *weights) = run(users)
+        expected = PairWeights.from_ranks(RANKS[:users])
+        np.testing.assert_allclose(counted, expected.matrix, atol=1e-6)
+        np.testing.assert_allclose(scores, borda_scores(expected), atol=1e-5)
+        for one in weights:
+            np.testing.assert_allclose(one, expected.matrix, atol=1e-5)
+
+
+def test_ties_and_gaps_count_as_in_weights():
+    ranks = np.array([[0, 0, 1, -1], [-1, 2, -1, 0], [3, 2, 1, 0]], np.int32)
+    expected = PairWeights.from_ranks(ranks[:2]).matrix
+    np.testing.assert_allclose(world(2, ranks).weights.matrix, expected, atol=1e-6)
+
+
+def test_blocks_have_noise_of_their_own_and_padding_has_none():
+    """Over 400 keys the variance of weights is within 15 % (5 standard errors) of that for the users that count."""
+    users, epsilon = USERS[0], 1.0
+
+    @jax.jit
+    @jax.vmap
+    def run(key):
+        mean = reports._mean(
+            lambda key, ranks: reports.aggregation.local_weights_report(key, ranks, epsilon),
+            *(key, world(users), users, ITEMS * (ITEMS - 1) // 2),
+        )
+        return 0.5 * mean
+
+    seen = np.var(np.asarray(run(jax.random.split(KEY, 400))), axis=0).mean()
+    assert seen == pytest.approx(float(local_weight_variance(ITEMS, users, epsilon)), rel=0.15)
+    for wrong in (MOST, BLOCK):
+        assert seen != pytest.approx(float(local_weight_variance(ITEMS, wrong, epsilon)), rel=0.15)
+
+
+def test_footrule_reports_come_from_the_users_that_count():
+    """All that count hold one ranking, all others its reversal: the assignment of many reports is the ranking."""
+    order = np.arange(ITEMS)
+    ranks = np.concatenate([np.tile(order, (4000, 1)), np.tile(order[::-1], (4000, 1))])
+    costs = reports.footrule(KEY, world(4000, ranks), jnp.asarray(3.0)).costs
+    expected = np.abs(order[:, None] - order)
+    centered = costs - costs.mean(0) - costs.mean(1)[:, None] + costs.mean()
+    wanted = expected - expected.mean(0) - expected.mean(1)[:, None] + expected.mean()
+    np.testing.assert_allclose(centered, wanted, atol=0.25)
+
+
+def test_a_sort_that_is_refused_a_query_takes_weights_of_reports(monkeypatch):
+    planned = functools.partial(reports.local_plan, max_queries=5)
+    monkeypatch.setattr(reports, "local_plan", planned)
+    truth = np.array([2, 0, 3, 1], np.int32)
+    ranks = np.concatenate([np.tile(truth, (30, 1)), np.tile(3 - truth, (20, 1))])
+
+    @jax.jit
+    @jax.vmap
+    def run(key):
+        every, found = reports.weights_and_sort(
+            jax.random.split(key), world(30, ranks), jnp.asarray(jnp.inf)
+        )
+        return every.weights, found.weights, found.start
+
+    every, weights, start = run(jax.random.split(KEY, 40))
+    exact = (truth[:, None] < truth).astype(float)
+    np.testing.assert_allclose(every, np.tile(exact, (40, 1, 1)), atol=1e-5)
+    refused = np.any(weights, axis=(1, 2))
+    assert 0 < refused.sum() < 40
+    np.testing.assert_allclose(weights[refused], np.tile(exact, (refused.sum(), 1, 1)), atol=1e-5)
+    np.testing.assert_array_equal(np.argsort(-start, axis=1), np.tile(np.argsort(truth), (40, 1)))
