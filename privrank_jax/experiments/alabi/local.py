@@ -95,13 +95,13 @@ def methods(num_items: int) -> Methods:
     found: dict[str | tuple[str, ...], Callable[..., Any]] = {
         BORDA: reports.borda("duchi"),
         BORDA_UNIT: reports.borda("privunit"),
-        (ALL, KWIK): reports.weights_and_sort,
+        (ALL, KWIK): reports.weights_and_sort(),
         ALL_UNIT: reports.weights("privunit"),
         RESPONSE: reports.weights("randomized-response"),
     }
     if num_items <= MAX_ITEMS:
         found[BORDA_SETS] = reports.borda("subset-selection")
-    return {**found, FOOTRULE: reports.footrule}
+    return {**found, FOOTRULE: reports.footrule()}
 
 
 def trial(key: Key, cell: Parameters, *, draws: Mapping[int, Draws]) -> Metrics:

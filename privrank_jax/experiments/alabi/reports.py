@@ -6,6 +6,7 @@ law as in :mod:`privrank_jax.aggregation`.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import jax
@@ -39,15 +40,15 @@ def weighed(world: World) -> World:
         return jnp.sum(jnp.where(real[:, None, None], leads, 0), axis=0)
 
     items, users = ranks.shape[1], world.weights.num_users
-    counts = summed(twice, jax.random.key(0), ranks, users, items * items)
+    counts = summed(jax.random.key(0), twice, ranks, users, items * items)
     matrix = counts.astype(jnp.result_type(float)) / (2 * users)
     matrix = jnp.where(jnp.eye(items, dtype=bool), 0, matrix)
     return world._replace(weights=PairWeights(matrix, users, world.mask))
 
 
 def summed(
-    of_block: OfBlock,
     key: Key,
+    of_block: OfBlock,
     ranks: Array,
     users: Count,
     numbers: int,
@@ -55,8 +56,8 @@ def summed(
     """The sum of a function of blocks of users.
 
     Args:
-        of_block: key, ranks and mask of a block to sums over its real users.
         key: PRNG key, folded with the number of the block.
+        of_block: key, ranks and mask of a block to sums over its real users.
         ranks: ``(N, m)``.
         users: n of them are real, the first; may be traced.
         numbers: that one user takes.
@@ -88,7 +89,7 @@ def _mean(
     def of_block(key: Key, ranks: Array, real: Mask) -> Array:
         return jnp.sum(jnp.where(real[:, None], report(key, ranks), 0), axis=0)
 
-    total = summed(of_block, key, world.ranks, users, numbers)
+    total = summed(key, of_block, world.ranks, users, numbers)
     return total / world.weights.num_users
 
 
@@ -105,10 +106,10 @@ def borda(mechanism: str) -> Method:
     return method
 
 
-def weights(mechanism: str) -> Method:
+def weights(mechanism: str) -> Callable[[Key, World, Array], Search]:
     """The search in weights of reports, as of ``local_weights``."""
 
-    def method(key: Key, world: World, epsilon: Array) -> Answer:
+    def method(key: Key, world: World, epsilon: Array) -> Search:
         return _search(key, world, epsilon, world.weights.num_users, mechanism)
 
     return method
@@ -124,45 +125,51 @@ def _search(key: Key, world: World, epsilon: Array, users: Count, mechanism: str
     return common.searched(jnp.clip(found, 0, 1), world)
 
 
-def weights_and_sort(keys: Key, world: World, epsilon: Array) -> list[Answer]:
+def weights_and_sort() -> Callable[[Key, World, Array], list[Answer]]:
     """Weights by Duchi's mechanism, and ``ldp_kwiksort``, whose fallback are such weights.
 
     One copy of the mechanism is in the program; where the sort needs no fallback, no user reports for it.
     """
-    assert world.ranks is not None
-    users = world.weights.num_users
-    real = jnp.arange(len(world.ranks)) < users
-    plan = local_plan(world.weights.num_items, common.replaced_user(epsilon))
-    found = local_sort(keys[1], world.ranks, plan.epsilon_per_query, plan.max_uses, users=real)
-    if not plan.may_refuse:
-        return [_search(keys[0], world, epsilon, users, "duchi"), found.ranks]
 
-    def of_pass(passed: tuple[Key, Array, Array]) -> Search:
-        key, level, users = passed
-        return _search(key, world, level, users, "duchi")
+    def method(keys: Key, world: World, epsilon: Array) -> list[Answer]:
+        assert world.ranks is not None
+        users = world.weights.num_users
+        real = jnp.arange(len(world.ranks)) < users
+        plan = local_plan(world.weights.num_items, common.replaced_user(epsilon))
+        found = local_sort(keys[1], world.ranks, plan.epsilon_per_query, plan.max_uses, users=real)
+        if not plan.may_refuse:
+            return [_search(keys[0], world, epsilon, users, "duchi"), found.ranks]
 
-    passes = (
-        jnp.stack([keys[0], found.left_key]),
-        jnp.stack([epsilon, jnp.asarray(plan.fallback_epsilon, epsilon.dtype)]),
-        jnp.stack([jnp.int32(users), jnp.where(found.refused, users, 0)]),
-    )
-    every, fallback = (
-        jax.tree.map(lambda x, number=number: x[number], searches)
-        for searches in [jax.lax.map(of_pass, passes)]
-        for number in (0, 1)
-    )
-    ready = -found.ranks.astype(fallback.start.dtype)
-    start = jnp.where(found.refused, fallback.start, ready)
-    return [every, Search(jnp.where(found.refused, fallback.weights, 0), start)]
+        def of_pass(passed: tuple[Key, Array, Array]) -> Search:
+            key, level, users = passed
+            return _search(key, world, level, users, "duchi")
+
+        passes = (
+            jnp.stack([keys[0], found.left_key]),
+            jnp.stack([epsilon, jnp.asarray(plan.fallback_epsilon, epsilon.dtype)]),
+            jnp.stack([jnp.int32(users), jnp.where(found.refused, users, 0)]),
+        )
+        searches = jax.lax.map(of_pass, passes)
+        every, fallback = (jax.tree.map(operator.itemgetter(n), searches) for n in (0, 1))
+        ready = -found.ranks.astype(fallback.start.dtype)
+        start = jnp.where(found.refused, fallback.start, ready)
+        return [every, Search(jnp.where(found.refused, fallback.weights, 0), start)]
+
+    return method
 
 
-def footrule(key: Key, world: World, epsilon: Array) -> Answer:
+def footrule() -> Callable[[Key, World, Array], common.Placed]:
     """The ranking of least cost of reports, as by ``ldp_footrule``."""
-    assert world.ranks is not None
 
-    def of_block(key: Key, ranks: Array, real: Mask) -> tuple[Array, Array]:
-        return counts_of_reports(*aggregation.ldp_footrule_report(key, ranks, epsilon), real)
+    def method(key: Key, world: World, epsilon: Array) -> common.Placed:
+        assert world.ranks is not None
 
-    items, users = world.weights.num_items, world.weights.num_users
-    counts = summed(of_block, key, world.ranks, users, items)
-    return common.Placed(costs_of_counts(*counts, epsilon))
+        def of_block(key: Key, ranks: Array, real: Mask) -> tuple[Array, Array]:
+            cuts, chosen = aggregation.ldp_footrule_report(key, ranks, epsilon)
+            return counts_of_reports(cuts, chosen, real)
+
+        items, users = world.weights.num_items, world.weights.num_users
+        counts, number = summed(key, of_block, world.ranks, users, items)
+        return common.Placed(costs_of_counts(counts, number, epsilon))
+
+    return method

@@ -11,6 +11,7 @@ import pytest
 
 from privrank_jax.aggregation import PairWeights, borda_scores, local_weight_variance
 from privrank_jax.experiments.alabi import reports
+from privrank_jax.experiments.alabi.common import Search
 from privrank_jax.experiments.alabi.crowds import World
 from tests.experiments.alabi.shared import KEY
 
@@ -35,9 +36,9 @@ def test_without_noise_only_the_first_users_count():
     def run(users):
         given = world(users)
         found = (
-            reports.borda("duchi")(KEY, given, jnp.inf),
-            reports.weights("privunit")(KEY, given, jnp.inf).weights,
-            reports.weights("randomized-response")(KEY, given, jnp.inf).weights,
+            reports.borda("duchi")(KEY, given, jnp.asarray(jnp.inf)),
+            reports.weights("privunit")(KEY, given, jnp.asarray(jnp.inf)).weights,
+            reports.weights("randomized-response")(KEY, given, jnp.asarray(jnp.inf)).weights,
         )
         return given.weights.matrix, found
 
@@ -78,8 +79,10 @@ def test_blocks_have_noise_of_their_own_and_padding_has_none():
 def test_footrule_reports_come_from_the_users_that_count():
     """All that count hold one ranking, all others its reversal: the assignment of many reports is the ranking."""
     order = np.arange(ITEMS)
-    ranks = np.concatenate([np.tile(order, (4000, 1)), np.tile(order[::-1], (4000, 1))])
-    costs = reports.footrule(KEY, world(4000, ranks), jnp.asarray(3.0)).costs
+    ranks = np.concatenate([np.tile(order, (4000, 1)), np.tile(order[::-1], (4000, 1))]).astype(
+        np.int32
+    )
+    costs = reports.footrule()(KEY, world(4000, ranks), jnp.asarray(3.0)).costs
     expected = np.abs(order[:, None] - order)
     centered = costs - costs.mean(0) - costs.mean(1)[:, None] + costs.mean()
     wanted = expected - expected.mean(0) - expected.mean(1)[:, None] + expected.mean()
@@ -95,9 +98,11 @@ def test_a_sort_that_is_refused_a_query_takes_weights_of_reports(monkeypatch):
     @jax.jit
     @jax.vmap
     def run(key):
-        every, found = reports.weights_and_sort(
+        every, found = reports.weights_and_sort()(
             jax.random.split(key), world(30, ranks), jnp.asarray(jnp.inf)
         )
+        assert isinstance(every, Search)
+        assert isinstance(found, Search)
         return every.weights, found.weights, found.start
 
     every, weights, start = run(jax.random.split(KEY, 40))
