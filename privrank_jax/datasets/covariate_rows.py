@@ -13,7 +13,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -117,7 +116,7 @@ def add_covariates(
         DataError: a column is missing, or has two roles; a cell that is no number, names neither item, or names no
             group; a column of numbers without ``side``, or with a row in which it is blank; groups without ``side``.
     """
-    header = read_header(Path(path))
+    header = read_header(path)
     roles: dict[str, str | None] = {"winner": winner, "loser": loser}
     for name in covariates:
         pair = f"{winner}_{name}", f"{loser}_{name}"
@@ -138,7 +137,7 @@ def add_covariates(
             _SIDE,
         )
     roles |= {role: column for role, column in (("side", side), ("group", group)) if column}
-    source = open_source(Path(path), roles)
+    source = open_source(path, roles)
     read = _Reader(source, roles, covariates, table)
     others = {user, tie}
     notes = notes_on_comparisons(

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Shaped
@@ -31,13 +30,13 @@ def read_times(path: str | os.PathLike[str], column: str) -> Shaped[np.ndarray, 
     Raises:
         DataError: no such file or column, or a cell that holds no time; the message says where.
 
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "votes.csv"
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.csv"
     >>> _ = path.write_text("winner,loser,when\\na,b,2024-05-31\\n")
     >>> read_times(path, "when").astype(str).tolist()
     ['2024-05-31T00:00:00.000000']
     """
-    source = open_source(Path(path), {"time": column})
+    source = open_source(path, {"time": column})
     place = source.positions["time"]
 
     def times() -> Iterator[np.datetime64]:

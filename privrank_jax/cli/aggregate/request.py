@@ -43,7 +43,8 @@ class Request(Budget, RankingColumns, Files, Release):
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, Parquet or PrefLib file (.soc, .soi, .toc, .toi), or a named data set: coffee-rankings "
+            help="CSV, TSV, JSON Lines, Parquet or PrefLib file (- is standard input) "
+            " (.soc, .soi, .toc, .toi), or a named data set: coffee-rankings "
             "(made up, and part of the program), sushi, apa, apa1998 to apa2009, "
             "aspen, aspen-mayor, german, nascar, potato, potato-weighing, salad.",
         ),

@@ -18,7 +18,7 @@ import numpy as np
 from privrank_jax import datasets
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.checks import check_items
-from privrank_jax.cli.core.sources import comparison_roles
+from privrank_jax.cli.core.sources import comparison_roles, say_reading
 from privrank_jax.cli.rank.input import MAX_ITEMS
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.cli.rank.schedule import Schedule, day
@@ -82,14 +82,17 @@ def read_arrivals(
     roles = comparison_roles(request, request.items, by_user=by_user)
     if items is not None:
         roles["items"] = items
-    table = datasets.read_comparisons(Path(request.source), **roles)
+    table = datasets.read_comparisons(
+        request.file, left=request.left, right=request.right, outcome=request.outcome, **roles
+    )
+    say_reading(table)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     if by_user and not table.has_users:
         raise Refusal(
             f"{table.name} does not say who compared, so users can't be protected as a whole: name the column by "
             "--user, or protect single comparisons by --unit comparison."
         )
-    times = read_times(request.source, request.time)
+    times = read_times(request.file, request.time)
     steps = schedule.steps_of(times)
     if np.any(steps < 0):
         raise Refusal(

@@ -88,7 +88,8 @@ class Request(Budget, ComparisonColumns, Covariates, OverTime, Files, Release):
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV or Parquet file with a header row and one comparison per row, a file of "
+            help="CSV, TSV, JSON Lines or Parquet file (- is standard input) "
+            "with a header row and one comparison per row, a file of "
             "privrank privatize, or a named data set: coffee (made up, and part of the program), cemspc, immig, cars, "
             "cars2.",
         ),

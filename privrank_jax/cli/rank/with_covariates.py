@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -73,7 +72,7 @@ def read_with_covariates(request: Request) -> CovariateInput:
         )
     by_user = request.unit == "user" and request.private
     roles = comparison_roles(request, request.items, by_user=by_user)
-    path = Path(request.source)
+    path = request.file
     table = datasets.read_comparisons(path, **roles)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     rows = datasets.add_covariates(
@@ -99,7 +98,7 @@ def read_with_covariates(request: Request) -> CovariateInput:
                 f"keep at most {most} per user."
             )
     if privacy is not None:
-        users = users_of(request.source, request.user) if by_user else ""
+        users = users_of(request.file, request.user) if by_user else ""
         privacy = privacy.given(public=table.public, users=users)
     bounds = {name: ends for name, ends in request.covariate_bounds.items() if ends is not None}
     return CovariateInput(
