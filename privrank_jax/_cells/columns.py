@@ -9,9 +9,9 @@ from pathlib import Path
 
 from privrank_jax._arguments import Argument, value_of
 from privrank_jax._cells.errors import DataError
-from privrank_jax._cells.files import File
 from privrank_jax._cells.names import did_you_mean, form
 from privrank_jax._cells.outcomes import advice_on_outcomes
+from privrank_jax._cells.text_files import File
 
 _NO_USER = value_of("user", None)
 SEPARATOR = value_of("separator", "|")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from privrank_jax._cells.errors import DataError
-from privrank_jax._cells.files import File
 from privrank_jax._cells.preference_pairs import PreferenceFields
+from privrank_jax._cells.text_files import File
 from privrank_jax.datasets.comparisons_file import comparisons_from, read_comparisons
 from privrank_jax.datasets.covariate_rows import CovariateRows, add_covariates
 from privrank_jax.datasets.named import (

@@ -16,7 +16,6 @@ from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, TieCodes, public_items
 from privrank_jax._cells.columns import Roles
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.files import File
 from privrank_jax._cells.outcomes import (
     LEFT,
     RIGHT,
@@ -29,6 +28,7 @@ from privrank_jax._cells.outcomes import (
     check_outcomes,
 )
 from privrank_jax._cells.public import notes_on_comparisons
+from privrank_jax._cells.text_files import File
 from privrank_jax.datasets.formats import Data, Source, open_source, read_header
 from privrank_jax.datasets.frames import Frame
 from privrank_jax.datasets.table import ComparisonTable

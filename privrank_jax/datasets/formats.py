@@ -26,7 +26,7 @@ from privrank_jax._cells.columns import (
     find_columns,
 )
 from privrank_jax._cells.errors import DataError
-from privrank_jax._cells.files import SEPARATORS, File
+from privrank_jax._cells.text_files import SEPARATORS, File
 from privrank_jax.datasets.frames import Frame
 from privrank_jax.datasets.json_objects import read_objects
 

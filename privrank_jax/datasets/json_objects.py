@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from privrank_jax._cells.errors import DataError
-from privrank_jax._cells.files import File
+from privrank_jax._cells.text_files import File
 
 Rows = Callable[[Sequence[str]], Iterator[list[str | None]]]
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from privrank_jax._cells.columns import check_file
 from privrank_jax._cells.errors import DataError
-from privrank_jax._cells.files import File
 from privrank_jax._cells.names import form
+from privrank_jax._cells.text_files import File
 from privrank_jax.datasets.ranking_table import MOST_CELLS, RankingTable, ranks_from_orders
 
 SUFFIX = ".order"

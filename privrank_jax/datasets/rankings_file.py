@@ -21,7 +21,6 @@ from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, public_items
 from privrank_jax._cells.columns import TABLES, check_file, spelled_in
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.files import File
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.public import notes_on_rankings, public_facts
 from privrank_jax._cells.ranking_shapes import (
@@ -48,6 +47,7 @@ from privrank_jax._cells.ranks import (
     check_ranks_of_few,
     unlike_ranks,
 )
+from privrank_jax._cells.text_files import File
 from privrank_jax._validate import check_choice
 from privrank_jax.datasets.formats import Data, Source, open_source, read_header
 from privrank_jax.datasets.frames import Frame

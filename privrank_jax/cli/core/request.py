@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from privrank_jax._cells.files import File
+from privrank_jax._cells.text_files import File
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import Json, Options, option

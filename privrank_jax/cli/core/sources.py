@@ -11,10 +11,10 @@ import typer
 
 from privrank_jax import datasets
 from privrank_jax._cells.columns import PARQUET
-from privrank_jax._cells.files import File
 from privrank_jax._cells.names import did_you_mean
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.outcomes import Battle
+from privrank_jax._cells.text_files import File
 from privrank_jax._neighbors import NO_COLUMN, OWN, of_column
 from privrank_jax.cli.console import Refusal, printable
 from privrank_jax.cli.core.request import ComparisonColumns, RankingColumns

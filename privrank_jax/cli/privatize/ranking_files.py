@@ -15,12 +15,12 @@ import numpy as np
 
 from privrank_jax import datasets, mallows
 from privrank_jax._cells.columns import spelled_in
-from privrank_jax._cells.files import File
 from privrank_jax._cells.names import form
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.outcomes import advice_on_outcomes, battle_of
 from privrank_jax._cells.ranking_shapes import SYNTHETIC, check_shape
 from privrank_jax._cells.ranks import cells_note
+from privrank_jax._cells.text_files import File
 from privrank_jax._neighbors import OWN
 from privrank_jax._types import Key
 from privrank_jax.cli.console import (

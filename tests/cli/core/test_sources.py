@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from privrank_jax._cells.files import File
+from privrank_jax._cells.text_files import File
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core import sources
 from privrank_jax.cli.core.request import ComparisonColumns, RankingColumns

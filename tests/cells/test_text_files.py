@@ -12,7 +12,7 @@ import pyarrow
 import pytest
 
 from privrank_jax._cells.errors import DataError
-from privrank_jax._cells.files import File
+from privrank_jax._cells.text_files import File
 
 TEXT = "user,winner\nGötz,Ærø\n"
 
