@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from privrank_jax.cli.rank.input import read_input
 from privrank_jax.cli.rank.methods import release
 from privrank_jax.cli.rank.request import Request
 
-PRIVATE = {"method": "mle", "adjacency": "flip", "ties": "davidson", "epsilon": 1.0}
+PRIVATE: dict[str, Any] = {"method": "mle", "adjacency": "flip", "ties": "davidson", "epsilon": 1.0}
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def released(path, **options):
 def test_private_scores_come_with_the_tie_parameter(games):
     """Rehearsed, so that no sampler is needed; ν near the share of draws, about 1 between equal teams."""
     found = released(games, **PRIVATE, simulate=True, seed=1)
-    facts = found.diagnostics
+    facts: dict[str, Any] = found.diagnostics
     assert facts["tie_model"] == "davidson"
     assert facts["tie_parameter_low"] < facts["tie_parameter"] < facts["tie_parameter_high"]
     assert 0.5 < facts["tie_parameter"] < 3
@@ -52,7 +53,7 @@ def test_private_scores_come_with_the_tie_parameter(games):
 
 def test_without_privacy_half_wins_are_tested(games):
     found = released(games, method="none", ties="davidson")
-    facts = found.diagnostics
+    facts: dict[str, Any] = found.diagnostics
     assert found.guarantee is None
     assert 0 <= facts["half_wins_p_value"] <= 1
     assert facts["separated"] is False
@@ -84,7 +85,8 @@ def test_real_games(name, columns, tmp_path):
     path = tmp_path / "games.csv"
     path.write_text("\n".join(rows))
     found = released(path, **PRIVATE, unit="comparison", simulate=True, seed=1)
-    assert 0.7 < found.diagnostics["tie_parameter"] < 1
+    tie: Any = found.diagnostics["tie_parameter"]
+    assert 0.7 < tie < 1
     assert len(found.order) == 29
 
 
@@ -103,7 +105,8 @@ def test_other_methods_refuse_the_model_of_ties(options):
 
 
 def test_covariates_and_schedules_are_refused_beside_it():
-    for more in ({"side": "first"}, {"every": "day"}):
+    extras: list[dict[str, Any]] = [{"side": "first"}, {"every": "day"}]
+    for more in extras:
         with pytest.raises(Refusal, match="neither with covariates nor by --every"):
             Request(source="votes.csv", **PRIVATE, **more).check()
 
