@@ -3,12 +3,12 @@
 Three symmetric links: :data:`logistic` (Bradley–Terry–Luce), :data:`normal` (Thurstone–Mosteller)
 and :data:`laplace` (Dawkins threshold, ``F(x) = 1 − e^{−x}/2`` for x ≥ 0). Every function is
 elementwise, follows the dtype of its input, and is finite with finite derivatives up to the third
-of ``log_cdf`` for |x| ≤ 1e4 in float32 and float64. Derivatives are set by rule, not by tracing
+of ``log_cdf`` for ``|x|`` ≤ 1e4 in float32 and float64. Derivatives are set by rule, not by tracing
 through the branches: the gradient of ``log_cdf`` *is* ``score``, that of ``score`` *is*
 ``−curvature``.
 
-Relative accuracy over |x| ≤ 1e4, down to the smallest normal numbers: 1e-12 in float64, 2e-5 in
-float32 (the worst is ``exp(−x²/2)`` of the normal link at |x| ≈ 12).
+Relative accuracy over ``|x|`` ≤ 1e4, down to the smallest normal numbers: 1e-12 in float64, 2e-5 in
+float32 (the worst is ``exp(−x²/2)`` of the normal link at ``|x|`` ≈ 12).
 
 Source: constants κ₁, κ₂ as in Cai, Chakraborty and Wang, *Optimal Differentially Private Ranking
 from Pairwise Comparisons*, assumptions (A1) and (A2).

@@ -203,7 +203,7 @@ def _kendall_correlation(a: Ranks, b: Ranks, mask: Mask) -> Float[Array, ""]:
 def spearman_footrule(
     a: RanksLike, b: RanksLike, normalized: bool = False, mask: MaskLike | None = None
 ) -> Real[Array, ""]:
-    """Spearman's footrule: Σ |a_i − b_i|.
+    """Spearman's footrule: ``Σ |a_i − b_i|``.
 
     Args:
         a: ranks, shape ``(m,)``, integers.
@@ -263,7 +263,7 @@ def _mean_rank_difference(a: Ranks, b: Ranks, mask: Mask) -> Float[Array, ""]:
 def top_k_error(
     a: RanksLike, b: RanksLike, k: Count, mask: MaskLike | None = None
 ) -> Float[Array, ""]:
-    """Share of the top k that the two rankings do not have in common: 1 − |overlap| / k.
+    """Share of the top k that the two rankings do not have in common: ``1 − |overlap| / k``.
 
     ``k`` may be traced, so a sweep over k compiles once. A k above the number of items asks for all
     of them, and the error is 0.

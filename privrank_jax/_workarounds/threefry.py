@@ -1,7 +1,8 @@
 """JAX's own random numbers, to the last bit, from a generator that XLA compiles into the program around it.
 
 On a CPU, JAX computes Threefry in a loop that writes its state to memory every few turns. Written out, it fuses with
-what uses the numbers, and compiles sooner: on the machine of the README's table a word takes 2 to 3 ns, not 11 to 26.
+what uses the numbers, and compiles sooner: a word takes 2 to 3 ns, not 11 to 26, on the
+machine of ``notebooks/performance.md``.
 Barriers keep XLA from computing keys and words again for each user of them, and from compiling them again there.
 On other devices JAX writes it out itself, and :func:`fused` returns the key as it is: the words are the same.
 

@@ -211,7 +211,7 @@ class FootruleRanking:
 def footrule_costs(
     histograms: PositionHistograms | PairMatrixLike,
 ) -> Float[Array, "items items"]:
-    """Mean footrule cost of each item at each place, C_jp = Σ_q h_jq·|q - p|.
+    """Mean footrule cost of each item at each place, ``C_jp = Σ_q h_jq·|q - p|``.
 
     Args:
         histograms: :class:`PositionHistograms`, or shares h of a plain ``(m, m)`` matrix, noisy ones too.

@@ -245,7 +245,7 @@ def _insertion_variance(
 def pair_order_probability(
     gap: NumbersLike, num_items: NumbersLike, epsilon: NumbersLike
 ) -> Float[Array, "..."]:
-    """P(the output keeps i before j | the center has i ``gap`` ranks ahead of j), h(d+1) - h(d).
+    """Probability that the output keeps i before j if the center has i ``gap`` ranks ahead of j, h(d+1) - h(d).
 
     Args:
         gap: d = φ_j - φ_i, whole numbers of any shape, may be traced. Negative: i is behind, 1 - P(-d). 0: 1/2.
@@ -256,7 +256,7 @@ def pair_order_probability(
         Float, accurate to a few units in the last place at every ε.
 
     Raises:
-        ValueError: ε <= 0 or NaN, m < 1, |d| >= m.
+        ValueError: ε <= 0 or NaN, m < 1, ``|d| >= m``.
 
     Source: Mallows (1957); the form that does not cancel is at the head of this module.
 

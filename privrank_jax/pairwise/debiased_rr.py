@@ -81,14 +81,14 @@ def debiased_rr(
     Minimizes -Σ_l Σ_{i<j} a{w_l z log F + (w_l - w_l z) log(1-F)} + λ‖θ‖² with λ = γ/(2Σ w_l) before the w_l are
     normalized. The method determines w_l and z:
 
-    ==========================  ========  ========  ==================================================
-    method                      weighted  debiased  w_l (normalized), z
-    ==========================  ========  ========  ==================================================
-    ADRR                        True      True      ∝ tanh²(ε_l/2), debiased ỹ
-    debiased without weights    False     True      1/L, debiased ỹ
-    classic randomized response False     False     1/L, ỹ: biased toward equal scores
-    Laplace on comparisons      False     either    1/L, ỹ (``mechanism="laplace"``)
-    ==========================  ========  ========  ==================================================
+    ===========================  ========  ========  ==================================================
+    method                       weighted  debiased  w_l (normalized), z
+    ===========================  ========  ========  ==================================================
+    ADRR                         True      True      ∝ tanh²(ε_l/2), debiased ỹ
+    debiased without weights     False     True      1/L, debiased ỹ
+    classic randomized response  False     False     1/L, ỹ: biased toward equal scores
+    Laplace on comparisons       False     either    1/L, ỹ (``mechanism="laplace"``)
+    ===========================  ========  ========  ==================================================
 
     Two more baselines are separate functions: :func:`report_counts` (the count method), and ``NoisyObj``, which
     needs a trusted curator: ``perturbed_mle(key, wins, privacy, noise="gaussian")`` at the smallest ε and δ = 1e-6.

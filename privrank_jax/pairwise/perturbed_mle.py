@@ -61,13 +61,13 @@ def perturbed_mle(
     **Guarantee.** (ε, δ)-DP, δ = 0 for Laplace noise, for the promised unit and adjacency. The theorem and its
     proof are at the head of :mod:`privrank_jax.privacy.calibration`; for the logistic link and Laplace noise
 
-    ==============  ================  ==================  =========
-    adjacency       λ, one comparison λ, L per user       γ
-    ==============  ================  ==================  =========
-    ``flip``        2/ε               2L/ε                any > 0
-    ``replace``     4/ε               4L/ε                >= λ
-    ``add-remove``  2/ε               2L/ε                >= λ
-    ==============  ================  ==================  =========
+    ==============  =================  ==================  =========
+    adjacency       λ, one comparison  λ, L per user       γ
+    ==============  =================  ==================  =========
+    ``flip``        2/ε                2L/ε                any > 0
+    ``replace``     4/ε                4L/ε                >= λ
+    ``add-remove``  2/ε                2L/ε                >= λ
+    ==============  =================  ==================  =========
 
     Under ``flip`` and the logistic link the estimate is the ridge fit to the *noisy win totals* N - w
     (the outcomes enter the likelihood through the totals alone), so it is post-processing of them: privacy depends

@@ -40,8 +40,8 @@ def aggregate(request: Request) -> None:
 
     from privrank_jax.cli.aggregate.input import read_input
     from privrank_jax.cli.aggregate.methods import release
-    from privrank_jax.cli.core.files import write_files
     from privrank_jax.cli.core.output import print_result
+    from privrank_jax.cli.core.saving import write_files
     from privrank_jax.cli.core.spending import begin
 
     spending = begin("aggregate", request)

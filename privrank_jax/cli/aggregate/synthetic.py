@@ -14,10 +14,10 @@ from privrank_jax.cli.aggregate.input import MAX_ITEMS
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.console import Refusal, warn
 from privrank_jax.cli.core.checks import check_already_randomized, check_items
-from privrank_jax.cli.core.files import write_files
 from privrank_jax.cli.core.output import print_result
 from privrank_jax.cli.core.randomized import TRUSTED, rankings_guarantee
 from privrank_jax.cli.core.result import Certainty, Result, best_first
+from privrank_jax.cli.core.saving import write_files
 from privrank_jax.cli.core.sources import item_list, named_column
 from privrank_jax.estimate import Estimate
 

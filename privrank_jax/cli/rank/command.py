@@ -45,8 +45,8 @@ def rank(request: Request) -> None:
             rank_over_time(request)
         return
 
-    from privrank_jax.cli.core.files import write_files
     from privrank_jax.cli.core.output import print_result
+    from privrank_jax.cli.core.saving import write_files
     from privrank_jax.cli.core.spending import begin
     from privrank_jax.cli.rank.input import read_input
     from privrank_jax.cli.rank.methods import release

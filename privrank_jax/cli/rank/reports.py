@@ -15,7 +15,6 @@ from privrank_jax.cli.core.checks import (
     check_already_randomized,
     check_items,
 )
-from privrank_jax.cli.core.files import write_files
 from privrank_jax.cli.core.output import print_result
 from privrank_jax.cli.core.randomized import TRUSTED, reports_guarantee
 from privrank_jax.cli.core.result import (
@@ -26,6 +25,7 @@ from privrank_jax.cli.core.result import (
     best_first,
     each_by_itself,
 )
+from privrank_jax.cli.core.saving import write_files
 from privrank_jax.cli.core.sources import item_list, named_column
 from privrank_jax.cli.rank.certainty import of_scores
 from privrank_jax.cli.rank.input import MAX_ITEMS
