@@ -1,0 +1,45 @@
+"""Settings of the pages: ``python -m sphinx -W notebooks build/pages`` builds them."""
+
+from __future__ import annotations
+
+import re
+
+import privrank_jax
+from privrank_jax import _types
+
+project = "privrank_jax"
+author = "privrank_jax developers"
+release = version = privrank_jax.__version__
+copyright = "privrank_jax developers, Apache-2.0"
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+exclude_patterns = ["build", "**.ipynb_checkpoints"]
+
+html_theme = "furo"
+html_title = "privrank_jax"
+html_show_sphinx = False
+html_show_sourcelink = False
+
+myst_enable_extensions = ["deflist", "dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"  # notebooks are stored with their outputs, which the tests compare
+
+autodoc_typehints = "signature"
+autodoc_member_order = "groupwise"
+autodoc_default_options = {"members": True}
+napoleon_numpy_docstring = False
+napoleon_attr_annotations = False
+napoleon_use_ivar = True
+autodoc_type_aliases = {name: name for name in vars(_types) if name[0].isupper()}
+
+
+def _short(app, what, name, obj, options, signature, returned):
+    """Names of types without their modules."""
+    return tuple(
+        text and re.sub(r"\b(?:\w+\.)+(?=[A-Za-z_])", "", text) for text in (signature, returned)
+    )
+
+
+def setup(app):
+    """Connect what autodoc calls."""
+    app.connect("autodoc-process-signature", _short)

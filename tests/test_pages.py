@@ -1,0 +1,79 @@
+"""The pages are right: commands print what is below them, Python blocks run, and the site builds without a warning."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from privrank_jax.cli import app
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "notebooks").rglob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """Contents of the blocks of one language."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def transcripts() -> list[tuple[str, str, str]]:
+    """Page, command and output of each command that a page shows with its output."""
+    found = []
+    for page in PAGES:
+        for block in blocks(page, "console"):
+            for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                command, _, output = part.partition("\n")
+                found.append((page.name, command, output))
+    return found
+
+
+def test_there_are_transcripts():
+    assert transcripts()
+
+
+@pytest.mark.parametrize(("page", "command", "output"), transcripts())
+def test_a_command_prints_what_its_page_says(page, command, output, monkeypatch, tmp_path):
+    monkeypatch.delenv("PRIVRANK_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    program, *words = command.split()
+    assert program == "privrank"
+    result = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    checker = doctest.OutputChecker()
+    if not checker.check_output(output, result.stdout, flags):
+        example = doctest.Example(command, output)
+        pytest.fail(checker.output_difference(example, result.stdout, flags))
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name
+)
+def test_python_of_a_page_runs(page, monkeypatch, tmp_path):
+    monkeypatch.delenv("PRIVRANK_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(blocks(page, "python"))
+    exec(compile(code, page.name, "exec"), {"__name__": "__page__"})
+
+
+def test_site_builds_without_a_warning(tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "notebooks",
+        str(tmp_path),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {"index.html", "start.html", "quick_start.html"} <= {p.name for p in tmp_path.iterdir()}
