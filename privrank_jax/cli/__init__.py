@@ -31,7 +31,6 @@ from privrank_jax.cli.reproduce import reproduce as reproduce_command
 app = typer.Typer(
     name="privrank",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,  # pretty tracebacks can show local variables, that is, private data
     context_settings={"help_option_names": ["-h", "--help"]},
 )

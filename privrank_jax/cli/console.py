@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 Side = Literal["left", "right"]
 
+NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
 _NO_TERMINAL_WIDTH = 110
 REFUSED = 2
 
@@ -48,8 +49,7 @@ def refusing(
                     stack.callback(_interrupt.release)
                     command(*args, **kwargs)
             except (ValueError, ImportError, OSError, MemoryError) as error:
-                message = printable(" ".join(_words(error, spell).split()))
-                typer.echo(f"privrank: {message}", err=True)
+                _to_stderr("privrank:", "bold red", " ".join(_words(error, spell).split()))
                 raise typer.Exit(REFUSED) from None
 
         return run
@@ -85,7 +85,19 @@ def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
 
 def warn(message: str) -> None:
     """Print one paragraph on stderr."""
-    typer.echo(f"Warning: {printable(message)}", err=True)
+    _to_stderr("Warning:", "bold yellow", message)
+
+
+def _to_stderr(head: str, style: str, message: str) -> None:
+    """One paragraph: on a terminal wrapped and with a colored head (unless NO_COLOR is set), elsewhere one line."""
+    if not sys.stderr.isatty():
+        typer.echo(f"{head} {printable(message)}", err=True)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    words = Text.assemble((head, style), " ", printable(message))
+    Console(file=sys.stderr, highlight=False).print(words)
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
@@ -157,7 +169,8 @@ def print_paragraphs(*paragraphs: str) -> None:
     """Print text, wrapped on a terminal, one line per paragraph elsewhere."""
     out = console()
     for text in paragraphs:
-        out.print(printable(text), soft_wrap=not sys.stdout.isatty())
+        style = "bold red" if text.startswith(NOT_PRIVATE) else None
+        out.print(printable(text), soft_wrap=not sys.stdout.isatty(), style=style)
 
 
 def printable(text: str) -> str:

@@ -132,12 +132,12 @@ def _parameters(request: type[Options]) -> dict[str, inspect.Parameter]:
 
 
 def _under(panel: str, hint: Any) -> Any:
-    """The annotation of an option with the heading under which the help shows it."""
-    if not panel:
-        return hint
+    """The annotation of an option with the heading under which the help shows it; a flag takes no value to show."""
     kind, info = typing.get_args(hint)
     info = copy.copy(info)
-    info.rich_help_panel = panel
+    info.rich_help_panel = panel or None
+    if kind is bool:
+        info.metavar = ""
     return Annotated[kind, info]
 
 

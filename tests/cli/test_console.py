@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import re
+import sys
 
 import pytest
 import typer
@@ -98,3 +101,37 @@ def test_what_is_to_be_closed_is_closed_however_a_command_ends():
     with pytest.raises(typer.Exit):
         command(True)
     assert closed == [False, True]
+
+
+class Terminal(io.StringIO):
+    """A terminal of 40 columns."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_warnings_are_wrapped_and_colored_on_a_terminal_unless_color_is_off(monkeypatch, plain):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", "1") if plain else monkeypatch.delenv("NO_COLOR", raising=False)
+    console.warn("159 of 3,000 answers are missing, which nobody else may learn")
+    shown = terminal.getvalue()
+    assert ("\x1b[1;33m" in shown) is not plain
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+    assert lines[0].startswith("Warning: 159 of 3,000")
+    assert len(lines) == 2
+    assert max(map(len, lines)) <= 40
+
+
+def test_what_is_not_private_is_red_on_a_terminal(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    console.print_paragraphs("all is well", f"{console.NOT_PRIVATE}: no noise")
+    well, warned = terminal.getvalue().splitlines()[:2]
+    assert "\x1b[1;31m" in warned
+    assert "\x1b[1;31m" not in well

@@ -9,7 +9,7 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.console import NOT_PRIVATE, Refusal
 from privrank_jax.privacy.guarantee import Guarantee
 
 SEVERAL_GROUPS = (
@@ -17,8 +17,8 @@ SEVERAL_GROUPS = (
     "items of different groups is arbitrary"
 )
 
-NOT_PRIVATE = (
-    "NOT PRIVATE: no noise was added, and the result can reveal what single users answered. Do not publish "
+NO_GUARANTEE = (
+    f"{NOT_PRIVATE}: no noise was added, and the result can reveal what single users answered. Do not publish "
     "this ranking where the answers must stay confidential."
 )
 
@@ -73,7 +73,7 @@ class Result:
     @property
     def guarantee_in_words(self) -> str:
         """The guarantee, or that there is none."""
-        return NOT_PRIVATE if self.guarantee is None else self.guarantee.in_words()
+        return NO_GUARANTEE if self.guarantee is None else self.guarantee.in_words()
 
 
 class Row(TypedDict):

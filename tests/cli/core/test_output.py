@@ -9,7 +9,7 @@ import pytest
 
 from privrank_jax import Guarantee, Privacy
 from privrank_jax.cli.core.output import print_result, told_apart
-from privrank_jax.cli.core.result import NOT_PRIVATE, Certainty, Result
+from privrank_jax.cli.core.result import NO_GUARANTEE, Certainty, Result
 
 NAMES = ("Oslo", "Rome", "Bern")
 
@@ -40,7 +40,7 @@ def test_a_table_ends_with_the_guarantee_or_says_that_there_is_none(capsys):
     assert "Differentially private" in shown
     assert "- said" in shown
     print_result(NAMES, result(guarantee=False), as_json=False)
-    assert NOT_PRIVATE in capsys.readouterr().out
+    assert NO_GUARANTEE in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
