@@ -30,6 +30,7 @@ EXAMPLES = (
     "pairwise.mle", "pairwise.influence", "pairwise.debiased_sums", "pairwise.planner", "pairwise.standard_errors",
     "pairwise.perturbed_mle", "pairwise.noisy_counts", "pairwise.continual", "privacy.prefix_sums",
     "pairwise.score_attack", "pairwise.transitivity", "pairwise.choices",
+    "pairwise.covariate_davidson", "pairwise.covariate_ties",
     "pairwise.covariate_mle", "pairwise.covariate_tables", "pairwise.covariates",
     "pairwise.davidson", "pairwise.noisy_ties", "pairwise.perturbed_davidson", "pairwise.davidson_errors",
     "aggregation.weights", "aggregation.borda", "aggregation.kwiksort", "aggregation.noise_all", "aggregation.copeland",

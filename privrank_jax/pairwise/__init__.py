@@ -14,6 +14,13 @@ from privrank_jax.pairwise.continual import (
     continual_counts,
     continual_scores,
 )
+from privrank_jax.pairwise.covariate_davidson import (
+    CovariateDavidsonFit,
+    CovariateDavidsonScores,
+    covariate_davidson_mle,
+    davidson_from_covariate_sums,
+    davidson_with_covariates,
+)
 from privrank_jax.pairwise.covariate_errors import CovariateIntervals, covariate_intervals
 from privrank_jax.pairwise.covariate_mle import (
     CovariateFit,
@@ -24,6 +31,7 @@ from privrank_jax.pairwise.covariate_mle import (
     scores_from_covariate_sums,
 )
 from privrank_jax.pairwise.covariate_tables import covariate_table
+from privrank_jax.pairwise.covariate_ties import CovariateTies, noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.davidson import (
     DavidsonScores,
@@ -110,11 +118,14 @@ from privrank_jax.pairwise.transitivity import (
 __all__ = [
     "Choices",
     "ContinualDiagnostics",
+    "CovariateDavidsonFit",
+    "CovariateDavidsonScores",
     "CovariateDesign",
     "CovariateFit",
     "CovariateIntervals",
     "CovariateScores",
     "CovariateTable",
+    "CovariateTies",
     "DavidsonErrors",
     "DavidsonIntervals",
     "DavidsonScores",
@@ -142,13 +153,16 @@ __all__ = [
     "confidence_intervals",
     "continual_counts",
     "continual_scores",
+    "covariate_davidson_mle",
     "covariate_intervals",
     "covariate_mle",
     "covariate_table",
     "davidson_errors",
+    "davidson_from_covariate_sums",
     "davidson_from_totals",
     "davidson_intervals",
     "davidson_mle",
+    "davidson_with_covariates",
     "debiased_rr",
     "debiased_sums",
     "edge_lower_bound",
@@ -168,6 +182,7 @@ __all__ = [
     "mle_with_covariates",
     "noisy_counts",
     "noisy_covariate_sums",
+    "noisy_covariate_ties",
     "noisy_tie_counts",
     "one_shot_top_k",
     "parametric_bootstrap",

@@ -28,6 +28,7 @@ from privrank_jax.privacy.noise import NoiseDiagnostics, draw
 from privrank_jax.privacy.privacy import Privacy
 
 _PATIENCE = 8  # Newton steps without progress after which a search ends
+_USUAL_INFORMATION = 0.2  # about a score, of one comparison, at scores ~ N(0, 1)
 
 
 @jax.tree_util.register_dataclass
@@ -264,7 +265,12 @@ def check_table(table: object) -> None:
 
 
 def covariate_ridge(
-    design: CovariateDesign, noise_scale: Numbers, noise: str, gamma: Scalar | None = None
+    design: CovariateDesign,
+    noise_scale: Numbers,
+    noise: str,
+    gamma: Scalar | None = None,
+    *,
+    information: float = _USUAL_INFORMATION,
 ) -> Float[Array, "parameters"]:
     """The ridge of :func:`covariate_mle`, ``(m + p,)``: as given, or its default; from public quantities only.
 
@@ -273,6 +279,7 @@ def covariate_ridge(
         noise_scale: λ or σ of the noise.
         noise: its kind.
         gamma: γ of the scores.
+        information: about a score, of one comparison, in the default.
     """
     squares = _squares(design)
     if gamma is not None:
@@ -282,7 +289,7 @@ def covariate_ridge(
     )
     met = jnp.broadcast_to(jnp.maximum(design.degree, 1e-3), (design.num_items,))
     counts = jnp.concatenate([met, jnp.sum(jnp.square(_features(design)), 0)])
-    return squares * (1 + variance / (counts / 5.0))
+    return squares * (1 + variance / (counts * information))
 
 
 def _squares(design: CovariateDesign) -> Float[Array, "parameters"]:

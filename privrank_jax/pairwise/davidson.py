@@ -197,13 +197,8 @@ class DavidsonObjective:
     @property
     def start(self) -> Array:
         """Equal scores, and the tie parameter that fits them."""
-        share = self.ties / jnp.maximum(0.5 * jnp.sum(self.comparisons), 1.0)
-        share = jnp.clip(share, _LEAST_SHARE, _MOST_SHARE)
-        return (
-            jnp.zeros(self.target.shape[0] + 1, self.target.dtype)
-            .at[-1]
-            .set(jnp.log(2 * share) - jnp.log1p(-share))
-        )
+        start = start_of_ties(self.ties, 0.5 * jnp.sum(self.comparisons))
+        return jnp.zeros(self.target.shape[0] + 1, self.target.dtype).at[-1].set(start)
 
     def value_of(self, found: Minimum) -> DavidsonScores:
         """The parameters at the end of a search."""
@@ -212,7 +207,7 @@ class DavidsonObjective:
     def __call__(self, params: Array) -> Array:
         """The objective."""
         theta, log_tie = params[:-1], params[-1]
-        pairs = 0.5 * jnp.sum(self.comparisons * _normalizer(_gaps(theta), log_tie))
+        pairs = 0.5 * jnp.sum(self.comparisons * log_normalizer(_gaps(theta), log_tie))
         fit = pairs - product(self.target, theta) - self.ties * log_tie
         real = jnp.where(self.mask, theta, 0)
         ridge = 0.5 * self.gamma * product(real, real) + 0.5 * self.tie_gamma * log_tie**2
@@ -275,9 +270,15 @@ def fit_davidson(
     return minimize(objective, start, tolerance=tolerance, max_steps=max_steps, patience=_PATIENCE)
 
 
+def start_of_ties(ties: Array, comparisons: Array) -> Array:
+    """log ν at which a search starts: that of equal scores with this number of ties."""
+    share = jnp.clip(ties / jnp.maximum(comparisons, 1.0), _LEAST_SHARE, _MOST_SHARE)
+    return jnp.log(2 * share) - jnp.log1p(-share)
+
+
 def outcome_odds(gap: Array, log_tie: Array) -> tuple[Array, Array, Array]:
     """Probabilities of a win, a loss and a tie at gaps d = θ_i - θ_j and log ν."""
-    log_all = _normalizer(gap, log_tie)
+    log_all = log_normalizer(gap, log_tie)
     return jnp.exp(0.5 * gap - log_all), jnp.exp(-0.5 * gap - log_all), jnp.exp(log_tie - log_all)
 
 
@@ -298,8 +299,8 @@ def _gaps(theta: Scores) -> PairMatrix:
     return theta[:, None] - theta[None, :]
 
 
-def _normalizer(gap: Array, log_tie: Array) -> Array:
-    """A = log(e^{d/2} + e^{-d/2} + ν)."""
+def log_normalizer(gap: Array, log_tie: Array) -> Array:
+    """A = log(e^{d/2} + e^{-d/2} + ν) at gaps d = θ_i - θ_j and log ν."""
     half = 0.5 * jnp.abs(gap)
     return jnp.logaddexp(half + jnp.log1p(jnp.exp(-2 * half)), log_tie)
 

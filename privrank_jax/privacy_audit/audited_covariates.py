@@ -1,4 +1,4 @@
-"""Audited mechanisms on comparisons with public covariates: noisy sums, and the scores fitted to them.
+"""Audited mechanisms on comparisons with public covariates: noisy sums, number of ties, and scores fitted to them.
 
 Three comparisons of three items, with the advantage of the first item and one more covariate; neighbors differ in one
 outcome, or in all of them, where one user gave all. The data of a row are the outcomes; the design is public.
@@ -18,7 +18,9 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.covariate_ties import tie_weight
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
+from privrank_jax.pairwise.davidson import outcome_odds
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.neighbors import Instances
@@ -55,13 +57,32 @@ def _on_outcomes(
         outcomes = jnp.asarray(outcomes)
         table = CovariateTable(_design(outcomes, users), outcomes)
         found = function(key, table, privacy, **options)
-        return dataclasses.replace(found, value=jnp.concatenate(jax.tree.leaves(found.value)))
+        parts = [jnp.ravel(part) for part in jax.tree.leaves(found.value)]
+        return dataclasses.replace(found, value=jnp.concatenate(parts))
 
     return release
 
 
 def _sums_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     return laws.additive_laplace(data @ _MATRIX, facts["noise_scale"])
+
+
+def _tied(data: np.ndarray) -> np.ndarray:
+    """(S, T) of stacked outcomes."""
+    return np.column_stack([data @ _MATRIX, (data == 0.5).sum(-1)])
+
+
+def _ties_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+    return laws.additive_laplace(_tied(data), facts["noise_scale"])
+
+
+def _gaussian_loss(
+    first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts
+) -> np.ndarray:
+    moved = _tied(first) - _tied(second)
+    moved[:, -1] *= tie_weight("gaussian")
+    shifts = np.round(np.linalg.norm(moved, axis=1), 12)
+    return laws.gaussian_epsilon(shifts, facts["noise_scale"], privacy.delta)
 
 
 def _scores_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -76,6 +97,20 @@ def _scores_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 
 
 _GAMMA = 0.5
+_DELTA = 0.01
+
+
+def _davidson_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+    """As for the scores, with log ν: the noise that leads to an output is the gradient there without it."""
+    rng = np.random.default_rng(0)
+    size = _MATRIX.shape[1] + 1
+    points = rng.standard_normal((800, size)) * rng.choice([0.1, 3.0, 40.0], (800, 1))
+    odds = outcome_odds(jnp.asarray(points[:, :-1] @ _MATRIX.T), jnp.asarray(points[:, -1:]))
+    win, _lose, tie = map(np.asarray, odds)
+    expected = np.column_stack([(win + 0.5 * tie) @ _MATRIX, tie.sum(-1)])
+    ridge = _GAMMA * np.array([1.0] * 3 + [*np.square(_MATRIX[:, 3:]).max(0), 1.0])
+    noise = (expected + ridge * points)[None] - _tied(data)[:, None]
+    return -np.abs(noise).sum(-1) / facts["noise_scale"]
 
 
 def _least_shift(noisy: Array, *, center: np.ndarray, change: np.ndarray) -> Array:
@@ -120,6 +155,23 @@ def _row(
     }
 
 
+def _tied_row(
+    answers: tuple[float, float, float], users: tuple[int, ...], promise: Privacy
+) -> dict[str, Any]:
+    changed = np.array(answers)
+    center, other = _tied(np.stack([_WON, changed]))
+    return {
+        **_row([], users, promise),
+        "neighbors": (_WON, changed),
+        "release": _on_outcomes(pairwise.noisy_covariate_ties, users),
+        "law": _ties_law,
+        "reduce": functools.partial(_least_shift, center=center, change=center - other),
+        "sees": "the least shift of a number in the direction of the neighbors' difference",
+        "function": "noisy_covariate_ties",
+        "note": "pairwise/covariate_ties.py",
+    }
+
+
 AUDITED = (
     Audited(
         name="covariate-sums",
@@ -150,6 +202,43 @@ AUDITED = (
             "law": _scores_law,
             "reduce": lambda value: value[1] - value[2] - value[4],
             "sees": "the gap between the scores of items 1 and 2, less a coefficient",
+        },
+    ),
+    Audited(
+        name="covariate-ties",
+        title="sums with covariates and ties + Laplace(max ‖z‖/ε), one win becomes a tie",
+        **_tied_row((1.0, 0.5, 1.0), _EACH, COMPARISON),
+    ),
+    Audited(
+        name="covariate-ties-users",
+        title="sums with covariates and ties + Laplace(Σ‖z‖/ε), the outcomes of one user change",
+        **_tied_row((0.0, 1.0, 0.0), _TWO, USER),
+    ),
+    Audited(
+        name="covariate-ties-gaussian",
+        **{
+            **_tied_row((0.0, 1.0, 0.0), _TWO, dataclasses.replace(USER, delta=_DELTA)),
+            "title": "sums with covariates and ties + Gaussian noise at δ = 0.01, outcomes of one user change",
+            "release": _on_outcomes(pairwise.noisy_covariate_ties, _TWO, noise="gaussian"),
+            "reduce": lambda noisy: noisy[0],
+            "sees": "the sum of item 0",
+            "law": None,
+            "loss": _gaussian_loss,
+            "note": "pairwise/covariate_ties.py; Balle and Wang (2018)",
+        },
+    ),
+    Audited(
+        name="covariate-davidson-mle",
+        **{
+            **_tied_row((1.0, 0.5, 1.0), _EACH, COMPARISON),
+            "title": "Davidson's model with covariates from noisy sums and ties, one win becomes a tie",
+            "function": "covariate_davidson_mle",
+            "release": _on_outcomes(
+                pairwise.covariate_davidson_mle, _EACH, gamma=_GAMMA, tie_gamma=_GAMMA
+            ),
+            "law": _davidson_law,
+            "reduce": lambda value: value[-1],
+            "sees": "log ν",
         },
     ),
 )

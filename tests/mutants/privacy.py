@@ -65,6 +65,14 @@ PRIVACY = (
         ("(noise, attained, change, change)", "(noise, attained, change / 2, change / 2)"),
     ),
     *mutants_of(
+        "pairwise/covariate_ties.py",
+        "tests/pairwise/test_covariate_ties.py",
+        ("drawn[-1] / tie_weight(noise)", "drawn[-1] / 2"),
+        ('"l1" if noise == "laplace" else "l2")', '"l2")'),
+        ("(noise, attained, change, change)", "(noise, attained, change / 2, change / 2)"),
+        ("    tied = (table.outcomes == 0.5)", "    tied = 2 * (table.outcomes == 0.5)"),
+    ),
+    *mutants_of(
         "privacy/accounting.py",
         "tests/privacy/test_accounting.py",
         ("epsilon, float(gathered.budgets.delta_sum)", "epsilon, 0.0"),

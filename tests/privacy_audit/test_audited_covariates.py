@@ -9,6 +9,10 @@ PROMISES = {
     "covariate-sums": ("comparison", "flip"),
     "covariate-sums-users": ("user", "flip"),
     "covariate-mle": ("comparison", "flip"),
+    "covariate-ties": ("comparison", "flip"),
+    "covariate-ties-users": ("user", "flip"),
+    "covariate-ties-gaussian": ("user", "flip"),
+    "covariate-davidson-mle": ("comparison", "flip"),
 }
 
 

@@ -1,0 +1,124 @@
+r"""Noise on the sums of comparisons with covariates and on the number of ties: the ties cost no privacy.
+
+**Statistic.** Davidson's model with public covariates (:mod:`privrank_jax.pairwise.covariate_davidson`) sees outcomes
+through the sums S = Σ_r y_r z_r, ties half (:mod:`privrank_jax.pairwise.covariates`), and the number T of ties alone.
+
+**Theorem (sensitivity).** *Let c = 1 for the ℓ₁ norm and c ≤ √(3/2) for the ℓ₂ norm. Between neighbors that differ in
+the outcome of comparison r, (S, cT) moves by at most ‖z_r‖, and this is attained; if they differ in outcomes of user u,
+by at most Σ_{r of u} ‖z_r‖. So its sensitivity is that of S alone.*
+
+Proof. Another outcome of comparison r changes (S, cT) by
+
+===================  ===============  ============  ====================
+change               of (S, cT)       in ℓ₁         in ℓ₂
+===================  ===============  ============  ====================
+win to loss          (∓z_r, 0)        ‖z_r‖₁        ‖z_r‖₂
+win or loss to tie   (∓z_r/2, ±c)     ‖z_r‖₁/2 + c  √(‖z_r‖₂²/4 + c²)
+===================  ===============  ============  ====================
+
+The lower line is at most the upper one in ℓ₁ iff c ≤ ‖z_r‖₁/2, and in ℓ₂ iff c² ≤ 3‖z_r‖₂²/4. Two entries of z_r are
+1 and -1, so ‖z_r‖₁ ≥ 2 and ‖z_r‖₂² ≥ 2 whatever the features, and c² ≤ 1 or c² ≤ 3/2 suffices. A user's comparisons
+change one after the other: the change is a sum of such changes, of norm at most Σ_{r of u} ‖z_r‖ by the triangle
+inequality. ∎
+
+Hence the noise of the sums alone, of scale λ or σ, serves for S, and λ or σ/c for T, with c = 11/9 for Gaussian noise
+as in :mod:`privrank_jax.pairwise.noisy_ties`. The fit is post-processing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from privrank_jax._types import Key, Scalar
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.covariate_mle import check_table, kept_with_covariates
+from privrank_jax.pairwise.covariates import CovariateTable
+from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
+from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import NoiseDiagnostics, draw
+from privrank_jax.privacy.privacy import Privacy
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class CovariateTies:
+    """What Davidson's model with covariates knows of the outcomes, here with noise.
+
+    Attributes:
+        sums: ``(m + p,)``, S, ties counted half.
+        ties: number of ties T, shape ``()``.
+    """
+
+    sums: Float[Array | np.ndarray, "*batch parameters"]
+    ties: Float[Array | np.ndarray, "*batch"]
+
+
+def noisy_covariate_ties(
+    key: Key, table: CovariateTable, privacy: Privacy, *, noise: str = "laplace"
+) -> Estimate:
+    """The sums S of comparisons with covariates and the number T of ties, plus noise.
+
+    **Guarantee.** ε-DP (Laplace) or (ε, δ)-DP (Gaussian) where outcomes of one unit change, with no more noise on the
+    sums than without the ties. Theorem and proof at the head of this module.
+
+    Args:
+        key: PRNG key.
+        table: comparisons with features, from :func:`~privrank_jax.pairwise.covariate_table`; an outcome 1/2 is a tie.
+        privacy: as for :func:`~privrank_jax.pairwise.noisy_covariate_sums`.
+        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
+
+    Returns:
+        ``value``: :class:`CovariateTies`. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ on each sum; public.
+
+    Raises:
+        ValueError: as :func:`~privrank_jax.pairwise.noisy_covariate_sums`.
+        TypeError: ``table`` is no :class:`~privrank_jax.pairwise.CovariateTable`.
+
+    >>> from privrank_jax.pairwise.covariate_tables import covariate_table
+    >>> table = covariate_table([0, 1], [1, 0], [1, 0.5], {"first": [1.0, 1.0]}, num_items=2)
+    >>> free = Privacy(float("inf"), unit="comparison", adjacency="flip", public=("covariates",))
+    >>> found = noisy_covariate_ties(jax.random.key(0), table, free).value
+    >>> found.sums.tolist(), float(found.ties)
+    ([0.5, -0.5, 1.5], 1.0)
+    """
+    attained = kept_with_covariates(privacy, "noisy_covariate_ties", noise)
+    check_table(table)
+    change: Any = table.design.sensitivity(attained, "l1" if noise == "laplace" else "l2")
+    scale = additive_scale(noise, attained, change, change)
+    value = _noisy_ties(key, table, scale, noise)
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
+
+
+def number_of_ties(table: CovariateTable) -> Float[Array, ""]:
+    """T, the number of outcomes 1/2.
+
+    Args:
+        table: comparisons with features.
+    """
+    tied = (table.outcomes == 0.5).astype(table.design.features.dtype)
+    return jnp.sum(table.design.real(tied))
+
+
+def tie_weight(noise: str) -> float:
+    """c, so that T has noise of scale λ/c or σ/c.
+
+    Args:
+        noise: ``"laplace"`` or ``"gaussian"``.
+    """
+    return GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1] if noise == "gaussian" else 1.0
+
+
+@functools.partial(jax.jit, static_argnames=("noise",))
+def _noisy_ties(key: Key, table: CovariateTable, scale: Scalar, noise: str) -> CovariateTies:
+    sums = table.sums
+    drawn = draw(key, noise, (sums.shape[0] + 1,), scale, sums.dtype)
+    return CovariateTies(sums + drawn[:-1], number_of_ties(table) + drawn[-1] / tie_weight(noise))

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import (
+    CovariateTable,
+    covariate_davidson_mle,
+    covariate_table,
+    davidson_from_covariate_sums,
+    davidson_mle,
+    davidson_with_covariates,
+    noisy_covariate_ties,
+)
+from privrank_jax.pairwise.covariate_davidson import (
+    CovariateDavidsonObjective,
+    tie_information,
+)
+from privrank_jax.pairwise.covariate_ties import number_of_ties
+from privrank_jax.pairwise.minimize import gradient_of, hessian_of
+from privrank_jax.privacy import Privacy
+from tests.reference.covariate_davidson import (
+    covariate_davidson_fit,
+    expected_statistic,
+    log_likelihood,
+    tie_probabilities,
+    tied_statistic,
+)
+from tests.reference.covariates import design_matrix
+
+ITEMS = 4
+FLIPS = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
+USERS = dataclasses.replace(FLIPS, unit="user", delta=1e-3)
+TRUTH, SLOPES, TIE = np.array([0.9, 0.3, -0.4, -0.8]), np.array([0.5, -0.4]), 0.7
+
+
+def arena(seed=0, rows=60):
+    """Battles with ties in which longer answers win, and the one on the left loses, more often."""
+    rng = np.random.default_rng(seed)
+    pairs = np.array([rng.choice(ITEMS, 2, replace=False) for _ in range(rows)])
+    length = rng.normal(0, 1, rows).clip(-2, 2)
+    odds = TRUTH[pairs[:, 0]] - TRUTH[pairs[:, 1]] + SLOPES[0] * length + SLOPES[1]
+    win, tie, _ = tie_probabilities(odds, TIE)
+    drawn = rng.random(rows)
+    won = np.where(drawn < win, 1.0, np.where(drawn < win + tie, 0.5, 0.0))
+    users = rng.integers(0, rows // 3, rows)
+    columns = {"length": length, "left": np.ones(rows)}
+    return covariate_table(*pairs.T, won, columns, num_items=ITEMS, users=users)
+
+
+TABLE = arena()
+
+
+def matrix_of(table):
+    design = table.design
+    parts = (np.asarray(part) for part in (design.first, design.second, design.features))
+    return design_matrix(*parts, design.num_items)
+
+
+MATRIX = matrix_of(TABLE)
+SQUARES = np.array([1.0] * ITEMS + [max(abs(column)) ** 2 for column in MATRIX[:, ITEMS:].T])
+
+
+def vector(value, design):
+    """Scores, coefficients of the features and log ν."""
+    return np.concatenate([value.scores, value.coefficients * design.units, [value.log_tie]])
+
+
+@pytest.mark.parametrize(("noise", "asked"), [("laplace", FLIPS), ("gaussian", USERS)])
+def test_equals_the_naive_fit_to_the_same_noisy_statistic(noise, asked, key):
+    noisy = noisy_covariate_ties(key, TABLE, asked, noise=noise)
+    scale = float(noisy.diagnostics.noise_scale)
+    variance = (2 if noise == "laplace" else 1) * scale**2
+    of_ties = variance if noise == "laplace" else variance * (9 / 11) ** 2
+    rows, counts = len(MATRIX), np.full(ITEMS, 2 * len(MATRIX) / ITEMS)
+    counts = np.append(counts, np.square(MATRIX[:, ITEMS:]).sum(0))
+    default = SQUARES * (1 + variance / (counts / 7)), 1 + of_ties / (rows * 2 / 9)
+    statistic = np.append(noisy.value.sums, noisy.value.ties)
+    for gamma, tie_gamma, ridges in ((None, None, default), (0.7, 0.2, (0.7 * SQUARES, 0.2))):
+        options = {"gamma": gamma, "tie_gamma": tie_gamma, "noise": noise}
+        found = covariate_davidson_mle(key, TABLE, asked, **options)
+        np.testing.assert_allclose(found.diagnostics.ridge, ridges[0], rtol=1e-9)
+        assert float(found.diagnostics.tie_gamma) == pytest.approx(ridges[1], rel=1e-9)
+        expected = covariate_davidson_fit(MATRIX, statistic, np.append(*ridges), ITEMS)
+        np.testing.assert_allclose(vector(found.value, TABLE.design), expected, atol=1e-7)
+        assert int(found.diagnostics.fit.code) == 0
+        assert found.guarantee == noisy.guarantee
+
+
+def test_the_objective_has_the_derivatives_that_it_says():
+    design = TABLE.design
+    rng = np.random.default_rng(3)
+    params, ridge = rng.normal(0, 0.7, (2, ITEMS + 3))
+    excess = TABLE.sums - design.total(jnp.full(len(MATRIX), 0.5))
+    parts = excess, number_of_ties(TABLE), jnp.asarray(ridge**2), jnp.asarray(3.0)
+    objective = CovariateDavidsonObjective(design, *parts)
+    params = jnp.asarray(params)
+    np.testing.assert_allclose(
+        gradient_of(objective)(params), jax.grad(objective)(params), atol=1e-9
+    )
+    np.testing.assert_allclose(
+        hessian_of(objective)(params), jax.jacobian(objective.gradient)(params), atol=1e-9
+    )
+    loss = -log_likelihood(MATRIX, np.asarray(TABLE.outcomes), np.asarray(params))
+    rest = 0.5 * ridge**2 @ np.square(params) / 3 + 0.5 * float(params[:ITEMS].sum()) ** 2 / ITEMS
+    assert float(objective(params)) == pytest.approx(loss / 3 + rest, rel=1e-9)
+
+
+def test_the_information_is_the_covariance_of_the_statistic():
+    params = np.array([0.5, 0.1, -0.2, -0.4, 0.3, -0.2, -0.6])
+    expected = np.zeros((len(params),) * 2)
+    for row in MATRIX:
+        chances = tie_probabilities(row @ params[:-1], np.exp(params[-1]))
+        points = [np.append(row, 0.0), np.append(row / 2, 1.0), np.zeros(len(params))]
+        mean = sum(p * point for p, point in zip(chances, points))
+        expected += sum(
+            p * np.outer(point - mean, point - mean) for p, point in zip(chances, points)
+        )
+    found = tie_information(TABLE.design, jnp.asarray(params[:-1]), params[-1])
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_the_maximum_matches_the_statistic_and_recovers_the_truth(key):
+    table = arena(1, 6000)
+    found = davidson_with_covariates(table)
+    matrix, params = matrix_of(table), vector(found.value, table.design)
+    statistic = tied_statistic(matrix, np.asarray(table.outcomes))
+    np.testing.assert_allclose(expected_statistic(matrix, params), statistic, atol=1e-5)
+    private = covariate_davidson_mle(key, table, dataclasses.replace(FLIPS, epsilon=4.0)).value
+    for value in (found.value, private):
+        np.testing.assert_allclose(value.scores, TRUTH - TRUTH.mean(), atol=0.15)
+        np.testing.assert_allclose(value.coefficients, SLOPES, atol=0.1)
+        assert float(value.tie) == pytest.approx(TIE, abs=0.06)
+
+
+def test_without_covariates_it_is_davidsons_fit_to_win_counts():
+    pairs, won = [[0, 1, 2, 3, 0, 0, 2], [1, 2, 3, 0, 2, 2, 1]], [1, 0, 0.5, 1, 0, 0.5, 1]
+    table = covariate_table(*pairs, won, {}, num_items=ITEMS)
+    wins = np.zeros((ITEMS, ITEMS))
+    for i, j, y in zip(*pairs, won):
+        wins[i, j] += y
+        wins[j, i] += 1 - y
+    found = davidson_with_covariates(table, 0.3, 0.2).value
+    expected = davidson_mle(WinCounts.from_matrix(wins, ties=2), 0.3, 0.2).value
+    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-8)
+    assert float(found.log_tie) == pytest.approx(float(expected.log_tie), abs=1e-8)
+    assert found.coefficients.shape == (0,)
+
+
+def test_padding_changes_nothing(key):
+    """Rows behind the mask count neither as ties nor in the fit."""
+    design = TABLE.design
+
+    def padded(values, filling):
+        return jnp.concatenate([values, jnp.full((2, *values.shape[1:]), filling, values.dtype)])
+
+    longer = dataclasses.replace(
+        design,
+        first=padded(design.first, 0),
+        second=padded(design.second, 1),
+        features=padded(design.features, 9.0),
+        users=padded(design.users, 0),
+        mask=padded(jnp.ones(len(MATRIX), bool), False),
+    )
+    table = CovariateTable(longer, padded(TABLE.outcomes, 0.5))
+    fit, same = (covariate_davidson_mle(key, each, FLIPS).value for each in (TABLE, table))
+    np.testing.assert_allclose(vector(same, longer), vector(fit, design), atol=1e-8)
+
+
+def test_one_program_for_keys_outcomes_and_budgets(key):
+    traces = []
+
+    def run(key, outcomes, epsilon):
+        traces.append(1)
+        asked = dataclasses.replace(FLIPS, epsilon=epsilon)
+        return covariate_davidson_mle(key, CovariateTable(TABLE.design, outcomes), asked).value
+
+    batch = jax.jit(jax.vmap(run))
+    outcomes, keys = jnp.stack([TABLE.outcomes, 1 - TABLE.outcomes]), jax.random.split(key)
+    together = batch(keys, outcomes, jnp.array([0.5, 2.0]))
+    batch(keys, outcomes, jnp.array([1.0, 3.0]))
+    assert len(traces) == 1
+    for place, epsilon in enumerate((0.5, 2.0)):
+        asked = dataclasses.replace(FLIPS, epsilon=epsilon)
+        table = CovariateTable(TABLE.design, outcomes[place])
+        alone = covariate_davidson_mle(keys[place], table, asked).value
+        np.testing.assert_allclose(together.scores[place], alone.scores, atol=1e-7)
+        np.testing.assert_allclose(together.log_tie[place], alone.log_tie, atol=1e-7)
+
+
+def test_bad_arguments_are_refused(key):
+    with pytest.raises(ValueError, match="promise adjacency='flip', not 'replace'"):
+        covariate_davidson_mle(key, TABLE, dataclasses.replace(FLIPS, adjacency="replace"))
+    with pytest.raises(ValueError, match="needs delta > 0"):
+        covariate_davidson_mle(key, TABLE, FLIPS, noise="gaussian")
+    with pytest.raises(ValueError, match="tie_gamma must be positive"):
+        covariate_davidson_mle(key, TABLE, FLIPS, tie_gamma=0.0)
+    with pytest.raises(ValueError, match="gamma must be positive"):
+        covariate_davidson_mle(key, TABLE, FLIPS, gamma=-1.0)
+    with pytest.raises(TypeError, match="make one by covariate_table"):
+        davidson_with_covariates(np.zeros((2, 2)))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match=r"sums must have shape \(6,\)"):
+        davidson_from_covariate_sums(jnp.zeros(3), 1.0, TABLE.design)
+    decided = CovariateTable(TABLE.design, jnp.round(TABLE.outcomes))
+    with pytest.raises(ValueError, match="0 of 60 comparisons are ties"):
+        davidson_with_covariates(decided)
+    assert np.isfinite(float(davidson_with_covariates(decided, 0.1, 0.1).value.log_tie))

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import covariate_table, noisy_covariate_ties
+from privrank_jax.privacy import Privacy
+from tests.reference.calibration import gaussian_scale
+from tests.reference.covariate_davidson import largest_tied_change, tied_statistic
+from tests.reference.covariates import covariate_sensitivity, design_matrix
+
+FLIPS = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
+USERS = dataclasses.replace(FLIPS, unit="user", delta=1e-3)
+FIRST, SECOND, WON = [0, 1, 2, 0, 3], [1, 2, 0, 3, 1], [1, 0.5, 0, 0.5, 0.5]
+COLUMNS = {"length": [1.0, -0.5, 0.25, 2.0, 0.0], "left": [1.0] * 5}
+WHO = [0, 0, 1, 1, 1]
+TABLE = covariate_table(FIRST, SECOND, WON, COLUMNS, num_items=4, users=WHO)
+MATRIX = design_matrix(FIRST, SECOND, np.asarray(TABLE.design.features), 4)
+
+
+def test_without_noise_it_is_the_naive_statistic(key):
+    free = dataclasses.replace(FLIPS, epsilon=math.inf)
+    found = noisy_covariate_ties(key, TABLE, free).value
+    expected = tied_statistic(MATRIX, WON)
+    np.testing.assert_allclose(np.append(found.sums, found.ties), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("order", "weight"), [(1, 1.0), (2, 11 / 9), (2, math.sqrt(1.5))])
+def test_the_theorem_by_enumeration(order, weight):
+    """The sensitivity of (S, cT) is that of S for these c, with features and without, of comparisons and of users."""
+    plain = design_matrix([0, 1, 0, 2], [1, 2, 2, 0], np.zeros((4, 0)), 3)
+    with_features = np.hstack([plain, [[0.5, 0.25], [0.5, -0.5], [0.0, 0.0], [0.5, 0.25]]])
+    for matrix in (plain, with_features):
+        for row in matrix:
+            alone = largest_tied_change([row], [0], order, weight)
+            assert alone == pytest.approx(np.linalg.norm(row, order), rel=1e-12)
+        for users in ([0, 1, 2, 3], [0, 1, 0, 1], [0, 0, 0, 1]):
+            bound = covariate_sensitivity(matrix, users, order)
+            assert largest_tied_change(matrix, users, order, weight) <= bound * (1 + 1e-12)
+    aligned = with_features[[0, 0]]  # one user twice in the same comparison attains it
+    attained = largest_tied_change(aligned, [0, 0], order, weight)
+    assert attained == pytest.approx(covariate_sensitivity(aligned, [0, 0], order), rel=1e-12)
+    larger = weight * 1.02 if weight != 11 / 9 else 1.25
+    assert largest_tied_change(plain, [0, 1, 2, 3], order, larger) > np.linalg.norm(plain[0], order)
+
+
+@pytest.mark.parametrize(
+    ("noise", "asked", "order", "ratio"),
+    [("laplace", FLIPS, 1, 1.0), ("gaussian", USERS, 2, 9 / 11)],
+)
+def test_the_noise_has_the_scale_that_is_told(noise, asked, order, ratio, key):
+    """Mean sizes of 4,000 draws; a scale wrong by a tenth is more than six standard errors away."""
+    runs = jax.vmap(lambda one: noisy_covariate_ties(one, TABLE, asked, noise=noise).value)
+    found = runs(jax.random.split(key, 4000))
+    told = float(noisy_covariate_ties(key, TABLE, asked, noise=noise).diagnostics.noise_scale)
+    users = range(len(MATRIX)) if noise == "laplace" else WHO
+    change = covariate_sensitivity(MATRIX, users, order)
+    naive = change if noise == "laplace" else gaussian_scale(change, 1.0, 1e-3)
+    assert told == pytest.approx(naive, rel=1e-6)
+    drawn = np.column_stack([found.sums, found.ties]) - tied_statistic(MATRIX, WON)
+    usual = math.sqrt(2 / math.pi) if noise == "gaussian" else 1.0
+    means = np.abs(drawn).mean(0) / (told * usual)
+    np.testing.assert_allclose(means, [1.0] * (len(means) - 1) + [ratio], rtol=0.06)
+    assert np.abs(np.corrcoef(drawn.T) - np.eye(len(means))).max() < 0.1
+
+
+def test_bad_arguments_are_refused(key):
+    with pytest.raises(ValueError, match="promise adjacency='flip', not 'add-remove'"):
+        noisy_covariate_ties(key, TABLE, dataclasses.replace(FLIPS, adjacency="add-remove"))
+    with pytest.raises(ValueError, match=r"public=\('covariates',\)"):
+        noisy_covariate_ties(key, TABLE, dataclasses.replace(FLIPS, public=()))
+    with pytest.raises(ValueError, match="needs delta > 0"):
+        noisy_covariate_ties(key, TABLE, FLIPS, noise="gaussian")
+    with pytest.raises(ValueError, match="noise must be one of"):
+        noisy_covariate_ties(key, TABLE, FLIPS, noise="cauchy")
+    counts = WinCounts.from_matrix([[0.0, 1.0], [2.0, 0.0]])
+    with pytest.raises(TypeError, match="make one by covariate_table"):
+        noisy_covariate_ties(key, counts, FLIPS)  # pyright: ignore[reportArgumentType]
