@@ -21,7 +21,12 @@ from privrank_jax.pairwise.covariate_davidson import (
     davidson_from_covariate_sums,
     davidson_with_covariates,
 )
-from privrank_jax.pairwise.covariate_errors import CovariateIntervals, covariate_intervals
+from privrank_jax.pairwise.covariate_errors import (
+    CovariateDavidsonIntervals,
+    CovariateIntervals,
+    covariate_davidson_intervals,
+    covariate_intervals,
+)
 from privrank_jax.pairwise.covariate_mle import (
     CovariateFit,
     CovariateScores,
@@ -119,6 +124,7 @@ __all__ = [
     "Choices",
     "ContinualDiagnostics",
     "CovariateDavidsonFit",
+    "CovariateDavidsonIntervals",
     "CovariateDavidsonScores",
     "CovariateDesign",
     "CovariateFit",
@@ -153,6 +159,7 @@ __all__ = [
     "confidence_intervals",
     "continual_counts",
     "continual_scores",
+    "covariate_davidson_intervals",
     "covariate_davidson_mle",
     "covariate_intervals",
     "covariate_mle",

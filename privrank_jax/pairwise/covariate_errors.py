@@ -9,6 +9,9 @@ Inverses are on the directions that the design identifies: differences within co
 coefficients. Tails and ranks are as in :mod:`privrank_jax.pairwise.intervals`, and so is the rule under which the step
 is too long for intervals: the information of some comparison changes by more than ``MOST_CHANGE`` along it.
 
+With ties as an outcome of their own, log ν is one more parameter and T one more number, whose noise is 1/c times that
+of the sums (:mod:`privrank_jax.pairwise.covariate_ties`).
+
 **Assumptions.** The model holds, comparisons are independent given scores and covariates (several answers of one user
 count as independent), and errors are small enough for one linear step.
 """
@@ -18,6 +21,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -26,8 +30,11 @@ from jaxtyping import Array, Float
 from privrank_jax._backend import product
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice, check_level, check_nonnegative
+from privrank_jax.pairwise.covariate_davidson import CovariateDavidsonScores, tie_information
 from privrank_jax.pairwise.covariate_mle import CovariateScores
+from privrank_jax.pairwise.covariate_ties import tie_weight
 from privrank_jax.pairwise.covariates import CovariateDesign, information
+from privrank_jax.pairwise.davidson import outcome_odds
 from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.intervals import MOST_CHANGE, Intervals, critical_value, intervals_of
 from privrank_jax.pairwise.standard_errors import Uncertainty, noise_variance, project_inverse
@@ -50,6 +57,22 @@ class CovariateIntervals:
     standard_errors: Float[Array, "*batch covariates"]
     low: Float[Array, "*batch covariates"]
     high: Float[Array, "*batch covariates"]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class CovariateDavidsonIntervals:
+    """Intervals of a fit of Davidson's model with covariates.
+
+    Attributes:
+        model: :class:`CovariateIntervals` of scores, ranks and coefficients.
+        log_tie_low: lower end of the interval of log ν, shape ``()``; -∞ where the ridge bias can't be removed.
+        log_tie_high: upper end.
+    """
+
+    model: CovariateIntervals
+    log_tie_low: Float[Array, "*batch"]
+    log_tie_high: Float[Array, "*batch"]
 
 
 def covariate_intervals(
@@ -91,6 +114,49 @@ def covariate_intervals(
     return _covariate_intervals(value, design, ridge, noise_scale, level, noise)
 
 
+def covariate_davidson_intervals(
+    value: CovariateDavidsonScores,
+    design: CovariateDesign,
+    ridge: Float[Array, "parameters"],
+    tie_gamma: Scalar,
+    *,
+    noise_scale: Scalar = 0.0,
+    noise: str = "laplace",
+    level: Scalar = 0.95,
+) -> CovariateDavidsonIntervals:
+    """Intervals of scores, coefficients and log ν of a fit of Davidson's model, privacy noise included.
+
+    Args:
+        value: from :func:`covariate_davidson_mle`, :func:`davidson_with_covariates` or
+            :func:`davidson_from_covariate_sums`.
+        design: the public part of the table.
+        ridge: ``(m + p,)``, of the fit: its diagnostics hold it, and the next two.
+        tie_gamma: the ridge of log ν.
+        noise_scale: λ or σ of each sum, may be traced; 0 without privacy.
+        noise: ``"laplace"`` or ``"gaussian"``.
+        level: confidence in (0, 1), may be traced.
+
+    Returns:
+        :class:`CovariateDavidsonIntervals`.
+
+    Raises:
+        ValueError: as :func:`covariate_intervals`; a negative ridge of log ν.
+
+    >>> from privrank_jax.pairwise import covariate_table, davidson_with_covariates
+    >>> table = covariate_table([0] * 50, [1] * 50, [1] * 25 + [0.5] * 20 + [0] * 5, {}, num_items=2)
+    >>> found = davidson_with_covariates(table)
+    >>> errors = covariate_davidson_intervals(found.value, table.design, found.diagnostics.ridge, 0.0)
+    >>> bool(errors.log_tie_low < found.value.log_tie < errors.log_tie_high)
+    True
+    """
+    check_choice("noise", noise, NOISES)
+    check_nonnegative("noise_scale", noise_scale)
+    check_nonnegative("tie_gamma", tie_gamma)
+    check_level(level)
+    ridges = jnp.append(ridge, jnp.asarray(tie_gamma, ridge.dtype))
+    return _davidson_intervals(value, design, ridges, noise_scale, level, noise)
+
+
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _covariate_intervals(
     value: CovariateScores,
@@ -100,36 +166,76 @@ def _covariate_intervals(
     level: Scalar,
     noise: str,
 ) -> CovariateIntervals:
-    m = design.num_items
     beta = jnp.concatenate([value.scores, value.coefficients * design.units])
-    dtype = beta.dtype
-    scale = jnp.asarray(noise_scale, dtype)
     fisher = information(design, beta)
+    near = functools.partial(_is_near, design, beta)
+    items, *others = _about(beta, fisher, ridge, design, near, noise_scale, level, noise)
+    return CovariateIntervals(items, *(one / design.units for one in others))
+
+
+@functools.partial(jax.jit, static_argnames=("noise",))
+def _davidson_intervals(
+    value: CovariateDavidsonScores,
+    design: CovariateDesign,
+    ridge: Float[Array, "numbers"],
+    noise_scale: Scalar,
+    level: Scalar,
+    noise: str,
+) -> CovariateDavidsonIntervals:
+    beta = jnp.concatenate([value.scores, value.coefficients * design.units])
+    params = jnp.append(beta, value.log_tie)
+    fisher = tie_information(design, beta, value.log_tie)
+    near = functools.partial(_is_near_with_ties, design, params)
+    on_ties = 1 / tie_weight(noise)
+    items, error, low, high = _about(
+        params, fisher, ridge, design, near, noise_scale, level, noise, on_ties
+    )
+    slopes = (one[:-1] / design.units for one in (error, low, high))
+    return CovariateDavidsonIntervals(CovariateIntervals(items, *slopes), low[-1], high[-1])
+
+
+def _about(
+    params: Float[Array, "numbers"],
+    fisher: Float[Array, "numbers numbers"],
+    ridge: Float[Array, "numbers"],
+    design: CovariateDesign,
+    is_near: Callable[[Array], Array],
+    noise_scale: Scalar,
+    level: Scalar,
+    noise: str,
+    noise_of_last: float = 1.0,
+) -> tuple[Intervals, Array, Array, Array]:
+    """Intervals of the items; standard errors, lower and upper ends of the other parameters.
+
+    The noise of the last number of the statistic is ``noise_of_last`` times that of the others.
+    """
+    m, size, dtype = design.num_items, params.shape[0], params.dtype
+    scale = jnp.asarray(noise_scale, dtype)
     met = design.gram(jnp.ones(design.first.shape, dtype))[:m, :m] < 0
     labels = component_labels(met)
     linked = labels[:, None] == labels[None, :]
     within = jnp.eye(m, dtype=dtype) - linked / jnp.sum(linked, -1).astype(dtype)
-    project = jnp.eye(beta.shape[0], dtype=dtype).at[:m, :m].set(within)
+    project = jnp.eye(size, dtype=dtype).at[:m, :m].set(within)
     influence = project_inverse(fisher, project)
-    spread = fisher + noise_variance(scale, noise) * jnp.eye(beta.shape[0], dtype=dtype)
-    covariance = product(product(influence, spread), influence.T)
-    center = product(project, beta) + product(influence, ridge * beta)
-    near = _is_near(design, beta, center)
+    of_noise = influence.at[:, -1].multiply(noise_of_last)
+    variance = noise_variance(scale, noise)
+    sampled = product(product(influence, fisher), influence.T)
+    covariance = sampled + variance * product(of_noise, of_noise.T)
+    center = product(project, params) + product(influence, ridge * params)
+    near = is_near(center)
     errors = Uncertainty(
-        center[:m], covariance[:m, :m], influence[:m], linked, scale, jnp.ones(m, bool), noise
+        center[:m], covariance[:m, :m], of_noise[:m], linked, scale, jnp.ones(m, bool), noise
     )
-    items = intervals_of(value.scores, errors, level, near)
-    variance = jnp.diagonal(covariance)[m:]
-    heavy = jnp.zeros_like(variance)
+    items = intervals_of(params[:m], errors, level, near)
+    others = jnp.diagonal(covariance)[m:]
+    heavy = jnp.zeros_like(others)
     if noise == "laplace":
-        heavy = noise_variance(scale, noise) * jnp.sqrt(jnp.sum(influence[m:] ** 4, -1))
-    deviation = jnp.sqrt(variance)
-    reach = critical_value(1 - level, heavy / jnp.where(variance > 0, variance, 1.0)) * deviation
-    low = jnp.where(near, jnp.minimum(center[m:] - reach, beta[m:]), -jnp.inf)
-    high = jnp.where(near, jnp.maximum(center[m:] + reach, beta[m:]), jnp.inf)
-    return CovariateIntervals(
-        items, deviation / design.units, low / design.units, high / design.units
-    )
+        heavy = variance * jnp.sqrt(jnp.sum(of_noise[m:] ** 4, -1))
+    deviation = jnp.sqrt(others)
+    reach = critical_value(1 - level, heavy / jnp.where(others > 0, others, 1.0)) * deviation
+    low = jnp.where(near, jnp.minimum(center[m:] - reach, params[m:]), -jnp.inf)
+    high = jnp.where(near, jnp.maximum(center[m:] + reach, params[m:]), jnp.inf)
+    return items, deviation, low, high
 
 
 def _is_near(
@@ -142,3 +248,17 @@ def _is_near(
 
     change = jnp.abs(bend(design.log_odds(beta)) - bend(design.log_odds(center)))
     return jnp.all(design.real(change) <= math.log(MOST_CHANGE))
+
+
+def _is_near_with_ties(
+    design: CovariateDesign, params: Float[Array, "numbers"], center: Float[Array, "numbers"]
+) -> Array:
+    """Likewise with ties, for the information about the log-odds and about log ν."""
+
+    def bends(at: Array) -> Array:
+        win, loss, tie = outcome_odds(design.log_odds(at[:-1]), at[-1])
+        of_odds = 0.25 * (win + loss) - 0.25 * jnp.square(win - loss)
+        return jnp.log(jnp.stack([of_odds, tie * (win + loss)]))
+
+    changes = jnp.max(jnp.abs(bends(params) - bends(center)), 0)
+    return jnp.all(design.real(changes) <= math.log(MOST_CHANGE))

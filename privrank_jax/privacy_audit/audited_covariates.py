@@ -168,6 +168,7 @@ def _tied_row(
         "reduce": functools.partial(_least_shift, center=center, change=center - other),
         "sees": "the least shift of a number in the direction of the neighbors' difference",
         "function": "noisy_covariate_ties",
+        "released_by": "exact_covariate_ties",
         "note": "pairwise/covariate_ties.py",
     }
 
@@ -233,6 +234,7 @@ AUDITED = (
             **_tied_row((1.0, 0.5, 1.0), _EACH, COMPARISON),
             "title": "Davidson's model with covariates from noisy sums and ties, one win becomes a tie",
             "function": "covariate_davidson_mle",
+            "released_by": "",
             "release": _on_outcomes(
                 pairwise.covariate_davidson_mle, _EACH, gamma=_GAMMA, tie_gamma=_GAMMA
             ),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privrank_jax.release.contributions import exact_bound
-    from privrank_jax.release.covariate_sums import exact_covariate_sums
+    from privrank_jax.release.covariate_sums import exact_covariate_sums, exact_covariate_ties
     from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
     from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.footrule_costs import exact_footrule
@@ -34,6 +34,7 @@ _HOMES = {
     "exact_borda": "exact_aggregation",
     "exact_bound": "contributions",
     "exact_covariate_sums": "covariate_sums",
+    "exact_covariate_ties": "covariate_sums",
     "exact_exponential": "exponential",
     "exact_footrule": "footrule_costs",
     "exact_kwiksort": "exact_aggregation",
@@ -59,6 +60,7 @@ __all__ = [
     "exact_borda",
     "exact_bound",
     "exact_covariate_sums",
+    "exact_covariate_ties",
     "exact_exponential",
     "exact_footrule",
     "exact_kwiksort",

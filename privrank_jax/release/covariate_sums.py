@@ -1,9 +1,13 @@
-r"""Exact discrete noise on the sums of comparisons with public covariates.
+r"""Exact discrete noise on the sums of comparisons with public covariates, and on the number of ties.
 
 Where features are multiples of 2^{-b}, 2^{b+1}S is a vector of integers whose sensitivity is 2^{b+1} times that of S
 (theorem at the head of :mod:`privrank_jax.pairwise.covariates`): in ℓ₁ a whole number, computed in integers. Integer
 noise on it (:mod:`privrank_jax.release.discrete_noise`) is drawn exactly, from the operating system's entropy. Dividing
 by 2^{b+1}, and any fit, is post-processing. b is a function of the public design.
+
+*With the number of ties T* (theorem at the head of :mod:`privrank_jax.pairwise.covariate_ties`): 2^{b+1}(S, T) for
+Laplace noise and 2^{b+1}(9S, 11T) for Gaussian noise are whole, and their sensitivity is 2^{b+1} and 9·2^{b+1} times
+that of S.
 """
 
 from __future__ import annotations
@@ -17,7 +21,9 @@ from privrank_jax._types import Scalar
 from privrank_jax._validate import check_positive
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_mle import check_table, kept_with_covariates
+from privrank_jax.pairwise.covariate_ties import CovariateTies
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, resolution
+from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
@@ -61,25 +67,80 @@ def exact_covariate_sums(
     >>> estimate.value.round().tolist(), estimate.guarantee.numerics
     ([1.0, -1.0, 1.0], 'exact')
     """
-    attained = kept_with_covariates(privacy, "exact_covariate_sums", noise)
+    attained = _attained(table, privacy, "exact_covariate_sums", noise)
+    bits = resolution(np.asarray(table.design.features))
+    change = _change(table.design, attained, noise, bits) if sensitivity is None else sensitivity
+    check_positive("sensitivity", change, infinite=False)
+    unit = 2.0 ** (bits + 1)
+    drawn, scale = _drawn(_whole_sums(table, bits), unit * float(change), attained, noise)
+    guarantee = Guarantee(privacy, attained, numerics="exact")
+    return Estimate(drawn / unit, guarantee, NoiseDiagnostics(scale / unit))
+
+
+def exact_covariate_ties(
+    table: CovariateTable, privacy: Privacy, *, noise: str = "laplace"
+) -> Estimate:
+    """The sums and the number of ties plus exact noise; the twin of ``pairwise.noisy_covariate_ties``.
+
+    **Guarantee.** As for the twin, with ``numerics="exact"``. Fit the model to the value by
+    :func:`~privrank_jax.pairwise.davidson_from_covariate_sums`: post-processing. Runs on the host: no tracing, no key.
+
+    Args:
+        table: as for the twin.
+        privacy: as for the twin, ε finite.
+        noise: as for the twin.
+
+    Returns:
+        ``value``: :class:`~privrank_jax.pairwise.CovariateTies` of float64 NumPy arrays. ``guarantee``.
+        ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ of each sum; public.
+
+    Raises:
+        ValueError, TypeError, ImportError: as for :func:`exact_covariate_sums`.
+
+    >>> from privrank_jax.pairwise import covariate_table
+    >>> table = covariate_table([0, 1], [1, 0], [1, 0.5], {"first": [1.0, 1.0]}, num_items=2)
+    >>> promise = Privacy(50.0, unit="comparison", adjacency="flip", public=("covariates",))
+    >>> value = exact_covariate_ties(table, promise).value
+    >>> (2 * value.sums).round().tolist(), float(value.ties.round())
+    ([1.0, -1.0, 3.0], 1.0)
+    """
+    attained = _attained(table, privacy, "exact_covariate_ties", noise)
+    bits = resolution(np.asarray(table.design.features))
+    on_ties, on_sums = GAUSSIAN_TIE_WEIGHT if noise == "gaussian" else (1, 1)
+    sums = on_sums * _whole_sums(table, bits)
+    real = _rows(table.design, bits)[3]
+    ties = on_ties * (2 << bits) * np.sum(np.asarray(table.outcomes)[real] == 0.5)
+    unit = 2.0 ** (bits + 1)
+    change = on_sums * unit * _change(table.design, attained, noise, bits)
+    drawn, scale = _drawn(np.append(sums, ties), change, attained, noise)
+    value = CovariateTies(drawn[:-1] / (on_sums * unit), np.asarray(drawn[-1] / (on_ties * unit)))
+    guarantee = Guarantee(privacy, attained, numerics="exact")
+    return Estimate(value, guarantee, NoiseDiagnostics(scale / (on_sums * unit)))
+
+
+def _attained(table: CovariateTable, privacy: Privacy, by: str, noise: str) -> Privacy:
+    """What an exact release attains."""
+    attained = kept_with_covariates(privacy, by, noise)
     check_table(table)
     check_positive("epsilon", attained.epsilon, infinite=False)
     if np.ndim(attained.epsilon):
         raise ValueError(f"epsilon must be one number, got shape {np.shape(attained.epsilon)}.")
-    epsilon, delta = float(attained.epsilon), float(attained.delta)
-    bits = resolution(np.asarray(table.design.features))
-    unit = 2.0 ** (bits + 1)
-    change = _change(table.design, attained, noise, bits) if sensitivity is None else sensitivity
-    check_positive("sensitivity", change, infinite=False)
-    mechanism, scale = (
-        discrete_laplace(unit * float(change), epsilon)
-        if noise == "laplace"
-        else discrete_gaussian(unit * float(change), epsilon, delta)
+    return dataclasses.replace(
+        attained, epsilon=float(attained.epsilon), delta=float(attained.delta)
     )
-    value = np.asarray(mechanism(_whole_sums(table, bits).tolist()), np.float64) / unit
-    attained = dataclasses.replace(attained, epsilon=epsilon, delta=delta)
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    return Estimate(value, guarantee, NoiseDiagnostics(scale / unit))
+
+
+def _drawn(
+    values: np.ndarray, change: float, privacy: Privacy, noise: str
+) -> tuple[np.ndarray, float]:
+    """Integers with exact noise for a sensitivity, and the scale of the noise."""
+    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+    mechanism, scale = (
+        discrete_laplace(change, epsilon)
+        if noise == "laplace"
+        else discrete_gaussian(change, epsilon, delta)
+    )
+    return np.asarray(mechanism(values.tolist()), np.float64), scale
 
 
 def _whole_sums(table: CovariateTable, bits: int) -> np.ndarray:

@@ -7,14 +7,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import (
+    CovariateDavidsonScores,
     CovariateTable,
+    DavidsonScores,
+    covariate_davidson_intervals,
     covariate_intervals,
     covariate_mle,
     covariate_table,
+    davidson_intervals,
     mle_with_covariates,
 )
 from privrank_jax.privacy import Privacy
+from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import design_matrix
 
 ITEMS, ROWS, RELEASES = 5, 3000, 600
@@ -117,3 +123,45 @@ def test_bad_arguments_are_refused():
         covariate_intervals(value, DESIGN, zero, noise_scale=-1.0)
     with pytest.raises(ValueError, match="level must lie between"):
         covariate_intervals(value, DESIGN, zero, level=1.0)
+
+
+def test_errors_with_ties_are_those_of_the_sandwich():
+    """Against the covariance of (S, T) at the fit, with noise in every sum, and in T as much or 9/11 of it."""
+    params = np.append(BETA, -0.3)
+    fisher = np.zeros((ITEMS + 3,) * 2)
+    for row in MATRIX:
+        win, tie, _ = tie_probabilities(row @ BETA, np.exp(-0.3))
+        points = np.stack([np.append(row, 0.0), np.append(row / 2, 1.0)])
+        mean = win * points[0] + tie * points[1]
+        fisher += (points.T * [win, tie]) @ points - np.outer(mean, mean)
+    inverse = np.linalg.pinv(fisher)
+    value = CovariateDavidsonScores(
+        jnp.asarray(TRUTH), jnp.asarray(SLOPES), jnp.asarray(params[-1])
+    )
+    zero = jnp.zeros(ITEMS + 2)
+    for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
+        found = covariate_davidson_intervals(value, DESIGN, zero, 0.0, noise_scale=3.0, noise=noise)
+        spread = variance * np.diag([1.0] * (ITEMS + 2) + [ratio**2])
+        deviations = np.sqrt(np.diagonal(inverse @ (fisher + spread) @ inverse))
+        items = found.model.items.standard_errors
+        np.testing.assert_allclose(items, deviations[:ITEMS], rtol=1e-6)
+        slopes = found.model.standard_errors * DESIGN.units
+        np.testing.assert_allclose(slopes, deviations[ITEMS:-1], rtol=1e-6)
+        if noise == "gaussian":
+            half = 0.5 * float(found.log_tie_high - found.log_tie_low)
+            assert half == pytest.approx(1.959964 * deviations[-1], rel=1e-4)
+
+
+def test_intervals_with_ties_and_no_covariates_are_davidsons():
+    wins = WinCounts.from_matrix([[0, 60, 30], [40, 0, 45], [20, 30, 0]], ties=60)
+    value = DavidsonScores(jnp.asarray([0.3, 0.1, -0.4]), jnp.asarray(-0.4))
+    rows = [(i, j) for i, j, n in ((0, 1, 100), (0, 2, 50), (1, 2, 75)) for _ in range(n)]
+    design = covariate_table(*np.array(rows).T, np.ones(225), {}, num_items=3).design
+    told = {"noise_scale": 2.0, "noise": "laplace"}
+    expected = davidson_intervals(value, wins.comparisons, gamma=1.5, tie_gamma=1.2, **told)
+    same = CovariateDavidsonScores(value.scores, jnp.zeros(0), value.log_tie)
+    found = covariate_davidson_intervals(same, design, jnp.full(3, 1.5), 1.2, **told)
+    np.testing.assert_allclose(found.model.items.low, expected.scores.low, rtol=1e-6)
+    np.testing.assert_allclose(found.model.items.high, expected.scores.high, rtol=1e-6)
+    np.testing.assert_allclose(found.log_tie_low, expected.log_tie_low, rtol=1e-6)
+    np.testing.assert_allclose(found.log_tie_high, expected.log_tie_high, rtol=1e-6)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -9,7 +11,8 @@ import pytest
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import CovariateTable, covariate_table, noisy_covariate_sums
 from privrank_jax.privacy import Privacy
-from privrank_jax.release import covariate_sums, exact_covariate_sums
+from privrank_jax.release import covariate_sums, exact_covariate_sums, exact_covariate_ties
+from tests.reference.covariate_davidson import tied_statistic
 from tests.reference.covariates import covariate_sensitivity, design_matrix
 from tests.reference.covariates import covariate_sums as naive_sums
 
@@ -129,3 +132,51 @@ def test_bad_tables_are_refused():
     huge = dataclasses.replace(SMALL.design, features=SMALL.design.features * 2.0**51)
     with pytest.raises(ValueError, match="too large for exact noise"):
         exact_covariate_sums(CovariateTable(huge, SMALL.outcomes), FLIPS)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("asked", [FLIPS, USERS], ids=["comparison", "user"])
+def test_ties_cost_the_sums_no_noise(asked, noise):
+    asked = dataclasses.replace(asked, delta=1e-4)
+    found = exact_covariate_ties(TABLE, asked, noise=noise)
+    alone = exact_covariate_sums(TABLE, asked, noise=noise)
+    assert found.guarantee == alone.guarantee
+    assert found.diagnostics.noise_scale == pytest.approx(alone.diagnostics.noise_scale, rel=0.01)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_no_change_exceeds_the_sensitivity_that_is_drawn_for(noise, monkeypatch):
+    """All outcomes of two comparisons of one user and of each: integers move by the sensitivity at most, and do."""
+    seen = []
+
+    def recording(change, *budget):
+        return lambda values: seen.append((values, change)) or values, 1.0
+
+    monkeypatch.setattr(covariate_sums, f"discrete_{noise}", recording)
+    for asked in (FLIPS, USERS):
+        asked = dataclasses.replace(asked, delta=1e-4 if noise == "gaussian" else 0.0)
+        design = dataclasses.replace(SMALL.design, users=np.zeros(2, int))
+        seen.clear()
+        outcomes = list(itertools.product((0.0, 0.5, 1.0), repeat=2))
+        for one in outcomes:
+            table = CovariateTable(design, np.array(one))
+            value = exact_covariate_ties(table, asked, noise=noise).value
+            known = tied_statistic(matrix_of(design), one)
+            np.testing.assert_array_equal(np.append(value.sums, value.ties), known)
+        order, change = 1 if noise == "laplace" else 2, seen[0][1]
+        moves = [
+            np.linalg.norm(np.subtract(seen[a][0], seen[b][0]), order)
+            for a, b in itertools.combinations(range(9), 2)
+            if asked.unit == "user" or sum(map(operator.ne, outcomes[a], outcomes[b])) == 1
+        ]
+        assert max(moves) <= change
+        if asked.unit == "comparison":
+            assert max(moves) == pytest.approx(change, rel=1e-9)
+        assert all(isinstance(number, int) for values, _ in seen for number in values)
+
+
+def test_draws_of_ties_have_the_law():
+    """600 draws of Laplace noise: ties have the noise of the sums; a scale wrong by a fifth is rejected."""
+    found = [exact_covariate_ties(SMALL, FLIPS) for _ in range(600)]
+    drawn = np.array([float(one.value.ties) for one in found]) - 1.0
+    assert np.abs(drawn).mean() == pytest.approx(found[0].diagnostics.noise_scale, rel=0.15)
