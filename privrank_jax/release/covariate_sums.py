@@ -110,7 +110,7 @@ def exact_covariate_ties(
     sums = on_sums * _whole_sums(table, bits)
     real = _rows(table.design, bits)[3]
     ties = on_ties * (2 << bits) * np.sum(np.asarray(table.outcomes)[real] == 0.5)
-    unit = 2.0 ** (bits + 1)
+    unit = math.ldexp(2.0, bits)
     change = on_sums * unit * _change(table.design, attained, noise, bits)
     drawn, scale = _drawn(np.append(sums, ties), change, attained, noise)
     value = CovariateTies(drawn[:-1] / (on_sums * unit), np.asarray(drawn[-1] / (on_ties * unit)))

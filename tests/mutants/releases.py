@@ -18,6 +18,8 @@ RELEASES = (
         ("np.sqrt(2 + np.square(", "np.sqrt(1 + np.square("),
         ("np.add.at(together, users, each)", "np.maximum.at(together, users, each)"),
         ("unit = 2.0 ** (bits + 1)", "unit = 2.0**bits"),
+        ("change = on_sums * unit * ", "change = unit * "),
+        ("ties = on_ties * (2 << bits)", "ties = on_ties * (4 << bits)"),
         ("return math.ldexp(int(most), -bits)", "return math.ldexp(int(most), -bits - 1)"),
         ("return float(most) * (1 + len(first) * 2**-52)", "return float(most) / 2"),
     ),
