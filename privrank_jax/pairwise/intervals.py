@@ -37,7 +37,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._backend import product
-from privrank_jax._types import MaskLike, Numbers, PairMatrixLike, Ranks, Scalar, Scores, ScoresLike
+from privrank_jax._types import (
+    Flags,
+    MaskLike,
+    Numbers,
+    PairMatrixLike,
+    Ranks,
+    Scalar,
+    Scores,
+    ScoresLike,
+)
 from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link, normal
 from privrank_jax.pairwise.likelihood import center
@@ -234,7 +243,7 @@ def interval_estimates(
 
 
 def intervals_of(
-    value: ScoresLike, errors: Uncertainty, level: Scalar = 0.95, known: MaskLike | None = True
+    value: ScoresLike, errors: Uncertainty, level: Scalar = 0.95, known: Flags = True
 ) -> Intervals:
     """The result of :func:`interval_estimates` for released values ``(m,)`` whose errors are known.
 
