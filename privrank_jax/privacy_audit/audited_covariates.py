@@ -208,15 +208,25 @@ AUDITED = (
     Audited(
         name="covariate-ties",
         title="sums with covariates and ties + Laplace(max ‖z‖/ε), one win becomes a tie",
+        commands=(
+            "rank --method mle --adjacency flip --unit comparison --side left --covariate length --ties davidson",
+        ),
         **_tied_row((1.0, 0.5, 1.0), _EACH, COMPARISON),
     ),
     Audited(
         name="covariate-ties-users",
         title="sums with covariates and ties + Laplace(Σ‖z‖/ε), the outcomes of one user change",
+        commands=(
+            "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length:-1:2 --ties davidson",
+        ),
         **_tied_row((0.0, 1.0, 0.0), _TWO, USER),
     ),
     Audited(
         name="covariate-ties-gaussian",
+        commands=(
+            "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length --ties davidson "
+            "--noise gaussian --delta 1e-6",
+        ),
         **{
             **_tied_row((0.0, 1.0, 0.0), _TWO, dataclasses.replace(USER, delta=_DELTA)),
             "title": "sums with covariates and ties + Gaussian noise at δ = 0.01, outcomes of one user change",

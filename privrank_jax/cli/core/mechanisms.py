@@ -105,6 +105,12 @@ MECHANISMS = {
         exact="release.covariate_sums:exact_covariate_sums",
         noises=NOISES,
     ),
+    "covariate-ties": Mechanism(
+        label="private scores with covariates and ties",
+        simulated="pairwise:noisy_covariate_ties",
+        exact="release.covariate_sums:exact_covariate_ties",
+        noises=NOISES,
+    ),
     "noisy-tie-counts": Mechanism(
         label="noisy win totals and ties",
         simulated="pairwise:noisy_tie_counts",

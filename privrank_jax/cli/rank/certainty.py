@@ -12,6 +12,7 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import PairMatrixLike
 from privrank_jax.cli.core.result import Certainty
 from privrank_jax.pairwise import (
+    CovariateDavidsonScores,
     DavidsonScores,
     confidence_intervals,
     davidson_errors,
@@ -114,17 +115,22 @@ def of_davidson(
     return Certainty(np.asarray(found.better), ends(found), words), tie
 
 
-def tie_facts(value: DavidsonScores, interval: tuple[float, float], level: float) -> dict[str, Any]:
-    """What a result says of the tie parameter, as facts and as a note."""
-    tie = float(value.tie)
-    low, high = min(interval[0], tie), max(interval[1], tie)
+def tie_facts(
+    value: DavidsonScores | CovariateDavidsonScores,
+    interval: tuple[float, float] | None,
+    level: float,
+) -> dict[str, Any]:
+    """What a result says of the tie parameter, as facts and as a note; ``None`` where no interval is known."""
+    tie, between, facts = float(value.tie), "", {}
+    if interval is not None:
+        low, high = min(interval[0], tie), max(interval[1], tie)
+        between = f", {100 * level:g}% interval {low:.3g} to {high:.3g}"
+        facts = {"tie_parameter_low": low, "tie_parameter_high": high}
     note = (
-        f"ties are an outcome of their own (Davidson's model): nu = {tie:.3g}, {100 * level:g}% interval {low:.3g} to "
-        f"{high:.3g}, so that equal items tie in {100 * tie / (2 + tie):.0f}% of comparisons; at nu = 2 ties would be "
-        "like half wins"
+        f"ties are an outcome of their own (Davidson's model): nu = {tie:.3g}{between}, so that equal items tie in "
+        f"{100 * tie / (2 + tie):.0f}% of comparisons; at nu = 2 ties would be like half wins"
     )
-    facts = {"tie_parameter": tie, "tie_parameter_low": low, "tie_parameter_high": high}
-    return {"tie_model": "davidson", **facts, "tie_note": note}
+    return {"tie_model": "davidson", "tie_parameter": tie, **facts, "tie_note": note}
 
 
 def ends(found: Intervals) -> dict[str, np.ndarray]:

@@ -185,7 +185,7 @@ class Request(Budget, ComparisonColumns, Covariates, OverTime, Files, Release):
         if self.method == "one-shot":
             return "one-shot-top-k"
         if self.with_covariates:
-            return "covariate-sums"
+            return "covariate-ties" if self.ties == "davidson" else "covariate-sums"
         if self.ties == "davidson":
             return "noisy-tie-counts"
         # Where the comparison graph is public, noise on the totals is enough for a fit.
@@ -282,10 +282,8 @@ class Request(Budget, ComparisonColumns, Covariates, OverTime, Files, Release):
                 "privacy by --method mle --adjacency flip (it needs the public number of meetings of each pair). Use "
                 "those, or --ties half."
             )
-        if self.ties == "davidson" and (self.with_covariates or self.every is not None):
-            raise Refusal(
-                "--ties davidson is fitted neither with covariates nor by --every: leave one of them out."
-            )
+        if self.ties == "davidson" and self.every is not None:
+            raise Refusal("--ties davidson is not fitted by --every: leave one of them out.")
 
     def check_scores(self) -> None:
         """Refuse invalid options for scores, whether fitted to answers or to randomized reports."""

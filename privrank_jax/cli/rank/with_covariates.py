@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,7 +26,7 @@ from privrank_jax.cli.core.result import (
     each_by_itself,
 )
 from privrank_jax.cli.core.sources import comparison_roles, private_remark, users_of
-from privrank_jax.cli.rank.certainty import TOO_FAR, ends
+from privrank_jax.cli.rank.certainty import TOO_FAR, ends, tie_facts
 from privrank_jax.cli.rank.input import MAX_ITEMS, user_limit
 from privrank_jax.cli.rank.none import components_of
 from privrank_jax.cli.rank.request import Request
@@ -114,18 +115,11 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
     """A ridge fit to noisy sums or, without privacy, the maximum of the likelihood, with intervals."""
     design, public, words, drawn = data.kept.design, {}, ANSWERS, None
     if data.privacy is None:
-        fit, gamma, warnings = _without_privacy(data.kept, request.gamma or 0.0)
+        fit, gamma, warnings = _without_privacy(data.kept, request)
     else:
         noise = request.noise_drawn
-        drawn = draw("covariate-sums", request, data.entropy, data.kept, data.privacy, noise=noise)
-        fit = quickly(
-            functools.partial(
-                pairwise.scores_from_covariate_sums, noise_scale=drawn.scale, noise=noise
-            ),
-            drawn.estimate.value,
-            design,
-            request.gamma,
-        )
+        drawn = draw(request.mechanism, request, data.entropy, data.kept, data.privacy, noise=noise)
+        fit = _fit_released(drawn.estimate.value, design, request.gamma, drawn.scale, noise)
         gamma = float(fit.diagnostics.ridge[0])
         words, warnings = f"{ANSWERS} and the privacy noise", drawn.warnings
         public = {
@@ -135,7 +129,8 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
             "seed": data.entropy.seed,
         }
     scores = np.asarray(fit.value.scores)
-    certainty, covariates = _certainty(fit, data, request, words)
+    certainty, covariates, ties = _certainty(fit, data, request, words)
+    tie_note = (ties.pop("tie_note"),) if ties else ()
     title = "fitted scores" if drawn is None else "private scores (log-odds)"
     facts = {
         "method": request.method,
@@ -146,6 +141,7 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
         "gamma": gamma,
         "solver": CODES[int(fit.diagnostics.fit.code)],
         "level": request.level,
+        **ties,
         "covariates": covariates,
         "notes": list(data.notes),
     }
@@ -158,7 +154,7 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
         scores=scores,
         certainty=certainty,
         told_by="At this budget" if drawn is not None else "By these comparisons",
-        notes=(*said, *data.notes, *certainty.notes),
+        notes=(*tie_note, *said, *data.notes, *certainty.notes),
         warnings=warnings,
     )
 
@@ -170,21 +166,46 @@ def _bound(table: datasets.ComparisonTable, most: int, entropy: Entropy) -> np.n
     return np.asarray(bound_contributions(entropy.key(), table.users, most))
 
 
+def _fit_released(
+    value: np.ndarray | pairwise.CovariateTies,
+    design: pairwise.CovariateDesign,
+    gamma: float | None,
+    scale: float,
+    noise: str,
+) -> Estimate:
+    """The fit to noisy sums, or to noisy sums and ties."""
+    told = {"noise_scale": scale, "noise": noise}
+    if isinstance(value, pairwise.CovariateTies):
+        fitted = functools.partial(pairwise.davidson_from_covariate_sums, **told)
+        return quickly(fitted, value.sums, value.ties, design, gamma)
+    fitted = functools.partial(pairwise.scores_from_covariate_sums, **told)
+    return quickly(fitted, value, design, gamma)
+
+
 def _without_privacy(
-    table: pairwise.CovariateTable, gamma: float
+    table: pairwise.CovariateTable, request: Request
 ) -> tuple[Estimate, float, tuple[str, ...]]:
     """The fit of highest likelihood, its ridge, and what to know of it; a ridge fit where there is no finite one."""
-    fit = quickly(pairwise.mle_with_covariates, table, gamma)
+    gamma, davidson = request.gamma or 0.0, request.ties == "davidson"
+    tied = np.asarray(table.outcomes) == 0.5
+
+    def fitted(ridge: float) -> Estimate:
+        if davidson:
+            return quickly(pairwise.davidson_with_covariates, table, ridge, ridge)
+        return quickly(pairwise.mle_with_covariates, table, ridge)
+
+    none = gamma == 0 and davidson and tied.all() == tied.any()
+    fit = fitted(1.0 if none else gamma)
     units = np.asarray(table.design.units)
     beta = np.concatenate([fit.value.scores, np.asarray(fit.value.coefficients) * units])
     surest = float(jnp.abs(table.design.log_odds(jnp.asarray(beta))).max())
     code = int(fit.diagnostics.fit.code)
-    if gamma == 0 and (code > 1 or not surest < _CERTAIN):
+    if gamma == 0 and (none or code > 1 or not surest < _CERTAIN):
         why = (
             "no finite fit has the highest likelihood, as where scores and covariates predict some outcomes for sure. "
             "The scores shown are a ridge fit with gamma = 1."
         )
-        return quickly(pairwise.mle_with_covariates, table, 1.0), 1.0, (why,)
+        return fitted(1.0), 1.0, (why,)
     if code > 1:
         return fit, gamma, (f"the fit did not converge ({CODES[code]}); try a larger --gamma.",)
     return fit, gamma, ()
@@ -192,32 +213,48 @@ def _without_privacy(
 
 def _certainty(
     fit: Estimate, data: CovariateInput, request: Request, words: str
-) -> tuple[Certainty, dict[str, dict[str, float]]]:
-    """Certainty of the scores; and of each covariate its coefficient, with an interval where one is known."""
-    design, facts = data.kept.design, fit.diagnostics
-    noise = "laplace" if data.privacy is None else request.noise_drawn
-    scale = float(facts.noise_scale)
-    intervals = functools.partial(
-        pairwise.covariate_intervals, noise_scale=scale, noise=noise, level=request.level
-    )
-    errors = quickly(intervals, fit.value, design, facts.ridge)
+) -> tuple[Certainty, dict[str, dict[str, float]], dict[str, Any]]:
+    """Certainty of the scores; of each covariate its coefficient, with an interval where one is known; ties."""
+    design, ties = data.kept.design, {}
+    errors, interval = _intervals(fit, data, request)
+    if request.ties == "davidson":
+        ties = tie_facts(fit.value, interval, request.level)
     covariates = {
         name: {"coefficient": float(fit.value.coefficients[k])}
         for k, name in enumerate(design.names)
     }
     low, high = (np.asarray(end) for end in (errors.low, errors.high))
     if low.size and not np.all(np.isfinite(low)):
-        return Certainty(notes=(TOO_FAR,)), covariates
+        return Certainty(notes=(TOO_FAR,)), covariates, ties
     for k, name in enumerate(design.names):
         covariates[name] |= {"low": float(low[k]), "high": float(high[k])}
     components = components_of(_met(design))
     better = np.asarray(errors.items.better)
     if components > 1:
-        return Certainty(better, notes=(SEVERAL_GROUPS.format(components),)), covariates
+        certainty = Certainty(better, notes=(SEVERAL_GROUPS.format(components),))
+        return certainty, covariates, ties
     cover = words + (UNDONE if data.privacy is not None else "")
-    return Certainty(
-        better, ends(errors.items), each_by_itself("the true score", cover)
-    ), covariates
+    certainty = Certainty(better, ends(errors.items), each_by_itself("the true score", cover))
+    return certainty, covariates, ties
+
+
+def _intervals(
+    fit: Estimate, data: CovariateInput, request: Request
+) -> tuple[pairwise.CovariateIntervals, tuple[float, float] | None]:
+    """Intervals of scores and coefficients; and of ν, where ties have a model and one is known."""
+    design, facts = data.kept.design, fit.diagnostics
+    told = {
+        "noise_scale": float(facts.noise_scale),
+        "noise": "laplace" if data.privacy is None else request.noise_drawn,
+        "level": request.level,
+    }
+    if request.ties != "davidson":
+        about = functools.partial(pairwise.covariate_intervals, **told)
+        return quickly(about, fit.value, design, facts.ridge), None
+    about = functools.partial(pairwise.covariate_davidson_intervals, **told)
+    found = quickly(about, fit.value, design, facts.ridge, facts.tie_gamma)
+    low, high = (float(np.exp(np.asarray(end))) for end in (found.log_tie_low, found.log_tie_high))
+    return found.model, (low, high) if low > 0 and high < np.inf else None
 
 
 def _met(design: pairwise.CovariateDesign) -> np.ndarray:

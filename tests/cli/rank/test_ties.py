@@ -104,11 +104,9 @@ def test_other_methods_refuse_the_model_of_ties(options):
         Request(source="votes.csv", **options).check()
 
 
-def test_covariates_and_schedules_are_refused_beside_it():
-    extras: list[dict[str, Any]] = [{"side": "first"}, {"every": "day"}]
-    for more in extras:
-        with pytest.raises(Refusal, match="neither with covariates nor by --every"):
-            Request(source="votes.csv", **PRIVATE, **more).check()
+def test_schedules_are_refused_beside_it():
+    with pytest.raises(Refusal, match="not fitted by --every"):
+        Request(source="votes.csv", **PRIVATE, every="day").check()
 
 
 def test_unknown_models_and_no_ridge_are_refused(games):

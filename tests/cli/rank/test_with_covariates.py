@@ -141,3 +141,62 @@ def test_perfect_prediction_is_told_without_privacy(privrank, write):
     assert result.code == 0
     assert "no finite fit" in result.err
     assert "a ridge fit with gamma = 1" in " ".join(result.err.split())
+
+
+@pytest.fixture(scope="module")
+def drawn_battles(battles, tmp_path_factory):
+    """The same, every third battle a tie."""
+    head, *rows = battles.read_text(encoding="utf-8").splitlines()
+    told = [f"{row},{int(k % 3 == 0)}" for k, row in enumerate(rows)]
+    path = tmp_path_factory.mktemp("drawn") / "drawn.csv"
+    path.write_text("\n".join([f"{head},tie", *told]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_ties_beside_covariates_without_privacy(privrank, drawn_battles):
+    run = ("rank", drawn_battles, "--method", "none", *FIT, "--ties", "davidson", "--json")
+    document = privrank(*run).json()
+    assert_schema(document)
+    rows = datasets.add_covariates(
+        drawn_battles, datasets.read_comparisons(drawn_battles), covariates=("length",), side="left"
+    )
+    table = rows.covariate_table()
+    found = pairwise.davidson_with_covariates(table)
+    errors = pairwise.covariate_davidson_intervals(
+        found.value, table.design, found.diagnostics.ridge, 0.0
+    )
+    facts = document["diagnostics"]
+    scores = {row["item"]: row["score"] for row in document["ranking"]}
+    np.testing.assert_allclose([scores[item] for item in "abc"], found.value.scores, atol=1e-8)
+    ends = facts["tie_parameter_low"], facts["tie_parameter_high"]
+    assert facts["tie_parameter"] == pytest.approx(float(found.value.tie), abs=1e-8)
+    assert ends == pytest.approx(tuple(np.exp([errors.log_tie_low, errors.log_tie_high])), rel=1e-6)
+    told = facts["covariates"]["length"]
+    assert (told["low"], told["high"]) == pytest.approx(
+        (float(errors.model.low[0]), float(errors.model.high[0])), abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("noise", [(), ("--noise", "gaussian", "--delta", 1e-6)])
+def test_a_release_of_ties_beside_covariates_is_exact(privrank, drawn_battles, noise):
+    run = ("rank", drawn_battles, *MLE, *FIT, "--epsilon", 50, "--unit", "comparison", *noise)
+    result = privrank(*run, "--ties", "davidson", "--json")
+    assert result.code == 0, result.err
+    document, halves = result.json(), privrank(*run, "--json").json()
+    assert_schema(document)
+    facts = document["diagnostics"]
+    assert document["guarantee"] == halves["guarantee"]
+    assert document["guarantee"]["numerics"] == "exact"
+    assert facts["noise_scale"] == pytest.approx(halves["diagnostics"]["noise_scale"], rel=0.01)
+    assert 0.5 < facts["tie_parameter"] < 3
+    assert facts["tie_parameter_low"] < facts["tie_parameter"] < facts["tie_parameter_high"]
+    assert "nu = " in " ".join(privrank(*run, "--ties", "davidson").out.split())
+
+
+def test_without_any_tie_the_fit_of_ties_takes_a_ridge(privrank, battles):
+    run = ("rank", battles, "--method", "none", *FIT, "--ties", "davidson", "--json")
+    result = privrank(*run)
+    assert result.code == 0, result.err
+    assert_schema(result.json())
+    assert result.json()["diagnostics"]["gamma"] == 1.0
+    assert "ridge fit with gamma = 1" in result.err
