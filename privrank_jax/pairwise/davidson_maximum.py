@@ -10,7 +10,6 @@ suffice: of one pair with wins of one side and ties, but no loss, all ν > 0 wan
 from __future__ import annotations
 
 import numpy as np
-from scipy import optimize, sparse
 
 from privrank_jax.comparisons import WinCounts
 
@@ -24,6 +23,8 @@ def has_maximum(wins: WinCounts) -> bool | None:
     Args:
         wins: win counts that know their ties, not traced.
     """
+    from scipy import optimize, sparse
+
     met = np.triu(np.asarray(wins.comparisons, np.float64), 1)
     first, second = np.nonzero(met)
     pairs, items = first.size, wins.num_items

@@ -113,7 +113,7 @@ REFUSALS = {
     "header only": (HEAD, "no rows below its header"),
     "unknown column": (
         "user,winer,loser\na,x,y\n",
-        r"no column 'winner' \(did you mean 'Winer'\?\); the columns are 'user', 'winer', 'loser'",
+        r"no column 'winner' \(did you mean 'winer'\?\); the columns are 'user', 'winer', 'loser'",
     ),
     "no user column": ("winner,loser\nx,y\n", "no column 'user'.*user=None"),
     "other separator": ("user|winner|loser\na|x|y\n", r"say separator='\|'"),
