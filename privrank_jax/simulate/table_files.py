@@ -16,7 +16,7 @@ _INSERTED = 1024  # rows at a time into a Parquet file
 Row = dict[str, Any]
 
 
-def write_csv(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
+def write_csv(rows: Sequence[Row], path: str | os.PathLike[str], *, delimiter: str = ",") -> None:
     """Write tidy rows of one or several studies as CSV.
 
     Columns are the union over the rows, in order of appearance; a value that a row lacks is empty.
@@ -25,13 +25,14 @@ def write_csv(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
     Args:
         rows: of a :class:`StudyResult`.
         path: of the file; an existing one is replaced.
+        delimiter: what stands between cells.
 
     Raises:
         ValueError: ``rows`` is empty.
     """
     columns = _columns(rows)
     with whole_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer = csv.DictWriter(file, columns, delimiter=delimiter, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 

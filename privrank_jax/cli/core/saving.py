@@ -7,16 +7,13 @@ full disk loses nothing.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-from privrank_jax import _interrupt
 from privrank_jax.cli.core.request import Files
-from privrank_jax.cli.core.result import Row, Shown
+from privrank_jax.cli.core.result import Shown
 
 
 def write_files(files: Files, command: str, shown: Shown) -> None:
@@ -28,7 +25,7 @@ def write_files(files: Files, command: str, shown: Shown) -> None:
         shown: the result as it was shown.
     """
     if files.out is not None:
-        _write(files.out, _table(files.out, shown))
+        _write_table(files.out, shown)
     if files.plot is not None:
         from privrank_jax.plotting import save
 
@@ -39,16 +36,16 @@ def write_files(files: Files, command: str, shown: Shown) -> None:
         _write(files.report, page(shown, files.line(command), _drawing(shown)))
 
 
-def _table(path: Path, shown: Shown) -> str:
+def _write_table(path: Path, shown: Shown) -> None:
     if path.suffix.lower() == ".json":
-        return json.dumps(shown.document, indent=2, allow_nan=False) + "\n"
-    rows = shown.rows
-    names = [name for name in Row.__annotations__ if rows[0].get(name) is not None]
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-    writer.writerow(names)
-    writer.writerows([row.get(name) for name in names] for row in rows)
-    return text.getvalue()
+        _write(path, json.dumps(shown.document, indent=2, allow_nan=False) + "\n")
+        return
+    from privrank_jax.simulate.table_files import write_csv
+
+    known = [
+        {name: value for name, value in row.items() if value is not None} for row in shown.rows
+    ]
+    write_csv(known, path, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
 
 
 def _picture(shown: Shown) -> Any:
@@ -96,11 +93,7 @@ def _drawing(shown: Shown) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file as a whole: it is there with all of its content, or as it was."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    _interrupt.remove_on_interrupt(temporary)
-    try:
+    from privrank_jax.simulate.table_files import whole_file
+
+    with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
