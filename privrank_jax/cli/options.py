@@ -73,7 +73,8 @@ class Options:
                 continue
             for one in value if isinstance(value, list) else [value]:
                 written = f"{one:g}" if isinstance(one, float) else str(one)
-                written = Path(written).name if "/" in written else written
+                if isinstance(one, Path) or Path(written).is_file():
+                    written = Path(written).name
                 if parameter.default is inspect.Parameter.empty:  # an argument, not an option
                     words.append(written)
                 else:

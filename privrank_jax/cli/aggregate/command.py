@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.console import warn
 from privrank_jax.cli.options import command
@@ -29,7 +31,7 @@ def aggregate(request: Request) -> None:
     """Release a consensus of many rankings under differential privacy."""
     from privrank_jax.datasets import is_synthetic_rankings_file
 
-    request.check_files()
+    request.check_files(Path(request.source), request.ledger)
     if is_synthetic_rankings_file(request.file):
         from privrank_jax.cli.aggregate.synthetic import aggregate_synthetic
 

@@ -266,8 +266,12 @@ class Files(Json):
         names = ("out", "plot", "report")
         return [option(name) for name in names if getattr(self, name) is not None]
 
-    def check_files(self) -> None:
-        """Refuse, before anything is spent, files that could not be written."""
+    def check_files(self, *kept: Path | None) -> None:
+        """Refuse, before anything is spent, files that could not be written, and those that must not be.
+
+        Args:
+            kept: files that the command reads, which writing to would lose.
+        """
         for name, path, suffixes in (
             ("--out", self.out, _TABLES),
             ("--report", self.report, _PAGES),
@@ -280,6 +284,10 @@ class Files(Json):
         for path in given:
             if not path.absolute().parent.is_dir():
                 raise Refusal(f"{path}: there is no folder {path.parent}; make it first.")
+            if any(path.exists() and one and one.exists() and path.samefile(one) for one in kept):
+                raise Refusal(
+                    f"{path} is a file that the command reads; name another, it would be lost."
+                )
             if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
                 raise Refusal(f"{path} cannot be written; choose another file.")
         if self.plot is not None:

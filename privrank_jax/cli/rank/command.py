@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from privrank_jax.cli.console import warn
 from privrank_jax.cli.options import command
 from privrank_jax.cli.rank.request import Request
@@ -29,7 +31,7 @@ def rank(request: Request) -> None:
     """Rank items by pairwise comparisons, under differential privacy."""
     from privrank_jax.datasets import is_report_file
 
-    request.check_files()
+    request.check_files(Path(request.source), request.ledger)
     if request.winner is None and request.loser is None and is_report_file(request.file):
         from privrank_jax.cli.rank.reports import rank_reports
 

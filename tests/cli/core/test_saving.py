@@ -86,3 +86,33 @@ def test_a_leaderboard_over_time_has_no_files(tmp_path, monkeypatch):
     result = run("rank", "v.csv", *words.split(), "--out", "r.csv")
     assert result.exit_code == 2
     assert "leave out --out" in result.stderr
+
+
+def test_the_data_and_the_ledger_are_never_overwritten(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "user,winner,loser\nu,a,b\nv,b,a\n"
+    for name, command in (("v.csv", "rank"), ("v.html", "aggregate")):
+        (tmp_path / name).write_text(text)
+        option = "--out" if name == "v.csv" else "--report"
+        result = run(command, name, "--epsilon", "1", option, str(tmp_path / name))
+        assert result.exit_code == 2
+        assert "it would be lost" in " ".join(result.stderr.split())
+        assert (tmp_path / name).read_text() == text
+    run("ledger", "l.csv", "--data", "coffee", "--budget", "2")
+    before = (tmp_path / "l.csv").read_bytes()
+    result = run("rank", "coffee", "--epsilon", "1", "--ledger", "l.csv", "--out", "l.csv")
+    assert result.exit_code == 2
+    assert (tmp_path / "l.csv").read_bytes() == before
+
+
+def test_the_command_line_of_a_report_names_files_without_folders_and_keeps_items_whole(tmp_path):
+    (tmp_path / "v.csv").write_text("user,winner,loser\nu,A/B,C\nv,C,A/B\n")
+    report = tmp_path / "r.html"
+    words = ("--epsilon", "1", "--simulate", "--seed", "1", "--items", "C,A/B")
+    result = run("rank", str(tmp_path / "v.csv"), *words, "--report", str(report))
+    assert result.exit_code == 0, result.output
+    page = report.read_text()
+    assert "privrank rank v.csv" in page
+    assert "--items C,A/B" in page
+    assert "--report r.html" in page
+    assert str(tmp_path) not in page
