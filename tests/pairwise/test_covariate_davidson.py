@@ -31,7 +31,7 @@ from tests.reference.covariate_davidson import (
     tie_probabilities,
     tied_statistic,
 )
-from tests.reference.covariates import design_matrix
+from tests.reference.covariates import matrix_of
 
 ITEMS = 4
 FLIPS = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
@@ -56,13 +56,7 @@ def arena(seed=0, rows=60):
 TABLE = arena()
 
 
-def matrix_of(table):
-    design = table.design
-    parts = (np.asarray(part) for part in (design.first, design.second, design.features))
-    return design_matrix(*parts, design.num_items)
-
-
-MATRIX = matrix_of(TABLE)
+MATRIX = matrix_of(TABLE.design)
 SQUARES = np.array([1.0] * ITEMS + [max(abs(column)) ** 2 for column in MATRIX[:, ITEMS:].T])
 
 
@@ -128,7 +122,7 @@ def test_the_information_is_the_covariance_of_the_statistic():
 def test_the_maximum_matches_the_statistic_and_recovers_the_truth(key):
     table = arena(1, 6000)
     found = davidson_with_covariates(table)
-    matrix, params = matrix_of(table), vector(found.value, table.design)
+    matrix, params = matrix_of(table.design), vector(found.value, table.design)
     statistic = tied_statistic(matrix, np.asarray(table.outcomes))
     np.testing.assert_allclose(expected_statistic(matrix, params), statistic, atol=1e-5)
     private = covariate_davidson_mle(key, table, dataclasses.replace(FLIPS, epsilon=4.0)).value

@@ -23,7 +23,7 @@ from tests.reference.covariates import (
     covariate_fit,
     covariate_sensitivity,
     default_covariate_ridge,
-    design_matrix,
+    matrix_of,
 )
 
 ITEMS = 5
@@ -47,12 +47,6 @@ def arena(seed=0, rows=60, truth=TRUTH, slopes=SLOPES):
 TABLE = arena()
 
 
-def matrix_of(table):
-    design = table.design
-    parts = (np.asarray(part) for part in (design.first, design.second, design.features))
-    return design_matrix(*parts, design.num_items)
-
-
 def vector(value, design):
     """Scores and coefficients of the features."""
     return np.concatenate([value.scores, value.coefficients * design.units])
@@ -61,7 +55,7 @@ def vector(value, design):
 @pytest.mark.parametrize(("noise", "asked"), [("laplace", FLIPS), ("gaussian", USERS)])
 @pytest.mark.parametrize("gamma", [None, 0.7])
 def test_equals_the_naive_fit_to_the_same_noisy_sums(noise, asked, gamma, key):
-    matrix, design = matrix_of(TABLE), TABLE.design
+    matrix, design = matrix_of(TABLE.design), TABLE.design
     noisy = noisy_covariate_sums(key, TABLE, asked, noise=noise)
     scale = float(noisy.diagnostics.noise_scale)
     units = range(len(matrix)) if asked.unit == "comparison" else np.asarray(design.users).tolist()

@@ -16,8 +16,8 @@ from privrank_jax.privacy import Privacy
 from tests.reference.covariates import (
     covariate_sensitivity,
     covariate_sums,
-    design_matrix,
     largest_change,
+    matrix_of,
 )
 
 ITEMS = 4
@@ -33,11 +33,6 @@ def small_table(seed=0, rows=9, users=4):
     who = np.concatenate([np.arange(users), rng.integers(0, users, rows - users)])
     covariates = {"length": rng.uniform(-3, 2, rows), "first": np.ones(rows)}
     return covariate_table(*pairs.T, outcomes, covariates, num_items=ITEMS, users=who)
-
-
-def matrix_of(design):
-    parts = (np.asarray(part) for part in (design.first, design.second, design.features))
-    return design_matrix(*parts, design.num_items)
 
 
 def test_sums_gram_and_log_odds_are_those_of_the_matrix():

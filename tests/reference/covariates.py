@@ -19,6 +19,12 @@ def design_matrix(first, second, features, num_items):
     return np.array(rows)
 
 
+def matrix_of(design):
+    """Those rows of a design of the library."""
+    parts = (np.asarray(part) for part in (design.first, design.second, design.features))
+    return design_matrix(*parts, design.num_items)
+
+
 def covariate_sums(matrix, outcomes):
     return sum(y * row for y, row in zip(outcomes, matrix))
 

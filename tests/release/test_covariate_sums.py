@@ -13,7 +13,7 @@ from privrank_jax.pairwise import CovariateTable, covariate_table, noisy_covaria
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import covariate_sums, exact_covariate_sums, exact_covariate_ties
 from tests.reference.covariate_davidson import tied_statistic
-from tests.reference.covariates import covariate_sensitivity, design_matrix
+from tests.reference.covariates import covariate_sensitivity, matrix_of
 from tests.reference.covariates import covariate_sums as naive_sums
 
 FLIPS = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
@@ -26,11 +26,6 @@ TABLE = covariate_table(
     *PAIRS.T, OUTCOMES, COLUMNS, num_items=4, users=np.r_[:6, RNG.integers(0, 6, 14)]
 )
 SMALL = covariate_table([0, 1], [1, 0], [1, 0.5], {"left": [1.0, 1.0]}, num_items=2)
-
-
-def matrix_of(design):
-    parts = (np.asarray(part) for part in (design.first, design.second, design.features))
-    return design_matrix(*parts, design.num_items)
 
 
 def test_the_sums_are_exact_at_a_huge_epsilon():
