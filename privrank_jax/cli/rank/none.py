@@ -10,6 +10,7 @@ from privrank_jax._types import PairMatrixLike, Scalar
 from privrank_jax.cli.core.result import (
     ANSWERS,
     SEVERAL_GROUPS,
+    Certainty,
     Result,
     best_first,
     each_by_itself,
@@ -43,11 +44,7 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
             f"{_why_infinite(components)} The scores shown are a ridge fit with gamma = 1."
         )
         estimate = quickly(fit, data.wins, gamma)
-    if components > 1:
-        warnings.append(SEVERAL_GROUPS.format(components))
-    code = int(estimate.diagnostics.code)
-    if code > 1:
-        warnings.append(f"the fit did not converge ({CODES[code]}); try a larger --gamma.")
+    warnings += _doubts(components, int(estimate.diagnostics.code))
     scores = np.asarray(estimate.value)
     certainty = of_fit(
         scores,
@@ -57,33 +54,19 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
         level=request.level,
         words=each_by_itself("the true score", ANSWERS),
     )
-    notes = (*data.notes, *data.table.remarks, *(certainty.notes if components == 1 else ()))
-    return Result(
-        title=f"{data.table.name}: {data.table.num_items} items by fitted scores ({request.link} link)",
-        order=best_first(scores),
-        guarantee=None,
-        diagnostics={
-            "method": "none",
-            "data": data.table.name,
-            "items": data.table.num_items,
-            "comparisons": len(data.table),
-            "ties": data.table.ties,
-            "link": request.link,
-            "gamma": gamma,
-            "components": components,
-            "separated": separated,
-            "converged": code <= 1,
-            "solver": CODES[code],
-            "gradient_norm": float(estimate.diagnostics.gradient_norm),
-            "level": request.level,
-            "notes": list(notes),
-            "warnings": warnings,
-        },
-        scores=scores,
-        certainty=certainty,
-        told_by="By these comparisons",
-        notes=notes,
-        warnings=tuple(warnings),
+    notes = certainty.notes if components == 1 else ()
+    return _result(
+        data,
+        request,
+        estimate,
+        scores,
+        certainty,
+        f"({request.link} link)",
+        notes,
+        warnings,
+        gamma=gamma,
+        components=components,
+        separated=separated,
     )
 
 
@@ -99,11 +82,7 @@ def _with_ties(data: Input, request: Request) -> Result:
         )
     estimate = quickly(_fit_ties, wins, gamma)
     components = components_of(wins.comparisons)
-    if components > 1:
-        warnings.append(SEVERAL_GROUPS.format(components))
-    code = int(estimate.diagnostics.code)
-    if code > 1:
-        warnings.append(f"the fit did not converge ({CODES[code]}); try a larger --gamma.")
+    warnings += _doubts(components, int(estimate.diagnostics.code))
     scores = np.asarray(estimate.value.scores)
     words = each_by_itself("the true score", ANSWERS)
     certainty, interval = of_davidson(
@@ -120,9 +99,49 @@ def _with_ties(data: Input, request: Request) -> Result:
         facts["half_wins_p_value"] = p_value = float(quickly(pairwise.half_win_test, wins).p_value)
         size = f"{p_value:.2g}" if p_value > 1e-100 else "below 1e-100"
         told.append(f"the p-value of half wins against this model is {size} (likelihood ratio)")
-    notes = (*data.notes, *data.table.remarks, *told, *certainty.notes)
+    return _result(
+        data,
+        request,
+        estimate,
+        scores,
+        certainty,
+        "(log-odds of a win against a loss)",
+        (*told, *certainty.notes),
+        warnings,
+        gamma=gamma,
+        **facts,
+        components=components,
+        separated=separated,
+    )
+
+
+def _result(
+    data: Input,
+    request: Request,
+    estimate: Estimate,
+    scores: np.ndarray,
+    certainty: Certainty,
+    named: str,
+    notes: tuple[str, ...],
+    warnings: list[str],
+    **facts: object,
+) -> Result:
+    """The result of a fit.
+
+    Args:
+        data: the comparisons.
+        request: the options.
+        estimate: the fit.
+        scores: its scores.
+        certainty: what they imply.
+        named: the kind of scores, in parentheses.
+        notes: what to say beyond the notes on the data.
+        warnings: what the holder of the data must know.
+        facts: diagnostics between those of the request and those of the solver.
+    """
+    notes, code = (*data.notes, *data.table.remarks, *notes), int(estimate.diagnostics.code)
     return Result(
-        title=f"{data.table.name}: {data.table.num_items} items by fitted scores (log-odds of a win against a loss)",
+        title=f"{data.table.name}: {data.table.num_items} items by fitted scores {named}",
         order=best_first(scores),
         guarantee=None,
         diagnostics={
@@ -132,10 +151,7 @@ def _with_ties(data: Input, request: Request) -> Result:
             "comparisons": len(data.table),
             "ties": data.table.ties,
             "link": request.link,
-            "gamma": gamma,
             **facts,
-            "components": components,
-            "separated": separated,
             "converged": code <= 1,
             "solver": CODES[code],
             "gradient_norm": float(estimate.diagnostics.gradient_norm),
@@ -149,6 +165,14 @@ def _with_ties(data: Input, request: Request) -> Result:
         notes=notes,
         warnings=tuple(warnings),
     )
+
+
+def _doubts(components: int, code: int) -> list[str]:
+    """Warnings where the items fall into groups, or the solver did not converge."""
+    found = [SEVERAL_GROUPS.format(components)] if components > 1 else []
+    if code > 1:
+        found.append(f"the fit did not converge ({CODES[code]}); try a larger --gamma.")
+    return found
 
 
 def _fit_ties(wins: WinCounts, gamma: Scalar) -> Estimate:
