@@ -50,9 +50,7 @@ class Input:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes of the loader: only the form of a file, public facts of a named data set."""
-        if self.table.has_users:
-            return self.table.notes
-        return tuple(note for note in self.table.notes if "names no users" not in note)
+        return notes_on(self.table)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -129,6 +127,20 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
     return read_comparisons(request.file, request, request.items, by_user=by_user)
 
 
+def notes_on(table: datasets.ComparisonTable | ComparisonRows) -> tuple[str, ...]:
+    """Notes of the loader but that no users are named, where each comparison is protected by itself."""
+    if table.has_users:
+        return table.notes
+    return tuple(note for note in table.notes if "names no users" not in note)
+
+
+def kept_rows(table: datasets.ComparisonTable, most: int, entropy: Entropy) -> np.ndarray:
+    """``(N,)`` bool, the comparisons that stay: ``most`` random ones of each user, whatever they say."""
+    if entropy.seed is None:
+        return exact_bound(table.users, most)
+    return np.asarray(bound_contributions(entropy.key(), table.users, most))
+
+
 def _count(
     table: datasets.ComparisonTable | ComparisonRows, limit: int | None, entropy: Entropy
 ) -> tuple[WinCounts, int]:
@@ -138,11 +150,7 @@ def _count(
         counts: Any = np.asarray(wins.matrix)
         ties: Any = np.asarray(wins.ties)
         return WinCounts(counts, ties=ties), round(float(counts.sum()))
-    kept = None
-    if limit is not None and entropy.seed is None:
-        kept = exact_bound(table.users, limit)
-    elif limit is not None:
-        kept = np.asarray(bound_contributions(entropy.key(), table.users, limit))
+    kept = None if limit is None else kept_rows(table, limit, entropy)
     weights = None if kept is None else kept * 1.0
     tied = table.tied if table.ties else None
     counts: Any = count_on_host(table.winners, table.losers, table.num_items, weights, tied)

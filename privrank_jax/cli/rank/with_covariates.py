@@ -27,13 +27,11 @@ from privrank_jax.cli.core.result import (
 )
 from privrank_jax.cli.core.sources import comparison_roles, private_remark, users_of
 from privrank_jax.cli.rank.certainty import TOO_FAR, ends, tie_facts
-from privrank_jax.cli.rank.input import MAX_ITEMS, user_limit
+from privrank_jax.cli.rank.input import MAX_ITEMS, kept_rows, notes_on, user_limit
 from privrank_jax.cli.rank.none import components_of
 from privrank_jax.cli.rank.request import Request
-from privrank_jax.comparisons import bound_contributions
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.minimize import CODES
-from privrank_jax.release import exact_bound
 
 _CERTAIN = 15.0  # log-odds of a comparison, reached only where the likelihood has no maximum
 
@@ -59,9 +57,7 @@ class CovariateInput:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes of the loader, on the form of the file alone."""
-        if self.table.has_users:
-            return self.table.notes
-        return tuple(note for note in self.table.notes if "names no users" not in note)
+        return notes_on(self.table)
 
 
 def read_with_covariates(request: Request) -> CovariateInput:
@@ -93,7 +89,7 @@ def read_with_covariates(request: Request) -> CovariateInput:
         most = user_limit(rows.table, request)
         privacy = dataclasses.replace(privacy, contributions=most)
         if table.comparisons_per_user > most:
-            kept = _bound(table, most, entropy)
+            kept = kept_rows(table, most, entropy)
             remarks += private_remark(
                 f"{len(table) - int(kept.sum())} of {len(table)} comparisons were left out, chosen at random, to "
                 f"keep at most {most} per user."
@@ -157,13 +153,6 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
         notes=(*tie_note, *said, *data.notes, *certainty.notes),
         warnings=warnings,
     )
-
-
-def _bound(table: datasets.ComparisonTable, most: int, entropy: Entropy) -> np.ndarray:
-    """The rows that stay; which do does not depend on what they say."""
-    if entropy.seed is None:
-        return exact_bound(table.users, most)
-    return np.asarray(bound_contributions(entropy.key(), table.users, most))
 
 
 def _fit_released(
