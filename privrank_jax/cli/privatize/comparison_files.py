@@ -9,14 +9,7 @@ import jax
 import numpy as np
 
 from privrank_jax import datasets
-from privrank_jax.cli.console import (
-    Refusal,
-    Side,
-    print_json,
-    print_paragraphs,
-    print_table,
-    warn,
-)
+from privrank_jax.cli.console import Refusal, warn
 from privrank_jax.cli.core.checks import check_size
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.mechanisms import Sampled, sample
@@ -24,10 +17,9 @@ from privrank_jax.cli.core.randomized import reports_guarantee
 from privrank_jax.cli.core.sources import private_remark, read_comparisons, users_of
 from privrank_jax.cli.core.spending import begin
 from privrank_jax.cli.privatize.request import Request
+from privrank_jax.cli.privatize.summary import Summary, from_to, print_summary
 from privrank_jax.datasets import ComparisonTable, ReportTable
 from privrank_jax.privacy.guarantee import Guarantee
-
-_HEADINGS: tuple[tuple[str, Side], ...] = (("privatized", "left"), ("", "right"))
 
 
 def privatize_comparisons(request: Request) -> None:
@@ -141,25 +133,19 @@ def _print(
     ]
     if not reports.has_users:
         notes.append("the data name no users: a user with several comparisons spends their sum")
-    counts = {"reports": len(reports), "users": reports.num_users, "items": reports.num_items}
-    if request.json:
-        facts = {"data": reports.name, "ties": request.ties, "seed": seed, "notes": notes}
-        print_json(
-            {
-                "file": str(request.out),
-                "columns": list(written),
-                "counts": {name: count for name, count in counts.items() if count is not None},
-                "guarantee": guarantee.as_dict(),
-                "diagnostics": {name: fact for name, fact in facts.items() if fact is not None},
-            }
-        )
-        return
-    rows = [(name, f"{count:,}") for name, count in counts.items() if count is not None]
-    low, high = float(reports.epsilon.min()), reports.largest_epsilon
-    rows.append(("epsilon of a comparison", f"{low:g}" if low == high else f"{low:g} to {high:g}"))
+    told = from_to(float(reports.epsilon.min()), reports.largest_epsilon)
+    epsilons = [("epsilon of a comparison", told)]
     whole = reports.largest_epsilon_of_a_user
     if whole is not None:
-        rows.append(("epsilon of a user, all comparisons, at most", f"{whole:g}"))
-    print_table(f"{request.out}: columns {', '.join(written)}", _HEADINGS, rows)
-    print_paragraphs(guarantee.in_words(), *(f"- {note}" for note in notes))
-    print_paragraphs(f"Next: privrank rank {request.out}")
+        epsilons.append(("epsilon of a user, all comparisons, at most", f"{whole:g}"))
+    summary = Summary(
+        data=reports.name,
+        names=written,
+        counts={"reports": len(reports), "users": reports.num_users, "items": reports.num_items},
+        epsilons=epsilons,
+        guarantee=guarantee,
+        notes=notes,
+        seed=seed,
+        follow=f"Next: privrank rank {request.out}",
+    )
+    print_summary(request, summary)

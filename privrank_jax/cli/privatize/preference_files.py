@@ -7,7 +7,7 @@ import dataclasses
 import jax
 import numpy as np
 
-from privrank_jax.cli.console import Refusal, Side, print_json, print_paragraphs, print_table, warn
+from privrank_jax.cli.console import Refusal, warn
 from privrank_jax.cli.core.checks import check_size
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.mechanisms import Sampled, sample
@@ -15,13 +15,12 @@ from privrank_jax.cli.core.request import REHEARSAL
 from privrank_jax.cli.core.sources import named_column, users_of
 from privrank_jax.cli.core.spending import begin
 from privrank_jax.cli.privatize.request import Request
+from privrank_jax.cli.privatize.summary import Summary, from_to, print_summary
 from privrank_jax.datasets import PreferenceFields, scan_preferences, write_preferences
 from privrank_jax.datasets.preferences_file import PreferenceScan, labels_guarantee
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.contributions import exact_bound
-
-_HEADINGS: tuple[tuple[str, Side], ...] = (("privatized", "left"), ("", "right"))
 
 
 def privatize_preferences(request: Request) -> None:
@@ -144,27 +143,20 @@ def _print(
     counts = {"labels": int(np.sum(kept))}
     if scan.has_users:
         counts["users"] = int(np.unique(scan.users[kept]).size)
-    if request.json:
-        facts = {"data": scan.path.name, "ties": request.ties, "seed": seed, "notes": notes}
-        print_json(
-            {
-                "file": str(request.out),
-                "fields": list(written),
-                "counts": counts,
-                "guarantee": guarantee.as_dict(),
-                "diagnostics": {name: fact for name, fact in facts.items() if fact is not None},
-            }
-        )
-        return
-    rows = [(name, f"{count:,}") for name, count in counts.items()]
-    low, high = float(epsilon.min()), float(epsilon.max())
-    rows.append(("epsilon of a label", f"{low:g}" if low == high else f"{low:g} to {high:g}"))
+    epsilons = [("epsilon of a label", from_to(float(epsilon.min()), float(epsilon.max())))]
     for one in (guarantee.attained, *guarantee.also):
         if one.unit == "user":
             whole = f"{float(one.epsilon):g}"
-            rows.append(("epsilon of a user, all labels, at most", whole))
-    print_table(f"{request.out}: fields {', '.join(written)}", _HEADINGS, rows)
-    print_paragraphs(guarantee.in_words(), *(f"- {note}" for note in notes))
-    print_paragraphs(
-        f"Next, in Python: privrank_jax.datasets.read_preferences({str(request.out)!r})"
+            epsilons.append(("epsilon of a user, all labels, at most", whole))
+    summary = Summary(
+        data=scan.path.name,
+        kind="fields",
+        names=written,
+        counts=counts,
+        epsilons=epsilons,
+        guarantee=guarantee,
+        notes=notes,
+        seed=seed,
+        follow=f"Next, in Python: privrank_jax.datasets.read_preferences({str(request.out)!r})",
     )
+    print_summary(request, summary)

@@ -23,14 +23,7 @@ from privrank_jax._cells.ranks import cells_note
 from privrank_jax._cells.text_files import File
 from privrank_jax._neighbors import OWN
 from privrank_jax._types import Key
-from privrank_jax.cli.console import (
-    Refusal,
-    Side,
-    print_json,
-    print_paragraphs,
-    print_table,
-    warn,
-)
+from privrank_jax.cli.console import Refusal, warn
 from privrank_jax.cli.core.checks import check_size
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.mechanisms import Sampled, sample
@@ -46,6 +39,7 @@ from privrank_jax.cli.core.sources import (
 )
 from privrank_jax.cli.core.spending import begin
 from privrank_jax.cli.privatize.request import Request
+from privrank_jax.cli.privatize.summary import Summary, from_to, print_summary
 from privrank_jax.datasets.formats import open_source, read_header
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.preflib import SUFFIXES
@@ -262,25 +256,20 @@ def _print(
     command = f"privrank aggregate {request.out}"
     command += "" if "user" in written else " --user none"
     command += " --missing unknown" if table.missing == "unknown" else ""
-    counts = {"rankings": table.num_users, "items": table.num_items}
-    if request.json:
-        facts = {"data": table.name, "ties": request.ties, "seed": seed, "notes": notes}
-        print_json(
-            {
-                "file": str(request.out),
-                "columns": list(written),
-                "counts": counts,
-                "guarantee": promised.as_dict(),
-                "diagnostics": {name: fact for name, fact in facts.items() if fact is not None},
-            }
-        )
-        return
-    rows = [(name, f"{count:,}") for name, count in counts.items()]
-    low, high = float(epsilon.min()), float(epsilon.max())
-    rows.append(("epsilon of a rank", f"{low:g}" if low == high else f"{low:g} to {high:g}"))
-    rows.append(("epsilon of a whole ranking, at most", f"{promised.also[0].epsilon:g}"))
-    shown = ", ".join(written[:6]) + (", ..." if len(written) > 6 else "")
-    headings: tuple[tuple[str, Side], ...] = (("synthetic", "left"), ("", "right"))
-    print_table(f"{request.out}: columns {shown}", headings, rows)
-    print_paragraphs(promised.in_words(), *(f"- {note}" for note in notes))
-    print_paragraphs(f"Next: {command}")
+    told = from_to(float(epsilon.min()), float(epsilon.max()))
+    summary = Summary(
+        data=table.name,
+        names=written,
+        most_names=6,
+        heading="synthetic",
+        counts={"rankings": table.num_users, "items": table.num_items},
+        epsilons=[
+            ("epsilon of a rank", told),
+            ("epsilon of a whole ranking, at most", f"{promised.also[0].epsilon:g}"),
+        ],
+        guarantee=promised,
+        notes=notes,
+        seed=seed,
+        follow=f"Next: {command}",
+    )
+    print_summary(request, summary)
