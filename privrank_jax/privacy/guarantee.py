@@ -162,6 +162,27 @@ class Guarantee:
             values["users"] = attained.users
         return values
 
+    @property
+    def difference_in_words(self) -> str:
+        """How neighbors differ, such as "one user (all that the user answered) answers differently"."""
+        return _difference(self.attained)
+
+    @property
+    def public_in_words(self) -> str:
+        """What neighbors share, which is taken as public; "" if it is nothing."""
+        shared = _shared(self.attained)
+        return listed(shared) if shared else ""
+
+    @property
+    def trust_in_words(self) -> str:
+        """Who sees the answers."""
+        return _TRUST_WORDS[self.trust]
+
+    @property
+    def numerics_in_words(self) -> str:
+        """How the noise was drawn."""
+        return _NUMERICS_WORDS[self.numerics]
+
     def in_words(self) -> str:
         """The guarantee as two sentences, and one more for each of ``also``.
 
@@ -181,7 +202,7 @@ class Guarantee:
         return (
             f"Differentially private with {_level(self.attained)}: the probability of any {result} "
             f"{_change(self.attained)}. "
-            f"Trust: {_TRUST_WORDS[self.trust]}; {_NUMERICS_WORDS[self.numerics]}.{note}"
+            f"Trust: {self.trust_in_words}; {self.numerics_in_words}.{note}"
             + "".join(
                 f" As well, with {_level(other)}, it {_change(other)}." for other in self.also
             )
@@ -193,19 +214,28 @@ def _level(attained: Privacy) -> str:
     return f"epsilon = {float(attained.epsilon):g}" + (f", delta = {delta:g}" if delta > 0 else "")
 
 
-def _change(attained: Privacy) -> str:
-    epsilon, delta = float(attained.epsilon), float(attained.delta)
-    factor = f"{math.exp(epsilon):.3g}" if epsilon < 100 else f"e^{epsilon:g}"
+def _difference(attained: Privacy) -> str:
     unit = _UNIT_WORDS[attained.unit]
     if attained.contributions is not None:
         unit = (
             f"one user (all that the user answered, at most {attained.contributions} comparisons)"
         )
-    change = _ADJACENCY_WORDS[attained.adjacency].format(unit=unit)
-    change += _known(attained)
+    return _ADJACENCY_WORDS[attained.adjacency].format(unit=unit)
+
+
+def _change(attained: Privacy) -> str:
+    epsilon, delta = float(attained.epsilon), float(attained.delta)
+    factor = f"{math.exp(epsilon):.3g}" if epsilon < 100 else f"e^{epsilon:g}"
+    change = _difference(attained) + _known(attained)
     if delta > 0:
         return f"is at most {factor} times what it was, plus {delta:g}, when {change}"
     return f"changes by a factor of at most {factor} when {change}"
+
+
+def _shared(attained: Privacy) -> list[str]:
+    """What neighbors share, in words."""
+    graph = [_GRAPH] if attained.adjacency == "flip" else []
+    return graph + [PUBLIC[fact] for fact in attained.public]
 
 
 def _known(attained: Privacy) -> str:
@@ -214,8 +244,6 @@ def _known(attained: Privacy) -> str:
     if attained.users not in ("", OWN) and attained.unit != "comparison":
         named = "is one user" if attained.users == NO_COLUMN else "names the users"
         words = f"; {attained.users} {named}"
-    shared = [_GRAPH] if attained.adjacency == "flip" else []
-    shared += [PUBLIC[fact] for fact in attained.public]
-    if shared:
+    if shared := _shared(attained):
         words += f"; {listed(shared)} {'is' if len(shared) == 1 else 'are'} taken as public"
     return words

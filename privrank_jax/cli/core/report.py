@@ -6,7 +6,6 @@ import datetime
 from html import escape
 
 from privrank_jax import __version__
-from privrank_jax._neighbors import PUBLIC, listed
 from privrank_jax.cli.core.output import cells_of, columns_of
 from privrank_jax.cli.core.result import Result, Shown
 from privrank_jax.privacy.guarantee import Guarantee
@@ -29,17 +28,6 @@ code { font-family: ui-monospace, monospace; font-size: 0.9em; overflow-wrap: an
 footer { margin-top: 3rem; font-size: 0.85rem; }
 @media print { body { margin: 0; max-width: none; font-size: 11pt; } figure, table { break-inside: avoid; } }
 """
-_TRUST = {
-    "central": "A curator holds the answers and publishes this result only.",
-    "shuffled": "Each user randomized an answer at home; a shuffler then removed who sent which one.",
-    "local": "Each user randomized the answers before they left the user's hands.",
-}
-_NUMERICS = {
-    "exact": "The noise was drawn exactly, with integers from a cryptographic source.",
-    "simulation": "The noise comes from a fast generator, made for simulation.",
-    "idealized": "The proof treats computer arithmetic as exact, which it is not.",
-    "unknown": "The noise was drawn elsewhere, and how is not known here.",
-}
 _REHEARSAL = "This is a rehearsal with simulated noise. Do not publish it: who knows the seed can remove the noise."
 
 
@@ -111,25 +99,19 @@ def _table(shown: Shown) -> str:
 
 def _promise(guarantee: Guarantee) -> list[str]:
     """The guarantee in words, then its parts."""
-    facts = [PUBLIC[fact] for fact in guarantee.public]
-    if guarantee.adjacency == "flip":
-        facts.insert(0, "who compared which items")
     parts = {
-        "Neighbors": f"Data that differ in one {guarantee.unit}, by {_CHANGES[guarantee.adjacency]}. Any result is "
-        "about as probable for the one as for the other.",
-        "Trust": _TRUST[guarantee.trust],
-        "Noise": _NUMERICS[guarantee.numerics],
-        "Taken as public": (listed(facts).capitalize() if facts else "Nothing further") + ".",
+        "Neighbors": f"Data in which {guarantee.difference_in_words}. Any result is about as probable for the one as "
+        "for the other.",
+        "Trust": _sentence(guarantee.trust_in_words),
+        "Noise": _sentence(guarantee.numerics_in_words),
+        "Taken as public": _sentence(guarantee.public_in_words or "nothing further"),
     }
     entries = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>\n" for name, text in parts.items())
     return [f"<p>{escape(guarantee.in_words())}</p>", f"<dl>\n{entries}</dl>"]
 
 
-_CHANGES = {
-    "flip": "other outcomes of the same comparisons",
-    "replace": "replacing it by any other",
-    "add-remove": "adding or removing it",
-}
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _origin(result: Result, line: str) -> list[str]:
