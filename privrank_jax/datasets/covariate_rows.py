@@ -13,6 +13,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -23,7 +24,9 @@ from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.public import notes_on_comparisons, public_repr
 from privrank_jax.datasets.formats import Source, open_source, read_header
 from privrank_jax.datasets.table import ComparisonTable
-from privrank_jax.pairwise import CovariateTable, covariate_table
+
+if TYPE_CHECKING:  # readers of other files would wait for it
+    from privrank_jax.pairwise import CovariateTable
 
 _SIDE = value_of("side", "COLUMN")
 _MOST_GROUPS = 200
@@ -71,6 +74,8 @@ class CovariateRows:
         Raises:
             ValueError: as there.
         """
+        from privrank_jax.pairwise import covariate_table
+
         table = self.table
         rows = np.ones(len(table), bool) if kept is None else kept
         outcomes = np.where(table.tied, 0.5, self.first == table.winners)

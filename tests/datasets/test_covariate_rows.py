@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -106,3 +109,12 @@ def test_groups_beyond_a_number_are_refused(tmp_path):
     rows = [f"u{k},b,a,0,b,1,g{k},1,2" for k in range(201)]
     with pytest.raises(DataError, match="more than 200 groups"):
         read(tmp_path, rows, side="left", group="judge")
+
+
+def test_readers_do_not_wait_for_the_estimators():
+    code = (
+        "import sys, privrank_jax.datasets\n"
+        "sys.exit(sorted({'privrank_jax.pairwise', 'privrank_jax.aggregation', 'optax'} & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
