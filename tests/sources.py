@@ -37,6 +37,11 @@ class Module:
         return tuple(_public("", self.tree))
 
     @functools.cached_property
+    def bound(self) -> frozenset[str]:
+        """Names that are defined, assigned or imported at any depth."""
+        return frozenset(name for node in self.nodes for name in _bound(node))
+
+    @functools.cached_property
     def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
         """Imports at any depth, except under ``if TYPE_CHECKING``."""
         found = _statements(self.tree)
@@ -51,6 +56,16 @@ def modules() -> dict[str, Module]:
     """All modules by dotted name, "" for the package itself."""
     found = [Module(path) for path in sorted(PACKAGE.rglob("*.py"))]
     return {module.name: module for module in found}
+
+
+def _bound(node: ast.AST) -> tuple[str, ...]:
+    if isinstance(node, Function | ast.ClassDef):
+        return (node.name,)
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return (node.id,)
+    if isinstance(node, ast.alias):
+        return ((node.asname or node.name).partition(".")[0],)
+    return ()
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:

@@ -66,6 +66,17 @@ class NameCodes(dict[Any, int]):
         self[name] = code = len(self)
         return code
 
+    def in_order(self) -> tuple[tuple[str, ...], list[int]]:
+        """The names, in the order of a public list, else sorted; and the place of each code among them.
+
+        >>> codes = NameCodes("item", True)
+        >>> codes["tea"], codes["milk"], codes.in_order()
+        (0, 1, (('milk', 'tea'), [1, 0]))
+        """
+        names = tuple(self) if self.closed else tuple(sorted(self))
+        place = {name: k for k, name in enumerate(names)}
+        return names, [place[name] for name in self]
+
 
 def check_present(name: str | None, what: str, mend: str = _FILL) -> str:
     """Return the name; raise :class:`BadCell`, with advice, if it is blank, marks a missing value or holds NUL."""

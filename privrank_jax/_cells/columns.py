@@ -11,18 +11,18 @@ from privrank_jax._arguments import Argument, value_of
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.names import did_you_mean, form
 from privrank_jax._cells.outcomes import advice_on_outcomes
-from privrank_jax._cells.text_files import File
+from privrank_jax._cells.text_files import File, damages
 
 _NO_USER = value_of("user", None)
 SEPARATOR = value_of("separator", "|")
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OBJECTS = (".jsonl", ".ndjson", ".json")
 PARQUET = (".parquet", ".pq")
-TABLES = (*DELIMITERS, *OBJECTS, *PARQUET)
+SHEETS = (".xlsx", ".xlsm")
+TABLES = (*DELIMITERS, *OBJECTS, *PARQUET, *SHEETS)
 _ADVICE = {
-    ".xlsx": "spreadsheets are not read: save the sheet as CSV",
-    ".xls": "spreadsheets are not read: save the sheet as CSV",
-    ".ods": "spreadsheets are not read: save the sheet as CSV",
+    ".xls": "save the sheet as CSV or .xlsx",
+    ".ods": "save the sheet as CSV or .xlsx",
     ".zip": "unpack it first, or compress the file by gzip",
     ".bz2": "unpack it first, or compress the file by gzip",
     ".xz": "unpack it first, or compress the file by gzip",
@@ -59,10 +59,10 @@ def check_file(
     try:
         with file.binary() as binary:
             empty = not binary.read(1)
+    except damages():  # which reading explains
+        empty = False
     except OSError as error:
         raise DataError(f"{file} cannot be read: {error.strerror or error}") from error
-    except EOFError:
-        empty = False
     if empty:
         raise DataError(f"{file.name} is empty: it needs {holds}")
     return suffix
@@ -139,7 +139,17 @@ def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -
     if "winner" in roles:
         advice, more = advice_on_outcomes(header)
         message, arguments = message + advice, (*arguments, *more)
+        message += "" if advice else _other_contents(header, role)
     return DataError(message, *arguments)
+
+
+def _other_contents(header: Sequence[str], role: str) -> str:
+    """What the columns may hold instead of comparisons, and who reads that."""
+    if {"chosen", "rejected"} <= {form(column) for column in header}:
+        return ". Preferences of prompts are for `privrank privatize` and read_preferences"
+    if role != "winner":
+        return ""
+    return ". Whole rankings, such as a column of ranks for each item, are for `privrank aggregate` and read_rankings"
 
 
 def _refuse_lookalikes(name: str, header: Sequence[str], roles: Roles) -> None:

@@ -68,6 +68,15 @@ def order_columns(
     return tuple(others) if len(others) == 1 and form(others[0]) in _USUAL else ()
 
 
+def lists_orders(header: Sequence[str], user: str | None) -> bool:
+    """Whether the columns of a table are places, or the only one beside the user's is of orders, by usual names.
+
+    >>> lists_orders(["user", "rank_1", "rank_2"], "user"), lists_orders(["user", "winner", "loser"], "user")
+    (True, False)
+    """
+    return bool(order_columns("", header, spelled_in(header, user), None, None))
+
+
 def orders_note(columns: Sequence[str]) -> str:
     """How such columns are read, in words that depend on them alone."""
     if len(columns) == 1:

@@ -69,12 +69,21 @@ def battle_of(header: Sequence[str]) -> Battle | None:
     >>> battle_of(["home", "away", "result"]), battle_of(["left", "right", "winner", "loser"])
     (None, None)
     """
-    words = [_word(column) for column in header]
+    words = [letters(column) for column in header]
     outcomes = [word for word in words if word in _USUAL_OUTCOMES]
-    pairs = [pair for pair in _USUAL_PAIRS if words.count(pair[0]) == words.count(pair[1]) == 1]
-    if len(outcomes) != 1 or len(pairs) != 1 or "loser" in words:
+    pair = usual_pair(header)
+    if len(outcomes) != 1 or pair is None or "loser" in words:
         return None
-    return Battle(*(header[words.index(word)] for word in (*pairs[0], *outcomes)))
+    return Battle(*pair, header[words.index(outcomes[0])])
+
+
+def usual_pair(header: Sequence[str]) -> tuple[str, str] | None:
+    """The columns of two items by their usual names; None unless there is exactly one such pair."""
+    words = [letters(column) for column in header]
+    pairs = [pair for pair in _USUAL_PAIRS if words.count(pair[0]) == words.count(pair[1]) == 1]
+    if len(pairs) != 1:
+        return None
+    return header[words.index(pairs[0][0])], header[words.index(pairs[0][1])]
 
 
 def battle_named(
@@ -95,16 +104,16 @@ class OutcomeReader:
 
     Args:
         name: of the file, for messages.
-        battle: the columns, whose names are words for their sides.
+        battle: the columns, whose names are words for their sides; None where both items stand in the name of one.
 
     Raises:
         DataError: the name of a column is a word for another outcome.
     """
 
-    def __init__(self, name: str, battle: Battle) -> None:
+    def __init__(self, name: str, battle: Battle | None) -> None:
         self._name, self._battle = name, battle
         self._words = dict(_WORDS)
-        for side, column in ((LEFT, battle.left), (RIGHT, battle.right)):
+        for side, column in zip((LEFT, RIGHT), battle[:2] if battle else (), strict=False):
             if self._words.setdefault(_folded(column), side) != side:
                 raise DataError(
                     f"{name}: column {column!r} is named like another outcome than that of its side: rename it"
@@ -153,10 +162,11 @@ class OutcomeReader:
     def _unknown(self, cell: str | None, left: str | None, right: str | None) -> BadCell:
         if not (cell or "").strip():
             return BadCell("the outcome is missing: fill it in or remove the row")
+        named = self._battle
+        column = f" the name of its column ({named.left!r} or {named.right!r})," if named else ""
         return BadCell(
-            f"{cell!r} does not say which of {left!r} and {right!r} is preferred: write the item, the name of its "
-            f"column ({self._battle.left!r} or {self._battle.right!r}), left, right, A, B, 1 (left) or 0 (right); or "
-            "tie, draw, 0.5 or both bad"
+            f"{cell!r} does not say which of {left!r} and {right!r} is preferred: write the item,{column} left, right, "
+            "A, B, 1 (left) or 0 (right); or tie, draw, 0.5 or both bad"
         )
 
 
@@ -174,7 +184,7 @@ def check_outcomes(name: str, header: Sequence[str], winner: str, loser: str) ->
         return
     unused = [column for column in header if column not in chosen]
     for column in unused:
-        if _word(column) in _OUTCOMES | {f"winner{_word(one)}" for one in chosen}:
+        if letters(column) in _OUTCOMES | {f"winner{letters(one)}" for one in chosen}:
             said, them = _say(winner, loser, column)
             raise DataError(
                 f"{name}: column {column!r} looks like the outcome of comparing {winner!r} and {loser!r}, and would "
@@ -183,7 +193,7 @@ def check_outcomes(name: str, header: Sequence[str], winner: str, loser: str) ->
             )
     for outcome, one in (chosen, chosen[::-1]):
         twin = _twin_in(one, unused)
-        if _word(outcome) in _OUTCOMES and twin is not None:
+        if letters(outcome) in _OUTCOMES and twin is not None:
             said, them = _say(min(one, twin), max(one, twin), outcome)
             raise DataError(
                 f"{name}: columns {one!r} and {twin!r} look like the two items of a comparison, and {outcome!r} like "
@@ -194,7 +204,7 @@ def check_outcomes(name: str, header: Sequence[str], winner: str, loser: str) ->
 
 def advice_on_outcomes(header: Sequence[str]) -> tuple[str, tuple[Argument, ...]]:
     """What to do with columns of two items and an outcome, to append to a message, and the arguments; else nothing."""
-    outcome = next((column for column in header if _word(column) in _OUTCOMES), None)
+    outcome = next((column for column in header if letters(column) in _OUTCOMES), None)
     if outcome is None or "loser" in header:
         return "", ()
     pair = next((column for column in header if _twin_in(column, header) is not None), None)
@@ -217,7 +227,12 @@ def _folded(cell: str) -> str:
     return " ".join(cell.replace("_", " ").casefold().split())
 
 
-def _word(column: str) -> str:
+def letters(column: str) -> str:
+    """The letters and digits of a column, without case.
+
+    >>> letters("Model_A ")
+    'modela'
+    """
     return "".join(c for c in column.casefold() if c.isalnum())
 
 

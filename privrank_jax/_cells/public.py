@@ -23,6 +23,32 @@ def public_repr(self: _Table) -> str:
     return f"<{type(self).__name__} {self.name!r}, {self.num_items} items; users and answers not shown>"
 
 
+class NamedTable:
+    """What tables of named items and users have in common; their dataclasses take ``__repr__`` from here.
+
+    Attributes:
+        item_names: the m names.
+        user_names: names of the users, or () when the data name none.
+        name: of the file.
+    """
+
+    item_names: tuple[str, ...]
+    user_names: tuple[str, ...]
+    name: str
+
+    __repr__ = public_repr
+
+    @property
+    def num_items(self) -> int:
+        """Number m of items, whether users were asked about them or not."""
+        return len(self.item_names)
+
+    @property
+    def has_users(self) -> bool:
+        """Whether the data name users; if not, a guarantee can only cover single rows."""
+        return bool(self.user_names)
+
+
 def notes_on_comparisons(
     positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
 ) -> tuple[str, ...]:

@@ -29,14 +29,19 @@ from privrank_jax._cells.errors import ITEMS, BadCell, DataError
 from privrank_jax._cells.names import MISSING
 from privrank_jax._cells.places import places
 
-CELLS = ("ranks", "ratings")
+CELLS = ("ranks", "ratings", "costs")
 RANKS_SAID = "the cells are ranks, 1 = best"
 RATINGS_SAID = "the cells are ratings, the larger the better; equal ones are ties"
+COSTS_SAID = "the cells are ratings, the smaller the better; equal ones are ties"
 _WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
-CELLS_SAID = value_of("cells", "ratings"), value_of("cells", "ranks")
-_AS_RATINGS = f"ratings, where more is better, are read by {CELLS_SAID[0]}"
-_AS_RANKS = f"ranks, whatever they look like, by {CELLS_SAID[1]}"
+CELLS_SAID = (
+    value_of("cells", "ratings"),
+    value_of("cells", "costs"),
+    value_of("cells", "ranks"),
+)
+_AS_RATINGS = f"ratings are read by {CELLS_SAID[0]} or {CELLS_SAID[1]}"
+_AS_RANKS = f"ranks, whatever they look like, by {CELLS_SAID[2]}"
 _BLOCK = 2**20  # cells that are checked together
 _FEW = 10  # ratings that may all differ and follow each other by chance
 
@@ -79,11 +84,16 @@ class RankCodes(dict[Any, int]):
 
 
 class RatingCodes(dict[Any, int]):
-    """Cells to codes of ratings by first appearance, or -1 where there is none."""
+    """Cells to codes of ratings by first appearance, or -1 where there is none.
 
-    def __init__(self) -> None:
+    Args:
+        less_is_better: whether the smallest rating is the best, not the largest.
+    """
+
+    def __init__(self, less_is_better: bool = False) -> None:
         super().__init__()
         self.ratings: list[float] = []
+        self.less_is_better = less_is_better
 
     def __missing__(self, cell: str | None) -> int:
         text = (cell or "").strip()
@@ -91,8 +101,9 @@ class RatingCodes(dict[Any, int]):
         if text and text.casefold() not in MISSING:
             value = float(text) if _NUMBER.fullmatch(text) else np.inf
             if not np.isfinite(value):
+                better = "smaller" if self.less_is_better else "larger"
                 raise BadCell(
-                    f"{cell!r} is not a rating: write a number, the larger the better, or nothing where the item was "
+                    f"{cell!r} is not a rating: write a number, the {better} the better, or nothing where the item was "
                     "not rated"
                 )
             code = len(self.ratings)
@@ -104,24 +115,27 @@ class RatingCodes(dict[Any, int]):
         """Decode the codes of cells: ranks from 0 among all ratings, int32, -1 for none."""
         if not self.ratings:
             return codes
-        ranks = np.searchsorted(-self.scale(), -np.array(self.ratings))
+        sign = 1 if self.less_is_better else -1
+        ranks = np.searchsorted(sign * self.scale(), sign * np.array(self.ratings))
         return np.where(codes < 0, -1, ranks[codes]).astype(np.int32)
 
     def scale(self) -> np.ndarray:
-        """The distinct ratings, float64, largest first: those of the ranks 0, 1, ..."""
-        return np.unique(self.ratings)[::-1]
+        """The distinct ratings, float64, best first: those of the ranks 0, 1, ..."""
+        found = np.unique(self.ratings)
+        return found if self.less_is_better else found[::-1]
 
 
 def cell_codes(cells: str | None, most: int | None = None) -> RankCodes | RatingCodes:
-    """The reader of cells that are ``"ranks"``, ``"ratings"``, or None: ranks, of which none may exceed ``most``."""
-    if cells == "ratings":
-        return RatingCodes()
+    """The reader of cells that are ``"ranks"``, ``"ratings"`` (more is better), ``"costs"`` (less is), or None: ranks,
+    of which none may exceed ``most``."""
+    if cells in ("ratings", "costs"):
+        return RatingCodes(less_is_better=cells == "costs")
     return RankCodes(most if cells is None else None)
 
 
 def cells_note(cells: str | None) -> str:
     """What the cells are taken for, in words; nothing of it depends on the data."""
-    return RATINGS_SAID if cells == "ratings" else RANKS_SAID
+    return {"ratings": RATINGS_SAID, "costs": COSTS_SAID}.get(cells or "", RANKS_SAID)
 
 
 def check_like_ranks(name: str, unlike: int, users: int) -> None:
@@ -241,17 +255,21 @@ def check_no_numbers_of_raters(
     Args:
         name: of the file, of which each row stands for a user.
         columns: of each item how many rated it, the number of different ratings, and the ranks, from 0 among all
-            ratings, of the least rating and of the largest.
+            ratings, of the worst rating and of the best.
         codes: what the cells were read by.
         users: number of rows.
     """
     scale = codes.scale()
     columns = {column: facts for column, facts in columns.items() if facts[0]}
-    for column, (number, different, least, largest) in columns.items():
+    ends = {
+        column: sorted((scale[worst], scale[best])) for column, (*_, worst, best) in columns.items()
+    }
+    for column, (number, different, *_) in columns.items():
         if not number == different == users > _FEW:
             continue
-        above = all(least < best for other, (*_, best) in columns.items() if other != column)
-        if above or scale[largest] - scale[least] == users - 1:
+        least, largest = ends[column]
+        above = all(least > high for other, (_, high) in ends.items() if other != column)
+        if above or largest - least == users - 1:
             raise DataError(
                 f"{name}: column {column!r} seems to number the rows: it holds a different number in each. "
                 f"{who_ranked(column)}",

@@ -175,11 +175,8 @@ class File(os.PathLike[str]):
                     yield line
         except UnicodeError as error:
             raise self._undecodable() from error
-        except _damages() as error:
-            how = COMPRESSED.get(self.compression or "", "nothing")
-            raise DataError(
-                f"{self.name} is damaged, or not compressed by {how}: compress it again"
-            ) from error
+        except damages() as error:
+            raise self._damaged() from error
         except OSError as error:
             raise DataError(f"{self} cannot be read: {error.strerror or error}") from error
 
@@ -196,8 +193,12 @@ class File(os.PathLike[str]):
         try:
             with self.binary() as binary:
                 return binary.read(length)
-        except (OSError, *_damages()):
+        except (OSError, *damages()):
             return b""
+
+    def _damaged(self) -> DataError:
+        how = COMPRESSED.get(self.compression or "", "nothing")
+        return DataError(f"{self.name} is damaged, or not compressed by {how}: compress it again")
 
     def _with_nul(self) -> DataError:
         return DataError(
@@ -212,9 +213,12 @@ class File(os.PathLike[str]):
         if b"\0" in self._start(_LONGEST_START) and self.codec != "utf-16":
             return self._with_nul()
         if self.codec in ("utf-8", "utf-8-sig"):
-            with self.binary() as binary:
-                lines = enumerate(binary, start=1)
-                where = next((f", line {k}" for k, line in lines if not _is_text(line)), "")
+            try:
+                with self.binary() as binary:
+                    lines = enumerate(binary, start=1)
+                    where = next((f", line {k}" for k, line in lines if not _is_text(line)), "")
+            except (OSError, *damages()):
+                return self._damaged()
         return DataError(
             f"{self.name}{where}: bytes that are not {self._shown}: save the file as {self._kind} in UTF-8, or name "
             f"its encoding, such as {_LATIN_1}",
@@ -266,7 +270,7 @@ def _encoding(given: str) -> str:
     )
 
 
-def _damages() -> tuple[type[Exception], ...]:
+def damages() -> tuple[type[Exception], ...]:
     """What decompression raises on damaged bytes, besides ``OSError`` by PyArrow."""
     zstandard = sys.modules.get("compression.zstd")
     also = () if zstandard is None else (zstandard.ZstdError,)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.preference_pairs import PreferenceFields
 from privrank_jax._cells.text_files import File
+from privrank_jax.datasets.broken_rankings import broken_rankings
+from privrank_jax.datasets.choices_file import ChoiceTable, read_choices
 from privrank_jax.datasets.comparisons_file import comparisons_from, read_comparisons
 from privrank_jax.datasets.covariate_rows import CovariateRows, add_covariates
 from privrank_jax.datasets.named import (
@@ -43,6 +45,7 @@ from privrank_jax.datasets.synthetic_file import (
 from privrank_jax.datasets.table import ComparisonTable
 
 __all__ = [
+    "ChoiceTable",
     "ComparisonTable",
     "CovariateRows",
     "DataError",
@@ -55,6 +58,7 @@ __all__ = [
     "add_covariates",
     "available",
     "available_rankings",
+    "broken_rankings",
     "cars",
     "cars2",
     "cemspc",
@@ -67,6 +71,7 @@ __all__ = [
     "load",
     "load_rankings",
     "rankings_from",
+    "read_choices",
     "read_comparisons",
     "read_epsilon",
     "read_preferences",

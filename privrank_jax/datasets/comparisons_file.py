@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,14 @@ from privrank_jax._cells.outcomes import (
     Battle,
     OutcomeReader,
     battle_named,
-    battle_of,
     check_outcomes,
 )
+from privrank_jax._cells.pair_shapes import OneHot, Pairs, Shape, shape_of
 from privrank_jax._cells.public import notes_on_comparisons
 from privrank_jax._cells.text_files import File
 from privrank_jax.datasets.formats import Data, Source, open_source, read_header
 from privrank_jax.datasets.frames import Frame
+from privrank_jax.datasets.outcome_rows import columns_of, one_comparison_each, read_code
 from privrank_jax.datasets.table import ComparisonTable
 
 
@@ -51,7 +52,9 @@ def read_comparisons(
     A row names the preferred item and the other one; or, as chatbot arenas and games are written, two items and, in a
     third column, the outcome: see :mod:`privrank_jax._cells.outcomes` for its words. The columns of such a file are
     recognized by usual names (``model_a``, ``model_b``, ``winner``; ``left``, ``right``, ``outcome``, ...) where it has
-    no columns ``winner`` and ``loser``, and ``notes`` say so. Columns are found whatever the case of their names.
+    no columns ``winner`` and ``loser``, and ``notes`` say so. So are files with a column for each pair, such as ``Oslo
+    vs Rome``, or for each outcome (``winner_model_a``, ...): see :mod:`privrank_jax._cells.pair_shapes`. Columns are
+    found whatever the case of their names.
 
     Args:
         path: ends in .csv, .tsv, .jsonl, .ndjson, .json, .parquet or .pq (Parquet needs the extra ``tables``), all but
@@ -121,10 +124,10 @@ def comparisons_from(
     return _read(Frame(frame, name), user, winner, loser, tie, named, items)
 
 
-def battle_in(
+def shape_in(
     name: str, header: Sequence[str], winner: str, loser: str, named: Battle
-) -> Battle | None:
-    """The columns of a battle, if it is one, by the names that were given, else by the header."""
+) -> Shape | None:
+    """The columns of a file without winners and losers, by the names that were given, else by the header."""
     if any(named):
         if (winner, loser) != ("winner", "loser"):
             raise DataError(
@@ -134,7 +137,7 @@ def battle_in(
             )
         return battle_named(name, header, *named)
     usual = (winner, loser) == ("winner", "loser")
-    return battle_of(header) if usual else None
+    return shape_of(name, header) if usual else None
 
 
 def _read(
@@ -148,30 +151,40 @@ def _read(
 ) -> ComparisonTable:
     public = None if items is None else public_items(items)
     file = data if isinstance(data, Frame) else File.of(data)
-    battle = battle_in(file.name, read_header(file), winner, loser, named)
-    if battle is None:
+    shape = shape_in(file.name, read_header(file), winner, loser, named)
+    if shape is None:
         roles: Roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
         return _encode(open_source(file, roles), roles, public)
-    roles = {"user": user, **battle._asdict(), "tie": tie}
+    roles = (
+        {"user": user, **shape._asdict(), "tie": tie}
+        if isinstance(shape, Battle)
+        else columns_of(shape, user, tie)
+    )
     source = open_source(file, roles)
     if "tie" in source.positions:
         none = value_of("tie", None)
+        other = f"the outcome {shape.outcome!r}" if isinstance(shape, Battle) else "other columns"
         raise DataError(
-            f"{source.name}: column {tie!r} marks ties, and so may the outcome {battle.outcome!r}: say {none} if "
-            "outcomes say it, or remove it",
+            f"{source.name}: column {tie!r} marks ties, and so may {other}: say {none} if outcomes say it, or remove "
+            "it",
             none,
         )
-    return _encode(source, roles, public, OutcomeReader(source.name, battle), battle)
+    read_outcome = read_code
+    if not isinstance(shape, OneHot):
+        read_outcome = OutcomeReader(source.name, shape if isinstance(shape, Battle) else None)
+    if not isinstance(shape, Battle):
+        source, roles = one_comparison_each(source, shape, user)
+    return _encode(source, roles, public, read_outcome, shape)
 
 
 def _encode(
     source: Source,
     roles: Roles,
     public: tuple[str, ...] | None,
-    read_outcome: OutcomeReader | None = None,
-    battle: Battle | None = None,
+    read_outcome: Callable[[str | None, str | None, str | None], int] | None = None,
+    shape: Shape | None = None,
 ) -> ComparisonTable:
-    """Rows to codes; of a battle the left item counts as the winner until its outcome is read."""
+    """Rows to codes; the left item of an outcome counts as the winner until the outcome is read."""
     at = source.positions
     one, other = ("winner", "loser") if read_outcome is None else ("left", "right")
     at_winner, at_loser = at[one], at[other]
@@ -179,8 +192,9 @@ def _encode(
     columns = [*(column for role in at if (column := roles[role])), *source.ignored]
     if read_outcome is None:
         check_outcomes(source.name, columns, roles["winner"] or "", roles["loser"] or "")
+    listed = shape.items if isinstance(shape, Pairs) else None
     items, people, ties = (
-        NameCodes("item", True, public, columns),
+        NameCodes("item", True, public or listed, columns),
         NameCodes("user", False),
         TieCodes(),
     )
@@ -210,18 +224,17 @@ def _encode(
         raise DataError(f"{where}: {error}", *error.arguments) from None
     rows = len(winners)
     if not rows:
-        raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")
-    if read_outcome is not None:
+        what = "rows" if listed is None else "answers"
+        raise DataError(f"{source.name} has no {what} below its header: there is nothing to rank")
+    if isinstance(read_outcome, OutcomeReader):
         read_outcome.check_items(items)
-    names, order = tuple(items), np.arange(len(items))
-    if public is None:
-        names = tuple(sorted(items))
-        place = {name: k for k, name in enumerate(names)}
-        order = np.array([place[name] for name in items])
+    names, place = items.in_order()
     outcome = np.frombuffer(outcomes, np.int8) if outcomes else np.full(rows, LEFT)
-    pair = order[np.stack([np.frombuffer(column, np.int32) for column in (winners, losers)])]
+    pair = np.array(place)[
+        np.stack([np.frombuffer(column, np.int32) for column in (winners, losers)])
+    ]
     preferred, behind = np.where(outcome == RIGHT, pair[::-1], pair)
-    reading = source.reading if battle is None else (*source.reading, battle.reading)
+    reading = source.reading if shape is None else (*source.reading, shape.reading)
     notes = notes_on_comparisons(source.positions, source.ignored, seen_items=public is None)
     return ComparisonTable(
         users=np.arange(rows) if at_user is None else np.frombuffer(users, np.int32),

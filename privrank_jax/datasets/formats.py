@@ -1,4 +1,4 @@
-"""Tables as streams of rows: CSV and JSON by the standard library, Parquet by Ibis and DuckDB, columns in memory.
+"""Tables as streams of rows: CSV and JSON by the standard library, Parquet by DuckDB, Excel by openpyxl, or in memory.
 
 A small strict reader of CSV stays with the standard library: it is there, starts at once, refuses what is no CSV, and
 names the line. DuckDB reads faster, but takes 0.16 s of processor time to import, keeps no line numbers, and renames
@@ -20,6 +20,7 @@ from privrank_jax._cells.columns import (
     DELIMITERS,
     OBJECTS,
     PARQUET,
+    SHEETS,
     TABLES,
     Roles,
     check_file,
@@ -29,6 +30,7 @@ from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.text_files import SEPARATORS, File
 from privrank_jax.datasets.frames import Frame
 from privrank_jax.datasets.json_objects import read_objects
+from privrank_jax.datasets.sheets import read_sheet
 
 Data = str | os.PathLike[str] | Frame
 Row = Sequence[str | None]
@@ -69,16 +71,27 @@ def open_source(data: Data, roles: Roles, row: str = "comparison") -> Source:
         TABLES,
         f"one file of {row}s",
         f"a header row and one row per {row}",
-        "give a .csv, .tsv, .jsonl or .parquet file, or name the character between its cells",
+        "give a .csv, .tsv, .jsonl, .parquet or .xlsx file, or name the character between its cells",
     )
-    if file.separator is not None and suffix in (*PARQUET, *OBJECTS):
-        said = value_of("separator", file.separator)
-        raise DataError(f"{file.name} has no separator: leave out {said}", said)
+    _check_form(file, suffix)
     if suffix in PARQUET:
         return _parquet(file, roles)
     if suffix in OBJECTS:
         return _objects(file, roles, row)
+    if suffix in SHEETS:
+        return _sheet(file, roles, row)
     return _csv(file, roles, row)
+
+
+def _check_form(file: File, suffix: str) -> None:
+    """Refuse a separator or an encoding of a file that has none."""
+    for name, value, without in (
+        ("separator", file.separator, (*PARQUET, *OBJECTS, *SHEETS)),
+        ("encoding", file.encoding, (*PARQUET, *SHEETS)),
+    ):
+        if value is not None and suffix in without:
+            said = value_of(name, value)
+            raise DataError(f"{file.name} has no {name}: leave out {said}", said)
 
 
 def read_header(data: Data) -> list[str]:
@@ -93,6 +106,8 @@ def read_header(data: Data) -> list[str]:
             return list(_parquet_table(file).columns)
         if file.suffix in OBJECTS:
             return read_objects(file)[0]
+        if file.suffix in SHEETS:
+            return read_sheet(file)[0]
         if file.suffix not in DELIMITERS and file.separator is None:
             return []
         return _header(file, _separator(file)[0])
@@ -162,12 +177,15 @@ def _check_one_header(file: File, separator: str) -> None:
     with contextlib.suppress(csv.Error):
         rows = csv.reader(file.lines(), delimiter=separator, strict=True)
         for row in itertools.islice(rows, 4):
-            if any(cell.startswith(_SECOND_HEADERS) for cell in row):
-                raise DataError(
-                    f"{file.name}, line {rows.line_num}: a second header row, as Qualtrics and other survey platforms "
-                    "write it (texts of questions, ids): keep the row with the names of the columns and the answers, "
-                    "and remove all rows between"
-                )
+            _check_no_header(row, f"{file.name}, line {rows.line_num}")
+
+
+def _check_no_header(row: Row, place: str) -> None:
+    if any(cell is not None and cell.startswith(_SECOND_HEADERS) for cell in row):
+        raise DataError(
+            f"{place}: a second header row, as Qualtrics and other survey platforms write it (texts of questions, "
+            "ids): keep the row with the names of the columns and the answers, and remove all rows between"
+        )
 
 
 def _csv_rows(name: str, reader: Any) -> Iterator[list[str]]:
@@ -200,6 +218,27 @@ def _objects(file: File, roles: Roles, row: str) -> Source:
     keys = [header[k] for k in positions.values()]
     order = {role: k for k, role in enumerate(positions)}
     return Source(file.name, rows(keys), order, ignored, where, file.reading)
+
+
+def _sheet(file: File, roles: Roles, row: str) -> Source:
+    header, rows, where, reading = read_sheet(file)
+    if not header:
+        raise DataError(
+            f"{file.name}: its first sheet is empty: it needs a header row and one row per {row}"
+        )
+    try:
+        positions, ignored = find_columns(file.name, header, roles)
+    except DataError as error:
+        which = "".join(f" ({sentence}: put the table there)" for sentence in reading)
+        raise DataError(f"{error}{which}", *error.arguments) from None
+
+    def checked() -> Iterator[Row]:
+        for number, cells in enumerate(rows):
+            if number < 3:
+                _check_no_header(cells, f"{file.name}, {where()}")
+            yield cells
+
+    return Source(file.name, checked(), positions, ignored, where, (*file.reading, *reading))
 
 
 def _parquet(file: File, roles: Roles) -> Source:

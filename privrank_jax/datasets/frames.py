@@ -74,7 +74,8 @@ class Frame:
             nonlocal count
             for row in zip(*columns):
                 count += 1
-                yield tuple(self._text(cell, count) for cell in row)
+                place = f"{self.name}, row {count}"
+                yield tuple(cell_text(cell, place) for cell in row)
 
         return rows(), lambda: f"row {count}"
 
@@ -89,18 +90,28 @@ class Frame:
             raise DataError(f"{self.name}: column {column!r} is no list of cells")
         return cells
 
-    def _text(self, cell: Any, row: int) -> str | None:
-        if cell is None or isinstance(cell, str):
-            return cell
-        if isinstance(cell, bool):
-            return "true" if cell else "false"
-        if isinstance(cell, float) and cell != cell:
-            return None  # how pandas marks a blank
-        if isinstance(cell, _NO_SCALARS) or getattr(cell, "ndim", 0):
-            raise DataError(
-                f"{self.name}, row {row}: a cell is a {type(cell).__name__}, where a name or a number is expected"
-            )
-        return str(cell)
+
+def cell_text(cell: Any, place: str) -> str | None:
+    """A cell in memory as the text that a file would have; None for a blank.
+
+    Args:
+        cell: text, a number, a truth value, a date, or None.
+        place: where it is, for messages.
+
+    Raises:
+        DataError: it is a list or a structure.
+    """
+    if cell is None or isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and cell != cell:
+        return None  # how pandas marks a blank
+    if isinstance(cell, _NO_SCALARS) or getattr(cell, "ndim", 0):
+        raise DataError(
+            f"{place}: a cell is a {type(cell).__name__}, where a name or a number is expected"
+        )
+    return str(cell)
 
 
 def _first(data: Any, names: tuple[str, ...]) -> Any:

@@ -69,7 +69,7 @@ class JsonLines:
         if self.line == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
         try:
-            found = json.loads(line, object_pairs_hook=_unique, parse_constant=_no_number)
+            found = json.loads(line, object_pairs_hook=unique, parse_constant=_no_number)
         except UnicodeDecodeError as error:
             raise self.fault("bytes that are not UTF-8: save the file in UTF-8") from error
         except json.JSONDecodeError as error:
@@ -97,7 +97,8 @@ def opened(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of which each field stands there once; ``ValueError`` for any other."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]

@@ -12,6 +12,7 @@ from typing import Any
 
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.text_files import File
+from privrank_jax.datasets.json_lines import unique
 
 Rows = Callable[[Sequence[str]], Iterator[list[str | None]]]
 
@@ -30,11 +31,12 @@ def read_objects(file: File) -> tuple[list[str], Rows, Callable[[], str]]:
         DataError: it is no JSON, or holds something else than objects; also while rows are read.
     """
     place = _Place(file.name)
-    first = next(_objects(file, _Place(file.name)), {})
+    listed = _list_of(file, place)
+    first = next(_objects(file, _Place(file.name), listed), {})
 
     def rows(keys: Sequence[str]) -> Iterator[list[str | None]]:
         known = first.keys()
-        for found in _objects(file, place):
+        for found in _objects(file, place, listed):
             if not found.keys() <= known:
                 extra = next(key for key in found if key not in known)
                 raise DataError(
@@ -56,50 +58,46 @@ class _Place:
         return f"{self.name}, {self.where}"
 
 
-def _objects(file: File, place: _Place) -> Iterator[dict[str, Any]]:
-    for found in _values(file, place):
+def _objects(file: File, place: _Place, listed: list[Any] | None) -> Iterator[dict[str, Any]]:
+    for found in _lines(file, place) if listed is None else _members(listed, place):
         if not isinstance(found, dict):
             raise DataError(f'{place}: each row must be an object, such as {{"user": "u1", ...}}')
         yield found
 
 
-def _values(file: File, place: _Place) -> Iterator[Any]:
-    if file.suffix == ".json" and _starts_with_list(file):
-        for number, found in enumerate(_parsed("".join(file.lines()), place), start=1):
-            place.where = f"object {number}"
-            yield found
-        return
+def _list_of(file: File, place: _Place) -> list[Any] | None:
+    """What a file with one list holds; None for a file of lines, which is read as a stream."""
+    if file.suffix != ".json":
+        return None
+    start = next((line.lstrip() for line in file.lines() if line.strip()), "")
+    if not start.startswith("["):
+        return None
+    return _parsed("".join(file.lines()), place)
+
+
+def _members(listed: list[Any], place: _Place) -> Iterator[Any]:
+    for number, found in enumerate(listed, start=1):
+        place.where = f"object {number}"
+        yield found
+
+
+def _lines(file: File, place: _Place) -> Iterator[Any]:
     for number, line in enumerate(file.lines(), start=1):
         if line.strip():
             place.where = f"line {number}"
             yield _parsed(line, place)
 
 
-def _starts_with_list(file: File) -> bool:
-    return next((line.lstrip() for line in file.lines() if line.strip()), "").startswith("[")
-
-
 def _parsed(text: str, place: _Place) -> Any:
     try:
         return json.loads(
-            text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=_pairs
+            text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=unique
         )
     except (ValueError, RecursionError) as error:
-        why = (
-            str(error).partition(":")[0]
-            if isinstance(error, json.JSONDecodeError)
-            else "twice a key, or too deep"
-        )
+        why = "too deep" if isinstance(error, RecursionError) else str(error).partition(":")[0]
         raise DataError(
             f"{place}: not valid JSON ({why}): write one object per line, or one list of objects into a .json file"
         ) from error
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("twice a key")
-    return found
 
 
 def _cell(value: Any, key: str, place: _Place) -> str | None:

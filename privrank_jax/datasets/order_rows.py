@@ -73,16 +73,17 @@ def read_orders(
     check_enough(source.name, count, len(names))
     if len(columns) > 1 and public is None:
         check_no_ranks(source.name, columns, names)
-    order = tuple(names) if public is not None else tuple(sorted(names))
+    order, place_of_item = names.in_order()
     if count * len(order) > MOST_CELLS:
         raise DataError(
             f"{source.name}: {count:,} users times {len(order):,} items is more than this reader accepts "
             f"({MOST_CELLS:,})"
         )
-    place_of_item = {name: k for k, name in enumerate(order)}
-    of_item = np.array([place_of_item[name] for name in names])
     ranks = np.full((count, len(order)), -1, np.int32)
-    at_cells = np.frombuffer(users, np.int32), of_item[np.frombuffer(items, np.int32)]
+    at_cells = (
+        np.frombuffer(users, np.int32),
+        np.array(place_of_item)[np.frombuffer(items, np.int32)],
+    )
     ranks[at_cells] = np.frombuffer(places, np.int32)
     reading = (*source.reading, orders_note(columns))
     notes = notes_on_rankings(source.positions, source.ignored, seen_items=public is None)

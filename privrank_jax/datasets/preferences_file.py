@@ -45,8 +45,9 @@ from privrank_jax._cells.preference_pairs import (
     roles_of,
     written,
 )
+from privrank_jax._whole_file import beside, whole_file
 from privrank_jax.datasets.json_lines import SUFFIXES, JsonLines, is_json_lines
-from privrank_jax.datasets.reports_file import Epsilons, beside, check_writable, largest_sum
+from privrank_jax.datasets.reports_file import Epsilons, check_writable, largest_sum
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -256,18 +257,20 @@ def write_preferences(
     lines = JsonLines(scan.path)
     rows = _randomized(lines, names, scan, kept, reports.tolist(), epsilon.tolist())
     folder = beside(path)
-    part = folder / "whole"
     try:
         folder.mkdir(mode=0o700)
         parts = _dealt(rows, folder, min(_MOST_PARTS, 1 + scan.size // _PART))
         if lines.checksum != scan.checksum:
             raise DataError(f"{scan.path.name} has changed while it was read: nothing was written")
-        with part.open("wb") as file, _compressed(file, path) as out:
+        with (
+            whole_file(path) as temporary,
+            temporary.open("wb") as file,
+            _compressed(file, path) as out,
+        ):
             for one in parts:
                 with one.open("rb") as lines_of_part:
                     out.writelines(line[_DIGITS:] for line in sorted(lines_of_part))
                 one.unlink()
-        os.replace(part, path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     order = [role for role in ("id", "user", "prompt") if role in names]

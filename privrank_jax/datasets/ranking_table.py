@@ -10,13 +10,13 @@ from jaxtyping import Int
 from privrank_jax._cells.codes import check_names
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.places import places
-from privrank_jax._cells.public import public_repr
+from privrank_jax._cells.public import NamedTable
 
 MOST_CELLS = 2**28  # users times items: a GiB of ranks
 
 
-@dataclass(frozen=True, eq=False)
-class RankingTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingTable(NamedTable):
     """The rankings of m named items by n users, one row each, as NumPy arrays that nothing writes to.
 
     The list of items is public: it appears in the output of every release.
@@ -73,13 +73,6 @@ class RankingTable:
         ranks = places(ranks).before
         ranks.setflags(write=False)
         object.__setattr__(self, "ranks", ranks)
-
-    __repr__ = public_repr
-
-    @property
-    def num_items(self) -> int:
-        """Number m of items, ranked or not."""
-        return len(self.item_names)
 
     @property
     def num_users(self) -> int:

@@ -96,8 +96,9 @@ def read_rankings(
             without item and rank); that these and no others took part is then public. Other files have a row for every
             user.
         cells: ``"ratings"``: numbers, the larger the better, equal ones ties; they are turned into ranks of each
-            user. ``"ranks"``: ranks, 1 = best, whatever they look like. Default: ranks, which are refused where they
-            can't be, or don't look like any (:mod:`~privrank_jax._cells.ranks`).
+            user. ``"costs"``: the same, the smaller the better, such as seconds. ``"ranks"``: ranks, 1 = best,
+            whatever they look like. Default: ranks, which are refused where they can't be, or don't look like any
+            (:mod:`~privrank_jax._cells.ranks`).
 
     Returns:
         A table with one row per user. ``notes`` names the columns not used.
@@ -122,9 +123,7 @@ def read_rankings(
         table = (read_kamishima if file.suffix == KAMISHIMA else read_preflib)(file)
         return dataclasses.replace(table, missing=missing or table.missing)
     if file.suffix not in TABLES and file.separator is None:
-        kinds = (
-            "give a .csv, .tsv, .jsonl or .parquet file, or one of PrefLib (.soc, .soi, .toc, .toi)"
-        )
+        kinds = "give a .csv, .tsv, .jsonl, .parquet or .xlsx file, or one of PrefLib (.soc, .soi, .toc, .toi)"
         check_file(file, TABLES, "one file of rankings", "rankings", kinds)
     return _read(file, user, (item, rank, order), items, missing, ignore, num_users, cells)
 
@@ -304,11 +303,9 @@ def _long(
         raise DataError(_at(source, roles[role], str(error)), *error.arguments) from None
     total = count_users(source.name, len(people), num_users)
     _check_size(source, total, len(names))
-    order = tuple(names) if public is not None else tuple(sorted(names))
-    place = {name: k for k, name in enumerate(order)}
-    column = np.array([place[name] for name in names])
+    order, place = names.in_order()
     table = np.full((total, len(order)), -1, np.int32)
-    place_of_row = np.frombuffer(users, np.int32), column[np.frombuffer(codes, np.int32)]
+    place_of_row = np.frombuffer(users, np.int32), np.array(place)[np.frombuffer(codes, np.int32)]
     table[place_of_row] = known.ranks(np.frombuffer(ranks, np.int32))
     if cells is None:
         check_ranks_of_few(source.name, rank, int(table.max()), len(order))

@@ -12,7 +12,6 @@ import importlib.util
 import math
 import os
 import re
-import secrets
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,12 +22,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Integer
 
-from privrank_jax import _interrupt
 from privrank_jax._cells.codes import NameCodes, public_items
 from privrank_jax._cells.columns import DELIMITERS, PARQUET, Roles
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.public import public_repr
+from privrank_jax._cells.public import NamedTable
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
+from privrank_jax._whole_file import beside, whole_file
 from privrank_jax.datasets.formats import open_source, read_header
 
 COLUMNS = ("user", "item_1", "item_2", "report", "epsilon")
@@ -39,8 +38,8 @@ _BITS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ReportTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReportTable(NamedTable):
     """N randomized reports on pairs of m named items.
 
     Attributes:
@@ -65,20 +64,8 @@ class ReportTable:
     name: str = ""
     notes: tuple[str, ...] = ()
 
-    __repr__ = public_repr
-
     def __len__(self) -> int:
         return self.reports.size
-
-    @property
-    def num_items(self) -> int:
-        """Number m of items."""
-        return len(self.item_names)
-
-    @property
-    def has_users(self) -> bool:
-        """Whether the reports name their users."""
-        return bool(self.user_names)
 
     @property
     def num_users(self) -> int | None:
@@ -299,22 +286,11 @@ def write_reports(
 
 def write_columns(path: Path, columns: dict[str, np.ndarray]) -> None:
     """Write a table atomically in the format of the suffix; masked cells are left blank."""
-    part = beside(path)
-    try:
+    with whole_file(path) as part:
         if path.suffix.lower() in PARQUET:
             _write_parquet(part, columns)
         else:
             _write_text(part, columns, DELIMITERS[path.suffix.lower()])
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def beside(path: Path) -> Path:
-    """The name of a temporary file on the same disk; long names are cut, because their length is limited."""
-    part = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}.part")
-    _interrupt.remove_on_interrupt(part)
-    return part
 
 
 def _write_text(path: Path, columns: dict[str, np.ndarray], delimiter: str) -> None:

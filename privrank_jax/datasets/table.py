@@ -10,14 +10,14 @@ from jaxtyping import Bool, Int, Integer
 
 from privrank_jax._cells.codes import check_names
 from privrank_jax._cells.errors import DataError
-from privrank_jax._cells.public import public_repr
+from privrank_jax._cells.public import NamedTable
 
 if TYPE_CHECKING:
     from privrank_jax.comparisons import Comparisons
 
 
-@dataclass(frozen=True, eq=False)
-class ComparisonTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparisonTable(NamedTable):
     """N comparisons of m named items by n users, as NumPy arrays that nothing writes to.
 
     The list of items is public: it appears in the output of every release. A loader that had no
@@ -79,8 +79,6 @@ class ComparisonTable:
             object.__setattr__(self, field, tuple(getattr(self, field)))
         self._check()
 
-    __repr__ = public_repr
-
     def _check(self) -> None:
         shapes = {a.shape for a in (self.users, self.winners, self.losers, self.tied)}
         if len(shapes) != 1 or self.users.ndim != 1:
@@ -99,16 +97,6 @@ class ComparisonTable:
 
     def __len__(self) -> int:
         return self.users.size
-
-    @property
-    def num_items(self) -> int:
-        """Number m of items, compared or not."""
-        return len(self.item_names)
-
-    @property
-    def has_users(self) -> bool:
-        """Whether the data say who compared; if not, a guarantee can cover one comparison only."""
-        return bool(self.user_names)
 
     @property
     def num_users(self) -> int:

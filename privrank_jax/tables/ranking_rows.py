@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,7 +49,6 @@ from privrank_jax._cells.ranks import (
     check_ranks_of_few,
 )
 from privrank_jax._validate import check_choice
-from privrank_jax.aggregation.weights import MISSING, PairWeights
 from privrank_jax.tables.backend import Backend, Source, Table, explained, held, one_row
 from privrank_jax.tables.source import (
     RawTable,
@@ -60,6 +59,9 @@ from privrank_jax.tables.source import (
     is_name,
     item_names,
 )
+
+if TYPE_CHECKING:
+    from privrank_jax.aggregation.weights import PairWeights
 
 _BITS = 31  # largest number of ranks whose powers of 2 are added up
 
@@ -100,6 +102,8 @@ class RankingRows:
 
     def weights(self) -> PairWeights:
         """The exact share of users who rank one item before another, under the rule ``missing``."""
+        from privrank_jax.aggregation.weights import MISSING, PairWeights  # not for comparisons
+
         check_choice("missing", self.missing, MISSING)
         items, users = self.num_items, self.num_users
         with explained(self._raw.path):
@@ -171,6 +175,8 @@ def scan_rankings(
             More items than ``most_items``; a file that changed while it was read.
         ValueError: unknown ``missing`` or ``cells``.
     """
+    from privrank_jax.aggregation.weights import MISSING
+
     check_choice("cells", "ranks" if cells is None else cells, CELLS)
     check_choice("missing", missing, MISSING)
     public = None if items is None else public_items(items)

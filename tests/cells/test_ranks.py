@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privrank_jax._cells.ranks import (
+    COSTS_SAID,
     RANKS_SAID,
     RATINGS_SAID,
     RankCodes,
@@ -220,6 +221,12 @@ def test_ratings_become_ranks_with_their_ties(tmp_path, shape):
     for file in (path, as_parquet(path)):
         found = read_rankings(file, cells="ratings")
         assert found.ranks.tolist() == expected
+        less = [[cell and -cell for cell in row] for row in VALUES]
+        costs = read_rankings(file, cells="costs")
+        assert costs.ranks.tolist() == [reference.from_ratings(row) for row in less]
+        rows = scan_rankings(file, cells="costs")
+        assert rows.notes == costs.notes
+        assert costs.notes[0] == COSTS_SAID
         rows = scan_rankings(file, cells="ratings")
         assert rows.notes == found.notes
         order = rows.rows.order_by("rank").to_pyarrow()
@@ -263,9 +270,7 @@ def test_ranks_beyond_the_number_of_items(tmp_path):
 
 def test_the_words_for_zero_and_decimals_name_ratings(tmp_path):
     for cell in ("0", "2.5", "-1"):
-        with pytest.raises(
-            DataError, match=f"'{cell}' is not a rank.*ratings, where more is better"
-        ):
+        with pytest.raises(DataError, match=f"'{cell}' is not a rank.*ratings are read by"):
             read_rankings(table(tmp_path / "votes.csv", [[cell, 1]], "ab"))
     with pytest.raises(DataError, match="'best' is not a rank") as error:
         read_rankings(table(tmp_path / "votes.csv", [["best", 1]], "ab"))
@@ -371,11 +376,12 @@ def test_few_ratings_may_follow_each_other_and_many_may_reach_those_of_others(tm
     ):  # fmt: skip
         path = table(tmp_path / "votes.csv", rows, ("id", "a"), users=False)
         for read in (read_rankings, lambda path, **given: scan_rankings(as_parquet(path), **given)):
-            if not refused:
-                assert read(path, user=None, cells="ratings").num_users == len(rows)
-                continue
-            with pytest.raises(DataError, match="column 'id' seems to number the rows"):
-                read(path, user=None, cells="ratings")
+            for cells in ("ratings", "costs"):
+                if not refused:
+                    assert read(path, user=None, cells=cells).num_users == len(rows)
+                    continue
+                with pytest.raises(DataError, match="column 'id' seems to number the rows"):
+                    read(path, user=None, cells=cells)
 
 
 def test_a_column_of_users_is_no_item(tmp_path):
@@ -395,3 +401,7 @@ def test_ratings_of_one_text_or_another_are_one_rank():
     found = np.array([codes[cell] for cell in ("4", "4.0", "", "5", "-0", "0.0")])
     assert codes.ranks(found).tolist() == [1, 1, -1, 0, 2, 2]
     assert codes.scale().tolist() == [5, 4, 0]
+    codes = RatingCodes(less_is_better=True)
+    found = np.array([codes[cell] for cell in ("4", "4.0", "", "5", "-0", "0.0")])
+    assert codes.ranks(found).tolist() == [1, 1, -1, 2, 0, 0]
+    assert codes.scale().tolist() == [0, 4, 5]

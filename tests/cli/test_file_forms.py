@@ -186,7 +186,13 @@ def test_refusals_name_the_options(privrank, tmp_path):
     assert "--separator ab is none: give one character" in refused(
         "votes.csv", PLAIN.encode(), "--separator", "ab"
     )
-    assert "spreadsheets are not read: save the sheet as CSV" in refused("votes.xlsx", b"PK")
+    assert "save the sheet as CSV" in refused("votes.ods", b"PK")
+    assert "not an Excel workbook that openpyxl can read" in refused("votes.xlsx", b"PK")
+    said = refused("votes.xlsx", b"PK", "--separator", ";")
+    assert "votes.xlsx has no separator: leave out --separator ';'" in said
+    assert "has no encoding: leave out --encoding" in refused(
+        "votes.xlsx", b"PK", "--encoding", "latin-1"
+    )
     qualtrics = PLAIN.replace(
         "\n", '\nWho are you?,Best?,Other?,Tie?\n"{""ImportId"":""QID1""}",,,\n', 1
     )
@@ -213,3 +219,14 @@ def test_the_words_on_stderr_depend_on_the_header_alone(privrank, tmp_path):
         assert result.code == 0, result.err
         found.append((result.err, result.json()["diagnostics"]["notes"]))
     assert found[0] == found[1]
+
+
+def test_who_reads_other_contents_is_said(privrank, tmp_path):
+    for name, header, reader in (
+        ("votes.csv", "user,Oslo,Rome\nann,1,2\n", "`privrank aggregate`"),
+        ("prefs.csv", "prompt,chosen,rejected\np,a,b\n", "`privrank privatize`"),
+    ):
+        (tmp_path / name).write_text(header)
+        result = privrank("rank", tmp_path / name, "--epsilon", 1)
+        assert result.code == 2
+        assert reader in " ".join(result.err.split())

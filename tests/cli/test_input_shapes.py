@@ -136,14 +136,15 @@ def test_ratings_come_out_as_the_ranks_that_they_mean(
     for file in (stars, as_parquet(stars)):
         said = refused("aggregate", file)
         assert "not a rank, 1 = best, of 3 items" in said
-        assert "ratings, where more is better, are read by --higher-is-better" in said
+        assert "ratings are read by --higher-is-better or --lower-is-better" in said
         assert "whatever they look like, by --ranks" in said
         found = privrank("aggregate", file, *run, "--higher-is-better").json()
         assert [row["item"] for row in found["ranking"]] == ["a", "b", "c"]
         notes = found["diagnostics"]["notes"]
         assert "the cells are ratings, the larger the better; equal ones are ties" in notes
-        upside_down = privrank("aggregate", file, *run, "--ranks")
-        assert [row["item"] for row in upside_down.json()["ranking"]] == ["c", "b", "a"]
+        for option in ("--ranks", "--lower-is-better"):
+            upside_down = privrank("aggregate", file, *run, option)
+            assert [row["item"] for row in upside_down.json()["ranking"]] == ["c", "b", "a"]
         assert "1 = best" in privrank("aggregate", file, *run[:-1], "--ranks").out
         for document in (found, expected):
             document["diagnostics"] = {
@@ -159,6 +160,7 @@ def test_the_notes_on_cells_depend_on_the_options_alone(privrank, write):
     for option, words in (
         ("--ranks", "1 = best"),
         ("--higher-is-better", "the larger the better"),
+        ("--lower-is-better", "the smaller the better"),
     ):
         for lines in (STARS, RANKED):
             path = write(*lines, header="user,a,b,c")
@@ -188,7 +190,7 @@ def test_what_has_no_cells_of_ranks(privrank, refused, tmp_path, data_folder):
         "aggregate", orders, "--higher-is-better"
     )
     assert "leave out --ranks" in refused("aggregate", "sushi", "--ranks")
-    assert "give --ranks (1 = best) or --higher-is-better, not both" in refused(
+    assert "give --ranks (1 = best), --higher-is-better or --lower-is-better" in refused(
         "aggregate", orders, "--ranks", "--higher-is-better"
     )
 

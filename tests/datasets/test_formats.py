@@ -24,8 +24,8 @@ def test_paths_that_are_no_readable_file(tmp_path):
         read_comparisons(tmp_path / "nothing.csv")
     with pytest.raises(DataError, match="is a folder"):
         read_comparisons(tmp_path)
-    with pytest.raises(DataError, match=r"unknown kind of file \(\.xlsx\).* save the sheet as CSV"):
-        read_comparisons(written(tmp_path, GOOD, "votes.xlsx"))
+    with pytest.raises(DataError, match=r"unknown kind of file \(\.ods\).* save the sheet as CSV"):
+        read_comparisons(written(tmp_path, GOOD, "votes.ods"))
     with pytest.raises(DataError, match="no suffix"):
         read_comparisons(written(tmp_path, GOOD, "votes"))
 

@@ -62,7 +62,7 @@ def test_other_shapes_and_columns(tmp_path):
         ("v.jsonl", LINES + "\n[1]", "line 4: each row must be an object"),
         ("v.jsonl", f"[{LINES}]", "line 1: not valid JSON"),
         ("v.jsonl", LINES + '\n{"user":', "line 4: not valid JSON"),
-        ("v.jsonl", LINES + '\n{"user":1,"user":2}', "line 4: not valid JSON .*twice a key"),
+        ("v.jsonl", LINES + '\n{"user":1,"user":2}', "line 4: not valid JSON .*'user' stands there twice"),
         ("v.json", "[" * 100_000, "not valid JSON"),
         ("v.json", '[{"user":1},3]', "object 2: each row must be an object|no column"),
         ("v.jsonl", LINES + '\n{"user":{"id":1},"winner":"x"}', "line 4, key 'user': a list or an object"),
@@ -74,6 +74,19 @@ def test_refusals(tmp_path, name, content, message):
     with pytest.raises(DataError, match=message) as error:
         read_comparisons(written(tmp_path, content, name))
     assert name in str(error.value)
+
+
+def test_a_list_is_parsed_once_for_the_header_and_once_for_all_rows(tmp_path, monkeypatch):
+    parsed = []
+
+    def loads(text, **options):
+        parsed.append(text)
+        return json.JSONDecoder(**options).decode(text)
+
+    path = written(tmp_path, json.dumps(ROWS), "votes.json")
+    monkeypatch.setattr("privrank_jax.datasets.json_objects.json.loads", loads)
+    assert len(read_comparisons(path)) == 3
+    assert len(parsed) == 2
 
 
 def test_no_separator(tmp_path):

@@ -151,7 +151,7 @@ def test_refusals(tmp_path, text, options, message):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("votes.xlsx", "save the sheet as CSV"),
+        ("votes.ods", "save the sheet as CSV"),
         ("votes.doc", "one of PrefLib"),
         ("none.csv", "no such file"),
         ("none.soc", "no such file"),

@@ -131,6 +131,64 @@ def outcomes_as_written(table, rows, options):
     comparisons_as_written(table, renamed, {**options, "items": table.item_names})
 
 
+def pairs_as_written(table, rows, options):
+    """A comparison for each pair that was answered."""
+    if "columns such as" not in "".join(table.reading[-1:]):
+        outcomes_as_written(table, rows, options)
+        return
+    found = []
+    for row in rows:
+        for column, cell in row.items():
+            items = [
+                name.strip() for name in re.split(r"(?i)(?:\s+|_)(?:vs\.?|versus)(?:\s+|_)", column)
+            ]
+            if len(items) == 2 and all(items):
+                found += [{**row, "items": items, "cell": cell}]
+    found = [
+        row for row in found
+        if row["cell"] in row["items"]
+        or (row["cell"].strip() and row["cell"].strip().casefold() not in MISSING)
+    ]  # fmt: skip
+    sides = [
+        row["items"].index(row["cell"])
+        if row["cell"] in row["items"]
+        else SIDES[" ".join(row["cell"].replace("_", " ").casefold().split())]
+        for row in found
+    ]
+    _sides_as_written(table, found, sides, options)
+
+
+def one_hot_as_written(table, rows, options):
+    """In each row one outcome is marked, that of the comparison."""
+    said = re.findall(r"'(.+?)'", "".join(table.reading[-1:]))
+    if "a 1 stands in" not in "".join(table.reading[-1:]):
+        outcomes_as_written(table, rows, options)
+        return
+    left, right, *outcomes = (
+        next(c for c in rows[0] if name in (repr(c)[1:-1], form(c))) for name in said
+    )
+    marked = [
+        [k for k, column in enumerate(outcomes) if row[column].strip().casefold() in ("1", "1.0", "true", "yes")]
+        for row in rows
+    ]  # fmt: skip
+    found = [{**row, "items": [row[left], row[right]]} for row in rows]
+    _sides_as_written(table, found, [min(k, 2) for (k,) in marked], options)
+
+
+def _sides_as_written(table, rows, sides, options):
+    """Rows of two ``items``, of which the one on this side is preferred; 2: neither."""
+    renamed = [
+        {
+            **row,
+            "winner": row["items"][side == 1],
+            "loser": row["items"][side != 1],
+            "tie": str(int(side == 2)),
+        }
+        for row, side in zip(rows, sides, strict=True)
+    ]
+    comparisons_as_written(table, renamed, {**options, "items": table.item_names})
+
+
 def lists_as_written(table, rows, options):
     """The items of each row in their order, whatever else the file holds."""
     places = [column for column in rows[0] if place_of(column)]
@@ -189,6 +247,10 @@ def ranks_as_written(table, rows, options):
 
 def ratings_as_written(table, rows, options):
     table_as_written(table, rows, {**options, "sign": -1})
+
+
+def costs_as_written(table, rows, options):
+    table_as_written(table, rows, {**options, "sign": 1})
 
 
 def reports_as_written(table, rows, options):

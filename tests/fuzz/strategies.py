@@ -197,6 +197,14 @@ OUTCOMES = (
     "judge,user,model_a,Model_B,Winner\nx,u1,gpt,phi,model_a\nx,u2,gpt,phi,tie (bothbad)\nx,u3,phi,yi,model_b\n",
     "user;item_1;item_2;outcome\nu1;a;c;1\nu2;c;d;0.5\nu3;a;d;0\n",
 )
+PAIRS = (
+    "user,a vs b,b vs c,a vs c\nu1,a,b,\nu2,,tie,c\nu3,left,c,A\n",
+    "who,Oslo_vs_Rome,user,Rome versus Bonn\nx,Oslo,u1,NA\ny,B,u2,Bonn\n",
+)
+ONE_HOT = (
+    "user,model_a,model_b,winner_model_a,winner_model_b,winner_tie\nu1,gpt,phi,1,0,0\nu2,phi,gpt,0,0,1\nu3,gpt,yi,0,1,\n",
+    "id,user,left,right,winner_left,winner_right\n1,u1,a,b,1,0\n2,u2,b,c,0,1\n",
+)
 LISTS = (
     "user,rank_1,rank_2,rank_3\nu1,x,y,z\nu2,y,,\nu3,z,x,\nu4,,,\n",
     "2nd choice,user,note,1st choice\nx,u1,n,y\n,u2,n,x\n",
@@ -241,8 +249,11 @@ TEXTS = {  # and what separates their cells
     "long": (LONG, ","),
     "shapes": (SHAPES, ","),
     "ratings": (RATINGS, ","),
+    "costs": (RATINGS, ","),
     "battles": (BATTLES, ","),
     "outcomes": (OUTCOMES, ","),
+    "pairs": (PAIRS, ","),
+    "one-hot": (ONE_HOT, ","),
     "lists": (LISTS, ","),
     "objects": (OBJECTS, ","),
     "reports": (REPORTS, ","),

@@ -76,6 +76,7 @@ OPTIONS = {
         "--xi": numbers("0", "0.5"),
         "--ranks": FLAG,
         "--higher-is-better": FLAG,
+        "--lower-is-better": FLAG,
     },
     "privatize": {
         **RELEASE,
@@ -87,14 +88,15 @@ OPTIONS = {
         "--force": FLAG,
         "--ranks": FLAG,
         "--higher-is-better": FLAG,
+        "--lower-is-better": FLAG,
     },
 }
 KINDS = {
-    "rank": (("comparisons",) * 6 + ("reports",) * 3 + ("wide", "preflib", "battles")),
+    "rank": (("comparisons",) * 6 + ("reports",) * 3 + ("wide", "preflib", "battles", "pairs", "one-hot")),
     "aggregate": (("wide",) * 4 + ("long", "preflib", "orders", "synthetic", "synthetic", "comparisons", "shapes",
                                    "ratings", "ratings")),
     "privatize": (("comparisons",) * 3 + ("wide", "wide", "long", "preflib", "reports", "synthetic", "orders", "shapes",
-                                          "ratings", "battles")),
+                                          "ratings", "battles", "pairs", "one-hot")),
 }  # fmt: skip
 USUAL = {
     "rank": {"--epsilon": "1", "--max-per-user": "3"},

@@ -1,0 +1,162 @@
+"""Read a file of choices from sets, one per row, into a table; a faulty file is refused as a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from privrank_jax._cells.choice_shapes import ChoiceColumns, choices_named, shown_items
+from privrank_jax._cells.codes import NameCodes, check_names, public_items
+from privrank_jax._cells.columns import Roles
+from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.public import NamedTable, notes_on_comparisons
+from privrank_jax._cells.text_files import File
+from privrank_jax.datasets.formats import Source, open_source, read_header
+
+if TYPE_CHECKING:
+    from privrank_jax.pairwise.choices import Choices
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class ChoiceTable(NamedTable):
+    """N choices of one of several named items each.
+
+    Attributes:
+        users: ``(N,)`` int32, index into ``user_names`` (the row number when the data name no users).
+        sets: ``(N, s)`` int32, the items shown, index into ``item_names``, the chosen one first; -1 pads.
+        item_names: the m names, in the public order of a list, else sorted.
+        user_names: the n original user ids, or () when the data name no users.
+        name: name of the file.
+        notes: what the loader did, of the form of the data only, so that a private release may show them.
+        reading: those of the notes that say what was detected in the form of a file.
+        public: facts that this reading takes as public: ``"items"`` where the list of items was read off the data.
+    """
+
+    users: Int[np.ndarray, "rows"]
+    sets: Int[np.ndarray, "rows size"]
+    item_names: tuple[str, ...]
+    user_names: tuple[str, ...] = ()
+    name: str = ""
+    notes: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
+    questionnaire: None = None  # as of other tables: nothing is known of what all users were asked
+
+    def __len__(self) -> int:
+        return self.users.size
+
+    @property
+    def comparisons_per_user(self) -> int:
+        """The largest number of choices of one user."""
+        return int(np.bincount(self.users).max(initial=0))
+
+    def choices(self, kept: Bool[np.ndarray, "rows"] | None = None) -> Choices:
+        """All choices, or those that are kept, as a pytree of JAX arrays; the others have weight 0.
+
+        >>> table = ChoiceTable(np.arange(2), np.array([[0, 1, 2], [2, 0, -1]]), ("a", "b", "c"))
+        >>> table.choices(np.array([True, False])).totals.tolist()
+        [1.0, 0.0, 0.0]
+        """
+        import jax
+
+        from privrank_jax.comparisons import default_float
+        from privrank_jax.pairwise.choices import Choices
+
+        weights = np.asarray(np.ones(len(self)) if kept is None else kept, default_float())
+        offered = self.sets >= 0
+        sets = np.where(offered, self.sets, self.sets[:, :1])
+        arrays = (sets, offered, self.sets[:, 0], weights)
+        shown, real, chosen, counted = jax.device_put([*map(np.ascontiguousarray, arrays)])
+        return Choices(shown, real, chosen, counted, self.num_items)
+
+
+def read_choices(
+    path: str | os.PathLike[str],
+    *,
+    user: str | None = "user",
+    chosen: str | None = None,
+    shown: Sequence[str] = (),
+    items: Iterable[str] | None = None,
+) -> ChoiceTable:
+    """Read choices from a file with a header row (CSV, TSV), JSON Lines, or a Parquet file.
+
+    A row names the item that was chosen, and all items that were shown, the chosen one among them: in one column of
+    texts such as ``A|B|C`` (also ``A;B;C``), or in a column each, blank where fewer were shown.
+
+    Args:
+        path: as for :func:`~privrank_jax.datasets.read_comparisons`.
+        user: column of the user's id; None: the file names no users.
+        chosen: column of the item that was chosen; default ``chosen`` or a similar name.
+        shown: the column of texts, or the columns of single items; default ``shown``, ``options`` or a similar name, or
+            ``shown_1``, ``shown_2``, ..., ``option_1``, ...
+        items: the public list of items; default: those shown, sorted; that list is then public.
+
+    Returns:
+        A table of N choices in the order of the file.
+
+    Raises:
+        DataError: what is wrong, where, and how to fix it: no such columns, fewer than two items in a row, one of them
+            twice, a chosen item that was not shown, and what
+            :func:`~privrank_jax.datasets.read_comparisons` refuses in names.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "choices.csv"
+    >>> _ = path.write_text("user,chosen,shown\\nann,tea,milk|tea\\nbob,milk,milk|tea|water\\n")
+    >>> table = read_choices(path)
+    >>> table.item_names, table.sets.tolist()
+    (('milk', 'tea', 'water'), [[1, 0, -1], [0, 1, 2]])
+    """
+    public, file = None if items is None else public_items(items), File.of(path)
+    columns = choices_named(file.name, read_header(file), chosen, shown)
+    roles: Roles = {"user": user, "chosen": columns.chosen}
+    roles |= {f"shown {k}": column for k, column in enumerate(columns.shown)}
+    return _encode(open_source(file, roles, "choice"), roles, columns, public)
+
+
+def _encode(
+    source: Source, roles: Roles, columns: ChoiceColumns, public: tuple[str, ...] | None
+) -> ChoiceTable:
+    at = source.positions
+    at_shown = [at[f"shown {k}"] for k in range(len(columns.shown))]
+    names, people = NameCodes("item", True, public), NameCodes("user", False)
+    users, sets, column = array("i"), [], columns.chosen
+    try:
+        for row in source.rows:
+            column = columns.shown[0]
+            codes = [names[item] for item in shown_items([row[k] for k in at_shown])]
+            column = columns.chosen
+            first = names[(row[at["chosen"]] or "").strip()]
+            if first not in codes:
+                raise BadCell(f"{row[at['chosen']]!r} was chosen, but is not among the items shown")
+            sets.append([first, *(code for code in codes if code != first)])
+            if "user" in at:
+                column = roles["user"] or ""
+                users.append(people[row[at["user"]]])
+    except BadCell as error:
+        where = f"{source.name}, {source.where()}, column {column!r}"
+        raise DataError(f"{where}: {error}", *error.arguments) from None
+    if not sets:
+        raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")
+    order, place = names.in_order()
+    check_names(order)
+    padded = np.full((len(sets), max(map(len, sets))), -1, np.int32)
+    for number, codes in enumerate(sets):
+        padded[number, : len(codes)] = [place[code] for code in codes]
+    reading = (*source.reading, columns.reading)
+    notes = notes_on_comparisons(source.positions, source.ignored, seen_items=public is None)
+    return ChoiceTable(
+        np.frombuffer(users, np.int32) if "user" in at else np.arange(len(sets), dtype=np.int32),
+        padded,
+        order,
+        tuple(people),
+        source.name,
+        (*reading, *notes),
+        reading,
+        ("items",) if public is None else (),
+    )

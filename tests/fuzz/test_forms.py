@@ -1,0 +1,168 @@
+"""The same cells compressed, piped in, as a frame or a workbook: the same table, or a refusal; damaged files too."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import sys
+from types import SimpleNamespace
+
+import openpyxl
+import pandas
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from privrank_jax import datasets
+from privrank_jax.datasets import DataError, File
+from tests.fuzz import strategies
+from tests.fuzz.as_written import csv_rows
+from tests.fuzz.checks import QUICK, THOROUGH, _plain
+from tests.fuzz.strategies import fuzz
+
+KINDS = ("comparisons", "outcomes", "pairs", "one-hot", "wide", "lists")
+FRAMES = (dict, pandas.DataFrame, pyarrow.table)
+
+
+def zstandard(content):
+    return pyarrow.compress(content, codec="zstd", asbytes=True)
+
+
+def workbook(rows):
+    """Cells of text in the first sheet."""
+    book, packed = openpyxl.Workbook(write_only=True), io.BytesIO()
+    sheet = book.create_sheet()
+    for row in rows:
+        sheet.append([*row])
+    book.save(packed)
+    return packed.getvalue()
+
+
+def lines_in_a_workbook(content):
+    """A workbook of a text of lines."""
+    return workbook(line.split(",") for line in content.decode().splitlines())
+
+
+PACKS = {".gz": gzip.compress, ".zst": zstandard}
+# What a cell of Excel can't hold as text, or holds as something else.
+NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f]|^[=#]|_x[0-9a-fA-F]{4}_")
+
+
+def said(read, path, *arguments):
+    """What a table says; None if it is refused."""
+    try:
+        table = read(*arguments)
+    except DataError as error:
+        _plain(str(error), path)
+        return None
+    if hasattr(table, "ranks"):
+        return table.item_names, table.user_names, table.ranks.tolist()
+    columns = (table.users, table.winners, table.losers, table.tied)
+    return table.item_names, table.user_names, *(column.tolist() for column in columns)
+
+
+def readers(kind):
+    if kind in ("wide", "lists"):
+        return datasets.read_rankings, datasets.rankings_from
+    return datasets.read_comparisons, datasets.comparisons_from
+
+
+def from_stdin(content, read):
+    """Read bytes that are piped in."""
+    there = sys.stdin
+    sys.stdin = SimpleNamespace(isatty=lambda: False, buffer=io.BytesIO(content))
+    try:
+        return read(File("-"))
+    finally:
+        sys.stdin = there
+
+
+def check(folder, kind, content):
+    read, read_frame = readers(kind)
+    path = folder / "votes.csv"
+    path.write_bytes(content)
+    expected = said(read, path, path)
+    for suffix, pack in PACKS.items():
+        packed = folder / f"votes.csv{suffix}"
+        packed.write_bytes(pack(content))
+        assert said(read, packed, packed) == expected
+    told_by_bytes = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (
+        b"{",
+        b"[",
+        b"\x1f",
+        b"\x28",
+        b"P",
+    )
+    if not told_by_bytes:
+        name = folder / "standard input"
+        assert said(lambda: from_stdin(content, read), name) == expected
+    if expected is not None:
+        rows = csv_rows(content, ",")
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        for frame in FRAMES:
+            name = folder / "the table"
+            assert said(lambda: read_frame(frame(columns)), name) == expected  # noqa: B023
+        cells = [[*columns], *([*row.values()] for row in rows)]
+        if kind == "comparisons" and not any(NO_TEXT.search(text) for row in cells for text in row):
+            book = folder / "votes.xlsx"
+            book.write_bytes(workbook(cells))
+            assert said(read, book, book) == expected
+
+
+def check_damaged(folder, suffix, content):
+    path = folder / f"votes.csv{suffix}"
+    path.write_bytes(content)
+    said(datasets.read_comparisons, path, path)
+
+
+def forms_test(kind, examples):
+    @fuzz(examples)
+    @given(content=strategies.contents(kind))
+    def run(folder, content):
+        check(folder, kind, content)
+
+    return run
+
+
+def archives_test(examples):
+    packed = {
+        suffix: tuple(pack(text.encode()) for text in strategies.COMPARISONS)
+        for suffix, pack in (PACKS | {".xlsx": lines_in_a_workbook}).items()
+    }
+    archives = st.one_of(
+        *(
+            st.tuples(st.just(suffix), strategies.damaged_bytes(each))
+            for suffix, each in packed.items()
+        )
+    )
+
+    @fuzz(examples)
+    @given(archive=archives)
+    def run(folder, archive):
+        check_damaged(folder, *archive)
+
+    return run
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_forms(tmp_path, kind):
+    for text in strategies.TEXTS[kind][0]:
+        check(tmp_path, kind, text.encode())
+    forms_test(kind, QUICK)(tmp_path)
+
+
+def test_archives(tmp_path):
+    archives_test(2 * QUICK)(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_forms_thoroughly(tmp_path, kind):
+    forms_test(kind, THOROUGH)(tmp_path)
+
+
+@pytest.mark.slow
+def test_archives_thoroughly(tmp_path):
+    archives_test(THOROUGH)(tmp_path)
