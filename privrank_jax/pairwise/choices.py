@@ -6,8 +6,7 @@ and so on.
 
 **Sufficient statistic.** The log-likelihood of choices is Σ_i N_i θ_i - Σ_S log Σ_{j ∈ S} e^{θ_j}, N_i how often i was
 chosen. Where it is *public who was offered what* (adjacency ``flip``: only the choice differs), the outcomes enter
-through N alone, and another choice moves N by e_j - e_i: by 2 in ℓ₁ and √2 in ℓ₂, L choices of a user by L times that.
-So noise on N and a ridge fit to it are private, as for win totals of pairs: :func:`perturbed_plackett_luce`.
+through N alone, and noise on N and a ridge fit to it are private (:mod:`privrank_jax.pairwise.noisy_choices`).
 
 **Rankings have no such statistic.** The sets of the second and later choices of a ranking are what the first choices
 left over: they depend on the answers, and the fit needs them. Noise on N alone would publish a function of private
@@ -33,20 +32,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._backend import product
-from privrank_jax._types import Key, Scalar, Scores, ScoresLike
-from privrank_jax._validate import check_nonnegative, check_positive, is_traced
+from privrank_jax._types import PairMatrix, Scalar, Scores
+from privrank_jax._validate import check_nonnegative, is_traced
 from privrank_jax.comparisons import Comparisons, WinCounts, default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.graph import connectivity
 from privrank_jax.pairwise.minimize import minimize
 from privrank_jax.pairwise.mle import FitDiagnostics
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
-from privrank_jax.pairwise.perturbed_mle import PerturbedFit
-from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.privacy.calibration import additive_scale
-from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import draw
-from privrank_jax.privacy.privacy import Privacy
 
 _PATIENCE = 8  # Newton steps without progress after which a search ends
 
@@ -60,7 +52,7 @@ class Choices:
         sets: ``(K, s)`` int32, the items offered, the chosen one among them; padded.
         offered: ``(K, s)`` bool, False for padding.
         chosen: ``(K,)`` int32, the item that was chosen.
-        weights: ``(K,)`` float, how often each choice counts; 0 drops it.
+        weights: ``(K,)`` float, how many choices each row stands for; 0 drops it.
         num_items: m, static.
         public_sets: whether the sets may be public: False for the stages of rankings; static.
     """
@@ -136,6 +128,18 @@ class Choices:
         return WinCounts(matrix.at[self.chosen[:, None], self.sets].add(beaten))
 
 
+def public_part(choices: Choices) -> Choices:
+    """The sets and weights alone, each set in the order of its items: a fit to it can't tell who was chosen.
+
+    A constructor may keep the chosen item first, and sums of floats in another order differ in their last digits, so a
+    private fit takes its sets from here. ``chosen`` is then the first item of each set.
+    """
+    ranked = jnp.sort(jnp.where(choices.offered, choices.sets, choices.num_items), axis=-1)
+    offered = ranked < choices.num_items
+    sets = jnp.where(offered, ranked, ranked[..., :1])
+    return dataclasses.replace(choices, sets=sets, offered=offered, chosen=sets[..., 0])
+
+
 def break_rankings(orders: Sequence[Sequence[int]], *, num_items: int) -> Comparisons:
     """All pairs of each ranking as comparisons of its user: the route of rankings to private scores.
 
@@ -205,98 +209,9 @@ def plackett_luce(
             "these choices have no finite maximum: some group of items was never, or always, chosen over the rest. "
             "Give gamma > 0, for example 1."
         )
-    found = _fit(choices, choices.totals, gamma, tolerance, max_steps)
+    found = fit_choices(choices, choices.totals, gamma, tolerance, max_steps)
     diagnostics = dataclasses.replace(found.diagnostics, components=components, separated=separated)
     return dataclasses.replace(found, diagnostics=diagnostics)
-
-
-def perturbed_plackett_luce(
-    key: Key,
-    choices: Choices,
-    privacy: Privacy,
-    *,
-    gamma: Scalar = 1.0,
-    noise: str = "laplace",
-) -> Estimate:
-    """Private scores from choices among public sets: the ridge fit to noisy totals of how often items were chosen.
-
-    **Guarantee.** ε-DP (Laplace), or (ε, δ)-DP (Gaussian), under ``flip``, for one choice (unit comparison) or for a
-    user of at most ``contributions`` choices: noise on N of ℓ₁ sensitivity 2L, or ℓ₂ sensitivity √2 L; the fit is
-    post-processing (module docstring).
-
-    Args:
-        key: PRNG key.
-        choices: choices from public sets, not stages of rankings.
-        privacy: what is promised: unit comparison or user, adjacency ``flip``.
-        gamma: ridge γ > 0, may be traced.
-        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
-
-    Returns:
-        ``value``: θ, ``(m,)``, mean 0. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.pairwise.perturbed_mle.PerturbedFit`; all of it public with the release.
-
-    Raises:
-        ValueError: stages of rankings, another adjacency, a promise that can't be kept, γ <= 0.
-
-    >>> choices = Choices.from_top1([(0, [1, 2])] * 60 + [(1, [0, 2])] * 20, num_items=3)
-    >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
-    >>> found = perturbed_plackett_luce(jax.random.key(0), choices, promise)
-    >>> int(found.value.argmax())
-    0
-    """
-    if not choices.public_sets:
-        raise ValueError(
-            "the sets of a ranking's later choices depend on its answers, so noise on how often items were chosen does "
-            "not make this fit private: break the rankings into pairs by break_rankings, and use noisy_counts or "
-            "perturbed_mle."
-        )
-    check_positive("gamma", gamma, infinite=False)
-    attained = of_comparisons(privacy, "perturbed_plackett_luce", noise)
-    if attained.adjacency != "flip":
-        raise ValueError(
-            f"perturbed_plackett_luce needs adjacency='flip', not {attained.adjacency!r}: the fit needs the sets that "
-            "were offered, which are public under flip alone."
-        )
-    change = totals_sensitivity(attained, "l1" if noise == "laplace" else "l2")
-    scale = additive_scale(noise, attained, change, change)
-    totals = choices.totals
-    noisy = totals + draw(key, noise, totals.shape, scale, totals.dtype)
-    found = _fit(choices, noisy, gamma, None, 100)
-    return Estimate(
-        found.value, Guarantee(privacy, attained), PerturbedFit(scale, gamma, found.diagnostics)
-    )
-
-
-def plackett_luce_from_totals(totals: ScoresLike, choices: Choices, gamma: Scalar) -> Estimate:
-    """The ridge fit to given (for instance noisy) totals, with the sets of ``choices``, whose outcomes are not used.
-
-    With the totals of ``release.exact_noisy_totals(choices.totals, privacy)`` under ``flip`` this is an exact release.
-
-    Args:
-        totals: ``(m,)``, N.
-        choices: of which only the public sets and weights count.
-        gamma: ridge γ > 0.
-
-    Returns:
-        As :func:`plackett_luce`.
-
-    Raises:
-        ValueError: γ <= 0, another shape, stages of rankings.
-
-    >>> sets = Choices.from_top1([(0, [1])] * 4, num_items=2)
-    >>> found = plackett_luce_from_totals([3.0, 1.0], sets, 1e-6).value
-    >>> round(float(found[0] - found[1]), 3)  # log 3
-    1.099
-    """
-    check_positive("gamma", gamma, infinite=False)
-    totals = jnp.asarray(totals, choices.weights.dtype)
-    if totals.shape != (choices.num_items,):
-        raise ValueError(f"totals must have shape ({choices.num_items},), got {totals.shape}.")
-    if not choices.public_sets:
-        raise ValueError(
-            "the sets of a ranking's later choices are not public; see break_rankings."
-        )
-    return _fit(choices, totals, gamma, None, 100)
 
 
 @jax.tree_util.register_dataclass
@@ -310,39 +225,54 @@ class _Objective:
     scale: Array
 
     def __call__(self, theta: Scores) -> Array:
-        log_all = jax.nn.logsumexp(self._offers(theta), axis=-1)
+        log_all = jax.nn.logsumexp(_offers(self.choices, theta), axis=-1)
         fit = product(self.choices.weights, log_all) - product(self.totals, theta)
         ridge = 0.5 * self.gamma * product(theta, theta)
         return (fit + ridge) / self.scale + 0.5 * jnp.sum(theta) ** 2 / theta.shape[0]
 
     def gradient(self, theta: Scores) -> Array:
         """∇f(θ), ``(m,)``."""
-        weighted = product(self.choices.weights, self._shares(theta))
+        weighted = product(self.choices.weights, _shares(self.choices, theta))
         push = weighted - self.totals + self.gamma * theta
         return push / self.scale + jnp.mean(theta)
 
     def hessian(self, theta: Scores) -> Array:
         """∇²f(θ), ``(m, m)``."""
-        shares, weights = self._shares(theta), self.choices.weights
-        bend = jnp.diag(product(weights, shares) + self.gamma)
-        bend = bend - product(shares.T, weights[:, None] * shares)
+        bend = choice_information(self.choices, theta) + jnp.diag(jnp.full_like(theta, self.gamma))
         return bend / self.scale + 1 / theta.shape[0]
 
-    def _offers(self, theta: Scores) -> Array:
-        return jnp.where(self.choices.offered, theta[self.choices.sets], -jnp.inf)
 
-    def _shares(self, theta: Scores) -> Array:
-        """Each item's chance in each choice, ``(K, m)``."""
-        chances = jax.nn.softmax(self._offers(theta), axis=-1)
-        rows = jnp.arange(chances.shape[0])[:, None]
-        empty = jnp.zeros((chances.shape[0], theta.shape[0]), theta.dtype)
-        return empty.at[rows, self.choices.sets].add(chances)
+def choice_information(choices: Choices, theta: Scores) -> PairMatrix:
+    """Fisher information of θ, ``(m, m)``: Σ_S diag(p_S) - p_S p_Sᵀ, p_S the chances of the items of S."""
+    shares, weights = _shares(choices, theta), choices.weights
+    return jnp.diag(product(weights, shares)) - product(shares.T, weights[:, None] * shares)
+
+
+def chances_of_choices(choices: Choices, theta: Scores) -> Float[Array, "choices size"]:
+    """The chance of each item of each set, ``(K, s)``; 0 for padding."""
+    return jax.nn.softmax(_offers(choices, theta), axis=-1)
+
+
+def _offers(choices: Choices, theta: Scores) -> Array:
+    return jnp.where(choices.offered, theta[choices.sets], -jnp.inf)
+
+
+def _shares(choices: Choices, theta: Scores) -> Array:
+    """Each item's chance in each choice, ``(K, m)``."""
+    rows = jnp.arange(choices.sets.shape[0])[:, None]
+    empty = jnp.zeros((choices.sets.shape[0], theta.shape[0]), theta.dtype)
+    return empty.at[rows, choices.sets].add(chances_of_choices(choices, theta))
 
 
 @functools.partial(jax.jit, static_argnames=("tolerance", "max_steps"))
-def _fit(
-    choices: Choices, totals: Scores, gamma: Scalar, tolerance: float | None, max_steps: int
+def fit_choices(
+    choices: Choices,
+    totals: Scores,
+    gamma: Scalar,
+    tolerance: float | None = None,
+    max_steps: int = 100,
 ) -> Estimate:
+    """The minimizer of Σ_S log Σ_{j ∈ S} e^{θ_j} - Nᵀθ + (γ/2)‖θ‖² for given totals N, of mean 0."""
     scale = jnp.maximum(jnp.sum(choices.weights) / choices.num_items, 1.0)
     objective = _Objective(choices, totals, jnp.asarray(gamma, totals.dtype), scale)
     found = minimize(

@@ -1,11 +1,13 @@
-"""Audited mechanism on choices from public sets: a Plackett-Luce fit to noisy totals.
+"""Audited mechanisms on choices from public sets: noisy totals, and a Plackett-Luce fit to them.
 
 A data set is ``(K,)``, the place of the chosen item in each of K fixed sets.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +17,7 @@ from privrank_jax import pairwise
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.privacy import Privacy
+from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.neighbors import Instances
 from privrank_jax.privacy_audit.registry import Audited, Facts
 
@@ -24,23 +27,41 @@ _SETS = np.array([[0, 1, 2], [0, 1, 2], [0, 1, 1]])
 _OFFERED = np.array([[True, True, True], [True, True, True], [True, True, False]])
 _RIDGE = 0.5
 FLIPPED = Privacy(1.0, unit="comparison", adjacency="flip")
+USER = Privacy(1.0, unit="user", adjacency="flip", contributions=2)
 
 
-def _release(key: Array, places: Array, privacy: Privacy) -> Estimate:
+def _choices(places: Array) -> Choices:
     chosen = jnp.take_along_axis(jnp.asarray(_SETS), places[:, None], axis=1)[:, 0]
-    choices = Choices(jnp.asarray(_SETS), jnp.asarray(_OFFERED), chosen, jnp.ones(3), 3)
-    return pairwise.perturbed_plackett_luce(key, choices, privacy, gamma=_RIDGE)
+    return Choices(jnp.asarray(_SETS), jnp.asarray(_OFFERED), chosen, jnp.ones(3), 3)
 
 
-def _instances() -> Instances:
-    """All choices, and all pairs that differ in one of them."""
+def _fitted(key: Array, places: Array, privacy: Privacy) -> Estimate:
+    return pairwise.perturbed_plackett_luce(key, _choices(places), privacy, gamma=_RIDGE)
+
+
+def _counted(key: Array, places: Array, privacy: Privacy) -> Estimate:
+    return pairwise.noisy_choices(key, _choices(places), privacy)
+
+
+def _instances(most: int = 1) -> Instances:
+    """All choices, and all pairs that differ in so many of them at most."""
     data = np.array(list(itertools.product(range(3), range(3), range(2))))
     pairs = [
-        pair
-        for pair in itertools.combinations(range(len(data)), 2)
-        if np.sum(data[pair[0]] != data[pair[1]]) == 1
+        (one, other)
+        for one, other in itertools.combinations(range(len(data)), 2)
+        if np.sum(data[one] != data[other]) <= most
     ]
     return Instances(data, np.array(pairs))
+
+
+def _totals(data: np.ndarray) -> np.ndarray:
+    """How often each item was chosen, ``(D, 3)``."""
+    chosen = np.take_along_axis(_SETS[None], data[:, :, None], axis=2)[..., 0]
+    return (chosen[:, :, None] == np.arange(3)).sum(1)
+
+
+def _counts_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+    return laws.additive_laplace(_totals(data).astype(float), facts["noise_scale"])
 
 
 def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -51,24 +72,53 @@ def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
         items = offered[known]
         odds = np.exp(outputs[:, items] - outputs[:, items].max(1, keepdims=True))
         expected[:, items] += odds / odds.sum(1, keepdims=True)
-    chosen = np.take_along_axis(_SETS[None], data[:, :, None], axis=2)[..., 0]
-    totals = (chosen[:, :, None] == np.arange(3)).sum(1)
-    drawn = totals[:, None] - expected[None] - _RIDGE * outputs[None]
+    drawn = _totals(data)[:, None] - expected[None] - _RIDGE * outputs[None]
     return -np.abs(drawn).sum(-1) / facts["noise_scale"]
 
 
+_COUNTS: dict[str, Any] = {
+    "function": "noisy_choices",
+    "release": _counted,
+    "reduce": lambda totals: totals[0] - totals[1],
+    "sees": "the gap between the totals of items 0 and 1",
+    "law": _counts_law,
+    "released_by": "exact_noisy_choices",
+    "note": "pairwise/noisy_choices.py",
+}
+
 AUDITED = (
+    Audited(
+        name="noisy-choices",
+        title="totals of choices + Laplace(2/ε), one choice changes",
+        neighbors=(np.array([0, 0, 0]), np.array([1, 0, 0])),
+        promise=FLIPPED,
+        instances=_instances,
+        commands=("rank --method mle --unit comparison --adjacency flip",),
+        **_COUNTS,
+    ),
+    Audited(
+        name="noisy-choices-users",
+        title="totals of choices + Laplace(2L/ε), one user of L = 2 choices",
+        neighbors=(np.array([0, 0, 0]), np.array([1, 1, 0])),
+        promise=USER,
+        instances=functools.partial(_instances, most=2),
+        commands=(
+            "rank --max-per-user 2 --method mle --adjacency flip",
+            "rank --max-per-user 2",
+        ),
+        **_COUNTS,
+    ),
     Audited(
         name="perturbed-plackett-luce",
         title="Plackett-Luce scores from totals of choices + Laplace(2/ε), one choice changes",
         function="perturbed_plackett_luce",
         neighbors=(np.array([0, 0, 0]), np.array([1, 0, 0])),
         promise=FLIPPED,
-        release=_release,
+        release=_fitted,
         reduce=lambda scores: scores[0] - scores[1],
         sees="the gap between the scores of items 0 and 1",
         law=_law,
         instances=_instances,
-        note="pairwise/choices.py; the fit is a function of noisy totals",
+        note="pairwise/noisy_choices.py; the fit is a function of noisy totals",
     ),
 )

@@ -1,4 +1,4 @@
-"""Plackett-Luce fits against choix and its own test cases, and the private routes of choices and of rankings."""
+"""Plackett-Luce fits against choix and its own test cases, and rankings broken into pairs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.pairwise import Choices, break_rankings, plackett_luce
+from tests.pairwise.problems import LISTS
 from tests.promises import promise
 
 # choix 0.4, tests/data/testcase-top1-*.json and testcase-rankings-*.json: data and "ml_est".
@@ -25,8 +26,6 @@ RANKINGS = [
     (3, [[0, 1, 2], [1, 2, 0], [2, 0, 1]], [0.0, 0.0, 0.0]),
     (4, [[0, 1, 2], [3, 2, 0], [1, 3]], [-0.44328117, 0.69506219, -0.67061442, 0.4188334]),
 ]
-RNG = np.random.default_rng(2)
-LISTS = [RNG.permutation(5)[: RNG.integers(2, 6)].tolist() for _ in range(40)]
 
 
 @pytest.mark.parametrize(("items", "data", "printed"), TOP1)
@@ -87,50 +86,6 @@ def test_choices_without_a_finite_maximum_are_refused(data):
     with pytest.raises(ValueError, match="no finite maximum"):
         plackett_luce(choices)
     assert np.all(np.isfinite(plackett_luce(choices, 1.0).value))
-
-
-def test_totals_move_by_two_per_choice():
-    """By enumeration over two choices of one user from public sets: 2L in ℓ₁, √2 L in ℓ₂, attained."""
-    sets = [(0, 1, 2), (0, 1)]
-    totals = []
-    for chosen in itertools.product(*sets):
-        rows = [(one, [j for j in s if j != one]) for one, s in zip(chosen, sets)]
-        totals.append(np.asarray(Choices.from_top1(rows, num_items=3).totals))
-    moved = np.array(totals)[:, None] - np.array(totals)[None]
-    asked = promise(1.0, "user", "flip", 2)
-    for norm, name in ((1, "l1"), (2, "l2")):
-        largest = np.linalg.norm(moved, norm, axis=-1).max()
-        assert largest == pytest.approx(pairwise.totals_sensitivity(asked, name))
-
-
-def test_the_private_fit_is_that_of_noisy_totals(key):
-    choices = Choices.from_top1([(one[0], one[1:]) for one in LISTS], num_items=5)
-    for asked, scale in (
-        (promise(0.5, adjacency="flip"), 4.0),
-        (promise(0.5, "user", "flip", 3), 12.0),
-    ):
-        found = pairwise.perturbed_plackett_luce(key, choices, asked)
-        assert found.diagnostics.noise_scale == scale
-        noisy = choices.totals + scale * jax.random.laplace(key, (5,), choices.totals.dtype)
-        again = pairwise.plackett_luce_from_totals(noisy, choices, 1.0)
-        np.testing.assert_allclose(found.value, again.value, atol=1e-10)
-    free = pairwise.perturbed_plackett_luce(key, choices, promise(np.inf, adjacency="flip"))
-    np.testing.assert_allclose(free.value, plackett_luce(choices, 1.0).value, atol=1e-9)
-
-
-def test_rankings_have_no_private_totals(key):
-    """Two rankings with the same totals of choices have other later sets: the fit sees more than the totals."""
-    asked = promise(1.0, adjacency="flip")
-    stages = Choices.from_rankings(LISTS, num_items=5)
-    with pytest.raises(ValueError, match="break_rankings"):
-        pairwise.perturbed_plackett_luce(key, stages, asked)
-    with pytest.raises(ValueError, match="not public"):
-        pairwise.plackett_luce_from_totals(stages.totals, stages, 1.0)
-    chosen = Choices.from_top1([(0, [1])], num_items=2)
-    with pytest.raises(ValueError, match="needs adjacency='flip'"):
-        pairwise.perturbed_plackett_luce(key, chosen, promise(1.0))
-    with pytest.raises(ValueError, match="gamma must be positive"):
-        pairwise.perturbed_plackett_luce(key, chosen, asked, gamma=0.0)
 
 
 def test_broken_rankings_go_through_noisy_counts(key):

@@ -1,0 +1,183 @@
+r"""Private scores from choices among public sets: noise on how often each item was chosen, then a ridge fit.
+
+**Statistic.** The likelihood of choices sees them through N alone, N_i how often i was chosen, next to the sets
+(:mod:`privrank_jax.pairwise.choices`).
+
+**Sensitivity.** A choice adds one unit vector e_i to N, as a comparison without ties adds e_i to the win totals, so the
+sensitivities are those of win totals (:func:`~privrank_jax.pairwise.totals_sensitivity`): another choice moves N by
+e_j - e_i, by 2 in ℓ₁ and √2 in ℓ₂; one more moves it by 1; L choices of a user by L times that at most, by the
+triangle inequality, which is attained.
+
+**What is public.** Noisy totals alone protect choices under any adjacency. The fit also needs the sets, which are
+public under ``flip`` alone, where neighbors differ in what was chosen and not in what was offered; then it is
+post-processing of the totals, whatever its ridge, solver and rounding: the fit takes the sets from
+:func:`~privrank_jax.pairwise.choices.public_part`, in an order that does not depend on the choices.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from privrank_jax._types import Key, Numbers, Scalar, ScoresLike
+from privrank_jax._validate import check_positive
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.choices import Choices, fit_choices, public_part
+from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.perturbed_mle import PerturbedFit, least_risk_gamma
+from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.pairwise.standard_errors import noise_variance
+from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import NoiseDiagnostics, draw
+from privrank_jax.privacy.privacy import Privacy
+
+
+def noisy_choices(
+    key: Key, choices: Choices, privacy: Privacy, *, noise: str = "laplace"
+) -> Estimate:
+    """How often each item was chosen, plus noise.
+
+    **Guarantee.** ε-DP (Laplace), or (ε, δ)-DP (Gaussian), for one choice (unit comparison) or for a user of at most
+    ``contributions`` choices; theorem and proof in the module docstring.
+
+    Args:
+        key: PRNG key.
+        choices: choices, not stages of rankings.
+        privacy: what is promised: unit comparison or user, any adjacency; ε, δ and ``contributions`` may be traced.
+        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
+
+    Returns:
+        ``value``: noisy totals, ``(m,)``; :func:`plackett_luce_from_totals` fits scores to them under ``flip``.
+        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ; public.
+
+    Raises:
+        ValueError: stages of rankings, a promise that can't be kept, users without ``contributions``.
+
+    >>> import jax
+    >>> choices = Choices.from_top1([(0, [1, 2])] * 60 + [(1, [0, 2])] * 20, num_items=3)
+    >>> promise = Privacy(1.0, unit="comparison", adjacency="replace")
+    >>> found = noisy_choices(jax.random.key(0), choices, promise)
+    >>> int(found.value.argmax()), found.diagnostics.noise_scale
+    (0, 2.0)
+    """
+    check_no_stages(choices)
+    attained = of_comparisons(privacy, "noisy_choices", noise)
+    change = totals_sensitivity(attained, "l1" if noise == "laplace" else "l2")
+    scale = additive_scale(noise, attained, change, change)
+    totals = choices.totals
+    value = totals + draw(key, noise, totals.shape, scale, totals.dtype)
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
+
+
+def perturbed_plackett_luce(
+    key: Key,
+    choices: Choices,
+    privacy: Privacy,
+    *,
+    gamma: Scalar | None = None,
+    noise: str = "laplace",
+) -> Estimate:
+    """Private scores from choices among public sets: the ridge fit to :func:`noisy_choices`.
+
+    **Guarantee.** That of the noisy totals under ``flip``, of which this is post-processing.
+
+    Args:
+        key: PRNG key.
+        choices: choices from public sets, not stages of rankings.
+        privacy: what is promised: unit comparison or user, adjacency ``flip``.
+        gamma: ridge γ > 0, may be traced; ``None`` = :func:`default_choice_gamma`.
+        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
+
+    Returns:
+        ``value``: θ, ``(m,)``, mean 0. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.pairwise.perturbed_mle.PerturbedFit`; all of it public with the release.
+
+    Raises:
+        ValueError: stages of rankings, another adjacency, a promise that can't be kept, γ <= 0.
+
+    >>> import jax
+    >>> choices = Choices.from_top1([(0, [1, 2])] * 60 + [(1, [0, 2])] * 20, num_items=3)
+    >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
+    >>> found = perturbed_plackett_luce(jax.random.key(0), choices, promise)
+    >>> int(found.value.argmax())
+    0
+    """
+    if gamma is not None:
+        check_positive("gamma", gamma, infinite=False)
+    check_no_stages(choices)
+    attained = of_comparisons(privacy, "perturbed_plackett_luce", noise)
+    if attained.adjacency != "flip":
+        raise ValueError(
+            f"perturbed_plackett_luce needs adjacency='flip', not {attained.adjacency!r}: the fit needs the sets that "
+            "were offered, which are public under flip alone. Or take noisy_choices, whose totals need no sets."
+        )
+    noisy = noisy_choices(key, choices, privacy, noise=noise)
+    scale = noisy.diagnostics.noise_scale
+    usual = default_choice_gamma(choices, noise_variance(scale, noise)) if gamma is None else gamma
+    found = fit_choices(public_part(choices), noisy.value, usual)
+    return Estimate(
+        found.value, Guarantee(privacy, attained), PerturbedFit(scale, usual, found.diagnostics)
+    )
+
+
+def plackett_luce_from_totals(totals: ScoresLike, choices: Choices, gamma: Scalar) -> Estimate:
+    """The ridge fit to given (for instance noisy) totals, with the sets of ``choices``, whose outcomes are not used.
+
+    With the totals of ``release.exact_noisy_choices(choices, privacy)`` under ``flip`` this is an exact release.
+
+    Args:
+        totals: ``(m,)``, N.
+        choices: of which only the public sets and weights count.
+        gamma: ridge γ > 0.
+
+    Returns:
+        As :func:`plackett_luce`.
+
+    Raises:
+        ValueError: γ <= 0, another shape, stages of rankings.
+
+    >>> sets = Choices.from_top1([(0, [1])] * 4, num_items=2)
+    >>> found = plackett_luce_from_totals([3.0, 1.0], sets, 1e-6).value
+    >>> round(float(found[0] - found[1]), 3)  # log 3
+    1.099
+    """
+    check_positive("gamma", gamma, infinite=False)
+    totals = jnp.asarray(totals, choices.weights.dtype)
+    if totals.shape != (choices.num_items,):
+        raise ValueError(f"totals must have shape ({choices.num_items},), got {totals.shape}.")
+    check_no_stages(choices)
+    return fit_choices(public_part(choices), totals, gamma)
+
+
+def default_choice_gamma(choices: Choices, variance: Numbers) -> Any:
+    """The ridge with the least first-order risk for scores θ ~ N(0, 1), from the public sets.
+
+    A choice from a set of s equal items has information 1 - 1/s about their scores together, that of 2(1 - 1/s)
+    comparisons; :func:`~privrank_jax.pairwise.perturbed_mle.least_risk_gamma` takes their mean number per item.
+
+    Args:
+        choices: of which only the public sets and weights count.
+        variance: of the noise of one total.
+
+    Returns:
+        γ.
+
+    >>> choices = Choices.from_top1([(0, [1])] * 50, num_items=2)  # 50 comparisons of each item
+    >>> float(default_choice_gamma(choices, 5.0))
+    1.5
+    """
+    sizes = jnp.sum(choices.offered, -1)
+    comparisons = jnp.sum(choices.weights * 2 * (1 - 1 / sizes))
+    return least_risk_gamma(2 * comparisons / choices.num_items, variance)
+
+
+def check_no_stages(choices: Choices) -> None:
+    """Raise ``ValueError`` for stages of rankings, whose sets depend on answers."""
+    if not choices.public_sets:
+        raise ValueError(
+            "the sets of a ranking's later choices are not public: they depend on its answers, so noise on how often "
+            "items were chosen does not make a fit private. Break the rankings into pairs by break_rankings, and use "
+            "noisy_counts or perturbed_mle."
+        )

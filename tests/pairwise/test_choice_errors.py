@@ -1,0 +1,63 @@
+"""Standard errors of Plackett-Luce scores, against those of pairs and a naive sum over sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privrank_jax import pairwise
+from privrank_jax.pairwise import Choices, choice_errors
+from privrank_jax.pairwise.choice_errors import choice_center_is_near
+from privrank_jax.pairwise.intervals import center_is_near
+from tests.pairwise.problems import LISTS
+
+THETA = np.array([0.6, -0.2, 0.1, -0.9, 0.4])
+TOLD = {"noise_scale": 1.5, "gamma": 0.8}
+
+
+def test_choices_from_two_are_comparisons():
+    pairs = [(one[0], one[1:2]) for one in LISTS]
+    choices = Choices.from_top1(pairs, num_items=5)
+    for noise in ("laplace", "gaussian"):
+        for target in ("truth", "penalized"):
+            told = {**TOLD, "noise": noise, "target": target}
+            found = choice_errors(THETA, choices, **told)
+            usual = pairwise.standard_errors(THETA, choices.wins.comparisons, **told)
+            np.testing.assert_allclose(found.covariance, usual.covariance, rtol=1e-6, atol=1e-12)
+            np.testing.assert_allclose(found.center, usual.center, rtol=1e-6)
+            near = center_is_near(THETA, choices.wins.comparisons, usual)
+            assert bool(choice_center_is_near(THETA, choices, found)) == bool(near)
+
+
+def test_the_covariance_is_that_of_one_newton_step():
+    choices = Choices.from_top1([(one[0], one[1:]) for one in LISTS], num_items=5)
+    fisher = np.zeros((5, 5))
+    for items in LISTS:
+        odds = np.exp(THETA[items])
+        chances = np.zeros(5)
+        chances[items] = odds / odds.sum()
+        fisher += np.diag(chances) - np.outer(chances, chances)
+    inverse = np.linalg.pinv(fisher)
+    centered = np.eye(5) - 1 / 5
+    found = choice_errors(THETA, choices, **TOLD, noise="gaussian")
+    expected = inverse @ (fisher + 1.5**2 * centered) @ inverse
+    np.testing.assert_allclose(found.covariance, expected, rtol=1e-6, atol=1e-12)
+    center = THETA - THETA.mean()
+    np.testing.assert_allclose(found.center, center + 0.8 * inverse @ center, rtol=1e-6)
+
+
+def test_groups_that_were_never_shown_together_have_no_errors():
+    choices = Choices.from_top1([(0, [1]), (1, [0]), (2, [3]), (3, [2])], num_items=4)
+    found = choice_errors(np.zeros(4), choices)
+    assert np.all(np.isinf(found.standard_errors))
+    assert found.linked.tolist() == [[i // 2 == j // 2 for j in range(4)] for i in range(4)]
+
+
+def test_other_shapes_and_negative_noise_are_refused():
+    choices = Choices.from_top1([(0, [1])], num_items=2)
+    with pytest.raises(ValueError, match=r"shape \(2,\)"):
+        choice_errors(np.zeros(3), choices)
+    with pytest.raises(ValueError, match="noise_scale"):
+        choice_errors(np.zeros(2), choices, noise_scale=-1.0)
+    with pytest.raises(ValueError, match="target"):
+        choice_errors(np.zeros(2), choices, target="true")

@@ -1,0 +1,95 @@
+"""Private scores from choices: sensitivities by enumeration, fits to noisy totals, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax import pairwise
+from privrank_jax.pairwise import Choices, plackett_luce
+from privrank_jax.pairwise.noisy_choices import default_choice_gamma
+from tests.pairwise.problems import LISTS
+from tests.promises import promise
+
+
+def test_totals_move_by_two_per_choice():
+    """By enumeration over two choices of one user from public sets: 2L in ℓ₁, √2 L in ℓ₂, attained."""
+    sets = [(0, 1, 2), (0, 1)]
+    totals = []
+    for chosen in itertools.product(*sets):
+        rows = [(one, [j for j in s if j != one]) for one, s in zip(chosen, sets)]
+        totals.append(np.asarray(Choices.from_top1(rows, num_items=3).totals))
+    moved = np.array(totals)[:, None] - np.array(totals)[None]
+    asked = promise(1.0, "user", "flip", 2)
+    for norm, name in ((1, "l1"), (2, "l2")):
+        largest = np.linalg.norm(moved, norm, axis=-1).max()
+        assert largest == pytest.approx(pairwise.totals_sensitivity(asked, name))
+
+
+def test_the_private_fit_is_that_of_noisy_totals(key):
+    choices = Choices.from_top1([(one[0], one[1:]) for one in LISTS], num_items=5)
+    for asked, scale in (
+        (promise(0.5, adjacency="flip"), 4.0),
+        (promise(0.5, "user", "flip", 3), 12.0),
+    ):
+        found = pairwise.perturbed_plackett_luce(key, choices, asked)
+        assert found.diagnostics.noise_scale == scale
+        noisy = choices.totals + scale * jax.random.laplace(key, (5,), choices.totals.dtype)
+        gamma = default_choice_gamma(choices, 2 * scale**2)
+        assert found.diagnostics.gamma == pytest.approx(float(gamma))
+        again = pairwise.plackett_luce_from_totals(noisy, choices, gamma)
+        np.testing.assert_allclose(found.value, again.value, atol=1e-10)
+    free = pairwise.perturbed_plackett_luce(
+        key, choices, promise(np.inf, adjacency="flip"), gamma=1.0
+    )
+    np.testing.assert_allclose(free.value, plackett_luce(choices, 1.0).value, atol=1e-9)
+
+
+def test_nothing_but_the_totals_tells_who_was_chosen():
+    """Bit for bit: with other choices from the same sets, the same totals give the same scores and standard errors.
+
+    A sum over a set in another order, for instance the chosen item first, differs in its last digits.
+    """
+    rng, totals = np.random.default_rng(0), np.linspace(3.3, 19.1, 9)
+    sets = [rng.choice(9, rng.integers(2, 8), replace=False).tolist() for _ in range(60)]
+    seen = set()
+    for _ in range(6):
+        rows = [(one[0], one[1:]) for one in (rng.permutation(one).tolist() for one in sets)]
+        choices = Choices.from_top1(rows, num_items=9)
+        found = pairwise.plackett_luce_from_totals(totals, choices, 0.7)
+        errors = pairwise.choice_errors(found.value, choices, noise_scale=2.0, gamma=0.7)
+        seen.add(np.stack([found.value, errors.standard_errors]).tobytes())
+    assert len(seen) == 1
+
+
+def test_rankings_have_no_private_totals(key):
+    """Two rankings with the same totals of choices have other later sets: the fit sees more than the totals."""
+    asked = promise(1.0, adjacency="flip")
+    stages = Choices.from_rankings(LISTS, num_items=5)
+    with pytest.raises(ValueError, match="break_rankings"):
+        pairwise.perturbed_plackett_luce(key, stages, asked)
+    with pytest.raises(ValueError, match="not public"):
+        pairwise.plackett_luce_from_totals(stages.totals, stages, 1.0)
+    chosen = Choices.from_top1([(0, [1])], num_items=2)
+    with pytest.raises(ValueError, match="needs adjacency='flip'"):
+        pairwise.perturbed_plackett_luce(key, chosen, promise(1.0))
+    with pytest.raises(ValueError, match="gamma must be positive"):
+        pairwise.perturbed_plackett_luce(key, chosen, asked, gamma=0.0)
+
+
+def test_totals_are_protected_without_sets(key):
+    """Under replacement a choice may come from another set; one more or one fewer moves a single total."""
+    chosen = Choices.from_top1([(0, [1])], num_items=2)
+    scales = {
+        adjacency: pairwise.noisy_choices(
+            key, chosen, promise(1.0, "user", adjacency, 3)
+        ).diagnostics.noise_scale
+        for adjacency in ("flip", "replace", "add-remove")
+    }
+    assert scales == {"flip": 6.0, "replace": 6.0, "add-remove": 3.0}
+    stages = Choices.from_rankings(LISTS, num_items=5)
+    with pytest.raises(ValueError, match="break_rankings"):
+        pairwise.noisy_choices(key, stages, promise(1.0))
