@@ -2,13 +2,8 @@
 
 from privrank_jax.pairwise import report_sums
 from privrank_jax.pairwise.bootstrap import bootstrap_intervals, parametric_bootstrap
-from privrank_jax.pairwise.choices import (
-    Choices,
-    break_rankings,
-    perturbed_plackett_luce,
-    plackett_luce,
-    plackett_luce_from_totals,
-)
+from privrank_jax.pairwise.choice_errors import choice_errors
+from privrank_jax.pairwise.choices import Choices, break_rankings, plackett_luce
 from privrank_jax.pairwise.continual import (
     ContinualDiagnostics,
     continual_counts,
@@ -35,6 +30,7 @@ from privrank_jax.pairwise.covariate_mle import (
     noisy_covariate_sums,
     scores_from_covariate_sums,
 )
+from privrank_jax.pairwise.covariate_noise import least_covariate_noise
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariate_ties import CovariateTies, noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
@@ -68,6 +64,11 @@ from privrank_jax.pairwise.intervals import (
 from privrank_jax.pairwise.minimize import minimize
 from privrank_jax.pairwise.mixed_effects import MixedDiagnostics, MixedEffects, mixed_effects
 from privrank_jax.pairwise.mle import FitDiagnostics, mle
+from privrank_jax.pairwise.noisy_choices import (
+    noisy_choices,
+    perturbed_plackett_luce,
+    plackett_luce_from_totals,
+)
 from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
 from privrank_jax.pairwise.noisy_ties import TieCounts, noisy_tie_counts
 from privrank_jax.pairwise.one_shot import one_shot_top_k
@@ -156,6 +157,7 @@ __all__ = [
     "average_win_probability",
     "bootstrap_intervals",
     "break_rankings",
+    "choice_errors",
     "confidence_intervals",
     "continual_counts",
     "continual_scores",
@@ -181,12 +183,14 @@ __all__ = [
     "interval_estimates",
     "intransitivity",
     "intransitivity_shares",
+    "least_covariate_noise",
     "local_rate",
     "max_cut",
     "minimize",
     "mixed_effects",
     "mle",
     "mle_with_covariates",
+    "noisy_choices",
     "noisy_counts",
     "noisy_covariate_sums",
     "noisy_covariate_ties",

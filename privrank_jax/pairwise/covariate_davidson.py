@@ -25,11 +25,11 @@ from privrank_jax._types import Key, Numbers, Scalar
 from privrank_jax._validate import check_nonnegative, check_positive, is_traced
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_mle import check_table, covariate_ridge
+from privrank_jax.pairwise.covariate_noise import unit_variances
 from privrank_jax.pairwise.covariate_ties import (
     CovariateTies,
     noisy_covariate_ties,
     number_of_ties,
-    tie_weight,
 )
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, center_items
 from privrank_jax.pairwise.davidson import log_normalizer, outcome_odds, start_of_ties
@@ -70,7 +70,7 @@ class CovariateDavidsonFit:
     """Noise scale, ridges and solver diagnostics of a fit of Davidson's model with covariates.
 
     Attributes:
-        noise_scale: λ (Laplace) or σ (Gaussian) of each sum, 0 without privacy; public.
+        noise_scale: λ (Laplace) or σ (Gaussian) of each sum, 1/ε for K-norm noise, 0 without privacy; public.
         ridge: ``(m + p,)``, γ of each score and of each feature's coefficient; public.
         tie_gamma: γ_T of log ν; public.
         fit: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`. Of a private fit a function of the noisy (S, T) alone.
@@ -151,7 +151,7 @@ def davidson_from_covariate_sums(
         design: the public part of the table.
         gamma: as for :func:`covariate_davidson_mle`; the default depends on the noise.
         tie_gamma: as for :func:`covariate_davidson_mle`; the default depends on the noise.
-        noise_scale: λ or σ of the noise in the sums.
+        noise_scale: λ, σ or 1/ε of the noise in the sums.
         noise: its kind.
 
     Returns:
@@ -176,7 +176,9 @@ def davidson_from_covariate_sums(
         raise ValueError(
             f"sums must have shape ({design.size},), one for each item and feature, got {sums.shape}."
         )
-    ridge = covariate_ridge(design, noise_scale, noise, gamma, information=_USUAL_INFORMATION)
+    ridge = covariate_ridge(
+        design, noise_scale, noise, gamma, information=_USUAL_INFORMATION, ties=True
+    )
     tie_ridge = _usual_tie_ridge(design, noise_scale, noise) if tie_gamma is None else tie_gamma
     known = CovariateTies(sums, jnp.asarray(ties, dtype))
     found = _fit_sums(design, known, ridge, tie_ridge)
@@ -309,7 +311,7 @@ def _check_ridges(gamma: Scalar | None, tie_gamma: Scalar | None) -> None:
 
 def _usual_tie_ridge(design: CovariateDesign, noise_scale: Scalar, noise: str) -> Any:
     """γ_T = 1 + (noise variance)/(2/9 per comparison)."""
-    each = (2.0 if noise == "laplace" else 1.0) * jnp.square(noise_scale / tie_weight(noise))
+    each = unit_variances(design, noise, ties=True)[-1] * jnp.square(noise_scale)
     rows = 0.5 * design.num_items * design.degree
     return 1 + each / (_USUAL_TIES * jnp.maximum(rows, 1e-3))
 

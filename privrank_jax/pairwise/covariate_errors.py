@@ -3,14 +3,15 @@ r"""Standard errors and intervals of scores and coefficients of covariates, priv
 Post-processing of the release: it takes the private fit, the public noise scale and ridge, and the public design, never
 the outcomes. As in :mod:`privrank_jax.pairwise.standard_errors`, with β = (θ, b), the Fisher information I of β at the
 fit (:func:`~privrank_jax.pairwise.covariates.information`) and the ridge R = diag(γ): to first order the fit is β +
-(I + R)^{-1}(s - w - Rβ), s the score of the comparisons (covariance I) and w the noise (covariance V, 2λ² or σ² times
-the identity). One Newton step of the fit without ridge, β̃ + I⁻¹Rβ̃, removes the bias and has covariance I⁻¹(I + V)I⁻¹.
-Inverses are on the directions that the design identifies: differences within components of compared items, and all
-coefficients. Tails and ranks are as in :mod:`privrank_jax.pairwise.intervals`, and so is the rule under which the step
-is too long for intervals: the information of some comparison changes by more than ``MOST_CHANGE`` along it.
+(I + R)^{-1}(s - w - Rβ), s the score of the comparisons (covariance I) and w the noise (covariance V: 2λ² or σ² times
+the identity, or that of K-norm noise, :mod:`privrank_jax.privacy.boxed_zonotope`). One Newton step of the fit without
+ridge, β̃ + I⁻¹Rβ̃, removes the bias and has covariance I⁻¹(I + V)I⁻¹. Inverses are on the directions that the design
+identifies: differences within components of compared items, and all coefficients. Tails and ranks are as in
+:mod:`privrank_jax.pairwise.intervals`, and so is the rule under which the step is too long for intervals: the
+information of some comparison changes by more than ``MOST_CHANGE`` along it.
 
-With ties as an outcome of their own, log ν is one more parameter and T one more number, whose noise is 1/c times that
-of the sums (:mod:`privrank_jax.pairwise.covariate_ties`).
+With ties as an outcome of their own, log ν is one more parameter and T one more number, whose Gaussian noise is 1/c
+times that of the sums (:mod:`privrank_jax.pairwise.covariate_ties`).
 
 **Assumptions.** The model holds, comparisons are independent given scores and covariates (several answers of one user
 count as independent), and errors are small enough for one linear step.
@@ -32,13 +33,26 @@ from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice, check_level, check_nonnegative
 from privrank_jax.pairwise.covariate_davidson import CovariateDavidsonScores, tie_information
 from privrank_jax.pairwise.covariate_mle import CovariateScores
-from privrank_jax.pairwise.covariate_ties import tie_weight
+from privrank_jax.pairwise.covariate_noise import tie_weight
+from privrank_jax.pairwise.covariate_shape import shaped_law
 from privrank_jax.pairwise.covariates import CovariateDesign, information
 from privrank_jax.pairwise.davidson import outcome_odds
-from privrank_jax.pairwise.graph import component_labels
-from privrank_jax.pairwise.intervals import MOST_CHANGE, Intervals, critical_value, intervals_of
-from privrank_jax.pairwise.standard_errors import Uncertainty, noise_variance, project_inverse
-from privrank_jax.privacy.noise import NOISES
+from privrank_jax.pairwise.intervals import (
+    MOST_CHANGE,
+    Intervals,
+    critical_value,
+    heavy_share,
+    intervals_of,
+)
+from privrank_jax.pairwise.questionnaire_noise import NoiseLaw
+from privrank_jax.pairwise.standard_errors import (
+    Uncertainty,
+    identified,
+    noise_covariance,
+    noise_variance,
+    project_inverse,
+)
+from privrank_jax.privacy.noise import SHAPED_NOISES
 
 
 @jax.tree_util.register_dataclass
@@ -91,15 +105,15 @@ def covariate_intervals(
             :func:`scores_from_covariate_sums`.
         design: the public part of the table.
         ridge: ``(m + p,)``, of the fit: its diagnostics hold it, and the next.
-        noise_scale: λ or σ, may be traced; 0 without privacy.
-        noise: ``"laplace"`` or ``"gaussian"``.
+        noise_scale: λ, σ or 1/ε, may be traced; 0 without privacy.
+        noise: ``"laplace"``, ``"gaussian"`` or ``"k-norm"``, for which the design must not be traced.
         level: confidence in (0, 1), may be traced.
 
     Returns:
         :class:`CovariateIntervals`.
 
     Raises:
-        ValueError: a negative scale, an unknown noise, ``level`` outside (0, 1).
+        ValueError: a negative scale, an unknown noise, ``level`` outside (0, 1), a traced design for K-norm noise.
 
     >>> from privrank_jax.pairwise import covariate_table, mle_with_covariates
     >>> table = covariate_table([0, 1] * 9, [1, 0] * 9, [1, 0, 1] * 6, {"first": [1.0] * 18}, num_items=2)
@@ -108,10 +122,11 @@ def covariate_intervals(
     >>> round(float(errors.standard_errors[0]), 4)  # 1/√(18 · 2/3 · 1/3)
     0.5
     """
-    check_choice("noise", noise, NOISES)
+    check_choice("noise", noise, SHAPED_NOISES)
     check_nonnegative("noise_scale", noise_scale)
     check_level(level)
-    return _covariate_intervals(value, design, ridge, noise_scale, level, noise)
+    law = shaped_law(design) if noise == "k-norm" else None
+    return _covariate_intervals(value, design, ridge, noise_scale, level, law, noise)
 
 
 def covariate_davidson_intervals(
@@ -132,8 +147,8 @@ def covariate_davidson_intervals(
         design: the public part of the table.
         ridge: ``(m + p,)``, of the fit: its diagnostics hold it, and the next two.
         tie_gamma: the ridge of log ν.
-        noise_scale: λ or σ of each sum, may be traced; 0 without privacy.
-        noise: ``"laplace"`` or ``"gaussian"``.
+        noise_scale: λ or σ of each sum, or 1/ε, may be traced; 0 without privacy.
+        noise: as for :func:`covariate_intervals`.
         level: confidence in (0, 1), may be traced.
 
     Returns:
@@ -149,12 +164,13 @@ def covariate_davidson_intervals(
     >>> bool(errors.log_tie_low < found.value.log_tie < errors.log_tie_high)
     True
     """
-    check_choice("noise", noise, NOISES)
+    check_choice("noise", noise, SHAPED_NOISES)
     check_nonnegative("noise_scale", noise_scale)
     check_nonnegative("tie_gamma", tie_gamma)
     check_level(level)
     ridges = jnp.append(ridge, jnp.asarray(tie_gamma, ridge.dtype))
-    return _davidson_intervals(value, design, ridges, noise_scale, level, noise)
+    law = shaped_law(design, ties=True) if noise == "k-norm" else None
+    return _davidson_intervals(value, design, ridges, noise_scale, level, law, noise)
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
@@ -164,12 +180,14 @@ def _covariate_intervals(
     ridge: Float[Array, "parameters"],
     noise_scale: Scalar,
     level: Scalar,
+    law: NoiseLaw | None,
     noise: str,
 ) -> CovariateIntervals:
     beta = jnp.concatenate([value.scores, value.coefficients * design.units])
     fisher = information(design, beta)
     near = functools.partial(_is_near, design, beta)
-    items, *others = _about(beta, fisher, ridge, design, near, noise_scale, level, noise)
+    known = noise, jnp.asarray(noise_scale, beta.dtype), law
+    items, *others = _about(beta, fisher, ridge, design, near, known, level)
     return CovariateIntervals(items, *(one / design.units for one in others))
 
 
@@ -180,16 +198,16 @@ def _davidson_intervals(
     ridge: Float[Array, "numbers"],
     noise_scale: Scalar,
     level: Scalar,
+    law: NoiseLaw | None,
     noise: str,
 ) -> CovariateDavidsonIntervals:
     beta = jnp.concatenate([value.scores, value.coefficients * design.units])
     params = jnp.append(beta, value.log_tie)
     fisher = tie_information(design, beta, value.log_tie)
     near = functools.partial(_is_near_with_ties, design, params)
+    known = noise, jnp.asarray(noise_scale, params.dtype), law
     on_ties = 1 / tie_weight(noise)
-    items, error, low, high = _about(
-        params, fisher, ridge, design, near, noise_scale, level, noise, on_ties
-    )
+    items, error, low, high = _about(params, fisher, ridge, design, near, known, level, on_ties)
     slopes = (one[:-1] / design.units for one in (error, low, high))
     return CovariateDavidsonIntervals(CovariateIntervals(items, *slopes), low[-1], high[-1])
 
@@ -200,37 +218,37 @@ def _about(
     ridge: Float[Array, "numbers"],
     design: CovariateDesign,
     is_near: Callable[[Array], Array],
-    noise_scale: Scalar,
+    known: tuple[str, Array, NoiseLaw | None],
     level: Scalar,
-    noise: str,
     noise_of_last: float = 1.0,
 ) -> tuple[Intervals, Array, Array, Array]:
     """Intervals of the items; standard errors, lower and upper ends of the other parameters.
 
-    The noise of the last number of the statistic is ``noise_of_last`` times that of the others.
+    The noise is ``known`` by its kind, its scale and, for K-norm noise, its law. That of the last number of the
+    statistic is ``noise_of_last`` times that of the others.
     """
     m, size, dtype = design.num_items, params.shape[0], params.dtype
-    scale = jnp.asarray(noise_scale, dtype)
+    noise, scale, law = known
     met = design.gram(jnp.ones(design.first.shape, dtype))[:m, :m] < 0
-    labels = component_labels(met)
-    linked = labels[:, None] == labels[None, :]
-    within = jnp.eye(m, dtype=dtype) - linked / jnp.sum(linked, -1).astype(dtype)
+    within, linked = identified(met, dtype)
     project = jnp.eye(size, dtype=dtype).at[:m, :m].set(within)
     influence = project_inverse(fisher, project)
     of_noise = influence.at[:, -1].multiply(noise_of_last)
-    variance = noise_variance(scale, noise)
-    sampled = product(product(influence, fisher), influence.T)
-    covariance = sampled + variance * product(of_noise, of_noise.T)
+    spread = noise_covariance(scale, noise, law, jnp.eye(size, dtype=dtype))
+    drawn = product(product(of_noise, spread), of_noise.T)
+    covariance = product(product(influence, fisher), influence.T) + drawn
     center = product(project, params) + product(influence, ridge * params)
     near = is_near(center)
     errors = Uncertainty(
-        center[:m], covariance[:m, :m], of_noise[:m], linked, scale, jnp.ones(m, bool), noise
+        center[:m], covariance[:m, :m], of_noise[:m], linked, scale, jnp.ones(m, bool), noise, law
     )
     items = intervals_of(params[:m], errors, level, near)
     others = jnp.diagonal(covariance)[m:]
     heavy = jnp.zeros_like(others)
-    if noise == "laplace":
-        heavy = variance * jnp.sqrt(jnp.sum(of_noise[m:] ** 4, -1))
+    if law is not None:
+        heavy = heavy_share(law).astype(dtype) * jnp.diagonal(drawn)[m:]
+    elif noise == "laplace":
+        heavy = noise_variance(scale, noise) * jnp.sqrt(jnp.sum(of_noise[m:] ** 4, -1))
     deviation = jnp.sqrt(others)
     reach = critical_value(1 - level, heavy / jnp.where(others > 0, others, 1.0)) * deviation
     low = jnp.where(near, jnp.minimum(center[m:] - reach, params[m:]), -jnp.inf)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +12,12 @@ from jaxtyping import Array, Float
 from privrank_jax._types import Key, Numbers, Scalar
 from privrank_jax._validate import check_nonnegative, check_positive
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.covariate_noise import (
+    covariate_noise,
+    draw_covariate_noise,
+    kept_with_covariates,
+    unit_variances,
+)
 from privrank_jax.pairwise.covariates import (
     CovariateDesign,
     CovariateObjective,
@@ -21,10 +26,9 @@ from privrank_jax.pairwise.covariates import (
 )
 from privrank_jax.pairwise.minimize import minimize
 from privrank_jax.pairwise.mle import FitDiagnostics
-from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.boxed_zonotope import BoxedZonotope
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics, draw
+from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 
 _PATIENCE = 8  # Newton steps without progress after which a search ends
@@ -51,7 +55,7 @@ class CovariateFit:
     """Noise scale, ridge and solver diagnostics of a fit with covariates.
 
     Attributes:
-        noise_scale: λ (Laplace) or σ (Gaussian) of each sum, 0 without privacy; public.
+        noise_scale: λ (Laplace) or σ (Gaussian) of each sum, 1/ε for K-norm noise, 0 without privacy; public.
         ridge: ``(m + p,)``, γ of each score and of each feature's coefficient; public.
         fit: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`. Of a private fit a function of the noisy sums alone.
     """
@@ -72,7 +76,7 @@ def covariate_mle(
 ) -> Estimate:
     """Private scores and coefficients of public covariates: a ridge fit to noisy sums S = Σ_r y_r z_r.
 
-    **Guarantee.** (ε, δ)-DP, δ = 0 for Laplace noise, for the outcomes of one comparison or one user: that of
+    **Guarantee.** (ε, δ)-DP, δ = 0 but for Gaussian noise, for the outcomes of one comparison or one user: that of
     :func:`noisy_covariate_sums`. The fit is post-processing, whatever its ridge, solver and rounding.
 
     Args:
@@ -120,25 +124,27 @@ def noisy_covariate_sums(
 ) -> Estimate:
     """The sums S = Σ_r y_r z_r of comparisons with covariates, plus noise: all that outcomes contribute to a fit.
 
-    **Guarantee.** ε-DP (Laplace) or (ε, δ)-DP (Gaussian) where outcomes of one unit change. Theorem, proof, and what is
-    public: head of :mod:`privrank_jax.pairwise.covariates`.
+    **Guarantee.** ε-DP (Laplace, K-norm) or (ε, δ)-DP (Gaussian) where outcomes of one unit change. Theorem, proof, and
+    what is public: head of :mod:`privrank_jax.pairwise.covariates`, and of :mod:`privrank_jax.pairwise.covariate_shape`
+    for K-norm noise, which is far less where all users are asked the same pairs.
 
     Args:
         key: PRNG key.
         table: comparisons with features, from :func:`covariate_table`.
         privacy: what is promised: unit comparison or user, adjacency ``flip``, public ``"covariates"``. ε = ∞ adds no
             noise; ε and δ may be traced. Users need no ``contributions``: the table says who gave what.
-        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
+        noise: ``"laplace"``, ``"gaussian"`` at the δ of the promise, or ``"k-norm"`` for users, in the shape of what
+            one of them can change in this design, which must not be traced; :func:`least_covariate_noise` chooses.
         sensitivity: a smaller public sensitivity of S, ℓ₁ for Laplace and ℓ₂ for Gaussian noise, instead of the
             theorem's.
 
     Returns:
         ``value``: noisy sums, ``(m + p,)``: of the items, then of the features. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ; public.
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ, σ, or 1/ε for K-norm noise; public.
 
     Raises:
         ValueError: a promise of another adjacency or unit, or one that does not say that covariates are public;
-            Gaussian noise without δ.
+            Gaussian noise without δ; K-norm noise for single comparisons, of a traced design, or with a sensitivity.
         TypeError: ``table`` is no :class:`CovariateTable`.
 
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table
@@ -149,12 +155,9 @@ def noisy_covariate_sums(
     """
     attained = kept_with_covariates(privacy, "noisy_covariate_sums", noise)
     check_table(table)
-    change: Any = sensitivity
-    if change is None:
-        change = table.design.sensitivity(attained, "l1" if noise == "laplace" else "l2")
-    scale = additive_scale(noise, attained, change, change)
-    value = _noisy_sums(key, table, scale, noise)
-    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
+    law = covariate_noise(table.design, attained, noise, sensitivity)
+    value = _noisy_sums(key, table, law.scale, law.body, noise)
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(law.scale))
 
 
 def scores_from_covariate_sums(
@@ -171,7 +174,7 @@ def scores_from_covariate_sums(
         sums: ``(m + p,)``, S with noise.
         design: the public part of the table.
         gamma: as for :func:`covariate_mle`; the default depends on the noise.
-        noise_scale: λ or σ of the noise in the sums.
+        noise_scale: λ, σ or 1/ε of the noise in the sums.
         noise: its kind.
 
     Returns:
@@ -229,33 +232,6 @@ def mle_with_covariates(table: CovariateTable, gamma: Scalar = 0.0) -> Estimate:
     return Estimate(found.value, None, CovariateFit(0.0, ridge, found.diagnostics))
 
 
-def kept_with_covariates(privacy: Privacy, by: str, noise: str) -> Privacy:
-    """The privacy that a mechanism on comparisons with public covariates attains.
-
-    Args:
-        privacy: what is asked for.
-        by: name of the mechanism.
-        noise: ``"laplace"`` or ``"gaussian"``.
-
-    Raises:
-        TypeError, ValueError: as :func:`~privrank_jax.pairwise.promise.of_comparisons`; an adjacency other than flip; a
-            promise that does not take the covariates as public.
-    """
-    attained = of_comparisons(privacy, by, noise)
-    if attained.adjacency != "flip":
-        raise ValueError(
-            f"{by} fits to who compared what and to the covariates without noise, so it protects outcomes only: "
-            f"promise adjacency='flip', not {attained.adjacency!r}, or leave the covariates out (perturbed_mle, "
-            "noisy_counts)."
-        )
-    if "covariates" not in attained.neighbors.shared:
-        raise ValueError(
-            "the covariates of each comparison, and which item was first, enter the fit without noise, so the promise "
-            "must say that they are public: Privacy(..., public=('covariates',))."
-        )
-    return attained
-
-
 def check_table(table: object) -> None:
     """Raise ``TypeError`` unless ``table`` is a :class:`CovariateTable`."""
     if not isinstance(table, CovariateTable):
@@ -271,22 +247,23 @@ def covariate_ridge(
     gamma: Scalar | None = None,
     *,
     information: float = _USUAL_INFORMATION,
+    ties: bool = False,
 ) -> Float[Array, "parameters"]:
     """The ridge of :func:`covariate_mle`, ``(m + p,)``: as given, or its default; from public quantities only.
 
     Args:
         design: the public part of the table.
-        noise_scale: λ or σ of the noise.
+        noise_scale: λ, σ or 1/ε of the noise.
         noise: its kind.
         gamma: γ of the scores.
         information: about a score, of one comparison, in the default.
+        ties: whether the number of ties was released too.
     """
     squares = _squares(design)
     if gamma is not None:
         return jnp.asarray(gamma, squares.dtype) * squares
-    variance = (2.0 if noise == "laplace" else 1.0) * jnp.square(
-        jnp.asarray(noise_scale, squares.dtype)
-    )
+    each = jnp.asarray(unit_variances(design, noise, ties=ties)[: design.size], squares.dtype)
+    variance = each * jnp.square(jnp.asarray(noise_scale, squares.dtype))
     met = jnp.broadcast_to(jnp.maximum(design.degree, 1e-3), (design.num_items,))
     counts = jnp.concatenate([met, jnp.sum(jnp.square(_features(design)), 0)])
     return squares * (1 + variance / (counts * information))
@@ -307,10 +284,10 @@ def _features(design: CovariateDesign) -> Float[Array, "rows covariates"]:
 
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _noisy_sums(
-    key: Key, table: CovariateTable, scale: Scalar, noise: str
+    key: Key, table: CovariateTable, scale: Scalar, body: BoxedZonotope | None, noise: str
 ) -> Float[Array, "parameters"]:
     sums = table.sums
-    return sums + draw(key, noise, sums.shape, scale, sums.dtype)
+    return sums + draw_covariate_noise(key, noise, scale, body, sums.size, sums.dtype)
 
 
 @jax.jit

@@ -23,13 +23,16 @@ inequality. ∎
 
 Hence the noise of the sums alone, of scale λ or σ, serves for S, and λ or σ/c for T, with c = 11/9 for Gaussian noise
 as in :mod:`privrank_jax.pairwise.noisy_ties`. The fit is post-processing.
+
+*Common questions.* Where users are asked about the same pairs, S alone moves far less than Σ ‖z_r‖
+(:mod:`privrank_jax.pairwise.covariate_shape`). Then T costs something: K-norm noise has one dimension more with it, the
+ℓ₁ sensitivity of (S, T) is larger than that of S, and in ℓ₂ only the theorem above is known.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -38,12 +41,17 @@ from jaxtyping import Array, Float
 
 from privrank_jax._types import Key, Scalar
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.covariate_mle import check_table, kept_with_covariates
+from privrank_jax.pairwise.covariate_mle import check_table
+from privrank_jax.pairwise.covariate_noise import (
+    covariate_noise,
+    draw_covariate_noise,
+    kept_with_covariates,
+    tie_weight,
+)
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
-from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.boxed_zonotope import BoxedZonotope
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics, draw
+from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 
 
@@ -66,18 +74,18 @@ def noisy_covariate_ties(
 ) -> Estimate:
     """The sums S of comparisons with covariates and the number T of ties, plus noise.
 
-    **Guarantee.** ε-DP (Laplace) or (ε, δ)-DP (Gaussian) where outcomes of one unit change, with no more noise on the
-    sums than without the ties. Theorem and proof at the head of this module.
+    **Guarantee.** ε-DP (Laplace, K-norm) or (ε, δ)-DP (Gaussian) where outcomes of one unit change; for single
+    comparisons with no more noise on the sums than without the ties. Theorem and proof at the head of this module.
 
     Args:
         key: PRNG key.
         table: comparisons with features, from :func:`~privrank_jax.pairwise.covariate_table`; an outcome 1/2 is a tie.
         privacy: as for :func:`~privrank_jax.pairwise.noisy_covariate_sums`.
-        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
+        noise: as for :func:`~privrank_jax.pairwise.noisy_covariate_sums`.
 
     Returns:
         ``value``: :class:`CovariateTies`. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ on each sum; public.
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ on each sum, or 1/ε; public.
 
     Raises:
         ValueError: as :func:`~privrank_jax.pairwise.noisy_covariate_sums`.
@@ -92,10 +100,9 @@ def noisy_covariate_ties(
     """
     attained = kept_with_covariates(privacy, "noisy_covariate_ties", noise)
     check_table(table)
-    change: Any = table.design.sensitivity(attained, "l1" if noise == "laplace" else "l2")
-    scale = additive_scale(noise, attained, change, change)
-    value = _noisy_ties(key, table, scale, noise)
-    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
+    law = covariate_noise(table.design, attained, noise, ties=True)
+    value = _noisy_ties(key, table, law.scale, law.body, noise)
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(law.scale))
 
 
 def number_of_ties(table: CovariateTable) -> Float[Array, ""]:
@@ -108,17 +115,10 @@ def number_of_ties(table: CovariateTable) -> Float[Array, ""]:
     return jnp.sum(table.design.real(tied))
 
 
-def tie_weight(noise: str) -> float:
-    """c, so that T has noise of scale λ/c or σ/c.
-
-    Args:
-        noise: ``"laplace"`` or ``"gaussian"``.
-    """
-    return GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1] if noise == "gaussian" else 1.0
-
-
 @functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_ties(key: Key, table: CovariateTable, scale: Scalar, noise: str) -> CovariateTies:
+def _noisy_ties(
+    key: Key, table: CovariateTable, scale: Scalar, body: BoxedZonotope | None, noise: str
+) -> CovariateTies:
     sums = table.sums
-    drawn = draw(key, noise, (sums.shape[0] + 1,), scale, sums.dtype)
+    drawn = draw_covariate_noise(key, noise, scale, body, sums.size + 1, sums.dtype)
     return CovariateTies(sums + drawn[:-1], number_of_ties(table) + drawn[-1] / tie_weight(noise))

@@ -18,10 +18,11 @@ Proof. S moves by Σ_r (y_r - y'_r)z_r, over the comparisons whose outcome diffe
 for a win against a loss; for several comparisons apply the triangle inequality. ∎ In ℓ₁ ‖z_r‖ = 2 + ‖x_r‖₁, in ℓ₂
 √(2 + ‖x_r‖₂²).
 
-*One comparison*: the sensitivity is max_r ‖z_r‖. *A user*: max_u Σ_{r of u} ‖z_r‖, over the users in the table. Both
-are functions of the design. Neighbors share it, so they share the scale of the noise, which may be published: the exact
-maximum, in place of L times the largest norm that a comparison may have, costs no privacy. It would where the design is
-protected as well; other adjacencies are therefore refused. Where only some comparisons of a user are kept, the choice
+*One comparison*: the sensitivity is max_r ‖z_r‖. *A user*: max_u Σ_{r of u} ‖z_r‖, over the users in the table; less
+where they are asked about the same pairs (:mod:`privrank_jax.pairwise.covariate_shape`). Both are functions of the
+design. Neighbors share it, so they share the scale of the noise, which may be published: the exact maximum, in place of
+L times the largest norm that a comparison may have, costs no privacy. It would where the design is protected as well;
+other adjacencies are therefore refused. Where only some comparisons of a user are kept, the choice
 must not depend on outcomes either (:func:`~privrank_jax.comparisons.bound_contributions`); then the rows that are kept
 are a public design, for which the theorem holds.
 

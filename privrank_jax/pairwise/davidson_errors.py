@@ -22,7 +22,6 @@ from privrank_jax._backend import product
 from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Scalar, Scores
 from privrank_jax._validate import check_choice, check_level, check_nonnegative, is_traced
 from privrank_jax.pairwise.davidson import DavidsonScores, davidson_information, outcome_odds
-from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.intervals import (
     MOST_CHANGE,
     Intervals,
@@ -35,6 +34,7 @@ from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, law_under_flips
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
     as_design,
+    identified,
     noise_covariance,
     project_inverse,
 )
@@ -233,9 +233,8 @@ def _errors(
 ) -> DavidsonErrors:
     size, dtype = theta.shape[0], theta.dtype
     scale = jnp.asarray(noise_scale, dtype)
-    theta, labels = center(theta, mask), component_labels(comparisons > 0)
-    linked = labels[:, None] == labels[None, :]
-    items = jnp.eye(size, dtype=dtype) - linked / jnp.sum(linked, -1).astype(dtype)
+    theta = center(theta, mask)
+    items, linked = identified(comparisons > 0, dtype)
     project = jnp.zeros((size + 1, size + 1), dtype).at[:size, :size].set(items).at[-1, -1].set(1)
     fisher = davidson_information(theta, log_tie, comparisons)
     slack = 4 * (size + 1) * jnp.finfo(dtype).eps * jnp.maximum(jnp.max(jnp.diagonal(fisher)), 1)

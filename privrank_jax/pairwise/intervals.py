@@ -50,6 +50,7 @@ from privrank_jax._types import (
 from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link, normal
 from privrank_jax.pairwise.likelihood import center
+from privrank_jax.pairwise.questionnaire_noise import NoiseLaw
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
     noise_covariance,
@@ -347,9 +348,17 @@ def _heavy_of_differences(uncertainty: Uncertainty) -> Array:
 
 
 def _heaviness(uncertainty: Uncertainty) -> Array:
-    """Share s of a Laplace variable at which K-norm noise has its excess kurtosis, 3 s²."""
     assert uncertainty.law is not None
-    return jnp.sqrt(uncertainty.law.excess / 3).astype(uncertainty.center.dtype)
+    return heavy_share(uncertainty.law).astype(uncertainty.center.dtype)
+
+
+def heavy_share(law: NoiseLaw) -> Array:
+    """Share s of a Laplace variable at which K-norm noise of this law has its excess kurtosis, 3 s².
+
+    Args:
+        law: of the noise.
+    """
+    return jnp.sqrt(jnp.asarray(law.excess) / 3)
 
 
 def _of_noise(uncertainty: Uncertainty) -> Array:

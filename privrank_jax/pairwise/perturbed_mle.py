@@ -265,12 +265,28 @@ def default_gamma(
     if calibration == "published" and (users or adjacency == "add-remove"):
         return 0.0  # the floor: the published choice for users, and where the number d is private
     items = jnp.maximum(jnp.sum(wins.item_mask), 2)
-    degree = jnp.maximum(jnp.sum(wins.degrees) / items, 1e-3)
+    degree = jnp.sum(wins.degrees) / items
     if calibration == "published":
-        return 2.0 * jnp.sqrt(degree * jnp.log(items))
+        return 2.0 * jnp.sqrt(jnp.maximum(degree, 1e-3) * jnp.log(items))
     if adjacency == "add-remove" or (adjacency == "replace" and users):
         return 1.0  # the number of comparisons is private
     if variance is None:
         variance = unit_variance(noise, None)
-    information = degree / 5.0
-    return (information + variance * jnp.square(scale)) / information
+    return least_risk_gamma(degree, variance * jnp.square(scale))
+
+
+def least_risk_gamma(degree: Numbers, variance: Numbers) -> Any:
+    """The ridge with the least first-order risk for scores θ ~ N(0, 1) fitted to noisy totals: γ = (h + variance)/h.
+
+    Args:
+        degree: mean number of comparisons of an item, d; h = d/5 is the usual information about a score.
+        variance: of the noise of one total.
+
+    Returns:
+        γ, of the shape that the arguments broadcast to.
+
+    >>> float(least_risk_gamma(50.0, 5.0))
+    1.5
+    """
+    information = jnp.maximum(degree, 1e-3) / 5.0
+    return (information + variance) / information

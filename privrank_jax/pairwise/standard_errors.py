@@ -27,7 +27,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, DTypeLike, Float
 
 from privrank_jax._backend import product
 from privrank_jax._types import (
@@ -278,15 +278,43 @@ def _score_errors(
     noise: str,
     target: str,
 ) -> Uncertainty:
-    dtype = theta.dtype
-    scale, gamma = jnp.asarray(noise_scale, dtype), jnp.asarray(gamma, dtype)
     theta, fisher, project, linked = differences(theta, comparisons, link, mask)
-    influence = project_inverse(
-        fisher + gamma * project if target == "penalized" else fisher, project
+    return errors_of_fit(
+        theta, fisher, project, linked, mask, noise_scale, gamma, law, noise, target == "penalized"
     )
+
+
+def errors_of_fit(
+    theta: Scores,
+    fisher: PairMatrix,
+    project: PairMatrix,
+    linked: Bool[Array, "items items"],
+    mask: Mask,
+    noise_scale: Scalar,
+    gamma: Scalar,
+    law: NoiseLaw | None,
+    noise: str,
+    penalized: bool,
+) -> Uncertainty:
+    """The uncertainty of a ridge fit, by the formulas at the head of this module.
+
+    Args:
+        theta: centered scores.
+        fisher: their information, of full rank on the range of ``project``.
+        project: the projection on the identified differences.
+        linked: pairs whose difference is identified.
+        mask: real items.
+        noise_scale: λ, σ or 1/ε.
+        gamma: γ.
+        law: of K-norm noise at scale 1.
+        noise: its name.
+        penalized: whether about the penalized target rather than the truth.
+    """
+    scale, gamma = (jnp.asarray(one, theta.dtype) for one in (noise_scale, gamma))
+    influence = project_inverse(fisher + gamma * project if penalized else fisher, project)
     spread = noise_covariance(scale, noise, law, project)
     covariance = product(product(influence, fisher + spread), influence.T)
-    middle = theta if target == "penalized" else theta + product(gamma * influence, theta)
+    middle = theta if penalized else theta + product(gamma * influence, theta)
     linked = linked & mask[:, None] & mask[None, :]
     return Uncertainty(middle, covariance, influence, linked, scale, mask, noise, law)
 
@@ -298,13 +326,24 @@ def differences(
 
     Scores are known up to a shift of each connected component; each masked item is its own component.
     """
-    size = theta.shape[0]
-    theta, labels = center(theta, mask), component_labels(weights > 0)
+    theta = center(theta, mask)
+    project, linked = identified(weights > 0, theta.dtype)
+    return theta, of_full_rank(information(theta, weights, link), project), project, linked
+
+
+def identified(
+    met: Bool[Array, "items items"], dtype: DTypeLike
+) -> tuple[PairMatrix, Bool[Array, "items items"]]:
+    """The projection on differences within components of items that met, and the pairs within them."""
+    labels = component_labels(met)
     linked = labels[:, None] == labels[None, :]
-    project = jnp.eye(size, dtype=theta.dtype) - linked / jnp.sum(linked, -1).astype(theta.dtype)
-    fisher = information(theta, weights, link)
-    slack = 4 * size * jnp.finfo(theta.dtype).eps * _largest(fisher)
-    return theta, fisher + slack * project, project, linked
+    return jnp.eye(met.shape[0], dtype=dtype) - linked / jnp.sum(linked, -1).astype(dtype), linked
+
+
+def of_full_rank(fisher: PairMatrix, project: PairMatrix) -> PairMatrix:
+    """The information plus what rounding may have taken from it, on the range of the projection."""
+    slack = 4 * fisher.shape[0] * jnp.finfo(fisher.dtype).eps * _largest(fisher)
+    return fisher + slack * project
 
 
 def project_inverse(bend: PairMatrix, project: PairMatrix) -> PairMatrix:

@@ -49,7 +49,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy import special
 
 from privrank_jax._validate import check_choice, check_delta, check_positive
 from privrank_jax.privacy.host import HostNumber, host_number
@@ -270,6 +269,8 @@ def _among_clones(clones: np.ndarray, local: float, epsilon: float) -> np.ndarra
 
 def _coin_tail(coins: np.ndarray, least: np.ndarray) -> np.ndarray:
     """Pr[Bin(coins, 1/2) >= least], least >= 0."""
+    from scipy import special  # takes long to import, and few releases are shuffled
+
     inner = (least >= 1) & (least <= coins)
     tail = special.betainc(np.where(inner, least, 1), np.where(inner, coins - least + 1, 1), 0.5)
     return np.where(inner, tail, least < 1)

@@ -18,11 +18,11 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.covariate_ties import tie_weight
+from privrank_jax.pairwise.covariate_noise import tie_weight
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.davidson import outcome_odds
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import laws
+from privrank_jax.privacy_audit import laws, shapes
 from privrank_jax.privacy_audit.neighbors import Instances
 from privrank_jax.privacy_audit.registry import Audited, Facts, Release
 
@@ -40,12 +40,15 @@ USER = dataclasses.replace(COMPARISON, unit="user")
 
 
 def _design(outcomes: Array, users: tuple[int, ...]) -> CovariateDesign:
+    """The design, on the host also where outcomes are traced, as K-norm noise needs it."""
     dtype = jnp.result_type(outcomes)
-    whole = functools.partial(jnp.asarray, dtype=jnp.int32)
-    return CovariateDesign(
-        whole(_FIRST), whole(_SECOND), jnp.asarray(_FEATURES, dtype), whole(users),
-        jnp.ones(2, dtype), num_items=3,
-    )  # fmt: skip
+    parts: tuple[Any, ...] = (
+        *(np.asarray(part, np.int32) for part in (_FIRST, _SECOND)),
+        np.asarray(_FEATURES, dtype),
+        np.asarray(users, np.int32),
+        np.ones(2, dtype),
+    )
+    return CovariateDesign(*parts, num_items=3)
 
 
 def _on_outcomes(
@@ -63,8 +66,13 @@ def _on_outcomes(
     return release
 
 
+def _sums(data: np.ndarray) -> np.ndarray:
+    """S of stacked outcomes."""
+    return data @ _MATRIX
+
+
 def _sums_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    return laws.additive_laplace(data @ _MATRIX, facts["noise_scale"])
+    return laws.additive_laplace(_sums(data), facts["noise_scale"])
 
 
 def _tied(data: np.ndarray) -> np.ndarray:
@@ -173,6 +181,40 @@ def _tied_row(
     }
 
 
+_SHAPED_FACETS = np.block(
+    [
+        [shapes.zonotope_facets(np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]])), np.zeros((3, 3))],
+        [np.zeros((3, 3)), np.diag(1 / np.array([1.0, 0.5, 2.0]))],
+    ]
+)
+"""Of what user 0 or 1 of ``_TWO`` can change in the items' sums, in those of the covariates, and in the ties."""
+
+
+def _shaped_row(
+    mechanism: Callable[..., Estimate], statistic: Callable[..., Any]
+) -> dict[str, Any]:
+    """All outcomes of user 0 flip; ``statistic`` is what the mechanism adds noise to, of stacked outcomes."""
+    lost = np.array([0.0, 1.0, 0.0])
+    center, other = statistic(np.stack([_WON, lost]))
+    facets = _SHAPED_FACETS[:, : center.size]
+    facets = facets[facets.any(axis=1)]
+
+    def law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+        return laws.k_norm(statistic(data), facets, facts["noise_scale"])
+
+    return {
+        **_row([0, 2], _TWO, USER),
+        "release": _on_outcomes(mechanism, _TWO, noise="k-norm"),
+        "law": law,
+        "reduce": lambda noisy: shapes.margin(
+            noisy - jnp.asarray(center, noisy.dtype), facets, center - other
+        ),
+        "sees": "how far the noise lies inside the facets next to the change",
+        "function": mechanism.__name__,
+        "note": "pairwise/covariate_shape.py",
+    }
+
+
 AUDITED = (
     Audited(
         name="covariate-sums",
@@ -192,6 +234,25 @@ AUDITED = (
             "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length:-1:2",
         ),
         **_row([0, 2], _TWO, USER),
+    ),
+    Audited(
+        name="covariate-sums-questionnaire",
+        title="sums of comparisons with covariates + K-norm noise of the questions, outcomes of one user flip",
+        released_by="exact_covariate_sums",
+        commands=(
+            "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length --noise k-norm",
+        ),
+        **_shaped_row(pairwise.noisy_covariate_sums, _sums),
+    ),
+    Audited(
+        name="covariate-ties-questionnaire",
+        title="sums with covariates and ties + K-norm noise of the questions, outcomes of one user flip",
+        released_by="exact_covariate_ties",
+        commands=(
+            "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length --ties davidson "
+            "--noise k-norm",
+        ),
+        **_shaped_row(pairwise.noisy_covariate_ties, _tied),
     ),
     Audited(
         name="covariate-mle",

@@ -9,7 +9,8 @@ They are named, not imported, since releases depend on this package.
   with the distance in units of σ, which differs between the parts of the input.
 - *Discrete K-norm*: ε/c times the integer gauge of x - x', that is max \|x - x'\| for the cube and, for the zonotope of
   a graph, the smallest r for which flows of at most r along its edges lead from x' to x; ∞ if none do. For rows of
-  blocks, the largest sum over a row of the largest differences in its blocks.
+  blocks, the largest sum over a row of the largest differences in its blocks; for a zonotope times intervals, the
+  larger of the least r in each part.
 - *One-shot top list*: the noise was calibrated to ε for the largest change of one total and of all totals.
 - *Randomized response*: the sum of ε over the bits that differ.
 - *Exponential mechanism*: γ times the range of c(σ) - c'(σ) over σ, which no pair of items can widen by more than
@@ -71,6 +72,16 @@ def _blocks(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> 
 
 def _zonotope(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     return facts["epsilon"] * _least_flow(first - second, facts["graph"].edges) / facts["change"]
+
+
+def _boxed(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    moved, widths = np.abs(first - second), np.array(facts["widths"])
+    items, sides = (first - second)[: len(moved) - len(widths)], moved[len(moved) - len(widths) :]
+    if np.any(sides[widths == 0]):
+        return np.inf
+    shares = np.ceil(sides[widths > 0] / widths[widths > 0])
+    gauge = max(_least_flow(items, facts["graph"].edges), *shares.tolist(), 0.0)
+    return facts["epsilon"] * gauge / facts["change"]
 
 
 def _least_flow(moved: np.ndarray, edges: np.ndarray) -> float:
@@ -147,6 +158,11 @@ DOORS = (
     ),
     Door(function="privrank_jax.release.k_norm:discrete_cube", builds=True, loss=_cube),
     Door(function="privrank_jax.release.k_norm:discrete_zonotope", builds=True, loss=_zonotope),
+    Door(
+        function="privrank_jax.release.boxed_noise:discrete_boxed_zonotope",
+        builds=True,
+        loss=_boxed,
+    ),
     Door(function="privrank_jax.release.block_noise:discrete_blocks", builds=True, loss=_blocks),
     Door(
         function="privrank_jax.release.weights_in_parts:gaussian_mechanism",

@@ -87,6 +87,10 @@ class AuditResult:
     confidence: float
     candidates: Float[np.ndarray, "events 2"]
 
+    def __repr__(self) -> str:
+        claim = f"claims epsilon = {self.promise.epsilon:g}, at least {self.lower:.4g} found"
+        return f"<{type(self).__name__} of {self.mechanism.name!r}: {claim}, {self.verdict}>"
+
     @property
     def verdict(self) -> str:
         """``"violated"`` if the bound exceeds the claim, else ``"consistent"``."""

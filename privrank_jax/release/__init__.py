@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privrank_jax.release.choice_totals import exact_noisy_choices
     from privrank_jax.release.contributions import exact_bound
     from privrank_jax.release.covariate_sums import exact_covariate_sums, exact_covariate_ties
     from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
@@ -43,6 +44,7 @@ _HOMES = {
     "exact_ldp_footrule": "local_footrule",
     "exact_mallows": "mallows",
     "exact_noise_all": "exact_aggregation",
+    "exact_noisy_choices": "choice_totals",
     "exact_noisy_tie_counts": "tie_counts",
     "exact_noisy_totals": "noisy_totals",
     "exact_one_pair_weights": "one_pair",
@@ -69,6 +71,7 @@ __all__ = [
     "exact_ldp_footrule",
     "exact_mallows",
     "exact_noise_all",
+    "exact_noisy_choices",
     "exact_noisy_tie_counts",
     "exact_noisy_totals",
     "exact_one_pair_weights",

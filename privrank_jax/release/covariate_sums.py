@@ -1,13 +1,18 @@
 r"""Exact discrete noise on the sums of comparisons with public covariates, and on the number of ties.
 
 Where features are multiples of 2^{-b}, 2^{b+1}S is a vector of integers whose sensitivity is 2^{b+1} times that of S
-(theorem at the head of :mod:`privrank_jax.pairwise.covariates`): in ℓ₁ a whole number, computed in integers. Integer
-noise on it (:mod:`privrank_jax.release.discrete_noise`) is drawn exactly, from the operating system's entropy. Dividing
-by 2^{b+1}, and any fit, is post-processing. b is a function of the public design.
+(theorems at the heads of :mod:`privrank_jax.pairwise.covariates` and :mod:`privrank_jax.pairwise.covariate_shape`): in
+ℓ₁ a whole number, computed in integers or, below 2^53, exactly in doubles. Integer noise on it
+(:mod:`privrank_jax.release.discrete_noise`) is drawn exactly, from the operating system's entropy. Dividing by 2^{b+1},
+and any fit, is post-processing. b is a function of the public design.
+
+*K-norm noise* is drawn by :mod:`privrank_jax.release.boxed_noise` on twice the items' sums and 2^{b+1} times those of
+the features, whole numbers that change within twice a zonotope times intervals (head of
+:mod:`privrank_jax.pairwise.covariate_shape`); with ties, twice their number is one more of these.
 
 *With the number of ties T* (theorem at the head of :mod:`privrank_jax.pairwise.covariate_ties`): 2^{b+1}(S, T) for
 Laplace noise and 2^{b+1}(9S, 11T) for Gaussian noise are whole, and their sensitivity is 2^{b+1} and 9·2^{b+1} times
-that of S.
+that of S, or of (S, T) where users share questions.
 """
 
 from __future__ import annotations
@@ -20,14 +25,18 @@ import numpy as np
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_positive
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.covariate_mle import check_table, kept_with_covariates
+from privrank_jax.pairwise.covariate_mle import check_table
+from privrank_jax.pairwise.covariate_noise import covariate_noise, kept_with_covariates
+from privrank_jax.pairwise.covariate_shape import covariate_shape, shaped_sensitivity
 from privrank_jax.pairwise.covariate_ties import CovariateTies
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, resolution
 from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.boxed_noise import discrete_boxed_zonotope
 from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
+from privrank_jax.release.spanning_trees import Graph
 
 _LARGEST = 2**52  # integers below it are exact in float64
 
@@ -41,24 +50,25 @@ def exact_covariate_sums(
 ) -> Estimate:
     """The sums of comparisons with covariates plus exact noise; the twin of ``pairwise.noisy_covariate_sums``.
 
-    **Guarantee.** ε-DP (Laplace) or (ε, δ)-DP (Gaussian) for outcomes, for the promised unit; proof at the head of this
-    module. Runs on the host: no tracing, no key.
+    **Guarantee.** ε-DP (Laplace, K-norm) or (ε, δ)-DP (Gaussian) for outcomes, for the promised unit; proof at the head
+    of this module. Runs on the host: no tracing, no key.
 
     Args:
         table: comparisons with features, from :func:`~privrank_jax.pairwise.covariate_table`.
         privacy: what is promised, as for the twin, ε finite.
-        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
+        noise: as for the twin.
         sensitivity: of the sums, as for the twin.
 
     Returns:
-        ``value``: noisy sums, ``(m + p,)`` float64 NumPy array, multiples of 2^{-b-1}. ``guarantee`` with
-        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ; public.
+        ``value``: noisy sums, ``(m + p,)`` float64 NumPy array, multiples of 2^{-b-1}, or of a smaller power of 1/2 for
+        K-norm noise at ε > 8. ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ, or 1/ε for K-norm noise; public.
 
     Raises:
         ValueError: a promise that can't be kept, ε = ∞ or several ε; features that are no multiples of a power of 1/2;
             outcomes other than 0, 1/2, 1; sums beyond 2^52 such units; δ or the sensitivity out of range.
         TypeError: ``table`` is no :class:`~privrank_jax.pairwise.CovariateTable`.
-        ImportError: OpenDP is not installed, or unsound.
+        ImportError: OpenDP is not installed, or unsound, for other noise than K-norm noise.
 
     >>> from privrank_jax.pairwise import covariate_table
     >>> table = covariate_table([0, 1], [1, 0], [1, 0], {"first": [1.0, 1.0]}, num_items=2)
@@ -69,11 +79,15 @@ def exact_covariate_sums(
     """
     attained = _attained(table, privacy, "exact_covariate_sums", noise)
     bits = resolution(np.asarray(table.design.features))
+    guarantee = Guarantee(privacy, attained, numerics="exact")
+    if noise == "k-norm":
+        covariate_noise(table.design, attained, noise, sensitivity)  # refuses a sensitivity
+        value, scale = _shaped(table, bits, attained)
+        return Estimate(value, guarantee, NoiseDiagnostics(scale))
     change = _change(table.design, attained, noise, bits) if sensitivity is None else sensitivity
     check_positive("sensitivity", change, infinite=False)
     unit = 2.0 ** (bits + 1)
     drawn, scale = _drawn(_whole_sums(table, bits), unit * float(change), attained, noise)
-    guarantee = Guarantee(privacy, attained, numerics="exact")
     return Estimate(drawn / unit, guarantee, NoiseDiagnostics(scale / unit))
 
 
@@ -106,15 +120,18 @@ def exact_covariate_ties(
     """
     attained = _attained(table, privacy, "exact_covariate_ties", noise)
     bits = resolution(np.asarray(table.design.features))
+    guarantee = Guarantee(privacy, attained, numerics="exact")
+    number = _number_of_ties(table, bits)
+    if noise == "k-norm":
+        drawn, scale = _shaped(table, bits, attained, number)
+        value = CovariateTies(drawn[:-1], np.asarray(drawn[-1]))
+        return Estimate(value, guarantee, NoiseDiagnostics(scale))
     on_ties, on_sums = GAUSSIAN_TIE_WEIGHT if noise == "gaussian" else (1, 1)
-    sums = on_sums * _whole_sums(table, bits)
-    real = _rows(table.design, bits)[3]
-    ties = on_ties * (2 << bits) * np.sum(np.asarray(table.outcomes)[real] == 0.5)
+    sums, ties = on_sums * _whole_sums(table, bits), on_ties * (2 << bits) * number
     unit = math.ldexp(2.0, bits)
-    change = on_sums * unit * _change(table.design, attained, noise, bits)
+    change = on_sums * unit * _change(table.design, attained, noise, bits, ties=True)
     drawn, scale = _drawn(np.append(sums, ties), change, attained, noise)
     value = CovariateTies(drawn[:-1] / (on_sums * unit), np.asarray(drawn[-1] / (on_ties * unit)))
-    guarantee = Guarantee(privacy, attained, numerics="exact")
     return Estimate(value, guarantee, NoiseDiagnostics(scale / (on_sums * unit)))
 
 
@@ -143,6 +160,33 @@ def _drawn(
     return np.asarray(mechanism(values.tolist()), np.float64), scale
 
 
+def _shaped(
+    table: CovariateTable, bits: int, privacy: Privacy, ties: int | None = None
+) -> tuple[np.ndarray, float]:
+    """Sums, and the number of ties if it is given, with K-norm noise; and its scale."""
+    design, shape = table.design, covariate_shape(table.design)
+    items = design.num_items
+    values = _whole_sums(table, bits)
+    values[:items] >>= bits
+    widths = [int(width) for width in np.ldexp(shape.widths, bits)]
+    units = np.full(values.size, 2.0)
+    units[items:] *= 2.0**bits
+    if ties is not None:
+        values, units, widths = (
+            np.append(values, 2 * ties),
+            np.append(units, 2.0),
+            [*widths, shape.answers],
+        )
+    graph = Graph(np.repeat(shape.pairs, shape.times, axis=0), items)
+    add_noise, _ = discrete_boxed_zonotope(graph, tuple(widths), 2, float(privacy.epsilon))
+    return add_noise(values) / units, 1 / float(privacy.epsilon)
+
+
+def _number_of_ties(table: CovariateTable, bits: int) -> int:
+    real = _rows(table.design, bits)[3]
+    return int(np.sum(np.asarray(table.outcomes)[real] == 0.5))
+
+
 def _whole_sums(table: CovariateTable, bits: int) -> np.ndarray:
     """2^{b+1}S as int64."""
     first, second, features, real = _rows(table.design, bits)
@@ -160,8 +204,18 @@ def _whole_sums(table: CovariateTable, bits: int) -> np.ndarray:
     return np.concatenate([items, (twice[:, None] * features).sum(0)])
 
 
-def _change(design: CovariateDesign, privacy: Privacy, noise: str, bits: int) -> float:
-    """The theorem's sensitivity of S; in ℓ₁ exact, in ℓ₂ rounded up."""
+def _change(
+    design: CovariateDesign, privacy: Privacy, noise: str, bits: int, *, ties: bool = False
+) -> float:
+    """Sensitivity of S, or of S and the number of ties, by the better of two theorems; exact, but in ℓ₂ rounded up."""
+    single = _change_by_norms(design, privacy, noise, bits)
+    if privacy.unit != "user":
+        return single
+    return min(single, shaped_sensitivity(design, "l1" if noise == "laplace" else "l2", ties=ties))
+
+
+def _change_by_norms(design: CovariateDesign, privacy: Privacy, noise: str, bits: int) -> float:
+    """That by the norms of single comparisons."""
     first, _, features, real = _rows(design, bits)
     if noise == "laplace":
         each = (2 << bits) + np.abs(features).sum(1)

@@ -124,15 +124,23 @@ def discrete_zonotope(graph: Graph, change: int, epsilon: float) -> tuple[AddNoi
     >>> add_noise(np.array([4, 2, 1])).round(1).tolist(), scale
     ([4.0, 2.0, 1.0], 2e-05)
     """
-    spent = min(Fraction(epsilon), Fraction(_LARGEST_RATE * _MOST_PARTS * change))
-    parts = zonotope_parts(change, epsilon)
-    rate = spent / (change * parts)
+    rate, parts = zonotope_rate(change, epsilon), zonotope_parts(change, epsilon)
     check_rate(rate, graph.dimension, len(graph.edges))
 
     def add_noise(values: np.ndarray) -> np.ndarray:
         return noisy_sums(values, zonotope_noise(graph, rate), parts)
 
-    return add_noise, float(change / spent)
+    return add_noise, float(1 / (rate * parts))
+
+
+def zonotope_rate(change: int, epsilon: float) -> Fraction:
+    """ε/c on the lattice of :func:`discrete_zonotope`, which is finer than the integers for large ε.
+
+    >>> zonotope_rate(2, 8.0), zonotope_rate(2, 12.0)
+    (Fraction(4, 1), Fraction(3, 1))
+    """
+    spent = min(Fraction(epsilon), Fraction(_LARGEST_RATE * _MOST_PARTS * change))
+    return spent / (change * zonotope_parts(change, epsilon))
 
 
 def zonotope_parts(change: int, epsilon: float) -> int:

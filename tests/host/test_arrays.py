@@ -15,6 +15,7 @@ DEFINITE = SQUARE @ SQUARE.transpose(0, 2, 1) + np.eye(4)
 MOVED = {
     "broadcast": lambda x: x[:, None] + x[None],
     "iota": lambda x: jax.lax.broadcasted_iota(jnp.int32, (2, 3, 4), 1) + x,
+    "empty": lambda x: jnp.empty((2, 3, 4), x.dtype) * 0 + x,
     "slices": lambda x: x[:, ::2, 1:],
     "reverse": lambda x: x[::-1, :, ::-1],
     "pad": lambda x: jnp.pad(x, ((0, 1), (2, 0), (1, 1)), constant_values=7.0),

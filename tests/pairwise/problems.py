@@ -1,10 +1,12 @@
-"""Reports shared by tests."""
+"""Reports and rankings shared by tests."""
 
 from __future__ import annotations
 
 import numpy as np
 
 USERS, ITEMS, PAIRS = 14, 4, 6
+_RNG = np.random.default_rng(2)
+LISTS = [_RNG.permutation(5)[: _RNG.integers(2, 6)].tolist() for _ in range(40)]
 
 
 def _problem(seed=0, low=0.4, high=4.0, dtype=np.float64):

@@ -24,6 +24,7 @@ from tests.reference.covariates import (
     covariate_sensitivity,
     default_covariate_ridge,
     matrix_of,
+    user_sensitivity,
 )
 
 ITEMS = 5
@@ -58,8 +59,9 @@ def test_equals_the_naive_fit_to_the_same_noisy_sums(noise, asked, gamma, key):
     matrix, design = matrix_of(TABLE.design), TABLE.design
     noisy = noisy_covariate_sums(key, TABLE, asked, noise=noise)
     scale = float(noisy.diagnostics.noise_scale)
-    units = range(len(matrix)) if asked.unit == "comparison" else np.asarray(design.users).tolist()
-    change = covariate_sensitivity(matrix, units, 1 if noise == "laplace" else 2)
+    change = covariate_sensitivity(matrix, range(len(matrix)), 1)
+    if asked.unit == "user":
+        change = user_sensitivity(matrix, np.asarray(design.users).tolist(), 2, ITEMS)
     naive = change if noise == "laplace" else gaussian_scale(change, 1.0, 1e-3)
     assert scale == pytest.approx(naive, rel=1e-6)
     ridge = default_covariate_ridge(matrix, ITEMS, scale, noise)

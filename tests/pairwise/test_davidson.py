@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import os
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -16,6 +13,7 @@ import scipy.stats
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.davidson import davidson_information, davidson_objective
+from tests.pairwise.games import data
 from tests.reference import davidson as reference
 
 OUTCOMES = [(0, 1, 5, 3, 2), (0, 2, 4, 1, 1), (1, 2, 3, 4, 3), (2, 3, 6, 2, 1), (0, 3, 2, 2, 0)]
@@ -29,15 +27,6 @@ def counts(outcomes, items=None) -> Any:
         matrix[j, i] += lost + tied / 2
         ties += tied
     return WinCounts.from_matrix(matrix, ties=float(ties))
-
-
-def data(*parts):
-    folder = os.environ.get("PRIVRANK_DATA")
-    path = Path(folder or "", *parts)
-    if not folder or not path.exists():
-        pytest.skip("needs the folder of data")
-    with path.open() as file:
-        return list(csv.DictReader(file))
 
 
 def games(rows, first, second, result, won, tied):

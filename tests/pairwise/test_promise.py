@@ -15,7 +15,12 @@ from tests.promises import promise
 
 WINS = WinCounts.from_matrix(3.0 * (np.ones((4, 4)) - np.eye(4)))
 TIED = WinCounts.from_matrix(WINS.matrix, ties=4)
+CHOICES = pairwise.Choices.from_top1([(0, [1, 2])], num_items=3)
 MECHANISMS = {
+    "noisy_choices": lambda key, asked, **_: pairwise.noisy_choices(key, CHOICES, asked),
+    "perturbed_plackett_luce": lambda key, asked, **_: pairwise.perturbed_plackett_luce(
+        key, CHOICES, asked
+    ),
     "noisy_counts": lambda key, asked, **known: pairwise.noisy_counts(key, WINS, asked, **known),
     "perturbed_mle": lambda key, asked, **known: pairwise.perturbed_mle(key, WINS, asked, **known),
     "one_shot_top_k": lambda key, asked, **known: pairwise.one_shot_top_k(

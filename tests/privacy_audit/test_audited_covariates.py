@@ -8,6 +8,8 @@ from tests.privacy_audit.contract import *  # noqa: F403
 PROMISES = {
     "covariate-sums": ("comparison", "flip"),
     "covariate-sums-users": ("user", "flip"),
+    "covariate-sums-questionnaire": ("user", "flip"),
+    "covariate-ties-questionnaire": ("user", "flip"),
     "covariate-mle": ("comparison", "flip"),
     "covariate-ties": ("comparison", "flip"),
     "covariate-ties-users": ("user", "flip"),

@@ -153,6 +153,7 @@ def test_delta_is_taken_off(key):
     assert audit(key, kept, draws=50_000).verdict == "consistent"
     caught = audit(key, broken, draws=50_000)
     assert caught.verdict == "violated"
+    assert repr(caught).endswith("found, violated>")
     assert caught.lower > 2
     assert caught.as_dict()["estimate"] is None  # infinite: never seen under the other
 

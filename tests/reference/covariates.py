@@ -81,3 +81,67 @@ def default_covariate_ridge(matrix, num_items, scale, noise):
     for column in matrix[:, num_items:].T:
         found.append(max(abs(column)) ** 2 * (1 + variance / (sum(column**2) / 5)))
     return np.array(found)
+
+
+def least_squares_fit(matrix, outcomes, steps=50):
+    """Logistic regression by iterated least squares, and its standard errors."""
+    beta = np.zeros(matrix.shape[1])
+    for _ in range(steps):
+        chances = 1 / (1 + np.exp(-matrix @ beta))
+        weights = chances * (1 - chances)
+        pull = matrix @ beta + (outcomes - chances) / weights
+        information = matrix.T @ (weights[:, None] * matrix)
+        beta = np.linalg.solve(information, matrix.T @ (weights * pull))
+    return beta, np.sqrt(np.diag(np.linalg.inv(information)))
+
+
+def user_shape(first, second, features, users, num_items):
+    """Of what one user can change: the most often that one meets each pair, the most of each feature, the most rows."""
+    met = np.zeros((num_items, num_items), int)
+    widths, answers = np.zeros(len(features[0])), 0
+    for user in set(users):
+        rows = [k for k, who in enumerate(users) if who == user]
+        own = np.zeros_like(met)
+        for k in rows:
+            own[first[k], second[k]] += 1
+            own[second[k], first[k]] += 1
+        met = np.maximum(met, own)
+        widths = np.maximum(widths, sum(np.abs(features[k]) for k in rows))
+        answers = max(answers, len(rows))
+    return met, widths, answers
+
+
+def shape_gauge(change, met, widths):
+    """The least r with the change, of the items and then of the features, in r·K; by all cuts."""
+    items = len(met)
+    found = max(
+        (abs(x) / w if w else np.inf * bool(x) for x, w in zip(change[items:], widths)), default=0
+    )
+    for side in itertools.product((0, 1), repeat=items):
+        cut = sum(met[i, j] for i in range(items) for j in range(items) if side[i] > side[j])
+        moved = abs(sum(x for x, inside in zip(change, side) if inside))
+        if moved > 1e-12:
+            found = max(found, moved / cut if cut else np.inf)
+    return found
+
+
+def user_sensitivity(matrix, users, order, num_items, ties=False):
+    """The lesser of Σ‖z_r‖ and, by all cuts and all orders of the items, what pairs and covariates of users allow."""
+    generic = covariate_sensitivity(matrix, users, order)
+    if ties and order == 2:
+        return generic
+    ends = [(int(np.argmax(row)), int(np.argmin(row))) for row in matrix[:, :num_items]]
+    met, widths, answers = user_shape(*zip(*ends), matrix[:, num_items:], users, num_items)
+    if order == 2:
+        turns = (
+            np.sign(np.subtract.outer(ranks, ranks))
+            for ranks in itertools.permutations(range(num_items))
+        )
+        return min(generic, max(np.hypot.reduce([*(met * turn).sum(1), *widths]) for turn in turns))
+    sides = (np.array(side) for side in itertools.product((0, 1), repeat=num_items))
+    cut = max((met * (side[:, None] > side)).sum() for side in sides)
+    most = max(
+        sum(np.abs(row[num_items:]).sum() for row, who in zip(matrix, users) if who == user)
+        for user in set(users)
+    )
+    return min(generic, (answers + cut if ties else 2 * cut) + most)

@@ -10,10 +10,16 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import CovariateTable, covariate_table, noisy_covariate_sums
+from privrank_jax.pairwise.covariate_shape import shaped_law
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import covariate_sums, exact_covariate_sums, exact_covariate_ties
 from tests.reference.covariate_davidson import tied_statistic
-from tests.reference.covariates import covariate_sensitivity, matrix_of
+from tests.reference.covariates import (
+    covariate_sensitivity,
+    matrix_of,
+    shape_gauge,
+    user_sensitivity,
+)
 from tests.reference.covariates import covariate_sums as naive_sums
 
 FLIPS = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
@@ -48,12 +54,19 @@ def test_the_scale_is_that_of_the_simulation(asked, noise, key):
 def test_sensitivities_are_exact_or_rounded_up():
     design = TABLE.design
     matrix, users = matrix_of(design), np.asarray(design.users).tolist()
-    for asked, who in ((FLIPS, range(20)), (USERS, users)):
-        first = covariate_sums._change(design, asked, "laplace", 20)
-        assert first == covariate_sensitivity(matrix, who, 1)
-        second = covariate_sums._change(design, asked, "gaussian", 20)
-        naive = covariate_sensitivity(matrix, who, 2)
-        assert naive <= second <= naive * (1 + 1e-13)
+    for ties in (False, True):
+        assert covariate_sums._change(design, USERS, "laplace", 20, ties=ties) == user_sensitivity(
+            matrix, users, 1, 4, ties
+        )
+        second = covariate_sums._change(design, USERS, "gaussian", 20, ties=ties)
+        naive = user_sensitivity(matrix, users, 2, 4, ties)
+        assert naive <= second <= naive * (1 + 1e-11)
+    assert covariate_sums._change(design, FLIPS, "laplace", 20) == covariate_sensitivity(
+        matrix, range(20), 1
+    )
+    second = covariate_sums._change(design, FLIPS, "gaussian", 20)
+    naive = covariate_sensitivity(matrix, range(20), 2)
+    assert naive <= second <= naive * (1 + 1e-13)
 
 
 def test_the_law_by_enumeration(monkeypatch):
@@ -131,12 +144,16 @@ def test_bad_tables_are_refused():
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("asked", [FLIPS, USERS], ids=["comparison", "user"])
-def test_ties_cost_the_sums_no_noise(asked, noise):
+def test_ties_cost_the_sums_no_noise_where_users_share_nothing(asked, noise):
     asked = dataclasses.replace(asked, delta=1e-4)
     found = exact_covariate_ties(TABLE, asked, noise=noise)
     alone = exact_covariate_sums(TABLE, asked, noise=noise)
     assert found.guarantee == alone.guarantee
-    assert found.diagnostics.noise_scale == pytest.approx(alone.diagnostics.noise_scale, rel=0.01)
+    ratio = found.diagnostics.noise_scale / alone.diagnostics.noise_scale
+    if asked.unit == "comparison":
+        assert ratio == pytest.approx(1, rel=0.01)
+    else:
+        assert 0.99 < ratio < 1.5  # users share some questions
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -175,3 +192,53 @@ def test_draws_of_ties_have_the_law():
     found = [exact_covariate_ties(SMALL, FLIPS) for _ in range(600)]
     drawn = np.array([float(one.value.ties) for one in found]) - 1.0
     assert np.abs(drawn).mean() == pytest.approx(found[0].diagnostics.noise_scale, rel=0.15)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_k_norm_noise_gets_whole_numbers_that_change_within_its_body(ties, monkeypatch):
+    """All outcomes of each user of three comparisons: the gauge of a change is at most 2, and that of some is 2."""
+    first, second, who = [0, 1, 2, 0, 1, 0], [1, 2, 0, 1, 0, 2], np.repeat([0, 1], 3)
+    columns = {"length": [0.7, -0.2, 0.1, 1.0, 0.0, -1.0], "left": np.ones(6)}
+    design = covariate_table(first, second, np.ones(6), columns, num_items=3, users=who).design
+    seen = []
+
+    def recording(graph, widths, change, epsilon):
+        met = np.zeros((3, 3), int)
+        for i, j in graph.edges.tolist():
+            met[i, j] = met[j, i] = met[i, j] + 1
+        return lambda values: (seen.append((values, met, widths, change, epsilon)), values)[1], 0.0
+
+    monkeypatch.setattr(covariate_sums, "discrete_boxed_zonotope", recording)
+    release = exact_covariate_ties if ties else exact_covariate_sums
+    worst = 0
+    for user in (0, 1):
+        seen.clear()
+        for some in itertools.product((0.0, 0.5, 1.0), repeat=3):
+            won = np.where(who == user, np.tile(some, 2), 1.0)
+            found = release(CovariateTable(design, won), USERS, noise="k-norm")
+            value = [found.value.sums, found.value.ties] if ties else [found.value]
+            known = tied_statistic(matrix_of(design), won)[: None if ties else -1]
+            np.testing.assert_array_equal(np.hstack(value), known)  # in units of the sums again
+        assert found.diagnostics.noise_scale == 1.0
+        assert (found.guarantee.attained.delta, found.guarantee.numerics) == (0.0, "exact")
+        for one, other in itertools.combinations(seen, 2):
+            np.testing.assert_array_equal(one[0], one[0].astype(int))
+            worst = max(worst, shape_gauge(one[0] - other[0], *one[1:3]))
+            assert one[3:] == other[3:] == (2, 1.0)
+    assert worst == 2
+
+
+def test_draws_of_k_norm_noise_have_the_law_of_the_simulation():
+    """500 draws against the covariance that intervals take; a scale wrong by a fifth is rejected."""
+    design = dataclasses.replace(TABLE.design, users=np.repeat(np.arange(4), 5))
+    table = CovariateTable(design, TABLE.outcomes)
+    told = np.diag(shaped_law(design).covariance)
+    drawn = np.array([exact_covariate_sums(table, USERS, noise="k-norm").value for _ in range(500)])
+    noise = drawn - np.asarray(table.sums)
+    np.testing.assert_allclose(noise[:, :4].sum(1), 0)
+    found = np.mean(noise**2, 0) / told
+    assert found.mean() == pytest.approx(1, abs=0.2)
+    with pytest.raises(ValueError, match="leave sensitivity out"):
+        exact_covariate_sums(table, USERS, noise="k-norm", sensitivity=1.0)
+    with pytest.raises(ValueError, match="needs unit='user'"):
+        exact_covariate_ties(table, FLIPS, noise="k-norm")

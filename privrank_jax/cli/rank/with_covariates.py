@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -27,10 +29,11 @@ from privrank_jax.cli.core.result import (
 )
 from privrank_jax.cli.core.sources import comparison_roles, private_remark, users_of
 from privrank_jax.cli.rank.certainty import TOO_FAR, ends, tie_facts
-from privrank_jax.cli.rank.input import MAX_ITEMS, kept_rows, notes_on, user_limit
+from privrank_jax.cli.rank.input import MAX_ITEMS, bounded, notes_on
 from privrank_jax.cli.rank.none import components_of
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.covariate_shape import shaped_law
 from privrank_jax.pairwise.minimize import CODES
 
 _CERTAIN = 15.0  # log-odds of a comparison, reached only where the likelihood has no maximum
@@ -46,6 +49,7 @@ class CovariateInput:
         remarks: remarks for the holder of the data; not covered by the guarantee.
         entropy: source of keys.
         privacy: what is promised; None without privacy.
+        noise: its kind.
     """
 
     table: datasets.ComparisonTable
@@ -53,6 +57,7 @@ class CovariateInput:
     remarks: tuple[str, ...]
     entropy: Entropy
     privacy: Privacy | None
+    noise: str
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -86,24 +91,24 @@ def read_with_covariates(request: Request) -> CovariateInput:
     entropy, remarks, kept = Entropy(request), private_remark(*table.remarks), None
     privacy = request.privacy if request.private else None
     if privacy is not None and by_user:
-        most = user_limit(rows.table, request)
-        privacy = dataclasses.replace(privacy, contributions=most)
-        if table.comparisons_per_user > most:
-            kept = kept_rows(table, most, entropy)
-            remarks += private_remark(
-                f"{len(table) - int(kept.sum())} of {len(table)} comparisons were left out, chosen at random, to "
-                f"keep at most {most} per user."
-            )
+        privacy, kept, left_out = bounded(table, request, entropy)
+        remarks += left_out
     if privacy is not None:
         users = users_of(request.file, request.user) if by_user else ""
         privacy = privacy.given(public=table.public, users=users)
     bounds = {name: ends for name, ends in request.covariate_bounds.items() if ends is not None}
+    fitted = rows.covariate_table(bounds, kept)
+    noise = request.noise_drawn
+    if privacy is not None and request.noise is None:
+        ties = request.ties == "davidson"
+        noise = pairwise.least_covariate_noise(fitted.design, privacy, ties=ties)
     return CovariateInput(
         table=rows.table,
-        kept=rows.covariate_table(bounds, kept),
+        kept=fitted,
         remarks=remarks,
         entropy=entropy,
         privacy=privacy,
+        noise=noise,
     )
 
 
@@ -113,13 +118,14 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
     if data.privacy is None:
         fit, gamma, warnings = _without_privacy(data.kept, request)
     else:
-        noise = request.noise_drawn
+        noise = data.noise
         drawn = draw(request.mechanism, request, data.entropy, data.kept, data.privacy, noise=noise)
         fit = _fit_released(drawn.estimate.value, design, request.gamma, drawn.scale, noise)
         gamma = float(fit.diagnostics.ridge[0])
         words, warnings = f"{ANSWERS} and the privacy noise", drawn.warnings
         public = {
             "max_per_user": data.privacy.contributions,
+            "noise_deviation": _deviation(data, request, drawn.scale),
             "noise_scale": drawn.scale,
             "noise": drawn.law,
             "seed": data.entropy.seed,
@@ -166,9 +172,21 @@ def _fit_released(
     told = {"noise_scale": scale, "noise": noise}
     if isinstance(value, pairwise.CovariateTies):
         fitted = functools.partial(pairwise.davidson_from_covariate_sums, **told)
-        return quickly(fitted, value.sums, value.ties, design, gamma)
+        return _on_design(
+            design, lambda *sums: fitted(*sums, design, gamma), value.sums, value.ties
+        )
     fitted = functools.partial(pairwise.scores_from_covariate_sums, **told)
-    return quickly(fitted, value, design, gamma)
+    return _on_design(design, lambda sums: fitted(sums, design, gamma), value)
+
+
+def _on_design(
+    design: pairwise.CovariateDesign, function: Callable[..., Any], *arguments: Any
+) -> Any:
+    """``function(*arguments)`` that has the design in it, which K-norm noise needs to see untraced.
+
+    It is an argument beside the others only so that :func:`quickly` sees how large it is.
+    """
+    return quickly(lambda _, *others: function(*others), design, *arguments)
 
 
 def _without_privacy(
@@ -234,16 +252,31 @@ def _intervals(
     design, facts = data.kept.design, fit.diagnostics
     told = {
         "noise_scale": float(facts.noise_scale),
-        "noise": "laplace" if data.privacy is None else request.noise_drawn,
+        "noise": "laplace" if data.privacy is None else data.noise,
         "level": request.level,
     }
     if request.ties != "davidson":
         about = functools.partial(pairwise.covariate_intervals, **told)
-        return quickly(about, fit.value, design, facts.ridge), None
+        found = _on_design(
+            design, lambda value, ridge: about(value, design, ridge), fit.value, facts.ridge
+        )
+        return found, None
     about = functools.partial(pairwise.covariate_davidson_intervals, **told)
-    found = quickly(about, fit.value, design, facts.ridge, facts.tie_gamma)
+    found = _on_design(
+        design,
+        lambda value, *ridges: about(value, design, *ridges),
+        *(fit.value, facts.ridge, facts.tie_gamma),
+    )
     low, high = (float(np.exp(np.asarray(end))) for end in (found.log_tie_low, found.log_tie_high))
     return found.model, (low, high) if low > 0 and high < np.inf else None
+
+
+def _deviation(data: CovariateInput, request: Request, scale: float) -> float | None:
+    """Standard deviation of K-norm noise on the item's sum that has most of it."""
+    if data.noise != "k-norm":
+        return None
+    law = shaped_law(data.kept.design, ties=request.ties == "davidson")
+    return scale * math.sqrt(np.diag(law.covariance)[: data.kept.design.num_items].max())
 
 
 def _met(design: pairwise.CovariateDesign) -> np.ndarray:

@@ -1,0 +1,183 @@
+"""K-norm noise on sums with covariates: the fit, its intervals, ties, the choice of least error, refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import pairwise
+from privrank_jax._host.evaluate import quickly
+from privrank_jax.pairwise import (
+    CovariateTable,
+    covariate_mle,
+    covariate_table,
+    noisy_covariate_sums,
+)
+from privrank_jax.pairwise.covariate_noise import unit_variances
+from privrank_jax.pairwise.covariate_shape import shaped_law
+from privrank_jax.privacy import Privacy
+from tests.reference.covariates import (
+    covariate_fit,
+    matrix_of,
+    user_sensitivity,
+)
+
+USERS = Privacy(1.0, unit="user", adjacency="flip", public=("covariates",))
+COMMON = list(itertools.combinations(range(4), 2))
+EACH = len(COMMON)
+
+
+def survey(users, seed=0, effects=(0.6, -0.4), truth=(0.7, 0.2, -0.2, -0.7)):
+    """All pairs of four items for each user, who is shown either first; and how much longer the first one is."""
+    rng = np.random.default_rng(seed)
+    pairs = np.tile(COMMON, (users, 1))
+    turned = rng.random(len(pairs)) < 0.5
+    pairs[turned] = pairs[turned, ::-1]
+    length = rng.normal(0, 1, len(pairs)).clip(-2, 2)
+    odds = (
+        np.take(truth, pairs[:, 0]) - np.take(truth, pairs[:, 1]) + effects[0] + effects[1] * length
+    )
+    won = (rng.random(len(pairs)) < 1 / (1 + np.exp(-odds))) * 1.0
+    columns = {"first": np.ones(len(pairs)), "length": length}
+    who = np.repeat(np.arange(users), EACH)
+    table = covariate_table(*pairs.T, won, columns, num_items=4, users=who)
+    return table, 1 / (1 + np.exp(-odds))
+
+
+TABLE, CHANCE = survey(50)
+
+
+def test_equals_the_naive_fit_to_the_same_noisy_sums(key):
+    matrix, design = matrix_of(TABLE.design), TABLE.design
+    noisy = noisy_covariate_sums(key, TABLE, USERS, noise="k-norm")
+    assert float(noisy.diagnostics.noise_scale) == 1.0
+    assert noisy.guarantee is not None
+    assert (noisy.guarantee.attained.epsilon, noisy.guarantee.attained.delta) == (1.0, 0.0)
+    most = np.abs(matrix[:, 4:]).max(0)
+    dims, widths = 5, np.abs(matrix[:, 4:]).reshape(-1, EACH, 2).sum(1).max(0)
+    of_items = unit_variances(design, "k-norm")[0]
+    variance = np.r_[[of_items] * 4, (dims + 1) * (dims + 2) / 3 * widths**2]
+    told = np.r_[[len(matrix) / 2] * 4, (matrix[:, 4:] ** 2).sum(0)] / 5
+    ridge = np.r_[[1.0] * 4, most**2] * (1 + variance / told)
+    found = covariate_mle(key, TABLE, USERS, noise="k-norm")
+    np.testing.assert_allclose(found.diagnostics.ridge, ridge, rtol=1e-6)
+    expected = covariate_fit(matrix, np.asarray(noisy.value), ridge, 4)
+    beta = np.concatenate([found.value.scores, found.value.coefficients * design.units])
+    np.testing.assert_allclose(beta, expected, atol=1e-7)
+
+
+def test_standard_errors_and_coverage(key):
+    """The sandwich of the design; and 95 % of 300 releases with their own outcomes, fewer if noise is not counted."""
+    design, runs = TABLE.design, 300
+    won = (np.random.default_rng(2).random((runs, len(CHANCE))) < CHANCE) * 1.0
+
+    @jax.jit
+    def run(keys, outcomes, known):
+        def one(key, outcomes):
+            found = covariate_mle(key, CovariateTable(design, outcomes), USERS, noise="k-norm")
+            errors = pairwise.covariate_intervals(
+                found.value,
+                design,
+                found.diagnostics.ridge,
+                noise_scale=known,
+                noise="k-norm",
+            )
+            return found.value, errors
+
+        return jax.vmap(one)(keys, outcomes)
+
+    keys = jax.random.split(key, runs)
+    value, errors = run(keys, jnp.asarray(won), 1.0)
+    truth, slopes = np.array([0.7, 0.2, -0.2, -0.7]), np.array([0.6, -0.4])
+    items = np.mean((errors.items.low <= truth) & (errors.items.high >= truth), 0)
+    effects = np.mean((errors.low <= slopes) & (errors.high >= slopes), 0)
+    slack = 4.5 * np.sqrt(0.05 * 0.95 / runs)
+    assert np.all(np.abs(np.r_[items, effects] - 0.95) < slack + 0.015), (items, effects)
+    errors = run(keys, jnp.asarray(won), 0.0)[1]
+    effects = np.mean((errors.low <= slopes) & (errors.high >= slopes), 0)
+    assert np.all(effects < 0.9), effects
+    matrix = matrix_of(design)
+    beta = np.r_[value.scores[0], value.coefficients[0] * design.units]
+    chance = 1 / (1 + np.exp(-matrix @ beta))
+    fisher = (matrix.T * chance * (1 - chance)) @ matrix
+    inverse, spread = np.linalg.pinv(fisher), np.asarray(shaped_law(design).covariance)
+    deviations = np.sqrt(np.diag(inverse @ (fisher + spread) @ inverse))
+    one = pairwise.covariate_intervals(
+        jax.tree.map(lambda leaf: leaf[0], value),
+        design,
+        jnp.zeros(6),
+        noise_scale=1.0,
+        noise="k-norm",
+    )
+    both = np.r_[one.items.standard_errors, one.standard_errors * design.units]
+    np.testing.assert_allclose(both, deviations, rtol=1e-6)
+
+
+def test_with_ties_of_their_own(key):
+    """The number of ties has uniform noise in ±6 times a Gamma(7) radius; the fit and its intervals take it."""
+    design = TABLE.design
+    outcomes = jnp.where(jnp.arange(len(CHANCE)) % 4 == 0, 0.5, TABLE.outcomes)
+    table = CovariateTable(design, outcomes)
+    draws = jax.vmap(
+        lambda one: pairwise.noisy_covariate_ties(one, table, USERS, noise="k-norm").value
+    )
+    drawn = draws(jax.random.split(key, 4000))
+    noise = np.asarray(drawn.ties) - len(CHANCE) / 4
+    assert np.mean(np.abs(noise)) == pytest.approx(7 * 6 / 2, rel=0.06)
+    found, spread = zip(*(_tied_fit(drawn.sums[0], drawn.ties[0], told) for told in (0.0, 1.0)))
+    assert found[0].diagnostics.tie_gamma == 1.0
+    # Var T = 7·8·36/3, over the information 2/9 of a comparison.
+    assert float(found[1].diagnostics.tie_gamma) == pytest.approx(1 + 672 / (len(CHANCE) * 2 / 9))
+    assert spread[1] > 1.1 * spread[0]
+
+
+def _tied_fit(sums, ties, scale):
+    """The fit to noisy sums and ties of ``TABLE``, and the length of the interval of log ν."""
+    design, told = TABLE.design, {"noise_scale": scale, "noise": "k-norm"}
+    fitted = functools.partial(pairwise.davidson_from_covariate_sums, **told)
+    found = quickly(lambda *known: fitted(*known, design), sums, ties)
+    about = functools.partial(pairwise.covariate_davidson_intervals, **told)
+    facts = found.diagnostics
+    errors = quickly(lambda value: about(value, design, facts.ridge, facts.tie_gamma), found.value)
+    assert errors.log_tie_low < found.value.log_tie < errors.log_tie_high
+    return found, errors.log_tie_high - errors.log_tie_low
+
+
+def test_the_choice_is_that_of_least_error():
+    """K-norm noise for a common list of pairs; Laplace noise where each user meets another pair, or for comparisons."""
+    assert pairwise.least_covariate_noise(TABLE.design, USERS) == "k-norm"
+    assert pairwise.least_covariate_noise(TABLE.design, USERS, ties=True) == "k-norm"
+    one = dataclasses.replace(USERS, unit="comparison")
+    assert pairwise.least_covariate_noise(TABLE.design, one) == "laplace"
+    others = dataclasses.replace(TABLE.design, users=jnp.arange(len(CHANCE)))
+    assert pairwise.least_covariate_noise(others, USERS) == "laplace"
+    # Two pairs each, of three, and one long answer: little is shared.
+    rows = np.arange(120)
+    pairs = np.array([(0, 1), (0, 2), (1, 2)])[(rows + rows // 2) % 3]
+    long = np.where(rows % 40 == 0, 30.0, np.sin(rows))
+    some = covariate_table(*pairs.T, rows % 2, {"x": long}, num_items=3, users=rows // 2).design
+    matrix = matrix_of(some)
+    step = np.linalg.pinv(matrix.T @ matrix / 4)
+    weight = np.r_[1.0, 1.0, 1.0, np.abs(matrix[:, 3]).max() ** 2]
+    change = user_sensitivity(matrix, (rows // 2).tolist(), 1, 3)
+    laplace = 2 * change**2 * np.diag(step @ step)
+    law = shaped_law(some).covariance
+    shaped = np.diag(step @ law @ step)
+    wanted = "k-norm" if weight @ shaped < weight @ laplace else "laplace"
+    assert pairwise.least_covariate_noise(some, USERS) == wanted
+
+
+def test_what_is_refused(key):
+    one = dataclasses.replace(USERS, unit="comparison")
+    with pytest.raises(ValueError, match="needs unit='user', not 'comparison'"):
+        covariate_mle(key, TABLE, one, noise="k-norm")
+    with pytest.raises(ValueError, match="leave sensitivity out"):
+        noisy_covariate_sums(key, TABLE, USERS, noise="k-norm", sensitivity=3.0)
+    with pytest.raises(ValueError, match="must not be traced"):
+        jax.jit(lambda table: noisy_covariate_sums(key, table, USERS, noise="k-norm").value)(TABLE)
