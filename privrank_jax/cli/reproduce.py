@@ -15,6 +15,7 @@ from privrank_jax.cli.console import (
     REFUSED,
     Refusal,
     Side,
+    busy,
     check_folder,
     check_seed,
     print_json,
@@ -110,12 +111,13 @@ def reproduce(request: Request) -> None:
 
 def _reproduce_several(request: Request) -> None:
     """Run studies in processes of their own; print a table of them, and exit with an error if any failed."""
-    from privrank_jax import experiments
-    from privrank_jax.cli.studies import run_all
+    with busy("loading"):
+        from privrank_jax import experiments
+        from privrank_jax.cli.studies import run_all
 
-    names = experiments.names() if request.every else request.named
-    for name in names:
-        experiments.get(name)
+        names = experiments.names() if request.every else request.named
+        for name in names:
+            experiments.get(name)
     check_folder(request.out)
     _interrupt.say(_GOES_ON)
     options = ["--out", str(request.out), "--seed", str(request.seed)]
@@ -123,6 +125,7 @@ def _reproduce_several(request: Request) -> None:
         options += ["--replicates", str(request.replicates)]
     if request.fresh:
         options.append("--fresh")
+    _notice(f"{len(names)} studies, {min(request.jobs, len(names))} at a time")
     ended = {}
     started = time.perf_counter()
     for study in run_all(names, options, request.jobs, _notice):
@@ -173,15 +176,16 @@ def _print_several(found: Sequence[Finished], seconds: float) -> None:
 
 
 def _reproduce_one(request: Request, name: str) -> None:
-    import jax
+    with busy("loading"):
+        import jax
 
-    from privrank_jax import experiments
+        from privrank_jax import experiments
 
-    hardware.keep_programs()
-    if request.coordinator is None:
-        hardware.use_cores()
-    first = hardware.join(request)
-    found = experiments.get(name)
+        hardware.keep_programs()
+        if request.coordinator is None:
+            hardware.use_cores()
+        first = hardware.join(request)
+        found = experiments.get(name)
     check_folder(request.out)
     _interrupt.say(_GOES_ON)
     try:
@@ -233,6 +237,13 @@ def _print_result(result: ExperimentResult) -> None:
         [(name, "left") for name in header],
         body,
     )
+    header, body = result.beside_printed()
+    if body:
+        print_table(
+            f"Beside the printed values ({study.paper}): mean ± standard error (SE)",
+            [(name, "right" if "SE" in name else "left") for name in header],
+            body,
+        )
     print_table(
         f"Claims ({study.paper})",
         (("verdict", "left"), ("claim", "left"), ("evidence", "left")),

@@ -18,6 +18,7 @@ MODULES = {
     "alabi.regret": ("alabi-regret",),
     "hillebrand.ratio": ("hillebrand",),
     "hillebrand.trust": ("hillebrand-local",),
+    "continual.streams": ("continual",),
     "cai.edge": ("cai-fig1", "cai-fig2", "cai-fig3"),
     "cai.one_shot": ("cai-fig4",),
     "cai.users": ("cai-fig5", "cai-fig6", "cai-fig7"),

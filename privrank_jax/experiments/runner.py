@@ -19,8 +19,9 @@ import jax
 import privrank_jax
 from privrank_jax import simulate
 from privrank_jax._types import Key
-from privrank_jax.experiments.claims import Claim, Verdict, is_difference
+from privrank_jax.experiments.claims import VALUES, Claim, Verdict, is_difference
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.printed import excess
 from privrank_jax.experiments.registry import get
 from privrank_jax.simulate.devices import is_first
 from privrank_jax.simulate.result import StudyResult
@@ -93,6 +94,18 @@ class ExperimentResult:
             for head, line in lines.items()
         ]
         return header, body
+
+    def beside_printed(self) -> tuple[list[str], list[list[str]]]:
+        """Return the cells that the paper prints: header, and one line per cell; no lines where it prints none.
+
+        A line names the cell by the columns that differ between cells, then has our mean and the printed one, each with
+        its standard error, by how many standard errors of both ours is larger, and the verdict.
+        """
+        rows = [row for row in self.table.rows if math.isfinite(row.get("printed", math.nan))]
+        known = dict.fromkeys(column for row in rows for column in row if column not in VALUES)
+        fixed = [name for name in known if len({row.get(name) for row in rows}) > 1]
+        header = [*fixed, "ours ± SE", "printed ± SE", "apart (SE)", "verdict"]
+        return header, [[*(_written(row.get(name)) for name in fixed), *_pair(row)] for row in rows]
 
 
 def run(
@@ -215,6 +228,16 @@ def _finite(value: object) -> object:
 
 def _written(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _pair(row: Row) -> list[str]:
+    """Our mean and the printed one, how far they are apart, and the verdict."""
+    ours, printed = (
+        f"{row[mean]:.4f} ± {row[error]:.4f}"
+        for mean, error in (("mean", "standard_error"), ("printed", "printed_standard_error"))
+    )
+    apart = excess(row)
+    return [ours, printed, f"{apart:+.1f}" if math.isfinite(apart) else "", row["verdict"]]
 
 
 def _ends(rows: list[Row], x: str) -> str:

@@ -18,11 +18,11 @@ import jaxlib
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
+from privrank_jax._whole_file import leftovers, whole_file
 from privrank_jax.simulate.devices import from_first, is_first
 from privrank_jax.simulate.memory import bodies
 from privrank_jax.simulate.moments import Moments
 from privrank_jax.simulate.program import Program
-from privrank_jax.simulate.table_files import whole_file
 
 SECONDS = 2.0  # least time between two writes
 SHARE = 0.02  # largest share of the time spent on writing
@@ -64,8 +64,8 @@ class Checkpoints:
     def clear(self) -> None:
         """Remove the files that were used, and the folder if it is then empty."""
         for path in self._used if is_first() else ():
-            for leftover in (path, *path.parent.glob(f".{path.name}.*.tmp")):
-                leftover.unlink(missing_ok=True)
+            for written in (path, *leftovers(path)):
+                written.unlink(missing_ok=True)
         self._used = []
         if is_first() and self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()

@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -93,11 +93,11 @@ def run(
             ``jax.default_device``. On several CPU devices a trial must not call LAPACK on batches of large matrices
             (beyond 2·10⁵ operations in all): jaxlib makes the devices wait for threads of one shared pool, which can
             deadlock. The functions of this library avoid such calls.
-        checkpoints: folder for unfinished results, see :class:`~.checkpoint.Checkpoints`. A run that was killed resumes
-            from there and gives the same table as an uninterrupted one. The files stay when the study is done, so
-            repeating the call computes nothing.
+        checkpoints: folder for unfinished results, see :class:`~privrank_jax.simulate.Checkpoints`. A run that was
+            killed resumes from there and gives the same table as an uninterrupted one. The files stay when the study is
+            done, so repeating the call computes nothing.
         notice: called with messages, e.g. where the run resumed or that memory ran out.
-        progress: show a progress bar (rich).
+        progress: show a progress bar (rich) on stderr, if that is a terminal or a notebook.
 
     Returns:
         The tidy table and the diagnostics, see :class:`StudyResult`. Rows follow the order of the
@@ -124,10 +124,12 @@ def run(
         return _Job.of(study, indices, program, checkpoints, compiler)
 
     try:
-        jobs = [[prepared(study, indices) for indices in study.groups()] for study in studies]
-        with _progress_bars(jobs, progress and is_first()) as advance, one_blas_thread():
-            for job in _as_compiled(itertools.chain(*jobs)):
-                job.run(notice, functools.partial(advance, job))
+        with _progress_bars(studies, replicates, progress and is_first()) as advance:
+            jobs = [[prepared(study, indices) for indices in study.groups()] for study in studies]
+            with one_blas_thread():
+                for job in _as_compiled(itertools.chain(*jobs)):
+                    job.run(notice, functools.partial(advance, job.study))
+                    advance(job.study, 0, running=False)
     finally:
         if compiler is not None:
             compiler.close()
@@ -181,6 +183,7 @@ class _Job:
         if moments.position == program.total:
             return
         program.compile(notice)
+        advance(0)
         while moments.position < program.total:
             values = program.batch(moments.position, notice)
             moments.add(values)
@@ -243,20 +246,36 @@ def _check(
         raise ValueError("key must be one threefry key: pass jax.random.key(seed)")
 
 
+class _Advance(Protocol):
+    """Advances the bar of a study; it says that a program is compiled while none runs and pairs are left."""
+
+    def __call__(self, study: Study, count: int, running: bool = True) -> None: ...
+
+
 @contextmanager
-def _progress_bars(
-    jobs: Sequence[Sequence[_Job]], shown: bool
-) -> Iterator[Callable[[_Job, int], None]]:
-    """A function that advances the bar of a job's study (rich), or one that does nothing."""
+def _progress_bars(studies: Sequence[Study], replicates: int, shown: bool) -> Iterator[_Advance]:
+    """A bar for each study (rich) on stderr, if that is a terminal or a notebook."""
     if not shown:
-        yield lambda job, count: None
+        yield lambda study, count, running=True: None
         return
+    from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress
 
-    with Progress(*Progress.get_default_columns(), MofNCompleteColumn()) as bars:
-        bar = {}
-        for its_jobs in jobs:
-            total = sum(job.program.total for job in its_jobs)
-            number = bars.add_task(its_jobs[0].study.name, total=total)
-            bar |= {id(job): number for job in its_jobs}
-        yield lambda job, count: bars.advance(bar[id(job)], count)
+    console = Console(stderr=True)
+    seen = console.is_terminal or console.is_jupyter
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    with Progress(*columns, console=console, disable=not seen) as bars:
+        numbers = {
+            id(study): bars.add_task(
+                f"{study.name}: compiling…", total=len(study.cells) * replicates
+            )
+            for study in studies
+        }
+
+        def advance(study: Study, count: int, running: bool = True) -> None:
+            number = numbers[id(study)]
+            bars.advance(number, count)
+            waits = not running and not bars.tasks[number].finished
+            bars.update(number, description=f"{study.name}: compiling…" if waits else study.name)
+
+        yield advance

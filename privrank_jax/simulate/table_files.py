@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from privrank_jax import _interrupt
+from privrank_jax._whole_file import whole_file
 
 _INSERTED = 1024  # rows at a time into a Parquet file
 
@@ -50,13 +48,10 @@ def write_parquet(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
         ValueError: ``rows`` is empty.
         ImportError: DuckDB is not installed.
     """
+    check_parquet()
+    import duckdb
+
     columns = _columns(rows)
-    try:
-        import duckdb
-    except ImportError as error:
-        raise ImportError(
-            "writing Parquet needs DuckDB: pip install 'privrank-jax[tables]', or write CSV"
-        ) from error
     data = [[row.get(name) for row in rows] for name in columns]
     kinds = [_sql_type(values) for values in data]
     definition = ", ".join(f"{_quoted(n)} {k}" for n, k in zip(columns, kinds, strict=True))
@@ -70,6 +65,16 @@ def write_parquet(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
             database.execute(f"INSERT INTO study VALUES {place}", values)
         target = str(temporary).replace("'", "''")
         database.execute(f"COPY study TO '{target}' (FORMAT parquet)")
+
+
+def check_parquet() -> None:
+    """Raise before the work the ``ImportError`` that :func:`write_parquet` would raise after it."""
+    try:
+        import duckdb  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "writing Parquet needs DuckDB: pip install 'privrank-jax[tables]', or write CSV"
+        ) from error
 
 
 def _columns(rows: Sequence[Row]) -> list[str]:
@@ -94,32 +99,3 @@ def _as_kind(values: list[Any], kind: str) -> list[Any]:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-@contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Open a temporary file next to ``path`` that replaces it on success and is removed on failure.
-
-    Its content is flushed to the disk before it replaces ``path``.
-    """
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    _interrupt.remove_on_interrupt(temporary)
-    try:
-        yield temporary
-        with temporary.open("r+b") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-        _sync_folder(target.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush the names in a folder to the disk, where the system supports it."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -144,6 +144,7 @@ def test_an_outline_shows_the_ends_of_every_curve():
     ]  # fmt: skip
     experiment = experiments.get("cai-fig1")
     result = experiments.ExperimentResult(experiment, StudyResult("s", rows), (), 1, {}, {})
+    assert result.beside_printed()[1] == []  # nothing is printed
     header, body = result.outline()
     assert header == ["estimator", "epsilon 1", "epsilon inf"]
     cells = {line[0]: [re.findall(r"[\d.]+", cell) for cell in line[1:]] for line in body}

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import math
+import sys
 import tracemalloc
 
 import jax
@@ -223,10 +225,25 @@ def test_diagnostics_account_for_the_work():
     assert found.run_seconds > 0
 
 
-def test_progress_bar_reaches_the_end(capsys):
+class Terminal(io.StringIO):
+    """A terminal, as far as it is asked."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_bar_says_what_is_compiled_and_reaches_the_end(capsys, monkeypatch):
     study = Study("shown", normal_trial, grid(scale=(1.0,)))
     run(jax.random.key(0), study, 7, progress=True)
-    assert "7/7" in capsys.readouterr().out
+    assert capsys.readouterr() == ("", "")  # nothing into a file
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    run(jax.random.key(0), study, 7, progress=True)
+    assert capsys.readouterr().out == ""
+    first, _, last = terminal.getvalue().partition("7/7")
+    assert "shown: compiling…" in first
+    assert "compiling" not in last
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def footrule(noise: str, delta: float = 0.0) -> Method:
 
 
 def exponential() -> Method:
-    """The ranking of the exponential mechanism, for at most :data:`EXPONENTIAL_ITEMS` items."""
+    """The ranking of the exponential mechanism, for at most ``crowds.EXPONENTIAL_ITEMS`` items."""
 
     def method(key: Key, world: World, epsilon: Array) -> Array:
         return aggregation.exponential_kemeny(key, world.weights, replaced_user(epsilon)).value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax.experiments.alabi.common import EXCESS, MALLOWS, NEGLIGIBLE
@@ -41,7 +41,7 @@ def methods(
     others = [s for s in dict.fromkeys(row["study"] for row in rows) if s != MALLOWS]
     columns = max(len(items), len(others), len(users))
     figure = new_figure(2.6 * columns + 0.6, 10.6)
-    axes = figure.subplots(4, columns, squeeze=False)
+    axes = figure.subplots(4, columns, sharey="row", squeeze=False)
     for column, number in enumerate(items):
         at = [row for row in crowds if row["num_items"] == number]
         chosen = [row for row in at if row["num_users"] == middle]
@@ -65,6 +65,7 @@ def methods(
         axes[line, 0].set_ylabel("items m" if line == 3 else "excess cost, share of pairs")
         for axis in axes[line, used:]:
             axis.set_axis_off()
+    _from_nothing(axes[:3, 0])
     _legend(figure, looks, styles=("Laplace", "Gaussian", "K-norm"))
     return figure
 
@@ -84,9 +85,14 @@ def _curves(
             [10**power for power in powers], [f"10{_raised(power)}" for power in powers]
         )
     axis.set_yscale("symlog", linthresh=_SMALLEST, linscale=0.4)
-    axis.set_ylim(bottom=-_SMALLEST / 5)
     axis.set_xlabel(_LABELS[x])
     axis.set_title(title, fontsize=9.5)
+
+
+def _from_nothing(axes: Iterable[Axes]) -> None:
+    """Show 0 at the foot of axes and of those that share them; call it last, as it ends their scaling."""
+    for axis in axes:
+        axis.set_ylim(bottom=-_SMALLEST / 5)
 
 
 def _raised(power: int) -> str:
@@ -174,7 +180,7 @@ def by_crowd(
     columns = 4
     lines = -(-len(places) // columns)
     figure = new_figure(2.9 * columns + 0.4, 2.7 * lines + 0.6)
-    axes = figure.subplots(lines, columns, squeeze=False)
+    axes = figure.subplots(lines, columns, sharey=True, squeeze=False)
     for axis, (_, study, items, users) in zip(axes.flat, places, strict=False):
         place = (study, items, users)
         chosen = [r for r in rows if (r["study"], r["num_items"], r["num_users"]) == place]
@@ -183,6 +189,7 @@ def by_crowd(
         axis.set_axis_off()
     for line in range(lines):
         axes[line, 0].set_ylabel("excess cost, share of pairs")
+    _from_nothing(axes[0, :1])
     _legend(figure, looks, label, styles)
     return figure
 
@@ -203,6 +210,7 @@ def race(
             min(r["num_users"] for r in at), at[0]["least_users"], color="#BBBBBB", alpha=0.5
         )
         axis.set_xlabel("users n (gray: too few for any)")
+    _from_nothing(axes[:1])
     axes[0].set_ylabel(f"K/m² (dashed: {target:g})")
     _legend(figure, looks, styles=("Laplace", "K-norm"))
     return figure

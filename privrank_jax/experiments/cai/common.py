@@ -194,7 +194,7 @@ def errors(
         keys: keys of the noise and of the coins that break ties. The MLE and the counts share both, so their difference
             is more precise than either; see :func:`reflected`.
         wins: win counts of m items.
-        theta: ``(m,)`` true scores, Σθ = 0, its first k items on top (as :func:`~.worlds.cai_scores` draws them).
+        theta: ``(m,)`` true scores, Σθ = 0, its first k items on top (as ``worlds.cai_scores`` draws them).
         top: k, may be traced.
         unit: what ε protects.
         epsilons: E levels; ∞ adds no noise.

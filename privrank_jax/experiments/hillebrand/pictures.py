@@ -34,16 +34,19 @@ def costs(
     items = sorted({row["num_items"] for row in rows})
     lines = [line for number in items for line in _lines(rows, number)]
     figure = new_figure(2.3 * len(studies) + 0.6, 2.4 * len(lines) + 0.9)
-    axes = figure.subplots(len(lines), len(studies), squeeze=False)
+    axes = figure.subplots(len(lines), len(studies), sharey="row", squeeze=False)
     for row, (number, x, fixed, value, note) in zip(axes, lines, strict=True):
+        top = 0.0
         for axis, study in zip(row, studies, strict=True):
             place = (study, number, value)
             chosen = [r for r in rows if (r["study"], r["num_items"], r[fixed]) == place]
             if chosen:
                 _curves(axis, chosen, x, looks)
+                top = max(top, *(r["mean"] + 2 * r["standard_error"] for r in chosen))
                 axis.set_title(f"{study}\nm = {number}, {note}", fontsize=8.5)
             else:
                 axis.set_axis_off()
+        row[0].set_ylim(-_SMALLEST / 5, max(1.5 * top, 1e-3))
         row[0].set_ylabel("excess cost, share of pairs", fontsize=8.5)
     names = [name for name, (_, style) in looks.items() if style == 0]
     legend(figure, "", names, label, styles)
@@ -68,8 +71,6 @@ def _curves(axis: Axes, rows: Sequence[Row], x: str, looks: Mapping[str, tuple[i
             draw_curve(axis, chosen, x, color, style)
     dress(axis, x, rows, True)
     axis.set_yscale("symlog", linthresh=_SMALLEST, linscale=0.4)
-    top = max(row["mean"] + 2 * row["standard_error"] for row in rows)
-    axis.set_ylim(-_SMALLEST / 5, max(1.5 * top, 1e-3))
     axis.set_xlabel("ε" if x == "epsilon" else "users n", fontsize=8.5)
     if x == "num_users":
         values = sorted({row[x] for row in rows})

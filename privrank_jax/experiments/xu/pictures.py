@@ -64,7 +64,7 @@ def methods(table: StudyResult, panels: Sequence[tuple[str, Mapping[str, Any], s
     rows = [row for row in table.rows if row["estimator"] and not is_difference(row)]
     links = [link for link in dict.fromkeys(row["link"] for row in rows) if link != "-"]
     figure = new_figure(3.6 * len(panels), 2.6 * len(links) + 0.4)
-    axes = figure.subplots(len(links), len(panels), squeeze=False)
+    axes = figure.subplots(len(links), len(panels), sharey="col", squeeze=False)
     for line, link in enumerate(links):
         for column, (metric, wanted, subtitle) in enumerate(panels):
             axis = axes[line, column]
@@ -88,9 +88,10 @@ def methods(table: StudyResult, panels: Sequence[tuple[str, Mapping[str, Any], s
             dress(axis, "", [], False)
             axis.set_xticks(range(len(inside)), [r["estimator"].replace(" ", "\n") for r in inside])
             axis.set_xlim(-0.6, len(inside) - 0.4)
-            axis.set_ylim(bottom=0)
             axis.set_ylabel(LABELS[metric])
             axis.set_title(f"{link}{subtitle}", fontsize=10)
+    for axis in axes[0]:
+        axis.set_ylim(bottom=0)  # last: it ends the scaling of the shared axes
     figure.supxlabel("dots: ours, crosses: printed; bars: ± 2 standard errors", fontsize=8)
     return figure
 
@@ -101,7 +102,7 @@ def clouds(table: StudyResult, metrics: Sequence[str], x_label: str) -> Figure:
 
     links = list(dict.fromkeys(row["link"] for row in table.rows if row["link"]))
     figure = new_figure(3.9 * len(links), 2.9 * len(metrics))
-    axes = figure.subplots(len(metrics), len(links), squeeze=False)
+    axes = figure.subplots(len(metrics), len(links), sharex=True, sharey="row", squeeze=False)
     for line, metric in enumerate(metrics):
         for column, link in enumerate(links):
             axis = axes[line, column]
@@ -116,15 +117,16 @@ def clouds(table: StudyResult, metrics: Sequence[str], x_label: str) -> Figure:
                 axis.fill_between(at, middle - half, middle + half, color="black", alpha=0.12)
                 axis.set_title(f"{link}, correlation {fitted.correlation:.2f}", fontsize=10)
             dress(axis, "", [], False)
-            axis.set_ylabel(LABELS[metric])
-            axis.set_xlabel(x_label)
+        axes[line, 0].set_ylabel(LABELS[metric])
+    for axis in axes[-1]:
+        axis.set_xlabel(x_label)
     return figure
 
 
 def boxes(table: StudyResult, panels: Sequence[tuple[str, str]], y_label: str) -> Figure:
     """Boxplots of all replicates: a panel per (column, label)."""
     figure = new_figure(4.4 * len(panels), 3.4)
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for index, (axis, (column, label)) in enumerate(zip(axes, panels, strict=True)):
         rows = [r for r in table.rows if r["estimator"] and r["study"].endswith(column)]
         values = sorted({r[column] for r in rows})
@@ -138,7 +140,7 @@ def boxes(table: StudyResult, panels: Sequence[tuple[str, str]], y_label: str) -
         dress(axis, "", [], False)
         axis.axhline(0, color="black", linewidth=0.6)
         axis.set_xlabel(label)
-        axis.set_ylabel(y_label)
+    axes[0].set_ylabel(y_label)
     return figure
 
 

@@ -59,6 +59,14 @@ def test_a_small_run_stands_beside_the_printed_table(tmp_path):
     assert (row["printed"], row["verdict"]) == (0.0779, "holds")
     np.testing.assert_allclose(row["printed_standard_error"], 0.0203 / math.sqrt(200))
     assert {verdict.holds for _, verdict in result.verdicts} == {None}  # three replicates
+    header, body = result.beside_printed()
+    assert header == ["link", "metric", "ours ± SE", "printed ± SE", "apart (SE)", "verdict"]
+    (line,) = (line for line in body if line[:2] == ["TM", "l2_error"])
+    error = row["standard_error"]
+    assert line[2:4] == [f"{row['mean']:.4f} ± {error:.4f}", "0.0779 ± 0.0014"]
+    assert float(line[4]) == round(
+        (row["mean"] - 0.0779) / math.hypot(error, 0.0203 / math.sqrt(200)), 1
+    )
     header, body = result.outline()
     assert len(body) == 4
     assert header[:2] == ["metric", "link"]

@@ -1,0 +1,1 @@
+"""A leaderboard that is published again and again: what each way of publishing it costs."""

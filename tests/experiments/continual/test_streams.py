@@ -1,0 +1,81 @@
+"""The study ``continual``: a small run to the end, and its claims on made-up rows."""
+
+from __future__ import annotations
+
+import jax
+import pytest
+
+from privrank_jax import experiments
+from privrank_jax.experiments.continual import common, streams
+from privrank_jax.privacy.prefix_sums import prefix_sum_error_bound, prefix_sum_errors
+from tests.experiments.rows import row, table
+
+METHODS = {*common.STRATEGIES, common.ADDED, common.ONE, common.PLAIN}
+
+
+def test_a_small_run_ends_with_table_picture_and_verdicts(tmp_path):
+    """At a huge ε there is hardly any noise, and all methods have the errors of no privacy, at every tenth."""
+    settings = {"steps": (1, 12), "per_pair": (10, 20), "items": 4, "epsilon": 1e6, "delta": 0.1}
+    result = experiments.run(jax.random.key(1), "continual", 3, folder=tmp_path, **settings)
+    assert result.paths["picture"].stat().st_size > 10_000
+    assert result.diagnostics["nonfinite"] == 0
+    assert result.diagnostics["compilations"] == 1
+    rows = [r for r in result.table.rows if r["study"] != common.ALONE]
+    assert {(r["steps"], r["share"]) for r in rows} == {
+        (1, 1.0),
+        *((12, tenth / 10) for tenth in range(1, 11)),
+    }
+    found = {
+        tuple(r[c] for c in ("study", "steps", "share", "metric", "estimator")): r for r in rows
+    }
+    assert {place[-1] for place in found if " minus " not in place[-1]} == METHODS
+    for (*place, metric, name), r in found.items():
+        if " minus " in name:
+            one, other = (found[*place, metric, part]["mean"] for part in name.split(" minus "))
+            assert r["mean"] == pytest.approx(one - other, abs=1e-5)
+        elif metric == common.SCORE:
+            plain = found[*place, metric, common.PLAIN]["mean"]
+            assert r["mean"] == pytest.approx(plain, abs=0.01)
+
+
+def deviation(name, steps, mean):
+    return row(mean, 0.0, common.LARGEST, name, study=common.ALONE, steps=steps, share=common.END)
+
+
+def test_claims_compare_deviations_with_the_bound():
+    bound = prefix_sum_error_bound(100)
+    for share, holds in ((1.19, True), (1.21, False)):
+        rows = [
+            deviation(common.ROOT, 100, share * bound),
+            deviation(common.BOUND, 100, bound),
+        ]
+        assert streams.near_bound(table(*rows)).holds is holds
+    assert streams.near_bound(table()).holds is None
+    for most, holds in ((9, True), (8, False)):
+        rows = [deviation(common.ROOT, 100, 2.99)]
+        assert streams.like_few(table(*rows), most=most).holds is holds
+    assert streams.like_few(table(), most=1).holds is None
+
+
+def test_a_claim_compares_simulated_noise_with_the_formula():
+    config = common.ContinualConfig("s", 1.0, 10, steps=(10,))
+    variance = prefix_sum_errors("square-root", 10, "gaussian")[4] ** 2
+
+    def holds(mean):
+        one = row(mean, 0.01, common.NOISE, common.ROOT, steps=10, share=0.5)
+        return streams.as_computed(table(one), config=config).holds
+
+    assert holds(variance + 0.03) is True
+    assert holds(variance - 0.05) is False
+    assert streams.as_computed(table(), config=config).holds is None
+
+
+def test_claims_name_what_runs():
+    one = experiments.get("continual")
+    assert one.differences
+    assert len({claim.text for claim in one.claims}) == len(one.claims) > 1
+
+
+def test_comparisons_are_split_into_tenths():
+    with pytest.raises(ValueError, match="multiples of 10"):
+        streams.build(common.ContinualConfig("s", 1.0, 10, per_pair=(15,)))
