@@ -65,7 +65,7 @@ class Client:
     Args:
         ranks: the user's ranking, ``(m,)`` integers, 0 = best, ties and missing items as in
             :func:`~privrank_jax.aggregation.ldp_kwiksort`.
-        plan: the public terms, :func:`~privrank_jax.aggregation.local_plan`.
+        plan: the public terms, :func:`~privrank_jax.aggregation.ldp_plan.local_plan`.
         missing: ``"last"`` or ``"unknown"``.
         rng: source of 32-bit words; None is the operating system. Anything else is for tests.
 
@@ -138,7 +138,7 @@ class Server:
 
     Args:
         num_users: n >= m.
-        plan: the public terms, :func:`~privrank_jax.aggregation.local_plan`.
+        plan: the public terms, :func:`~privrank_jax.aggregation.ldp_plan.local_plan`.
         rng: source of groups and pivots; None is the operating system.
     """
 

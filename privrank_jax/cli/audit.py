@@ -12,11 +12,13 @@ from privrank_jax._limits import LARGEST_EPSILON
 from privrank_jax.cli import hardware
 from privrank_jax.cli.console import (
     Refusal,
+    busy,
     check_seed,
     print_json,
     print_paragraphs,
     print_table,
 )
+from privrank_jax.cli.core.request import check_paths
 from privrank_jax.cli.options import Json, Seed, command
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ HELP = (
     "Consistent is not a proof; the proofs are in the code. Uses none of your data.\n\n"
     "Examples:\n\n"
     "  privrank audit --list\n\n"
-    "  privrank audit noisy-counts-users-published --epsilon 1 --out audit.png"
+    "  privrank audit noisy-counts-users-published --epsilon 1 --plot audit.png"
 )
 
 
@@ -62,17 +64,27 @@ class Request(Seed, Json):
             metavar="Q", help="Confidence of the lower bound, corrected for all intervals."
         ),
     ] = 0.999
-    out: Annotated[
-        Path | None, typer.Option(metavar="PICTURE", help="Draw the events: .png, .pdf or .svg.")
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw the events, and the lower bound beside the claim (.png, .svg, .pdf).",
+        ),
     ] = None
     shape: Annotated[
         Path | None,
         typer.Option(
-            metavar="PICTURE",
-            help="Draw the noise beside what one user can change, for mechanisms on three items: .png, .pdf or .svg.",
+            metavar="FILE",
+            help="Draw the noise beside what one user can change, for mechanisms on three items (.png, .svg, .pdf).",
         ),
     ] = None
     listing: Annotated[bool, typer.Option("--list", help="List the mechanisms, and stop.")] = False
+
+    @property
+    def pictures(self) -> dict[str, Path]:
+        """The pictures to draw, by the options that name them."""
+        named = {"--plot": self.plot, "--shape": self.shape}
+        return {name: path for name, path in named.items() if path is not None}
 
     def check(self) -> None:
         """Refuse invalid options before anything is loaded."""
@@ -83,6 +95,7 @@ class Request(Seed, Json):
         if self.epsilon is not None and self.epsilon > LARGEST_EPSILON:
             raise Refusal(f"--epsilon must be finite and at most {LARGEST_EPSILON:g}; 1 is usual.")
         check_seed(self.seed)
+        check_paths(self.pictures)
 
 
 @command
@@ -92,39 +105,39 @@ def audit(request: Request) -> None:
         _print_list(request.json)
         return
     request.check()
-    import jax
+    with busy("loading"):
+        import jax
 
-    from privrank_jax import privacy_audit
+        from privrank_jax import privacy_audit
 
-    hardware.keep_programs()
+        hardware.keep_programs()
     assert request.name is not None
-    row, out = privacy_audit.get(request.name), request.out
-    for picture in filter(None, (out, request.shape)):
+    row = privacy_audit.get(request.name)
+    for picture in request.pictures.values():
         from privrank_jax import plotting  # fails before the work if matplotlib is missing
-        from privrank_jax.datasets.reports_file import check_writable
 
         plotting.check_picture(picture)
-        check_writable(picture)
     if request.shape is not None:
         _draw_shape(request, row)
-    found = privacy_audit.audit(
-        jax.random.key(request.seed),
-        row,
-        request.epsilon,
-        draws=request.draws,
-        confidence=request.confidence,
-    )
-    if out is not None:
-        _draw(found, out)
+    with busy("compiling and drawing"):
+        found = privacy_audit.audit(
+            jax.random.key(request.seed),
+            row,
+            request.epsilon,
+            draws=request.draws,
+            confidence=request.confidence,
+        )
+    if request.plot is not None:
+        _draw(found, request.plot)
     if request.json:
         pictures = {
-            "picture": None if out is None else str(out),
+            "picture": None if request.plot is None else str(request.plot),
             "shape": None if request.shape is None else str(request.shape),
         }
         print_json({**found.as_dict(), "seed": request.seed, **pictures})
     else:
         _print_result(found)
-        for picture in filter(None, (out, request.shape)):
+        for picture in request.pictures.values():
             print_paragraphs(f"Written: {picture}")
     if found.verdict == "violated":
         raise typer.Exit(VIOLATED)
@@ -199,19 +212,23 @@ def _worst_case(found: AuditResult) -> list[tuple[str, str]]:
     ]
 
 
-def _draw(found: AuditResult, out: Path) -> None:
+def _draw(found: AuditResult, path: Path) -> None:
     from privrank_jax import plotting
 
-    row = found.mechanism
+    row, promise = found.mechanism, found.promise
     first, second = found.frequencies
     figure = plotting.event_probabilities(
         found.candidates.tolist(),
-        found.promise.epsilon,
-        delta=found.promise.delta,
+        promise.epsilon,
+        delta=promise.delta,
         chosen=(second, first) if found.swapped else (first, second),
-        title=f"{row.title}: claimed ε = {found.promise.epsilon:.3g}, at least {found.lower:.3g}, {found.verdict}",
+        bounds=found.as_dict(),
+        guarantee_text=f"{found.draws:,} draws from each of two neighboring data sets ({promise.unit}, adjacency "
+        f"{promise.adjacency}, trust {row.trust}); the lower bound holds with confidence {found.confidence:g}. "
+        "A bound below the claim is no proof of it.",
+        title=f"{row.title}: claimed ε = {promise.epsilon:.3g}, at least {found.lower:.3g}, {found.verdict}",
     )
-    plotting.save(figure, out)
+    plotting.save(figure, path)
 
 
 def _draw_shape(request: Request, row: Audited) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec
 
@@ -19,12 +19,14 @@ from privrank_jax._arguments import Argument, ArgumentError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 P = ParamSpec("P")
 Side = Literal["left", "right"]
 
 NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
 _NO_TERMINAL_WIDTH = 110
+_NARROW = 80  # columns of a terminal, below which a table that does not fit is printed as records
 REFUSED = 2
 
 
@@ -100,6 +102,23 @@ def _to_stderr(head: str, style: str, message: str) -> None:
     Console(file=sys.stderr, highlight=False).print(words)
 
 
+@contextlib.contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Say on a terminal what the command does before it can print anything, and erase it in the end.
+
+    Args:
+        what: a few words, which fit a narrow terminal.
+    """
+    shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    if shown:
+        typer.echo(f"privrank: {what}…", err=True, nl=False)
+    try:
+        yield
+    finally:
+        if shown:
+            typer.echo("\r\x1b[K", err=True, nl=False)
+
+
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a value that is not one of ``choices``."""
     if value not in choices:
@@ -140,17 +159,36 @@ def print_json(document: Mapping[str, object]) -> None:
 
 
 def console() -> Console:
-    """Rich console on the current stdout; away from a terminal it has a fixed width."""
+    """Rich console on the current stdout; away from a terminal it has a fixed width, unless COLUMNS says another."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else _NO_TERMINAL_WIDTH
+    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    width = None if known else _NO_TERMINAL_WIDTH
     return Console(file=sys.stdout, width=width, highlight=False, markup=False)
 
 
 def print_table(
     title: str, columns: Sequence[tuple[str, Side]], rows: Iterable[Sequence[str]]
 ) -> None:
-    """Print a table; columns are (heading, ``"left"`` or ``"right"``)."""
+    """Print a table, or in a narrow terminal that it does not fit a block of lines for each row.
+
+    Args:
+        title: printed above.
+        columns: (heading, ``"left"`` or ``"right"``) of each.
+        rows: their cells.
+    """
+    from rich.measure import Measurement
+
+    cells = [[printable(cell) for cell in row] for row in rows]
+    out, table = console(), _table(columns, cells)
+    out.print(printable(title), style="bold", soft_wrap=True)
+    wide = Measurement.get(out, out.options.update(width=10_000), table).maximum
+    if len(columns) > 2 and out.width < min(_NARROW, wide):
+        table = _records([heading for heading, _ in columns], cells)
+    out.print(table)
+
+
+def _table(columns: Sequence[tuple[str, Side]], rows: Iterable[Sequence[str]]) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -159,10 +197,24 @@ def print_table(
     for heading, side in columns:
         table.add_column(Text(heading), justify=side, overflow="fold", no_wrap=side == "right")
     for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    out = console()
-    out.print(printable(title), style="bold", soft_wrap=True)
-    out.print(table)
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _records(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A line per cell that is not empty, after its heading; a blank line between rows."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold")
+    for row in rows:
+        table.add_row()
+        for heading, cell in zip(headings, row, strict=True):
+            if cell:
+                table.add_row(Text(heading, style="bold"), Text(cell))
+    return table
 
 
 def print_paragraphs(*paragraphs: str) -> None:

@@ -235,7 +235,7 @@ def _print_study(result: StudyResult) -> None:
             for method in METHODS
         ]
         name = "no privacy" if math.isinf(epsilon) else f"{epsilon:g}"
-        rows.append([name, *(f"{cell:.1%}" for cell in cells)])
+        rows.append([name, *(f"{cell:.3f}" for cell in cells)])
     print_table(
         f"{USERS} users compare {PER_USER} pairs each of {ITEMS} items; all answers of a user are protected, "
         "who met whom is public",
@@ -248,7 +248,7 @@ def _print_study(result: StudyResult) -> None:
         f"Wrong pairs: share of the pairs of items in the wrong order; missed top {TOP}: share of the {TOP} "
         "best that the ranking misses; counts: by noisy win totals; mle: by private scores, which allow for "
         "who met whom.",
-        f"Means over {REPLICATES:,} surveys per budget (standard errors below {worst + 5e-4:.1%}); "
+        f"Means over {REPLICATES:,} surveys per budget (standard errors below {worst + 5e-4:.3f}); "
         f"{len(STUDY_BUDGETS) * REPLICATES:,} surveys in one program, compiled {facts.compilations} "
         f"time(s) in {facts.compile_seconds:.1f} s, run in {facts.run_seconds:.1f} s.",
     )

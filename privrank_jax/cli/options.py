@@ -23,7 +23,11 @@ from privrank_jax.cli.console import check_seed, refusing
 if TYPE_CHECKING:
     from privrank_jax._arguments import Argument
 
-_FLAGS = {("cells", "ranks"): "--ranks", ("cells", "ratings"): "--higher-is-better"}
+_FLAGS = {
+    ("cells", "ranks"): "--ranks",
+    ("cells", "ratings"): "--higher-is-better",
+    ("cells", "costs"): "--lower-is-better",
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

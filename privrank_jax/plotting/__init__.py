@@ -11,6 +11,7 @@ from privrank_jax.plotting.frame import LINES, MARKERS, PALETTE, check_picture, 
 from privrank_jax.plotting.intervals import ranking_intervals
 from privrank_jax.plotting.maps import method_map, utility_map
 from privrank_jax.plotting.noise_shapes import noise_shapes
+from privrank_jax.plotting.planned import planned_costs, planned_errors
 from privrank_jax.plotting.study_curves import study_curves
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "event_probabilities",
     "method_map",
     "noise_shapes",
+    "planned_costs",
+    "planned_errors",
     "ranking_intervals",
     "save",
     "study_curves",

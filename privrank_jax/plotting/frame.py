@@ -10,7 +10,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax import _interrupt
+from privrank_jax._whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,13 +48,8 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """
     target = Path(path)
     kind = _format(figure, target)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    _interrupt.remove_on_interrupt(temporary)
-    try:
+    with whole_file(target) as temporary:
         figure.savefig(temporary, format=kind, dpi=200)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:

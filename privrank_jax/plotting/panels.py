@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax.plotting.frame import BAND, PALETTE, Row
+from privrank_jax.plotting.frame import BAND, PALETTE, Row, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool) -> None:
         axis.set_xscale("log")
         values = sorted({row[x] for row in rows if row[x] == row[x]})
         finite = _thinned([value for value in values if math.isfinite(value)])
-        places, labels = list(finite), [f"{value:.2g}" for value in finite]
+        places, labels = list(finite), [_short(value) for value in finite]
         if math.inf in values:
             places.append(_infinity(rows, x))
             labels.append("no\nprivacy")
@@ -132,8 +132,13 @@ def _look(color: int, style: int) -> dict[str, Any]:
 def level_name(column: str, value: object) -> str:
     """A value in the legend."""
     if column == "epsilon":
-        return "no privacy" if value == math.inf else f"{value:.2g}"
+        return "no privacy" if value == math.inf else _short(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _short(value: Any) -> str:
+    """Two digits of a number: 0.67, 100 rather than 1e+02."""
+    return plain(float(f"{value:.2g}"))
 
 
 def _infinity(rows: Sequence[Row], x: str) -> float:

@@ -148,6 +148,15 @@ def write_comparisons(
     return _table(folder, header, cells, kind)
 
 
+def write_choices(folder: Path, rows: list[Comparison], kind: str) -> Path:
+    """Choices from sets: each winner was chosen from the pair and, for pairs with d, one item more."""
+    cells = [
+        [row[0], row[1], "|".join(sorted({*row[1:3], *("c" if "d" in row[1:3] else "")}))]
+        for row in rows
+    ]
+    return _table(folder, ["user", "chosen", "shown"], cells, kind)
+
+
 # --- preferences -----------------------------------------------------------------------------------
 
 Preference = tuple[str, str, Any, Any]

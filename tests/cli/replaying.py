@@ -26,6 +26,7 @@ class Command:
     rankings: bool
     out: str = "private.csv"
     preferences: bool = False
+    choices: bool = False
 
     @property
     def kinds(self):
@@ -48,6 +49,8 @@ class Command:
         """Neighbors of which the command makes releases: no ties and no gaps where it refuses them."""
         if self.preferences:
             return neighboring.preference_edits(unit, ties="--ties" in self.words)
+        if self.choices:
+            return neighboring.comparison_edits(unit, adjacency, ties=False, last=last)
         private = self.words.startswith("privatize")
         ties = not private or "--ties" in self.words
         if not self.rankings:
@@ -61,6 +64,8 @@ class Command:
             path.unlink()
         if self.preferences:
             return neighboring.write_preferences(folder, rows, kind).name
+        if self.choices:
+            return neighboring.write_choices(folder, rows, kind).name
         budgets = "budget" in self.words
         if self.rankings:
             return neighboring.write_rankings(folder, rows, kind, budgets).name
@@ -73,7 +78,11 @@ COMMANDS = list(
     dict.fromkeys(
         Command(words, rankings=False, out="private.jsonl", preferences=True)
         if row.name == "preference-labels"
-        else Command(words, words.startswith("aggregate") or row.function == "sample")
+        else Command(
+            words,
+            words.startswith("aggregate") or row.function == "sample",
+            choices=row.function == "noisy_choices",
+        )
         for row in ROWS
         for words in row.commands
     )

@@ -38,7 +38,7 @@ def test_a_sound_mechanism_is_consistent(privrank):
 
 def test_an_unsound_one_is_violated_and_drawn(privrank, tmp_path):
     picture = tmp_path / "audit.png"
-    result = privrank("audit", "noisy-counts-users-published", *FEW, "--out", picture, "--json")
+    result = privrank("audit", "noisy-counts-users-published", *FEW, "--plot", picture, "--json")
     assert (result.code, result.err) == (1, "")
     found = result.json()
     assert found["verdict"] == "violated"
@@ -75,7 +75,9 @@ def test_too_few_draws_for_an_unsound_one_say_so(privrank):
         (("dp-borda", "--epsilon", "inf"), "at most 1e+09"),
         (("dp-borda", "--draws", 10), "at least 1,000"),
         (("dp-borda", "--confidence", 1), "between 0 and 1"),
-        (("dp-borda", "--out", "audit.exe"), "use .png"),
+        (("dp-borda", "--plot", "audit.exe"), "use .png"),
+        (("dp-borda", "--plot", "a/audit.png"), "there is no folder a"),
+        (("dp-borda", "--plot", "a.png", "--shape", "a.png"), "need a file each"),
         (("dp-borda", "--shape", "noise.exe"), "use .png"),
         (("randomized-response", "--shape", "noise.png"), "these do: "),
     ],

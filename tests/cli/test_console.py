@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import math
@@ -124,6 +125,44 @@ def test_warnings_are_wrapped_and_colored_on_a_terminal_unless_color_is_off(monk
     assert lines[0].startswith("Warning: 159 of 3,000")
     assert len(lines) == 2
     assert max(map(len, lines)) <= 40
+
+
+@pytest.mark.parametrize("width", [20, 40, 100])
+def test_a_table_that_does_not_fit_a_narrow_terminal_is_printed_as_records(
+    monkeypatch, capsys, width
+):
+    monkeypatch.setenv("COLUMNS", str(width))
+    columns = [("rank", "right"), ("item", "left"), ("95% interval", "right"), ("note", "left")]
+    rows = [("1", "a name of some length", "567.8 to 671.1", ""), ("2", "b", "1.0 to 2.0", "tied")]
+    console.print_table("Title", columns, rows)
+    shown = capsys.readouterr().out
+    lines = [line.strip() for line in shown.splitlines() if line.strip()]
+    assert max(map(len, shown.splitlines())) <= width
+    if width == 100:
+        assert lines[-1].split() == ["2", "b", "1.0", "to", "2.0", "tied"]
+    elif width == 40:
+        words = [line.split(maxsplit=1) for line in lines[1:]]
+        assert words[0] == ["rank", "1"]
+        assert words[1] == ["item", "a name of some length"]
+        assert words[-1] == ["note", "tied"]
+        assert sum("note" in line for line in lines) == 1
+    else:
+        assert sum("interval" in line for line in lines) == 2
+
+
+def test_what_takes_long_is_said_on_a_terminal_and_erased(monkeypatch, capsys):
+    with console.busy("loading"):
+        pass
+    assert capsys.readouterr() == ("", "")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    said = []
+    with contextlib.suppress(ValueError), console.busy("loading"):
+        said.append(terminal.getvalue())
+        raise ValueError
+    assert said == ["privrank: loading…"]
+    assert terminal.getvalue() == "privrank: loading…\r\x1b[K"
 
 
 def test_what_is_not_private_is_red_on_a_terminal(monkeypatch):

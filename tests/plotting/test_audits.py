@@ -24,6 +24,11 @@ def test_event_probabilities_show_events_and_what_the_claim_allows(tmp_path):
     x, y = (np.asarray(data) for data in lower.get_data())
     np.testing.assert_allclose(y[x > 0.1], (x[x > 0.1] - 0.01) / np.e, rtol=1e-12)
     plotting.save(figure, tmp_path / "events.png")
+    audit = {"name": "x", "epsilon": 1.0, "lower_bound": 1.2, "exact_epsilon": None}
+    both = plotting.event_probabilities(frequencies, 1.0, bounds=audit, guarantee_text="draws")
+    _, below = both.axes
+    points = {line.get_label(): line.get_xydata().tolist() for line in below.get_lines()}
+    assert points == {"claimed ε": [[1.0, 0.0]], "lower bound, claim refuted": [[1.2, 0.0]]}
     with pytest.raises(ValueError, match="more draws"):
         plotting.event_probabilities([[0.0, 0.1]], 1.0)
 

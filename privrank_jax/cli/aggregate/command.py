@@ -14,7 +14,7 @@ HELP = (
     "The noise comes from the entropy of the operating system. Everything on standard output is "
     "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
     "FILE is a table with a column user and one column per item, cells ranks (1 = best, ties equal, blank not ranked; "
-    "--higher-is-better: ratings); or a table with columns user, item and rank; or columns "
+    "--higher-is-better or --lower-is-better: ratings); or a table with columns user, item and rank; or columns "
     "user, rank_1, rank_2, ... or user, order (A>B=C), whose cells are items; or a PrefLib file; or a named data "
     "set. A file of synthetic rankings (privrank privatize) is debiased and spends nothing more.\n\n"
     "Examples:\n\n"

@@ -195,7 +195,7 @@ def _bound_words(limit: Limit, data: Input, request: Request) -> str:
     full = ""
     if request.at_home and request.method != "footrule" and not data.complete:
         full = ", where all users rank all items"
-    if limit["additive"] >= pairs:
+    if 2 * limit["additive"] >= pairs:  # a random order has as much
         return (
             "proven error: no useful bound at this number of users and epsilon; the consensus may be "
             "mostly noise"

@@ -99,17 +99,23 @@ MECHANISMS = {
         exact="release.noisy_totals:exact_noisy_totals",
         noises=(*NOISES, "k-norm"),
     ),
+    "noisy-choices": Mechanism(
+        label="noisy counts of choices",
+        simulated="pairwise:noisy_choices",
+        exact="release.choice_totals:exact_noisy_choices",
+        noises=NOISES,
+    ),
     "covariate-sums": Mechanism(
         label="private scores with covariates",
         simulated="pairwise:noisy_covariate_sums",
         exact="release.covariate_sums:exact_covariate_sums",
-        noises=NOISES,
+        noises=(*NOISES, "k-norm"),
     ),
     "covariate-ties": Mechanism(
         label="private scores with covariates and ties",
         simulated="pairwise:noisy_covariate_ties",
         exact="release.covariate_sums:exact_covariate_ties",
-        noises=NOISES,
+        noises=(*NOISES, "k-norm"),
     ),
     "noisy-tie-counts": Mechanism(
         label="noisy win totals and ties",

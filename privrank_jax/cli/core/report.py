@@ -26,6 +26,12 @@ dt { font-weight: 600; margin-top: 0.6rem; }
 dd { margin-left: 1.2rem; }
 code { font-family: ui-monospace, monospace; font-size: 0.9em; overflow-wrap: anywhere; }
 footer { margin-top: 3rem; font-size: 0.85rem; }
+@media (max-width: 32rem) {
+  th, td { padding: 0.3rem 0.35rem; font-size: 0.8rem; }
+  th { white-space: normal; vertical-align: bottom; }
+  figure { overflow-x: auto; }
+  figure svg { min-width: 36rem; }
+}
 @media print { body { margin: 0; max-width: none; font-size: 11pt; } figure, table { break-inside: avoid; } }
 """
 _REHEARSAL = "This is a rehearsal with simulated noise. Do not publish it: who knows the seed can remove the noise."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -37,7 +38,8 @@ User = Annotated[
 ]
 
 
-_TABLES = (".csv", ".tsv", ".json")
+KINDS_OF_CELLS = {"ranks": "ranks", "higher_is_better": "ratings", "lower_is_better": "costs"}
+_TABLES = (".csv", ".tsv", ".json", ".parquet")
 _PAGES = (".html", ".htm")
 
 
@@ -175,13 +177,23 @@ class RankingColumns(Text):
             help="The cells are ratings: the larger the better, equal ones are ties.",
         ),
     ] = False
+    lower_is_better: Annotated[
+        bool,
+        typer.Option(
+            "--lower-is-better",
+            help="The cells are ratings: the smaller the better, equal ones are ties.",
+        ),
+    ] = False
 
     @property
     def cells(self) -> str | None:
         """The loaders' name for the kind of cells; None if not given."""
-        if self.ranks and self.higher_is_better:
-            raise Refusal("give --ranks (1 = best) or --higher-is-better, not both.")
-        return "ranks" if self.ranks else "ratings" if self.higher_is_better else None
+        given = [name for option, name in KINDS_OF_CELLS.items() if getattr(self, option)]
+        if len(given) > 1:
+            raise Refusal(
+                "give --ranks (1 = best), --higher-is-better or --lower-is-better, not more than one."
+            )
+        return given[0] if given else None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -232,8 +244,8 @@ class Release(Text):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Files(Json):
-    """Where a result goes, beside the terminal."""
+class Saved(Json):
+    """Where a result goes, beside the terminal: a table and a picture."""
 
     PANEL: ClassVar[str] = "Files of the result"
 
@@ -241,16 +253,50 @@ class Files(Json):
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the ranking as a table too (.csv, .tsv), or with its guarantee (.json).",
+            help="Write the table too (.csv, .tsv, .parquet), or all that --json prints (.json).",
         ),
     ] = None
     plot: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the ranking with its intervals and the guarantee (.png, .svg, .pdf).",
+            help="Draw the result with its intervals or bounds, and what is protected (.png, .svg, .pdf).",
         ),
     ] = None
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files to write, by the options that name them."""
+        named = {name: getattr(self, name, None) for name in ("out", "plot", "report")}
+        return {option(name): path for name, path in named.items() if path is not None}
+
+    def check_files(self, *kept: Path | None) -> None:
+        """Refuse, before anything is spent, files that could not be written, and those that must not be.
+
+        Args:
+            kept: files that the command reads, which writing to would lose.
+        """
+        for name, suffixes in (("--out", _TABLES), ("--report", _PAGES)):
+            path = self.files.get(name)
+            if path is not None and path.suffix.lower() not in suffixes:
+                raise Refusal(f"{name} {path}: give a file that ends in {', '.join(suffixes)}.")
+        check_paths(self.files, *kept)
+        if self.out is not None and self.out.suffix.lower() == ".parquet":
+            from privrank_jax.simulate.table_files import check_parquet
+
+            check_parquet()
+        if self.plot is not None:
+            from privrank_jax.plotting import check_picture
+
+            check_picture(self.plot)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Files(Saved):
+    """Where a ranking goes, beside the terminal."""
+
+    PANEL: ClassVar[str] = "Files of the result"
+
     report: Annotated[
         Path | None,
         typer.Option(
@@ -260,37 +306,22 @@ class Files(Json):
         ),
     ] = None
 
-    @property
-    def files_given(self) -> list[str]:
-        """The options that name a file to write."""
-        names = ("out", "plot", "report")
-        return [option(name) for name in names if getattr(self, name) is not None]
 
-    def check_files(self, *kept: Path | None) -> None:
-        """Refuse, before anything is spent, files that could not be written, and those that must not be.
+def check_paths(given: Mapping[str, Path], *kept: Path | None) -> None:
+    """Refuse files that could not be written, and those that must not be.
 
-        Args:
-            kept: files that the command reads, which writing to would lose.
-        """
-        for name, path, suffixes in (
-            ("--out", self.out, _TABLES),
-            ("--report", self.report, _PAGES),
-        ):
-            if path is not None and path.suffix.lower() not in suffixes:
-                raise Refusal(f"{name} {path}: give a file that ends in {', '.join(suffixes)}.")
-        given = [path for path in (self.out, self.plot, self.report) if path is not None]
-        if len({path.absolute() for path in given}) < len(given):
-            raise Refusal("--out, --plot and --report need a file each.")
-        for path in given:
-            if not path.absolute().parent.is_dir():
-                raise Refusal(f"{path}: there is no folder {path.parent}; make it first.")
-            if any(path.exists() and one and one.exists() and path.samefile(one) for one in kept):
-                raise Refusal(
-                    f"{path} is a file that the command reads; name another, it would be lost."
-                )
-            if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
-                raise Refusal(f"{path} cannot be written; choose another file.")
-        if self.plot is not None:
-            from privrank_jax.plotting import check_picture
-
-            check_picture(self.plot)
+    Args:
+        given: from options to the files that they name.
+        kept: files that the command reads.
+    """
+    if len({path.absolute() for path in given.values()}) < len(given):
+        raise Refusal(f"{' and '.join(given)} need a file each.")
+    for path in given.values():
+        if not path.absolute().parent.is_dir():
+            raise Refusal(f"{path}: there is no folder {path.parent}; make it first.")
+        if any(path.exists() and one and one.exists() and path.samefile(one) for one in kept):
+            raise Refusal(
+                f"{path} is a file that the command reads; name another, it would be lost."
+            )
+        if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+            raise Refusal(f"{path} cannot be written; choose another file.")

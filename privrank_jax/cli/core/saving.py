@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from privrank_jax._whole_file import whole_file
 from privrank_jax.cli.core.request import Files
 from privrank_jax.cli.core.result import Shown
 
@@ -25,7 +27,7 @@ def write_files(files: Files, command: str, shown: Shown) -> None:
         shown: the result as it was shown.
     """
     if files.out is not None:
-        _write_table(files.out, shown)
+        write_table(files.out, shown.rows, shown.document)
     if files.plot is not None:
         from privrank_jax.plotting import save
 
@@ -36,16 +38,27 @@ def write_files(files: Files, command: str, shown: Shown) -> None:
         _write(files.report, page(shown, files.line(command), _drawing(shown)))
 
 
-def _write_table(path: Path, shown: Shown) -> None:
-    if path.suffix.lower() == ".json":
-        _write(path, json.dumps(shown.document, indent=2, allow_nan=False) + "\n")
-        return
-    from privrank_jax.simulate.table_files import write_csv
+def write_table(
+    path: Path, rows: Sequence[Mapping[str, object]], document: Mapping[str, object]
+) -> None:
+    """Write the rows of a table, or, into a ``.json`` file, the whole document.
 
-    known = [
-        {name: value for name, value in row.items() if value is not None} for row in shown.rows
-    ]
-    write_csv(known, path, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+    Args:
+        path: ends in .csv, .tsv, .parquet or .json.
+        rows: of the table; a value that is None is unknown, and its cell stays empty.
+        document: what ``--json`` prints.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        _write(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
+        return
+    from privrank_jax.simulate.table_files import write_csv, write_parquet
+
+    known = [{name: value for name, value in row.items() if value is not None} for row in rows]
+    if suffix == ".parquet":
+        write_parquet(known, path)
+    else:
+        write_csv(known, path, delimiter="\t" if suffix == ".tsv" else ",")
 
 
 def _picture(shown: Shown) -> Any:
@@ -93,7 +106,5 @@ def _drawing(shown: Shown) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    from privrank_jax.simulate.table_files import whole_file
-
     with whole_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")

@@ -17,9 +17,9 @@ from privrank_jax._cells.outcomes import Battle
 from privrank_jax._cells.text_files import File
 from privrank_jax._neighbors import NO_COLUMN, OWN, of_column
 from privrank_jax.cli.console import Refusal, printable
-from privrank_jax.cli.core.request import ComparisonColumns, RankingColumns
+from privrank_jax.cli.core.request import KINDS_OF_CELLS, ComparisonColumns, RankingColumns
 from privrank_jax.cli.options import option
-from privrank_jax.datasets.comparisons_file import battle_in
+from privrank_jax.datasets.comparisons_file import shape_in
 from privrank_jax.datasets.formats import read_header, read_lines
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.preflib import SUFFIXES as PREFLIB
@@ -56,12 +56,12 @@ def private_remark(*remarks: str) -> tuple[str, ...]:
 
 
 def comparisons_in_engine(file: File, columns: ComparisonColumns, roles: ComparisonRoles) -> bool:
-    """Whether FILE is a Parquet file that an engine counts at any size: of winners and losers, not of outcomes."""
+    """Whether FILE is a Parquet file that an engine counts at any size: one of winners and losers."""
     if file.suffix not in PARQUET:
         return False
     named = Battle(columns.left or "", columns.right or "", columns.outcome or "")
     header = read_header(file)
-    return battle_in(file.name, header, roles["winner"], roles["loser"], named) is None
+    return shape_in(file.name, header, roles["winner"], roles["loser"], named) is None
 
 
 def rankings_in_engine(file: File, columns: RankingColumns, roles: RankingRoles) -> bool:
@@ -72,7 +72,9 @@ def rankings_in_engine(file: File, columns: RankingColumns, roles: RankingRoles)
     return not order_columns(file.name, header, user, columns.order, roles["items"])
 
 
-def say_reading(table: datasets.ComparisonTable | datasets.RankingTable) -> None:
+def say_reading(
+    table: datasets.ComparisonTable | datasets.RankingTable | datasets.ChoiceTable,
+) -> None:
     """Say on stderr what was detected in the form of a file, rather than said by options."""
     for one in table.reading:
         typer.echo(f"privrank: {printable(table.name)}: {printable(one)}.", err=True)
@@ -151,7 +153,7 @@ def read_rankings(
         given = given_columns(columns, ("user", *RANKING, *_TEXT))
         given += ["--items"] if items is not None else []
         given += ["--users"] if num_users is not None else []
-        given += given_columns(columns, ("ranks", "higher_is_better"))
+        given += given_columns(columns, KINDS_OF_CELLS)
         _check_own(source, "columns, items and users", given)
         return datasets.load_rankings(source)
     if _is_name(file):

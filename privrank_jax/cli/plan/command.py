@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from privrank_jax.cli.console import busy
 from privrank_jax.cli.options import command
 from privrank_jax.cli.plan.request import Design
 
@@ -17,7 +18,7 @@ HELP = (
     "  privrank plan --items 10 --epsilon 1 --epsilon-max 3 --share-observed 0.5 --users 500\n\n"
     "  privrank plan --items 10 --users 2000 --target 0.1 --json\n\n"
     "  privrank plan --items 10 --epsilon 1 --target 0.1 --shuffled --delta 1e-8     (one answer per user)\n\n"
-    "  privrank plan --rankings --items 10 --users 1000 --epsilon 1\n\n"
+    "  privrank plan --rankings --items 10 --users 1000 --epsilon 1 --plot plan.png\n\n"
     "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --method weights --confidence 0.95"
 )
 
@@ -26,11 +27,13 @@ HELP = (
 def plan(design: Design) -> None:
     """Plan a survey, or a consensus of rankings: how many users, which epsilon, or what error to expect."""
     design.check()
-    import jax
+    with busy("loading"):
+        import jax
 
-    if design.rankings:
-        from privrank_jax.cli.plan.rankings import report
-    else:
-        from privrank_jax.cli.plan.comparisons import report
+        from privrank_jax.cli.plan import comparisons, files, rankings
+
     with jax.enable_x64(design.rankings):
-        report(design)
+        if design.rankings:
+            files.save_consensus(design, rankings.report(design))
+        else:
+            files.save_survey(design, comparisons.report(design))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, TypeVar
 
-from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, warn
+from privrank_jax.cli.console import Refusal, busy, print_json, print_paragraphs, print_table, warn
 from privrank_jax.cli.plan.request import MOST_USERS, Design
 from privrank_jax.cli.plan.shuffled import (
     local_of_shuffled,
@@ -68,9 +68,10 @@ class Plan(TypedDict):
     local_epsilon: NotRequired[float]
 
 
-def report(design: Design) -> None:
-    """Print the plan of a survey."""
-    found = solve(design)
+def report(design: Design) -> Plan:
+    """Print the plan of a survey, and return it."""
+    with busy("planning"):
+        found = solve(design)
     if found["error"]["expected"] > _CRUDE:
         warn(
             f"an error of {found['error']['expected']:.2g} is too large for the theory to be exact; "
@@ -80,18 +81,16 @@ def report(design: Design) -> None:
         print_json(found)
     else:
         _print_plan(design, found)
+    return found
 
 
 def solve(design: Design) -> Plan:
     """Solve the design; return the plan as plain Python values."""
-    import jax.numpy as jnp
-
     from privrank_jax.pairwise import planner
 
     computed = functools.partial(_computed, design.items)
-    scores = computed(lambda spread: jnp.linspace(-spread, spread, design.items), design.spread)
-    common = {"share_observed": design.share_answered, "link": design.link}
-    goal = common | {"criterion": design.criterion, "confidence": design.confidence or 0.95}
+    scores = _scores(design)
+    goal = _common(design) | {"criterion": design.criterion, "confidence": _confidence(design)}
     low = design.epsilon
     if low is None:
         assert design.users is not None
@@ -99,14 +98,7 @@ def solve(design: Design) -> Plan:
         number = float(design.users)  # JAX's integers may have 32 bits
         low = float(computed(planner.epsilon_needed, scores, number, design.target, **goal))
         if math.isnan(low):
-            clear = computed(
-                planner.planned_error,
-                scores,
-                math.inf,
-                number,
-                **common,
-                confidence=goal["confidence"],
-            )
+            clear = _error(design, math.inf, number)
             raise Refusal(
                 f"{design.users} users are too few: even without randomization the error would be "
                 f"{float(getattr(clear, design.criterion)):.3g}, above --target {design.target:g}; take "
@@ -126,20 +118,7 @@ def solve(design: Design) -> Plan:
         )
         users = needed if users is None else users
     at_hand = users or 1
-    local = None
-    if design.trusted == "shuffled":
-        budgets = local = local_of_shuffled(design, at_hand, low)
-    error, clear = (
-        computed(
-            planner.planned_error,
-            scores,
-            e,
-            float(at_hand),
-            **common,
-            confidence=goal["confidence"],
-        )
-        for e in (budgets, math.inf)
-    )
+    error, clear, local = errors_at(design, at_hand, low, high)
     document: Plan = {
         "items": design.items,
         "trust": design.trusted,
@@ -147,7 +126,7 @@ def solve(design: Design) -> Plan:
         "link": design.link,
         "spread": design.spread,
         "criterion": design.criterion,
-        "confidence": goal["confidence"],
+        "confidence": _confidence(design),
         "target": design.target,
         "users": at_hand,
         "users_needed": needed,
@@ -178,6 +157,60 @@ def solve(design: Design) -> Plan:
     return document
 
 
+def errors_at(
+    design: Design, users: int, low: float, high: float
+) -> tuple[PlannedError, PlannedError, float | None]:
+    """The errors of a design with some number of users.
+
+    Args:
+        design: the design, whose own number of users does not count.
+        users: number of users.
+        low: the smallest ε of a user.
+        high: the largest ε of a user.
+
+    Returns:
+        The error, the error without privacy, and ε of an answer before it is shuffled (None where none is).
+    """
+    from privrank_jax.pairwise import planner
+
+    local = local_of_shuffled(design, users, low) if design.trusted == "shuffled" else None
+    budgets = local
+    if local is None:
+        budgets = _computed(design.items, planner.uniform_budgets, low, high)
+    return _error(design, budgets, float(users)), _error(design, math.inf, float(users)), local
+
+
+def _error(design: Design, budgets: Any, users: float) -> PlannedError:
+    from privrank_jax.pairwise import planner
+
+    return _computed(
+        design.items,
+        planner.planned_error,
+        _scores(design),
+        budgets,
+        users,
+        **_common(design),
+        confidence=_confidence(design),
+    )
+
+
+def _scores(design: Design) -> Any:
+    """The scores to plan for, (m,)."""
+    import jax.numpy as jnp
+
+    return _computed(
+        design.items, lambda spread: jnp.linspace(-spread, spread, design.items), design.spread
+    )
+
+
+def _common(design: Design) -> dict[str, Any]:
+    return {"share_observed": design.share_answered, "link": design.link}
+
+
+def _confidence(design: Design) -> float:
+    return design.confidence or 0.95
+
+
 def _computed(items: int, function: Callable[..., Value], *arguments: Any, **choices: Any) -> Value:
     """A result of the planner, without a compiled program for few items."""
     from privrank_jax._host.evaluate import evaluate
@@ -205,11 +238,9 @@ def _round_up(users: Scalar) -> int:
 
 
 def _print_plan(design: Design, found: Plan) -> None:
-    low, high = found["epsilon"]["min"], found["epsilon"]["max"]
-    budget = f"{low:.3g}" if low == high else f"{low:g} to {high:g}"
     rows = [
         ("users", f"{found['users']:,}"),
-        *_budget_rows(found, budget),
+        *_budget_rows(found),
         ("equivalent number of users without randomization", f"{found['effective_users']:,.1f}"),
         ("largest error of a score, expected", f"{found['error']['expected']:.3g}"),
         (
@@ -227,14 +258,25 @@ def _print_plan(design: Design, found: Plan) -> None:
         rows.insert(1, ("users needed for the target", f"{found['users_needed']:,}"))
         rows.insert(2, ("users needed without privacy", without))
     print_table(
-        f"{design.items} items, {design.link} model, scores from {-design.spread:g} to {design.spread:g}",
+        headline(design),
         [("plan", "left"), ("", "right")],
         rows,
     )
-    print_paragraphs(_answer(design, found), _protection(found, budget))
+    print_paragraphs(_answer(design, found), protection(found))
 
 
-def _budget_rows(found: Plan, budget: str) -> list[tuple[str, str]]:
+def headline(design: Design) -> str:
+    """What is planned, in one line."""
+    return f"{design.items} items, {design.link} model, scores from {-design.spread:g} to {design.spread:g}"
+
+
+def _budget(found: Plan) -> str:
+    low, high = found["epsilon"]["min"], found["epsilon"]["max"]
+    return f"{low:.3g}" if low == high else f"{low:g} to {high:g}"
+
+
+def _budget_rows(found: Plan) -> list[tuple[str, str]]:
+    budget = _budget(found)
     if "local_epsilon" in found:
         return [
             ("epsilon of a user, by shuffling", budget),
@@ -247,7 +289,9 @@ def _budget_rows(found: Plan, budget: str) -> list[tuple[str, str]]:
     ]
 
 
-def _protection(found: Plan, budget: str) -> str:
+def protection(found: Plan) -> str:
+    """What the plan protects, in words."""
+    budget = _budget(found)
     if "local_epsilon" in found and "delta" in found:
         asked = (
             "draws one of the pairs, tells nobody which,"

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, TypedDict
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._promise import Privacy
-from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table
+from privrank_jax.cli.console import Refusal, busy, print_json, print_paragraphs, print_table
 from privrank_jax.cli.plan.request import MOST_SHUFFLED, MOST_USERS, Design
 
 if TYPE_CHECKING:
     from privrank_jax.aggregation import ProvenError
 
 _MOST_ITEMS = 200
-_KNOWN = 1e-3  # below it simulations of a few dozen crowds differ by chance
+KNOWN = 1e-3  # below it simulations of a few dozen crowds differ by chance
 _SHARP = 1e-3  # how far a needed number may lie above the least one
 
 
@@ -74,13 +74,15 @@ class _Point:
     epsilon: float
 
 
-def report(design: Design) -> None:
-    """Print the plan of a consensus."""
-    found = solve(design)
+def report(design: Design) -> Plan:
+    """Print the plan of a consensus, and return it."""
+    with busy("planning"):
+        found = solve(design)
     if design.json:
         print_json(found)
     else:
         _print_plan(design, found)
+    return found
 
 
 def solve(design: Design) -> Plan:
@@ -142,15 +144,16 @@ def solve(design: Design) -> Plan:
         "spread": design.spread,
         "target": design.target,
         "methods": methods,
-        "proven_best": _name(best["method"], best["noise"]),
-        "expected_best": None if likely is None else _name(likely["method"], likely["noise"]),
+        "proven_best": name_of(best["method"], best["noise"]),
+        "expected_best": None if likely is None else name_of(likely["method"], likely["noise"]),
         "quantity": quantity,
         "proven_needed": proven,
         "expected_needed": expected,
     }
 
 
-def _name(method: str, noise: str) -> str:
+def name_of(method: str, noise: str) -> str:
+    """A method with its noise, for readers."""
     return method if noise == "none" else f"{method} ({noise})"
 
 
@@ -303,28 +306,21 @@ def _crossing(
 
 
 def _print_plan(design: Design, found: Plan) -> None:
-    shown = sorted(found["methods"], key=lambda one: (one["proven_cost"], one["additive"]))
     rows = [
         (
-            _name(one["method"], one["noise"]),
+            name_of(one["method"], one["noise"]),
             f"{one['ratio']:.3g}",
             f"{one['additive']:.3g}" if one["additive"] < found["pairs"] else "none",
             f"{one['proven_cost']:.3g}" if one["proven_cost"] < found["pairs"] else "none",
             _small(one["expected_cost"]),
         )
-        for one in shown
+        for one in by_proof(found)
     ]
-    budget = f"epsilon = {found['epsilon']:.3g}" + (
-        f", delta = {found['delta']:g}" if found["delta"] else ""
-    )
     print_table(
-        f"{found['items']} items ({found['pairs']} pairs), {found['users']:,} users, {budget}, trust {found['trust']}",
+        headline(found),
         [("method", "left"), ("ratio", "right"), ("additive", "right"), ("proven", "right"), ("expected", "right")],
         rows,
     )  # fmt: skip
-    sure = (
-        "on average" if found["confidence"] is None else f"with probability {found['confidence']:g}"
-    )
     known = (
         f"if the best order costs at most {found['optimum']:g}"
         if found["optimum"] is not None
@@ -332,19 +328,45 @@ def _print_plan(design: Design, found: Plan) -> None:
     )
     print_paragraphs(
         *_answers(design, found),
-        f"Numbers are pairs of items that the average user sees in the other order. Proven, {sure} over the noise and "
-        f"whatever the users prefer: a cost of at most ratio times that of the best order plus additive, and so proven "
-        f"above it, {known}. Expected: on average above the best order where users prefer items by scores from "
-        f"{-found['spread']:g} to {found['spread']:g} (--spread). noise-all and weights take the best ranking for "
+        f"Numbers are pairs of items that the average user sees in the other order. Proven, {sure(found)} over the "
+        "noise and whatever the users prefer: a cost of at most ratio times that of the best order plus additive, and "
+        f"so proven above it, {known}. Expected: on average above the best order where users prefer items by scores "
+        f"from {-found['spread']:g} to {found['spread']:g} (--spread). noise-all and weights take the best ranking for "
         "noisy votes, which is found and proven for about 30 items.",
     )
+
+
+def by_proof(found: Plan) -> list[Method]:
+    """The methods, the least proven cost first."""
+    return sorted(found["methods"], key=lambda one: (one["proven_cost"], one["additive"]))
+
+
+def headline(found: Plan) -> str:
+    """What is planned, in one line."""
+    return (
+        f"{found['items']} items ({found['pairs']} pairs), {found['users']:,} users, {budget(found)}, trust "
+        f"{found['trust']}"
+    )
+
+
+def budget(found: Plan) -> str:
+    """The budget of a user, in words."""
+    delta = f", delta = {found['delta']:g}" if found["delta"] else ""
+    return f"epsilon = {found['epsilon']:.3g}{delta}"
+
+
+def sure(found: Plan) -> str:
+    """How surely a proven cost holds."""
+    if found["confidence"] is None:
+        return "on average"
+    return f"with probability {found['confidence']:g}"
 
 
 def _small(cost: float | None) -> str:
     """A simulated cost, as far as it is known."""
     if cost is None:
         return ""
-    return f"{cost:.2g}" if cost >= _KNOWN else f"< {_KNOWN:g}"
+    return f"{cost:.2g}" if cost >= KNOWN else f"< {KNOWN:g}"
 
 
 def _answers(design: Design, found: Plan) -> list[str]:
@@ -360,7 +382,7 @@ def _answers(design: Design, found: Plan) -> list[str]:
         if needed is None:
             lines.append(f"{goal}: no {found['quantity']} found that suffices.")
             continue
-        by = _name(needed["method"], needed["noise"])
+        by = name_of(needed["method"], needed["noise"])
         value = (
             f"{int(needed['value']):,} user{'s' * (needed['value'] > 1)}"
             if found["quantity"] == "users"

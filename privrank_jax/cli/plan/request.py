@@ -10,7 +10,8 @@ import typer
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax.cli.console import Refusal, check_choice
-from privrank_jax.cli.options import Json, option
+from privrank_jax.cli.core.request import Saved
+from privrank_jax.cli.options import option
 
 LINKS = ("logistic", "normal", "laplace")
 TRUSTS = ("central", "shuffled", "local")
@@ -28,7 +29,7 @@ MOST_ITEMS, MOST_USERS, MOST_SHUFFLED = 5_000, 10**15, 10**9
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Design(Json):
+class Design(Saved):
     """A survey to plan: the options of one run."""
 
     items: Annotated[int, typer.Option(metavar="M", help="Number of items.")]
@@ -140,7 +141,7 @@ class Design(Json):
         return self.share_answered * self.items * (self.items - 1) / 2
 
     def check(self) -> None:
-        """Refuse options that are out of range or don't go together."""
+        """Refuse options that are out of range or don't go together, and files that could not be written."""
         check_choice("--link", self.link, LINKS)
         if self.items < 2:
             raise Refusal(f"--items {self.items}: a ranking needs at least 2 items.")
@@ -183,6 +184,7 @@ class Design(Json):
         if sum(value is None for value in (self.epsilon, self.target, self.users)) > 1:
             raise Refusal("give two of --epsilon, --target and --users to get the third.")
         self._check_kind()
+        self.check_files()
 
     def _check_kind(self) -> None:
         """Refuse options that don't apply to what is planned."""

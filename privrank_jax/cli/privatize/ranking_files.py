@@ -17,7 +17,8 @@ from privrank_jax import datasets, mallows
 from privrank_jax._cells.columns import spelled_in
 from privrank_jax._cells.names import form
 from privrank_jax._cells.order_shapes import order_columns
-from privrank_jax._cells.outcomes import advice_on_outcomes, battle_of
+from privrank_jax._cells.outcomes import advice_on_outcomes
+from privrank_jax._cells.pair_shapes import shape_of
 from privrank_jax._cells.ranking_shapes import SYNTHETIC, check_shape
 from privrank_jax._cells.ranks import cells_note
 from privrank_jax._cells.text_files import File
@@ -28,6 +29,7 @@ from privrank_jax.cli.core.checks import check_size
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.mechanisms import Sampled, sample
 from privrank_jax.cli.core.randomized import rankings_guarantee
+from privrank_jax.cli.core.request import KINDS_OF_CELLS
 from privrank_jax.cli.core.sources import (
     COMPARING,
     RANKING,
@@ -57,7 +59,7 @@ def holds_rankings(request: Request) -> bool:
     """
     source = request.source
     comparing = given_columns(request, COMPARING)
-    ranking = given_columns(request, (*RANKING, "ranks", "higher_is_better"))
+    ranking = given_columns(request, (*RANKING, *KINDS_OF_CELLS))
     path = request.file
     known, wrong, what = None, [], ""
     if source in datasets.available_rankings() or path.suffix in (*SUFFIXES, KAMISHIMA):
@@ -74,7 +76,7 @@ def holds_rankings(request: Request) -> bool:
     if SYNTHETIC in header:
         return True
     forms = set(map(form, header))
-    if {"winner", "loser", "report", "item_1"} & forms or battle_of(header):
+    if {"winner", "loser", "report", "item_1"} & forms or shape_of(path.name, header):
         return False
     user = spelled_in(header, _user(request))
     if {"item", "rank"} <= forms or order_columns(path.name, header, user, None, None):
@@ -104,8 +106,8 @@ def _not_wide(path: File, columns: list[str]) -> str:
             ranks = read_ranks(row[source.positions[column]] for column in columns)
             if max(ranks) >= len(columns):
                 return (
-                    f"there is a rank {max(ranks) + 1} of {len(columns)} items (--higher-is-better takes ratings, "
-                    "--ranks ranks, whatever they look like)"
+                    f"there is a rank {max(ranks) + 1} of {len(columns)} items (--higher-is-better and "
+                    "--lower-is-better take ratings, --ranks ranks, whatever they look like)"
                 )
             if max(ranks) >= 0:
                 return ""

@@ -12,6 +12,7 @@ import typer
 from privrank_jax.cli.console import Refusal, check_choice
 from privrank_jax.cli.core.checks import check_positive, check_rehearsal, check_size
 from privrank_jax.cli.core.request import (
+    KINDS_OF_CELLS,
     REHEARSAL,
     ComparisonColumns,
     RankingColumns,
@@ -22,9 +23,7 @@ from privrank_jax.cli.options import Json, Options, option
 TIES = ("refuse", "coin", "drop")
 UNITS = ("comparison", "user")
 _COLUMNS = ("winner", "loser", "tie", "left", "right", "outcome", "item", "rank", "order")
-_OF_TABLES = (
-    *(*_COLUMNS, "ranks", "higher_is_better", "items", "public", "separator", "encoding"),
-)
+_OF_TABLES = (*_COLUMNS, *KINDS_OF_CELLS, "items", "public", "separator", "encoding")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -155,7 +154,7 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
         """Whether FILE holds preferences: it is one of JSON Lines, whose first object has no fields of a table."""
         from privrank_jax._cells.names import form
         from privrank_jax._cells.order_shapes import place_columns
-        from privrank_jax._cells.outcomes import battle_of
+        from privrank_jax._cells.pair_shapes import shape_of
         from privrank_jax.datasets.json_lines import is_json_lines
 
         if not is_json_lines(self.source):
@@ -166,7 +165,7 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
         forms = set(map(form, header))
         named = {"winner", "loser"} <= forms or {"item", "rank"} <= forms
         told = bool(self.given & set(_COLUMNS)) and not {"chosen", "rejected"} <= forms
-        return not (named or told or battle_of(header) or place_columns(header))
+        return not (named or told or shape_of(self.file.name, header) or place_columns(header))
 
     def _check_kind(self) -> None:
         """Refuse options for another kind of file."""

@@ -71,11 +71,34 @@ def of_scores(
         level: confidence level.
         words: meaning of the intervals, if there are any.
     """
+    near = bool(quickly(functools.partial(center_is_near, link=link), scores, weights, errors))
+    return certain(scores, errors, near, drawn, level=level, words=words)
+
+
+def certain(
+    scores: np.ndarray,
+    errors: Uncertainty,
+    near: bool,
+    shrunk: Callable[[], Uncertainty] | None,
+    *,
+    level: float,
+    words: str,
+) -> Certainty:
+    """Intervals where the shrinkage of the ridge can be undone, else only what tells items apart.
+
+    Args:
+        scores: centered scores.
+        errors: the uncertainty about the true scores.
+        near: whether their center is near enough to the scores for intervals.
+        shrunk: the uncertainty about the scores as shrunk by the ridge, to tell items apart without intervals.
+        level: confidence level.
+        words: meaning of the intervals, if there are any.
+    """
     intervals = functools.partial(intervals_of, level=level)
-    if not bool(quickly(functools.partial(center_is_near, link=link), scores, weights, errors)):
+    if not near:
         better = None
-        if drawn is not None:
-            better = np.asarray(quickly(intervals, scores, drawn()).better)
+        if shrunk is not None:
+            better = np.asarray(quickly(intervals, scores, shrunk()).better)
         return Certainty(better, notes=(TOO_FAR,))
     found = quickly(intervals, scores, errors)
     better = np.asarray(found.better)
@@ -104,15 +127,14 @@ def of_davidson(
     of_truth = quickly(functools.partial(davidson_errors, **told), value, comparisons)
     low, high = quickly(functools.partial(confidence_intervals, level=level), of_truth.log_tie)
     tie = float(np.exp(np.asarray(low)[0])), float(np.exp(np.asarray(high)[0]))
-    intervals, scores = functools.partial(intervals_of, level=level), np.asarray(value.scores)
-    if not bool(quickly(davidson_center_is_near, value, comparisons, of_truth)):
-        shrunk = functools.partial(davidson_errors, target="penalized", **told)
-        better = quickly(intervals, scores, quickly(shrunk, value, comparisons).scores).better
-        return Certainty(np.asarray(better), notes=(TOO_FAR,)), tie
-    found = quickly(intervals, scores, of_truth.scores)
-    if not np.all(np.isfinite(np.asarray(found.standard_errors))):
-        return Certainty(np.asarray(found.better)), tie
-    return Certainty(np.asarray(found.better), ends(found), words), tie
+    near = bool(quickly(davidson_center_is_near, value, comparisons, of_truth))
+    about = functools.partial(davidson_errors, target="penalized", **told)
+
+    def shrunk() -> Uncertainty:
+        return quickly(about, value, comparisons).scores
+
+    scores = np.asarray(value.scores)
+    return certain(scores, of_truth.scores, near, shrunk, level=level, words=words), tie
 
 
 def tie_facts(

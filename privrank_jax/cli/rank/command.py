@@ -22,6 +22,10 @@ HELP = (
     "  privrank rank votes.csv --every day --time when --start 2024-01-01 --steps 365 --state board.state --epsilon 1 "
     "--noise gaussian --delta 1e-6 --max-per-user 10     (run it again when more rows have arrived)\n\n"
     "  privrank rank games.csv --epsilon 1 --unit comparison --method mle --adjacency flip --ties davidson\n\n"
+    "  privrank rank choices.csv --epsilon 1 --max-per-user 5 --method mle --adjacency flip     (columns user, chosen, "
+    "shown, such as A|B|C)\n\n"
+    "  privrank rank ballots.csv --epsilon 1 --max-per-user 6     (columns user, rank_1, rank_2, ...: broken into "
+    "pairs)\n\n"
     "  privrank rank votes.csv --method none"
 )
 
@@ -40,6 +44,9 @@ def rank(request: Request) -> None:
     request.check()
     import jax
 
+    from privrank_jax.cli.rank.choice_sets import holds_choices
+
+    choosing = holds_choices(request)
     if request.every is not None:
         from privrank_jax.cli.rank.over_time import rank_over_time
 
@@ -50,13 +57,17 @@ def rank(request: Request) -> None:
     from privrank_jax.cli.core.output import print_result
     from privrank_jax.cli.core.saving import write_files
     from privrank_jax.cli.core.spending import begin
+    from privrank_jax.cli.rank.choice_sets import fit_choices, read_choices
     from privrank_jax.cli.rank.input import read_input
     from privrank_jax.cli.rank.methods import release
     from privrank_jax.cli.rank.with_covariates import fit_covariates, read_with_covariates
 
     spending = begin("rank", request)
     with jax.enable_x64(True):
-        if request.with_covariates:
+        if choosing:
+            data = read_choices(request)
+            result = spending.spend_for(fit_choices(data, request))
+        elif request.with_covariates:
             data = read_with_covariates(request)
             result = spending.spend_for(fit_covariates(data, request))
         else:

@@ -8,20 +8,25 @@ from typing import Any
 import numpy as np
 
 from privrank_jax import datasets
+from privrank_jax._cells.order_shapes import lists_orders
 from privrank_jax._counting import count_on_host, count_ties
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.checks import check_items
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.sources import (
+    COMPARING,
     comparison_roles,
     comparisons_in_engine,
+    given_columns,
     private_remark,
     read_comparisons,
+    say_reading,
     users_of,
 )
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.comparisons import WinCounts, bound_contributions
+from privrank_jax.datasets.formats import read_header
 from privrank_jax.pairwise import (
     questionnaire_counts,
     questionnaire_sensitivity,
@@ -92,10 +97,7 @@ def read_input(request: Request) -> Input:
         limit = most if table.comparisons_per_user > most else None
     wins, kept = _count(table, limit, entropy)
     if limit is not None:
-        remarks += private_remark(
-            f"{len(table) - kept} of {len(table)} comparisons were left out, chosen at random, to keep at most "
-            f"{limit} per user."
-        )
+        remarks += _left_out(len(table), kept, limit)
     noise, asked = _noise(table, request, privacy)
     if asked is None:
         questionnaire = None
@@ -120,21 +122,59 @@ def read_input(request: Request) -> Input:
 
 
 def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable | ComparisonRows:
-    """Read a file or a named data set; a Parquet file stays in the engine."""
+    """Read a file or a named data set; a Parquet file stays in the engine, and rankings are broken into pairs."""
     roles = comparison_roles(request, request.items, by_user=by_user)
+    header = read_header(request.file)
+    if not given_columns(request, COMPARING) and lists_orders(header, roles["user"]):
+        rankings = datasets.read_rankings(request.file, user=roles["user"], items=roles["items"])
+        table = datasets.broken_rankings(rankings)
+        say_reading(table)
+        return table
     if comparisons_in_engine(request.file, request, roles):
         return scan_comparisons(request.file.path, most_items=MAX_ITEMS, **roles)
     return read_comparisons(request.file, request, request.items, by_user=by_user)
 
 
-def notes_on(table: datasets.ComparisonTable | ComparisonRows) -> tuple[str, ...]:
+def notes_on(
+    table: datasets.ComparisonTable | ComparisonRows | datasets.ChoiceTable,
+) -> tuple[str, ...]:
     """Notes of the loader but that no users are named, where each comparison is protected by itself."""
     if table.has_users:
         return table.notes
     return tuple(note for note in table.notes if "names no users" not in note)
 
 
-def kept_rows(table: datasets.ComparisonTable, most: int, entropy: Entropy) -> np.ndarray:
+def bounded(
+    table: datasets.ComparisonTable | datasets.ChoiceTable,
+    request: Request,
+    entropy: Entropy,
+    what: str = "comparisons",
+) -> tuple[Privacy, np.ndarray | None, tuple[str, ...]]:
+    """The promise for users of at most L rows, the rows that stay (None: all), and a remark on the others.
+
+    Args:
+        table: rows of users.
+        request: the options, of which L is one.
+        entropy: what decides which rows stay.
+        what: what a row is, for the remark.
+    """
+    most = user_limit(table, request)
+    privacy = dataclasses.replace(request.privacy, contributions=most)
+    if table.comparisons_per_user <= most:
+        return privacy, None, ()
+    kept = _kept_rows(table, most, entropy)
+    return privacy, kept, _left_out(len(table), int(kept.sum()), most, what)
+
+
+def _left_out(rows: int, kept: int, most: int, what: str = "comparisons") -> tuple[str, ...]:
+    return private_remark(
+        f"{rows - kept} of {rows} {what} were left out, chosen at random, to keep at most {most} per user."
+    )
+
+
+def _kept_rows(
+    table: datasets.ComparisonTable | datasets.ChoiceTable, most: int, entropy: Entropy
+) -> np.ndarray:
     """``(N,)`` bool, the comparisons that stay: ``most`` random ones of each user, whatever they say."""
     if entropy.seed is None:
         return exact_bound(table.users, most)
@@ -150,7 +190,7 @@ def _count(
         counts: Any = np.asarray(wins.matrix)
         ties: Any = np.asarray(wins.ties)
         return WinCounts(counts, ties=ties), round(float(counts.sum()))
-    kept = None if limit is None else kept_rows(table, limit, entropy)
+    kept = None if limit is None else _kept_rows(table, limit, entropy)
     weights = None if kept is None else kept * 1.0
     tied = table.tied if table.ties else None
     counts: Any = count_on_host(table.winners, table.losers, table.num_items, weights, tied)
@@ -158,7 +198,9 @@ def _count(
     return WinCounts(counts, ties=ties), len(table) if kept is None else int(kept.sum())
 
 
-def user_limit(table: datasets.ComparisonTable | ComparisonRows, request: Request) -> int:
+def user_limit(
+    table: datasets.ComparisonTable | ComparisonRows | datasets.ChoiceTable, request: Request
+) -> int:
     """Return L; without ``--max-per-user`` no user may exceed the questionnaire, or 1."""
     if not table.has_users:
         raise Refusal(

@@ -44,7 +44,7 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
             f"{_why_infinite(components)} The scores shown are a ridge fit with gamma = 1."
         )
         estimate = quickly(fit, data.wins, gamma)
-    warnings += _doubts(components, int(estimate.diagnostics.code))
+    warnings += doubts_of(components, int(estimate.diagnostics.code))
     scores = np.asarray(estimate.value)
     certainty = of_fit(
         scores,
@@ -82,7 +82,7 @@ def _with_ties(data: Input, request: Request) -> Result:
         )
     estimate = quickly(_fit_ties, wins, gamma)
     components = components_of(wins.comparisons)
-    warnings += _doubts(components, int(estimate.diagnostics.code))
+    warnings += doubts_of(components, int(estimate.diagnostics.code))
     scores = np.asarray(estimate.value.scores)
     words = each_by_itself("the true score", ANSWERS)
     certainty, interval = of_davidson(
@@ -167,7 +167,7 @@ def _result(
     )
 
 
-def _doubts(components: int, code: int) -> list[str]:
+def doubts_of(components: int, code: int) -> list[str]:
     """Warnings where the items fall into groups, or the solver did not converge."""
     found = [SEVERAL_GROUPS.format(components)] if components > 1 else []
     if code > 1:

@@ -45,6 +45,7 @@ from privrank_jax.cli.rank.none import components_of
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.cli.rank.schedule import Schedule, day, schedule_of
 from privrank_jax.pairwise.continual import continual_totals
+from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release.leaderboard import Leaderboard
 from privrank_jax.release.leaderboard_file import stored_terms
@@ -121,9 +122,9 @@ def _check(request: Request) -> None:
             "--every with --method mle fits scores to the noisy totals of each step, which needs --adjacency flip and "
             "--link logistic: who compared what, and when, is then public. Or use --method counts."
         )
-    if request.files_given:
+    if request.files:
         raise Refusal(
-            f"--every prints a leaderboard per step, or --json: leave out {', '.join(request.files_given)}."
+            f"--every prints a leaderboard per step, or --json: leave out {', '.join(request.files)}."
         )
     if request.noise == "k-norm":
         raise Refusal("--noise k-norm serves one release, not many: choose gaussian or laplace.")
@@ -269,11 +270,11 @@ def _notes(request: Request, schedule: Schedule) -> tuple[str, ...]:
 
 
 def _gamma(request: Request, comparisons: np.ndarray, deviation: float) -> float:
-    """The ridge as given, else that of the least first-order risk at this noise: see ``perturbed_mle``."""
+    """The ridge as given, else that of the least first-order risk at this noise."""
     if request.gamma is not None:
         return request.gamma
-    information = max(float(comparisons.sum()) / len(comparisons), 1e-3) / 5
-    return (information + deviation**2) / information
+    degree = float(comparisons.sum()) / len(comparisons)
+    return float(quickly(least_risk_gamma, degree, deviation**2))
 
 
 def _certainty(

@@ -81,7 +81,30 @@ class Covariates(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, ComparisonColumns, Covariates, OverTime, Files, Release):
+class ChoiceOptions(Options):
+    """Columns of a file of choices from sets, where they do not go by usual names."""
+
+    PANEL: ClassVar[str] = "Columns of FILE"
+
+    chosen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the item that was chosen from those shown. Default: chosen, where others are shown.",
+        ),
+    ] = None
+    shown: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the items shown, such as A|B|C; or once for each column of one item. Default: shown, "
+            "options; shown_1, shown_2, ..., option_1, ...",
+        ),
+    ] = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Budget, ComparisonColumns, ChoiceOptions, Covariates, OverTime, Files, Release):
     """The options of one run."""
 
     source: Annotated[
@@ -89,7 +112,7 @@ class Request(Budget, ComparisonColumns, Covariates, OverTime, Files, Release):
         typer.Argument(
             metavar="FILE",
             help="CSV, TSV, JSON Lines or Parquet file (- is standard input) "
-            "with a header row and one comparison per row, a file of "
+            "with a header row and one comparison, choice or ranking per row, a file of "
             "privrank privatize, or a named data set: coffee (made up, and part of the program), cemspc, immig, cars, "
             "cars2.",
         ),
@@ -241,7 +264,8 @@ class Request(Budget, ComparisonColumns, Covariates, OverTime, Files, Release):
         if self.noise == "k-norm" and not self.shapes_noise:
             raise Refusal(
                 "--noise k-norm is for noise on win totals that protects users: it needs --unit user with --method "
-                "counts and --adjacency flip or replace, or with --method mle, --link logistic and --adjacency flip."
+                "counts and --adjacency flip or replace, or with --method mle, --link logistic and --adjacency flip; "
+                "with covariates the latter."
             )
         if self.noise_drawn not in MECHANISMS[self.mechanism].noises:
             raise Refusal(
@@ -261,10 +285,6 @@ class Request(Budget, ComparisonColumns, Covariates, OverTime, Files, Release):
             raise Refusal(
                 "a fit with covariates takes them and who compared what as public, and protects outcomes: add "
                 "--adjacency flip if that is right for your data; otherwise leave the covariates out."
-            )
-        if self.noise == "k-norm":
-            raise Refusal(
-                "--noise k-norm has no shape for covariates: leave --noise out, or choose gaussian."
             )
         if self.private and self.gamma == 0:
             raise Refusal(

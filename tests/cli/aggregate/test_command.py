@@ -326,8 +326,8 @@ def test_refused_options(privrank, votes, arguments, message):
         (["u,1,2", "v,1,x"], "user,a,b", "line 3, column 'b': 'x' is not a rank"),
         (["u,1,2"], "user,a,a", "votes.csv: item named twice, 'a' and 'a'"),
         (["1,2"], "a,b", "Name the column that says who ranked, --user COLUMN, or say --user none"),
-        (["u,5,4,4"] * 2, "user,a,b,c", "'5' is not a rank, 1 = best, of 3 items: ratings, where more is better, are "
-         "read by --higher-is-better, ranks, whatever they look like, by --ranks"),
+        (["u,5,4,4"] * 2, "user,a,b,c", "'5' is not a rank, 1 = best, of 3 items: ratings are read "
+         "by --higher-is-better or --lower-is-better, ranks, whatever they look like, by --ranks"),
         (["u,1,2", "u,2,1"], "user,a,b", "user 'u' has two rows"),
         (["u,a,b"], "user,winner,loser", "`privrank rank`"),
         (["u,2,1"], "user,Rank_1,Rank_2", "are places, but all their cells are numbers"),

@@ -12,8 +12,10 @@ def test_cells_are_one_thing_or_not_said():
     assert RankingColumns().cells is None
     assert RankingColumns(ranks=True).cells == "ranks"
     assert RankingColumns(higher_is_better=True).cells == "ratings"
-    with pytest.raises(Refusal, match="not both"):
-        _ = RankingColumns(ranks=True, higher_is_better=True).cells
+    assert RankingColumns(lower_is_better=True).cells == "costs"
+    for other in ("ranks", "lower_is_better"):
+        with pytest.raises(Refusal, match="not more than one"):
+            _ = RankingColumns(higher_is_better=True, **{other: True}).cells
 
 
 def test_no_group_of_options_chooses_a_budget():
@@ -28,7 +30,7 @@ def test_groups_have_their_options_and_no_others():
         *("separator", "encoding"),
     ]
     assert RankingColumns.names() == [
-        *("user", "item", "rank", "order", "ranks", "higher_is_better"),
+        *("user", "item", "rank", "order", "ranks", "higher_is_better", "lower_is_better"),
         *("separator", "encoding"),
     ]
     assert {"ledger", "simulate", "seed", "accept_idealized"} <= set(Release.names())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import re
+import sys
 
+import duckdb
 import pytest
 from typer.testing import CliRunner
 
@@ -31,6 +33,13 @@ def test_all_files_hold_what_is_printed(tmp_path):
         rows = list(csv.DictReader(file))
     assert rows == [{name: str(value) for name, value in row.items()} for row in ranking]
 
+    parquet = tmp_path / "r.parquet"
+    assert run(*REHEARSED, "--out", str(parquet)).exit_code == 0
+    names = ", ".join(ranking[0])
+    rows = duckdb.sql(f"SELECT {names} FROM '{parquet}'").fetchall()
+    assert rows == [tuple(row.values()) for row in ranking]
+    parquet.unlink()
+
     page = (tmp_path / "r.html").read_text()
     assert [page.count(f">{row['item']}<") for row in ranking] == [1] * 6
     assert re.search("privrank rank coffee --epsilon 1 .*--simulate --seed 1", page)
@@ -51,7 +60,7 @@ def test_an_order_without_scores_has_files_too(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--out", "r.txt"), "--out r.txt: give a file that ends in .csv, .tsv, .json"),
+        (("--out", "r.txt"), "--out r.txt: give a file that ends in .csv, .tsv, .json, .parquet"),
         (("--report", "r.pdf"), "--report r.pdf: give a file that ends in .html, .htm"),
         (("--plot", "r.doc"), "use .png, .pdf or .svg"),
         (("--out", "a/r.csv"), "there is no folder a"),
@@ -69,6 +78,16 @@ def test_what_could_not_be_written_is_refused_before_the_budget_is_spent(
     assert result.exit_code == 2
     assert words in " ".join(result.stderr.split())
     assert result.stdout == ""
+    assert "Spent: epsilon 0." in run("ledger", "l").stdout
+
+
+def test_without_duckdb_a_parquet_file_is_refused_before_the_budget_is_spent(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("ledger", "l", "--data", "coffee", "--budget", "2")
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    result = run("rank", "coffee", "--epsilon", "1", "--ledger", "l", "--out", "r.parquet")
+    assert result.exit_code == 2
+    assert "pip install 'privrank-jax[tables]', or write CSV" in result.stderr
     assert "Spent: epsilon 0." in run("ledger", "l").stdout
 
 

@@ -162,9 +162,9 @@ def test_named_sets_and_repeated_rehearsals(private, data_folder, tmp_path):
         (("v1,1,2",), "voter,a,b", ("--epsilon", 1, "--user", "none"), "'v1' is not a rank"),
         (("1,1,2", "2,2,1", "3,1,2"), "voter,a,b", ("--epsilon", 1, "--user", "none"), "--user voter; if it is no"),
         (("u,1,2",), "user,rank1,rank2", ("--epsilon", 1), "are places, but all their cells"),
-        (("u,5,4,4", "v,4,5,1"), "user,a,b,c", ("--epsilon", 1), "a rank 5 of 3 items (--higher-is-better takes"),
-        (("u,2,2,2", "v,3,3,2"), "user,a,b,c", ("--epsilon", 1), "read by --higher-is-better, ranks, whatever they"),
-        (("u,1,2",), "user,a,b", ("--epsilon", 1, "--ranks", "--higher-is-better"), "not both"),
+        (("u,5,4,4", "v,4,5,1"), "user,a,b,c", ("--epsilon", 1), "a rank 5 of 3 items (--higher-is-better and"),
+        (("u,2,2,2", "v,3,3,2"), "user,a,b,c", ("--epsilon", 1), "ranks, whatever they look like, by --ranks"),
+        (("u,1,2",), "user,a,b", ("--epsilon", 1, "--ranks", "--higher-is-better"), "not more than one"),
         (("u,1,2",), "user,winner,loser", ("--epsilon", 1, "--ranks"), "columns winner and loser"),
     ],
 )  # fmt: skip
