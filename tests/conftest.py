@@ -23,6 +23,8 @@ from tests.shared_contexts import share_contexts
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 threadpool_limits(int(os.environ["OPENBLAS_NUM_THREADS"]), "blas")
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+# pytest-xdist tells its workers the width of its own terminal, by which commands would print tables.
+os.environ.pop("COLUMNS", None)
 # What hypothesis keeps between runs does not belong into the folder of the sources.
 os.environ.setdefault(
     "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "privrank-jax-hypothesis")
@@ -63,7 +65,7 @@ def pytest_unconfigure() -> None:
 
 
 # Of few tests, each of which takes as long as a file: begun first, so that no worker is left with them in the end.
-LONGEST = ("tests/test_types.py", "tests/test_notebooks.py")
+LONGEST = tuple(f"tests/test_{name}.py" for name in ("types", "notebooks", "site", "packages"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,7 +1,13 @@
-"""Every notebook runs from top to bottom."""
+"""Every notebook runs from top to bottom and shows what is stored in it.
+
+``PRIVRANK_STORE_OUTPUTS=1 python -m pytest tests/test_notebooks.py`` stores what it shows now.
+"""
 
 from __future__ import annotations
 
+import base64
+import copy
+import io
 import os
 from pathlib import Path
 
@@ -11,31 +17,118 @@ import pytest
 from nbclient import NotebookClient
 
 from tests.conftest import PLAIN_CODE
+from tests.notebook_outputs import differences, pictures, read, texts_agree, visible
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 # The others mostly compile, and take half as long in plain code.
 TRAINS = {"private_preference_labels"}
-
-
-def test_there_are_notebooks() -> None:
-    assert NOTEBOOKS
+LARGEST = 60_000  # bytes of a picture: all of them stay in the history of the repository
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_runs(
+def test_notebook_shows_what_is_stored(
     path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    notebook = nbformat.read(path, as_version=4)
-    if any("load_rankings" in cell.source for cell in notebook.cells):
+    stored = read(path)
+    if any("load_rankings" in cell.source for cell in stored.cells):
         request.getfixturevalue("data_folder")
     else:
         monkeypatch.delenv("PRIVRANK_DATA", raising=False)
-    assert not any(cell.get("outputs") for cell in notebook.cells), (
-        "commit notebooks without output"
-    )
     if path.stem in TRAINS:
         flags = os.environ.get("XLA_FLAGS", "").replace(PLAIN_CODE, "")
         monkeypatch.setenv("XLA_FLAGS", flags.strip())
     for option in ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"):
         monkeypatch.setenv(option.upper(), str(jax.config.values[option]))  # compile once
-    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    executed = copy.deepcopy(stored)
+    NotebookClient(
+        executed, timeout=300, kernel_name="python3", coalesce_streams=True, record_timing=False
+    ).execute()
+    if os.environ.get("PRIVRANK_STORE_OUTPUTS"):
+        store(executed, path)
+    else:
+        assert differences(stored, executed) == []
+
+
+def store(executed: nbformat.NotebookNode, path: Path) -> None:
+    """Write a notebook with its outputs, but without the version of Python and without warnings."""
+    executed.metadata.language_info = {"name": "python"}
+    for cell in executed.cells:
+        if cell.cell_type == "code":
+            cell.outputs = visible(cell)
+            for output in cell.outputs:
+                if "image/png" in output.get("data", {}):
+                    output.data["image/png"] = with_few_colors(output.data["image/png"])
+    nbformat.write(executed, path)
+
+
+def with_few_colors(encoded: str) -> str:
+    """The same PNG, in base64, with a palette of 64 colors, which takes a quarter of the bytes."""
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(base64.b64decode(encoded))).convert("RGB")
+    coverage, none = Image.Quantize.MAXCOVERAGE, Image.Dither.NONE
+    smaller = io.BytesIO()
+    picture.quantize(64, method=coverage, dither=none).save(smaller, "PNG", optimize=True)
+    return base64.b64encode(smaller.getvalue()).decode()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_stored_outputs_can_be_published(path: Path) -> None:
+    notebook = read(path)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert [visible(cell) for cell in cells] == [cell.outputs for cell in cells]
+    assert any(cell.outputs for cell in cells)
+    assert all(cell.execution_count for cell in cells)
+    assert notebook.metadata.language_info == {"name": "python"}
+    assert max(map(len, pictures(notebook)), default=0) < LARGEST
+
+
+@pytest.mark.parametrize(
+    ("stored", "executed", "agree"),
+    [
+        ("a 0.1234 b", "a  0.1235 b", True),  # another padding, and another rounding
+        ("a 0.1234 b", "a 0.1236 b", False),
+        ("[0.26894143 0.11920293]", "[0.26894160 0.11920293]", True),
+        ("12.3% of 4,096", "12.4% of 4,096", True),
+        ("12.3% of 4,096", "12.3% of 4,097", False),
+        ("overload 1.2e-05", "overload 1.3e-05", True),
+        ("overload 1.2e-05", "overload 1.2e-04", False),
+        ("gap -0.10", "gap +0.10", False),
+        ("kept", "broken", False),
+        ("3 of them", "3 of them 4", False),
+    ],
+)
+def test_words_are_compared_exactly_and_numbers_nearly(stored, executed, agree):
+    assert texts_agree(stored, executed) is agree
+
+
+def test_each_kind_of_difference_is_found():
+    def notebook(*outputs, tags=()):
+        cell = nbformat.v4.new_code_cell("1", metadata={"tags": list(tags)}, id="one")
+        cell.outputs = list(outputs)
+        return nbformat.v4.new_notebook(cells=[cell])
+
+    def printed(text, name="stdout"):
+        return nbformat.v4.new_output("stream", name=name, text=text)
+
+    def drawn(width):
+        header = (
+            b"\x89PNG\r\n\x1a\n" + bytes(8) + width.to_bytes(4, "big") + (300).to_bytes(4, "big")
+        )
+        data = {"image/png": base64.b64encode(header).decode()}
+        return nbformat.v4.new_output("display_data", data=data)
+
+    shown = notebook(printed("0.50"), drawn(600))
+    assert (
+        differences(shown, notebook(printed("0.50"), printed("slow", "stderr"), drawn(603))) == []
+    )
+    for other in (
+        notebook(printed("0.52"), drawn(600)),
+        notebook(printed("0.50"), drawn(700)),
+        notebook(printed("0.50")),
+        notebook(drawn(600), printed("0.50")),
+    ):
+        assert differences(shown, other)
+    fresh = notebook(printed("loss 0.50 of 3"), tags=["fresh-noise"])
+    assert differences(fresh, notebook(printed("loss 0.71 of 2"))) == []
+    assert differences(fresh, notebook(printed("cost 0.50 of 3")))

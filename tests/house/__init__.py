@@ -20,6 +20,7 @@ from tests.house.imports import (
     upward_imports,
 )
 from tests.house.products import bare_products
+from tests.house.references import stale_references
 from tests.house.shapes import without_shapes
 from tests.house.signatures import (
     default_promises,
@@ -41,6 +42,7 @@ RULES = (
     repeated_names,
     british_spelling,
     undocumented,
+    stale_references,
     without_shapes,
     bare_products,
     untested,

@@ -23,6 +23,7 @@ FLOORS = {
     "_registry": 1,
     "_types": 1,
     "_validate": 1,
+    "_whole_file": 1,
     "_workarounds": 1,
     "comparisons": 1,
     "links": 1,

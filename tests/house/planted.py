@@ -17,6 +17,8 @@ PLANTED: tuple[Planted, ...] = (
     ("upward_imports", _F, "from privrank_jax.simulate import Study\n", "imports simulate"),
     ("upward_imports", _F, "from privrank_jax import aggregation\n", "imports aggregation"),
     ("upward_imports", "planted.py", "", "has no floor"),
+    ("stale_references", _F, '""":func:`gone`."""\n', "no gone"),
+    ("stale_references", _F, '""":mod:`~privrank_jax.pairwise.gone`."""\n', "pairwise.gone"),
     ("circles_of_files", _F, "from privrank_jax.pairwise import planted\n", "pairwise.planted"),
     (
         "circles_of_packages",

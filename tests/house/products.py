@@ -37,6 +37,7 @@ OF_NUMPY = {
     "cli.aggregate.synthetic": {"_missing_last"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.times": {"exponents"},
+    "pairwise.covariate_noise": {"least_covariate_noise"},
     "pairwise.covariate_tables": {"check_identifiable"},
     "privacy.cuts": {"_by_program"},
     "privacy.noise_law": {"_Draws", "mean_square"},
@@ -44,7 +45,7 @@ OF_NUMPY = {
         "_davidson_law",
         "_row",
         "_scores_law",
-        "_sums_law",
+        "_sums",
         "_tied",
     },
     "privacy_audit.audited_footrule": {"_report_law"},

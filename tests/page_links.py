@@ -1,0 +1,118 @@
+"""Links of pages: of their Markdown, as it is read in the repository, and of the site that is built from it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+_FENCED = re.compile(r"^(```+|~~~+).*?^\1", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"`[^`\n]+`")
+_LINK = re.compile(r"\]\(<?([^()\s>]+)>?(?: +\"[^\"]*\")?\)")
+_HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
+_OF_THE_REPOSITORY = re.compile(r"`((?:\.ci|notebooks|privrank_jax|tests)/[\w./-]*)`")
+
+
+def broken_in_markdown(page: Path, root: Path) -> list[str]:
+    """Links of a page of Markdown, or of the cells of a notebook, that lead nowhere.
+
+    Files that are named as code, as `tests/conftest.py`, must exist too.
+    """
+    text = _FENCED.sub("", markdown(page))
+    found = [
+        f"{page.name}: no file {path}"
+        for path in _OF_THE_REPOSITORY.findall(text)
+        if not (root / path).exists()
+    ]
+    for link in _LINK.findall(_CODE.sub("", text)):
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc:
+            wrong = not sound_address(link)
+        else:
+            target = page.parent / unquote(parts.path) if parts.path else page
+            wrong = not target.exists() or bool(
+                parts.fragment and parts.fragment not in anchors(markdown(target))
+            )
+        if wrong:
+            found.append(f"{page.name}: {link}")
+    return found
+
+
+def markdown(page: Path) -> str:
+    """The text of a page; of a notebook, that of its cells of text."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix != ".ipynb":
+        return text
+    cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells)
+
+
+def anchors(text: str) -> set[str]:
+    """Names by which the headings of Markdown are linked to: those that both GitHub and MyST make.
+
+    >>> sorted(anchors("# Add an algorithm\\n## ε, and what `k` costs"))
+    ['add-an-algorithm', 'ε-and-what-k-costs']
+    """
+    headings = _HEADING.findall(_FENCED.sub("", text))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def sound_address(link: str) -> bool:
+    """Whether a link to another place is written as one; nothing is fetched.
+
+    >>> sound_address("https://arxiv.org/abs/2402.1"), sound_address("htps://arxiv.org"), sound_address("//a b")
+    (True, False, False)
+    """
+    parts = urlsplit(link)
+    if parts.scheme == "mailto":
+        return "@" in parts.path
+    return parts.scheme == "https" and bool(re.fullmatch(r"(?:[\w-]+\.)+[a-z]{2,}", parts.netloc))
+
+
+class Page(HTMLParser):
+    """What a page of HTML names, links to and loads, and which of its pictures are not described in words."""
+
+    def __init__(self, path: Path):
+        super().__init__()
+        self.names: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.silent: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the names and addresses of a tag."""
+        given = {name: value or "" for name, value in attrs}
+        self.names |= {given[name] for name in ("id", "name") if name in given}
+        if "href" in given:
+            (self.loaded if tag == "link" else self.links).append(given["href"])
+        if "src" in given:
+            self.loaded.append(given["src"])
+        name, words = given.get("src", "").rpartition("/")[2], given.get("alt", "")
+        if tag == "img" and (not words or words.endswith(name)):
+            self.silent.append(given.get("src", ""))
+
+
+def broken_in_site(folder: Path, pages: Iterable[Path]) -> list[str]:
+    """Links of pages of a site that lead to no file or to no place in it, and addresses that cannot be any."""
+    read = {path.resolve(): Page(path) for path in pages}
+    found = []
+    for path, page in read.items():
+        for link in page.links + page.loaded:
+            parts = urlsplit(link)
+            if parts.scheme == "data":
+                continue
+            if parts.scheme or parts.netloc:
+                wrong = not sound_address(link)
+            else:
+                target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+                place = unquote(parts.fragment)
+                wrong = not target.exists() or bool(
+                    place and target in read and place not in read[target].names
+                )
+            if wrong:
+                found.append(f"{path.relative_to(folder.resolve())}: {link}")
+    return found
