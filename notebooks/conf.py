@@ -12,13 +12,16 @@ author = "privrank_jax developers"
 release = version = privrank_jax.__version__
 copyright = "privrank_jax developers, Apache-2.0"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["build", "**.ipynb_checkpoints"]
 
 html_theme = "furo"
 html_title = "privrank_jax"
 html_show_sphinx = False
 html_show_sourcelink = False
+html_copy_source = False
+html_static_path = ["pages.css"]
+html_css_files = ["pages.css"]
 
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
