@@ -1,13 +1,17 @@
 """Host-side checks of arguments: they skip traced values, so that public functions stay jittable.
 
-They raise :class:`~privrank_jax._arguments.ArgumentError`, a ``ValueError`` that carries the argument's name.
+They raise :class:`~privrank_jax._arguments.ArgumentError`, a ``ValueError`` that carries the argument's name;
+:func:`check_callable` raises a ``TypeError``.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import ArrayLike
@@ -18,6 +22,37 @@ from privrank_jax._arguments import ArgumentError
 def is_traced(*values: object) -> bool:
     """Whether any leaf of ``values`` is a JAX tracer, whose content can't be inspected."""
     return any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(values))
+
+
+def type_of(value: object) -> Any:
+    """The dtype of an array, traced or not, or of a shape; the class of anything else."""
+    return getattr(value, "dtype", type(value))
+
+
+def is_real(value: object) -> bool:
+    """Whether ``value`` consists of real numbers or truth values of one type: an array, a shape, or one number."""
+    return any(jnp.issubdtype(type_of(value), kind) for kind in (np.floating, np.integer, np.bool_))
+
+
+def spelled(value: object) -> str:
+    """What a value is, in an error message: ``float32[3]``, ``dict``."""
+    kind = type_of(value)
+    return f"{kind}{list(np.shape(value))}" if kind is not type(value) else kind.__name__  # type: ignore[arg-type]
+
+
+def check_callable(what: str, function: object, *arguments: str) -> None:
+    """Raise ``TypeError`` unless ``function`` can be called with these arguments by position."""
+    needed = f"{what} must be a function of ({', '.join(arguments)}), in this order"
+    if not callable(function):
+        raise TypeError(f"{needed}; got {function!r}.")
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return  # of a built-in function, which does not tell
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        raise TypeError(f"{needed}; this one takes {signature}: {error}.") from None
 
 
 def check_positive(name: str, value: object, *, infinite: bool = True) -> None:

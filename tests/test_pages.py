@@ -6,10 +6,12 @@ import doctest
 import re
 from pathlib import Path
 
+import jax
 import pytest
 from typer.testing import CliRunner
 
 from privrank_jax.cli import app
+from tests.notebook_outputs import texts_agree
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "notebooks").rglob("*.md"))]
@@ -51,11 +53,31 @@ def test_a_command_prints_what_its_page_says(page, command, output, monkeypatch,
         pytest.fail(checker.output_difference(example, result.stdout, flags))
 
 
+PROGRAM = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
+
+
+def programs(page: Path) -> list[tuple[str, str]]:
+    """Python blocks of a page, each with the text that stands right below it, or ""."""
+    return PROGRAM.findall(page.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name
+    "page", [page for page in PAGES if programs(page)], ids=lambda page: page.name
 )
-def test_python_of_a_page_runs(page, monkeypatch, tmp_path):
+def test_python_of_a_page_runs_and_prints_what_stands_below_it(page, monkeypatch, tmp_path, capsys):
+    """In single precision, JAX's default, which draws other numbers than double."""
     monkeypatch.delenv("PRIVRANK_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
-    code = "\n".join(blocks(page, "python"))
-    exec(compile(code, page.name, "exec"), {"__name__": "__page__"})
+    found = programs(page)
+    assert len(found) == len(blocks(page, "python"))
+    scope = {"__name__": "__page__"}
+    with jax.enable_x64(False):
+        for code, expected in found:
+            capsys.readouterr()
+            exec(compile(code, page.name, "exec"), scope)
+            printed = capsys.readouterr().out
+            assert not expected or texts_agree(expected, printed), printed
+
+
+def test_pages_show_what_python_prints():
+    assert sum(bool(expected) for page in PAGES for _, expected in programs(page)) >= 2

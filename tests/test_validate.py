@@ -14,6 +14,38 @@ NUMBERS = [1, 0.5, np.float32(2), np.array([1.0, 3.0]), jnp.ones(2)]
 NO_NUMBERS = [0.0, -1.0, np.nan, np.array([1.0, 0.0])]
 
 
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (3, "must be a function of \\(key, data\\), in this order; got 3"),
+        (lambda key: 0, "this one takes \\(key\\): too many positional arguments"),
+        (lambda key, data, more: 0, "missing a required argument: 'more'"),
+        (lambda key, *, data: 0, "this one takes \\(key, \\*, data\\)"),
+    ],
+)
+def test_functions_that_cannot_be_called_so_are_refused(function, said):
+    with pytest.raises(TypeError, match=said):
+        validate.check_callable("release", function, "key", "data")
+
+
+@pytest.mark.parametrize(
+    "function", [lambda *all: 0, lambda a, b, c=0: 0, jnp.add, jax.jit(np.add)]
+)
+def test_functions_that_can_be_called_so_pass(function):
+    validate.check_callable("release", function, "key", "data")
+
+
+def test_real_numbers_are_told_from_the_rest_and_spelled():
+    seen = []
+    jax.jit(lambda x: seen.append((validate.is_real(x), validate.spelled(x))))(jnp.ones(2, "f4"))
+    assert seen == [(True, "float32[2]")]
+    assert all(validate.is_real(x) for x in (1, 0.5, True, np.float32(1), jnp.ones(2, bool)))
+    no_numbers = {"dict": {}, "str": "a", "NoneType": None, "complex64[]": jnp.complex64(1)}
+    for text, value in no_numbers.items():
+        assert (validate.is_real(value), validate.spelled(value)) == (False, text)
+    assert not validate.is_real(jax.random.key(0))
+
+
 @pytest.mark.parametrize("value", [*NUMBERS, np.inf])
 def test_positive_numbers_pass(value):
     validate.check_positive("scale", value)

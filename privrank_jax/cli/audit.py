@@ -128,7 +128,9 @@ def audit(request: Request) -> None:
             confidence=request.confidence,
         )
     if request.plot is not None:
-        _draw(found, request.plot)
+        from privrank_jax import plotting
+
+        plotting.save(plotting.event_probabilities(found), request.plot)
     if request.json:
         pictures = {
             "picture": None if request.plot is None else str(request.plot),
@@ -210,25 +212,6 @@ def _worst_case(found: AuditResult) -> list[tuple[str, str]]:
     return [
         (f"exact epsilon, all {found.worst.pairs:,} small neighbors", f"{found.worst.loss:.4g}")
     ]
-
-
-def _draw(found: AuditResult, path: Path) -> None:
-    from privrank_jax import plotting
-
-    row, promise = found.mechanism, found.promise
-    first, second = found.frequencies
-    figure = plotting.event_probabilities(
-        found.candidates.tolist(),
-        promise.epsilon,
-        delta=promise.delta,
-        chosen=(second, first) if found.swapped else (first, second),
-        bounds=found.as_dict(),
-        guarantee_text=f"{found.draws:,} draws from each of two neighboring data sets ({promise.unit}, adjacency "
-        f"{promise.adjacency}, trust {row.trust}); the lower bound holds with confidence {found.confidence:g}. "
-        "A bound below the claim is no proof of it.",
-        title=f"{row.title}: claimed ε = {promise.epsilon:.3g}, at least {found.lower:.3g}, {found.verdict}",
-    )
-    plotting.save(figure, path)
 
 
 def _draw_shape(request: Request, row: Audited) -> None:

@@ -6,67 +6,73 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from privrank_jax.plotting.frame import PALETTE, Row, caption, heading, new_figure, style
+from privrank_jax.plotting.frame import PALETTE, caption, heading, new_figure, style
 from privrank_jax.plotting.marks import Marks, draw_marks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from privrank_jax.privacy_audit import AuditResult
+
 
 def event_probabilities(
-    frequencies: Sequence[Sequence[float]],
-    epsilon: float,
-    *,
-    delta: float = 0.0,
-    chosen: Sequence[float] | None = None,
-    bounds: Row | None = None,
-    guarantee_text: str = "",
-    title: str | None = None,
+    found: AuditResult, *, guarantee_text: str | None = None, title: str | None = None
 ) -> Figure:
-    """Draw the probabilities of events under two neighboring data sets, and the band that (ε, δ) allows.
+    """Draw the probabilities of events under two neighboring data sets, and the band that the claim allows.
+
+    Below them it draws the claim and the lower bound, as :func:`audit_bounds` does. Events never seen under either
+    neighbor are left out; the event that was tested is marked.
 
     Args:
-        frequencies: ``(events, 2)``, frequency of each event under one data set and under its neighbor; events never
-            seen under either are left out.
-        epsilon: claimed ε, > 0.
-        delta: claimed δ.
-        chosen: ``(2,)``, the event that was tested, marked.
-        bounds: the audit, one of the rows of :func:`audit_bounds`, drawn as there below the events. Default: not drawn.
-        guarantee_text: what was audited, written below the figure.
-        title: title of the figure.
+        found: what :func:`privrank_jax.privacy_audit.audit` returned.
+        guarantee_text: written below the figure; None says what was drawn and what it shows.
+        title: title of the figure; None gives the mechanism, its claim, the bound and the verdict.
 
     Returns:
         A figure, both axes of the events logarithmic; see :func:`save`.
 
     Raises:
-        ValueError: no event was seen under both, or a column of ``bounds`` is missing.
+        ValueError: no event was seen under both.
         ImportError: matplotlib is not installed.
     """
-    seen = [(float(p), float(q)) for p, q in frequencies if p > 0 and q > 0]
+    seen = [(float(p), float(q)) for p, q in found.candidates if p > 0 and q > 0]
     if not seen:
         raise ValueError("no event was seen under both data sets: take more draws")
-    if bounds is None:
-        figure = new_figure(5.2, 5.0)
-        axis = figure.subplots()
-    else:
-        _check_audits([bounds], "name")
-        figure = new_figure(5.8, 6.6)
-        axis, below = figure.subplots(2, 1, height_ratios=(5, 1))
-        _draw_bounds(below, [bounds], "name")
-        below.set_yticks([])
-        figure.legend(
-            *below.get_legend_handles_labels(),
-            loc="outside lower center",
-            ncols=3,
-            frameon=False,
-            fontsize=9,
-            handletextpad=0.6,
-        )
-    _draw_events(axis, seen, epsilon, delta, chosen)
-    heading(figure, title)
-    caption(figure, guarantee_text)
+    figure = new_figure(5.8, 6.6)
+    axis, below = figure.subplots(2, 1, height_ratios=(5, 1))
+    _draw_bounds(below, [found])
+    below.set_yticks([])
+    figure.legend(
+        *below.get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=3,
+        frameon=False,
+        fontsize=9,
+        handletextpad=0.6,
+    )
+    first, second = found.frequencies
+    chosen = (second, first) if found.swapped else (first, second)
+    _draw_events(axis, seen, found.promise.epsilon, found.promise.delta, chosen)
+    heading(figure, _title(found) if title is None else title)
+    caption(figure, _what_was_drawn(found) if guarantee_text is None else guarantee_text)
     return figure
+
+
+def _title(found: AuditResult) -> str:
+    return (
+        f"{found.mechanism.title}: claimed ε = {found.promise.epsilon:.3g}, at least {found.lower:.3g}, "
+        f"{found.verdict}"
+    )
+
+
+def _what_was_drawn(found: AuditResult) -> str:
+    promise = found.promise
+    return (
+        f"{found.draws:,} draws from each of two neighboring data sets ({promise.unit}, adjacency "
+        f"{promise.adjacency}, trust {found.mechanism.trust}); the lower bound holds with confidence "
+        f"{found.confidence:g}. A bound below the claim is no proof of it."
+    )
 
 
 def _draw_events(
@@ -74,7 +80,7 @@ def _draw_events(
     seen: Sequence[tuple[float, float]],
     epsilon: float,
     delta: float,
-    chosen: Sequence[float] | None,
+    chosen: tuple[float, float],
 ) -> None:
     low = min(map(min, seen)) / 1.5
     ends = [low * (1.3 / low) ** (step / 200) for step in range(201)]
@@ -87,7 +93,7 @@ def _draw_events(
         axis.plot(ends, edge, color=PALETTE[0], linestyle="--", linewidth=1.2, label=label)
     xs, ys = zip(*seen, strict=True)
     axis.plot(xs, ys, "o", color=PALETTE[6], markersize=3, alpha=0.6, label="events")
-    if chosen is not None and min(chosen) > 0:
+    if min(chosen) > 0:
         axis.plot(*chosen, "D", color=PALETTE[1], markersize=8, label="the event tested")
     axis.set_xlim(low, 1.3)
     axis.set_ylim(low, 1.3)
@@ -98,56 +104,43 @@ def _draw_events(
 
 
 def audit_bounds(
-    rows: Sequence[Row], *, label: str = "name", guarantee_text: str = "", title: str | None = None
+    found: Sequence[AuditResult], *, guarantee_text: str = "", title: str | None = None
 ) -> Figure:
     """Draw the claimed ε of each audit as a bar, and the lower bound of the true ε as a dot.
 
     A dot to the right of its bar refutes the claim; it is drawn as an orange cross. A dot far to the left does not
-    prove more privacy, only that the draws do not show less.
+    prove more privacy, only that the draws do not show less. A ring is the exact loss, where it is known.
 
     Args:
-        rows: ``AuditResult.as_dict()`` of each audit, or any rows with ``epsilon`` (claimed), ``lower_bound`` and,
-            where it is known, ``exact_epsilon`` (None where not), which is drawn as a ring.
-        label: column with the name of each.
+        found: what :func:`privrank_jax.privacy_audit.audit` returned for each mechanism.
         guarantee_text: what holds for all audits, written below the figure.
         title: title of the figure.
 
     Returns:
-        A figure, the first row on top; see :func:`save`.
+        A figure, the first audit on top; see :func:`save`.
 
     Raises:
-        ValueError: no rows, or a column is missing.
+        ValueError: no audits.
         ImportError: matplotlib is not installed.
     """
-    _check_audits(rows, label)
-    figure = new_figure(6.4, 1.3 + 0.3 * max(len(rows), 2))
-    _draw_bounds(figure.subplots(), rows, label)
+    if not found:
+        raise ValueError("no audits to draw")
+    figure = new_figure(6.4, 1.3 + 0.3 * max(len(found), 2))
+    _draw_bounds(figure.subplots(), found)
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9, handletextpad=0.6)
     heading(figure, title)
     caption(figure, guarantee_text)
     return figure
 
 
-def _check_audits(rows: Sequence[Row], label: str) -> None:
-    if not rows:
-        raise ValueError("no audits to draw")
-    for row in rows:
-        for column in (label, "epsilon", "lower_bound"):
-            if column not in row:
-                raise ValueError(f"no column {column!r} in these rows; they have {list(row)}")
-
-
-def _draw_bounds(axis: Axes, rows: Sequence[Row], label: str) -> None:
+def _draw_bounds(axis: Axes, found: Sequence[AuditResult]) -> None:
     """Claims, exact losses and lower bounds, a line per audit."""
     kept: dict[str, list[tuple[float, int]]] = {"claim": [], "exact": [], "keeps": [], "breaks": []}
-    for place, row in enumerate(rows):
-        claimed, lower, exact = (
-            row["epsilon"], row["lower_bound"], row.get("exact_epsilon"),
-        )  # fmt: skip
-        kept["claim"].append((claimed, place))
-        kept["breaks" if lower > claimed else "keeps"].append((lower, place))
-        if exact is not None and math.isfinite(exact):
-            kept["exact"].append((exact, place))
+    for place, audit in enumerate(found):
+        kept["claim"].append((audit.promise.epsilon, place))
+        kept["breaks" if audit.verdict == "violated" else "keeps"].append((audit.lower, place))
+        if audit.exact is not None and math.isfinite(audit.exact):
+            kept["exact"].append((audit.exact, place))
     marks = (
         Marks("claimed ε", kept["claim"], "|", "black", {"markersize": 15, "markeredgewidth": 2}),
         Marks(
@@ -160,8 +153,8 @@ def _draw_bounds(axis: Axes, rows: Sequence[Row], label: str) -> None:
         Marks("lower bound, consistent", kept["keeps"], "o", PALETTE[0], {"markersize": 5}),
         Marks("lower bound, claim refuted", kept["breaks"], "X", PALETTE[1], {"markersize": 8}),
     )
-    lines = [(0.0, row["lower_bound"]) for row in rows]
-    draw_marks(axis, [str(row[label]) for row in rows], lines, marks)
+    lines = [(0.0, audit.lower) for audit in found]
+    draw_marks(axis, [audit.mechanism.name for audit in found], lines, marks)
     style(axis, False, False)
     axis.set_xlim(left=0)
     axis.set_xlabel("ε")

@@ -87,12 +87,8 @@ def legend(
         rows = [[*row, *(_text(" ") for _ in range(columns - len(row)))] for row in (first, second)]
         # A legend is filled column by column.
         handles = [handle for pair in zip(*rows, strict=True) for handle in pair]
-        _legend(
-            figure,
-            handles,
-            columns,
-            "; ".join(part for part in (label, style_label, bands) if part),
-        )
+        lines = f"line: {style_label}" if style_label else ""
+        _legend(figure, handles, columns, "; ".join(part for part in (label, lines, bands) if part))
 
 
 def _legend(figure: Figure, handles: Sequence[Line2D], columns: int, title: str) -> Legend:

@@ -132,7 +132,8 @@ def study_curves(
     note = "" if crosses is None else f"x: {spelled(crosses)}; "
     shown = [names.get(color, level_name(curve, color)) for color in colors]
     lines = [] if style is None else [str(names.get(line, line)) for line in styles]
-    legend(figure, f"{note}color: {curve_label or spelled(curve)}", shown, "line", lines)
+    color_label = f"{note}color: {curve_label or spelled(curve)}"
+    legend(figure, color_label, shown, "" if style is None else spelled(style), lines)
     heading(figure, title)
     caption(figure, guarantee_text)
     return figure

@@ -12,12 +12,18 @@ from privrank_jax.privacy_audit.losses import (
     top_item_log_probability,
     top_item_loss,
 )
+from privrank_jax.privacy_audit.neighbors import Instances
 from privrank_jax.privacy_audit.noise_draws import noise_draws
-from privrank_jax.privacy_audit.registry import Audited, get, names
+from privrank_jax.privacy_audit.registry import Audited, Facts, Law, Loss, Release, get, names
 
 __all__ = [
     "AuditResult",
     "Audited",
+    "Facts",
+    "Instances",
+    "Law",
+    "Loss",
+    "Release",
     "WorstCase",
     "audit",
     "clopper_pearson",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Integer, Shaped
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +24,8 @@ class Instances:
         pairs: ``(P, 2)`` row numbers; each unordered pair once.
     """
 
-    data: np.ndarray
-    pairs: np.ndarray
+    data: Shaped[np.ndarray, "data_sets *data"]
+    pairs: Integer[np.ndarray, "pairs 2"]
 
 
 def of_values(*values: object) -> Instances:

@@ -8,18 +8,21 @@ it names on neighboring files.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Shaped
 
 from privrank_jax import _registry
 from privrank_jax._types import Key, Scalar
+from privrank_jax._validate import check_callable, is_real, spelled, type_of
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit.neighbors import Instances
@@ -57,16 +60,20 @@ Loss = Callable[[np.ndarray, np.ndarray, Privacy, Facts], np.ndarray]
 class Audited:
     """One private mechanism, two neighbors, and the statistic that the audit observes.
 
+    A mechanism of one's own needs ``name``, ``neighbors``, ``release`` and ``promise``, and ``reduce`` where a release
+    is more than one number.
+
     Attributes:
         name: what ``privrank audit`` calls it.
-        title: the mechanism and its calibration.
-        function: the public function behind it.
         neighbors: two arrays of one shape, data sets that differ in one unit and are hard for the mechanism.
-        release: one release of ``data`` that keeps a promise, see :data:`Release`.
+        release: one release of ``data`` that keeps a promise, see :data:`Release`. JAX compiles it, with ``data`` and
+            the ε of ``privacy`` traced.
         promise: what is claimed; its ε is the default of an audit.
+        title: the mechanism and its calibration; by default the name.
+        function: the public function behind it; by default the name of ``release``.
         reduce: the value of a release to the number of an outcome (where ``outcomes`` names them) or to a real
             statistic. A post-processing, which can only lose less than the release.
-        sees: the outcome or the statistic, in words.
+        sees: what ``reduce`` gives, in words; by default "the outcome" or "the statistic".
         outcomes: the names of the outcomes, in the order of their numbers; None for a real statistic.
         trust: ``"central"``, ``"shuffled"`` or ``"local"``, see :class:`~privrank_jax.privacy.Guarantee`.
         calibration: ``"tight"`` (some neighbors lose at least 0.99 of the claim), ``"sound"`` (no such neighbors are
@@ -83,15 +90,19 @@ class Audited:
         note: where the claim is stated, or what is wrong with it.
         changes: ``(K, 3)``, for releases of one noisy number for each of three items: changes of these numbers between
             neighbors, whose convex hull holds all others. :func:`noise_draws` and the command draw the noise beside it.
+
+    Raises:
+        TypeError: ``release`` or ``reduce`` does not take its arguments, or the promise is not a ``Privacy``.
+        ValueError: the neighbors are not two arrays of one shape.
     """
 
     name: str
-    title: str
-    function: str
     neighbors: tuple[Shaped[np.ndarray, "*data"], Shaped[np.ndarray, "*data"]]
     release: Release
     promise: Privacy
-    sees: str
+    title: str = ""
+    function: str = ""
+    sees: str = ""
     instances: Callable[[], Instances] | None = None
     law: Law | None = None
     loss: Loss | None = None
@@ -106,18 +117,85 @@ class Audited:
     note: str = ""
     changes: Float[np.ndarray, "changes 3"] | None = None
 
+    def __post_init__(self) -> None:
+        check_callable(f"{self.name}: release", self.release, "key", "data", "privacy")
+        check_callable(f"{self.name}: reduce", self.reduce, "value")
+        if not isinstance(self.promise, Privacy):
+            raise TypeError(
+                f"{self.name}: promise must be a Privacy, got {self.promise!r}: write "
+                "Privacy(1.0, unit=..., adjacency=...)."
+            )
+        filled = {
+            "neighbors": _pair(self.name, self.neighbors),
+            "title": self.title or self.name,
+            "function": self.function or getattr(self.release, "__name__", ""),
+            "sees": self.sees or ("the outcome" if self.outcomes else "the statistic"),
+        }
+        for field, value in filled.items():
+            object.__setattr__(self, field, value)
+
     def at(self, epsilon: Scalar) -> Privacy:
         """The promise of the row at another ε, which may be traced."""
         return dataclasses.replace(self.promise, epsilon=epsilon)
 
     def value(self, key: Key, data: Any, privacy: Privacy) -> Any:
         """The value that one release publishes."""
-        released = self.release(key, data, privacy)
+        called = f"{self.name}: release(key, data, privacy) was called with data {spelled(data)}"
+        with _noting(f"{called} and a Privacy. Take ε from privacy.epsilon, draw from the key"):
+            released = self.release(key, data, privacy)
         return released.value if isinstance(released, Estimate) else released
 
     def run(self, key: Key, data: Any, privacy: Privacy) -> Any:
-        """One release, reduced to its outcome or statistic."""
-        return self.reduce(self.value(key, data, privacy))
+        """One release, reduced to its outcome or statistic.
+
+        Raises:
+            ValueError: what ``reduce`` makes of a release is not one real number, or not the number of an outcome.
+        """
+        value = self.value(key, data, privacy)
+        called = f"{self.name}: reduce(value) was called with {spelled(value)}"
+        with _noting(f"{called}. It must make one number of it"):
+            found = self.reduce(value)
+        self._check_number(found)
+        return found
+
+    def _check_number(self, found: Any) -> None:
+        if not is_real(found) or np.shape(found):
+            raise ValueError(
+                f"{self.name}: an audit compares one real number of each release, and got {spelled(found)}: give a "
+                "`reduce` that makes one number of a release, such as reduce=lambda value: value[0]."
+            )
+        if self.outcomes is not None and jnp.issubdtype(type_of(found), np.floating):
+            raise ValueError(
+                f"{self.name}: with `outcomes`, a release must be reduced to the number of one, an integer from 0 to "
+                f"{len(self.outcomes) - 1}, and got {spelled(found)}: convert it by .astype(int), or leave out "
+                "`outcomes` for a statistic."
+            )
+
+
+@contextlib.contextmanager
+def _noting(text: str) -> Iterator[None]:
+    """Add to an error of the user's own function how it was called and what it may use."""
+    try:
+        yield
+    except (TypeError, AttributeError, IndexError) as error:
+        error.add_note(f"{text}, and use jnp for np and jnp.where for `if`, as JAX compiles it.")
+        raise
+
+
+def _pair(name: str, neighbors: object) -> tuple[np.ndarray, np.ndarray]:
+    """Two arrays of one shape."""
+    found = (
+        [np.asarray(one) for one in neighbors]
+        if isinstance(neighbors, tuple | list | np.ndarray)
+        else []
+    )
+    if len(found) != 2 or found[0].shape != found[1].shape:
+        shapes = " and ".join(str(one.shape) for one in found) or repr(neighbors)
+        raise ValueError(
+            f"{name}: neighbors must be two arrays of one shape, got {shapes}: where one data set has a unit less, pad "
+            "it, with a mask as part of the array."
+        )
+    return found[0], found[1]
 
 
 def names() -> list[str]:

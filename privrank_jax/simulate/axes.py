@@ -16,6 +16,7 @@ import numpy as np
 METRIC = "metric"
 
 Label = bool | int | float | str
+"""A name on an axis, or a value of a parameter."""
 Labels = tuple[Label | None, ...]  # one per axis, None where a metric does not have that axis
 
 

@@ -43,8 +43,6 @@ from privrank_jax.simulate.result import ProgramFacts, StudyDiagnostics, StudyRe
 from privrank_jax.simulate.study import Study
 from privrank_jax.simulate.table_files import Row
 
-Notice = Callable[[str], None]
-
 
 def run(
     key: Key,
@@ -55,7 +53,7 @@ def run(
     memory_limit: int | None = None,
     devices: Sequence[Any] | None = None,
     checkpoints: Checkpoints | str | os.PathLike[str] | None = None,
-    notice: Notice | None = None,
+    notice: Callable[[str], None] | None = None,
     progress: bool = False,
 ) -> StudyResult:
     """Run every cell of a study ``replicates`` times and tabulate the metrics.
@@ -168,13 +166,13 @@ class _Job:
             program.compile_ahead(compiler)
         return cls(study, indices, program, moments, kept)
 
-    def run(self, notice: Notice, advance: Callable[[int], None]) -> None:
+    def run(self, notice: Callable[[str], None], advance: Callable[[int], None]) -> None:
         """Run the remaining pairs, batch by batch."""
         started = time.perf_counter() - self.program.compile_seconds
         self._run(notice, advance)
         self.run_seconds = time.perf_counter() - self.program.compile_seconds - started
 
-    def _run(self, notice: Notice, advance: Callable[[int], None]) -> None:
+    def _run(self, notice: Callable[[str], None], advance: Callable[[int], None]) -> None:
         program, moments = self.program, self.moments
         if moments.position:
             at, total = f"{moments.position:,}", f"{program.total:,}"

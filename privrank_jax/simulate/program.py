@@ -13,6 +13,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from privrank_jax._types import Key
+from privrank_jax._validate import is_real
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import Optimized, compiled, out_of_memory
 from privrank_jax.simulate.axes import Label, Outcome, columns, flatten
@@ -352,16 +353,19 @@ def _trace(
                 f"shape, a slice, a loop or an `if`), but it is traced: name it in `static`, as in "
                 f"Study(..., static={(*study.static, *needed)!r})"
             ) from error
+        error.add_note(
+            f"The trial of {study.name!r} was called with (key, parameters): a PRNG key, and a dict of "
+            f"{', '.join(study.cells[index]) or 'nothing'}."
+        )
         raise
     for places, leaf in zip(shapes.places, shapes.values, strict=True):
         shape = (1,) if len(places) == 1 else (1, len(places))
-        if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.shape == shape:
-            kinds = (np.floating, np.integer)
-            if leaf.dtype == bool or any(jnp.issubdtype(leaf.dtype, kind) for kind in kinds):
-                continue
+        if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.shape == shape and is_real(leaf):
+            continue
         raise ValueError(
             f"the trial of {study.name!r} must return real scalars; "
-            f"{_spelled(study.axes, places[0])} of one replicate is {jax.tree.map(_describe, leaf)}"
+            f"{_spelled(study.axes, places[0])} of one replicate is {jax.tree.map(_describe, leaf)}: make one number "
+            "of it, as by .mean(), or give each entry a name with simulate.labeled and name that level in `axes`"
         )
     return closed, shapes
 

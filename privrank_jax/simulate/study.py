@@ -11,19 +11,20 @@ import jax
 import numpy as np
 
 from privrank_jax._types import Key
+from privrank_jax._validate import check_callable
 from privrank_jax._workarounds.xla import Optimized
-from privrank_jax.simulate.axes import METRIC, check_axes
+from privrank_jax.simulate.axes import METRIC, Label, check_axes
 from privrank_jax.simulate.result import RESERVED
 
-# Static values are as given, all others are traced arrays, so values may be of any type.
 Parameters = dict[str, Any]
-# {metric: scalar}, or nested dicts with a label for each axis.
+"""The parameters of a cell by name: static ones as given, all others traced arrays."""
 Metrics = Mapping[Any, Any]
+"""``{metric: scalar}``, or nested mappings with a label for each axis."""
 Trial = Callable[[Key, Parameters], Metrics]
-Value = bool | int | float | str | None
+"""One replicate."""
 
 
-def grid(**axes: Value | Iterable[Value]) -> tuple[Parameters, ...]:
+def grid(**axes: Label | Iterable[Label | None] | None) -> tuple[Parameters, ...]:
     """Return all combinations of the axes; a scalar (or string) is an axis of one value.
 
     Concatenate grids with ``+`` for a study that is not a single product.
@@ -78,6 +79,7 @@ class Study:
     Raises:
         ValueError: no cells, cells with different names, an unknown static name, a name that is already a column of the
             result, a value that is not a scalar, or axes without ``"metric"``.
+        TypeError: the trial does not take ``(key, parameters)``.
     """
 
     name: str
@@ -88,6 +90,11 @@ class Study:
     optimized: Optimized | Callable[[Parameters], Optimized] = True
 
     def __post_init__(self) -> None:
+        check_callable(f"the trial of {self.name!r}", self.trial, "key", "parameters")
+        if isinstance(self.cells, Mapping):
+            raise ValueError(
+                f"the cells of {self.name!r} must be dicts, one for each cell: write grid(...), or [{self.cells!r}]"
+            )
         cells = tuple(dict(cell) for cell in self.cells)
         static = (self.static,) if isinstance(self.static, str) else tuple(self.static)
         if not cells:
@@ -123,12 +130,11 @@ class Study:
         return list(groups.values())
 
 
-def _scalar(name: str, value: object, static: bool) -> Value:
+def _scalar(name: str, value: object, static: bool) -> Label | None:
     """Return ``value`` as a Python scalar."""
     if isinstance(value, np.generic | np.ndarray | jax.Array) and np.ndim(value) == 0:
         value = value.item()
-    allowed = bool | int | float | str | None if static else bool | int | float
-    if not isinstance(value, allowed):
-        advice = "" if static or not isinstance(value, str | None) else "; name it in `static`"
-        raise ValueError(f"parameter {name!r} must be a scalar, got {value!r}{advice}")
-    return value
+    if isinstance(value, bool | int | float) or (static and isinstance(value, str | None)):
+        return value
+    advice = "; name it in `static`" if isinstance(value, str | None) else ""
+    raise ValueError(f"parameter {name!r} must be a scalar, got {value!r}{advice}")

@@ -12,6 +12,7 @@ from privrank_jax._whole_file import whole_file
 _INSERTED = 1024  # rows at a time into a Parquet file
 
 Row = dict[str, Any]
+"""One row of a table: its values by column."""
 
 
 def write_csv(rows: Sequence[Row], path: str | os.PathLike[str], *, delimiter: str = ",") -> None:

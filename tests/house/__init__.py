@@ -6,6 +6,7 @@ They read the sources (imports, signatures, docstrings, file sizes) without impo
 from __future__ import annotations
 
 from tests.house.docstrings import undocumented
+from tests.house.exports import unexported_types
 from tests.house.files import (
     british_spelling,
     long_files,
@@ -44,6 +45,7 @@ RULES = (
     undocumented,
     stale_references,
     without_shapes,
+    unexported_types,
     bare_products,
     untested,
     tests_that_import_tests,

@@ -85,6 +85,18 @@ PLANTED: tuple[Planted, ...] = (
     ("without_shapes", "planted.py", "def f() -> list[Array]:\n    pass\n", "f -> "),
     ("without_shapes", "planted.py", "class C:\n    x: Array | None\n", "C.x: Array | None"),
     (
+        "unexported_types",
+        "simulate/study.py",
+        "Kind = int | str\ndef grid(*axes: Kind): ...\n",
+        "grid names Kind",
+    ),
+    (
+        "unexported_types",
+        "simulate/study.py",
+        "from privrank_jax.links import Link\nclass Planted: ...\nclass Study:\n    planted: list[Planted] | Link\n",
+        "Study.planted names Planted",
+    ),
+    (
         "bare_products",
         _F,
         "import jax\ndef f(a, b):\n    return a @ b\n",

@@ -37,7 +37,7 @@ def test_a_legend_that_is_too_wide_puts_line_styles_below_the_colors():
     for width in (12.0, 4.5):
         figure = frame.new_figure(width, 3)
         figure.subplots()
-        panels.legend(figure, "x: printed; color: items m", colors, "line", styles)
+        panels.legend(figure, "x: printed; color: items m", colors, "method", styles)
         figure.canvas.draw()
         (legend,) = figure.legends
         extent = legend.get_window_extent()
@@ -45,4 +45,5 @@ def test_a_legend_that_is_too_wide_puts_line_styles_below_the_colors():
         assert extent.x1 <= figure.bbox.width
         assert {*colors, *styles} <= {text.get_text() for text in legend.get_texts()}
         heights.append(extent.height)
+    assert "color: items m; line: method; bands" in legend.get_title().get_text()
     assert heights[1] > 1.25 * heights[0]

@@ -96,6 +96,7 @@ def test_colors_may_be_a_parameter_and_styles_the_estimators(result):
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     styles = ["the median", "the mean", "mid-range"]
     assert [text for text in texts if text in styles] == styles
+    assert "line: estimator" in figure.legends[0].get_title().get_text()
 
 
 def test_crosses_stand_where_values_are_printed(result):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from privrank_jax import (
     aggregation,
@@ -16,7 +18,9 @@ from privrank_jax import (
     privacy_audit,
     release,
 )
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.guarantee import TRUSTS
+from privrank_jax.privacy_audit import Audited, audit
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 
@@ -47,6 +51,96 @@ def test_rows_make_sense():
     }  # fmt: skip
     for row in ROWS:
         assert row.trust in TRUSTS
+        assert row.title != row.name
+        assert row.sees not in ("the outcome", "the statistic")
         first, second = (jax.tree.leaves(data) for data in row.neighbors)
         assert [np.shape(x) for x in first] == [np.shape(x) for x in second]
         assert not all(map(np.array_equal, first, second))
+
+
+# --- mechanisms of one's own -----------------------------------------------------------------------
+
+
+def noisy(key, data, privacy):
+    return data + jax.random.laplace(key, data.shape) / privacy.epsilon
+
+
+def own(**changed):
+    """Noise that is enough for one of two totals, where a comparison turned moves both."""
+    row = {
+        "name": "own",
+        "neighbors": (np.array([5.0, 3.0]), np.array([4.0, 4.0])),
+        "release": noisy,
+        "promise": Privacy(1.0, unit="comparison", adjacency="flip"),
+        "reduce": lambda value: value[0] - value[1],
+    }
+    return Audited(**row | changed)
+
+
+def test_a_mechanism_of_ones_own_needs_no_words(key):
+    found = audit(key, own(neighbors=([5.0, 3.0], [4.0, 4.0])), draws=20_000)
+    assert found.verdict == "violated"
+    assert found.event.startswith("the statistic is ")
+    facts = found.as_dict()
+    assert (facts["name"], facts["title"], facts["function"]) == ("own", "own", "noisy")
+    assert own(outcomes=("a", "b")).sees == "the outcome"
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "message"),
+    [
+        (
+            {"release": lambda key, data: data},
+            TypeError,
+            r"own: release must be .*\(key, data\): too",
+        ),
+        ({"release": 3}, TypeError, "own: release must be .* got 3"),
+        ({"reduce": lambda key, value: value}, TypeError, r"own: reduce must be .*\(value\)"),
+        ({"promise": 1.0}, TypeError, r"must be a Privacy, got 1\.0"),
+        ({"neighbors": (np.ones(2), np.ones(1))}, ValueError, r"one shape, got \(2,\) and \(1,\)"),
+        ({"neighbors": (np.ones(2),)}, ValueError, "two arrays of one shape"),
+        ({"neighbors": {"a": 1}}, ValueError, "two arrays of one shape"),
+    ],
+)
+def test_what_no_audit_can_run_is_refused_at_once(changed, kind, message):
+    with pytest.raises(kind, match=message):
+        own(**changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"reduce": lambda value: value}, r"one real number .* got float64\[2\]: give a `reduce`"),
+        ({"reduce": lambda value: value[:1]}, r"got float64\[1\]"),
+        ({"reduce": lambda value: {"a": value[0]}}, "got dict"),
+        ({"reduce": lambda value: value[0] + 1j}, r"got complex128\[\]"),
+        ({"outcomes": ("a", "b")}, r"from 0 to 1, and got float64\[\]: .*astype"),
+    ],
+)
+def test_releases_must_be_reduced_to_one_number(changed, message, key):
+    with pytest.raises(ValueError, match=message):
+        audit(key, own(**changed), draws=1000)
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind", "note"),
+    [
+        (
+            {"release": lambda key, data, epsilon: data / epsilon},
+            TypeError,
+            "own: release(key, data, privacy) was called with data float64[2] and a Privacy. Take ε from",
+        ),
+        ({"release": lambda key, data, privacy: data.matrix}, AttributeError, "data float64[2]"),
+        ({"reduce": lambda value: value[0][0]}, IndexError, "called with float64[2]. It must make"),
+        ({"reduce": lambda value: float(value[0])}, TypeError, "jnp.where for `if`"),
+    ],
+)
+def test_errors_of_the_users_function_say_how_it_was_called(changed, kind, note, key):
+    with pytest.raises(kind) as error:
+        audit(key, own(**changed), draws=1000)
+    assert any(note in text for text in error.value.__notes__)
+
+
+def test_truth_values_are_outcomes(key):
+    row = own(reduce=lambda value: jnp.less(value[0], value[1]), outcomes=("no", "yes"))
+    assert audit(key, row, draws=20_000).event in ("the outcome is no", "the outcome is yes")

@@ -251,7 +251,10 @@ def test_progress_bar_says_what_is_compiled_and_reaches_the_end(capsys, monkeypa
     [
         (lambda key: jnp.ones(3), "must return a dict"),
         (lambda key: {}, "must return a dict"),
-        (lambda key: {"a": jax.random.normal(key, (3,))}, r"'a' of one replicate is float64\[3\]"),
+        (
+            lambda key: {"a": jax.random.normal(key, (3,))},
+            r"'a' of one replicate is float64\[3\]: make one number of it, .* simulate\.labeled",
+        ),
         (lambda key: {"a": {"b": 1.0}}, r"dicts of 2 levels, .* its axes are \('metric',\)"),
         (lambda key: {"a": jnp.complex64(1)}, "real scalars"),
         (lambda key: {"a": key}, "real scalars"),
@@ -329,8 +332,9 @@ def test_all_parameters_that_shape_are_named_and_no_others():
 
 def test_an_error_of_the_trial_itself_stays_what_it_is():
     study = Study("s", lambda key, parameters: len(5), grid(size=(3,)))
-    with pytest.raises(TypeError, match=r"object of type 'int' has no len"):
+    with pytest.raises(TypeError, match=r"object of type 'int' has no len") as error:
         run(jax.random.key(0), study, 2)
+    assert "(key, parameters): a PRNG key, and a dict of size." in error.value.__notes__[-1]
 
 
 def test_several_studies_make_one_table():

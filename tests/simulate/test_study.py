@@ -26,6 +26,18 @@ def test_studies_are_checked(cells, static, message):
         Study("s", normal_trial, cells, static)
 
 
+@pytest.mark.parametrize(
+    ("trial", "cells", "kind", "message"),
+    [
+        (lambda key: {}, ({},), TypeError, "'s' must be a function of \\(key, parameters\\)"),
+        (normal_trial, {"scale": 1.0}, ValueError, "write grid"),
+    ],
+)
+def test_a_trial_and_its_cells_are_checked_before_anything_runs(trial, cells, kind, message):
+    with pytest.raises(kind, match=message):
+        Study("s", trial, cells)
+
+
 def test_grid_is_the_product():
     cells = grid(a=(1, 2), b="text", c=[True, False])
     assert len(cells) == 4
