@@ -354,13 +354,16 @@ def combined(
 @jax.jit
 def shrunk_weights(
     weights: PairMatrix, cycle_scale: Numbers, mask: Mask | None = None
-) -> PairMatrix:
+) -> tuple[PairMatrix, Float[Array, ""]]:
     """What :func:`private_weights` returns with ``shrink="james-stein"``, from what it returns without: no new noise.
 
     Args:
         weights: ``(m, m)``, unshrunk.
         cycle_scale: σ_c, of their diagnostics.
         mask: ``(m,)`` bool, real items; the entries of others are 0.
+
+    Returns:
+        The weights, and s.
     """
     items = weights.shape[0]
     keep = jnp.ones(items, bool) if mask is None else mask
@@ -371,7 +374,7 @@ def shrunk_weights(
     slope = (own[:, None] - own) / count
     cycles = jnp.where(real, pairs - slope, 0)
     factor = _shrink_factor(cycles, count, cycle_scale)
-    return jnp.where(real, 0.5 + slope + factor * cycles, 0)
+    return jnp.where(real, 0.5 + slope + factor * cycles, 0), factor
 
 
 def _shrink_factor(cycles: PairMatrix, count: Array, cycle_scale: Numbers) -> Float[Array, ""]:

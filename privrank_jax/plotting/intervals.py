@@ -34,7 +34,7 @@ def ranking_intervals(
         lower: lower ends of the intervals; NaN draws no interval.
         upper: upper ends.
         guarantee_text: the privacy guarantee in words, written below the picture.
-        x_label: what the score is, with its unit.
+        x_label: what the score is, with its unit; ``"rank"`` for ranks, 1 = first.
         title: title of the figure.
         best: best rank that each item may have, 1 = first; a second panel shows the ranks. Default: no such panel.
         worst: worst rank that each item may have; with ``best``.
@@ -61,11 +61,12 @@ def ranking_intervals(
         _check_lengths(names, best, worst)
         axes = list(figure.subplots(1, 2, sharey=True, width_ratios=(3, 2)))
         _dots(axes[1], order, ranks, best, worst)
-        axes[1].set_xlim(0.5, len(names) + 0.5)
+        _of_ranks(axes[1], len(names))
         axes[1].set_xlabel("rank")
-        axes[1].xaxis.get_major_locator().set_params(integer=True)  # pyright: ignore[reportAttributeAccessIssue]
         style(axes[1], False, False)
     _dots(axes[0], order, values, lower, upper)
+    if x_label == "rank":
+        _of_ranks(axes[0], len(names))
     places = range(len(names), 0, -1)
     labels = [f"{place}. {names[item]}" for place, item in zip(places, order, strict=True)]
     axes[0].set_yticks(range(len(names)), labels)
@@ -93,6 +94,12 @@ def _dots(
         axis.plot(
             values[item], height, "o", color=PALETTE[0], markersize=6.5, markerfacecolor="white"
         )
+
+
+def _of_ranks(axis: Axes, number: int) -> None:
+    """An axis of ranks: whole ones, all within."""
+    axis.set_xlim(0.5, number + 0.5)
+    axis.xaxis.get_major_locator().set_params(integer=True)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _check_intervals(

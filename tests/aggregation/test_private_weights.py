@@ -183,9 +183,10 @@ def test_shrinkage_is_that_of_the_twin_and_keeps_scores(noise, key):
         np.testing.assert_allclose(fine.value, wanted, atol=1e-6)
         assert float(fine.diagnostics.cycle_factor) == pytest.approx(factor, abs=1e-5)
         np.testing.assert_allclose(fine.value.sum(1), rough.value.sum(1), atol=1e-5)
-        again = shrunk_weights(rough.value, rough.diagnostics.cycle_scale)
+        again, found = shrunk_weights(rough.value, rough.diagnostics.cycle_scale)
         np.testing.assert_allclose(again, wanted, atol=1e-6)
-        padded = shrunk_weights(
+        assert float(found) == pytest.approx(factor, abs=1e-5)
+        padded, _ = shrunk_weights(
             np.pad(rough.value, (0, 2)), rough.diagnostics.cycle_scale, np.arange(6) < 4
         )
         np.testing.assert_allclose(padded, np.pad(wanted, (0, 2)), atol=1e-6)

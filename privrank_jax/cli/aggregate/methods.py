@@ -12,22 +12,19 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.exponential import MAX_ITEMS as MAX_EXPONENTIAL
 from privrank_jax.aggregation.footrule_cuts import MAX_ITEMS as MAX_FOOTRULE
+from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.aggregation.query_budget import MAX_ITEMS as MAX_EXACT_LAW
 from privrank_jax.aggregation.query_budget import refusal_bound
+from privrank_jax.cli.aggregate.certainty import of_majorities, of_scores
 from privrank_jax.cli.aggregate.input import Input, PrivateInput
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.aggregate.result import by_footrule, result, solved, without_privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.mechanisms import MECHANISMS, Drawn, draw
-from privrank_jax.cli.core.result import Result, noise_reach, of_noise
-from privrank_jax.privacy import noise_law
-from privrank_jax.privacy.geometry import Zonotope
+from privrank_jax.cli.core.result import Result
 from privrank_jax.privacy.vectors import report_norm
-from privrank_jax.release.exact_aggregation import CHANGE
-from privrank_jax.release.k_norm import zonotope_parts
 
 SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is for its fallback, which is rarely used
-_LEVEL = 0.95
 # How users report unless --accept-idealized is given.
 _ONE_PAIR, _TWO_SETS = "one-pair", "subset-selection"
 # Mechanisms of users who answer for one pair: their names in the library, and of their scores.
@@ -89,26 +86,9 @@ def _central_borda(data: PrivateInput, request: Request) -> Result:
     bound = aggregation.borda_bound(
         table.num_items, table.num_users, data.privacy, noise=request.noise_drawn
     )
-    certainty = of_noise(
-        scores,
-        _reach(table.num_items, table.num_users, request, drawn),
-        what="scores",
-        more=". The score of an item is how many others a user, on average, ranks behind it",
-    )
+    certainty = of_scores(scores, table.num_users, request, drawn)
     found = result(data, request, drawn, scores=scores, bound=bound)
     return dataclasses.replace(found, certainty=certainty)
-
-
-def _reach(num_items: int, num_users: int, request: Request, drawn: Drawn) -> float:
-    """Half-width that holds the noise of all scores."""
-    half = 0.5 / num_users  # exact noise is on half-integer totals
-    if request.noise_drawn != "k-norm":
-        return noise_reach(drawn.scale, request.noise_drawn, _LEVEL, num_items) + half * drawn.exact
-    body = Zonotope.of_all_pairs(num_items)
-    if not drawn.exact:
-        return drawn.scale * noise_law.reach(body, _LEVEL)
-    step = half / zonotope_parts(CHANGE, request.privacy.epsilon)
-    return step * noise_law.lattice_reach(body, _LEVEL, step / drawn.scale)
 
 
 def _check_pairs(data: PrivateInput) -> None:
@@ -192,18 +172,37 @@ def _central_noise_all(data: PrivateInput, request: Request) -> Result:
     bound = functools.partial(
         aggregation.noise_all_bound, items, users, data.privacy, noise=request.noise_drawn
     )
-    return solved(data, request, drawn, drawn.estimate.value, bound)
+    weights = np.asarray(drawn.estimate.value)
+    found = solved(data, request, drawn, weights, bound)
+    return _with_majorities(found, weights, data, request, drawn)
+
+
+def _with_majorities(
+    found: Result, weights: np.ndarray, data: PrivateInput, request: Request, drawn: Drawn
+) -> Result:
+    """Add what the noise leaves certain of the majorities."""
+    ranks = np.argsort(found.order)
+    certainty = of_majorities(weights, ranks, data.table.num_users, request, drawn)
+    return dataclasses.replace(found, certainty=certainty, notes=(*found.notes, *certainty.notes))
 
 
 def _central_weights(data: PrivateInput, request: Request) -> Result:
     items, users = data.table.num_items, data.table.num_users
-    drawn = _draw(data, request, noise=request.noise_drawn)
+    drawn = _draw(data, request, noise=request.noise_drawn, shrink="none")
+    unshrunk = np.asarray(drawn.estimate.value)
+    about = drawn.estimate.diagnostics
+    value, factor = quickly(shrunk_weights, unshrunk, about.cycle_scale)
     # Weights outside of [0, 1] are clipped, so that costs and their certificate are those of votes.
-    weights = np.clip(np.asarray(drawn.estimate.value), 0, 1)
+    weights = np.clip(np.asarray(value), 0, 1)
+    about = dataclasses.replace(about, cycle_factor=factor)
+    drawn = dataclasses.replace(
+        drawn, estimate=dataclasses.replace(drawn.estimate, diagnostics=about)
+    )
     bound = functools.partial(
         aggregation.private_weights_bound, items, users, data.privacy, noise=request.noise_drawn
     )
-    return solved(data, request, drawn, weights, bound)
+    found = solved(data, request, drawn, weights, bound)
+    return _with_majorities(found, unshrunk, data, request, drawn)
 
 
 def _reported_noise_all(data: PrivateInput, request: Request) -> Result:

@@ -69,12 +69,13 @@ def _picture(shown: Shown) -> Any:
     best = [row["rank_low"] for row in rows if "rank_low" in row]
     worst = [row["rank_high"] for row in rows if "rank_high" in row]
     values = [row["score"] for row in rows if row["score"] is not None]
-    if values:
-        label = result.score_name
-    else:
-        label, values = "rank", [float(row["rank"]) for row in rows]
     low = [row.get("low", float("nan")) for row in rows]
     high = [row.get("high", float("nan")) for row in rows]
+    label = result.score_name
+    if not values:
+        label, values = "rank", [row["rank"] for row in rows]
+        if best:
+            low, high, best, worst = best, worst, [], []
     inside = [not (a > value or value > b) for a, value, b in zip(low, values, high, strict=True)]
     if not all(inside):  # intervals about an estimate without the bias of the score
         values = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
@@ -93,8 +94,8 @@ def _picture(shown: Shown) -> Any:
 
 
 def _drawing(shown: Shown) -> str:
-    """The picture as SVG to stand within a page; "" without scores to draw, or without matplotlib."""
-    if shown.result.scores is None:
+    """The picture as SVG to stand within a page; "" with nothing but the order to draw, or without matplotlib."""
+    if shown.result.scores is None and not shown.result.certainty.intervals:
         return ""
     try:
         figure = _picture(shown)

@@ -81,7 +81,7 @@ def weights(noise: str, delta: float = 0.0) -> Callable[[Key, World, Array], lis
         found = aggregation.private_weights(
             keys[-1], world.weights, promise(epsilon), noise=noise, shrink="none"
         )
-        shrunk = shrunk_weights(found.value, found.diagnostics.cycle_scale, world.mask)
+        shrunk, _ = shrunk_weights(found.value, found.diagnostics.cycle_scale, world.mask)
         return [common.searched(value, world) for value in (found.value, shrunk)]
 
     return method

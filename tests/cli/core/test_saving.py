@@ -48,13 +48,18 @@ def test_all_files_hold_what_is_printed(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"r.csv", "r.svg", "r.html", "r.json"}
 
 
-def test_an_order_without_scores_has_files_too(tmp_path):
+@pytest.mark.parametrize(
+    ("method", "heads", "pictures"),
+    [("weights", "rank\titem\trank_low\trank_high", 1), ("kwiksort", "rank\titem", 0)],
+)
+def test_an_order_without_scores_has_files_too(method, heads, pictures, tmp_path):
+    """A page has a picture if it shows more than the table does."""
     out, plot, report = (str(tmp_path / name) for name in ("r.tsv", "r.png", "r.html"))
     words = ("aggregate", "coffee-rankings", "--epsilon", "1", "--simulate", "--seed", "1")
-    result = run(*words, "--out", out, "--plot", plot, "--report", report)
+    result = run(*words, "--method", method, "--out", out, "--plot", plot, "--report", report)
     assert result.exit_code == 0, result.output
-    assert (tmp_path / "r.tsv").read_text().splitlines()[0] == "rank\titem"
-    assert "<svg" not in (tmp_path / "r.html").read_text()
+    assert (tmp_path / "r.tsv").read_text().splitlines()[0] == heads
+    assert (tmp_path / "r.html").read_text().count("<svg") == pictures
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,114 @@
+"""What the noise leaves certain of a consensus: bounds on all scores, or on all majorities, at once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from privrank_jax.cli.aggregate.request import Request
+from privrank_jax.cli.core.mechanisms import Drawn
+from privrank_jax.cli.core.result import Certainty, noise_reach, of_noise
+from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.cube_lattice import cube_lattice_reach
+from privrank_jax.privacy.geometry import Cube, Zonotope
+from privrank_jax.release.exact_aggregation import CHANGE
+from privrank_jax.release.k_norm import zonotope_parts
+
+LEVEL = 0.95
+_IN_A_CYCLE = "some majorities that are beyond the noise contradict the order by a cycle, so no range of ranks is shown"
+
+
+def of_scores(scores: np.ndarray, num_users: int, request: Request, drawn: Drawn) -> Certainty:
+    """Certainty of noisy Borda scores.
+
+    Args:
+        scores: ``(m,)``, as released.
+        num_users: n.
+        request: the options.
+        drawn: the release.
+    """
+    return of_noise(
+        scores,
+        _score_reach(scores.size, num_users, request, drawn),
+        what="scores",
+        more=". The score of an item is how many others a user, on average, ranks behind it",
+    )
+
+
+def of_majorities(
+    weights: np.ndarray, ranks: np.ndarray, num_users: int, request: Request, drawn: Drawn
+) -> Certainty:
+    """Certainty of noisy weights: i is surely better than j if surely most users have it ahead.
+
+    Where the majorities of the users have no cycle, the order by them has the least disagreement, and respects those
+    that are sure. So an item's rank in it is at least the number of those that are surely ahead, by a chain of sure
+    majorities, and likewise from behind.
+
+    Args:
+        weights: ``(m, m)``, as released, before any shrinkage; clipped to [0, 1] or not.
+        ranks: ``(m,)`` ranks that are published for them.
+        num_users: n.
+        request: the options.
+        drawn: the release.
+    """
+    reach = _weight_reach(len(weights), num_users, request, drawn)
+    if reach is None:
+        return Certainty()
+    better = weights - reach > 0.5
+    ahead = _chained(better)
+    best, worst = ahead.sum(axis=0), len(weights) - 1 - ahead.sum(axis=1)
+    if not np.all((best <= ranks) & (ranks <= worst)):
+        return Certainty(better, notes=(_IN_A_CYCLE,))
+    words = (
+        "for the ranks by the majorities of the users, if these have no cycle, all items together; they cover the "
+        "privacy noise alone. Items are told apart where surely more than half of the users have one ahead"
+    )
+    return Certainty(better, {"rank_low": best, "rank_high": worst}, words)
+
+
+def _chained(better: np.ndarray) -> np.ndarray:
+    """Which items are ahead of which by a chain of steps."""
+    while True:
+        steps = better.astype(np.float32)
+        longer = better | (steps @ steps > 0)
+        if np.array_equal(longer, better):
+            return better
+        better = longer
+
+
+def _score_reach(num_items: int, num_users: int, request: Request, drawn: Drawn) -> float:
+    """Half-width that holds the noise of all scores."""
+    if request.noise_drawn != "k-norm":
+        return _independent_reach(drawn, request.noise_drawn, num_items, num_users)
+    body = Zonotope.of_all_pairs(num_items)
+    if not drawn.exact:
+        return drawn.scale * noise_law.reach(body, LEVEL)
+    step = 0.5 / num_users / zonotope_parts(CHANGE, request.privacy.epsilon)
+    return step * noise_law.lattice_reach(body, LEVEL, step / drawn.scale)
+
+
+def _weight_reach(num_items: int, num_users: int, request: Request, drawn: Drawn) -> float | None:
+    """Half-width that holds the noise of all weights; None if they were made of scores alone."""
+    pairs, epsilon = num_items * (num_items - 1) // 2, request.privacy.epsilon
+    about = drawn.estimate.diagnostics
+    of_cycles = float(getattr(about, "cycle_scale", 0.0))
+    if not math.isfinite(of_cycles):
+        return None
+    if request.noise_drawn == "k-norm":  # which spends all of the budget on pairs, or all on scores
+        if drawn.exact:
+            return cube_lattice_reach(pairs, LEVEL, epsilon / CHANGE) / (CHANGE * num_users)
+        return noise_law.reach(Cube.of_pairs(num_items), LEVEL) / (epsilon * num_users)
+    if request.method != "weights":
+        return _independent_reach(drawn, request.noise_drawn, pairs, num_users)
+    # Normal noise of pairs is correlated, and all of them lie within as likely as independent ones at least (Šidák).
+    # It is alike on all pairs. Rounding it to integers moves a weight by less than one user.
+    square = (num_items - 1) * float(about.gradient_scale) ** 2
+    square += (num_items - 1) * (num_items - 2) / 2 * of_cycles**2
+    deviation = math.sqrt(square / pairs)
+    return noise_reach(deviation, "gaussian", LEVEL, pairs) + drawn.exact / num_users
+
+
+def _independent_reach(drawn: Drawn, noise: str, numbers: int, num_users: int) -> float:
+    """The same for independent noise, exact noise on half-integer totals."""
+    return noise_reach(drawn.scale, noise, LEVEL, numbers) + 0.5 / num_users * drawn.exact

@@ -1,0 +1,143 @@
+"""What is said to be certain of a consensus: as often as it is said, by draws of the noise itself."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.cli.aggregate import certainty
+from privrank_jax.cli.aggregate.certainty import of_majorities
+from privrank_jax.cli.aggregate.request import Request
+from privrank_jax.cli.core.mechanisms import Drawn
+from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.geometry import Zonotope
+from privrank_jax.release import exact_noise_all, exact_weights
+from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
+from privrank_jax.release.spanning_trees import Graph
+
+USERS, ITEMS = 60, 4
+TIED = [range(ITEMS), range(ITEMS - 1, -1, -1)] * (USERS // 2)  # every pair is halved
+
+
+@pytest.fixture
+def unanimous(write):
+    rows = [f"u{k},2,1,3" for k in range(USERS)]
+    return write(*rows, header="user,Oslo,Rome,Bern", name="rankings.csv")
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 9.0])
+def test_intervals_hold_the_scores_before_exact_noise(privrank, unanimous, epsilon):
+    """At ε = 9 the noise is on quarters. The share of 1,500 draws within is below 0.95 by less than chance allows."""
+    run = ("aggregate", unanimous, "--method", "borda", "--epsilon", epsilon, "--json")
+    rows = privrank(*run).json()["ranking"]
+    (reach,) = {round((row["high"] - row["low"]) / 2, 9) for row in rows}
+    users, graph = 60, Graph.of_all_pairs(3)
+    add_noise, scale = discrete_zonotope(graph, 2, epsilon)
+    noise = np.array([np.abs(add_noise(np.zeros(3))).max() for _ in range(1500)]) / (2 * users)
+    within = int(np.sum(noise <= reach + 1e-9))
+    assert stats.binomtest(within, noise.size, 0.95, alternative="less").pvalue > 1e-6
+    # And it is no more than the grid makes it: two steps for every other item beyond the law on real numbers.
+    plain = noise_law.reach(Zonotope.of_all_pairs(3), 0.95) * scale / (2 * users)
+    assert reach < plain + 4 / (2 * users)
+
+
+def asked(method, noise, epsilon=1.0):
+    delta = 1e-5 if noise == "gaussian" else 0.0
+    return Request(source="", method=method, noise=noise, epsilon=epsilon, delta=delta)
+
+
+def drawn_exactly(request):
+    if request.method == "weights":
+        made = exact_weights(TIED, request.privacy, noise=request.noise, shrink="none")
+    else:
+        made = exact_noise_all(TIED, request.privacy, noise=request.noise)
+    return Drawn(made, made.guarantee, True, "", ())
+
+
+def cube(epsilon, draws):
+    """Exact noise on weights: that of twice the counts of pairs."""
+    add_noise, _ = discrete_cube(6, 2, epsilon)
+    return np.array([add_noise(np.zeros(6)) for _ in range(draws)]) / (2 * USERS)
+
+
+def normal(drawn, draws):
+    """Normal noise on weights, of the variances that the release says, by orthogonal parts."""
+    rng = np.random.default_rng(0)
+    about, pairs = drawn.estimate.diagnostics, list(itertools.combinations(range(ITEMS), 2))
+    signs = np.array([[(k == i) - (k == j) for k in range(ITEMS)] for i, j in pairs])
+    of_gradient = signs @ signs.T / ITEMS
+    parts = rng.normal(size=(2, draws, len(pairs)))
+    gradient = float(about.gradient_scale) * parts[0] @ of_gradient
+    return gradient + float(about.cycle_scale) * parts[1] @ (np.eye(len(pairs)) - of_gradient)
+
+
+@pytest.mark.parametrize(
+    ("method", "noise", "epsilon"),
+    [
+        ("weights", "k-norm", 1.0),
+        ("noise-all", "k-norm", 9.0),
+        ("weights", "gaussian", 1.0),
+        ("weights", "gaussian", 0.2),
+        ("noise-all", "laplace", 1.0),
+    ],
+)
+def test_all_weights_lie_within_as_often_as_said(method, noise, epsilon):
+    """A false majority is told with 5 % at most; and with 3 % or more, but for grids and for unequal variances."""
+    request, draws = asked(method, noise, epsilon), 3000
+    drawn = drawn_exactly(request)
+    reach = certainty._weight_reach(ITEMS, USERS, request, drawn)
+    if noise == "laplace":
+        noises = np.random.default_rng(0).laplace(scale=drawn.scale, size=(draws, 6))
+    else:
+        noises = cube(epsilon, draws) if noise == "k-norm" else normal(drawn, draws)
+    beyond = int(np.sum(np.abs(noises).max(axis=1) > reach + 1e-9))
+    assert stats.binomtest(beyond, draws, 0.05, alternative="greater").pvalue > 1e-6
+    if epsilon <= 1 and noise != "gaussian":
+        assert stats.binomtest(beyond, draws, 0.03, alternative="less").pvalue > 1e-6
+    weights = np.full((ITEMS, ITEMS), 0.5)
+    weights[0, 1], weights[1, 0] = 0.5 + reach + 1e-9, 0.5 - reach - 1e-9
+    found = of_majorities(weights, np.arange(ITEMS), USERS, request, drawn)
+    assert found.better.sum() == 1
+    assert found.better[0, 1]
+
+
+def test_ranks_follow_from_chains_of_sure_majorities():
+    """At this ε, 0.9 is sure and 0.5 is not."""
+    request = asked("weights", "k-norm", 30.0)
+    drawn = drawn_exactly(request)
+    weights = np.full((4, 4), 0.5)
+    for ahead, behind in ((0, 1), (1, 2)):
+        weights[ahead, behind], weights[behind, ahead] = 0.9, 0.1
+    found = of_majorities(weights, np.arange(4), USERS, request, drawn)
+    assert found.better.sum() == 2
+    assert found.intervals["rank_low"].tolist() == [0, 1, 2, 0]
+    assert found.intervals["rank_high"].tolist() == [1, 2, 3, 3]
+    weights[2, 0], weights[0, 2] = 0.9, 0.1
+    found = of_majorities(weights, np.arange(4), USERS, request, drawn)
+    assert found.better.sum() == 3
+    assert not found.intervals
+    assert "cycle" in found.notes[0]
+
+
+def test_scores_alone_say_nothing_of_majorities():
+    """Where all of the budget went to scores, a weight is made of them: no majority is known."""
+    request = asked("weights", "k-norm", 0.01)
+    drawn = drawn_exactly(request)
+    assert np.isinf(drawn.estimate.diagnostics.cycle_scale)
+    found = of_majorities(np.eye(4), np.arange(4), USERS, request, drawn)
+    assert found.better is None
+    assert not found.intervals
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--method", "noise-all"), ("--noise", "gaussian", "--delta", "1e-6")]
+)
+@pytest.mark.parametrize("rehearsal", [(), ("--simulate", "--seed", "3")])
+def test_all_agree_so_all_is_certain(privrank, unanimous, options, rehearsal):
+    run = ("aggregate", unanimous, "--epsilon", 100, *options, *rehearsal, "--json")
+    rows = privrank(*run).json()["ranking"]
+    assert [(row["rank_low"], row["rank_high"]) for row in rows] == [(1, 1), (2, 2), (3, 3)]
+    assert [row["item"] for row in rows] == ["Rome", "Oslo", "Bern"]
