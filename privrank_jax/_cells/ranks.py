@@ -138,6 +138,11 @@ def cells_note(cells: str | None) -> str:
     return {"ratings": RATINGS_SAID, "costs": COSTS_SAID}.get(cells or "", RANKS_SAID)
 
 
+def meaning_of_blanks(cells: str | None) -> str:
+    """What a blank cell means if nothing is said: behind all that were ranked; of ratings, nothing at all."""
+    return "last" if cells in (None, "ranks") else "unknown"
+
+
 def check_like_ranks(name: str, unlike: int, users: int) -> None:
     """Raise :class:`DataError` where of ``users`` who ranked something too many, ``unlike``, did not rank.
 

@@ -85,9 +85,10 @@ def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
     return str(error)
 
 
-def warn(message: str) -> None:
-    """Print one paragraph on stderr."""
-    _to_stderr("Warning:", "bold yellow", message)
+def warn(*messages: str) -> None:
+    """Print each message as one paragraph on stderr."""
+    for message in messages:
+        _to_stderr("Warning:", "bold yellow", message)
 
 
 def _to_stderr(head: str, style: str, message: str) -> None:

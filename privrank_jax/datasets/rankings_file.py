@@ -45,6 +45,7 @@ from privrank_jax._cells.ranks import (
     check_like_ranks,
     check_no_numbers_of_rows,
     check_ranks_of_few,
+    meaning_of_blanks,
     unlike_ranks,
 )
 from privrank_jax._cells.text_files import File
@@ -90,7 +91,7 @@ def read_rankings(
             None of item, rank, order and items may be given for other files, which list their items.
         ignore: columns of a wide file that are not items, as ``synthetic_epsilon`` never is.
         missing: what a blank or absent rank means, recorded in the table: ``"last"`` or ``"unknown"``; default
-            ``"last"``, for incomplete .order files ``"unknown"``.
+            ``"last"``, for ratings, costs and incomplete .order files ``"unknown"``.
         num_users: n, the public number of users of a long file, including those who ranked nothing and have no row; the
             table then has no names of users. Default: the users with a row (a user who ranked nothing may have one
             without item and rank); that these and no others took part is then public. Other files have a row for every
@@ -176,7 +177,8 @@ def _read(
 ) -> RankingTable:
     check_choice("cells", "ranks" if cells is None else cells, CELLS)
     item, rank, order = named
-    public, missing = None if items is None else public_items(items), missing or "last"
+    public = None if items is None else public_items(items)
+    missing = missing or meaning_of_blanks(cells)
     header = read_header(data)
     if order is None and is_long(data.name, header, item, rank):
         item, rank = item or "item", rank or "rank"

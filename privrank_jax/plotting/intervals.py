@@ -98,8 +98,10 @@ def _dots(
 
 def _of_ranks(axis: Axes, number: int) -> None:
     """An axis of ranks: whole ones, all within."""
+    from matplotlib.ticker import MaxNLocator
+
     axis.set_xlim(0.5, number + 0.5)
-    axis.xaxis.get_major_locator().set_params(integer=True)  # pyright: ignore[reportAttributeAccessIssue]
+    axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
 
 
 def _check_intervals(

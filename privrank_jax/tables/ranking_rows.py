@@ -47,6 +47,7 @@ from privrank_jax._cells.ranks import (
     check_no_numbers_of_raters,
     check_no_numbers_of_rows,
     check_ranks_of_few,
+    meaning_of_blanks,
 )
 from privrank_jax._validate import check_choice
 from privrank_jax.tables.backend import Backend, Source, Table, explained, held, one_row
@@ -150,7 +151,7 @@ def scan_rankings(
     item: str | None = None,
     rank: str | None = None,
     items: Iterable[str] | None = None,
-    missing: str = "last",
+    missing: str | None = None,
     ignore: Collection[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
@@ -178,6 +179,7 @@ def scan_rankings(
     from privrank_jax.aggregation.weights import MISSING
 
     check_choice("cells", "ranks" if cells is None else cells, CELLS)
+    missing = meaning_of_blanks(cells) if missing is None else missing
     check_choice("missing", missing, MISSING)
     public = None if items is None else public_items(items)
     raw = RawTable.open(source, name, "ranking", backend)

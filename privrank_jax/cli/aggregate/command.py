@@ -49,9 +49,9 @@ def aggregate(request: Request) -> None:
     spending = begin("aggregate", request)
     with jax.enable_x64(True):
         data = read_input(request)
+        warn(*data.remarks)  # before the budget is spent
         result = spending.spend_for(release(data, request))
-    for message in (*data.remarks, *result.warnings):
-        warn(message)
+    warn(*result.warnings)
     shown = print_result(data.table.item_names, result, as_json=request.json)
     spending.printed()
     write_files(request, "aggregate", shown)

@@ -15,7 +15,7 @@ from privrank_jax.aggregation.footrule_cuts import MAX_ITEMS as MAX_FOOTRULE
 from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.aggregation.query_budget import MAX_ITEMS as MAX_EXACT_LAW
 from privrank_jax.aggregation.query_budget import refusal_bound
-from privrank_jax.cli.aggregate.certainty import of_majorities, of_scores
+from privrank_jax.cli.aggregate.beyond_noise import of_majorities, of_scores
 from privrank_jax.cli.aggregate.input import Input, PrivateInput
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.aggregate.result import by_footrule, result, solved, without_privacy

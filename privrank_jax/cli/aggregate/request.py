@@ -76,7 +76,7 @@ class Request(Budget, RankingColumns, Files, Release):
         typer.Option(
             metavar="NAME",
             help="Meaning of an item that a user did not rank: last (behind all that were ranked) or unknown "
-            "(half a vote to either side of each pair). Default: last; nascar: unknown.",
+            "(half a vote to either side of each pair). Default: last; of ratings, and nascar: unknown.",
         ),
     ] = None
     xi: Annotated[

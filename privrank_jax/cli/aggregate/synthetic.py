@@ -39,8 +39,7 @@ def aggregate_synthetic(request: Request) -> None:
     find = _borda if request.private else _best
     with jax.enable_x64(True):
         result = find(rankings, request)
-    for message in result.warnings:
-        warn(message)
+    warn(*result.warnings)
     shown = print_result(table.item_names, result, level=_LEVEL, as_json=request.json)
     write_files(request, "aggregate", shown)
 

@@ -61,6 +61,7 @@ class Plan(TypedDict):
     methods: list[Method]
     proven_best: str
     expected_best: str | None
+    auto: str
     quantity: str | None
     proven_needed: Needed | None
     expected_needed: Needed | None
@@ -146,6 +147,7 @@ def solve(design: Design) -> Plan:
         "methods": methods,
         "proven_best": name_of(best["method"], best["noise"]),
         "expected_best": None if likely is None else name_of(likely["method"], likely["noise"]),
+        "auto": _auto(design, point),
         "quantity": quantity,
         "proven_needed": proven,
         "expected_needed": expected,
@@ -155,6 +157,14 @@ def solve(design: Design) -> Plan:
 def name_of(method: str, noise: str) -> str:
     """A method with its noise, for readers."""
     return method if noise == "none" else f"{method} ({noise})"
+
+
+def _auto(design: Design, point: _Point) -> str:
+    """What ``privrank aggregate`` takes at a point if no method is named."""
+    from privrank_jax.aggregation.auto import choose_method
+
+    trust, privacy = design.trusted, _privacy(design, point)
+    return choose_method(design.items, point.users, privacy, trust=trust, mechanism="one-pair")
 
 
 def _moved(point: _Point, quantity: str, value: float) -> _Point:
@@ -374,6 +384,11 @@ def _answers(design: Design, found: Plan) -> list[str]:
     if found["expected_best"] is not None:
         best += f" Least expected cost: {found['expected_best']}."
     lines = [best]
+    if design.method is None:
+        lines.append(
+            f"Where no method is named, aggregate takes {found['auto']} here: chosen to lose little in every crowd. "
+            "Expected costs are those of crowds that scores describe, which suit borda best."
+        )
     for what in ("proven", "expected"):
         needed = found["proven_needed"] if what == "proven" else found["expected_needed"]
         if found["target"] is None:

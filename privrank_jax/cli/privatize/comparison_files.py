@@ -47,8 +47,7 @@ def privatize_comparisons(request: Request) -> None:
     request.check_out()  # again, as the files may have changed meanwhile
     spending.spend_and_report(guarantee, "randomized response", request.out)
     written = datasets.write_reports(request.out, reports, users=not request.drop_user)
-    for remark in drawn.remarks:
-        warn(remark)
+    warn(*drawn.remarks)
     _print(request, reports, guarantee, written, entropy.seed)
     spending.printed()
 

@@ -51,8 +51,7 @@ def privatize_preferences(request: Request) -> None:
     written = write_preferences(
         request.out, scan, kept, drawn.value, epsilon, users=not request.drop_user
     )
-    for remark in (*remarks, *drawn.remarks):
-        warn(remark)
+    warn(*remarks, *drawn.remarks)
     _print(request, scan, kept, epsilon, guarantee, written, entropy.seed)
     spending.printed()
 

@@ -144,8 +144,7 @@ def privatize_rankings(request: Request) -> None:
     request.check_out()  # again, as the files may have changed meanwhile
     spending.spend_and_report(promised, "mallows", request.out)
     written = datasets.write_synthetic_rankings(request.out, rankings, users=not request.drop_user)
-    for remark in drawn.remarks:
-        warn(remark)
+    warn(*drawn.remarks)
     _print(request, rankings, promised, written, entropy.seed)
     spending.printed()
 

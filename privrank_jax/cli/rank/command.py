@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from privrank_jax.cli.console import warn
 from privrank_jax.cli.options import command
 from privrank_jax.cli.rank.request import Request
+
+if TYPE_CHECKING:
+    from privrank_jax.cli.core.result import Result
 
 HELP = (
     "Rank items by pairwise comparisons, under differential privacy.\n\n"
@@ -57,25 +62,33 @@ def rank(request: Request) -> None:
     from privrank_jax.cli.core.output import print_result
     from privrank_jax.cli.core.saving import write_files
     from privrank_jax.cli.core.spending import begin
-    from privrank_jax.cli.rank.choice_sets import fit_choices, read_choices
-    from privrank_jax.cli.rank.input import read_input
-    from privrank_jax.cli.rank.methods import release
-    from privrank_jax.cli.rank.with_covariates import fit_covariates, read_with_covariates
 
+    read, fit = _ways(request, choosing)
     spending = begin("rank", request)
     with jax.enable_x64(True):
-        if choosing:
-            data = read_choices(request)
-            result = spending.spend_for(fit_choices(data, request))
-        elif request.with_covariates:
-            data = read_with_covariates(request)
-            result = spending.spend_for(fit_covariates(data, request))
-        else:
-            data = read_input(request)
-            result = spending.spend_for(release(data, request))
-    for message in (*data.remarks, *result.warnings):
-        warn(message)
+        data = read(request)
+        warn(*data.remarks)  # before the budget is spent
+        result = spending.spend_for(fit(data, request))
+    warn(*result.warnings)
     names, level, top_k = data.table.item_names, request.level, request.top_k
     shown = print_result(names, result, level=level, top_k=top_k, as_json=request.json)
     spending.printed()
     write_files(request, "rank", shown)
+
+
+def _ways(
+    request: Request, choosing: bool
+) -> tuple[Callable[[Request], Any], Callable[[Any, Request], Result]]:
+    """How the data of this form are read, and how they are ranked."""
+    if choosing:
+        from privrank_jax.cli.rank.choice_sets import fit_choices, read_choices
+
+        return read_choices, fit_choices
+    if request.with_covariates:
+        from privrank_jax.cli.rank.with_covariates import fit_covariates, read_with_covariates
+
+        return read_with_covariates, fit_covariates
+    from privrank_jax.cli.rank.input import read_input
+    from privrank_jax.cli.rank.methods import release
+
+    return read_input, release

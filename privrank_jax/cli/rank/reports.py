@@ -58,8 +58,7 @@ def rank_reports(request: Request) -> None:
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     with jax.enable_x64(True):
         result = fit_reports(table, request)
-    for message in result.warnings:
-        warn(message)
+    warn(*result.warnings)
     names, level, top_k = table.item_names, request.level, request.top_k
     shown = print_result(names, result, level=level, top_k=top_k, as_json=request.json)
     write_files(request, "rank", shown)

@@ -38,10 +38,30 @@ def test_what_was_not_ranked_is_taken_as_said_and_the_other_rule_is_named(rankin
     assert "--missing unknown" in last.remarks[0]
     assert unknown.remarks == ()
     assert "--missing last" in last.rule
-    assert "half a vote" in unknown.rule
-    oslo, rome, bern = range(3)
-    assert float(last.weights.matrix[rome, oslo]) > float(unknown.weights.matrix[rome, oslo])
-    assert float(last.weights.matrix[oslo, bern]) == pytest.approx(2.5 / 3)
+
+
+WIDE = ("user,Oslo,Rome,Bern", "ann,5,2,3", "bob,4,,1", "cy,1,2,2")
+LONG = ("user,item,rank", "ann,Oslo,5", "ann,Rome,2", "ann,Bern,3", "bob,Oslo,4", "bob,Bern,1",
+        "cy,Oslo,1", "cy,Rome,2", "cy,Bern,2")  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", [WIDE, LONG], ids=["wide", "long"])
+@pytest.mark.parametrize("kind", ["higher_is_better", "lower_is_better"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_blank_rating_says_nothing_unless_told(lines, kind, form, write, tmp_path):
+    """A ranked list ends somewhere, and the rest is behind; who gave no stars may not know the item.
+
+    Ann and Cy order Oslo and Rome in opposite ways; Bob has no rating of Rome.
+    """
+    path = write(*lines[1:], header=lines[0], name="ratings.csv")
+    if form == "parquet":
+        path = parquet(tmp_path, f"FROM '{path}'")
+    for given, missing, share in (({}, "unknown", 1.5), ({"missing": "last"}, "last", 2.0)):
+        data = read(path, **{kind: True}, **given)
+        assert data.table.missing == missing
+        items = data.table.item_names
+        found = data.weights.matrix[items.index("Oslo"), items.index("Rome")]
+        assert float(found) == pytest.approx(share / 3)
 
 
 def test_a_parquet_file_stays_in_the_engine_unless_users_answer_for_themselves(rankings, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation.auto import choose_method
 from tests.promises import user
 
 BASE = ("plan", "--rankings", "--items", 6, "--json")
@@ -25,6 +26,7 @@ def test_the_table_is_the_librarys(privrank):
             assert one["expected_cost"] == pytest.approx(planned[0], rel=1e-3)
     least = aggregation.least_proven_error(6, 400, user(0.5), optimum=3)
     assert found["proven_best"].split()[0] == least.method
+    assert found["auto"] == choose_method(6, 400, user(0.5))
     assert (found["pairs"], found["trust"], found["quantity"]) == (15, "central", None)
     assert found["proven_needed"] is found["expected_needed"] is None
 

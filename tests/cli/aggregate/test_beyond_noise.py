@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.cli.aggregate import certainty
-from privrank_jax.cli.aggregate.certainty import of_majorities
+from privrank_jax.cli.aggregate import beyond_noise
+from privrank_jax.cli.aggregate.beyond_noise import of_majorities
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.core.mechanisms import Drawn
 from privrank_jax.privacy import noise_law
@@ -88,7 +88,7 @@ def test_all_weights_lie_within_as_often_as_said(method, noise, epsilon):
     """A false majority is told with 5 % at most; and with 3 % or more, but for grids and for unequal variances."""
     request, draws = asked(method, noise, epsilon), 3000
     drawn = drawn_exactly(request)
-    reach = certainty._weight_reach(ITEMS, USERS, request, drawn)
+    reach = beyond_noise._weight_reach(ITEMS, USERS, request, drawn)
     if noise == "laplace":
         noises = np.random.default_rng(0).laplace(scale=drawn.scale, size=(draws, 6))
     else:
