@@ -132,7 +132,7 @@ def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
         assert way in released.err
     assert ("use --method borda or --trust central" in released.err) == ("local" in command)
     first = "privrank: use --adjacency flip with --link logistic, which releases the scores exactly"
-    assert released.err.replace("\n", " ").startswith(first) == ("mle" in command)
+    assert (first in released.err.replace("\n", " ")) == ("mle" in command)
     # What is accepted is labeled: see the tests of `rank` and `aggregate`.
 
 
