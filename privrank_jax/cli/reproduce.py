@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,7 +27,7 @@ from privrank_jax.cli.options import Folder, Json, Seed, command
 
 if TYPE_CHECKING:
     from privrank_jax.cli.studies import Finished
-    from privrank_jax.experiments import ExperimentResult
+    from privrank_jax.experiments import Experiment, ExperimentResult
 
 _MOST_REPLICATES = 10**9
 _GOES_ON = "the same command resumes from what is kept"
@@ -64,7 +64,10 @@ class Request(Seed, Folder, hardware.Processes, Json):
     ] = 2
     replicates: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Replicates of each cell.  [default: that of the study]"),
+        typer.Option(
+            metavar="N",
+            help="Replicates of each cell; below 30 all verdicts are undecided.  [default: that of the study]",
+        ),
     ] = None
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over, whatever an interrupted run has left.")
@@ -216,17 +219,49 @@ def _notice(text: str) -> None:
 
 def _print_list(json: bool) -> None:
     from privrank_jax import experiments
+    from privrank_jax.datasets.source import not_fetched
 
     found = [experiments.get(name) for name in experiments.names()]
+    yours = {name: not_fetched(name) for one in found for name in one.data}
     if json:
-        facts = ("name", "title", "paper", "replicates")
-        print_json({"studies": [{fact: getattr(one, fact) for fact in facts} for one in found]})
+        facts = ("name", "title", "paper", "replicates", "data", "data_optional")
+        studies = [
+            {fact: getattr(one, fact) for fact in facts}
+            | {"files_to_provide": [file for name in one.data for file in yours[name]]}
+            for one in found
+        ]
+        print_json({"studies": studies})
         return
+    columns: dict[str, Side] = {
+        "name": "left",
+        "what it studies": "left",
+        "replicates": "right",
+        "data": "left",
+        "where": "left",
+    }
     print_table(
         "Studies",
-        (("name", "left"), ("what it studies", "left"), ("replicates", "right"), ("where", "left")),
-        [(one.name, one.title, f"{one.replicates:,}", one.paper) for one in found],
+        list(columns.items()),
+        [
+            (one.name, one.title, f"{one.replicates:,}", _data_words(one, yours), one.paper)
+            for one in found
+        ],
     )
+    files: dict[str, str] = {}
+    for one in yours.values():
+        files |= one
+    named = ", ".join(f"{file} ({package})" for file, package in files.items())
+    print_paragraphs(
+        "Studies without data are simulated. Data in parentheses are left out where they are missing. Those with * "
+        "cannot be fetched: take them from the R package named here, put them into a folder as these files, and set "
+        f"PRIVRANK_DATA to it: {named}."
+    )
+
+
+def _data_words(study: Experiment, yours: Mapping[str, Mapping[str, str]]) -> str:
+    """Names of the data sets of a study, starred where the user has to provide files."""
+    words = ", ".join(f"{name}*" if yours[name] else name for name in study.data)
+    return f"({words})" if words and study.data_optional else words
 
 
 def _print_result(result: ExperimentResult) -> None:

@@ -28,7 +28,8 @@ _PREFLIB = (
 
 class _File(NamedTuple):
     sha256: str
-    url: str | None  # None: published only in another form (R data), so it cannot be fetched
+    url: str | None = None  # None: published only in another form (R data), so it cannot be fetched
+    package: str = ""  # the R package that holds it, where there is no URL
 
 
 FILES = {
@@ -49,13 +50,16 @@ FILES = {
         f"{_CARS}/exp2-prefs/prefs2.csv",
     ),
     "cemspc/cemspc.csv": _File(
-        "a61dce2f111f1a6383d5ae2ff5dc5481636d9d2ce737b7a7d0e0ca94b979b2c1", None
+        "a61dce2f111f1a6383d5ae2ff5dc5481636d9d2ce737b7a7d0e0ca94b979b2c1",
+        package="prefmod",
     ),
     "immig/immig.csv": _File(
-        "0ac9c848c237926dd1f50a520f188c1883112013e77fb68ba7d0880089028e42", None
+        "0ac9c848c237926dd1f50a520f188c1883112013e77fb68ba7d0880089028e42",
+        package="prefmod",
     ),
     "apa/d_apa_1980.csv": _File(
-        "2732dc402fcf7b02bdcf9ffa20da6a5e372f7703f8d61e335d5f7ac887415dc3", None
+        "2732dc402fcf7b02bdcf9ffa20da6a5e372f7703f8d61e335d5f7ac887415dc3",
+        package="PLMIX",
     ),
     "apa/preflib/00028-00000001.soi": _File(
         "968a8d934b90480b565b79a7f2533f449f04eff0d6b999108b7b68bcec75a3e7",
@@ -114,28 +118,36 @@ FILES = {
         f"{_PREFLIB}/00016%20-%20aspen/00016-00000002.toi",
     ),
     "german/d_german.csv": _File(
-        "a89214f087df272581da512d994dbccfad9205fa28f73a04154f9d27d7f35ada", None
+        "a89214f087df272581da512d994dbccfad9205fa28f73a04154f9d27d7f35ada",
+        package="PLMIX",
     ),
     "nascar/drivers.csv": _File(
-        "bb768a289b1aa622444edbf8eb534aca69d7a60f75e782e85588332289a2d637", None
+        "bb768a289b1aa622444edbf8eb534aca69d7a60f75e782e85588332289a2d637",
+        package="PlackettLuce",
     ),
     "nascar/nascar.csv": _File(
-        "4b783a893ac5716f54c8fda08dbdd3a1340e85b365535d7302e4209ff48f92a4", None
+        "4b783a893ac5716f54c8fda08dbdd3a1340e85b365535d7302e4209ff48f92a4",
+        package="PlackettLuce",
     ),
     "potato/potato_true_ranking.csv": _File(
-        "9af9361975b129a7ccc8aed46b6b10e6b0154458c95728390f5efb607a42f9f0", None
+        "9af9361975b129a7ccc8aed46b6b10e6b0154458c95728390f5efb607a42f9f0",
+        package="BayesMallows",
     ),
     "potato/potato_visual.csv": _File(
-        "f5945ca58a13858eb8ab49c05c25a1f5fbf8de9dba7c45e0ee12238569c3738b", None
+        "f5945ca58a13858eb8ab49c05c25a1f5fbf8de9dba7c45e0ee12238569c3738b",
+        package="BayesMallows",
     ),
     "potato/potato_weighing.csv": _File(
-        "d9b298e6c85bb22de1db30246a8041badd171a33863b5cbb656714a4dc49a732", None
+        "d9b298e6c85bb22de1db30246a8041badd171a33863b5cbb656714a4dc49a732",
+        package="BayesMallows",
     ),
     "salad/salad.csv": _File(
-        "3b0bcb2c0adb4043660d0d76d48eb13c34a858655f35195670d84d2cb44787f4", None
+        "3b0bcb2c0adb4043660d0d76d48eb13c34a858655f35195670d84d2cb44787f4",
+        package="prefmod",
     ),
     "sushi/sushi_rankings.csv": _File(
-        "fe1bd84f22480c409779b1c5d95986ccdf57b8a923bc1518e91d1ea6490f6d69", None
+        "fe1bd84f22480c409779b1c5d95986ccdf57b8a923bc1518e91d1ea6490f6d69",
+        package="BayesMallows",
     ),
 }
 
@@ -170,7 +182,7 @@ def read(file: str, folder: str | os.PathLike[str] | None = None) -> str:
     Raises:
         DataError: the file is absent, cannot be fetched, or is not the one that the checksum names.
     """
-    expected, url = FILES[file]
+    expected, url, package = FILES[file]
     folder = folder or os.environ.get("PRIVRANK_DATA")
     if folder:
         path = Path(folder) / file
@@ -179,8 +191,8 @@ def read(file: str, folder: str | os.PathLike[str] | None = None) -> str:
             hint += ", or unset it to fetch the public file"
     elif url is None:
         raise DataError(
-            f"{file}: this file has no public copy in this form to fetch. Put it into a folder as "
-            f"{file} (sha256 {expected}) and set PRIVRANK_DATA to that folder"
+            f"{file}: this file has no public copy in this form to fetch. Take it from the R package {package}, put "
+            f"it into a folder as {file} (sha256 {expected}) and set PRIVRANK_DATA to that folder"
         )
     else:
         path = _fetch(file, url, expected)
@@ -191,6 +203,16 @@ def read(file: str, folder: str | os.PathLike[str] | None = None) -> str:
         raise DataError(f"cannot read {path} ({error.strerror or error}): {hint}") from error
     _check(path, content, expected)
     return content.decode("utf-8")
+
+
+def not_fetched(name: str) -> dict[str, str]:
+    """The files of a named set that have no public copy to fetch, each with the R package that holds it.
+
+    Args:
+        name: the folder of the set, such as ``"sushi"``.
+    """
+    files = {file: known for file, known in FILES.items() if file.partition("/")[0] == name}
+    return {file: known.package for file, known in files.items() if known.url is None}
 
 
 def _check(path: Path, content: bytes, expected: str) -> None:

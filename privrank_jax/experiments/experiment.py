@@ -48,6 +48,7 @@ class Experiment:
         measure: function from key, experiment, replicates and a function like :func:`privrank_jax.simulate.run` to a
             result, for studies that are not means over replicates (times; one row per replicate); None runs the
             studies.
+        data_optional: whether it runs without its real data, and then leaves their cells out.
     """
 
     name: str
@@ -63,6 +64,13 @@ class Experiment:
     replicates: int = 100
     batch_size: int | None = None
     measure: Callable[[Key, Experiment, int, Run], StudyResult] | None = None
+    data_optional: bool = False
+
+    @property
+    def data(self) -> tuple[str, ...]:
+        """Names of its real data sets, the ``data`` of the config; none if all data are simulated."""
+        found = getattr(self.config, "data", ())
+        return (found,) if isinstance(found, str) else tuple(found)
 
     def configured(self, **changes: Any) -> Experiment:
         """Return the same experiment on another grid.

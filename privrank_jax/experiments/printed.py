@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import SLACK, Claim, Verdict, Wanted
+from privrank_jax.experiments.claims import ENOUGH, SLACK, WORDS, Claim, Verdict, Wanted
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row
-
-HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 
 
 @dataclass(frozen=True)
@@ -74,12 +72,15 @@ def excess(row: Row, least: bool = True) -> float:
 
 
 def verdict(row: Row, least: bool) -> str:
-    """The verdict on a row: is ours not worse than the printed value? Empty where nothing is printed."""
+    """The verdict on a row: is ours not worse than the printed value? Empty where nothing is printed.
+
+    Undecided below ``ENOUGH`` replicates, as claims are.
+    """
     if not math.isfinite(row["printed"]):
         return ""
-    if not math.isfinite(row["standard_error"]):
-        return UNDECIDED
-    return HOLDS if excess(row, least) <= SLACK else FAILS
+    if not math.isfinite(row["standard_error"]) or row["replicates"] < ENOUGH:
+        return WORDS[None]
+    return WORDS[excess(row, least) <= SLACK]
 
 
 def beside_printed(text: str, least: bool = True, **wanted: Wanted) -> Claim:
@@ -89,10 +90,11 @@ def beside_printed(text: str, least: bool = True, **wanted: Wanted) -> Claim:
 
 def _met(table: StudyResult, *, least: bool, wanted: Mapping[str, Any]) -> Verdict:
     rows = [row for row in claims.selected(table.rows, wanted) if row["verdict"]]
-    judged = [r for r in rows if r["verdict"] != UNDECIDED]
+    judged = [row for row in rows if math.isfinite(row["standard_error"])]
     if not judged:
         return Verdict(None, "no printed cell ran with enough replicates")
-    failing = sorted((r for r in judged if r["verdict"] == FAILS), key=lambda r: -excess(r, least))
+    failing = [row for row in judged if excess(row, least) > SLACK]
+    failing.sort(key=lambda row: -excess(row, least))
     ratios = sorted(r["mean"] / r["printed"] for r in judged if r["printed"] > 0)
     better = sum(excess(r, least) < -SLACK for r in judged)
     evidence = f"{len(judged) - len(failing)} of {len(judged)} cells; {better} better by more than {SLACK:g} SE"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 
 import pytest
+from rich.cells import cell_len
 
 from privrank_jax import experiments
+from privrank_jax.experiments.claims import ENOUGH
 
 NAME = "cai-fig5"
 
@@ -25,7 +27,30 @@ def test_list(privrank):
     assert result.code == 0
     assert all(f"cai-fig{number}" in result.out for number in range(1, 9))
     studies = privrank("reproduce", "--list", "--json").json()["studies"]
-    assert {"name", "title", "paper", "replicates"} == set(studies[0])
+    facts = {"name", "title", "paper", "replicates", "data", "data_optional", "files_to_provide"}
+    assert facts == set(studies[0])
+    found = {one["name"]: one for one in studies}
+    assert found["rdp-fig8"]["files_to_provide"] == ["sushi/sushi_rankings.csv"]
+    assert (found["xu-table2"]["data"], found["xu-table2"]["files_to_provide"]) == (["cars"], [])
+    assert (found["cai-fig1"]["data"], found["cai-fig1"]["files_to_provide"]) == ([], [])
+
+
+def test_the_list_says_which_data_a_user_has_to_provide(privrank, monkeypatch):
+    wide = privrank("reproduce", "--list").out
+    assert "(sushi*, apa*)" in wide
+    assert "cemspc*, immig*" in " ".join(wide.split())
+    assert "set PRIVRANK_DATA to it" in wide
+    assert "sushi/sushi_rankings.csv (BayesMallows)" in wide
+    monkeypatch.setenv("COLUMNS", "79")
+    narrow = privrank("reproduce", "--list").out.splitlines()
+    assert [line.split() for line in narrow].count(["data", "sushi*"]) == 1
+    assert max(map(cell_len, narrow[:-1])) < 80
+
+
+def test_help_names_the_replicates_that_verdicts_need(privrank):
+    assert f"below {ENOUGH} all verdicts are undecided" in " ".join(
+        privrank("reproduce", "--help").out.replace("│", " ").split()
+    )
 
 
 def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monkeypatch):

@@ -62,6 +62,17 @@ def test_what_cannot_be_fetched_says_which_file_is_needed(name, monkeypatch, tmp
         load(name)
 
 
+def test_what_cannot_be_fetched_names_the_package_that_holds_it(monkeypatch):
+    monkeypatch.delenv("PRIVRANK_DATA", raising=False)
+    for file, known in source.FILES.items():
+        assert bool(known.url) != bool(known.package)
+        if known.package:
+            with pytest.raises(DataError, match=f"from the R package {known.package}, put it"):
+                source.read(file)
+    assert source.not_fetched("immig") == {"immig/immig.csv": "prefmod"}
+    assert source.not_fetched("cars") == {}
+
+
 def test_without_pooch_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(DataError, match=r"privrank-jax\[data\].*PRIVRANK_DATA"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from privrank_jax.experiments import printed
+from privrank_jax.experiments.claims import ENOUGH
 from privrank_jax.simulate.result import StudyResult
 from tests.experiments.xu.shared import rows_of
 
@@ -26,3 +27,13 @@ def test_a_cell_holds_up_to_three_standard_errors_of_both():
     assert judged(rows_of([0.131], error=math.nan), claim).holds is None
     most = printed.beside_printed("x", least=False)
     assert [judged(rows_of([m]), most, False).holds for m in (0.2, 0.05)] == [True, False]
+
+
+def test_cells_and_claims_are_undecided_below_the_same_number_of_replicates():
+    claim = printed.beside_printed("x")
+    for replicates, word in ((ENOUGH - 1, "undecided"), (ENOUGH, "does not hold")):
+        (row,) = rows_of([0.131], replicates=replicates)
+        assert printed.verdict(row, True) == word
+        found = judged([row], claim)
+        assert found.word == word
+        assert "Not met: " in found.evidence

@@ -44,6 +44,25 @@ def test_unknown_name_is_answered_with_the_nearest_or_with_all():
         experiments.get("zzz")
 
 
+def test_studies_name_their_data():
+    found = {name: experiments.get(name) for name in experiments.names()}
+    alabi = dict.fromkeys(("alabi-central", "alabi-local", "alabi-regret"), ("sushi", "apa"))
+    assert {name: one.data for name, one in found.items() if one.data} == alabi | {
+        "cai-fig8": ("cemspc", "immig"),
+        "rdp-fig8": ("sushi",),
+        "xu-fig14": ("cars",),
+        "xu-table2": ("cars",),
+    }
+    assert {name for name, one in found.items() if one.data_optional} == set(alabi)
+
+
+@pytest.mark.parametrize("name", ["cai-fig8", "rdp-fig8", "xu-table2"])
+def test_studies_whose_data_are_not_optional_need_them(name, monkeypatch, tmp_path):
+    monkeypatch.setenv("PRIVRANK_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match="PRIVRANK_DATA"):
+        experiments.run(KEY, name, 2)
+
+
 def test_modules_hold_what_the_registry_says():
     held = []
     for module, expected in registry.MODULES.items():

@@ -331,6 +331,7 @@ EXPERIMENTS = (
         ),
         draw=functools.partial(alabi_pictures.methods, looks=_LOOKS, mapped=PURE_SHAPED),
         replicates=50,
+        data_optional=True,
         outline=("epsilon", "num_items"),
         differences=(
             "the paper has no experiments: worlds, grid and claims are ours",

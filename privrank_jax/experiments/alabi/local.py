@@ -236,6 +236,7 @@ EXPERIMENTS = (
             styles=("Duchi et al.", "PrivUnit", "sets of items"),
         ),
         replicates=30,
+        data_optional=True,
         outline=("epsilon", "num_items"),
         differences=(
             "the paper has no experiments: worlds, grid and claims are ours",

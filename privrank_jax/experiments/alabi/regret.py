@@ -295,6 +295,7 @@ EXPERIMENTS = (
             alabi_pictures.by_crowd, looks=_LOOKS, label="noise", styles=("K-norm", "Gaussian")
         ),
         replicates=60,
+        data_optional=True,
         outline=("epsilon", "num_items"),
         differences=(
             "the paper has no experiments: worlds, grid and claims are ours",
