@@ -42,6 +42,32 @@ PRIVACY = (
         ("1 - 0.5 / np.arange(1, steps)", "1 - 1 / np.arange(2, steps + 1)"),
     ),
     *mutants_of(
+        "privacy/cube_lattice.py",
+        "tests/privacy/test_cube_lattice.py",
+        ("/ rate + 0.5)", "/ rate - 5)"),
+        ("weights = np.append(0.0, shells)", "weights = np.append(-np.inf, shells)"),
+        ("[::-1] - chances ", "[::-1] "),
+    ),
+    *mutants_of(
+        "cli/aggregate/beyond_noise.py",
+        "tests/cli/aggregate/test_beyond_noise.py",
+        ("epsilon / CHANGE)", "epsilon)"),
+        ("/ (CHANGE * num_users)", "/ (2 * CHANGE * num_users)"),
+        ("(num_items - 1) * (num_items - 2) / 2 *", "(num_items - 1) *"),
+        ("ahead = _chained(better)", "ahead = better.T"),
+        ("if not np.all((best", "if np.all((best"),
+    ),
+    *mutants_of(
+        "pairwise/noisy_choices.py",
+        "tests/pairwise/test_noisy_choices.py",
+        ("return fit_choices(public_part(choices), totals", "return fit_choices(choices, totals"),
+    ),
+    *mutants_of(
+        "pairwise/choice_errors.py",
+        "tests/pairwise/test_noisy_choices.py",
+        ("sets = public_part(choices)\n    return", "sets = choices\n    return"),
+    ),
+    *mutants_of(
         "pairwise/continual.py",
         "tests/pairwise/test_continual.py",
         ("totals_sensitivity(privacy, norm) * length", "totals_sensitivity(privacy, norm)"),

@@ -18,7 +18,8 @@ from privrank_jax.release import exact_noise_all, exact_weights
 from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
 from privrank_jax.release.spanning_trees import Graph
 
-USERS, ITEMS = 60, 4
+USERS, ITEMS = 60, 5
+PAIRS = ITEMS * (ITEMS - 1) // 2
 TIED = [range(ITEMS), range(ITEMS - 1, -1, -1)] * (USERS // 2)  # every pair is halved
 
 
@@ -59,8 +60,8 @@ def drawn_exactly(request):
 
 def cube(epsilon, draws):
     """Exact noise on weights: that of twice the counts of pairs."""
-    add_noise, _ = discrete_cube(6, 2, epsilon)
-    return np.array([add_noise(np.zeros(6)) for _ in range(draws)]) / (2 * USERS)
+    add_noise, _ = discrete_cube(PAIRS, 2, epsilon)
+    return np.array([add_noise(np.zeros(PAIRS)) for _ in range(draws)]) / (2 * USERS)
 
 
 def normal(drawn, draws):
@@ -90,7 +91,7 @@ def test_all_weights_lie_within_as_often_as_said(method, noise, epsilon):
     drawn = drawn_exactly(request)
     reach = beyond_noise._weight_reach(ITEMS, USERS, request, drawn)
     if noise == "laplace":
-        noises = np.random.default_rng(0).laplace(scale=drawn.scale, size=(draws, 6))
+        noises = np.random.default_rng(0).laplace(scale=drawn.scale, size=(draws, PAIRS))
     else:
         noises = cube(epsilon, draws) if noise == "k-norm" else normal(drawn, draws)
     beyond = int(np.sum(np.abs(noises).max(axis=1) > reach + 1e-9))
@@ -108,15 +109,15 @@ def test_ranks_follow_from_chains_of_sure_majorities():
     """At this ε, 0.9 is sure and 0.5 is not."""
     request = asked("weights", "k-norm", 30.0)
     drawn = drawn_exactly(request)
-    weights = np.full((4, 4), 0.5)
+    weights = np.full((ITEMS, ITEMS), 0.5)
     for ahead, behind in ((0, 1), (1, 2)):
         weights[ahead, behind], weights[behind, ahead] = 0.9, 0.1
-    found = of_majorities(weights, np.arange(4), USERS, request, drawn)
+    found = of_majorities(weights, np.arange(ITEMS), USERS, request, drawn)
     assert found.better.sum() == 2
-    assert found.intervals["rank_low"].tolist() == [0, 1, 2, 0]
-    assert found.intervals["rank_high"].tolist() == [1, 2, 3, 3]
+    assert found.intervals["rank_low"].tolist() == [0, 1, 2, 0, 0]
+    assert found.intervals["rank_high"].tolist() == [2, 3, 4, 4, 4]
     weights[2, 0], weights[0, 2] = 0.9, 0.1
-    found = of_majorities(weights, np.arange(4), USERS, request, drawn)
+    found = of_majorities(weights, np.arange(ITEMS), USERS, request, drawn)
     assert found.better.sum() == 3
     assert not found.intervals
     assert "cycle" in found.notes[0]
@@ -127,7 +128,7 @@ def test_scores_alone_say_nothing_of_majorities():
     request = asked("weights", "k-norm", 0.01)
     drawn = drawn_exactly(request)
     assert np.isinf(drawn.estimate.diagnostics.cycle_scale)
-    found = of_majorities(np.eye(4), np.arange(4), USERS, request, drawn)
+    found = of_majorities(np.eye(ITEMS), np.arange(ITEMS), USERS, request, drawn)
     assert found.better is None
     assert not found.intervals
 
