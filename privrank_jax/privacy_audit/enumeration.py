@@ -74,7 +74,9 @@ def worst_case(mechanism: Audited | str, epsilon: float | None = None) -> WorstC
     """
     row = get(mechanism) if isinstance(mechanism, str) else mechanism
     if row.instances is None:
-        raise ValueError(f"{row.name} lists no small instances.")
+        raise ValueError(
+            f"{row.name} lists no small instances: give the row `instances` to search."
+        )
     instances = row.instances()
     found = losses(row, checked_epsilon(row, epsilon), instances)
     number = int(np.argmax(found))
@@ -113,7 +115,9 @@ def losses(mechanism: Audited, epsilon: float, instances: Instances) -> np.ndarr
             data = instances.data
             return mechanism.loss(data[first], data[second], privacy, facts)
         if mechanism.law is None:
-            raise ValueError(f"{mechanism.name} has neither a law nor a loss.")
+            raise ValueError(
+                f"{mechanism.name} has neither a law nor a loss: give the row one, or bound its loss by `audit`."
+            )
         logs = mechanism.law(instances.data, privacy, facts)
     return np.max(np.abs(logs[first] - logs[second]), axis=1)
 
