@@ -73,6 +73,15 @@ def with_few_colors(encoded: str) -> str:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_that_needs_more_than_its_kernel_says_so_first(path: Path) -> None:
+    notebook = read(path)
+    trains = any("import equinox" in cell.source for cell in notebook.cells)
+    assert trains == (path.stem in TRAINS)
+    if trains:
+        assert "privrank-jax[notebooks,release]" in notebook.cells[0].source
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_stored_outputs_can_be_published(path: Path) -> None:
     notebook = read(path)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]

@@ -25,13 +25,11 @@ _ADJACENCY_WORDS = {
     "add-remove": "{unit} is added or removed",
 }
 _GRAPH = "who compared which items"  # what a flip keeps
+_ALONE = "each user's answers are randomized on their own, which can be done before they leave the user's hands"
 _TRUST_WORDS = {
     "central": "a trusted curator holds the raw data and publishes only this result",
-    "shuffled": (
-        "each user randomizes the answers before they leave the user's hands, and a trusted shuffler removes names, "
-        "times and order before anyone else sees them"
-    ),
-    "local": "each user randomizes the answers before they leave the user's hands",
+    "shuffled": f"{_ALONE}, and a trusted shuffler removes names, times and order before anyone else sees them",
+    "local": _ALONE,
 }
 TRUSTS = tuple(_TRUST_WORDS)
 """Trust models, that with most trust first."""

@@ -6,7 +6,10 @@ from privrank_jax.cli.options import command
 from privrank_jax.cli.privatize.request import Request
 
 HELP = (
-    "Randomize answers before they are collected: local differential privacy.\n\n"
+    "Randomize each user's answers, as users can do at home: local differential privacy.\n\n"
+    "Users who run it on their own answers, and send the file that it writes, need trust nobody. Run on answers that "
+    "were collected already, it protects users from all who get that file alone; whoever holds FILE knows the "
+    "answers.\n\n"
     "For comparisons, it writes a file with columns user, item_1, item_2, report and epsilon, and nothing else. "
     "The report says that item_1 is preferred (1) or item_2 (0), and is the opposite of the answer with probability "
     "1/(1 + e^epsilon). The items stand in the order of the item list, the rows are sorted, so only the "
@@ -29,7 +32,7 @@ HELP = (
 
 @command
 def privatize(request: Request) -> None:
-    """Randomize answers before they are collected: local differential privacy."""
+    """Randomize each user's answers, as users can do at home: local differential privacy."""
     request.check()
     if request.holds_preferences:
         from privrank_jax.cli.privatize.preference_files import privatize_preferences

@@ -128,7 +128,6 @@ def _print(
         "who compared which items, and at which epsilon, is taken as public; "
         + ("the file keeps the users" if "user" in written else "the file leaves the users out"),
         "the rows are sorted, so their order reveals nothing",
-        "the original file is unchanged and still unprotected",
     ]
     if not reports.has_users:
         notes.append("the data name no users: a user with several comparisons spends their sum")

@@ -133,7 +133,6 @@ def _print(
         "the file keeps the users" if "user" in written else "the file leaves the users out",
         "the lines are sorted by what is public in them, so their order reveals nothing"
         + ("; join them by id" if "id" in written else ""),
-        "the original file is unchanged and still unprotected",
     ]
     if scan.ignored:
         notes.append("fields left out: " + ", ".join(scan.ignored))

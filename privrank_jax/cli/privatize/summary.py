@@ -9,6 +9,11 @@ from privrank_jax.cli.console import Side, print_json, print_paragraphs, print_t
 from privrank_jax.cli.privatize.request import Request
 from privrank_jax.privacy.guarantee import Guarantee
 
+_HELD = (
+    "the answers were randomized here, just as each user can do it at home: the guarantee is about what {out} tells, "
+    "and whoever holds {data}, which is unchanged, knows the answers"
+)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Summary:
@@ -44,7 +49,8 @@ class Summary:
 def print_summary(request: Request, summary: Summary) -> None:
     """Print it as a table with the guarantee, or as JSON."""
     counts = {name: count for name, count in summary.counts.items() if count is not None}
-    notes, guarantee = list(summary.notes), summary.guarantee
+    held = _HELD.format(data=summary.data, out=request.out)
+    notes, guarantee = [held, *summary.notes], summary.guarantee
     if request.json:
         facts = {"data": summary.data, "ties": request.ties, "seed": summary.seed, "notes": notes}
         print_json(

@@ -38,6 +38,9 @@ def test_a_table_shows_names_counts_guarantee_and_what_is_next(most, shown, caps
     assert lines[0] == f"out.csv: columns {shown}"
     assert [line.split() for line in lines if "reports" in line] == [["reports", "1,234"]]
     assert not any(line.startswith("users") for line in lines)
+    assert "- the answers were randomized here" in lines[-3]
+    assert "about what out.csv tells, and whoever holds votes.csv" in lines[-3]
+    assert not any("each user randomizes the answers" in line for line in lines)
     assert lines[-2:] == ["- the file keeps the users", "Next: privrank rank out.csv"]
 
 
@@ -48,3 +51,4 @@ def test_json_has_all_names_and_no_fact_that_is_not_known(capsys):
     assert document["counts"] == {"reports": 1234}
     assert document["guarantee"]["epsilon"] == 1.0
     assert "seed" not in document["diagnostics"]
+    assert "randomized here" in document["diagnostics"]["notes"][0]
