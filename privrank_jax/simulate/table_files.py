@@ -1,8 +1,9 @@
-"""Tables written atomically to files: CSV, and Parquet through DuckDB."""
+"""Tables written atomically to files: CSV, Parquet through DuckDB, and workbooks of Excel through openpyxl."""
 
 from __future__ import annotations
 
 import csv
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -75,6 +76,57 @@ def check_parquet() -> None:
     except ImportError as error:
         raise ImportError(
             "writing Parquet needs DuckDB: pip install 'privrank-jax[tables]', or write CSV"
+        ) from error
+
+
+def write_workbook(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
+    """Write rows as the one sheet of a workbook, with openpyxl (extra ``excel``); otherwise as :func:`write_csv`.
+
+    Finite numbers, to 16 digits, and truth values stay what they are. All else is text, whatever it begins with: Excel
+    would compute a name such as ``=1+1``, and may offer to open what it refers to. A character that XML can't hold
+    becomes U+FFFD.
+
+    Args:
+        rows: of a table, of values that are text, numbers, truth values or None.
+        path: of the file; an existing one is replaced.
+
+    Raises:
+        ValueError: ``rows`` is empty.
+        ImportError: openpyxl is not installed.
+    """
+    check_workbook()
+    import openpyxl
+
+    columns = _columns(rows)
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    table = [columns, *([row.get(name) for name in columns] for row in rows)]
+    for number, values in enumerate(table, start=1):
+        for place, value in enumerate(values, start=1):
+            _fill(sheet.cell(number, place), value)
+    with whole_file(path) as temporary:
+        book.save(temporary)
+
+
+def _fill(cell: Any, value: Any) -> None:
+    """Put a value into a cell of openpyxl, which takes a text that begins with = for a formula unless told its type."""
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    if value is None or (isinstance(value, bool | int | float) and math.isfinite(value)):
+        cell.value = value
+        return
+    cell.value = ILLEGAL_CHARACTERS_RE.sub("\ufffd", str(value))
+    cell.data_type = "s"
+    cell.quotePrefix = True  # stays a text when somebody edits it
+
+
+def check_workbook() -> None:
+    """Raise before the work the ``ImportError`` that :func:`write_workbook` would raise after it."""
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "writing Excel files needs openpyxl: pip install 'privrank-jax[excel]', or write CSV"
         ) from error
 
 

@@ -7,10 +7,12 @@ import math
 import sys
 
 import duckdb
+import openpyxl
 import pytest
 
 from privrank_jax.simulate import write_csv, write_parquet
 from privrank_jax.simulate.moments import BLOCK
+from privrank_jax.simulate.table_files import write_workbook
 from tests.simulate.rows import RESULT, row
 
 
@@ -40,6 +42,40 @@ def test_parquet_round_trip(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_workbook_round_trip(tmp_path):
+    path = tmp_path / "table.xlsx"
+    write_workbook(RESULT.rows, path)
+    sheet = openpyxl.load_workbook(path).worksheets[0]
+    header, *read = sheet.iter_rows(values_only=True)
+    assert header == tuple(RESULT.rows[0])
+    known = dict(RESULT.rows[0])
+    found = dict(zip(header, read[0], strict=True))
+    assert found.pop("mean") == pytest.approx(known.pop("mean"), rel=1e-15)  # 16 digits
+    assert found == known
+    assert type(read[0][header.index("private")]) is bool
+    assert read[1][header.index("mean")] == "nan"
+    assert read[2][header.index("epsilon")] == "inf"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", '=HYPERLINK("//x")', "+1", "-1", "@a", "#N/A", "1", "é=ß"]
+)
+def test_nothing_in_a_workbook_is_computed(text, tmp_path):
+    write_workbook([{text: text, "score": 1}], tmp_path / "table.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "table.xlsx").worksheets[0]
+    for cell in (sheet["A1"], sheet["A2"]):
+        assert (cell.value, cell.data_type) == (text, "s")
+        assert cell.quotePrefix  # so that Excel keeps it a text when it is edited
+    assert (sheet["B2"].value, sheet["B2"].data_type) == (1, "n")
+
+
+def test_characters_that_a_workbook_can_not_hold_are_replaced(tmp_path):
+    write_workbook([{"item": "a\x1b[2Jb\n", "score": None}], tmp_path / "table.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "table.xlsx").worksheets[0]
+    assert [cell.value for cell in sheet[2]] == ["a\ufffd[2Jb\n", None]
+
+
 def test_many_rows_reach_parquet(tmp_path):
     rows = [row(num_items=index) for index in range(2 * BLOCK + 1)]
     write_parquet(rows, tmp_path / "many.parquet")
@@ -62,9 +98,12 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_empty_tables_and_missing_duckdb_are_explained(tmp_path, monkeypatch):
+def test_empty_tables_and_missing_packages_are_explained(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="empty"):
         write_csv([], tmp_path / "a.csv")
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(ImportError, match=r"privrank-jax\[tables\]"):
         RESULT.to_parquet(tmp_path / "a.parquet")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ImportError, match=r"privrank-jax\[excel\]"):
+        write_workbook(RESULT.rows, tmp_path / "a.xlsx")

@@ -39,7 +39,7 @@ User = Annotated[
 
 
 KINDS_OF_CELLS = {"ranks": "ranks", "higher_is_better": "ratings", "lower_is_better": "costs"}
-_TABLES = (".csv", ".tsv", ".json", ".parquet")
+_TABLES = (".csv", ".tsv", ".json", ".parquet", ".xlsx")
 _PAGES = (".html", ".htm")
 
 
@@ -253,7 +253,7 @@ class Saved(Json):
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the table too (.csv, .tsv, .parquet), or all that --json prints (.json).",
+            help="Write the table too (.csv, .tsv, .xlsx, .parquet), or all that --json prints (.json).",
         ),
     ] = None
     plot: Annotated[
@@ -281,10 +281,7 @@ class Saved(Json):
             if path is not None and path.suffix.lower() not in suffixes:
                 raise Refusal(f"{name} {path}: give a file that ends in {', '.join(suffixes)}.")
         check_paths(self.files, *kept)
-        if self.out is not None and self.out.suffix.lower() == ".parquet":
-            from privrank_jax.simulate.table_files import check_parquet
-
-            check_parquet()
+        _check_written_with(self.out)
         if self.plot is not None:
             from privrank_jax.plotting import check_picture
 
@@ -305,6 +302,15 @@ class Files(Saved):
             "what was public, how it was made.",
         ),
     ] = None
+
+
+def _check_written_with(out: Path | None) -> None:
+    """Refuse a kind of table that needs what is not installed."""
+    suffix = "" if out is None else out.suffix.lower()
+    if suffix in (".parquet", ".xlsx"):
+        from privrank_jax.simulate.table_files import check_parquet, check_workbook
+
+        (check_parquet if suffix == ".parquet" else check_workbook)()
 
 
 def check_paths(given: Mapping[str, Path], *kept: Path | None) -> None:

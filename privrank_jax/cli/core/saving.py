@@ -44,7 +44,7 @@ def write_table(
     """Write the rows of a table, or, into a ``.json`` file, the whole document.
 
     Args:
-        path: ends in .csv, .tsv, .parquet or .json.
+        path: ends in .csv, .tsv, .xlsx, .parquet or .json.
         rows: of the table; a value that is None is unknown, and its cell stays empty.
         document: what ``--json`` prints.
     """
@@ -52,11 +52,13 @@ def write_table(
     if suffix == ".json":
         _write(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
         return
-    from privrank_jax.simulate.table_files import write_csv, write_parquet
+    from privrank_jax.simulate.table_files import write_csv, write_parquet, write_workbook
 
     known = [{name: value for name, value in row.items() if value is not None} for row in rows]
     if suffix == ".parquet":
         write_parquet(known, path)
+    elif suffix == ".xlsx":
+        write_workbook(known, path)
     else:
         write_csv(known, path, delimiter="\t" if suffix == ".tsv" else ",")
 

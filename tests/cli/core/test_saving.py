@@ -8,6 +8,7 @@ import re
 import sys
 
 import duckdb
+import openpyxl
 import pytest
 from typer.testing import CliRunner
 
@@ -39,6 +40,16 @@ def test_all_files_hold_what_is_printed(tmp_path):
     rows = duckdb.sql(f"SELECT {names} FROM '{parquet}'").fetchall()
     assert rows == [tuple(row.values()) for row in ranking]
     parquet.unlink()
+
+    book = tmp_path / "r.xlsx"
+    assert run(*REHEARSED, "--out", str(book)).exit_code == 0
+    header, *rows = openpyxl.load_workbook(book).worksheets[0].iter_rows(values_only=True)
+    for row, shown in zip(rows, ranking, strict=True):  # numbers to 16 digits
+        assert dict(zip(header, row, strict=True)) == {
+            name: pytest.approx(value, rel=1e-15) if type(value) is float else value
+            for name, value in shown.items()
+        }
+    book.unlink()
 
     page = (tmp_path / "r.html").read_text()
     assert [page.count(f">{row['item']}<") for row in ranking] == [1] * 6
@@ -86,14 +97,32 @@ def test_what_could_not_be_written_is_refused_before_the_budget_is_spent(
     assert "Spent: epsilon 0." in run("ledger", "l").stdout
 
 
-def test_without_duckdb_a_parquet_file_is_refused_before_the_budget_is_spent(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("file", "package", "extra"),
+    [("r.parquet", "duckdb", "tables"), ("r.xlsx", "openpyxl", "excel")],
+)
+def test_without_its_package_a_table_is_refused_before_the_budget_is_spent(
+    file, package, extra, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     run("ledger", "l", "--data", "coffee", "--budget", "2")
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    result = run("rank", "coffee", "--epsilon", "1", "--ledger", "l", "--out", "r.parquet")
+    monkeypatch.setitem(sys.modules, package, None)
+    result = run("rank", "coffee", "--epsilon", "1", "--ledger", "l", "--out", file)
     assert result.exit_code == 2
-    assert "pip install 'privrank-jax[tables]', or write CSV" in result.stderr
+    assert f"pip install 'privrank-jax[{extra}]', or write CSV" in result.stderr
     assert "Spent: epsilon 0." in run("ledger", "l").stdout
+
+
+def test_names_of_items_are_text_in_a_workbook(tmp_path):
+    (tmp_path / "v.csv").write_text("user,winner,loser\nu,=1+1,Škoda\nv,Škoda,=1+1\n", "utf-8")
+    out = tmp_path / "r.xlsx"
+    result = run("rank", str(tmp_path / "v.csv"), *REHEARSED[2:], "--out", str(out))
+    assert result.exit_code == 0, result.output
+    _, *rows = openpyxl.load_workbook(out).worksheets[0].iter_rows()
+    assert sorted((row[1].value, row[1].data_type) for row in rows) == [
+        ("=1+1", "s"),
+        ("Škoda", "s"),
+    ]
 
 
 def test_two_results_need_two_files(tmp_path, monkeypatch):
