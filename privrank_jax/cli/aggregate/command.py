@@ -22,7 +22,7 @@ HELP = (
     "  privrank aggregate votes.csv --epsilon 1 --method kwiksort --json\n\n"
     "  privrank aggregate stars.csv --epsilon 1 --user voter --higher-is-better     (ratings)\n\n"
     "  privrank aggregate coffee-rankings --epsilon 1     (made-up data, to try it)\n\n"
-    "  privrank aggregate votes.toi --method none     (the best ranking there is, with a certificate)"
+    "  privrank aggregate votes.toi --method none     (the best ranking there is, with a proof)"
 )
 
 

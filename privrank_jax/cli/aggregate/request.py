@@ -43,8 +43,8 @@ class Request(Budget, RankingColumns, Files, Release):
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, JSON Lines, Parquet or PrefLib file (- is standard input) "
-            " (.soc, .soi, .toc, .toi), or a named data set: coffee-rankings "
+            help="CSV, TSV, Excel (.xlsx), JSON Lines, Parquet or PrefLib file (.soc, .soi, .toc, .toi; - is "
+            "standard input), or a named data set: coffee-rankings "
             "(made up, and part of the program), sushi, apa, apa1998 to apa2009, "
             "aspen, aspen-mayor, german, nascar, potato, potato-weighing, salad.",
         ),
@@ -59,7 +59,7 @@ class Request(Budget, RankingColumns, Files, Release):
             "footrule (the least sum of distances to noisy positions, proven within twice the fewest disagreements "
             "but for the noise; not for shuffled reports), "
             "exponential (a random ranking, better ones more likely; central only, up to 20 items), none (not "
-            "private: the best ranking, with a certificate).",
+            "private: the best ranking, with a proof).",
         ),
     ] = "auto"
     trust: Annotated[

@@ -61,7 +61,7 @@ def solved(
 ) -> Result:
     """Find the best ranking for noisy weights; its certificate depends on those alone."""
     best = aggregation.kemeny(np.asarray(weights), request.xi)
-    found, words = _certificate(best, data.table.num_items, " on the noisy votes")
+    found, words = _certificate(best, data.table.num_items, "by the noisy votes, ")
     # The theorem is for a ratio fixed beforehand, not for the one that happened to be proven.
     limit = bound(xi=request.xi) if best.ratio <= 1 + request.xi else None
     whole = result(
@@ -110,7 +110,7 @@ def _unproven(best: ProvenRanking, request: Request) -> tuple[str, ...]:
         return ()
     return (
         f"no ranking was proven to be within --xi {request.xi:g} of the best in a minute; the best one found is shown, "
-        "and its certificate says what is proven. A larger --xi ends sooner.",
+        "and the notes say what is proven of it. A larger --xi ends sooner.",
     )
 
 
@@ -183,11 +183,11 @@ def _certificate(best: ProvenRanking, items: int, where: str) -> tuple[dict[str,
     }
     if where:
         found["of"] = "noisy weights"
-    words = f"certificate{where}: the average user disagrees with {best.cost:.4g} of the {pairs} pairs of this order; "
+    words = f"{where}the average user disagrees with {best.cost:.4g} of the {pairs} pairs of this order, and with "
     if best.ratio <= 1 + 1e-9:
-        return found, f"{words}no order does better (proven by {best.solver})"
-    near = "" if ratio is None else f", so that it is within {100 * (ratio - 1):.2g}% of the best"
-    return found, f"{words}no order gets below {best.lower_bound:.4g}{near}"
+        return found, f"{words}at least as many of any other (proven by {best.solver})"
+    near = "" if ratio is None else f", so this one is within {100 * (ratio - 1):.2g}% of the best"
+    return found, f"{words}at least {best.lower_bound:.4g} of any order{near}"
 
 
 def _bound_words(limit: Limit, data: Input, request: Request) -> str:

@@ -111,7 +111,7 @@ class Request(Budget, ComparisonColumns, ChoiceOptions, Covariates, OverTime, Fi
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, JSON Lines or Parquet file (- is standard input) "
+            help="CSV, TSV, Excel (.xlsx), JSON Lines or Parquet file (- is standard input) "
             "with a header row and one comparison, choice or ranking per row, a file of "
             "privrank privatize, or a named data set: coffee (made up, and part of the program), cemspc, immig, cars, "
             "cars2.",

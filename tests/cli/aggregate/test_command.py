@@ -108,7 +108,7 @@ def test_local_trust_says_that_the_users_were_simulated(privrank, votes):
     run = ("aggregate", votes, "--epsilon", 2, "--trust", "local", "--accept-idealized")
     result = privrank(*run)
     assert "the users' reports were drawn here, from a file of raw rankings" in result.out
-    assert "each user randomizes the answers" in result.out
+    assert "each user's answers are randomized on their own" in result.out
     assert "floating-point" in result.err
 
 

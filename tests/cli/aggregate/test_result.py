@@ -38,6 +38,8 @@ def test_the_consensus_is_that_of_all_orders_and_its_certificate_proves_it(reque
     assert certificate["ratio"] == 1
     assert result.guarantee is None
     assert result.warnings == ()
+    assert result.notes[0].startswith("the average user disagrees with ")
+    assert "of the 3 pairs of this order, and with at least as many of any other" in result.notes[0]
 
 
 def test_facts_of_the_request_are_in_the_diagnostics(request_of):
@@ -46,3 +48,9 @@ def test_facts_of_the_request_are_in_the_diagnostics(request_of):
     assert result.diagnostics["xi"] == 0.5
     assert result.diagnostics["method"] == "none"
     assert "without privacy" in result.title
+
+
+def test_what_noisy_votes_prove_is_said_of_them(privrank, write):
+    path = write(*ROWS, header="user,a,b,c", name="rankings.csv")
+    run = ("aggregate", path, "--method", "noise-all", "--epsilon", 1, "--simulate", "--seed", 1)
+    assert "- by the noisy votes, the average user disagrees with " in privrank(*run).out

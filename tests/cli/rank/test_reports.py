@@ -70,7 +70,7 @@ def test_the_table_says_what_is_needed(privrank, private):
     result = privrank("rank", private, "--top-k", 2)
     assert result.code == 0
     assert "95% interval" in result.out
-    assert "each user randomizes the answers" in result.out
+    assert "each user's answers are randomized on their own" in result.out
     assert "spends nothing" in result.out
     assert "epsilon = 3" in result.out
     assert "As well, with epsilon" in result.out
