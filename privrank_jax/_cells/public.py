@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 _SEEN_ITEMS = "the list of items was taken from the file and is treated as public"
+_COLUMNS = "the items are the columns of the file, which is taken for a form that does not depend on anyone's answers"
 _NO_USERS = "the file names no users: only a guarantee per comparison is possible"
 _ONE_ROW_EACH = "the file names no users: each row is taken for all that one user ranked"
 
@@ -67,10 +68,18 @@ def public_facts(*, seen_items: bool, seen_users: bool) -> tuple[str, ...]:
 
 
 def notes_on_rankings(
-    positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
+    positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool, wide: bool
 ) -> tuple[str, ...]:
-    """Notes on a file of rankings: where items come from, whether it has users, what was skipped."""
-    notes = [_SEEN_ITEMS] if seen_items else []
+    """Notes on a file of rankings: where items come from, whether it has users, what was skipped.
+
+    Args:
+        positions: from roles to positions of columns.
+        ignored: columns not used.
+        seen_items: whether no list of items was given.
+        wide: whether there is a column per item. Whatever one user answers, such a file keeps its columns, so its
+            list of items is no fact that neighbors share beyond the adjacency, as one seen in answers is.
+    """
+    notes = [_COLUMNS if wide else _SEEN_ITEMS] if seen_items else []
     if "user" not in positions:
         notes.append(_ONE_ROW_EACH)
     if ignored:

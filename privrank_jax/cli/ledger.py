@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from privrank_jax import _interrupt
-from privrank_jax._neighbors import NO_COLUMN, OWN
+from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, listed
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import (
     Refusal,
@@ -73,13 +73,14 @@ class Request(Json):
         str, typer.Option(metavar="NAME", help="What is protected: user, comparison or rank.")
     ] = "user"
     adjacency: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
             help="How neighboring data differ: replace, flip or add-remove. Releases that protect less are "
-            "refused; replace is more than flip.",
+            "refused; replace is more than flip. Default: replace; flip for preferences (.jsonl with chosen and "
+            "rejected), as privrank privatize protects which answer was chosen.",
         ),
-    ] = "replace"
+    ] = None
     public: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,8 +88,8 @@ class Request(Json):
             help="What is public anyway, so that releases may show it; once for each of items (which there are), "
             "participation (which users answered at all), questionnaire (which pairs each user was asked), "
             "ranked-items (which items each user ranked), budgets (each user's epsilon), covariates (of each "
-            "comparison, and which item was first), or none. Default: items, for a list of items that is read off the "
-            "data; for a named data set, what it defines.",
+            "comparison, and which item was first), or none. Default: items; none for a PrefLib file, which lists its "
+            "items whatever was answered; for a named data set, what it defines.",
         ),
     ] = None
     user: User = None
@@ -119,7 +120,7 @@ def ledger(request: Request) -> None:
 
 
 def _make(request: Request, data: str, budget: str) -> None:
-    from privrank_jax.cli.core.sources import load_named
+    from privrank_jax.cli.core.sources import load_named, users_of
     from privrank_jax.release.ledger import content_sha256
 
     named = load_named(data)
@@ -128,13 +129,13 @@ def _make(request: Request, data: str, budget: str) -> None:
     if request.public is not None:
         facts = [fact for fact in request.public if fact != "none"]
     elif named is None:
-        facts = ["items"]
+        facts = [] if users_of(data, None) == OWN else ["items"]
     else:
         facts = ["questionnaire"] if getattr(named.table, "questionnaire", None) is not None else []
     promise = Privacy(
         amount(budget, "--budget"),
         unit=request.unit,
-        adjacency=request.adjacency,
+        adjacency=request.adjacency or ("flip" if _holds_preferences(data) else "replace"),
         delta=amount(request.budget_delta, "--budget-delta", zero=True),
         public=tuple(facts),
         users=_users(request, data),
@@ -142,6 +143,15 @@ def _make(request: Request, data: str, budget: str) -> None:
     sha256 = content_sha256(data) if named is None else named.sha256
     with _interrupt.whole(f"{request.file} may be unfinished", f"{request.file} was made"):
         create(request.file, promise, data=Path(data).name, sha256=sha256)
+
+
+def _holds_preferences(data: str) -> bool:
+    """Whether the data are preferences under their usual names, which only ``privrank privatize`` releases."""
+    from privrank_jax._cells.preference_pairs import names_answers
+    from privrank_jax.datasets.formats import read_header
+    from privrank_jax.datasets.json_lines import is_json_lines
+
+    return is_json_lines(data) and names_answers(read_header(data))
 
 
 def _users(request: Request, data: str) -> str:
@@ -158,9 +168,12 @@ def _users(request: Request, data: str) -> str:
     if users not in (OWN, NO_COLUMN):
         column, header = request.user or "user", read_header(data)
         if header and spelled_in(header, column) not in header:
+            other = "say --user none where each row is one user"
+            if _holds_preferences(data):
+                other = "protect single labels by --unit comparison"
             raise Refusal(
                 f"{data} has no column {column!r}, and a budget for users needs to know what a user is: name the "
-                "column by --user, or say --user none where each row is one user."
+                f"column by --user, or {other}."
             )
     return users
 
@@ -204,10 +217,11 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
         )
         for one in spends
     ]
-    title = (
-        f"{found.path.name}: releases from {account.data}, {account.budget.neighbors.in_words()}"
-    )
-    print_table(title, _HEADINGS, rows)
+    title = _title(found.path.name, account)
+    if rows:
+        print_table(title, _HEADINGS, rows)
+    else:
+        print_paragraphs(title, _NOTHING_SPENT.format(found.path.name))
     print_paragraphs(
         f"Left: {in_words(*left, budget[1])} of {in_words(*budget)}. Spent: {in_words(*spent, budget[1])}."
     )
@@ -222,6 +236,14 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
             f"State spent ({lost}): the command has not finished, or was killed or failed before its result was "
             "known to be shown. It counts, for the result may have been seen."
         )
+
+
+def _title(name: str, account: Account) -> str:
+    promised = account.budget.neighbors
+    title = f"{name}: releases from {account.data}, {dataclasses.replace(promised, public=()).in_words()}"
+    if not promised.public:
+        return title
+    return f"{title}; they may take as public {listed(PUBLIC[fact] for fact in promised.public)}"
 
 
 def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str, object]:
@@ -254,6 +276,10 @@ def _briefly(privacy: Privacy) -> str:
     return f"{privacy.unit}, {privacy.adjacency}{more}"
 
 
+_NOTHING_SPENT = (
+    "Nothing was spent yet: this ledger will add up what all releases of these data with --ledger {} spend, and refuse "
+    "one that goes beyond the budget."
+)
 _HOLDS = (
     "That holds only if the number of releases and their budgets were fixed ahead of time, and is not enforced: "
     "what is left is counted by the plain sum."

@@ -86,7 +86,9 @@ def read_orders(
     )
     ranks[at_cells] = np.frombuffer(places, np.int32)
     reading = (*source.reading, orders_note(columns))
-    notes = notes_on_rankings(source.positions, source.ignored, seen_items=public is None)
+    notes = notes_on_rankings(
+        source.positions, source.ignored, seen_items=public is None, wide=False
+    )
     return RankingTable(
         ranks,
         item_names=order,

@@ -260,7 +260,9 @@ def wide_rankings(
         notes=(
             *source.reading,
             cells_note(cells),
-            *notes_on_rankings(source.positions, source.ignored, seen_items=public is None),
+            *notes_on_rankings(
+                source.positions, source.ignored, seen_items=public is None, wide=True
+            ),
         ),
         reading=source.reading,
     )
@@ -321,7 +323,9 @@ def _long(
         notes=(
             *source.reading,
             cells_note(cells),
-            *notes_on_rankings(source.positions, source.ignored, seen_items=public is None),
+            *notes_on_rankings(
+                source.positions, source.ignored, seen_items=public is None, wide=False
+            ),
         ),
         reading=source.reading,
         public=public_facts(seen_items=public is None, seen_users=num_users is None),

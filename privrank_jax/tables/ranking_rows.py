@@ -185,7 +185,8 @@ def scan_rankings(
     raw = RawTable.open(source, name, "ranking", backend)
     with explained(raw.path):
         header = list(raw.table.columns)
-        if is_long(raw.name, header, item, rank):
+        wide = not is_long(raw.name, header, item, rank)
+        if not wide:
             roles = {
                 "user": user_of_rows(raw.name, user),
                 "item": item or "item",
@@ -248,7 +249,9 @@ def scan_rankings(
         missing=missing,
         notes=(
             cells_note(cells),
-            *notes_on_rankings(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
+            *notes_on_rankings(
+                dict.fromkeys(columns, 0), ignored, seen_items=public is None, wide=wide
+            ),
         ),
         public=facts,
         _raw=raw,

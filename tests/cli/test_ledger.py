@@ -303,6 +303,59 @@ def test_what_the_releases_come_to_together(privrank, budget, rankings, monkeypa
     assert privrank("ledger", path).code == 0
 
 
+def test_a_new_ledger_says_what_it_is_for(privrank, budget, rankings):
+    path = budget(rankings, 3)
+    shown = privrank("ledger", path).out
+    assert "Nothing was spent yet" in shown
+    assert "will add up" in shown
+    assert "--ledger votes.ledger" in shown
+    assert "time (UTC)" not in shown  # no table without rows
+    assert "Left: epsilon 3 of epsilon 3." in shown
+    run = ("aggregate", rankings, "--epsilon", 1, "--method", "borda", "--ledger", path)
+    assert privrank(*run).code == 0
+    shown = privrank("ledger", path).out
+    assert "Nothing was spent yet" not in shown
+    assert "time (UTC)" in shown
+
+
+PREFERENCES = '{"prompt": "p", "chosen": "a", "rejected": "b"%s}\n'
+
+
+@pytest.mark.parametrize("unit", ["user", "comparison"])
+def test_preferences_have_the_adjacency_of_the_command_that_releases_them(
+    privrank, budget, tmp_path, unit
+):
+    data, out = tmp_path / "prefs.jsonl", tmp_path / "out.jsonl"
+    data.write_text(PREFERENCES % ', "user": "u"')
+    path = budget(data, 2, "--unit", unit)
+    with Ledger(path) as ledger:
+        assert ledger.account.budget.kind == (unit, "flip")
+    run = ("privatize", data, "--epsilon", 1, "--unit", unit, "--out", out, "--ledger", path)
+    assert privrank(*run).code == 0
+    assert [one.privacy.kind for one in spends(path)] == [(unit, "flip")]
+    asked = budget(data, 2, "--adjacency", "replace", name="asked.ledger")
+    with Ledger(asked) as ledger:
+        assert ledger.account.budget.adjacency == "replace"
+
+
+def test_other_files_of_json_lines_keep_replacement(budget, tmp_path):
+    data = tmp_path / "votes.jsonl"
+    data.write_text('{"user": "u", "winner": "a", "loser": "b"}\n')
+    with Ledger(budget(data, 2)) as ledger:
+        assert ledger.account.budget.kind == ("user", "replace")
+
+
+def test_preferences_without_users_are_protected_one_by_one(privrank, budget, tmp_path):
+    data, out = tmp_path / "prefs.jsonl", tmp_path / "out.jsonl"
+    data.write_text(PREFERENCES % "")
+    refused = privrank("ledger", tmp_path / "no.ledger", "--data", data, "--budget", 2)
+    assert (refused.code, refused.out) == (2, "")
+    assert "--unit comparison" in refused.err
+    path = budget(data, 2, "--unit", "comparison")
+    run = ("privatize", data, "--epsilon", 1, "--out", out, "--ledger", path)
+    assert privrank(*run).code == 0
+
+
 def test_named_data_are_known_by_their_files(privrank, budget, data_folder):
     path = budget("sushi", 1)
     with Ledger(path) as ledger:

@@ -70,7 +70,7 @@ def test_a_ledger_that_says_what_is_public_counts_it(privrank, write, tmp_path, 
     result = privrank(*run, "--public", "ranked-items")
     assert result.code == 0, result.err
     assert [one.privacy.public for one in spends(path)] == [("ranked-items",)]
-    assert "public: which items each user ranked" in privrank("ledger", path).out
+    assert "may take as public which items each user ranked" in privrank("ledger", path).out
     refused(privrank(*run, "--public", "votes", "--force"), "--public 'votes' is unknown")
 
 
@@ -170,6 +170,96 @@ def test_items_read_off_the_data_are_public(privrank, votes, ledger):
     flips = ledger(votes, "--public", "none", "--adjacency", "flip", name="flips.ledger")
     assert privrank(*run, flips).code == 0  # whoever answers otherwise keeps the items
     assert privrank(*run, ledger(votes, name="default.ledger")).code == 0
+
+
+ORDERS = ("user,order", "u,a>b>c", "v,b>a>c")
+FORMS = {
+    "wide.csv": (("user,a,b,c", "u,1,2,3", "v,2,1,3"), False),
+    "long.csv": (("user,item,rank", *(f"u,{item},1" for item in "abc"), "v,a,2"), True),
+    "orders.csv": (ORDERS, True),
+    "places.csv": (("user,rank_1,rank_2", "u,a,b", "v,b,a"), True),
+    "votes.soc": (
+        (
+            "# NUMBER ALTERNATIVES: 2",
+            "# ALTERNATIVE NAME 1: a",
+            "# ALTERNATIVE NAME 2: b",
+            "2: 1,2",
+        ),
+        False,
+    ),
+    "coffee-rankings": ((), False),
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "source", "lines", "seen"),
+    [
+        *(("aggregate", source, *form) for source, form in FORMS.items()),
+        ("rank", "votes.csv", ("user,winner,loser", "u,a,b", "v,c,a"), True),
+        ("rank", "orders.csv", ORDERS, True),
+        ("rank", "coffee", (), False),
+    ],
+)
+def test_what_is_said_of_the_items_is_the_same_in_all_places(
+    command, source, lines, seen, privrank, write, ledger, tmp_path
+):
+    """Items read off answers are public, in the guarantee too; those of a form stay whatever is answered."""
+    data = write(*lines[1:], header=lines[0], name=source) if lines else source
+    known = ("--max-per-user", 3) if command == "rank" and lines else ()
+    known = ("--users", 2) if source == "long.csv" else known
+    page, path = tmp_path / "page.html", ledger(data)
+    run = (command, data, "--epsilon", 1, *known, "--report", page, "--ledger", path, "--json")
+    result = privrank(*run)
+    assert result.code == 0, result.err
+    document = result.json()
+    assert ("items" in document["guarantee"].get("public", ())) is seen
+    notes = document["diagnostics"]["notes"]
+    assert any("the list of items" in note and "public" in note for note in notes) is seen
+    assert any("the items are the columns" in note for note in notes) is (source == "wide.csv")
+    told = page.read_text().partition("<dt>Taken as public</dt><dd>")[2].partition("</dd>")[0]
+    assert ("list of items" in told) is seen
+    if "public" not in document["guarantee"]:
+        assert told == "Nothing that was read off the answers."
+    (one,) = spends(path)
+    assert ("items" in one.privacy.public) is seen
+    allowed = "may take as public the list of items" in privrank("ledger", path).out
+    assert allowed is (seen or source == "wide.csv")  # its header alone does not say what it is
+
+
+def test_a_table_in_an_engine_says_the_same_of_its_items(tmp_path):
+    ibis = pytest.importorskip("ibis")
+    from privrank_jax import datasets, tables
+
+    columns = {"user": ["u", "v"], "a": [1, 2], "b": [2, 1]}
+    rows = tables.scan_rankings(ibis.memtable(columns), name="the table")
+    table = datasets.rankings_from(columns)
+    assert rows.notes == table.notes
+    assert rows.public == table.public == ()
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "seen"),
+    [
+        ("user,order", ("u,a>b", "v,b>a"), True),
+        ("user,item,rank", ("u,a,1", "u,b,2", "v,a,2", "v,b,1"), True),
+        ("user,a,b", ("u,1,2", "v,2,1"), False),
+    ],
+)
+def test_synthetic_rankings_show_the_items_of_whole_users(
+    header, rows, seen, privrank, write, tmp_path, ledger
+):
+    """Were a user replaced by one who ranked other items, the columns of the file would be others."""
+    votes, out = write(*rows, header=header), tmp_path / "s.csv"
+    run = ("privatize", votes, "--epsilon", 1, "--out", out, "--force", "--json")
+    rank, user = (lambda told: (told, told["also"][0]))(privrank(*run).json()["guarantee"])
+    assert "public" not in rank  # whoever moves one item keeps the items
+    assert ("items" in user["public"]) is seen
+    told = privrank(*run, "--items", "a,b").json()["guarantee"]["also"][0]
+    assert "items" not in told["public"]
+    strict = ("--ledger", ledger(votes, "--public", "participation"))
+    if seen:
+        refused(privrank(*run, *strict), "the list of items", "--items")
+    assert privrank(*run, *strict, "--items", "a,b").code == 0
 
 
 def test_a_questionnaire_is_public(privrank, data_folder, ledger):

@@ -21,7 +21,9 @@ def assert_expected(table):
     assert table.item_names == ("Oslo", "Paris", "Rome")
     assert table.user_names == ("ann", "bob", "cy")
     assert table.missing == "last"
-    assert any("public" in note for note in table.notes)
+    seen = any("items was taken from the file and is treated as public" in n for n in table.notes)
+    assert seen == ("items" in table.public)
+    assert seen != any("the items are the columns of the file" in note for note in table.notes)
 
 
 @pytest.mark.parametrize("text", [WIDE, LONG])

@@ -110,7 +110,9 @@ def _promise(guarantee: Guarantee) -> list[str]:
         "for the other.",
         "Trust": _sentence(guarantee.trust_in_words),
         "Noise": _sentence(guarantee.numerics_in_words),
-        "Taken as public": _sentence(guarantee.public_in_words or "nothing further"),
+        "Taken as public": _sentence(
+            guarantee.public_in_words or "nothing that was read off the answers"
+        ),
     }
     entries = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>\n" for name, text in parts.items())
     return [f"<p>{escape(guarantee.in_words())}</p>", f"<dl>\n{entries}</dl>"]

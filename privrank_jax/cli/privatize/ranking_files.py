@@ -140,7 +140,7 @@ def privatize_rankings(request: Request) -> None:
         promised = rankings_guarantee(
             rankings, drawn.numerics, request.guarantee_note("the largest of any user.", "orders")
         ).given(public=budgets, users=users_of(request.file, request.user))
-    promised = _who_took_part(promised, table, request)
+    promised = _of_whole_users(promised, table, request)
     request.check_out()  # again, as the files may have changed meanwhile
     spending.spend_and_report(promised, "mallows", request.out)
     written = datasets.write_synthetic_rankings(request.out, rankings, users=not request.drop_user)
@@ -162,13 +162,19 @@ def _check_gaps(table: datasets.RankingTable, request: Request) -> None:
     )
 
 
-def _who_took_part(
+def _of_whole_users(
     promised: Guarantee, table: datasets.RankingTable, request: Request
 ) -> Guarantee:
-    """Make participation public where the file shows it: it keeps users, or omits those who ranked nothing."""
-    if (request.drop_user or not table.user_names) and "participation" not in table.public:
-        return promised
-    also = tuple(other.given(public=("participation",)) for other in promised.also)
+    """The guarantee, which for whole users takes as public what the file shows of them whatever is drawn.
+
+    That is who took part, where it keeps users or omits those who ranked nothing, and the items, where they were read
+    off the rankings; which items each user ranked says these too. A rank that changes leaves both as they are.
+    """
+    keeps_users = bool(table.user_names) and not request.drop_user
+    shown = {*table.public, *("participation",) * keeps_users}
+    if "ranked-items" in promised.public:
+        shown.discard("items")
+    also = tuple(other.given(public=shown) for other in promised.also)
     return dataclasses.replace(promised, also=also)
 
 
@@ -250,7 +256,6 @@ def _print(
     notes = [
         "the file keeps the users" if "user" in written else "the file leaves the users out",
         "the rows are sorted, so their order reveals nothing",
-        "the original file is unchanged and still unprotected",
     ]
     said = cells_note(request.cells)
     notes += [note for note in table.notes if note == said or "names no users" in note]

@@ -80,7 +80,7 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV or Parquet file with a header row and one comparison per row, or a named "
+            help="CSV, TSV, Excel (.xlsx) or Parquet file with a header row and one comparison per row, or a named "
             "data set: coffee, cemspc, immig, cars, cars2. Or rankings: a file or a named data set as for privrank "
             "aggregate. Or preferences: a .jsonl file (or .jsonl.gz) with prompt, chosen and rejected.",
         ),
@@ -155,6 +155,7 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
         from privrank_jax._cells.names import form
         from privrank_jax._cells.order_shapes import place_columns
         from privrank_jax._cells.pair_shapes import shape_of
+        from privrank_jax._cells.preference_pairs import names_answers
         from privrank_jax.datasets.json_lines import is_json_lines
 
         if not is_json_lines(self.source):
@@ -164,7 +165,7 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
         header = read_header(self.file)
         forms = set(map(form, header))
         named = {"winner", "loser"} <= forms or {"item", "rank"} <= forms
-        told = bool(self.given & set(_COLUMNS)) and not {"chosen", "rejected"} <= forms
+        told = bool(self.given & set(_COLUMNS)) and not names_answers(header)
         return not (named or told or shape_of(self.file.name, header) or place_columns(header))
 
     def _check_kind(self) -> None:
