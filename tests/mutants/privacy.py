@@ -56,6 +56,8 @@ PRIVACY = (
         ("(num_items - 1) * (num_items - 2) / 2 *", "(num_items - 1) *"),
         ("ahead = _chained(better)", "ahead = better.T"),
         ("if not np.all((best", "if np.all((best"),
+        ("math.sqrt(items - 1) * _deviation", "_deviation"),
+        ("return math.sqrt(float(quickly(variance, epsilon)))", "return float(quickly(variance, epsilon))"),
     ),
     *mutants_of(
         "pairwise/noisy_choices.py",

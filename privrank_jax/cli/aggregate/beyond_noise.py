@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 
+from privrank_jax._host.evaluate import quickly
+from privrank_jax.aggregation.local_bounds import ONE_ANSWER
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.core.mechanisms import Drawn
 from privrank_jax.cli.core.result import Certainty, noise_reach, of_noise
@@ -16,6 +19,8 @@ from privrank_jax.release.exact_aggregation import CHANGE
 from privrank_jax.release.k_norm import zonotope_parts
 
 LEVEL = 0.95
+_SCORE = "The score of an item is how many others a user, on average, ranks behind it"
+_ANSWERS = ", with who was asked what, taken as normal"
 _IN_A_CYCLE = "some majorities that are beyond the noise contradict the order by a cycle, so no range of ranks is shown"
 
 
@@ -32,8 +37,25 @@ def of_scores(scores: np.ndarray, num_users: int, request: Request, drawn: Drawn
         scores,
         _score_reach(scores.size, num_users, request, drawn),
         what="scores",
-        more=". The score of an item is how many others a user, on average, ranks behind it",
+        more=f". {_SCORE}",
     )
+
+
+def of_scores_from_answers(
+    scores: np.ndarray, num_users: int, mechanism: str, epsilon: float
+) -> Certainty:
+    """Certainty of Borda scores from one answer per user: the errors of k weights have k times their variance at most.
+
+    Args:
+        scores: ``(m,)``, as released.
+        num_users: n.
+        mechanism: ``"one-pair"`` or ``"shuffled-pair"``.
+        epsilon: of a report.
+    """
+    items = scores.size
+    deviation = math.sqrt(items - 1) * _deviation_of_answers(mechanism, items, num_users, epsilon)
+    reach = noise_reach(deviation, "gaussian", LEVEL, items)
+    return of_noise(scores, reach, what="scores", more=f"{_ANSWERS}. {_SCORE}")
 
 
 def of_majorities(
@@ -53,8 +75,28 @@ def of_majorities(
         drawn: the release.
     """
     reach = _weight_reach(len(weights), num_users, request, drawn)
-    if reach is None:
-        return Certainty()
+    return Certainty() if reach is None else _majorities(weights, ranks, reach, "")
+
+
+def of_majorities_from_answers(
+    weights: np.ndarray, ranks: np.ndarray, num_users: int, mechanism: str, epsilon: float
+) -> Certainty:
+    """Certainty of weights from one answer per user, as :func:`of_majorities`.
+
+    Args:
+        weights: ``(m, m)``, as released.
+        ranks: ``(m,)`` ranks that are published for them.
+        num_users: n.
+        mechanism: ``"one-pair"`` or ``"shuffled-pair"``.
+        epsilon: of a report.
+    """
+    items = len(weights)
+    deviation = _deviation_of_answers(mechanism, items, num_users, epsilon)
+    reach = noise_reach(deviation, "gaussian", LEVEL, items * (items - 1) // 2)
+    return _majorities(weights, ranks, reach, _ANSWERS)
+
+
+def _majorities(weights: np.ndarray, ranks: np.ndarray, reach: float, more: str) -> Certainty:
     better = weights - reach > 0.5
     ahead = _chained(better)
     best, worst = ahead.sum(axis=0), len(weights) - 1 - ahead.sum(axis=1)
@@ -62,7 +104,7 @@ def of_majorities(
         return Certainty(better, notes=(_IN_A_CYCLE,))
     words = (
         "for the ranks by the majorities of the users, if these have no cycle, all items together; they cover the "
-        "privacy noise alone. Items are told apart where surely more than half of the users have one ahead"
+        f"privacy noise alone{more}. Items are told apart where surely more than half of the users have one ahead"
     )
     return Certainty(better, {"rank_low": best, "rank_high": worst}, words)
 
@@ -107,6 +149,12 @@ def _weight_reach(num_items: int, num_users: int, request: Request, drawn: Drawn
     square += (num_items - 1) * (num_items - 2) / 2 * of_cycles**2
     deviation = math.sqrt(square / pairs)
     return noise_reach(deviation, "gaussian", LEVEL, pairs) + drawn.exact / num_users
+
+
+def _deviation_of_answers(mechanism: str, items: int, num_users: int, epsilon: float) -> float:
+    """Standard deviation of a weight, at most."""
+    variance = functools.partial(ONE_ANSWER[mechanism], items, num_users)
+    return math.sqrt(float(quickly(variance, epsilon)))
 
 
 def _independent_reach(drawn: Drawn, noise: str, numbers: int, num_users: int) -> float:

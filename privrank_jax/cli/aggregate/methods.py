@@ -15,13 +15,18 @@ from privrank_jax.aggregation.footrule_cuts import MAX_ITEMS as MAX_FOOTRULE
 from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.aggregation.query_budget import MAX_ITEMS as MAX_EXACT_LAW
 from privrank_jax.aggregation.query_budget import refusal_bound
-from privrank_jax.cli.aggregate.beyond_noise import of_majorities, of_scores
+from privrank_jax.cli.aggregate.beyond_noise import (
+    of_majorities,
+    of_majorities_from_answers,
+    of_scores,
+    of_scores_from_answers,
+)
 from privrank_jax.cli.aggregate.input import Input, PrivateInput
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.aggregate.result import by_footrule, result, solved, without_privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.mechanisms import MECHANISMS, Drawn, draw
-from privrank_jax.cli.core.result import Result
+from privrank_jax.cli.core.result import Certainty, Result
 from privrank_jax.privacy.vectors import report_norm
 
 SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is for its fallback, which is rarely used
@@ -116,15 +121,20 @@ def _reported_borda(data: PrivateInput, request: Request) -> Result:
         drawn = _draw(data, request, mechanism=mechanism)
         scores = np.asarray(drawn.estimate.value)
     limit = functools.partial(aggregation.ldp_borda_bound, items, mechanism=mechanism)
-    return result(
+    epsilon = _report_epsilon(data, request, drawn)
+    whole = result(
         data,
         request,
         drawn,
         named=named,
         scores=scores,
-        bound=quickly(limit, users, _report_epsilon(data, request, drawn)),
+        bound=quickly(limit, users, epsilon),
         facts={"mechanism": mechanism},
     )
+    if found not in _ANSWERS:
+        return whole
+    certainty = of_scores_from_answers(scores, users, mechanism, epsilon)
+    return dataclasses.replace(whole, certainty=certainty)
 
 
 def _report_epsilon(data: PrivateInput, request: Request, drawn: Drawn) -> float:
@@ -174,15 +184,12 @@ def _central_noise_all(data: PrivateInput, request: Request) -> Result:
     )
     weights = np.asarray(drawn.estimate.value)
     found = solved(data, request, drawn, weights, bound)
-    return _with_majorities(found, weights, data, request, drawn)
-
-
-def _with_majorities(
-    found: Result, weights: np.ndarray, data: PrivateInput, request: Request, drawn: Drawn
-) -> Result:
-    """Add what the noise leaves certain of the majorities."""
     ranks = np.argsort(found.order)
-    certainty = of_majorities(weights, ranks, data.table.num_users, request, drawn)
+    return _with_certainty(found, of_majorities(weights, ranks, users, request, drawn))
+
+
+def _with_certainty(found: Result, certainty: Certainty) -> Result:
+    """Add what the noise leaves certain of the majorities, or why that is little."""
     return dataclasses.replace(found, certainty=certainty, notes=(*found.notes, *certainty.notes))
 
 
@@ -202,7 +209,8 @@ def _central_weights(data: PrivateInput, request: Request) -> Result:
         aggregation.private_weights_bound, items, users, data.privacy, noise=request.noise_drawn
     )
     found = solved(data, request, drawn, weights, bound)
-    return _with_majorities(found, unshrunk, data, request, drawn)
+    ranks = np.argsort(found.order)
+    return _with_certainty(found, of_majorities(unshrunk, ranks, users, request, drawn))
 
 
 def _reported_noise_all(data: PrivateInput, request: Request) -> Result:
@@ -217,7 +225,12 @@ def _reported_noise_all(data: PrivateInput, request: Request) -> Result:
     bound = functools.partial(
         aggregation.local_noise_all_bound, items, users, epsilon, mechanism=mechanism
     )
-    return solved(data, request, drawn, weights, bound, mechanism=mechanism)
+    found = solved(data, request, drawn, weights, bound, mechanism=mechanism)
+    if request.mechanism not in _ANSWERS:
+        return found
+    ranks = np.argsort(found.order)
+    certainty = of_majorities_from_answers(weights, ranks, users, mechanism, epsilon)
+    return _with_certainty(found, certainty)
 
 
 def _central_footrule(data: PrivateInput, request: Request) -> Result:
