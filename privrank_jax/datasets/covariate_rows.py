@@ -215,7 +215,8 @@ class _Reader:
         sides = np.array(self.sides)
         ahead = np.where(sides == 0, table.winners < table.losers, sides > 0)
         sign = np.where(ahead, 1.0, -1.0)
-        found = {name: sign * np.array(column) for name, column in self.numbers.items()}
+        # Adding 0 makes the difference of equal values 0 whoever won, and never -0.
+        found = {name: sign * np.array(column) + 0.0 for name, column in self.numbers.items()}
         shown = (sides != 0).astype(float)
         if self.groups:
             names = sorted(set(self.groups))

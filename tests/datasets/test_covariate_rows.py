@@ -54,6 +54,13 @@ def test_a_flipped_outcome_leaves_the_design_as_it_is(tmp_path):
     assert before.table.winners.tolist() != after.table.winners.tolist()
 
 
+def test_a_difference_of_nothing_has_no_sign_that_tells_who_won(tmp_path):
+    """-0 prints and divides unlike 0."""
+    for row in ("u2,c,a,0,a,0,crowd,9,9", "u2,a,c,0,a,0,crowd,9,9"):
+        found = read(tmp_path, [*ROWS, row], covariates=("length", "words"), side="left")
+        assert not np.signbit([column[-1] for column in found.covariates.values()]).any()
+
+
 def test_without_a_side_the_order_of_items_decides(tmp_path):
     found = read(tmp_path, covariates=("words",))
     assert found.first.tolist() == [0, 0, 0, 1]
