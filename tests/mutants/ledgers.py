@@ -56,4 +56,9 @@ LEDGERS = (
         ("        privacy.users,\n", '        "",\n'),
         (', amount(privacy.delta, "delta", zero=True)', ", Decimal(0)"),
     ),
+    *mutants_of(
+        "cli/ledger.py",
+        "tests/cli/test_ledger.py",
+        ('"flip" if _holds_preferences(data) else', '"flip" if data else'),
+    ),
 )  # fmt: skip

@@ -78,6 +78,13 @@ RELEASES = (
         ("arrivals.totals(done, last)", "arrivals.totals(0, last - done)"),
     ),
     *mutants_of(
+        "cli/privatize/ranking_files.py",
+        "tests/cli/test_promises.py",
+        ("shown = {*table.public, *(", "shown = {*("),
+        ('if "ranked-items" in promised.public:', "if True:"),
+        ("keeps_users = bool(table.user_names) and not request.drop_user", "keeps_users = False"),
+    ),
+    *mutants_of(
         "release/leaderboard.py",
         "tests/release/test_leaderboard.py",
         ("return 4 * of_totals * sum(", "return 2 * of_totals * sum("),
