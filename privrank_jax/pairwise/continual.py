@@ -14,6 +14,7 @@ from privrank_jax._backend import product
 from privrank_jax._types import Key, Mask, Numbers, Scalar
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.graph import check_counts
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.perturbed_mle import scores_from_totals
 from privrank_jax.pairwise.promise import of_comparisons
@@ -162,7 +163,9 @@ def stream_totals(wins: WinCounts) -> Steps:
 
     Raises:
         ValueError: no such axis, or no steps.
+        TypeError: ``wins`` is a plain array.
     """
+    check_counts(wins)
     if wins.matrix.ndim != 3 or not wins.matrix.shape[0]:
         raise ValueError(
             f"wins must have an axis of steps, (T, m, m) with T >= 1, got {wins.matrix.shape}: stack the counts of the "

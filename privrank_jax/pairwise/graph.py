@@ -14,6 +14,15 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 Array = jax.Array
 
 
+def check_counts(wins: object) -> None:
+    """Raise ``TypeError`` unless ``wins`` are :class:`~privrank_jax.comparisons.WinCounts`."""
+    if not isinstance(wins, WinCounts):
+        raise TypeError(
+            f"wins must be WinCounts, got {type(wins).__name__}: count comparisons with WinCounts.from_comparisons, or "
+            "wrap a matrix with WinCounts.from_matrix."
+        )
+
+
 def component_labels(adjacent: Array) -> Array:
     """Smallest item index of each item's connected component: ``(m, m)`` symmetric bool to ``(m,)`` int32."""
     size = adjacent.shape[0]

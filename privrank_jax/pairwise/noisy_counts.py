@@ -15,6 +15,7 @@ from privrank_jax._types import Key, Numbers, PairMatrix, PairMatrixLike, Scalar
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.graph import check_counts
 from privrank_jax.pairwise.questionnaire_noise import (
     counted_sensitivity,
     kept_on_totals,
@@ -105,6 +106,7 @@ def noisy_counts(
     Raises:
         ValueError: a promise that can't be kept, Gaussian noise without δ, K-norm noise without a questionnaire, users
             without ``contributions``, a questionnaire that contradicts the promise, unknown names.
+        TypeError: ``wins`` is a plain matrix.
 
     Source: Cai, Chakraborty and Wang (2025), Algorithms 2 and 3, with the sensitivity corrected; K-norm noise: Hardt
     and Talwar (2010), for this shape ours.
@@ -115,6 +117,7 @@ def noisy_counts(
     >>> bool(totals[0] > totals[1])
     True
     """
+    check_counts(wins)
     noise, attained = kept_on_totals(privacy, "noisy_counts", noise, questionnaire)
     check_choice("calibration", calibration, ("tight", "published"))
     shape, note = None, ""

@@ -14,6 +14,7 @@ from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
+from privrank_jax.pairwise.graph import check_counts
 from privrank_jax.pairwise.likelihood import center
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_counts
 from privrank_jax.pairwise.noisy_counts import draw_totals, totals_noise
@@ -123,11 +124,7 @@ def perturbed_mle(
     (True, 'flip')
     """
     link = get_link(link)
-    if not isinstance(wins, WinCounts):
-        raise TypeError(
-            f"wins must be WinCounts, got {type(wins).__name__}: the noise is calibrated for dense counts; "
-            "count the comparisons with WinCounts.from_comparisons."
-        )
+    check_counts(wins)
     noise, attained = kept_on_totals(privacy, "perturbed_mle", noise, questionnaire)
     if sensitivity is None and questionnaire is None and noise != "k-norm":
         shape = None

@@ -13,7 +13,7 @@ from privrank_jax._validate import check_nonnegative
 from privrank_jax._workarounds.linalg import one_by_one
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.graph import connectivity
+from privrank_jax.pairwise.graph import check_counts, connectivity
 
 _MOST_SOLVES = 200
 
@@ -62,6 +62,7 @@ def rank_centrality(wins: WinCounts, smoothing: Scalar = 0.0) -> Estimate:
 
     Raises:
         ValueError: negative smoothing.
+        TypeError: ``wins`` is a plain matrix.
 
     Source: Negahban, Oh and Shah (2017), *Rank centrality*, Operations Research.
 
@@ -69,6 +70,7 @@ def rank_centrality(wins: WinCounts, smoothing: Scalar = 0.0) -> Estimate:
     >>> [round(float(weight), 6) for weight in weights]
     [0.75, 0.25]
     """
+    check_counts(wins)
     check_nonnegative("smoothing", smoothing)
     return _rank_centrality(wins, smoothing)
 

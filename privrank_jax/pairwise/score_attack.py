@@ -43,6 +43,7 @@ from privrank_jax._types import Epsilon, Scores, ScoresLike
 from privrank_jax._validate import check_epsilon
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
+from privrank_jax.pairwise.graph import check_counts
 
 
 def score_attack(
@@ -66,6 +67,7 @@ def score_attack(
     >>> score_attack(jnp.array([1.0, -1.0]), jnp.zeros(2), wins).tolist()
     [0.5, 0.5]
     """
+    check_counts(wins)
     return _score_attack(jnp.asarray(estimate), jnp.asarray(scores), wins, get_link(link))
 
 
@@ -108,6 +110,7 @@ def score_attack_bound(
     [0.2311, 0.2311]
     """
     check_epsilon(epsilon)
+    check_counts(wins)
     return _score_attack_bound(
         jnp.asarray(mean_absolute_error), jnp.asarray(scores), wins, epsilon, get_link(link)
     )

@@ -25,6 +25,7 @@ from privrank_jax._types import Key, Scalar
 from privrank_jax._validate import check_callable, is_real, spelled, type_of
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
+from privrank_jax.privacy.privacy import check_privacy
 from privrank_jax.privacy_audit.neighbors import Instances
 
 _MODULES = (
@@ -120,11 +121,7 @@ class Audited:
     def __post_init__(self) -> None:
         check_callable(f"{self.name}: release", self.release, "key", "data", "privacy")
         check_callable(f"{self.name}: reduce", self.reduce, "value")
-        if not isinstance(self.promise, Privacy):
-            raise TypeError(
-                f"{self.name}: promise must be a Privacy, got {self.promise!r}: write "
-                "Privacy(1.0, unit=..., adjacency=...)."
-            )
+        check_privacy(self.promise)
         filled = {
             "neighbors": _pair(self.name, self.neighbors),
             "title": self.title or self.name,

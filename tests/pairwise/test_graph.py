@@ -6,10 +6,31 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
+from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise.graph import component_labels, connectivity, edge_connectivity
+from privrank_jax.privacy import Privacy
 
 ITEMS = 9
+PROMISE = Privacy(1.0, unit="comparison", adjacency="flip", delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda key, wins: pairwise.noisy_counts(key, wins, PROMISE),
+        lambda key, wins: pairwise.perturbed_mle(key, wins, PROMISE),
+        lambda key, wins: pairwise.continual_counts(key, wins, PROMISE),
+        lambda key, wins: pairwise.rank_centrality(wins),
+        lambda key, wins: pairwise.influential_comparisons(wins),
+        lambda key, wins: pairwise.score_attack(jnp.zeros(2), jnp.zeros(2), wins),
+        lambda key, wins: pairwise.score_attack_bound(1.0, jnp.zeros(2), wins, 1.0),
+    ],
+)
+def test_a_plain_matrix_is_refused_with_the_way_to_wrap_it(ask, key):
+    for matrix in (np.ones((2, 2)), [[0, 1], [1, 0]]):
+        with pytest.raises(TypeError, match=r"wins must be WinCounts, .* WinCounts\.from_matrix"):
+            ask(key, matrix)
 
 
 def _digraphs(count=200):
