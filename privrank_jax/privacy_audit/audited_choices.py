@@ -90,6 +90,7 @@ AUDITED = (
     Audited(
         name="noisy-choices",
         title="totals of choices + Laplace(2/ε), one choice changes",
+        calibration="tight",
         neighbors=(np.array([0, 0, 0]), np.array([1, 0, 0])),
         promise=FLIPPED,
         instances=_instances,
@@ -99,6 +100,7 @@ AUDITED = (
     Audited(
         name="noisy-choices-users",
         title="totals of choices + Laplace(2L/ε), one user of L = 2 choices",
+        calibration="tight",
         neighbors=(np.array([0, 0, 0]), np.array([1, 1, 0])),
         promise=USER,
         instances=functools.partial(_instances, most=2),
@@ -111,6 +113,7 @@ AUDITED = (
     Audited(
         name="perturbed-plackett-luce",
         title="Plackett-Luce scores from totals of choices + Laplace(2/ε), one choice changes",
+        calibration="tight",
         function="perturbed_plackett_luce",
         neighbors=(np.array([0, 0, 0]), np.array([1, 0, 0])),
         promise=FLIPPED,

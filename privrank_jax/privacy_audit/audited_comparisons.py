@@ -115,6 +115,7 @@ _TOTALS = (
     Audited(
         name="noisy-counts",
         title="win totals + Laplace(2/ε), one comparison",
+        calibration="tight",
         neighbors=_ONE_ANSWER,
         release=on_wins(pairwise.noisy_counts),
         promise=COMPARISON,
@@ -131,6 +132,7 @@ _TOTALS = (
     Audited(
         name="noisy-counts-add-remove",
         title="win totals + Laplace(1/ε), one comparison added or removed",
+        calibration="tight",
         neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1))),
         release=on_wins(pairwise.noisy_counts),
         reduce=lambda noisy: noisy[0] - 2,
@@ -147,6 +149,7 @@ _TOTALS = (
     Audited(
         name="noisy-counts-users",
         title="win totals + Laplace(2L/ε), one user of L = 3 comparisons",
+        calibration="tight",
         neighbors=_ONE_USER,
         release=on_wins(pairwise.noisy_counts),
         reduce=functools.partial(_shift, center=(4, 2)),
@@ -179,6 +182,7 @@ _TOTALS = (
     Audited(
         name="top-item",
         title="the item with most wins + Laplace(2L/ε), one user of L = 3 comparisons",
+        calibration="tight",
         release=on_wins(pairwise.noisy_counts),
         note="pairwise/noisy_counts.py; the loss tends to ε far from a tie",
         **_TOP,
@@ -250,6 +254,7 @@ _FITS = (
     Audited(
         name="perturbed-mle",
         title="perturbed MLE, outcomes flip, Laplace(2/ε)",
+        calibration="tight",
         release=on_wins(pairwise.perturbed_mle),
         instances=all_comparisons(FLIPPED, _CHAIN, _TRIPLE),
         promise=FLIPPED,
@@ -262,6 +267,7 @@ _FITS = (
     Audited(
         name="perturbed-mle-replace",
         title="perturbed MLE, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
+        calibration="tight",
         release=on_wins(pairwise.perturbed_mle),
         promise=COMPARISON,
         instances=all_comparisons(COMPARISON, _CHAIN, _TRIPLE),
@@ -272,6 +278,7 @@ _FITS = (
     Audited(
         name="perturbed-mle-users",
         title="perturbed MLE, a user's L = 2 comparisons are replaced, Laplace(4L/ε), γ ≥ λ",
+        calibration="tight",
         release=on_wins(pairwise.perturbed_mle),
         instances=all_comparisons(_TWO_EACH, _CHAIN, _TRIPLE),
         promise=_TWO_EACH,
@@ -285,6 +292,7 @@ _FITS = (
     Audited(
         name="perturbed-mle-laplace-link",
         title="perturbed MLE, Laplace link, a comparison is added or removed",
+        calibration="tight",
         release=on_wins(pairwise.perturbed_mle, link="laplace"),
         instances=all_comparisons(ADDED, _CHAIN, _TRIPLE),
         promise=ADDED,

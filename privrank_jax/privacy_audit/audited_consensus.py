@@ -202,6 +202,7 @@ AUDITED = (
     Audited(
         name="dp-borda",
         title="Borda scores + K-norm noise",
+        calibration="tight",
         release=on_weights(aggregation.dp_borda),
         law=_borda_law,
         commands=(
@@ -214,6 +215,7 @@ AUDITED = (
     Audited(
         name="dp-borda-laplace",
         title="Borda scores + Laplace",
+        calibration="tight",
         release=on_weights(aggregation.dp_borda, noise="laplace"),
         law=_borda_laplace_law,
         commands=("aggregate --method borda --noise laplace",),
@@ -222,6 +224,7 @@ AUDITED = (
     Audited(
         name="noise-all",
         title="all pairwise weights + K-norm noise",
+        calibration="tight",
         release=on_weights(aggregation.noise_all),
         reduce=_widest,
         sees="the largest plus the least noisy weight above the diagonal, less 1",
@@ -235,6 +238,7 @@ AUDITED = (
     Audited(
         name="noise-all-laplace",
         title="all pairwise weights + Laplace",
+        calibration="tight",
         release=on_weights(aggregation.noise_all, noise="laplace"),
         law=_pairs_laplace_law,
         commands=("aggregate --method noise-all --noise laplace",),
@@ -258,6 +262,7 @@ AUDITED = (
     Audited(
         name="dp-kwiksort",
         title="KwikSort on noisy answers, q = 2 of 3, ε/2 for the queries and ε/2 for the fallback",
+        calibration="tight",
         release=functools.partial(_transcript, calibration="tight", fallback_noise="k-norm"),
         law=functools.partial(_transcript_law, fallback_noise="k-norm"),
         released_by="exact_kwiksort",
@@ -293,6 +298,7 @@ AUDITED = (
     Audited(
         name="hay-kwiksort",
         title="KwikSort that shuffles what its budget q = 2 of 3 leaves",
+        calibration="tight",
         function="hay_kwiksort",
         release=on_weights(aggregation.hay_kwiksort, max_queries=QUERIES),
         law=_sort_law,

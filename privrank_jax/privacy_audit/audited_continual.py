@@ -83,6 +83,7 @@ def _row(strategy: str, noise: str, promise: Privacy, **fields: Any) -> Audited:
     told = {"law" if noise == "laplace" else "loss": _LOSSES[noise]}
     return Audited(
         function="continual_counts",
+        calibration="tight",
         release=on_wins(pairwise.continual_counts, noise=noise, strategy=strategy),
         promise=promise,
         instances=_streams(promise, 2),

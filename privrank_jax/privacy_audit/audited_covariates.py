@@ -219,6 +219,7 @@ AUDITED = (
     Audited(
         name="covariate-sums",
         title="sums of comparisons with covariates + Laplace(max ‖z‖/ε), one outcome flips",
+        calibration="tight",
         released_by="exact_covariate_sums",
         commands=(
             "rank --method mle --adjacency flip --unit comparison --side left --covariate length",
@@ -229,6 +230,7 @@ AUDITED = (
     Audited(
         name="covariate-sums-users",
         title="sums of comparisons with covariates + Laplace(Σ‖z‖/ε), the outcomes of one user flip",
+        calibration="tight",
         released_by="exact_covariate_sums",
         commands=(
             "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length:-1:2",
@@ -238,6 +240,7 @@ AUDITED = (
     Audited(
         name="covariate-sums-questionnaire",
         title="sums of comparisons with covariates + K-norm noise of the questions, outcomes of one user flip",
+        calibration="tight",
         released_by="exact_covariate_sums",
         commands=(
             "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length --noise k-norm",
@@ -247,6 +250,7 @@ AUDITED = (
     Audited(
         name="covariate-ties-questionnaire",
         title="sums with covariates and ties + K-norm noise of the questions, outcomes of one user flip",
+        calibration="tight",
         released_by="exact_covariate_ties",
         commands=(
             "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length --ties davidson "
@@ -256,6 +260,7 @@ AUDITED = (
     ),
     Audited(
         name="covariate-mle",
+        calibration="tight",
         **{
             **_row([1], _EACH, COMPARISON),
             "title": "scores and coefficients of covariates from noisy sums, one outcome flips",
@@ -269,6 +274,7 @@ AUDITED = (
     Audited(
         name="covariate-ties",
         title="sums with covariates and ties + Laplace(max ‖z‖/ε), one win becomes a tie",
+        calibration="tight",
         commands=(
             "rank --method mle --adjacency flip --unit comparison --side left --covariate length --ties davidson",
         ),
@@ -277,6 +283,7 @@ AUDITED = (
     Audited(
         name="covariate-ties-users",
         title="sums with covariates and ties + Laplace(Σ‖z‖/ε), the outcomes of one user change",
+        calibration="tight",
         commands=(
             "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length:-1:2 --ties davidson",
         ),
@@ -284,6 +291,7 @@ AUDITED = (
     ),
     Audited(
         name="covariate-ties-gaussian",
+        calibration="tight",
         commands=(
             "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length --ties davidson "
             "--noise gaussian --delta 1e-6",
@@ -301,6 +309,7 @@ AUDITED = (
     ),
     Audited(
         name="covariate-davidson-mle",
+        calibration="tight",
         **{
             **_tied_row((1.0, 0.5, 1.0), _EACH, COMPARISON),
             "title": "Davidson's model with covariates from noisy sums and ties, one win becomes a tie",

@@ -136,6 +136,7 @@ AUDITED = (
     Audited(
         name="dp-footrule",
         title="footrule costs + noise of the least error under pure ε",
+        calibration="tight",
         release=_on_counts("tree"),
         promise=USER,
         reduce=lambda costs: shapes.margin(_noise(costs), shapes.cube_facets(_CUTS), _MOVE),
@@ -152,6 +153,7 @@ AUDITED = (
     Audited(
         name="dp-footrule-gaussian",
         title="footrule costs + Gaussian noise at δ = 0.01",
+        calibration="tight",
         release=_on_counts("gaussian"),
         promise=dataclasses.replace(USER, delta=0.01),
         reduce=lambda costs: jnp.sum(_noise(costs) * _MOVE),
@@ -164,6 +166,7 @@ AUDITED = (
     Audited(
         name="ldp-footrule",
         title="footrule costs of one user by a cut of the ranking and a set of items",
+        calibration="tight",
         function="ldp_footrule",
         release=_report,
         reduce=lambda costs: costs[0, 0] - costs[-1, 0],
@@ -178,6 +181,7 @@ AUDITED = (
     Audited(
         name="ldp-footrule-report",
         title="the report of one user to ldp_footrule",
+        calibration="tight",
         function="ldp_footrule_report",
         release=_one_report,
         reduce=lambda report: jnp.sign(report[0]) - jnp.sign(report[-1]),

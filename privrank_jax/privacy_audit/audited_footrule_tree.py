@@ -108,6 +108,7 @@ AUDITED = (
     Audited(
         name="dp-footrule-tree",
         title="footrule costs of six items + noise in a tree of two levels",
+        calibration="tight",
         function="dp_footrule",
         neighbors=(_FIRST, _SECOND),
         release=_release,

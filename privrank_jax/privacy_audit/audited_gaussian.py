@@ -96,6 +96,7 @@ _NUMBERS = (
     Audited(
         name="noisy-counts-gaussian",
         title="win totals + Gaussian noise at δ = 0.01, one comparison",
+        calibration="tight",
         neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
         reduce=_gap,
         sees="the gap between the noisy totals",
@@ -107,6 +108,7 @@ _NUMBERS = (
     Audited(
         name="noisy-counts-gaussian-users",
         title="win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons",
+        calibration="tight",
         neighbors=(win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5))),
         reduce=_gap,
         sees="the gap between the noisy totals",
@@ -121,6 +123,7 @@ _NUMBERS = (
     Audited(
         name="noisy-counts-gaussian-add-remove",
         title="win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons added or removed",
+        calibration="tight",
         neighbors=(win_matrix(2, (0, 1, 4)), win_matrix(2, (0, 1, 1))),
         reduce=lambda noisy: noisy[0],
         sees="the noisy total of item 0",
@@ -132,6 +135,7 @@ _NUMBERS = (
     Audited(
         name="dp-borda-gaussian",
         title="Borda scores + Gaussian noise at δ = 0.01",
+        calibration="tight",
         function="dp_borda",
         release=on_weights(aggregation.dp_borda, noise="gaussian"),
         reduce=lambda scores: scores[2] - scores[0],
@@ -143,6 +147,7 @@ _NUMBERS = (
     Audited(
         name="noise-all-gaussian",
         title="all pairwise weights + Gaussian noise at δ = 0.01",
+        calibration="tight",
         function="noise_all",
         release=on_weights(aggregation.noise_all, noise="gaussian"),
         reduce=_all_weights,
@@ -221,6 +226,7 @@ _FITS = (
     Audited(
         name="perturbed-mle-gaussian",
         title="perturbed MLE, outcomes flip, Gaussian noise at δ = 0.01",
+        calibration="tight",
         neighbors=FEW_WINS,
         instances=all_comparisons(_FLIPPED, _PAIR, _FEW),
         note="privacy/calibration.py; the Gaussian mechanism on the totals",

@@ -125,6 +125,7 @@ _REPORTS = (
         Audited(
             name=name,
             title=f"Borda scores of one user by {title}",
+            calibration="tight",
             function="ldp_borda",
             release=functools.partial(_local_borda, mechanism=mechanism),
             reduce=_first_over_last,
@@ -143,6 +144,7 @@ _REPORTS = (
     Audited(
         name="ldp-borda-subsets",
         title="Borda scores of one user by subset selection",
+        calibration="tight",
         function="ldp_borda",
         release=functools.partial(_local_borda, mechanism="subset-selection"),
         reduce=_first_over_last,
@@ -157,6 +159,7 @@ _REPORTS = (
     Audited(
         name="subset-report",
         title="two sets of four items, one ahead of the other in the user's ranking",
+        calibration="tight",
         function="subset_report",
         release=reported(aggregation.subset_report),
         reduce=lambda report: report[0] - report[3],
@@ -169,6 +172,7 @@ _REPORTS = (
     Audited(
         name="ldp-borda-report",
         title="the report of one user to ldp_borda",
+        calibration="tight",
         function="ldp_borda_report",
         release=reported(aggregation.ldp_borda_report),
         reduce=_first_over_last,
@@ -181,6 +185,7 @@ _REPORTS = (
     Audited(
         name="local-weights",
         title="all pairwise weights of one user by Duchi's mechanism",
+        calibration="tight",
         function="local_weights",
         release=functools.partial(_local_weights, mechanism="duchi"),
         reduce=lambda w: jnp.sum(_upper(w)),
@@ -194,6 +199,7 @@ _REPORTS = (
     Audited(
         name="local-weights-rr",
         title="all pairwise weights of one user by randomized response at ε/3 each",
+        calibration="tight",
         function="local_weights",
         release=functools.partial(_local_weights, mechanism="randomized-response"),
         reduce=_pattern,
@@ -208,6 +214,7 @@ _REPORTS = (
     Audited(
         name="local-weights-report",
         title="the report of one user to local_weights",
+        calibration="tight",
         function="local_weights_report",
         release=reported(aggregation.local_weights_report),
         reduce=jnp.sum,
@@ -270,6 +277,7 @@ _ONE_PAIR = (
     Audited(
         name="one-pair-report",
         title="one user's answer on a pair drawn by chance, by randomized response",
+        calibration="tight",
         function="one_pair_report",
         release=_one_pair,
         sees="the pair and the answer",
@@ -283,6 +291,7 @@ _ONE_PAIR = (
     Audited(
         name="one-pair-weights",
         title="weights from one answer of each of three users",
+        calibration="tight",
         function="one_pair_weights",
         neighbors=(_RANKINGS[0][[[0, 1, 2]] * 3], np.stack([*_RANKINGS[:1] * 2, _RANKINGS[1]])),
         release=_answers,

@@ -111,6 +111,7 @@ AUDITED = (
     Audited(
         name="noisy-counts-questionnaire",
         title="win totals + K-norm noise of a public questionnaire, answers flip",
+        calibration="tight",
         instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "flip"),
         changes=_flips(),
         **_on_totals(FLIPPED, _AHEAD, _BEHIND, COUNTS),
@@ -118,12 +119,14 @@ AUDITED = (
     Audited(
         name="questionnaire-replace",
         title="win totals + K-norm noise of a public questionnaire, answers are replaced or missing",
+        calibration="tight",
         instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "replace"),
         **_on_totals(REPLACED, _AHEAD, _BEHIND, COUNTS),
     ),
     Audited(
         name="questionnaire-components",
         title="win totals + K-norm noise, a questionnaire of two components and an item in none",
+        calibration="tight",
         instances=functools.partial(
             neighbors.questionnaires, (np.zeros((5, 5)),), _ASKED_APART, "flip"
         ),
@@ -132,6 +135,7 @@ AUDITED = (
     Audited(
         name="perturbed-mle-questionnaire",
         title="perturbed MLE + K-norm noise of a public questionnaire, answers flip",
+        calibration="tight",
         function="perturbed_mle",
         neighbors=(_AHEAD, _BEHIND),
         release=on_wins(pairwise.perturbed_mle, questionnaire=COUNTS, gamma=0.5),

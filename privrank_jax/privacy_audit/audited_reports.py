@@ -89,6 +89,7 @@ AUDITED = (
     Audited(
         name="randomized-response",
         title="randomized response, one answer",
+        calibration="tight",
         function="randomized_response",
         neighbors=_BITS,
         release=reported(privacy.randomized_response),
@@ -109,6 +110,7 @@ AUDITED = (
     Audited(
         name="preference-labels",
         title="randomized response, two labels of one user who share ε",
+        calibration="tight",
         function="randomized_labels",
         neighbors=(np.array([1, 1]), np.array([0, 0])),
         release=_two_labels,
@@ -132,6 +134,7 @@ AUDITED = (
     Audited(
         name="laplace-reports",
         title="an answer plus Laplace(1/ε)",
+        calibration="tight",
         function="laplace_reports",
         neighbors=_BITS,
         release=reported(privacy.laplace_reports),
@@ -146,6 +149,7 @@ AUDITED = (
     Audited(
         name="duchi-vectors",
         title="Duchi's ℓ₂ mechanism, 4 dimensions",
+        calibration="tight",
         function="duchi_vectors",
         neighbors=(_AXIS, -_AXIS),
         release=reported(privacy.duchi_vectors),
@@ -159,6 +163,7 @@ AUDITED = (
     Audited(
         name="privunit-vectors",
         title="PrivUnit with its best cap, 4 dimensions",
+        calibration="tight",
         function="privunit_vectors",
         neighbors=(_AXIS, -_AXIS),
         release=reported(privacy.privunit_vectors),

@@ -77,6 +77,7 @@ AUDITED = (
     Audited(
         name="one-shot-top-k",
         title="one-shot Laplace selection, k = 1",
+        calibration="tight",
         function="one_shot_top_k",
         release=on_wins(pairwise.one_shot_top_k, 1),
         law=functools.partial(_law, of=laws.one_shot, k=1),
@@ -91,6 +92,7 @@ AUDITED = (
     Audited(
         name="one-shot-top-two",
         title="one-shot Laplace selection, the two best of three in order",
+        calibration="tight",
         function="one_shot_top_k",
         release=on_wins(pairwise.one_shot_top_k, 2),
         law=functools.partial(_law, of=laws.one_shot, k=2),
@@ -106,6 +108,7 @@ AUDITED = (
     Audited(
         name="peeling-top-k",
         title="peeling, the two best of three in order",
+        calibration="tight",
         function="peeling_top_k",
         release=on_wins(pairwise.peeling_top_k, 2),
         law=functools.partial(_law, of=laws.peeling, k=2),
@@ -115,6 +118,7 @@ AUDITED = (
     Audited(
         name="permute-and-flip-top-k",
         title="permute-and-flip, k = 1",
+        calibration="tight",
         function="permute_and_flip_top_k",
         release=on_wins(pairwise.permute_and_flip_top_k, 1),
         law=functools.partial(_law, of=laws.permute_and_flip, k=1),
@@ -124,6 +128,7 @@ AUDITED = (
     Audited(
         name="permute-and-flip-top-two",
         title="permute-and-flip, the two best of three in order",
+        calibration="tight",
         function="permute_and_flip_top_k",
         release=on_wins(pairwise.permute_and_flip_top_k, 2),
         law=functools.partial(_law, of=laws.permute_and_flip, k=2),

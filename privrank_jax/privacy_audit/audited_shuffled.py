@@ -51,6 +51,7 @@ AUDITED = (
     Audited(
         name="shuffled-pair-weights",
         title="weights from one shuffled answer of each of three users, at δ = 0.01",
+        calibration="tight",
         function="shuffled_pair_weights",
         neighbors=(np.stack([_ALL] * _USERS), np.stack([_ALL, _ALL, _ALL[::-1]])),
         release=_release,

@@ -63,6 +63,7 @@ AUDITED = (
     Audited(
         name="mallows-sample",
         title="synthetic ranking, the rank of one item",
+        calibration="tight",
         released_by="exact_mallows",
         commands=(
             "privatize",
@@ -75,6 +76,7 @@ AUDITED = (
     Audited(
         name="mallows-sample-users",
         title="synthetic ranking at 2ε/m for each rank, the whole ranking of a user",
+        calibration="tight",
         neighbors=(_RANKING, _REVERSAL),
         instances=lambda: neighbors.of_values(*neighbors.strict_orders(NUM_ITEMS)),
         promise=Privacy(1.0, unit="user", adjacency="replace"),
@@ -90,6 +92,7 @@ AUDITED = (
     Audited(
         name="laplace-ranks",
         title="ranks + Laplace(2(m-1)/ε)",
+        calibration="tight",
         function="laplace_ranks",
         release=reported(mallows.laplace_ranks),
         reduce=lambda noisy: jnp.minimum(-noisy[0], jnp.min(noisy[1:] - jnp.arange(1, NUM_ITEMS))),

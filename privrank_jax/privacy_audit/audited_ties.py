@@ -132,6 +132,7 @@ AUDITED = (
     Audited(
         name="noisy-tie-counts",
         title="win totals and ties + Laplace(2/ε), one outcome changes",
+        calibration="tight",
         neighbors=_ONE_ANSWER,
         promise=FLIPPED,
         reduce=functools.partial(_shift, first=_ONE_ANSWER[0], second=_ONE_ANSWER[1]),
@@ -142,6 +143,7 @@ AUDITED = (
     Audited(
         name="noisy-tie-counts-users",
         title="win totals and ties + Laplace(2L/ε), one user of L = 2 comparisons",
+        calibration="tight",
         neighbors=_ONE_USER,
         promise=USER,
         reduce=functools.partial(_shift, first=_ONE_USER[0], second=_ONE_USER[1]),
@@ -152,6 +154,7 @@ AUDITED = (
     Audited(
         name="noisy-tie-counts-gaussian",
         title="win totals and ties + Gaussian noise at δ = 0.01, one user of L = 2 comparisons",
+        calibration="tight",
         function="noisy_tie_counts",
         neighbors=_ONE_USER,
         promise=dataclasses.replace(USER, delta=_DELTA),
@@ -169,6 +172,7 @@ AUDITED = (
     Audited(
         name="noisy-tie-counts-questionnaire",
         title="win totals and ties + K-norm noise of a public questionnaire, answers flip",
+        calibration="tight",
         function="noisy_tie_counts",
         neighbors=(with_ties_of(3, (0, 1, 2), (1, 2, 1)), with_ties_of(3, (1, 0, 2), (2, 1, 1))),
         promise=_ASKED,
@@ -182,6 +186,7 @@ AUDITED = (
     Audited(
         name="noisy-tie-counts-questionnaire-laplace",
         title="win totals and ties + Laplace noise for a public questionnaire, answers flip",
+        calibration="tight",
         function="noisy_tie_counts",
         neighbors=(with_ties_of(3, (0, 1, 2), (1, 2, 1)), with_ties_of(3, (1, 0, 2), (2, 1, 1))),
         promise=_ASKED,
@@ -195,6 +200,7 @@ AUDITED = (
     Audited(
         name="perturbed-davidson-mle",
         title="Davidson's model fitted to win totals and ties + Laplace(2/ε)",
+        calibration="tight",
         function="perturbed_davidson_mle",
         neighbors=_ONE_ANSWER,
         promise=FLIPPED,

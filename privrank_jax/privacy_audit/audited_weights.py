@@ -79,6 +79,7 @@ AUDITED = (
     Audited(
         name="private-weights",
         title="Borda scores and all pairs, K-norm noise, ε/2 for each",
+        calibration="tight",
         release=on_weights(aggregation.private_weights, focus=_FOCUS, shrink="none"),
         law=_law,
         commands=(
@@ -91,6 +92,7 @@ AUDITED = (
     Audited(
         name="private-weights-gaussian",
         title="Borda scores and all pairs, Gaussian noise at δ = 0.01",
+        calibration="tight",
         release=on_weights(
             aggregation.private_weights, noise="gaussian", focus=_FOCUS, shrink="none"
         ),

@@ -106,7 +106,7 @@ class AuditResult:
             "unit": self.promise.unit,
             "adjacency": self.promise.adjacency,
             "trust": row.trust,
-            "calibration": row.calibration,
+            "calibration": row.calibration or None,
             "epsilon": self.promise.epsilon,
             "delta": self.promise.delta,
             "exact_epsilon": self.exact,

@@ -78,7 +78,7 @@ class Audited:
         outcomes: the names of the outcomes, in the order of their numbers; None for a real statistic.
         trust: ``"central"``, ``"shuffled"`` or ``"local"``, see :class:`~privrank_jax.privacy.Guarantee`.
         calibration: ``"tight"`` (some neighbors lose at least 0.99 of the claim), ``"sound"`` (no such neighbors are
-            known) or ``"published"``.
+            known) or ``"published"``; by default it is not said.
         instances: small data sets with all their neighbors, for the exact loss.
         law: law of the release (see :data:`Law`); ``facts`` holds what its diagnostics report about the noise. With
             ``finite`` it is the law of the outcomes, in their order.
@@ -111,7 +111,7 @@ class Audited:
     outcomes: tuple[str, ...] | None = None
     finite: bool = False
     trust: str = "central"
-    calibration: str = "tight"
+    calibration: str = ""
     sound: bool = True
     released_by: str = ""
     commands: tuple[str, ...] = ()

@@ -52,6 +52,7 @@ def test_rows_make_sense():
     for row in ROWS:
         assert row.trust in TRUSTS
         assert row.title != row.name
+        assert row.calibration in ("tight", "sound", "published")
         assert row.sees not in ("the outcome", "the statistic")
         first, second = (jax.tree.leaves(data) for data in row.neighbors)
         assert [np.shape(x) for x in first] == [np.shape(x) for x in second]
@@ -83,6 +84,7 @@ def test_a_mechanism_of_ones_own_needs_no_words(key):
     assert found.event.startswith("the statistic is ")
     facts = found.as_dict()
     assert (facts["name"], facts["title"], facts["function"]) == ("own", "own", "noisy")
+    assert facts["calibration"] is None
     assert own(outcomes=("a", "b")).sees == "the outcome"
 
 
