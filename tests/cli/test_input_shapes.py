@@ -138,7 +138,7 @@ def test_ratings_come_out_as_the_ranks_that_they_mean(
         assert "not a rank, 1 = best, of 3 items" in said
         assert "ratings are read by --higher-is-better or --lower-is-better" in said
         assert "whatever they look like, by --ranks" in said
-        found = privrank("aggregate", file, *run, "--higher-is-better").json()
+        found = privrank("aggregate", file, *run, "--higher-is-better", "--missing", "last").json()
         assert [row["item"] for row in found["ranking"]] == ["a", "b", "c"]
         notes = found["diagnostics"]["notes"]
         assert "the cells are ratings, the larger the better; equal ones are ties" in notes
