@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import gc
 import json
 import os
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +16,8 @@ from typing import Any
 
 import jax
 import pytest
+import typer.testing
+from jax._src import compilation_cache
 from threadpoolctl import threadpool_limits
 
 from tests.memory_maps import make_room
@@ -49,6 +54,15 @@ jax.config.update(
     ),
 )
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+if hasattr(
+    compilation_cache, "zlib"
+):  # its usual level takes three times as long, for files a sixth smaller
+    compilation_cache.zlib = SimpleNamespace(
+        compress=functools.partial(zlib.compress, level=1), decompress=zlib.decompress
+    )
+# Building all commands takes as long as running a short one; as a program, the package builds them once.
+if hasattr(typer.testing, "_get_command"):
+    typer.testing._get_command = functools.cache(typer.testing._get_command)
 gc.disable()  # nothing that is imported while tests are collected is garbage
 
 
@@ -60,8 +74,12 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Let the end of the process find them, or libraries report what they lose."""
-    gc.unfreeze()
+    """Let the end of the process find what it imported, or libraries report what they lose.
+
+    pytest searches for garbage twice before, for seconds in what JAX keeps: nobody would see the errors that it found.
+    """
+    gc.freeze()
+    atexit.register(gc.unfreeze)
 
 
 # Of few tests, each of which takes as long as a file: begun first, so that no worker is left with them in the end.

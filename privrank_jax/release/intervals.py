@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -34,6 +35,12 @@ def exp(power: Decimal, context: Context) -> Decimal:
 def log(number: Decimal, context: Context) -> Decimal:
     """Natural logarithm, bounded on the side to which ``context`` rounds if ``number`` is."""
     return _beside(context.ln(number), context)
+
+
+@functools.lru_cache(maxsize=32)
+def log_two(digits: int) -> Bounds:
+    """Bounds of the natural logarithm of 2, with that many digits."""
+    return log(Decimal(2), down(digits)), log(Decimal(2), up(digits))
 
 
 def _beside(nearest: Decimal, context: Context) -> Decimal:

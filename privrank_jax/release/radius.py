@@ -13,10 +13,9 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 
-from privrank_jax.release.intervals import Bounds, down, happens, log, quotient, sign, up
+from privrank_jax.release.intervals import Bounds, down, happens, log, log_two, quotient, sign, up
 
 _ROOM = 2**62  # for a radius times the number of edges
 
@@ -107,7 +106,7 @@ class Radius:
 
         def bounds(digits: int) -> Bounds:
             low, high = self._log_ratio(radius, self.mode, digits)
-            low_step, high_step = (log(Decimal(2), context(digits)) for context in (down, up))
+            low_step, high_step = log_two(digits)
             return (
                 down(digits).add(low, down(digits).multiply(low_step, block)),
                 up(digits).add(high, up(digits).multiply(high_step, block)),
