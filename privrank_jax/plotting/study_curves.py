@@ -34,7 +34,7 @@ def study_curves(
     x: str,
     metrics: str | Sequence[str] | Mapping[str, str] | None = None,
     *,
-    curve: str = "estimator",
+    curve: str | None = None,
     style: str | None = None,
     panel: str | Sequence[str] = (),
     x_label: str | None = None,
@@ -74,8 +74,9 @@ def study_curves(
         x: column on the horizontal axis; on a logarithmic axis ∞ is drawn separately, at the right.
         metrics: metrics to draw, in this order, or a mapping from metric to the label of its vertical axis; None for
             all that have curves.
-        curve: column with one curve, of its own color and marker, per value. Rows without a value in it, such as
-            metrics that all estimators share, are left out; the same holds for ``style`` and ``panel``.
+        curve: column with one curve, of its own color and marker, per value; by default ``"estimator"``, or
+            ``"study"`` in a table without estimators. Rows without a value in it, such as metrics that all estimators
+            share, are left out; the same holds for ``style`` and ``panel``.
         style: column with one line style per value.
         panel: column (or columns) with one panel per value for each metric.
         x_label: what x is, with its unit (default: its name).
@@ -99,6 +100,9 @@ def study_curves(
     """
     if isinstance(panel, str):
         panel = (panel,)
+    if curve is None:
+        known = result if isinstance(result, Sequence) else result.rows
+        curve = "estimator" if any("estimator" in row for row in known) else "study"
     told_apart = [column for column in (curve, style, *panel) if column is not None]
     rows = _rows(result, x, told_apart, crosses, log_x)
     labels = _labels(metrics, rows)

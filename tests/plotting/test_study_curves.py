@@ -60,6 +60,16 @@ def test_three_estimators_and_four_metrics_are_one_picture(result):
     figure.draw_without_rendering()
 
 
+def test_a_study_without_estimators_is_one_curve(result):
+    rows = [
+        {name: value for name, value in row.items() if name != "estimator"}
+        for row in result.select("error", scale=0.5, estimator="mean")
+    ]
+    figure = plotting.study_curves(rows, "epsilon", log_x=True)
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts == ["color: study", rows[0]["study"]]
+
+
 def test_a_panel_column_makes_a_row_of_panels_for_each_metric(result):
     finite = StudyResult("finite", [r for r in result.rows if math.isfinite(r["epsilon"])])
     figure = plotting.study_curves(
