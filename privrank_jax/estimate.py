@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 
@@ -25,3 +25,16 @@ class Estimate:
     value: Any
     guarantee: Guarantee | None = None
     diagnostics: Any = None
+
+    def __jax_array__(self) -> NoReturn:
+        """Called by JAX where an array is needed; an estimate is not one, as its guarantee would be lost unseen.
+
+        Raises:
+            TypeError: always; the message says what to pass.
+        """
+        raise TypeError("this is an Estimate where an array is needed: pass its `.value`")
+
+    def __array__(self, *arguments: Any, **options: Any) -> NoReturn:
+        """Called by NumPy where an array is needed; see :meth:`__jax_array__`."""
+        del arguments, options
+        self.__jax_array__()

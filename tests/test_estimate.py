@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
-from privrank_jax import Estimate, Guarantee, Privacy
+from privrank_jax import Estimate, Guarantee, Privacy, aggregation, metrics, rankings
 
 
 def test_an_estimate_goes_through_jit_and_vmap_with_all_its_parts():
@@ -27,3 +28,24 @@ def test_without_privacy_there_is_no_guarantee_and_no_leaf_for_it():
     assert plain.guarantee is None
     assert plain.diagnostics is None
     assert len(jax.tree.leaves(plain)) == 1
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        np.asarray,
+        jnp.asarray,
+        np.shape,
+        lambda found: jnp.ones(2) + found,
+        lambda found: jnp.argmax(found),
+        rankings.ranks_from_scores,
+        aggregation.copeland,
+        lambda found: metrics.kendall_distance(found, jnp.arange(2)),
+    ],
+)
+def test_an_estimate_in_the_place_of_its_value_is_refused_with_the_remedy(use):
+    with pytest.raises(
+        TypeError, match=r"an Estimate where an array is needed: pass its `\.value`"
+    ):
+        use(Estimate(jnp.ones(2)))
+    jax.jit(lambda found: found.value + 1)(Estimate(jnp.ones(2)))

@@ -348,7 +348,10 @@ def padded_size(name: str, actual: Count, limit_name: str, limit: int | None) ->
     """Return the static padded size: ``limit``, or ``actual`` itself if no limit is given."""
     if is_traced(actual):
         if limit is None:
-            raise ValueError(f"{name} is traced: give the padded size {limit_name} as an int")
+            raise ValueError(
+                f"{name} is traced: give the padded size {limit_name} as an int, or make {name} an int (in a study, a "
+                "`static` parameter)"
+            )
         return limit
     size = int(actual) if limit is None else limit
     if not 1 <= actual <= size:
