@@ -8,11 +8,11 @@ from privrank_jax.cli.plan.request import Design
 
 HELP = (
     "Plan a survey, or a consensus of rankings: how many users, which epsilon, or what error to expect.\n\n"
-    "Each user compares pairs of items and flips each answer with probability 1/(1 + e^epsilon) before "
-    "sending it. Give two of --epsilon, --target and --users to get the third; all three tell how many "
-    "more users the target takes. With --rankings each user has a whole ranking, and every method of privrank "
-    "aggregate is listed with the error that is proven, whatever the users prefer, and the one to expect. Uses no "
-    "data.\n\n"
+    "Users randomize their own answers: each compares pairs of items and flips each answer with probability "
+    "1/(1 + e^epsilon) before sending it, so that epsilon counts for one answer. Give two of --epsilon, --target and "
+    "--users to get the third; all three tell how many more users the target takes. With --rankings each user has a "
+    "whole ranking, a curator collects them, epsilon counts for a user, and every method of privrank aggregate is "
+    "listed with the error that is proven, whatever the users prefer, and the one to expect. Uses no data.\n\n"
     "Examples:\n\n"
     "  privrank plan --items 10 --epsilon 1 --target 0.1\n\n"
     "  privrank plan --items 10 --epsilon 1 --epsilon-max 3 --share-observed 0.5 --users 500\n\n"

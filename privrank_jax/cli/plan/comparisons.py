@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, TypeVar
 
 from privrank_jax.cli.console import Refusal, busy, print_json, print_paragraphs, print_table, warn
+from privrank_jax.cli.plan.opening import who_sees_comparisons
 from privrank_jax.cli.plan.request import MOST_USERS, Design
 from privrank_jax.cli.plan.shuffled import (
     local_of_shuffled,
@@ -133,7 +134,7 @@ def solve(design: Design) -> Plan:
         "more_users": None if needed is None else max(needed - (design.users or 0), 0),
         "epsilon": {"min": low, "max": high},
         "answers_per_user": design.answers_per_user,
-        "epsilon_per_user": high * design.answers_per_user,
+        "epsilon_per_user": high * max(design.answers_per_user, 1.0),
         "effective_users": float(error.effective_users),
         "error": _errors(error),
         "error_without_privacy": _errors(clear),
@@ -257,12 +258,13 @@ def _print_plan(design: Design, found: Plan) -> None:
         without = f"{found['users_needed_without_privacy']:,}"
         rows.insert(1, ("users needed for the target", f"{found['users_needed']:,}"))
         rows.insert(2, ("users needed without privacy", without))
+    print_paragraphs(who_sees_comparisons(design, _budget(found), found["epsilon_per_user"]))
     print_table(
         headline(design),
         [("plan", "left"), ("", "right")],
         rows,
     )
-    print_paragraphs(_answer(design, found), protection(found))
+    print_paragraphs(_answer(design, found), protection(design, found))
 
 
 def headline(design: Design) -> str:
@@ -289,7 +291,7 @@ def _budget_rows(found: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def protection(found: Plan) -> str:
+def protection(design: Design, found: Plan) -> str:
     """What the plan protects, in words."""
     budget = _budget(found)
     if "local_epsilon" in found and "delta" in found:
@@ -302,6 +304,11 @@ def protection(found: Plan) -> str:
             f"Each user {asked} and answers for it alone. Whoever sees the shuffled answers learns at most epsilon = "
             f"{budget}, delta = {found['delta']:g} about a user, if all {found['users']:,} users are honest; whoever "
             f"sees an answer with its sender, as the shuffler does, epsilon = {found['local_epsilon']:.3g}."
+        )
+    if not design.several_answers:
+        return (
+            f"One answer is protected with epsilon = {budget}, and so is a user who answers for one pair; a user who "
+            "answers for more has that epsilon for each."
         )
     return (
         f"One answer is protected with epsilon = {budget}. All answers of one user together are protected "

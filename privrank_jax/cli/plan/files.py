@@ -68,7 +68,7 @@ def _draw_survey(design: Design, found: comparisons.Plan, path: Path) -> None:
         },
         (found["users"], found["error"]["expected" if design.confidence is None else "upper"]),
         target=design.target,
-        guarantee_text=comparisons.protection(found),
+        guarantee_text=comparisons.protection(design, found),
         title=comparisons.headline(design),
     )
     plotting.save(figure, path)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, busy, print_json, print_paragraphs, print_table
+from privrank_jax.cli.plan.opening import who_sees_rankings
 from privrank_jax.cli.plan.request import MOST_SHUFFLED, MOST_USERS, Design
 
 if TYPE_CHECKING:
@@ -326,6 +327,7 @@ def _print_plan(design: Design, found: Plan) -> None:
         )
         for one in by_proof(found)
     ]
+    print_paragraphs(who_sees_rankings(design))
     print_table(
         headline(found),
         [("method", "left"), ("ratio", "right"), ("additive", "right"), ("proven", "right"), ("expected", "right")],

@@ -25,6 +25,7 @@ METHODS = (
     "kwiksort",
     "hay-kwiksort",
 )
+_ONE_ANSWER = 1.01  # a share of pairs typed with three digits makes no more of one pair
 MOST_ITEMS, MOST_USERS, MOST_SHUFFLED = 5_000, 10**15, 10**9
 
 
@@ -139,6 +140,11 @@ class Design(Saved):
     def answers_per_user(self) -> float:
         """Expected number of comparisons of one user."""
         return self.share_answered * self.items * (self.items - 1) / 2
+
+    @property
+    def several_answers(self) -> bool:
+        """Whether the average user answers for more than about one pair."""
+        return self.answers_per_user > _ONE_ANSWER
 
     def check(self) -> None:
         """Refuse options that are out of range or don't go together, and files that could not be written."""
