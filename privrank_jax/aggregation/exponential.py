@@ -24,8 +24,12 @@ Source: Hay, Elagina and Miklau (2017), section 3; the subset recursion is ours.
 
 from __future__ import annotations
 
+import functools
+import math
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._types import Count, Epsilon, Key, RankingsLike, RanksLike
@@ -128,29 +132,43 @@ def _steepness(w: Array, num_users: Count, rate: Array, mask: Array | None) -> A
     return excess * (num_users * jnp.minimum(rate, _SHARP)).astype(w.dtype)
 
 
-def _append_costs(costs: Array) -> Array:
-    """Costs ``(2^m, m)`` of putting item j behind the items of subset S (bit i of S: item i)."""
-    items = costs.shape[0]
-    members = (jnp.arange(1 << items)[:, None] >> jnp.arange(items)) & 1
+@functools.lru_cache(maxsize=8)
+def _by_size(items: int) -> tuple[Int[np.ndarray, "subsets"], Int[np.ndarray, "sizes"]]:
+    """All subsets (bit i: item i), those of fewer items first; the place of the first one of each size."""
+    sizes = np.sum((np.arange(1 << items)[:, None] >> np.arange(items)) & 1, axis=1)
+    order = np.argsort(sizes, kind="stable")
+    return order.astype(np.int32), np.searchsorted(sizes[order], np.arange(items + 1))
+
+
+def _append_costs(costs: Array, subsets: Array) -> Array:
+    """Costs ``(subsets, m)`` of putting item j behind the items of each subset."""
+    members = (subsets[:, None] >> jnp.arange(costs.shape[0])) & 1
     return jnp.matmul(members.astype(costs.dtype), costs.T, precision="highest")
 
 
 def _log_weights(costs: Array) -> Array:
-    """log Z[S] for all subsets: after round k those of at most k items are correct."""
+    """log Z[S] for all subsets, those of k items in round k.
+
+    A round computes as many as there are of the most frequent size; what it computes of other sizes is either right as
+    well or computed again in its own round.
+    """
     items = costs.shape[0]
-    append = _append_costs(costs)
+    order, first = _by_size(items)
+    subsets, place = jnp.asarray(order), jnp.asarray(np.argsort(order).astype(np.int32))
+    append = _append_costs(costs, subsets)
+    bits = 1 << jnp.arange(items)
+    most = math.comb(items, items // 2)
 
-    def grow(_: Int[Array, ""], log_z: Array) -> Array:
-        new = jnp.full_like(log_z, -jnp.inf).at[0].set(0)
-        for j in range(items):
-            shape = (-1, 2, 1 << j)
-            without = (log_z - append[:, j]).reshape(shape)[:, 0]
-            grown = jnp.logaddexp(new.reshape(shape)[:, 1], without)
-            new = new.reshape(shape).at[:, 1].set(grown).reshape(-1)
-        return new
+    def grow(size: Int[Array, ""], log_z: Array) -> Array:
+        start = jnp.asarray(first)[size]
+        these = jax.lax.dynamic_slice_in_dim(subsets, start, most)[:, None]
+        behind = jax.lax.dynamic_slice_in_dim(append, start, most)
+        terms = jnp.where((these & bits) > 0, log_z[place[these & ~bits]] - behind, -jnp.inf)
+        found = jax.nn.logsumexp(terms, axis=1)
+        return jax.lax.dynamic_update_slice_in_dim(log_z, found, start, 0)
 
-    start = jnp.full(1 << items, -jnp.inf, costs.dtype).at[0].set(0)
-    return jax.lax.fori_loop(0, items, grow, start)
+    none = jnp.full(1 << items, -jnp.inf, costs.dtype).at[0].set(0)
+    return jax.lax.fori_loop(1, items + 1, grow, none)[place]
 
 
 @jax.jit
