@@ -35,7 +35,7 @@ import jax.numpy as jnp
 from privrank_jax._types import Key
 from privrank_jax._workarounds.threads import one_blas_thread
 from privrank_jax.simulate.checkpoint import Checkpoint, Checkpoints
-from privrank_jax.simulate.compiler import Compiler, first_done
+from privrank_jax.simulate.compiler import Compiler, first_done, threads
 from privrank_jax.simulate.devices import Devices, is_first
 from privrank_jax.simulate.moments import Moments
 from privrank_jax.simulate.program import Program
@@ -79,7 +79,7 @@ def run(
     Args:
         key: one threefry key, JAX's default. (Other generators draw differently under ``vmap``, so
             the table would depend on the batch size.)
-        study: the study to run, or several. While one program runs, the next is compiled: those with the most work
+        study: the study to run, or several. While one program runs, others are compiled: those with the most work
             first, whatever their study, so that the compiler is done before the last of them run.
         replicates: replicates of each cell, below 2³².
         batch_size: at most this many (cell, replicate) pairs at once on each device; by default as
@@ -115,7 +115,7 @@ def run(
     if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
         checkpoints = Checkpoints(checkpoints)
     # Several processes compile the same program at the same time, as their compilers may communicate.
-    compiler = Compiler() if jax.process_count() == 1 else None
+    compiler = Compiler(threads()) if jax.process_count() == 1 else None
 
     def prepared(study: Study, indices: list[int]) -> _Job:
         program = Program(key, study, indices, replicates, mesh, batch_size, memory_limit)

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from privrank_jax.simulate.compiler import Compiler, first_done
+from privrank_jax.simulate.compiler import Compiler, first_done, threads
 
 
 def done(value=None) -> Future:
@@ -33,6 +33,21 @@ def test_of_the_tasks_that_wait_the_one_with_the_most_work_comes_first():
         result.result(60)
     compiler.close()
     assert order == [(5.0, 2), (5.0, 4), (3.0, 3), (2.0, 1)]
+
+
+def test_two_threads_work_on_two_tasks_at_once():
+    compiler, both = Compiler(2), threading.Barrier(2)
+    results = [compiler.submit(1.0, lambda: both.wait(60)) for _ in range(2)]
+    assert {result.result(60) for result in results} == {0, 1}
+    compiler.close()
+
+
+def test_there_is_a_thread_for_each_of_up_to_two_cores(monkeypatch):
+    for cores, expected in ((1, 1), (2, 2), (16, 2)):
+        monkeypatch.setattr(
+            "os.sched_getaffinity", lambda _, cores=cores: set(range(cores)), raising=False
+        )
+        assert threads() == expected
 
 
 def test_an_error_is_raised_where_the_result_is_wanted():
