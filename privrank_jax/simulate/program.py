@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr
+from jax.extend.core import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 
 from privrank_jax._types import Key
 from privrank_jax._validate import is_real
@@ -78,14 +78,14 @@ class Program:
         asked = study.optimized
         self._optimized: Optimized = asked(self.static) if callable(asked) else asked
         self.num_cells, self.total = len(indices), len(indices) * replicates
-        program = _batched(study, self.static, fused)
         try:
-            self.closed, shapes = _trace(program, study, indices[0], key, self.columns)
+            program, self.closed, shapes = _trace(study, indices[0], key, self.columns, fused)
         except (
             NotImplementedError
         ):  # sampling that works with JAX's own generator only: poisson, 2**32 numbers of one key
-            program = _batched(study, self.static, lambda key: key)
-            self.closed, shapes = _trace(program, study, indices[0], key, self.columns)
+            program, self.closed, shapes = _trace(
+                study, indices[0], key, self.columns, lambda key: key
+            )
         self._order = np.array(shapes.order)
         self.metrics: list[dict[str, Label | None]] = [
             columns(labels, study.axes) for labels in shapes.labels
@@ -292,8 +292,15 @@ def _operations(operation: Any) -> int:
 
 
 def _batched(
-    study: Study, static: Parameters, generator: Callable[[jax.Array], jax.Array]
+    study: Study,
+    index: int,
+    key: Key,
+    columns: dict[str, jax.Array],
+    generator: Callable[[jax.Array], jax.Array],
 ) -> Callable[..., Outcome]:
+    """The program of a batch of cells like this one. The trial is traced here, once, whatever batches follow."""
+    static = {name: study.cells[index][name] for name in study.static}
+
     def one(key: Key, traced: Parameters, replicate: jax.Array) -> Outcome:
         found = study.trial(jax.random.fold_in(key, replicate), {**traced, **static})
         try:
@@ -301,11 +308,17 @@ def _batched(
         except ValueError as error:
             raise ValueError(f"the trial of {study.name!r} {error}") from None
 
+    first = {name: column[0] for name, column in columns.items()}
+    closed, shapes = jax.make_jaxpr(one, return_shape=True)(generator(key), first, np.uint32(0))
+    replica, tree = jaxpr_as_fun(closed), jax.tree.structure(shapes)
+
     def program(
         key: Key, columns: dict[str, jax.Array], cell: jax.Array, replicate: jax.Array
     ) -> Outcome:
+        key = generator(key)
         traced = {name: column[cell] for name, column in columns.items()}
-        return jax.vmap(one, in_axes=(None, 0, 0))(generator(key), traced, replicate)
+        found = jax.vmap(lambda *pair: replica(*jax.tree.leaves((key, *pair))))(traced, replicate)
+        return jax.tree.unflatten(tree, found)
 
     return program
 
@@ -335,14 +348,15 @@ def _pairs(start: int, size: int, total: int, replicates: int) -> tuple[np.ndarr
 
 
 def _trace(
-    program: Callable[..., Outcome],
     study: Study,
     index: int,
     key: Key,
     columns: dict[str, jax.Array],
-) -> tuple[ClosedJaxpr, Outcome]:
-    """Trace one replicate; return its jaxpr, for the memory estimate, and its checked metrics."""
+    generator: Callable[[jax.Array], jax.Array],
+) -> tuple[Callable[..., Outcome], ClosedJaxpr, Outcome]:
+    """Return the program of a batch, its jaxpr for one replicate, for the memory estimate, and its checked metrics."""
     try:
+        program = _batched(study, index, key, columns, generator)
         closed, shapes = jax.make_jaxpr(program, return_shape=True)(
             key, columns, *_pairs(0, 1, 1, 1)
         )
@@ -367,7 +381,7 @@ def _trace(
             f"{_spelled(study.axes, places[0])} of one replicate is {jax.tree.map(_describe, leaf)}: make one number "
             "of it, as by .mean(), or give each entry a name with simulate.labeled and name that level in `axes`"
         )
-    return closed, shapes
+    return program, closed, shapes
 
 
 def _needed_static(study: Study, index: int, key: Key, columns: dict[str, jax.Array]) -> list[str]:
