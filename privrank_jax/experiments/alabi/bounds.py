@@ -48,6 +48,7 @@ from privrank_jax.simulate.worlds.hard_rankings import (
 COST = "cost_over_m2"
 TARGET = 0.01  # the additive error of Theorem 13, as a share of m²
 _RACE_AXES = ("metric", "estimator", "num_users")
+_QUICK_ITEMS = 40  # most items of programs that are compiled with less optimization
 UNANIMOUS, SIGNS = "unanimous", "hidden signs"
 BELOW_15, ABOVE_16, ABOVE_PRINTED = "below_15", "above_16", "above_16_printed"
 
@@ -135,7 +136,14 @@ def build(config: BoundsConfig) -> tuple[Study, ...]:
     cells = [{"num_items": m, "max_items": max(group)} for group in shared for m in group]
     cells.sort(key=operator.itemgetter("num_items"))
     return (
-        Study(UNANIMOUS, race, tuple(cells), ("max_items",), _RACE_AXES),
+        Study(
+            UNANIMOUS,
+            race,
+            tuple(cells),
+            ("max_items",),
+            _RACE_AXES,
+            common.optimized(_QUICK_ITEMS),
+        ),
         Study(SIGNS, tried, shapes, ("num_signs", "num_middle"), common.AXES, optimized=False),
     )
 

@@ -237,7 +237,8 @@ def build(config: CentralConfig) -> tuple[Study, ...]:
         users = [number for number in config.users if number < len(found)] + [len(found)]
         add(name, functools.partial(data_draw, ranks=found), found.shape[1], users)
     run = functools.partial(trial, draws=draws, config=config)
-    return (Study(config.name, run, tuple(cells), ("max_items", "max_users"), AXES),)
+    static, optimized = ("max_items", "max_users"), common.optimized(crowds.EXPONENTIAL_ITEMS)
+    return (Study(config.name, run, tuple(cells), static, AXES, optimized),)
 
 
 def by_world(config: CentralConfig, rows: list[Row]) -> list[Row]:

@@ -17,6 +17,7 @@ from jaxtyping import Array
 from privrank_jax import aggregation
 from privrank_jax._backend import map_parts
 from privrank_jax._types import Key, Mask, Numbers, PairMatrix
+from privrank_jax._workarounds.xla import Optimized
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.claims import Claim, Wanted, minus
@@ -24,6 +25,7 @@ from privrank_jax.metrics import kendall_distance
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import Labeled, labeled
+from privrank_jax.simulate.study import Parameters
 from privrank_jax.simulate.table_files import Row
 
 PAPER = "Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models"
@@ -76,6 +78,13 @@ Answer = Array | Search | Placed
 Method = Callable[[Key, World, Array], Answer]
 # A method, or several that are one program: keys, world and ε to one answer each.
 Methods = Mapping[Any, Callable[[Key, World, Array], Any]]  # by name, or by names
+
+
+def optimized(most: int) -> Callable[[Parameters], Optimized]:
+    """``Study.optimized`` for programs of items padded to ``max_items``: less up to so many, which run for much less
+    time than they take to compile.
+    """
+    return lambda static: "some" if static["max_items"] <= most else True
 
 
 def by_world(names: Sequence[str], rows: list[Row]) -> list[Row]:

@@ -195,7 +195,8 @@ def build(config: RegretConfig) -> tuple[Study, ...]:
         draws[padded] = {**joined, **others}
     run = functools.partial(trial, draws=draws, config=config)
     cells.sort(key=lambda cell: (cell["world"] % len(worlds(config)), cell["num_items"]))
-    return (Study(config.name, run, tuple(cells), ("max_items", "max_users"), AXES),)
+    static, optimized = ("max_items", "max_users"), common.optimized(crowds.EXPONENTIAL_ITEMS)
+    return (Study(config.name, run, tuple(cells), static, AXES, optimized),)
 
 
 def by_world(config: RegretConfig, rows: list[Row]) -> list[Row]:
