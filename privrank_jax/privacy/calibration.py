@@ -132,7 +132,9 @@ def gaussian_delta(scale: Numbers, sensitivity: Numbers, epsilon: Numbers) -> Fl
 
 def _gaussian_tails(ratio: Array, epsilon: Numbers) -> tuple[Array, Array]:
     """log Φ(r/2 - ε/r) and log Φ(-r/2 - ε/r), r = Δ₂/σ."""
-    return normal.log_cdf(ratio / 2 - epsilon / ratio), normal.log_cdf(-ratio / 2 - epsilon / ratio)
+    both = jnp.stack([ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio])
+    upper, lower = normal.log_cdf(both)  # one copy of it in a program
+    return upper, lower
 
 
 def _tail_difference(upper: Array, lower: Array, epsilon: Numbers) -> Array:
