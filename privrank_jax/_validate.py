@@ -34,6 +34,11 @@ def is_real(value: object) -> bool:
     return any(jnp.issubdtype(type_of(value), kind) for kind in (np.floating, np.integer, np.bool_))
 
 
+def is_numeric(array: object) -> bool:
+    """Whether an array consists of real numbers, not truth values; those of JAX's own types, as bfloat16, are some."""
+    return is_real(array) and type_of(array) != np.bool_
+
+
 def spelled(value: object) -> str:
     """What a value is, in an error message: ``float32[3]``, ``dict``."""
     kind = type_of(value)
@@ -60,7 +65,7 @@ def check_positive(name: str, value: object, *, infinite: bool = True) -> None:
     if is_traced(value):
         return
     array = np.asarray(value)
-    if array.dtype == bool or not np.issubdtype(array.dtype, np.number):
+    if not is_numeric(array):
         raise ArgumentError(f"{name} must be a positive number, got {value!r}.", name)
     if not np.all(array > 0):  # also catches NaN
         raise ArgumentError(f"{name} must be positive, got {value!r}.", name)
@@ -73,7 +78,7 @@ def check_nonnegative(name: str, value: object) -> None:
     if is_traced(value):
         return
     array = np.asarray(value)
-    if not np.issubdtype(array.dtype, np.number) or not np.all(np.isfinite(array) & (array >= 0)):
+    if not is_numeric(array) or not np.all(np.isfinite(array) & (array >= 0)):
         raise ArgumentError(f"{name} must be finite and at least 0, got {value!r}.", name)
 
 
@@ -89,7 +94,7 @@ def check_epsilon(epsilon: object) -> None:
     if is_traced(epsilon):
         return
     array = np.asarray(epsilon)
-    if array.dtype == bool or not np.issubdtype(array.dtype, np.number) or not np.all(array > 0):
+    if not is_numeric(array) or not np.all(array > 0):
         raise ArgumentError(
             f"epsilon must be positive, got {epsilon!r}. Use a value such as 1.0, "
             "or the non-private estimator if no privacy is wanted.",
@@ -115,7 +120,7 @@ def check_level(level: object) -> None:
     if is_traced(level):
         return
     array = np.asarray(level)
-    if not np.issubdtype(array.dtype, np.number) or not np.all((array > 0) & (array < 1)):
+    if not is_numeric(array) or not np.all((array > 0) & (array < 1)):
         raise ArgumentError(
             f"level must lie between 0 and 1, got {level!r}; 0.95 is usual.", "level"
         )

@@ -123,3 +123,25 @@ def test_traced_values_pass_every_check():
 
     assert float(run(-1.0)) == -1.0
     assert not validate.is_traced(jnp.ones(2), 3)
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float8_e4m3fn, np.float16, np.int8])
+def test_numbers_of_few_bits_are_numbers(dtype):
+    """NumPy has no kind of its own for the types that JAX adds."""
+    numbers = jnp.array([1, 2], dtype)
+    validate.check_positive("beta", numbers, infinite=False)
+    validate.check_nonnegative("gamma", 0 * numbers)
+    validate.check_epsilon(numbers)
+    validate.check_epsilon(numbers[0])
+    with pytest.raises(ArgumentError, match="beta must be positive, got"):
+        validate.check_positive("beta", numbers - 1)
+    with pytest.raises(ArgumentError, match="epsilon must be positive"):
+        validate.check_epsilon(numbers - 1)
+    if jnp.issubdtype(dtype, jnp.floating):
+        validate.check_level(numbers / 4)
+
+
+def test_complex_numbers_are_neither_positive_nor_a_level():
+    for check in (validate.check_epsilon, validate.check_level):
+        with pytest.raises(ArgumentError):
+            check(0.5 + 0j)

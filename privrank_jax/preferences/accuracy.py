@@ -29,7 +29,7 @@ from jaxtyping import Array, Float, Real
 
 from privrank_jax._types import NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_choice, check_epsilon, check_level, is_traced
-from privrank_jax.preferences.label_losses import as_scores
+from privrank_jax.preferences.loss_arguments import as_scores
 from privrank_jax.privacy.local import check_reports, report_values
 
 INTERVALS = ("score", "hoeffding")

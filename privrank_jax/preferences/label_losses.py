@@ -58,8 +58,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from privrank_jax._types import Numbers, NumbersLike, ReportsLike, Scalar
-from privrank_jax._validate import check_epsilon, check_positive
-from privrank_jax.privacy.local import check_reports, flip_probability, report_values
+from privrank_jax._validate import check_positive
+from privrank_jax.preferences.loss_arguments import as_scores, toward_report
+from privrank_jax.privacy.local import flip_probability
 
 CLIP = 4.0
 
@@ -121,7 +122,7 @@ def debiased_loss(
     >>> round(float(mean), 5), round(float(debiased_loss(s, 1, jnp.inf)), 5)
     (0.40319, 0.40319)
     """
-    toward, odds = _toward_report(score_difference, reports, epsilon, coding)
+    toward, odds = toward_report(score_difference, reports, epsilon, coding)
     return jax.nn.softplus(-toward) - toward * odds
 
 
@@ -164,7 +165,7 @@ def clipped_loss(
     True
     """
     check_positive("clip", clip)
-    toward, odds = _toward_report(score_difference, reports, epsilon, coding)
+    toward, odds = toward_report(score_difference, reports, epsilon, coding)
     clip = jnp.asarray(clip, toward.dtype)
     return jax.nn.softplus(-toward) - jnp.clip(toward, -clip, clip) * odds
 
@@ -198,7 +199,7 @@ def square_loss(
     >>> round(float(mean), 5), round(float(jax.nn.sigmoid(-s)) ** 2, 5)
     (0.1101, 0.1101)
     """
-    toward, odds = _toward_report(score_difference, reports, epsilon, coding)
+    toward, odds = toward_report(score_difference, reports, epsilon, coding)
     return _square(toward, odds)
 
 
@@ -245,7 +246,7 @@ def likelihood_loss(
     >>> round(float(likelihood_loss(0.7, 1, 1.0)), 5), round(float(likelihood_loss(-1e6, 1, 1.0)), 5)
     (0.54866, 1.31326)
     """
-    toward, _ = _toward_report(score_difference, reports, epsilon, coding)
+    toward, _ = toward_report(score_difference, reports, epsilon, coding)
     return _report_likelihood(toward, jnp.asarray(epsilon).astype(toward.dtype))
 
 
@@ -299,23 +300,3 @@ def soft_label_loss(score_difference: NumbersLike, labels: NumbersLike) -> Float
     difference = as_scores(score_difference)
     labels = jnp.asarray(labels).astype(difference.dtype)
     return jax.nn.softplus(-jnp.abs(difference)) + jax.nn.relu(difference) - labels * difference
-
-
-def _toward_report(
-    score_difference: NumbersLike, reports: ReportsLike, epsilon: NumbersLike, coding: str | None
-) -> _Pair:
-    """t = (2ỹ - 1)s and 1/(e^ε - 1), in the dtype of s, float32 at least."""
-    check_epsilon(epsilon)
-    check_reports(reports, coding=coding)
-    difference = as_scores(score_difference)
-    sign = 2 * report_values(reports, difference.dtype, coding) - 1
-    epsilon = jnp.asarray(epsilon).astype(difference.dtype)
-    # Not 1/expm1(ε), whose derivative at large ε is ∞/∞.
-    odds = jnp.exp(-epsilon) / -jnp.expm1(-epsilon)
-    return sign * difference, odds
-
-
-def as_scores(x: NumbersLike) -> Float[Array, "..."]:
-    """``x`` as floats of 32 bits at least."""
-    x = jnp.asarray(x)
-    return x.astype(jnp.promote_types(jnp.result_type(x, float), jnp.float32))

@@ -14,7 +14,8 @@ from jaxtyping import Array, Float
 
 from privrank_jax._types import NumbersLike, Scalar
 from privrank_jax._validate import check_choice, check_positive
-from privrank_jax.preferences.label_losses import LOSSES, as_scores
+from privrank_jax.preferences.label_losses import LOSSES
+from privrank_jax.preferences.loss_arguments import as_scores
 
 Loss = Callable[..., Array]
 

@@ -29,7 +29,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._types import Key, ReportsLike, RowsLike
-from privrank_jax._validate import is_traced
+from privrank_jax._validate import is_real, is_traced
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import randomized_response
@@ -117,9 +117,7 @@ def check_labels(labels: Any, privacy: Privacy, users: Any) -> None:
     if is_traced(labels):
         return
     given = np.asarray(labels)
-    if given.dtype != bool and not np.issubdtype(given.dtype, np.number):
-        raise ValueError("labels must be 0 or 1 (or bool), or probabilities in [0, 1].")
-    if not np.all((given >= 0) & (given <= 1)):  # NaN too
+    if not is_real(given) or not np.all((given >= 0) & (given <= 1)):  # NaN too
         raise ValueError("labels must be 0 or 1 (or bool), or probabilities in [0, 1].")
 
 

@@ -18,7 +18,13 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Float, Shaped
 
 from privrank_jax._types import Key, MaskLike, NumbersLike, ReportsLike
-from privrank_jax._validate import check_choice, check_epsilon, check_nonnegative, is_traced
+from privrank_jax._validate import (
+    check_choice,
+    check_epsilon,
+    check_nonnegative,
+    is_real,
+    is_traced,
+)
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import laplace
 from privrank_jax.privacy.privacy import Privacy
@@ -272,7 +278,7 @@ def _all_among(
     values: ReportsLike, coding: tuple[int, int], where: ReportsLike | None = None
 ) -> bool:
     array = np.asarray(values)
-    if array.dtype != bool and not np.issubdtype(array.dtype, np.number):
+    if not is_real(array):
         return False
     good = np.isin(array, coding)
     return bool(np.all(good if where is None else good | ~np.asarray(where, bool)))

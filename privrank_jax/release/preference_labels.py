@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Integer
 
@@ -62,7 +63,7 @@ def exact_labels(
         epsilon = split_epsilon(float(privacy.epsilon), np.asarray(users))
     else:
         epsilon = np.full(given.shape, float(privacy.epsilon))
-    if np.issubdtype(given.dtype, np.floating):
+    if jnp.issubdtype(given.dtype, jnp.floating):
         given = (random_words(given.size) >> np.uint64(11)) * 2.0**-53 < given
     value = exact_randomized_response(given, epsilon)
     guarantee = Guarantee(privacy, attained, trust="local", numerics="exact")
