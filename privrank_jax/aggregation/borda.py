@@ -243,8 +243,11 @@ def ldp_borda(
     items, epsilon = given.shape[1], attained.epsilon
     reports = ldp_borda_report(key, given, epsilon, mechanism=mechanism, missing=missing)
     norm = ldp_borda_norm(mechanism, items, epsilon)
+    users = len(reports)
+    spread = jnp.std(reports, axis=0, ddof=1) if users > 1 else jnp.full(items, jnp.inf)
     guarantee = Guarantee(privacy, attained, trust="local")
-    return Estimate(ldp_borda_aggregate(reports), guarantee, ReportDiagnostics(norm))
+    about = ReportDiagnostics(norm, spread / users**0.5)
+    return Estimate(ldp_borda_aggregate(reports), guarantee, about)
 
 
 def ldp_borda_report(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import jax
-from jaxtyping import Array, Bool
+import numpy as np
+from jaxtyping import Array, Bool, Float
 
 from privrank_jax._types import Count, Numbers, Scalar
 
@@ -66,9 +67,13 @@ class ReportDiagnostics:
 
     Attributes:
         report_norm: B, the norm of every report; public.
+        standard_errors: ``(m,)``, of the scores, by the variance of the reports over users: that of the randomization,
+            and of the users' scores, so rather too large; ∞ for one user. Post-processing of the reports; a private
+            value, as the scores are.
     """
 
     report_norm: Scalar
+    standard_errors: Float[Array | np.ndarray, "*batch items"]
 
 
 @jax.tree_util.register_dataclass

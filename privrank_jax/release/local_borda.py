@@ -72,11 +72,12 @@ def exact_ldp_borda(
     """
     check_choice("mechanism", mechanism, ("subset-selection",))
     attained = exact_promise(privacy, "exact_ldp_borda")
-    items = checked_rankings(ranks, missing)[1]
+    users, items = checked_rankings(ranks, missing)
     reports, norm = subset_reports(np.asarray(ranks), attained.epsilon, missing)
     value = reports.mean(axis=0) + (items - 1) / 2
+    spread = reports.std(axis=0, ddof=1) if users > 1 else np.full(items, np.inf)
     guarantee = Guarantee(privacy, attained, trust="local", numerics="exact")
-    return Estimate(value, guarantee, ReportDiagnostics(norm))
+    return Estimate(value, guarantee, ReportDiagnostics(norm, spread / users**0.5))
 
 
 def subset_reports(

@@ -57,6 +57,7 @@ PRIVACY = (
         ("ahead = _chained(better)", "ahead = better.T"),
         ("if not np.all((best", "if np.all((best"),
         ("math.sqrt(items - 1) * _deviation", "_deviation"),
+        ("errors = np.maximum(np.asarray(about.standard_errors), usual)", "errors = np.asarray(about.standard_errors)"),
         ("return math.sqrt(float(quickly(variance, epsilon)))", "return float(quickly(variance, epsilon))"),
     ),
     *mutants_of(

@@ -8,6 +8,8 @@ import math
 import numpy as np
 
 from privrank_jax._host.evaluate import quickly
+from privrank_jax.aggregation.borda import score_radius
+from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.local_bounds import ONE_ANSWER
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.core.mechanisms import Drawn
@@ -56,6 +58,32 @@ def of_scores_from_answers(
     deviation = math.sqrt(items - 1) * _deviation_of_answers(mechanism, items, num_users, epsilon)
     reach = noise_reach(deviation, "gaussian", LEVEL, items)
     return of_noise(scores, reach, what="scores", more=f"{_ANSWERS}. {_SCORE}")
+
+
+def of_scores_from_reports(
+    scores: np.ndarray, num_users: int, about: ReportDiagnostics
+) -> Certainty:
+    """Certainty of Borda scores from one report per user, by Student's law, for all items (Bonferroni).
+
+    Few reports may agree by chance, so a standard error counts as no less than the mean over items of what it is if all
+    users rank all items: the noise of a report has the square B² - ‖x‖², x the user's scores.
+
+    Args:
+        scores: ``(m,)``, as released.
+        num_users: n.
+        about: of the release.
+    """
+    from scipy import special
+
+    if num_users < 2:
+        return Certainty(notes=("one report alone says nothing of its own error: no intervals",))
+    beyond = (1 - LEVEL) / (2 * scores.size)
+    square = max(float(about.report_norm) ** 2 - score_radius(scores.size) ** 2, 0.0)
+    usual = math.sqrt(square / (scores.size * num_users))
+    errors = np.maximum(np.asarray(about.standard_errors), usual)
+    reach = -float(special.stdtrit(num_users - 1, beyond)) * errors
+    more = f", taken as normal, by the variance of the reports. {_SCORE}"
+    return of_noise(scores, reach, what="scores", more=more)
 
 
 def of_majorities(

@@ -20,6 +20,7 @@ from privrank_jax.cli.aggregate.beyond_noise import (
     of_majorities_from_answers,
     of_scores,
     of_scores_from_answers,
+    of_scores_from_reports,
 )
 from privrank_jax.cli.aggregate.input import Input, PrivateInput
 from privrank_jax.cli.aggregate.request import Request
@@ -131,10 +132,11 @@ def _reported_borda(data: PrivateInput, request: Request) -> Result:
         bound=quickly(limit, users, epsilon),
         facts={"mechanism": mechanism},
     )
-    if found not in _ANSWERS:
-        return whole
-    certainty = of_scores_from_answers(scores, users, mechanism, epsilon)
-    return dataclasses.replace(whole, certainty=certainty)
+    if found in _ANSWERS:
+        certainty = of_scores_from_answers(scores, users, mechanism, epsilon)
+    else:
+        certainty = of_scores_from_reports(scores, users, drawn.estimate.diagnostics)
+    return _with_certainty(whole, certainty)
 
 
 def _report_epsilon(data: PrivateInput, request: Request, drawn: Drawn) -> float:
@@ -189,7 +191,7 @@ def _central_noise_all(data: PrivateInput, request: Request) -> Result:
 
 
 def _with_certainty(found: Result, certainty: Certainty) -> Result:
-    """Add what the noise leaves certain of the majorities, or why that is little."""
+    """Add what the noise leaves certain, or why that is little."""
     return dataclasses.replace(found, certainty=certainty, notes=(*found.notes, *certainty.notes))
 
 

@@ -151,7 +151,9 @@ def result(
     if request.shuffled:
         notes.append(_SIMULATED_SHUFFLER)
     found = {
-        name: np.asarray(value).item() for name, value in vars(drawn.estimate.diagnostics).items()
+        name: np.asarray(value).item()
+        for name, value in vars(drawn.estimate.diagnostics).items()
+        if np.ndim(value) == 0
     }
     found = {name: value for name, value in found.items() if math.isfinite(value)}
     with_noise = not request.at_home and bool(

@@ -147,12 +147,15 @@ ANSWERS = "the chance in the answers (taken as independent)"
 UNDONE = ", and are centered after the ridge bias is removed"
 
 
-def of_noise(scores: np.ndarray, reach: float, *, what: str, more: str = "") -> Certainty:
+def of_noise(
+    scores: np.ndarray, reach: float | np.ndarray, *, what: str, more: str = ""
+) -> Certainty:
     """Bound the scores before the noise, for all items jointly.
 
     Args:
         scores: scores with the noise.
-        reach: half-width that holds the noise of all items at the confidence level, see :func:`noise_reach`.
+        reach: half-width that holds the noise of all items at the confidence level, see :func:`noise_reach`; or one for
+            each item.
         what: what the scores are, in words.
         more: text appended to the words.
 

@@ -45,7 +45,7 @@ def assert_schema(document, trust, scores):
         assert row["rank"] == place
         assert isinstance(row["score"], float) if scores else row["score"] is None
         if "low" in row:
-            assert row["low"] < row["score"] < row["high"]
+            assert row["low"] <= row["score"] <= row["high"]
     found = [row["score"] for row in document["ranking"]]
     if scores:
         assert found == sorted(found, reverse=True)
