@@ -27,6 +27,7 @@ Side = Literal["left", "right"]
 NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
 _NO_TERMINAL_WIDTH = 110
 _NARROW = 80  # columns of a terminal, below which a table that does not fit is printed as records
+CUT = 1  # exit code when the reader of stdout closed it before the end
 REFUSED = 2
 
 
@@ -49,7 +50,11 @@ def refusing(
                 with contextlib.ExitStack() as stack:
                     stack.callback(_STACK.reset, _STACK.set(stack))
                     stack.callback(_interrupt.release)
+                    _check_output()
                     command(*args, **kwargs)
+            except BrokenPipeError:  # who reads has seen enough, as `head` has
+                drop_output()
+                raise typer.Exit(CUT) from None
             except (ValueError, ImportError, OSError, MemoryError) as error:
                 _to_stderr("privrank:", "bold red", " ".join(_words(error, spell).split()))
                 raise typer.Exit(REFUSED) from None
@@ -57,6 +62,23 @@ def refusing(
         return run
 
     return decorate
+
+
+def _check_output() -> None:
+    """Refuse a command that was started without a standard output, before it spends anything on a result."""
+    if sys.stdout is None:
+        raise Refusal(
+            "standard output is closed, so no result could be shown. Where only files are wanted, send it to /dev/null."
+        )
+
+
+def drop_output() -> None:
+    """Discard what stdout still holds, and all that is printed from now on: its reader or its disk takes no more."""
+    with contextlib.suppress(OSError):  # raised where stdout is no file of the system
+        number = sys.stdout.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, number)
+        os.close(nowhere)
 
 
 def at_end(close: Callable[[], None]) -> None:
@@ -92,9 +114,13 @@ def warn(*messages: str) -> None:
 
 
 def _to_stderr(head: str, style: str, message: str) -> None:
-    """One paragraph: on a terminal wrapped and with a colored head (unless NO_COLOR is set), elsewhere one line."""
-    if not sys.stderr.isatty():
-        typer.echo(f"{head} {printable(message)}", err=True)
+    """One paragraph: on a terminal wrapped and with a colored head (unless NO_COLOR is set), elsewhere one line.
+
+    A stderr that is closed or full loses it: a release that was paid for goes on without its remarks.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        with contextlib.suppress(OSError):
+            typer.echo(f"{head} {printable(message)}", err=True)
         return
     from rich.console import Console
     from rich.text import Text
@@ -110,7 +136,7 @@ def busy(what: str) -> Iterator[None]:
     Args:
         what: a few words, which fit a narrow terminal.
     """
-    shown = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     if shown:
         typer.echo(f"privrank: {what}…", err=True, nl=False)
     try:
@@ -163,9 +189,14 @@ def console() -> Console:
     """Rich console on the current stdout; away from a terminal it has a fixed width, unless COLUMNS says another."""
     from rich.console import Console
 
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            """Raise the BrokenPipeError, where rich would end the process."""
+            raise
+
     known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
     width = None if known else _NO_TERMINAL_WIDTH
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False)
+    return Plain(file=sys.stdout, width=width, highlight=False, markup=False)
 
 
 def print_table(

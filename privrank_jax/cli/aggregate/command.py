@@ -43,7 +43,7 @@ def aggregate(request: Request) -> None:
     from privrank_jax.cli.aggregate.input import read_input
     from privrank_jax.cli.aggregate.methods import release
     from privrank_jax.cli.core.output import print_result
-    from privrank_jax.cli.core.saving import write_files
+    from privrank_jax.cli.core.saving import finish
     from privrank_jax.cli.core.spending import begin
 
     spending = begin("aggregate", request)
@@ -53,5 +53,4 @@ def aggregate(request: Request) -> None:
         result = spending.spend_for(release(data, request))
     warn(*result.warnings)
     shown = print_result(data.table.item_names, result, as_json=request.json)
-    spending.printed()
-    write_files(request, "aggregate", shown)
+    finish(request, "aggregate", shown, spending)

@@ -17,7 +17,7 @@ from privrank_jax.cli.core.checks import check_already_randomized, check_items
 from privrank_jax.cli.core.output import print_result
 from privrank_jax.cli.core.randomized import TRUSTED, rankings_guarantee
 from privrank_jax.cli.core.result import Certainty, Result, best_first
-from privrank_jax.cli.core.saving import write_files
+from privrank_jax.cli.core.saving import finish
 from privrank_jax.cli.core.sources import item_list, named_column
 from privrank_jax.estimate import Estimate
 
@@ -41,7 +41,7 @@ def aggregate_synthetic(request: Request) -> None:
         result = find(rankings, request)
     warn(*result.warnings)
     shown = print_result(table.item_names, result, level=_LEVEL, as_json=request.json)
-    write_files(request, "aggregate", shown)
+    finish(request, "aggregate", shown)
 
 
 def _check(request: Request) -> None:

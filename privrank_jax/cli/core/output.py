@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 import numpy as np
 
 from privrank_jax import _interrupt
-from privrank_jax.cli.console import Side, print_json, print_paragraphs, print_table
+from privrank_jax.cli.console import Side, drop_output, print_json, print_paragraphs, print_table
 from privrank_jax.cli.core.result import Result, Row, Shown, check_finite
 
 
@@ -28,20 +29,41 @@ def print_result(
     as_json: bool,
     level: float = 0.95,
     top_k: int | None = None,
+    first: Callable[[], None] | None = None,
 ) -> Shown:
-    """Print on stdout what may be published, and nothing else; return what was shown."""
+    """Print on stdout what may be published, and nothing else; return what was shown.
+
+    A stdout that takes no more, closed or full, ends the printing and raises nothing: the result may still go to files.
+
+    Args:
+        item_names: of all items.
+        result: the result.
+        as_json: print JSON rather than tables.
+        level: confidence level of the intervals.
+        top_k: number of items shown; None for all.
+        first: what to print before a table.
+    """
     check_finite(result)
     rows = _rows(item_names, result, top_k)
     apart = told_apart(result, level, top_k)
     guarantee = None if result.guarantee is None else result.guarantee.as_dict()
     facts = result.diagnostics if apart is None else {**result.diagnostics, "told_apart": apart}
     document = {"ranking": rows, "guarantee": guarantee, "diagnostics": facts}
+    cut = None
     with _interrupt.whole("the result was not shown in full", "the result was shown"):
-        if as_json:
-            print_json(document)
-        else:
-            _print_table(result, rows, level, "" if apart is None else apart["words"])
-    return Shown(result, rows, document, level)
+        try:
+            if as_json:
+                print_json(document)
+            else:
+                if first is not None:
+                    first()
+                _print_table(result, rows, level, "" if apart is None else apart["words"])
+            sys.stdout.flush()
+        except OSError as error:
+            drop_output()
+            error.filename = "standard output"
+            cut = error
+    return Shown(result, rows, document, level, cut)
 
 
 def told_apart(result: Result, level: float, top_k: int | None = None) -> ToldApart | None:

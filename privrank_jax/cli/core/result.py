@@ -97,12 +97,14 @@ class Shown:
         rows: the items shown, best first.
         document: the result as one JSON document.
         level: confidence level of the intervals.
+        cut: the error that ended the printing early, as where stdout was closed; None where all was printed.
     """
 
     result: Result
     rows: list[Row]
     document: dict[str, object]
     level: float
+    cut: OSError | None = None
 
 
 def check_finite(result: Result) -> None:

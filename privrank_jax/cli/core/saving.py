@@ -2,7 +2,7 @@
 
 All are made from the result alone, so the guarantee covers them as it covers what is printed. The options refuse what
 would keep one from being written before the budget is spent; they are written after the result was printed, so that a
-full disk loses nothing.
+full disk loses nothing, and also where the printing failed, so that a closed pipe loses nothing either.
 """
 
 from __future__ import annotations
@@ -14,8 +14,52 @@ from pathlib import Path
 from typing import Any
 
 from privrank_jax._whole_file import whole_file
+from privrank_jax.cli.console import Refusal, printable, warn
 from privrank_jax.cli.core.request import Files
 from privrank_jax.cli.core.result import Shown
+from privrank_jax.cli.core.spending import Spending
+
+
+def finish(request: Files, command: str, shown: Shown, spending: Spending | None = None) -> None:
+    """Note that a result was shown, and write its files, also where stdout took only part of it.
+
+    Args:
+        request: options of the command.
+        command: its name.
+        shown: the result as it was shown.
+        spending: what the release spent; None where it has no budget.
+
+    Raises:
+        OSError: the error that cut the printing short, or that of a file.
+        Refusal: the printing was cut short, and a budget was spent.
+    """
+    if spending is not None and shown.cut is None:
+        spending.printed()
+    try:
+        write_files(request, command, shown)
+    except Exception:
+        if spending is not None and shown.cut is not None:
+            warn(spending.unshown)
+        raise
+    if shown.cut is not None:
+        raise _cut(shown.cut, request, spending)
+
+
+def _cut(error: OSError, request: Files, spending: Spending | None) -> Exception:
+    """The error to end with, after the files were written."""
+    if spending is None or not spending.unshown:
+        return error
+    words = [f"{spending.unshown}: standard output takes no more ({error.strerror})."]
+    if spending.paid_for_all:
+        words.append("Run it again to see it: that spends nothing more.")
+    elif request.files:
+        names = [path.name for path in request.files.values()]
+        words.append(f"Written in full: {printable(', '.join(names))}.")
+    else:
+        words.append(
+            "What was not shown is lost: with --out FILE, a result is kept in a file, too."
+        )
+    return Refusal(" ".join(words))
 
 
 def write_files(files: Files, command: str, shown: Shown) -> None:

@@ -50,6 +50,9 @@ class Spending:
         request: its options; a rehearsal spends nothing.
         paid_as: what the ledger calls a release of several runs, the first of which pays for all: its method ends with
             this. "" for a release of one run.
+
+    Attributes:
+        unshown: what to say if the result is not shown in full; "" where nothing was spent.
     """
 
     def __init__(self, command: str, request: Release, paid_as: str = "") -> None:
@@ -62,6 +65,12 @@ class Spending:
         self._request = request
         self._number: int | None = None
         self._shown = "the result was shown"
+        self.unshown = ""
+
+    @property
+    def paid_for_all(self) -> bool:
+        """Whether the release has several runs, so that a later one shows again what this one did not."""
+        return bool(self._paid_as)
 
     @property
     def _name(self) -> str:
@@ -160,7 +169,8 @@ class Spending:
             _interrupt.release(_NOT_SPENT.format(self._name))
             raise
         spent = f"{price} was spent from {self._name}"
-        _interrupt.hold(f"{spent}, and the result was not shown in full")
+        self.unshown = f"{spent}, and the result was not shown in full"
+        _interrupt.hold(self.unshown)
         self._shown = f"{spent}, and the result was shown"
 
     def spend_for(self, result: Result) -> Result:
@@ -186,7 +196,7 @@ class Spending:
 
     def printed(self) -> None:
         """Note that the result was shown."""
-        sys.stdout.flush()
+        sys.stdout.flush()  # of what was printed without :func:`~privrank_jax.cli.core.output.print_result`
         if self._ledger is None:
             _interrupt.release(self._shown)
             return

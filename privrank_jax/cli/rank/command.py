@@ -60,7 +60,7 @@ def rank(request: Request) -> None:
         return
 
     from privrank_jax.cli.core.output import print_result
-    from privrank_jax.cli.core.saving import write_files
+    from privrank_jax.cli.core.saving import finish
     from privrank_jax.cli.core.spending import begin
 
     read, fit = _ways(request, choosing)
@@ -72,8 +72,7 @@ def rank(request: Request) -> None:
     warn(*result.warnings)
     names, level, top_k = data.table.item_names, request.level, request.top_k
     shown = print_result(names, result, level=level, top_k=top_k, as_json=request.json)
-    spending.printed()
-    write_files(request, "rank", shown)
+    finish(request, "rank", shown, spending)
 
 
 def _ways(

@@ -37,6 +37,7 @@ from privrank_jax.cli.core.result import (
     noise_reach,
     of_noise,
 )
+from privrank_jax.cli.core.saving import finish
 from privrank_jax.cli.core.sources import users_of
 from privrank_jax.cli.core.spending import Spending
 from privrank_jax.cli.rank.arrivals import Arrivals, check_unchanged, read_arrivals
@@ -73,11 +74,10 @@ def rank_over_time(request: Request) -> None:
     latest.diagnostics["steps"] = [_as_json(arrivals, one, request.top_k) for one in results]
     check_finite(latest)
     names, level, top_k = arrivals.table.item_names, request.level, request.top_k
-    if not request.json and len(results) > 1:
-        _print_steps(arrivals, schedule, results)
-    print_result(names, latest, level=level, top_k=top_k, as_json=request.json)
-    if released.spending is not None:
-        released.spending.printed()
+    steps = functools.partial(_print_steps, arrivals, schedule, results)
+    first = steps if len(results) > 1 else None
+    shown = print_result(names, latest, level=level, top_k=top_k, as_json=request.json, first=first)
+    finish(request, "rank", shown, released.spending)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -25,7 +25,7 @@ from privrank_jax.cli.core.result import (
     best_first,
     each_by_itself,
 )
-from privrank_jax.cli.core.saving import write_files
+from privrank_jax.cli.core.saving import finish
 from privrank_jax.cli.core.sources import item_list, named_column
 from privrank_jax.cli.rank.certainty import of_scores
 from privrank_jax.cli.rank.input import MAX_ITEMS
@@ -61,7 +61,7 @@ def rank_reports(request: Request) -> None:
     warn(*result.warnings)
     names, level, top_k = table.item_names, request.level, request.top_k
     shown = print_result(names, result, level=level, top_k=top_k, as_json=request.json)
-    write_files(request, "rank", shown)
+    finish(request, "rank", shown)
 
 
 def _check(request: Request) -> None:

@@ -1,0 +1,164 @@
+"""Output that takes no more, as a pipe to `head`: what a release has cost still reaches its files, or is reported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from privrank_jax.cli.console import busy, refusing, warn
+from privrank_jax.release.ledger import Ledger
+
+RELEASE = ("aggregate", "coffee-rankings", "--epsilon", "1")
+PAID = ("--ledger", "l")
+ROOT = Path(__file__).parents[3]
+ENTRY = "import sys; sys.path.insert(0, sys.argv.pop(1)); from privrank_jax.__main__ import main; main()"
+
+
+@pytest.fixture
+def ledger(privrank, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    privrank("ledger", "l", "--data", "coffee-rankings", "--budget", 9)
+    return lambda: [one.state for one in Ledger("l").spends()]
+
+
+@pytest.fixture
+def closed(monkeypatch):
+    """Let every table find the pipe closed."""
+
+    def print_table(*_, **__):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("privrank_jax.cli.core.output.print_table", print_table)
+
+
+def start(*words, stdout):
+    return subprocess.run(
+        [sys.executable, "-c", ENTRY, str(ROOT), *words],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("paid", "code", "words"),
+    [
+        (PAID, 2, "epsilon 1 was spent from l, and the result was not shown in full: standard output takes no more"),
+        ((), 1, ""),
+    ],
+)  # fmt: skip
+def test_a_closed_pipe_leaves_all_files(ledger, tmp_path, paid, code, words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    files = ("--out", "o.csv", "--report", "o.html")
+    run = start(*RELEASE, *paid, *files, stdout=writing)
+    os.close(writing)
+    assert run.returncode == code, run.stderr
+    assert words in run.stderr
+    assert run.stderr.count("Written in full: o.csv, o.html.") == len(run.stderr.splitlines())
+    assert len((tmp_path / "o.csv").read_text().splitlines()) == 7
+    assert "Differentially private" in (tmp_path / "o.html").read_text()
+    assert ledger() == ["spent"] * bool(paid)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_below_stdout_leaves_all_files(ledger, tmp_path):
+    with open("/dev/full", "w") as full:
+        run = start(*RELEASE, "--json", "--out", "o.csv", stdout=full)
+    assert run.returncode == 2
+    assert run.stderr.startswith("privrank: standard output: No space left on device.")
+    assert len(run.stderr.splitlines()) == 1
+    assert len((tmp_path / "o.csv").read_text().splitlines()) == 7
+
+
+def test_without_files_the_loss_is_reported(privrank, ledger, closed):
+    run = privrank(*RELEASE, *PAID)
+    assert run.code == 2
+    assert "epsilon 1 was spent from l, and the result was not shown in full" in run.err
+    assert "What was not shown is lost: with --out FILE" in run.err
+    assert ledger() == ["spent"]
+
+
+def test_a_file_that_fails_too_is_reported_beside_the_loss(privrank, ledger, closed, monkeypatch):
+    def write_table(*_):
+        raise OSError(28, "No space left on device", "o.csv")
+
+    monkeypatch.setattr("privrank_jax.cli.core.saving.write_table", write_table)
+    run = privrank(*RELEASE, *PAID, "--out", "o.csv")
+    assert run.code == 2
+    first, second = run.err.splitlines()
+    assert "epsilon 1 was spent from l, and the result was not shown in full" in first
+    assert "o.csv: No space left on device" in second
+
+
+def test_a_leaderboard_can_be_shown_again(privrank, tmp_path, monkeypatch, closed):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"u{day},a,b,2026-01-0{day}\n" for day in (1, 2))
+    (tmp_path / "v.csv").write_text(f"user,winner,loser,when\n{rows}")
+    privrank("ledger", "l", "--data", "v.csv", "--budget", 1, "--public", "items")
+    run = (
+        "rank",
+        "v.csv",
+        "--every",
+        "day",
+        "--time",
+        "when",
+        "--start",
+        "2026-01-01",
+        "--steps",
+        2,
+    )
+    options = ("--state", "s", "--epsilon", 1, "--max-per-user", 1, "--ledger", "l")
+    shown = privrank(*run, *options)
+    assert shown.code == 2
+    assert "epsilon 1 was spent from l" in shown.err
+    assert "Run it again to see it: that spends nothing more." in shown.err
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    again = privrank(*run, *options)
+    assert again.code == 0
+    assert "step 2 of 2" in again.out
+
+
+def test_no_output_at_all_is_refused_before_anything_is_spent(monkeypatch, capsys):
+    ran = []
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(typer.Exit) as found:
+        refusing(lambda _: None)(lambda: ran.append(1))()
+    assert (found.value.exit_code, ran) == (2, [])
+    assert "standard output is closed" in capsys.readouterr().err
+
+
+class Full:
+    """A stream on a full disk."""
+
+    def isatty(self):
+        return False
+
+    def write(self, _):
+        raise OSError(28, "No space left on device")
+
+    flush = write
+
+
+@pytest.mark.parametrize("stderr", [None, Full()])
+def test_remarks_that_cannot_be_shown_raise_nothing(monkeypatch, stderr):
+    monkeypatch.setattr(sys, "stderr", stderr)
+    warn("a remark")
+    with busy("working"):
+        pass
+
+
+def test_commands_without_a_budget_end_quietly(privrank, ledger, monkeypatch):
+    def print_json(_):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("privrank_jax.cli.ledger.print_json", print_json)
+    run = privrank("ledger", "l", "--json")
+    assert (run.code, run.err) == (1, "")
