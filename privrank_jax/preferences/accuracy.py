@@ -29,7 +29,7 @@ from jaxtyping import Array, Float, Real
 
 from privrank_jax._types import NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_choice, check_epsilon, check_level, is_traced
-from privrank_jax.preferences.loss_arguments import as_scores
+from privrank_jax.preferences.loss_arguments import as_scores, nan_unless_private
 from privrank_jax.privacy.local import check_reports, report_values
 
 INTERVALS = ("score", "hoeffding")
@@ -74,7 +74,7 @@ def debiased_accuracy(
         coding: as for :func:`~privrank_jax.preferences.debiased_loss`.
 
     Returns:
-        Estimate and interval. NaN where traced reports or scores are invalid.
+        Estimate and interval. NaN where traced reports, scores or ε are invalid.
 
     Raises:
         ValueError: no example, shapes that don't fit, NaN scores, ε not positive, invalid reports, an unknown
@@ -90,7 +90,10 @@ def debiased_accuracy(
     check_reports(reports, coding=coding)
     difference = as_scores(score_difference)
     if difference.ndim != 1 or difference.shape[0] < 1:
-        raise ValueError(f"score_difference must have shape (n,), n > 0; got {difference.shape}.")
+        squeeze = ": squeeze the last axis, scores[..., 0]" if difference.shape[-1:] == (1,) else ""
+        raise ValueError(
+            f"score_difference must have shape (n,), n > 0; got {difference.shape}{squeeze}."
+        )
     if not is_traced(difference) and bool(np.any(np.isnan(np.asarray(difference)))):
         raise ValueError("score_difference has NaN: leave out the examples without scores.")
     for name, given in (("reports", reports), ("epsilon", epsilon)):
@@ -99,14 +102,14 @@ def debiased_accuracy(
                 f"{name} must be one number or have shape {difference.shape}, got {np.shape(given)}."
             )
     sign = 2 * report_values(reports, difference.dtype, coding) - 1
-    return _accuracy(
-        sign * jnp.sign(difference), jnp.asarray(epsilon), jnp.asarray(level), interval
-    )
+    agreement = sign * jnp.sign(difference)
+    kept = jnp.tanh(0.5 * jnp.asarray(epsilon).astype(agreement.dtype))
+    kept = nan_unless_private(epsilon, kept)
+    return _accuracy(agreement, kept, jnp.asarray(level), interval)
 
 
-def _accuracy(agreement: Array, epsilon: Array, level: Array, interval: str) -> Accuracy:
-    """From agreements of -1, 0 and 1."""
-    kept = jnp.tanh(0.5 * epsilon.astype(agreement.dtype))
+def _accuracy(agreement: Array, kept: Array, level: Array, interval: str) -> Accuracy:
+    """From agreements of -1, 0 and 1, and t = tanh(ε/2)."""
     terms = 0.5 * kept * agreement
     information = jnp.sum(jnp.broadcast_to(jnp.square(kept), terms.shape))
     lead = jnp.sum(terms) / information

@@ -59,7 +59,7 @@ from jaxtyping import Array, Float
 
 from privrank_jax._types import Numbers, NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_positive
-from privrank_jax.preferences.loss_arguments import as_scores, toward_report
+from privrank_jax.preferences.loss_arguments import as_scores, check_fits, toward_report
 from privrank_jax.privacy.local import flip_probability
 
 CLIP = 4.0
@@ -103,19 +103,21 @@ def debiased_loss(
     It can be negative, and is unbounded below (the module docstring gives its variance and remedies).
 
     Args:
-        score_difference: s, score of candidate A less that of B, finite, any shape.
-        reports: ỹ, 0 or 1 (or bool), or -1 or 1: 1 means that A is preferred, 0 and -1 that B is. Broadcasts.
-        epsilon: ε > 0 at which each label was randomized; broadcasts, may be traced. ∞ means no randomization: the
-            plain logistic loss.
+        score_difference: s, score of candidate A less that of B, finite, any shape; of a network whose output is
+            ``(n, 1)``, pass ``scores[..., 0]``.
+        reports: ỹ, 0 or 1 (or bool), or -1 or 1: 1 means that A is preferred, 0 and -1 that B is. Broadcasts to s.
+        epsilon: ε > 0 at which each label was randomized; broadcasts to s, may be traced. ∞ means no randomization:
+            the plain logistic loss.
         coding: ``"0/1"`` or ``"-1/1"``: the two values that reports may have. ``None`` takes either coding; then a 0
             that stands for a tie beside -1 and 1 is refused, but where reports are traced it counts as B.
 
     Returns:
-        The loss of each example, broadcast shape, float32 or float64 as ``score_difference``. Average them, weighted by
-        tanh²(ε/2) if ε varies. When traced, an invalid report gives NaN.
+        The loss of each example, shape of s, float32 or float64 as ``score_difference``. Average them, weighted by
+        tanh²(ε/2) if ε varies. When traced, an invalid report or ε gives NaN.
 
     Raises:
-        ValueError: ε not positive, reports that are not in the coding, or 0 beside -1 (not checked when traced).
+        ValueError: ε not positive, reports that are not in the coding, or 0 beside -1 (not checked when traced);
+            reports or ε of a shape that does not broadcast to that of s.
 
     >>> s, q = 0.7, label_smoothing(1.0)
     >>> mean = (1 - q) * debiased_loss(s, 1, 1.0) + q * debiased_loss(s, 0, 1.0)
@@ -289,14 +291,18 @@ def soft_label_loss(score_difference: NumbersLike, labels: NumbersLike) -> Float
 
     Args:
         score_difference: s, any shape.
-        labels: y, finite, 1 where A is preferred; broadcasts.
+        labels: y, finite, 1 where A is preferred; broadcasts to s.
 
     Returns:
-        The loss of each example, broadcast shape, float32 or float64 as ``score_difference``.
+        The loss of each example, shape of s, float32 or float64 as ``score_difference``.
+
+    Raises:
+        ValueError: labels of a shape that does not broadcast to that of s.
 
     >>> round(float(soft_label_loss(0.7, 0.75)), 5)
     0.57819
     """
+    check_fits(score_difference, labels=labels)
     difference = as_scores(score_difference)
     labels = jnp.asarray(labels).astype(difference.dtype)
     return jax.nn.softplus(-jnp.abs(difference)) + jax.nn.relu(difference) - labels * difference

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from privrank_jax._types import NumbersLike, Scalar
 from privrank_jax._validate import check_choice, check_positive
 from privrank_jax.preferences.label_losses import LOSSES
-from privrank_jax.preferences.loss_arguments import as_scores
+from privrank_jax.preferences.loss_arguments import as_scores, check_alike
 
 Loss = Callable[..., Array]
 
@@ -30,22 +30,24 @@ def reward_loss(
     """Per-example loss of a reward model under the Bradley-Terry model.
 
     Args:
-        chosen: reward of the candidate that the report names, any shape.
-        rejected: reward of the other candidate; broadcasts.
-        epsilon: ε > 0 at which each report was randomized; broadcasts. ∞ for labels that were not.
+        chosen: reward of the candidate that the report names, any shape; of a network whose output is ``(n, 1)``, pass
+            ``scores[..., 0]``.
+        rejected: reward of the other candidate; one of the two broadcasts to the other.
+        epsilon: ε > 0 at which each report was randomized; broadcasts to them. ∞ for labels that were not.
         loss: a name in :data:`~privrank_jax.preferences.LOSSES`, or a function of (difference, report, ε), for instance
             ``functools.partial(clipped_loss, clip=6.0)``.
 
     Returns:
-        The loss of each example, broadcast shape, float32 at least. Average them, with the weights that the loss asks
-        for if ε varies.
+        The loss of each example, float32 at least; NaN where a traced ε is not positive. Average them, with the weights
+        that the loss asks for if ε varies.
 
     Raises:
-        ValueError: ε not positive, an unknown loss.
+        ValueError: ε not positive, an unknown loss, shapes that don't fit.
 
     >>> round(float(reward_loss(2.0, 1.5, jnp.inf)), 5)
     0.47408
     """
+    check_alike(chosen=chosen, rejected=rejected)
     difference = as_scores(chosen) - as_scores(rejected)
     return _get_loss(loss)(difference, 1, epsilon)
 
@@ -68,17 +70,17 @@ def dpo_loss(
         policy_rejected: that of the other answer; broadcasts.
         reference_chosen: log-probability of the reported answer under the reference policy; broadcasts.
         reference_rejected: that of the other answer; broadcasts.
-        epsilon: ε > 0 at which each report was randomized; broadcasts. ∞ for labels that were not.
+        epsilon: ε > 0 at which each report was randomized; broadcasts to them. ∞ for labels that were not.
         beta: β > 0, the strength of the pull toward the reference policy, may be traced.
         loss: as for :func:`reward_loss`.
 
     Returns:
-        The loss of each example, broadcast shape, float32 at least. The log-ratios are computed in float32 even if
-        the log-probabilities are in half precision; sum these over tokens in float32, since a sum of hundreds keeps two
-        digits in bfloat16.
+        The loss of each example, float32 at least, as :func:`reward_loss`. The log-ratios are computed in float32 even
+        if the log-probabilities are in half precision; sum these over tokens in float32, since a sum of hundreds keeps
+        two digits in bfloat16.
 
     Raises:
-        ValueError: β or ε not positive, an unknown loss.
+        ValueError: β or ε not positive, an unknown loss, shapes that don't fit.
 
     Source: Rafailov and others, *Direct Preference Optimization* (2023).
 
@@ -86,6 +88,12 @@ def dpo_loss(
     0.31326
     """
     check_positive("beta", beta)
+    check_alike(
+        policy_chosen=policy_chosen,
+        policy_rejected=policy_rejected,
+        reference_chosen=reference_chosen,
+        reference_rejected=reference_rejected,
+    )
     chosen = as_scores(policy_chosen) - as_scores(reference_chosen)
     rejected = as_scores(policy_rejected) - as_scores(reference_rejected)
     difference = chosen - rejected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from privrank_jax.preferences import (
     debiased_accuracy,
     dpo_loss,
     randomized_labels,
+    reward_loss,
+    soft_label_loss,
 )
 
 S = jnp.array([1.0, -2.0, 0.5, 3.0])
@@ -51,3 +54,81 @@ def test_numbers_of_few_bits_are_taken_beside_the_losses(key):
     soft = jnp.array([0.25, 1.0], jnp.bfloat16)
     promise = privacy.Privacy(jnp.inf, unit="comparison", adjacency="flip")
     assert randomized_labels(key, soft, promise).value[1]
+
+
+COLUMN, MANY = S[:, None], "squeeze the last axis: scores"
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_scores_in_a_column_are_refused_beside_rows(name):
+    """(n, 1) and (n,) broadcast to (n, n) losses, whose mean looks like any other."""
+    loss = LOSSES[name]
+    for labels, epsilon in ((LABELS, 1.0), (1, EPSILON), (LABELS, EPSILON)):
+        with pytest.raises(ValueError, match=MANY):
+            loss(COLUMN, labels, epsilon)
+        with pytest.raises(ValueError, match=MANY):
+            jax.jit(loss)(COLUMN, labels, epsilon)
+    with pytest.raises(ValueError, match="squeeze the last axis: epsilon"):
+        loss(S, LABELS, EPSILON[:, None])
+    with pytest.raises(ValueError, match="squeeze the last axis: reports"):
+        loss(1.0, LABELS[:, None], EPSILON)
+    with pytest.raises(ValueError, match=r"epsilon has shape \(3,\), scores \(4,\): give"):
+        loss(S, LABELS, EPSILON[:3])
+
+
+def test_columns_are_refused_by_all_that_takes_scores():
+    for refused in (
+        lambda: reward_loss(COLUMN, S, 1.0),
+        lambda: reward_loss(COLUMN, -COLUMN, EPSILON),
+        lambda: dpo_loss(COLUMN, COLUMN, S, S, 1.0),
+        lambda: dpo_loss(COLUMN, COLUMN, COLUMN, COLUMN, EPSILON),
+        lambda: soft_label_loss(COLUMN, EPSILON / 2),
+    ):
+        with pytest.raises(ValueError, match=MANY):
+            refused()
+    with pytest.raises(ValueError, match="squeeze the last axis, scores"):
+        debiased_accuracy(COLUMN, LABELS, 1.0)
+    with pytest.raises(ValueError, match=r"rejected has shape \(3,\): give them one shape"):
+        reward_loss(S, S[:3], 1.0)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_shapes_that_do_not_grow_are_taken(name):
+    """Columns throughout, several models on the same labels, one score, one answer against several, vmap."""
+    loss, one_by_one = LOSSES[name], LOSSES[name](S, LABELS, EPSILON)
+    columns = loss(COLUMN, LABELS[:, None], EPSILON[:, None])
+    np.testing.assert_array_equal(columns[:, 0], one_by_one)
+    models = loss(jnp.stack([S, -S, S]), LABELS, EPSILON)
+    np.testing.assert_array_equal(models[2], one_by_one)
+    np.testing.assert_array_equal(models[1], loss(-S, LABELS, EPSILON))
+    np.testing.assert_array_equal(
+        loss(S[0], LABELS, EPSILON), loss(jnp.full(4, S[0]), LABELS, EPSILON)
+    )
+    np.testing.assert_allclose(jax.vmap(loss)(S, LABELS, EPSILON), one_by_one, rtol=1e-6)
+    several = reward_loss(COLUMN, jnp.zeros((4, 2)), EPSILON[:, None], loss=name)
+    np.testing.assert_array_equal(several[:, 1], loss(S, 1, EPSILON))
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan])
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_traced_epsilon_that_is_not_positive_gives_nan(name, bad):
+    """In the loss and in all its slopes; the other examples keep theirs."""
+
+    def value_and_slopes(s, epsilon):
+        value, back = jax.vjp(lambda s, e: LOSSES[name](s, LABELS, e), s, epsilon)
+        return value, *back(jnp.ones_like(value))
+
+    good = jax.jit(value_and_slopes)(S, EPSILON)
+    found = jax.jit(value_and_slopes)(S, EPSILON.at[2].set(bad))
+    for one, exact in zip(found[:2], good[:2]):
+        assert np.isnan(one).tolist() == [False, False, True, False]
+        np.testing.assert_array_equal(np.delete(one, 2), np.delete(exact, 2))
+    np.testing.assert_array_equal(np.delete(found[2], 2), np.delete(good[2], 2))
+    assert np.all(np.isfinite(good))
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan])
+def test_an_accuracy_with_a_traced_epsilon_that_is_not_positive_is_nan(bad):
+    found = jax.jit(debiased_accuracy)(S, LABELS, EPSILON.at[2].set(bad))
+    assert np.all(np.isnan(jnp.stack(found)))
+    assert np.all(np.isfinite(jnp.stack(jax.jit(debiased_accuracy)(S, LABELS, EPSILON))))
