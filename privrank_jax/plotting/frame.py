@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import textwrap
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax._whole_file import whole_file
+from privrank_jax.plotting.words import literal, one_warning
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,11 +47,23 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
     Raises:
         ValueError: a suffix that matplotlib does not write.
+
+    Warns:
+        MissingCharacters: the font lacks characters, for which boxes stand.
     """
     target = Path(path)
     kind = _format(figure, target)
-    with whole_file(target) as temporary:
+    with whole_file(target) as temporary, one_warning():
         figure.savefig(temporary, format=kind, dpi=200)
+
+
+def svg(figure: Figure) -> str:
+    """A figure as an SVG element, to stand within a page; warns as :func:`save`."""
+    text = io.StringIO()
+    with one_warning():
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    drawn = text.getvalue()
+    return drawn[drawn.index("<svg") :]
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
@@ -125,7 +139,13 @@ def caption(figure: Figure, text: str) -> None:
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0.0, taken / height, 1.0, 1 - taken / height))
     figure.text(
-        0.5, 0.04 / height, "\n".join(lines), ha="center", va="bottom", fontsize=8, color="#333333"
+        0.5,
+        0.04 / height,
+        literal("\n".join(lines)),
+        ha="center",
+        va="bottom",
+        fontsize=8,
+        color="#333333",
     )
 
 
@@ -133,7 +153,7 @@ def heading(figure: Figure, title: str | None) -> None:
     """Write the title above a figure, wrapped to its width."""
     if title:
         width = int(10 * figure.get_figwidth())
-        figure.suptitle("\n".join(textwrap.wrap(title, width)), fontsize=11)
+        figure.suptitle(literal("\n".join(textwrap.wrap(title, width))), fontsize=11)
 
 
 def panel_grid(figure: Figure, panels: int, columns: int) -> list[Axes]:
@@ -147,7 +167,7 @@ def panel_grid(figure: Figure, panels: int, columns: int) -> list[Axes]:
 
 def panel_title(panel: str, value: object, titles: Mapping[Any, str] | None) -> str:
     """Title of one panel, "column = value" if none is given."""
-    return (titles or {}).get(value, f"{spelled(panel)} = {written(value)}")
+    return (titles or {}).get(value, f"{literal(spelled(panel))} = {written(value)}")
 
 
 def distinct(rows: Sequence[Row], column: str | None) -> list[Any]:
@@ -164,7 +184,7 @@ def written(value: object) -> str:
     """A value of a column for a reader."""
     if isinstance(value, Real) and not isinstance(value, Integral):
         return "∞" if value == math.inf else f"{value:g}"
-    return str(value)
+    return literal(str(value))
 
 
 def check_rows(

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from privrank_jax.plotting.frame import PALETTE, caption, heading, new_figure, style
+from privrank_jax.plotting.words import label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+_ALL = 12  # ranks that all have a tick
 
 
 def ranking_intervals(
@@ -29,7 +32,7 @@ def ranking_intervals(
     """Draw a ranking as dots with intervals, the best item on top.
 
     Args:
-        names: item names.
+        names: item names; beside the axis they are cut after 32 characters.
         values: scores, high = best.
         lower: lower ends of the intervals; NaN draws no interval.
         upper: upper ends.
@@ -68,7 +71,7 @@ def ranking_intervals(
     if x_label == "rank":
         _of_ranks(axes[0], len(names))
     places = range(len(names), 0, -1)
-    labels = [f"{place}. {names[item]}" for place, item in zip(places, order, strict=True)]
+    labels = [label(names[item], f"{place}. ") for place, item in zip(places, order, strict=True)]
     axes[0].set_yticks(range(len(names)), labels)
     axes[0].set_ylim(-0.7, len(names) - 0.3)
     axes[0].set_ylabel("rank and item")
@@ -98,10 +101,20 @@ def _dots(
 
 def _of_ranks(axis: Axes, number: int) -> None:
     """An axis of ranks: whole ones, all within."""
-    from matplotlib.ticker import MaxNLocator
-
     axis.set_xlim(0.5, number + 0.5)
-    axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    axis.set_xticks(_places(number))
+
+
+def _places(number: int) -> list[int]:
+    """Ranks to mark: each of a dozen, otherwise the first and at most eight multiples of a round number.
+
+    >>> _places(3), _places(17), _places(100)
+    ([1, 2, 3], [1, 5, 10, 15], [1, 20, 40, 60, 80, 100])
+    """
+    if number <= _ALL:
+        return list(range(1, number + 1))
+    step = next(s * 10**k for k in range(1, 10) for s in (0.5, 1, 2) if number <= 8 * s * 10**k)
+    return [1, *range(int(step), number + 1, int(step))]
 
 
 def _check_intervals(

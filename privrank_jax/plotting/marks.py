@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from privrank_jax.plotting.words import label
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -39,5 +41,5 @@ def draw_marks(
                 clip_on=False,
                 **kind.look,
             )
-    axis.set_yticks(range(top, -1, -1), names)
+    axis.set_yticks(range(top, -1, -1), [label(name) for name in names])
     axis.set_ylim(-0.7, top + 0.7)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Real
 
 from privrank_jax.plotting.frame import PALETTE, caption, heading, new_figure, panel_grid
+from privrank_jax.plotting.words import literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +79,7 @@ def noise_shapes(
             axis.plot(*closed.T, "--", color="black", linewidth=1.4, zorder=4, label=_BALL)
         _frame(axis, reach)
         size = math.sqrt(float(np.mean(points**2)))
-        axis.set_title(f"{name}: standard deviation {size:.3g}", fontsize=10)
+        axis.set_title(f"{literal(name)}: standard deviation {size:.3g}", fontsize=10)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     heading(figure, title)

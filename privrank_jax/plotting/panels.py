@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax.plotting.frame import BAND, PALETTE, Row, plain
+from privrank_jax.plotting.words import literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,7 +130,7 @@ def level_name(column: str, value: object) -> str:
     """A value in the legend."""
     if column == "epsilon":
         return "no privacy" if value == math.inf else _short(value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else literal(str(value))
 
 
 def _short(value: Any) -> str:

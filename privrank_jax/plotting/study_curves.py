@@ -224,4 +224,4 @@ def _draw_crosses(axis: Axes, rows: Sequence[Row], x: str, column: str) -> None:
 def _said(column: str, value: Any, names: Mapping[Any, str]) -> str:
     if value in names:
         return names[value]
-    return value if isinstance(value, str) else f"{spelled(column)} = {written(value)}"
+    return written(value) if isinstance(value, str) else f"{spelled(column)} = {written(value)}"

@@ -40,3 +40,24 @@ def test_rank_intervals_have_a_panel_and_a_given_order_stays():
     assert len(ranks.collections) == 2
     with pytest.raises(ValueError, match="one entry per item"):
         plotting.ranking_intervals(["a"], [1.0], [0.0], [2.0], best=[1], worst=[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("items", "ticks"),
+    [
+        (1, [1]),
+        (8, [1, 2, 3, 4, 5, 6, 7, 8]),
+        (12, [*range(1, 13)]),
+        (13, [1, 5, 10]),
+        (40, [1, *range(5, 41, 5)]),
+        (41, [1, 10, 20, 30, 40]),
+        (1000, [1, 200, 400, 600, 800, 1000]),
+    ],
+)
+def test_ranks_are_marked_from_1_on(items, ticks):
+    ends = [1] * items, [items] * items
+    ranks = [*range(1, items + 1)]
+    figure = plotting.ranking_intervals(
+        ["x"] * items, ranks, *ends, x_label="rank", best_first=True
+    )
+    assert figure.axes[0].get_xticks().tolist() == ticks

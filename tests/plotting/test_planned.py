@@ -28,6 +28,8 @@ def test_costs_stand_beside_what_was_asked():
         "expected, below 0.01": [[0.01, 1.0]],
         "asked for": [[1.0, 0.0], [1.0, 1.0]],
     }
+    order = {line.get_label(): line.get_zorder() for line in axis.get_lines()}
+    assert order["asked for"] < order["proven"]  # they meet where the plan is what was asked for
     assert axis.get_xscale() == "log"
     low, high = axis.get_xlim()
     assert 0.005 < low < 0.01

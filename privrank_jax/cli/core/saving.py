@@ -7,7 +7,6 @@ full disk loses nothing, and also where the printing failed, so that a closed pi
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from privrank_jax.cli.console import Refusal, printable, warn
 from privrank_jax.cli.core.request import Files
 from privrank_jax.cli.core.result import Shown
 from privrank_jax.cli.core.spending import Spending
+from privrank_jax.plotting.words import told_by
 
 
 def finish(request: Files, command: str, shown: Shown, spending: Spending | None = None) -> None:
@@ -72,14 +72,15 @@ def write_files(files: Files, command: str, shown: Shown) -> None:
     """
     if files.out is not None:
         write_table(files.out, shown.rows, shown.document)
-    if files.plot is not None:
-        from privrank_jax.plotting import save
+    with told_by(warn):
+        if files.plot is not None:
+            from privrank_jax.plotting import save
 
-        save(_picture(shown), files.plot)
-    if files.report is not None:
-        from privrank_jax.cli.core.report import page
+            save(_picture(shown), files.plot)
+        if files.report is not None:
+            from privrank_jax.cli.core.report import page
 
-        _write(files.report, page(shown, files.line(command), _drawing(shown)))
+            _write(files.report, page(shown, files.line(command), _drawing(shown)))
 
 
 def write_table(
@@ -144,12 +145,12 @@ def _drawing(shown: Shown) -> str:
     if shown.result.scores is None and not shown.result.certainty.intervals:
         return ""
     try:
+        from privrank_jax.plotting.frame import svg
+
         figure = _picture(shown)
     except ImportError:
         return ""
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()[text.getvalue().index("<svg") :]
+    return svg(figure)
 
 
 def _write(path: Path, text: str) -> None:

@@ -89,6 +89,12 @@ def _draw_consensus(found: rankings.Plan, path: Path) -> None:
         {**one, "name": rankings.name_of(one["method"], one["noise"])}
         for one in rankings.by_proof(found)
     ]
+    missing = ""
+    if any(row["expected_cost"] is None for row in rows):
+        missing = (
+            " Where there is no blue mark, the expected cost of the method is not computed for "
+            f"{found['items']} items."
+        )
     figure = plotting.planned_costs(
         rows,
         most=found["pairs"],
@@ -97,7 +103,7 @@ def _draw_consensus(found: rankings.Plan, path: Path) -> None:
         label="name",
         guarantee_text=f"Each user (one ranking) is protected with {rankings.budget(found)}. Proven: "
         f"{rankings.sure(found)} over the noise, whatever the users prefer. Expected: where they prefer items by "
-        f"scores from {-found['spread']:g} to {found['spread']:g}.",
+        f"scores from {-found['spread']:g} to {found['spread']:g}.{missing}",
         title=rankings.headline(found),
     )
     plotting.save(figure, path)

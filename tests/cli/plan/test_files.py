@@ -8,6 +8,7 @@ import json
 import duckdb
 import pytest
 
+from privrank_jax import plotting
 from privrank_jax.cli.plan.files import _numbers
 from privrank_jax.cli.plan.request import Design
 
@@ -36,8 +37,17 @@ def test_a_survey_is_drawn_and_written(privrank, tmp_path):
     assert int(row["users_needed"]) == found["users_needed"]
 
 
-def test_a_consensus_is_drawn_and_written(privrank, tmp_path):
+def test_a_consensus_is_drawn_and_written(privrank, tmp_path, monkeypatch):
     assert "<svg" in drawn(privrank, tmp_path, *CONSENSUS)
+    drawings = []
+    monkeypatch.setattr(plotting, "save", lambda figure, _: drawings.append(figure))
+    privrank(*CONSENSUS, "--plot", "plan.svg")
+    privrank(*CONSENSUS, "--method", "borda", "--plot", "plan.svg")
+    captions = [" ".join(text.get_text() for text in one.texts).split() for one in drawings]
+    words = (
+        "Where there is no blue mark, the expected cost of the method is not computed for 5 items."
+    )
+    assert [words in " ".join(one) for one in captions] == [True, False]
     out, document = tmp_path / "plan.parquet", tmp_path / "plan.json"
     found = privrank(*CONSENSUS, "--json", "--out", out).json()
     rows = duckdb.sql(f"SELECT method, proven_cost, expected_cost FROM '{out}'").fetchall()

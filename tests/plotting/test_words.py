@@ -1,0 +1,100 @@
+"""Words in pictures: names as they are, cut where long, in their own direction, and characters that the font lacks."""
+
+from __future__ import annotations
+
+import warnings
+
+import matplotlib
+import pytest
+from matplotlib.text import Text
+
+from privrank_jax import plotting
+from privrank_jax.plotting.words import MissingCharacters, label, literal, told_by
+
+MATHEMATICS = "$x_1$ and $y$"
+LACKING = "日本"  # DejaVu Sans, which comes with matplotlib, has none of these
+
+
+def ranked(name, **more):
+    return plotting.ranking_intervals([name], [1.0], [0.0], [2.0], **more)
+
+
+def drawn(figure, words):
+    """Whether the figure is drawn with these words as they are: mathematics is drawn from other glyphs."""
+    texts = [text for text in figure.findobj(Text) if words in text.get_text()]
+    found = [text._preprocess_math(text.get_text()) for text in texts]
+    return texts and all(kind is False and MATHEMATICS in shown for shown, kind in found)
+
+
+def test_names_titles_and_guarantees_are_no_mathematics():
+    words = literal(MATHEMATICS)
+    assert drawn(ranked(MATHEMATICS), words)
+    assert drawn(ranked("a", title=MATHEMATICS), words)
+    assert drawn(ranked("a", guarantee_text=MATHEMATICS), words)
+    rows = [{"method": MATHEMATICS, "proven_cost": 2.0, "expected_cost": 0.5}]
+    assert drawn(plotting.planned_costs(rows, most=10.0), words)
+    rows = [{"x": x, "group": MATHEMATICS, "mean": 1.0, "standard_error": 0.1} for x in (1, 2)]
+    assert drawn(plotting.error_curves(rows, "x", group="group"), words)
+    assert drawn(plotting.error_curves(rows, "x", panel="group"), words)
+    assert literal(r"a\$b") == r"a\\$b"
+
+
+def test_long_names_are_cut_beside_the_axis_only():
+    name = "word " * 10
+    assert label(name) == "word word word word word word w…"
+    assert label("x" * 32) == "x" * 32
+    assert label("two\nlines") == "two lines"
+    narrow, wide = ranked("x" * 32), ranked("x" * 300)
+    for figure in (narrow, wide):
+        figure.draw_without_rendering()
+    assert wide.axes[0].get_position().width == pytest.approx(
+        narrow.axes[0].get_position().width, abs=0.05
+    )
+
+
+@pytest.mark.parametrize("name", ["قهوة عربية", "קפה"])
+def test_a_rank_stays_before_a_name_read_from_the_right(name, monkeypatch):
+    monkeypatch.setattr(matplotlib, "__version_info__", (3, 11, 0))
+    assert label(name, "1. ") == f"1. \u2068{name}\u2069"
+    assert label(name) == name
+    assert label("plain", "1. ") == "1. plain"
+    monkeypatch.setattr(matplotlib, "__version_info__", (3, 10, 0))  # would draw boxes for these
+    assert label(name, "1. ") == f"1. {name}"
+
+
+@pytest.mark.skipif(matplotlib.__version_info__ < (3, 11), reason="it has no isolates")
+def test_isolates_are_not_drawn(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for suffix in ("png", "svg", "pdf"):
+            plotting.save(ranked("قهوة"), tmp_path / f"a.{suffix}")
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_characters_that_the_font_lacks_give_one_warning(tmp_path, suffix):
+    with pytest.warns() as found:
+        plotting.save(ranked(LACKING), tmp_path / f"a.{suffix}")
+    (one,) = found
+    assert one.category is MissingCharacters
+    assert one.filename == __file__
+    assert "lacks 2 of the characters in its words, such as '日'" in str(one.message)
+
+
+def test_a_reader_is_told_each_sentence_once_and_other_warnings_stay(tmp_path):
+    told = []
+    with warnings.catch_warnings(record=True) as found, told_by(told.append):
+        for name in ("a.png", "b.png"):
+            plotting.save(ranked(LACKING), tmp_path / name)
+        warnings.warn("old", DeprecationWarning, stacklevel=1)
+    assert len(told) == 1
+    assert [str(one.message) for one in found] == ["old"]
+
+
+def test_the_command_tells_it_in_a_sentence_without_a_path(privrank, write, tmp_path):
+    votes = write(f"u,{LACKING},b", name="v.csv")
+    files = ("--plot", tmp_path / "a.png", "--report", tmp_path / "a.html")
+    run = privrank("rank", votes, "--method", "none", *files)
+    assert run.code == 0, run.err
+    (line,) = [line for line in run.err.splitlines() if "font" in line]
+    assert line.startswith("Warning: the font of the picture lacks 2 of the characters")
+    assert "UserWarning" not in run.err
