@@ -26,6 +26,7 @@ Value = TypeVar("Value")
 Values = list[np.ndarray]
 
 _SMALL = 1 << 17  # numbers in all arguments
+_SETTINGS = (bool, int, float, np.float64, str, type(None))  # of partial functions
 
 _ONE_RESULT = {**NUMBERS, **ARRAYS, **INDEXING, **RANDOM}
 # Primitives that call a function, with the names of the parameters that may hold it.
@@ -50,10 +51,11 @@ def evaluate(function: Callable[..., Value], *arguments: Any) -> Value:
     >>> evaluate(lambda x: jnp.cumsum(x)[::-1], np.arange(4)).tolist()
     [6, 3, 1, 0]
     """
+    function = _same_for_equals(function)
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(*arguments)
     tree = jax.tree.structure(shapes)
     try:
-        program = _Program(closed.jaxpr)
+        program = (_program if _is_lasting(function) else _Program)(closed.jaxpr)
     except _Unknown:
         return jax.tree.map(_on_host, _compiled(function, *arguments))
     with np.errstate(all="ignore"):
@@ -79,6 +81,30 @@ def quickly(function: Callable[..., Value], *arguments: Any) -> Value:
     if is_traced(arguments) or sum(map(np.size, jax.tree.leaves(arguments))) > _SMALL:
         return function(*arguments)
     return evaluate(function, *arguments)
+
+
+def _is_lasting(function: Callable[..., Any]) -> bool:
+    """Whether it is a function of a module, or a partial one that :func:`_same_for_equals` keeps: both hold no data."""
+    if isinstance(function, functools.partial):
+        settings = (*function.args, *function.keywords.values())
+        known = all(type(one) in _SETTINGS and f"{one}" != "-0.0" for one in settings)  # == 0.0
+        return known and _is_lasting(function.func)
+    return "<" not in getattr(function, "__qualname__", "<")
+
+
+def _same_for_equals(function: Callable[..., Value]) -> Callable[..., Value]:
+    """The same object for partial functions with equal settings: JAX traces an object once for arguments of a kind."""
+    if not isinstance(function, functools.partial) or not _is_lasting(function):
+        return function
+    return _partial(
+        function.func, tuple(function.keywords), *function.args, *function.keywords.values()
+    )
+
+
+@functools.lru_cache(maxsize=512, typed=True)
+def _partial(function: Callable[..., Value], names: tuple[str, ...], *settings: Any):
+    unnamed = len(settings) - len(names)
+    return functools.partial(function, *settings[:unnamed], **dict(zip(names, settings[unnamed:])))
 
 
 def _compiled(function: Callable[..., Value], *arguments: Any) -> Value:

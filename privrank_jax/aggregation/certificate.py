@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 import jax
 import numpy as np
@@ -173,6 +174,10 @@ def _cycle_bound(weights: np.ndarray, deadline: float) -> float:
     return bound
 
 
+def _exact_kemeny(weights: np.ndarray, mask: np.ndarray) -> Any:
+    return exact_kemeny(weights, mask=mask)
+
+
 def _advance(program: PairProgram, stage: int) -> bool:
     """Run one more solver on a component; False if the solver does not handle its size."""
     items = len(program.weights)
@@ -185,7 +190,7 @@ def _advance(program: PairProgram, stage: int) -> bool:
         real = np.arange(size) < items
         with jax.enable_x64(True):
             if size == _FAST_DYNAMIC:
-                ranks = evaluate(lambda w, mask: exact_kemeny(w, mask=mask), padded, real)
+                ranks = evaluate(_exact_kemeny, padded, real)
             else:
                 ranks = exact_kemeny(padded, mask=real)
         program.settle(np.asarray(ranks)[:items])

@@ -131,12 +131,13 @@ def descend(ranks: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
     start = None if ranks is None else np.concatenate([ranks, np.arange(items, size)])
     real = np.arange(size) < items
 
-    def search(matrix: PairMatrixLike, first: RanksLike | None, mask: MaskLike) -> Ranks:
-        return local_search(matrix, first, mask=mask)
-
-    run = search if size > _MOST_ON_HOST else functools.partial(evaluate, search)
+    run = _search if size > _MOST_ON_HOST else functools.partial(evaluate, _search)
     with jax.enable_x64(True):
         return np.asarray(run(padded, start, real))[:items]
+
+
+def _search(matrix: PairMatrixLike, first: RanksLike | None, mask: MaskLike) -> Ranks:
+    return local_search(matrix, first, mask=mask)
 
 
 @dataclass

@@ -49,6 +49,7 @@ Mironov (2012), *On significance of the least significant bits for differential 
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -57,7 +58,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._host.evaluate import evaluate, quickly
 from privrank_jax._types import Numbers
 from privrank_jax._validate import (
     check_choice,
@@ -163,11 +164,30 @@ def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Fl
     check_positive("sensitivity", sensitivity, infinite=False)
     check_epsilon(epsilon)
     check_delta(delta, positive=True)
-    return jax.device_put(quickly(_gaussian_scale, sensitivity, epsilon, delta))
+    told = (sensitivity, epsilon, delta)
+    if not all(isinstance(one, int | float) for one in told):
+        return jax.device_put(quickly(_gaussian_scale, *told))
+    ratio = _known_ratio(float(epsilon), float(delta), jnp.result_type(float))
+    return jax.device_put(_scaled(float(sensitivity), ratio))
+
+
+@functools.lru_cache(maxsize=1024)
+def _known_ratio(epsilon: float, delta: float, dtype: np.dtype) -> Any:
+    """:func:`_gaussian_ratio` of numbers, of which a plan of many mechanisms asks for the same ones again and again."""
+    return evaluate(_gaussian_ratio, dtype.type(epsilon), delta)
 
 
 def _gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Array:
     epsilon = jnp.asarray(epsilon, jnp.result_type(float))
+    return _scaled(sensitivity, _gaussian_ratio(epsilon, delta))
+
+
+def _scaled(sensitivity: Numbers, ratio: Any) -> Any:
+    return sensitivity * ratio * (1 + 100 * jnp.finfo(ratio.dtype).eps)
+
+
+def _gaussian_ratio(epsilon: Array, delta: Numbers) -> Array:
+    """σ/Δ₂, but for an allowance for rounding; 0 at ε = ∞."""
     finite = jnp.where(jnp.isfinite(epsilon), epsilon, 1.0)
     machine = jnp.finfo(epsilon.dtype).eps
     # σ/Δ₂ solves c/r + 1/(2r²) ≤ ε for c = √(2 log 1/δ): an upper end that always suffices.
@@ -183,7 +203,7 @@ def _gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> A
         return jnp.where(enough, low, middle), jnp.where(enough, middle, high)
 
     _, high = jax.lax.fori_loop(0, 60, halve, (high - 12.0, high))
-    return jnp.where(jnp.isfinite(epsilon), sensitivity * jnp.exp(high) * (1 + 100 * machine), 0.0)
+    return jnp.where(jnp.isfinite(epsilon), jnp.exp(high), 0.0)
 
 
 def gamma_floor(link: Link, privacy: Privacy, *, noise: str = "laplace") -> Numbers:

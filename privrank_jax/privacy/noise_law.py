@@ -65,7 +65,11 @@ def dimension_of(body: Body) -> int:
     >>> dimension_of(Zonotope.of_all_pairs(4))
     3
     """
-    return int(evaluate(lambda one: one.dimension, body))
+    return int(evaluate(_dimension, body))
+
+
+def _dimension(body: Body) -> Any:
+    return body.dimension
 
 
 def variances(body: Body) -> np.ndarray:

@@ -275,10 +275,12 @@ def counted_weights(ranks: RankingsLike, missing: str) -> PairWeights:
     if given.dtype.kind != "i" or not given.size or given.max() >= np.iinfo(np.int8).max:
         return PairWeights.from_ranks(ranks, missing=missing)
 
-    def count(some: Rankings) -> Any:
-        return PairWeights.from_ranks(some, missing=missing).matrix
-
+    count = functools.partial(_counted_matrix, missing=missing)
     return PairWeights(quickly(count, np.maximum(given, -1).astype(np.int8)), len(given))
+
+
+def _counted_matrix(ranks: Rankings, missing: str) -> Any:
+    return PairWeights.from_ranks(ranks, missing=missing).matrix
 
 
 def _largest_below(bound: Fraction) -> float:

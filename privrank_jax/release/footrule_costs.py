@@ -20,6 +20,7 @@ largest sensitivity that is proven (ε, δ)-DP at σ = 1 (:mod:`privrank_jax.rel
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from typing import Any
@@ -124,12 +125,13 @@ def counted_histograms(ranks: RankingsLike, missing: str) -> PositionHistograms:
     Raises:
         ValueError: as there.
     """
-
-    def count(some: Rankings) -> Any:
-        return PositionHistograms.from_ranks(some, missing=missing).counts
-
     given = np.asarray(ranks)
+    count = functools.partial(_counts, missing=missing)
     return PositionHistograms(quickly(count, given), len(given))
+
+
+def _counts(ranks: Rankings, missing: str) -> Any:
+    return PositionHistograms.from_ranks(ranks, missing=missing).counts
 
 
 def _cube(counts: np.ndarray, users: int, epsilon: float) -> np.ndarray:

@@ -161,6 +161,32 @@ def test_what_is_not_known_is_compiled(monkeypatch):
     np.testing.assert_array_equal(other, jax.random.bits(jax.random.key(1, impl="rbg"), (2,)))
 
 
+TRACED = []
+
+
+def scaled(x, factor, name=None):
+    """``x`` times a setting, noted while it is traced."""
+    TRACED.append((factor, name))
+    return jnp.copysign(x * factor, factor)
+
+
+def test_equal_settings_are_traced_once_and_others_are_not_mistaken_for_them():
+    settings = (1, 1.0, True, np.float64(1), 0.0, -0.0)
+    found = [evaluate(functools.partial(scaled, factor=one), 3) for one in settings * 2]
+    signs = [np.copysign(1.0, one).item() for one in found]
+    assert signs == [1, 1, 1, 1, 1, -1] * 2
+    assert [one.dtype for one in found[:6]] == [
+        jax.jit(lambda x, s=s: jnp.copysign(x * s, s))(3).dtype for s in settings
+    ]
+    assert len(TRACED) == len(settings) + 1  # negative zero, which equals zero, every time
+    for array in (np.ones(2), np.zeros(2)):
+        result = evaluate(functools.partial(scaled, factor=array), np.ones(2))
+        np.testing.assert_array_equal(result, array)
+    evaluate(functools.partial(scaled, factor=1.0), np.ones(2))
+    evaluate(functools.partial(scaled, factor=1.0, name="other"), 3)
+    assert len(TRACED) == len(settings) + 5
+
+
 def test_traced_and_large_arguments_go_to_the_function():
     seen = []
 

@@ -123,6 +123,19 @@ def test_gaussian_scale_is_never_rounded_below_the_exact_one():
     assert ratio[epsilons >= 0.01].max() <= 1.001
 
 
+@pytest.mark.parametrize("double", [True, False])
+def test_gaussian_scale_of_numbers_is_that_of_arrays(double):
+    """Numbers have their ratio remembered, arrays have it computed."""
+    with jax.enable_x64(double):
+        for sensitivity in (1, 0.3):
+            for epsilon in (0.01, 1, 30.0, math.inf):
+                for delta in (1e-9, 0.1):
+                    told = gaussian_scale(sensitivity, epsilon, delta)
+                    computed = gaussian_scale(np.array([sensitivity, 7.0]), epsilon, delta)
+                    assert told == computed[0]
+                    assert told.dtype == computed.dtype == jnp.result_type(float)
+
+
 def test_gaussian_scale_falls_in_both_budgets_and_is_zero_without_privacy():
     scales = jax.vmap(
         lambda e: jax.vmap(lambda d: gaussian_scale(1.0, e, d))(jnp.array([1e-8, 1e-4, 0.1]))
