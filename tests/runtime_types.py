@@ -7,6 +7,7 @@ where an argument or a result is not what the signature says. :mod:`tests.test_t
 from __future__ import annotations
 
 import doctest
+import gc
 import importlib
 import sys
 import traceback
@@ -125,6 +126,7 @@ def refuses_wrong_shapes() -> None:
 def main() -> int:
     """Run everything, in double and in single precision; the number of examples that fail."""
     share_contexts()
+    gc.disable()  # what is imported and traced stays, and searches for garbage would go through all of it
     modules = imported()
     sys.displayhook = lambda _: None  # examples would print their values
     refuses_wrong_shapes()
