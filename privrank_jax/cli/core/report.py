@@ -18,6 +18,7 @@ h2 { font-size: 1.2rem; margin-top: 2rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; }
 th, td { padding: 0.3rem 0.8rem; text-align: left; border-bottom: 1px solid #8888; white-space: nowrap; }
+td.left { min-width: 6em; white-space: normal; overflow-wrap: anywhere; }
 .right { text-align: right; font-variant-numeric: tabular-nums; }
 figure { margin: 1.5rem 0; background: #fff; }
 figure svg { width: 100%; height: auto; }

@@ -11,6 +11,7 @@ import pytest
 from privrank_jax import Guarantee, Privacy
 from privrank_jax.cli.core.report import page
 from privrank_jax.cli.core.result import Result, Row, Shown
+from tests import chromium
 
 VOID = {"meta", "br", "img"}
 
@@ -32,7 +33,12 @@ class Closed(HTMLParser):
         assert self.open.pop() == tag
 
 
-def written(guarantee: Guarantee | None, seed: int | None = None, drawing: str = "") -> str:
+ITEM = "<script>alert(1)</script>"
+
+
+def written(
+    guarantee: Guarantee | None, seed: int | None = None, drawing: str = "", item: str = ITEM
+) -> str:
     result = Result(
         title="votes & more",
         order=np.array([0]),
@@ -40,7 +46,7 @@ def written(guarantee: Guarantee | None, seed: int | None = None, drawing: str =
         diagnostics={"method": "counts", "seed": seed},
         notes=("a <b>note</b>",),
     )
-    rows: list[Row] = [{"rank": 1, "item": "<script>alert(1)</script>", "score": None}]
+    rows: list[Row] = [{"rank": 1, "item": item, "score": None}]
     return page(Shown(result, rows, {"diagnostics": {}}, 0.95), "privrank rank 'a&b.csv'", drawing)
 
 
@@ -83,3 +89,17 @@ def test_what_must_not_be_published_says_so_first():
         assert words in warning[1]
         assert text.index('class="warning"') < text.index("<table")
         assert "spends the budget again" not in text
+
+
+@pytest.mark.parametrize("item", ["a very " * 30, "verylong" * 30])
+def test_a_long_name_leaves_the_other_columns_in_sight(item, tmp_path):
+    path = chromium.program()
+    if path is None:
+        pytest.skip("no Chromium is installed")
+    text = written(Guarantee(PROMISE), item=item)
+    scrolled = ".scroll { overflow-x: auto; }"
+    assert scrolled in text
+    (tmp_path / "page.html").write_text(text.replace(scrolled, ""), "utf-8")  # so that it counts
+    with chromium.browser(path) as running:
+        for width in (chromium.PHONE, 500, chromium.DESK):
+            assert running.open(tmp_path / "page.html", width).width <= width
