@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from privrank_jax._cells.names import did_you_mean, form
+from privrank_jax._cells.names import did_you_mean, form, nearly_alike
 
 
 @pytest.mark.parametrize("other", ["paris", " Paris", "PARIS\t", "\u00a0Paris"])
@@ -21,3 +23,45 @@ def test_users_differ_by_case_but_not_by_blanks():
 
 def test_no_guess_for_a_far_name():
     assert did_you_mean("xyz", ["winner", "loser"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Sakura", "Sakrua"),
+        ("Sakura", "Sakra"),
+        ("Sakura", "Sokura"),
+        ("Sakura Tea", "SakuraTea"),
+        ("Sakura Tea", "Sakrua Tea"),
+        ("sakura", "Sakrua"),
+    ],
+)
+def test_slips_are_nearly_alike(one, other):
+    found = nearly_alike(["Yamada", one, "Kobayashi", other])
+    assert found == [tuple(sorted([one, other]))]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("v1", "v2"),
+        ("model-7b", "model-8b"),
+        ("version 1.1", "version 11"),
+        ("Model A", "Model B"),
+        ("OptionA", "OptionB"),
+        ("Iran", "Iraq"),
+        ("gpt-4", "gpt-4o"),
+        ("Austria", "Australia"),
+        tuple(f"{letter}estaurant" for letter in "abcdef"),
+    ],
+)
+def test_labels_are_not_nearly_alike(names):
+    assert nearly_alike(names) == []
+
+
+def test_many_numbered_names_are_compared_at_once():
+    """A comparison of all 50 million pairs would take minutes."""
+    names = [f"item number {k:05d}" for k in range(10_000)]
+    begin = time.process_time()
+    assert nearly_alike(names) == []
+    assert time.process_time() - begin < 10

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from privrank_jax.cli import app
+from tests.cli.results import lines_said
 
 VOTES = ("ann,Oslo,Rome,0", "bob,Rome,Bonn,0", "cy,Oslo,Bonn,1", "dee,Rome,Oslo,0")
 PLAIN = "\n".join(("user,winner,loser,tie", *VOTES, ""))
@@ -62,22 +63,23 @@ FORMS = {
 def told(result):
     """The ranking, and what stderr says of the form."""
     assert result.code == 0, result.err
-    said = [line for line in result.err.splitlines() if line.startswith("privrank: ")]
-    return result.json()["ranking"], said
+    return result.json()["ranking"], [
+        line for line in lines_said(result) if line.startswith("privrank: ")
+    ]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_comparisons_in_another_form(privrank, write, tmp_path, form):
-    expected, said = told(
+    expected, lines = told(
         privrank("rank", write(*VOTES, header="user,winner,loser,tie", name="v.csv"), *RUN)
     )
-    assert said == []
+    assert lines == []
     name, content, options, words = FORMS[form]
     (tmp_path / name).write_bytes(content)
     result = privrank("rank", tmp_path / name, *RUN, *options)
-    found, said = told(result)
+    found, lines = told(result)
     assert found == expected
-    assert [words in line and name in line for line in said] == [True] * bool(words)
+    assert [words in line and name in line for line in lines] == [True] * bool(words)
     notes = " ".join(result.json()["diagnostics"]["notes"])
     assert words in notes
 
@@ -109,11 +111,11 @@ def test_orders_are_aggregated_and_privatized(privrank, tmp_path, content, words
     (tmp_path / "ranks.csv").write_text(RANKS)
     (tmp_path / "orders.csv").write_text(content)
     run = ("--method", "none", "--json")
-    expected, said = told(privrank("aggregate", tmp_path / "ranks.csv", *run))
-    assert said == []
-    found, said = told(privrank("aggregate", tmp_path / "orders.csv", *run))
+    expected, lines = told(privrank("aggregate", tmp_path / "ranks.csv", *run))
+    assert lines == []
+    found, lines = told(privrank("aggregate", tmp_path / "orders.csv", *run))
     assert found == expected
-    assert [words in line for line in said] == [True]
+    assert [words in line for line in lines] == [True]
     private = []
     for name in ("ranks", "orders"):
         out = tmp_path / f"{name}.out.csv"

@@ -18,6 +18,7 @@ from privrank_jax.cli.core.sources import (
     ranking_roles,
     rankings_in_engine,
     read_rankings,
+    say_items,
     users_of,
 )
 from privrank_jax.release.exact_aggregation import counted_weights
@@ -131,10 +132,12 @@ def _read_table(request: Request) -> datasets.RankingTable | RankingRows:
     by_pairs = not request.at_home and request.method != "footrule"
     if not by_pairs or not rankings_in_engine(request.file, request, roles):
         return read_rankings(request.file, request, request.items, num_users=request.users)
-    return scan_rankings(
+    rows = scan_rankings(
         request.file.path,
         most_items=MAX_ITEMS,
         num_users=request.users,
         cells=request.cells,
         **roles,
     )
+    say_items(rows.name, rows.item_names, listed=request.items is not None)
+    return rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
@@ -11,12 +11,12 @@ import typer
 
 from privrank_jax import datasets
 from privrank_jax._cells.columns import PARQUET
-from privrank_jax._cells.names import did_you_mean
+from privrank_jax._cells.names import did_you_mean, nearly_alike
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.outcomes import Battle
 from privrank_jax._cells.text_files import File
 from privrank_jax._neighbors import NO_COLUMN, OWN, of_column
-from privrank_jax.cli.console import Refusal, printable
+from privrank_jax.cli.console import Refusal, printable, warn
 from privrank_jax.cli.core.request import KINDS_OF_CELLS, ComparisonColumns, RankingColumns
 from privrank_jax.cli.options import option
 from privrank_jax.datasets.comparisons_file import shape_in
@@ -29,6 +29,9 @@ from privrank_jax.release.ledger import content_sha256
 COMPARING = ("winner", "loser", "tie", "left", "right", "outcome")
 RANKING = ("item", "rank", "order")
 _TEXT = ("separator", "encoding")
+_FEW = 12  # items that are named when a file was read
+_LONG = 40  # letters of a name beyond which it is cut there
+_PAIRS = 3  # of names that are spelled almost alike
 
 
 class ComparisonRoles(TypedDict):
@@ -74,10 +77,42 @@ def rankings_in_engine(file: File, columns: RankingColumns, roles: RankingRoles)
 
 def say_reading(
     table: datasets.ComparisonTable | datasets.RankingTable | datasets.ChoiceTable,
+    *,
+    listed: bool,
 ) -> None:
-    """Say on stderr what was detected in the form of a file, rather than said by options."""
+    """Say on stderr what was detected in the form of a file, rather than said by options, and the items.
+
+    Args:
+        table: the file as it was read.
+        listed: whether the items were given rather than read.
+    """
     for one in table.reading:
         typer.echo(f"privrank: {printable(table.name)}: {printable(one)}.", err=True)
+    say_items(table.name, table.item_names, listed=listed)
+
+
+def say_items(name: str, items: Sequence[str], *, listed: bool) -> None:
+    """Say on stderr which items a file has, and which of them may be one that is spelled in two ways.
+
+    Args:
+        name: name of the file.
+        items: names of the items.
+        listed: whether they were given rather than read, so that none of them is a slip of an answer.
+    """
+    few = [one if len(one) <= _LONG else f"{one[:_LONG]}…" for one in items[:_FEW]]
+    names = ", ".join([*few, "…"] if len(items) > _FEW else few)
+    typer.echo(f"privrank: {printable(name)}: items ({len(items)}): {printable(names)}", err=True)
+    alike = [] if listed else nearly_alike(items)
+    if not alike:
+        return
+    pairs = "; ".join(f"{one!r} and {other!r}" for one, other in alike[:_PAIRS])
+    more = f" ({len(alike) - _PAIRS} more such pairs)" if len(alike) > _PAIRS else ""
+    warn(
+        *private_remark(
+            f"{name}: {pairs} are spelled almost alike{more}. If they are one item, correct the file; if not, or if "
+            "the file can't be changed, list the items by --items."
+        )
+    )
 
 
 def read_comparisons(
@@ -110,7 +145,7 @@ def read_comparisons(
         outcome=columns.outcome,
         **comparison_roles(columns, items, by_user=by_user),
     )
-    say_reading(table)
+    say_reading(table, listed=items is not None)
     return table
 
 
@@ -171,7 +206,7 @@ def read_rankings(
         cells=columns.cells,
         **roles,
     )
-    say_reading(table)
+    say_reading(table, listed=items is not None)
     return table
 
 

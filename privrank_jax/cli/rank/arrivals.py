@@ -85,7 +85,7 @@ def read_arrivals(
     table = datasets.read_comparisons(
         request.file, left=request.left, right=request.right, outcome=request.outcome, **roles
     )
-    say_reading(table)
+    say_reading(table, listed=roles["items"] is not None)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     if by_user and not table.has_users:
         raise Refusal(

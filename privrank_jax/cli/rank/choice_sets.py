@@ -132,7 +132,7 @@ def read_choices(request: Request) -> ChoiceInput:
     table = datasets.read_choices(
         request.file, user=user, chosen=request.chosen, shown=request.shown or (), items=items
     )
-    say_reading(table)
+    say_reading(table, listed=items is not None)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     entropy, kept, remarks, privacy = Entropy(request), None, (), None
     if request.private:

@@ -21,6 +21,7 @@ from privrank_jax.cli.core.sources import (
     given_columns,
     private_remark,
     read_comparisons,
+    say_items,
     say_reading,
     users_of,
 )
@@ -128,10 +129,12 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
     if not given_columns(request, COMPARING) and lists_orders(header, roles["user"]):
         rankings = datasets.read_rankings(request.file, user=roles["user"], items=roles["items"])
         table = datasets.broken_rankings(rankings)
-        say_reading(table)
+        say_reading(table, listed=request.items is not None)
         return table
     if comparisons_in_engine(request.file, request, roles):
-        return scan_comparisons(request.file.path, most_items=MAX_ITEMS, **roles)
+        rows = scan_comparisons(request.file.path, most_items=MAX_ITEMS, **roles)
+        say_items(rows.name, rows.item_names, listed=request.items is not None)
+        return rows
     return read_comparisons(request.file, request, request.items, by_user=by_user)
 
 

@@ -27,7 +27,7 @@ from privrank_jax.cli.core.result import (
     best_first,
     each_by_itself,
 )
-from privrank_jax.cli.core.sources import comparison_roles, private_remark, users_of
+from privrank_jax.cli.core.sources import comparison_roles, private_remark, say_reading, users_of
 from privrank_jax.cli.rank.certainty import TOO_FAR, ends, tie_facts
 from privrank_jax.cli.rank.input import MAX_ITEMS, bounded, notes_on
 from privrank_jax.cli.rank.none import components_of
@@ -76,6 +76,7 @@ def read_with_covariates(request: Request) -> CovariateInput:
     roles = comparison_roles(request, request.items, by_user=by_user)
     path = request.file
     table = datasets.read_comparisons(path, **roles)
+    say_reading(table, listed=request.items is not None)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     rows = datasets.add_covariates(
         path,

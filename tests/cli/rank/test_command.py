@@ -11,7 +11,7 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.release import exact_samplers_available
-from tests.cli.results import assert_schema, items
+from tests.cli.results import assert_schema, items, lines_said
 
 CEMSPC_ORDER = ["London", "Paris", "Barcelona", "St.Gallen", "Milano", "Stockholm"]
 REHEARSAL = ("--simulate", "--seed", 1)
@@ -118,7 +118,7 @@ def test_objective_perturbation_needs_an_explicit_yes(privrank, votes):
     )
     refused = privrank(*run)
     assert refused.code == 2
-    assert refused.err.startswith("privrank: use --adjacency flip")
+    assert lines_said(refused)[0].startswith("privrank: use --adjacency flip")
     assert "--accept-idealized" in refused.err
     accepted = privrank(*run, "--accept-idealized", "--json")
     assert "proven for real numbers" in accepted.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.results import items
+from tests.cli.results import items, lines_said
 
 # --- columns and files
 
@@ -102,7 +102,7 @@ def test_refusals(privrank, votes, options, message):
     assert result.out == ""
     assert message in result.err
     assert "Traceback" not in result.err
-    assert result.err.strip().count("\n") == 0  # one paragraph
+    assert len(lines_said(result)) == 1  # one paragraph
 
 
 @pytest.mark.parametrize(
