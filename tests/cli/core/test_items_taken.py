@@ -25,12 +25,9 @@ def files(write, tmp_path):
         duckdb.sql(f"COPY (FROM '{source}') TO '{source.with_suffix('.parquet')}'")
     write("A|Yama,Sakura,Yama|Sakura|Sakrua", header="user,chosen,shown", name="sets.csv")
     write("u,Sakura,Yama,Sakrua", header="user,rank_1,rank_2,rank_3", name="orders.csv")
-    write(
-        "u,Sakura,Yama,1,Yama",
-        "v,Yama,Sakrua,2,Yama",
-        header="user,winner,loser,price,first",
-        name="prices.csv",
-    )
+    prices = ["u,Sakura,Yama,1,Yama", "v,Yama,Sakrua,2,Yama", "w,Sakura,Yama,3,Sakura"]
+    prices += ["x,Sakrua,Yama,-1,Yama", "y,Yama,Sakura,2,Sakura"]
+    write(*prices, header="user,winner,loser,price,first", name="prices.csv")
     return tmp_path
 
 
