@@ -77,6 +77,11 @@ class PreferenceTable:
         return np.where(self.reports, *CODINGS[coding][::-1]).astype(np.int8)
 
     @property
+    def weights(self) -> Float[np.ndarray, "rows"]:
+        """tanh²(ε/2), the information of each report: weights for the mean of any loss but the likelihood."""
+        return np.tanh(0.5 * self.epsilon) ** 2
+
+    @property
     def largest_epsilon(self) -> float:
         """Largest ε of a report."""
         return float(self.epsilon.max())
@@ -97,7 +102,8 @@ def read_preferences(path: str | os.PathLike[str]) -> PreferenceTable:
     Returns:
         The texts in the memory of the host, with arrays for the losses: ``epsilon`` for
         :func:`~privrank_jax.preferences.reward_loss` and :func:`~privrank_jax.preferences.dpo_loss`, which take the
-        answers as chosen and rejected; ``labels`` for the losses of a difference ``first - second``.
+        answers as chosen and rejected; ``weights`` for the mean of the losses; ``labels`` for the losses of a
+        difference ``first - second``.
 
     Raises:
         DataError: what is wrong, in which line, and how to fix it; a file whose order was not randomized.

@@ -1,13 +1,16 @@
 """Learning from private preference labels: losses, objectives of reward models and DPO, validation.
 
 From a file of preferences to a trained model, which here scores an answer by its length, times a weight. The users of
-this file prefer longer answers; each user's labels are private at ε = 3:
+this file prefer longer answers. All labels of a user are private together at ε = 3, so those of users with two labels
+have ε = 1.5 each, and count less: a mean of this loss is weighted by what a label says, tanh²(ε/2)
+(:func:`privrank_jax.privacy.report_information`). ``loss="likelihood"`` needs no weights, and is the one to begin with
+where the model is larger:
 
 >>> import json, pathlib, tempfile
 >>> import jax, jax.numpy as jnp
 >>> from privrank_jax import datasets, preferences, privacy, release
 >>> folder = pathlib.Path(tempfile.mkdtemp())
->>> pairs = [{"user": k, "chosen": "a" * (3 + k % 4), "rejected": "a" * (1 + k % 2)} for k in range(400)]
+>>> pairs = [{"user": k % 300, "chosen": "a" * (3 + k % 4), "rejected": "a" * (1 + k % 2)} for k in range(400)]
 >>> _ = (folder / "prefs.jsonl").write_text("\\n".join(map(json.dumps, pairs)))
 >>> promise = privacy.Privacy(3.0, unit="user", adjacency="flip")
 >>> private = folder / "private.jsonl"  # may be shared; the command for it: privrank privatize prefs.jsonl --unit user
@@ -15,7 +18,8 @@ this file prefer longer answers; each user's labels are private at ε = 3:
 >>> table = datasets.read_preferences(private)
 >>> chosen, rejected = (jnp.array([float(len(x)) for x in side]) for side in (table.chosen, table.rejected))
 >>> def mean_loss(weight):
-...     return jnp.mean(preferences.reward_loss(weight * chosen, weight * rejected, table.epsilon))
+...     losses = preferences.reward_loss(weight * chosen, weight * rejected, table.epsilon)
+...     return jnp.average(losses, weights=table.weights)
 >>> weight, slope = 0.0, jax.jit(jax.grad(mean_loss))
 >>> for _ in range(20):
 ...     weight -= 0.1 * slope(weight)

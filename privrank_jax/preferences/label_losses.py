@@ -19,13 +19,15 @@ gradient. A loss L(s, y) becomes unbiased by :math:`(1 + o)L(s, ỹ) - o\,L(s, 1
 square loss (y - σ(s))² that is the formula in the table, which neither suffers cancellation for small ε nor overflows
 for large ε. The variance over the flip, whatever the label, is s²/(4 sinh²(ε/2)) and tanh²(s/2)/(4 sinh²(ε/2)).
 
-**Which one.** With a small or regularized model, the debiased loss: it is convex in s, and its minimizer is the one
-of the true labels even where no model is right. A model flexible enough to fit every report separately drives it to
--∞ (t → ∞); then use the likelihood loss, whose slopes stay below 1 however small ε is, or the square loss. The
-likelihood loss is that of the report under the model: where the model's probabilities are right it is efficient, and
-its minimizer is the true s; where they are not, it need not agree with the loss of the true labels.
+**Which one.** Begin with the likelihood loss, whose slopes stay below 1 however small ε is. It is that of the report
+under the model: where the model's probabilities are right it is efficient, and its minimizer is the true s; where they
+are not, it need not agree with the loss of the true labels, and the square loss does. The debiased loss is convex in s,
+and its minimizer over many labels is the one of the true labels even where no model is right; but its variance is the
+largest, and a model flexible enough to fit every report separately drives it to -∞ (t → ∞), which on a few thousand
+labels at ε = 1 a linear one of five weights can be. Keep it for small, regularized models. (notebooks/labels.md has
+measured slopes.)
 
-**Personal ε.** Weight the examples of the debiased and the square loss by tanh²(ε/2)
+**Personal ε.** Weight the examples of the debiased, the clipped and the square loss by tanh²(ε/2)
 (:func:`~privrank_jax.privacy.report_information`), as the adaptive weights of Xu and others do; the weighted loss is
 unbiased for the equally weighted loss of the true labels. For the square loss these are the weights of least squares:
 tanh²(ε/2) times the loss is (ỹ - (1-q)σ(s) - qσ(-s))² less a constant. The likelihood needs no weights.
@@ -112,8 +114,9 @@ def debiased_loss(
             that stands for a tie beside -1 and 1 is refused, but where reports are traced it counts as B.
 
     Returns:
-        The loss of each example, shape of s, float32 or float64 as ``score_difference``. Average them, weighted by
-        tanh²(ε/2) if ε varies. When traced, an invalid report or ε gives NaN.
+        The loss of each example, shape of s, float32 or float64 as ``score_difference``. Average them, if ε varies
+        with the weights :func:`~privrank_jax.privacy.report_information`, tanh²(ε/2). When traced, an invalid report or
+        ε gives NaN.
 
     Raises:
         ValueError: ε not positive, reports that are not in the coding, or 0 beside -1 (not checked when traced);
@@ -156,7 +159,8 @@ def clipped_loss(
         coding: as for :func:`debiased_loss`.
 
     Returns:
-        The loss of each example, as :func:`debiased_loss`.
+        The loss of each example, as :func:`debiased_loss`; average them with the same weights,
+        :func:`~privrank_jax.privacy.report_information`, if ε varies.
 
     Raises:
         ValueError: as :func:`debiased_loss`; clip not positive.
@@ -191,7 +195,8 @@ def square_loss(
         coding: as for :func:`debiased_loss`.
 
     Returns:
-        The loss of each example, as :func:`debiased_loss`.
+        The loss of each example, as :func:`debiased_loss`; average them with the same weights,
+        :func:`~privrank_jax.privacy.report_information`, if ε varies.
 
     Raises:
         ValueError: as :func:`debiased_loss`.

@@ -30,6 +30,7 @@ def test_texts_and_arrays(tmp_path):
     assert table.labels("0/1").tolist() == [0, 1, 1]
     assert table.labels("-1/1").tolist() == [-1, 1, 1]
     assert table.epsilon.tolist() == [0.5, 2.0, 0.1]
+    np.testing.assert_allclose(table.weights, np.tanh(np.array([0.25, 1.0, 0.05])) ** 2)
     assert (table.prompts, table.ids) == (("p", "q", "r"), (7, 8, 9))
     assert (table.users.tolist(), table.user_names) == ([0, 1, 0], ("ann", "bob"))
     assert dict(table.others) == {"topic": (0, 1, 2)}

@@ -1,0 +1,65 @@
+"""What ``notebooks/labels.md`` says of the choice of a loss and of weights, measured again."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import optax
+import pytest
+
+from privrank_jax import privacy
+from privrank_jax.preferences import LOSSES
+
+PAGE = Path(__file__).parents[2] / "notebooks" / "labels.md"
+TRUTH = jnp.array([1.5, -1.0, 0.5, 0.0, -0.8])
+LABELS, SEEDS, STEPS = 2000, 16, 500
+
+
+def budgets(key, varied):
+    """ε = 1 for all labels, or ½ and 2 for half of them each."""
+    return jnp.where(jax.random.bernoulli(key, 0.5, (LABELS,)), *((0.5, 2.0) if varied else (1, 1)))
+
+
+@functools.partial(jax.jit, static_argnames=("name", "varied", "weighted"))
+@functools.partial(jax.vmap, in_axes=(0, None, None, None))
+def slope(key, name, varied, weighted):
+    """Of a linear model in the direction of the true weights, trained by Adam on all labels at once."""
+    keys = jax.random.split(key, 4)
+    gap = jnp.sqrt(2.0) * jax.random.normal(keys[0], (LABELS, 5))
+    labels = jax.random.bernoulli(keys[1], jax.nn.sigmoid(gap @ TRUTH))
+    epsilon = budgets(keys[2], varied)
+    reports = privacy.randomized_response(keys[3], labels, epsilon)
+    weights = privacy.report_information(epsilon) if weighted else jnp.ones(LABELS)
+    optimizer = optax.adam(0.05)
+
+    def mean_loss(found):
+        return jnp.average(LOSSES[name](gap @ found, reports, epsilon), weights=weights)
+
+    def step(carry, _):
+        found, state = carry
+        updates, state = optimizer.update(jax.grad(mean_loss)(found), state)
+        return (optax.apply_updates(found, updates), state), None
+
+    start = jnp.zeros(5)
+    (found, _), _ = jax.lax.scan(step, (start, optimizer.init(start)), None, length=STEPS)
+    return found @ TRUTH / (TRUTH @ TRUTH)
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "varied", "weighted"),
+    [
+        *((f"| `{name}_loss` |", name, False, False) for name in LOSSES),
+        ("`, plain mean |", "debiased", True, False),
+        ("`, weighted mean |", "debiased", True, True),
+    ],
+)
+def test_the_page_states_the_slopes(row, name, varied, weighted):
+    found = slope(jax.random.split(jax.random.key(5), SEEDS), name, varied, weighted)
+    line = next(line for line in PAGE.read_text("utf-8").splitlines() if row in line)
+    mean, spread = map(float, re.findall(r"(\d+\.\d+) ± (\d+\.\d+)", line)[0])
+    assert float(found.mean()) == pytest.approx(mean, abs=0.006)
+    assert float(found.std(ddof=1)) == pytest.approx(spread, abs=0.006)
