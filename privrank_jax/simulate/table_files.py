@@ -10,6 +10,7 @@ from typing import Any
 
 from privrank_jax._whole_file import whole_file
 
+_WIDEST = 80  # characters of a column of a workbook, beyond which its cells wrap
 _INSERTED = 1024  # rows at a time into a Parquet file
 
 Row = dict[str, Any]
@@ -79,16 +80,22 @@ def check_parquet() -> None:
         ) from error
 
 
-def write_workbook(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
-    """Write rows as the one sheet of a workbook, with openpyxl (extra ``excel``); otherwise as :func:`write_csv`.
+def write_workbook(
+    rows: Sequence[Row],
+    path: str | os.PathLike[str],
+    *,
+    guarantee: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Write rows as the first sheet of a workbook, with openpyxl (extra ``excel``); otherwise as :func:`write_csv`.
 
-    Finite numbers, to 16 digits, and truth values stay what they are. All else is text, whatever it begins with: Excel
-    would compute a name such as ``=1+1``, and may offer to open what it refers to. A character that XML can't hold
-    becomes U+FFFD.
+    Finite numbers, to 16 digits, and truth values stay what they are; a column of floats is shown with as many decimals
+    as give its largest number four digits. All else is text, whatever it begins with: Excel would compute a name such
+    as ``=1+1``, and may offer to open what it refers to. A character that XML can't hold becomes U+FFFD.
 
     Args:
         rows: of a table, of values that are text, numbers, truth values or None.
         path: of the file; an existing one is replaced.
+        guarantee: pairs of a subject and its words, for a second sheet named ``guarantee``; without them there is none.
 
     Raises:
         ValueError: ``rows`` is empty.
@@ -96,16 +103,56 @@ def write_workbook(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
     """
     check_workbook()
     import openpyxl
+    from openpyxl.styles import Font
 
     columns = _columns(rows)
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
-    table = [columns, *([row.get(name) for name in columns] for row in rows)]
-    for number, values in enumerate(table, start=1):
-        for place, value in enumerate(values, start=1):
-            _fill(sheet.cell(number, place), value)
+    _fill_sheet(sheet, [columns, *([row.get(name) for name in columns] for row in rows)])
+    for cell in sheet[1]:
+        cell.font = Font(bold=True)
+    sheet.freeze_panes = "A2"
+    if guarantee:
+        about = book.create_sheet("guarantee")
+        _fill_sheet(about, guarantee)
+        for (cell,) in about.iter_rows(max_col=1):
+            cell.font = Font(bold=True)
     with whole_file(path) as temporary:
         book.save(temporary)
+
+
+def _fill_sheet(sheet: Any, table: Sequence[Sequence[Any]]) -> None:
+    """Put a table into an empty sheet: numbers to be shown with few digits, columns as wide as what they show."""
+    from openpyxl.styles import Alignment
+    from openpyxl.utils import get_column_letter
+
+    for place, values in enumerate(zip(*table, strict=True), start=1):
+        places = _places(values)
+        widest = 0
+        for number, value in enumerate(values, start=1):
+            cell = sheet.cell(number, place)
+            _fill(cell, value)
+            shown = str(value)
+            if places is not None and isinstance(value, float):
+                cell.number_format = f"0.{'0' * places}" if places else "0"
+                shown = f"{value:.{places}f}"
+            widest = max(widest, len(shown))
+            if len(shown) > _WIDEST:
+                cell.alignment = Alignment(wrap_text=True, vertical="top")
+        sheet.column_dimensions[get_column_letter(place)].width = min(widest, _WIDEST) + 2
+
+
+def _places(values: Sequence[Any]) -> int | None:
+    """Decimal places of a column, four digits of its largest number in all; None where those would be too many.
+
+    >>> _places(["score", 54.2, -1.5]), _places([12345.6]), _places([0.00123]), _places([1e-20]), _places(["x"])
+    (2, 0, 6, None, None)
+    """
+    sizes = [abs(v) for v in values if isinstance(v, float) and math.isfinite(v)]
+    largest = max(sizes, default=0.0)
+    if not 1e-6 <= largest < 1e9:
+        return None
+    return max(0, 3 - math.floor(math.log10(largest)))
 
 
 def _fill(cell: Any, value: Any) -> None:

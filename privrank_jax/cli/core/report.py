@@ -50,7 +50,7 @@ def page(shown: Shown, line: str, drawing: str) -> str:
     certain = result.certainty.words
     parts = [
         f"<h1>{escape(result.title)}</h1>",
-        *_warnings(result),
+        *(f'<p class="warning" role="note">{escape(text)}</p>' for text in cautions(result)),
         '<div class="scroll">',
         _table(shown),
         "</div>",
@@ -80,13 +80,11 @@ def page(shown: Shown, line: str, drawing: str) -> str:
     )
 
 
-def _warnings(result: Result) -> list[str]:
-    words = []
+def cautions(result: Result) -> list[str]:
+    """Why a result is not for publication, in words; empty where it is."""
     if result.guarantee is None:
-        words.append(result.guarantee_in_words)
-    elif result.diagnostics.get("seed") is not None:
-        words.append(_REHEARSAL)
-    return [f'<p class="warning" role="note">{escape(text)}</p>' for text in words]
+        return [result.guarantee_in_words]
+    return [] if result.diagnostics.get("seed") is None else [_REHEARSAL]
 
 
 def _table(shown: Shown) -> str:

@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from privrank_jax import __version__
 from privrank_jax._whole_file import whole_file
 from privrank_jax.cli.console import Refusal, printable, warn
+from privrank_jax.cli.core.report import cautions, page
 from privrank_jax.cli.core.request import Files
 from privrank_jax.cli.core.result import Shown
 from privrank_jax.cli.core.spending import Spending
@@ -71,20 +73,21 @@ def write_files(files: Files, command: str, shown: Shown) -> None:
         shown: the result as it was shown.
     """
     if files.out is not None:
-        write_table(files.out, shown.rows, shown.document)
+        write_table(files.out, shown.rows, shown.document, _about(shown, files.line(command)))
     with told_by(warn):
         if files.plot is not None:
             from privrank_jax.plotting import save
 
             save(_picture(shown), files.plot)
         if files.report is not None:
-            from privrank_jax.cli.core.report import page
-
             _write(files.report, page(shown, files.line(command), _drawing(shown)))
 
 
 def write_table(
-    path: Path, rows: Sequence[Mapping[str, object]], document: Mapping[str, object]
+    path: Path,
+    rows: Sequence[Mapping[str, object]],
+    document: Mapping[str, object],
+    guarantee: Sequence[tuple[str, str]] = (),
 ) -> None:
     """Write the rows of a table, or, into a ``.json`` file, the whole document.
 
@@ -92,6 +95,7 @@ def write_table(
         path: ends in .csv, .tsv, .xlsx, .parquet or .json.
         rows: of the table; a value that is None is unknown, and its cell stays empty.
         document: what ``--json`` prints.
+        guarantee: pairs of a subject and its words, for the second sheet of an .xlsx file.
     """
     suffix = path.suffix.lower()
     if suffix == ".json":
@@ -103,9 +107,28 @@ def write_table(
     if suffix == ".parquet":
         write_parquet(known, path)
     elif suffix == ".xlsx":
-        write_workbook(known, path)
+        write_workbook(known, path, guarantee=guarantee)
     else:
         write_csv(known, path, delimiter="\t" if suffix == ".tsv" else ",")
+
+
+def _about(shown: Shown, line: str) -> list[tuple[str, str]]:
+    """What those who read a table must know: what is promised, what its columns mean, how it was made."""
+    result = shown.result
+    words = [("result", result.title)]
+    words += [("caution", text) for text in cautions(result)]
+    if result.guarantee is not None:
+        words.append(("guarantee", result.guarantee_in_words))
+    if result.scores is not None and result.score_name != "score":
+        words.append(("score", result.score_name))
+    ends = f"ends of {100 * shown.level:g}% intervals"
+    if "low" in result.certainty.intervals:
+        words.append(("low, high", f"{ends} of the score: {result.certainty.words}"))
+    if "rank_low" in result.certainty.intervals:
+        meaning = f"{ends} of the rank, 1 = best: {result.certainty.words}"
+        words.append(("rank_low, rank_high", meaning))
+    words += [("note", note) for note in result.notes]
+    return [*words, ("command", line), ("written by", f"privrank_jax {__version__}")]
 
 
 def _picture(shown: Shown) -> Any:

@@ -6,12 +6,14 @@ import csv
 import json
 import re
 import sys
+from typing import Any
 
 import duckdb
 import openpyxl
 import pytest
 from typer.testing import CliRunner
 
+from privrank_jax import __version__
 from privrank_jax.cli import app
 
 REHEARSED = ("rank", "coffee", "--epsilon", "1", "--simulate", "--seed", "1")
@@ -111,6 +113,51 @@ def test_without_its_package_a_table_is_refused_before_the_budget_is_spent(
     assert result.exit_code == 2
     assert f"pip install 'privrank-jax[{extra}]', or write CSV" in result.stderr
     assert "Spent: epsilon 0." in run("ledger", "l").stdout
+
+
+def sheets(path) -> Any:
+    return openpyxl.load_workbook(path).worksheets
+
+
+def test_a_workbook_says_what_is_promised_and_what_its_columns_mean(tmp_path):
+    path = tmp_path / "r.xlsx"
+    result = run(*REHEARSED, "--out", str(path))
+    assert result.exit_code == 0, result.output
+    ranking, about = sheets(path)
+    assert [cell.font.bold for cell in ranking[1]] == [True] * len(ranking[1])
+    for row in ranking.iter_rows(min_row=2):
+        cells = {head.value: cell for head, cell in zip(ranking[1], row, strict=True)}
+        assert cells["rank"].number_format == "General"
+        assert cells["score"].number_format == "0.0"
+        assert 100 < cells["score"].value < 1000
+        assert cells["score"].value != round(cells["score"].value, 3)  # more digits than are shown
+
+    assert about.title == "guarantee"
+    assert all(cell.data_type == "s" for row in about.iter_rows() for cell in row)
+    words = dict(about.iter_rows(values_only=True))
+    flat = " ".join(result.stdout.split())
+    assert words["guarantee"] in flat
+    meaning = next(line for line in result.stdout.splitlines() if line.startswith("Intervals: "))
+    meaning = meaning.removeprefix("Intervals: ").rstrip(".")
+    assert words["low, high"] == f"ends of 95% intervals of the score: {meaning}"
+    assert words["rank_low, rank_high"] == f"ends of 95% intervals of the rank, 1 = best: {meaning}"
+    notes = [text for subject, text in about.iter_rows(values_only=True) if subject == "note"]
+    assert notes
+    assert all(f"- {note}" in flat for note in notes)
+    assert "rehearsal" in words["caution"]
+    assert words["score"] == "noisy wins"
+    assert words["command"].startswith("privrank rank coffee --epsilon 1")
+    assert words["written by"] == f"privrank_jax {__version__}"
+
+
+def test_an_order_has_no_words_for_columns_that_it_lacks(tmp_path):
+    path = tmp_path / "r.xlsx"
+    words = ("aggregate", "coffee-rankings", "--method", "none", "--out", str(path))
+    assert run(*words).exit_code == 0
+    _, about = sheets(path)
+    found = dict(about.iter_rows(values_only=True))
+    assert "NOT PRIVATE" in found["caution"]
+    assert not {"guarantee", "score", "low, high", "rank_low, rank_high"} & set(found)
 
 
 def test_names_of_items_are_text_in_a_workbook(tmp_path):
