@@ -108,9 +108,15 @@ def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
 
 
 def warn(*messages: str) -> None:
-    """Print each message as one paragraph on stderr."""
+    """Print each message as one paragraph on stderr, as a warning."""
     for message in messages:
         _to_stderr("Warning:", "bold yellow", message)
+
+
+def say(*messages: str) -> None:
+    """Print each message as one paragraph on stderr, where it is no warning."""
+    for message in messages:
+        _to_stderr("privrank:", "bold", message)
 
 
 def _to_stderr(head: str, style: str, message: str) -> None:

@@ -22,6 +22,7 @@ from privrank_jax.cli.console import (
     print_paragraphs,
     print_table,
     printable,
+    say,
 )
 from privrank_jax.cli.options import Folder, Json, Seed, command
 
@@ -128,14 +129,14 @@ def _reproduce_several(request: Request) -> None:
         options += ["--replicates", str(request.replicates)]
     if request.fresh:
         options.append("--fresh")
-    _notice(f"{len(names)} studies, {min(request.jobs, len(names))} at a time")
+    say(f"{len(names)} studies, {min(request.jobs, len(names))} at a time")
     ended = {}
     started = time.perf_counter()
-    for study in run_all(names, options, request.jobs, _notice):
+    for study in run_all(names, options, request.jobs, say):
         ended[study.name] = study
         took = time.perf_counter() - started
         word = "failed" if study.code else "done"
-        _notice(f"{study.name} {word}, {len(ended)} of {len(names)} after {took:.0f} s")
+        say(f"{study.name} {word}, {len(ended)} of {len(names)} after {took:.0f} s")
     seconds = time.perf_counter() - started
     found = [ended[name] for name in names]
     failed = [study for study in found if study.code]
@@ -199,10 +200,10 @@ def _reproduce_one(request: Request, name: str) -> None:
             folder=request.out,
             progress=not request.json,
             fresh=request.fresh,
-            notice=_notice if first else None,
+            notice=say if first else None,
         )
     except KeyboardInterrupt:
-        _notice(f"interrupted; {_GOES_ON}")
+        say(f"interrupted; {_GOES_ON}")
         raise
     if not first:
         return
@@ -211,10 +212,6 @@ def _reproduce_one(request: Request, name: str) -> None:
         print_json({**result.as_dict(), "seed": request.seed})
     else:
         _print_result(result)
-
-
-def _notice(text: str) -> None:
-    typer.echo(f"privrank: {text}", err=True)
 
 
 def _print_list(json: bool) -> None:

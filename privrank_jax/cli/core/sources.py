@@ -7,8 +7,6 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
-import typer
-
 from privrank_jax import datasets
 from privrank_jax._cells.columns import PARQUET
 from privrank_jax._cells.names import did_you_mean, nearly_alike
@@ -16,7 +14,7 @@ from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.outcomes import Battle
 from privrank_jax._cells.text_files import File
 from privrank_jax._neighbors import NO_COLUMN, OWN, of_column
-from privrank_jax.cli.console import Refusal, printable, warn
+from privrank_jax.cli.console import Refusal, say, warn
 from privrank_jax.cli.core.request import KINDS_OF_CELLS, ComparisonColumns, RankingColumns
 from privrank_jax.cli.options import option
 from privrank_jax.datasets.comparisons_file import shape_in
@@ -87,7 +85,7 @@ def say_reading(
         listed: whether the items were given rather than read.
     """
     for one in table.reading:
-        typer.echo(f"privrank: {printable(table.name)}: {printable(one)}.", err=True)
+        say(f"{table.name}: {one}.")
     say_items(table.name, table.item_names, listed=listed)
 
 
@@ -101,7 +99,7 @@ def say_items(name: str, items: Sequence[str], *, listed: bool) -> None:
     """
     few = [one if len(one) <= _LONG else f"{one[:_LONG]}…" for one in items[:_FEW]]
     names = ", ".join([*few, "…"] if len(items) > _FEW else few)
-    typer.echo(f"privrank: {printable(name)}: items ({len(items)}): {printable(names)}", err=True)
+    say(f"{name}: items ({len(items)}): {names}")
     alike = [] if listed else nearly_alike(items)
     if not alike:
         return

@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from privrank_jax import _interrupt
 from privrank_jax._neighbors import COVERS, Neighbors
-from privrank_jax.cli.console import Refusal, at_end, printable, warn
+from privrank_jax.cli.console import Refusal, at_end, printable, say, warn
 from privrank_jax.cli.core.mechanisms import check_numerics
 from privrank_jax.cli.core.request import Release
 from privrank_jax.cli.core.result import Result, check_finite
@@ -192,7 +190,7 @@ class Spending:
         else:
             self._shown += f": {file}"
         if words is not None:
-            typer.echo(f"privrank: {words}", err=True)
+            say(words)
 
     def printed(self) -> None:
         """Note that the result was shown."""

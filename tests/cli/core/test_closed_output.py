@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from privrank_jax.cli.console import busy, refusing, warn
+from privrank_jax.cli.console import busy, refusing, say, warn
 from privrank_jax.release.ledger import Ledger
 
 RELEASE = ("aggregate", "coffee-rankings", "--epsilon", "1")
@@ -151,6 +151,7 @@ class Full:
 def test_remarks_that_cannot_be_shown_raise_nothing(monkeypatch, stderr):
     monkeypatch.setattr(sys, "stderr", stderr)
     warn("a remark")
+    say("another")
     with busy("working"):
         pass
 
