@@ -121,6 +121,20 @@ def find_columns(
     return positions, ignored
 
 
+def perhaps_a_title(header: Sequence[str]) -> str:
+    """What to do where the first line is no header but has one cell, or nothing.
+
+    >>> perhaps_a_title(["Teas of 2026", "", ""])
+    ". If 'Teas of 2026' is a title above the names of columns, remove that line"
+    >>> perhaps_a_title(["user", "winner"])
+    ''
+    """
+    named = [column for column in header if column.strip()]
+    if len(named) != 1:
+        return ""
+    return f". If {named[0]!r} is a title above the names of columns, remove that line"
+
+
 def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -> DataError:
     column, others = roles[role], {other for key, other in roles.items() if key != role}
     near = did_you_mean(str(column), (one for one in header if one not in others))
@@ -140,7 +154,7 @@ def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -
         advice, more = advice_on_outcomes(header)
         message, arguments = message + advice, (*arguments, *more)
         message += "" if advice else _other_contents(header, role)
-    return DataError(message, *arguments)
+    return DataError(message + perhaps_a_title(header), *arguments)
 
 
 def _other_contents(header: Sequence[str], role: str) -> str:

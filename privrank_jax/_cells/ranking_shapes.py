@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import public_items
-from privrank_jax._cells.columns import SEPARATOR
+from privrank_jax._cells.columns import SEPARATOR, perhaps_a_title
 from privrank_jax._cells.errors import ITEMS, BadCell, DataError
 from privrank_jax._cells.names import did_you_mean, form, place_of
-from privrank_jax._cells.ranks import user_or_items, who_ranked
+from privrank_jax._cells.outcomes import battle_of
+from privrank_jax._cells.ranks import is_number, user_or_items, who_ranked
 
 SYNTHETIC = "synthetic_epsilon"  # column of ε that marks synthetic rankings, never an item
 
@@ -39,6 +40,15 @@ def not_an_item(error: BadCell, column: str | None, user: str | None) -> BadCell
     return BadCell(f"{error}. {hint}", *error.arguments, *named)
 
 
+def not_a_row(error: BadCell, cells: Sequence[str | None]) -> BadCell:
+    """The error with what to do where most cells of the line are words, as in a second header."""
+    filled = [cell for cell in cells if cell and cell.strip()]
+    if 2 * sum(map(is_number, filled)) >= len(filled):
+        return error
+    hint = "If this line repeats or explains the header, remove it"
+    return BadCell(f"{error}. {hint}", *error.arguments)
+
+
 def check_shape(name: str, header: Sequence[str]) -> None:
     """Raise :class:`DataError` where the columns of a file are places, or one that nothing separates."""
     found = {column: place_of(column) for column in header}
@@ -53,8 +63,15 @@ def check_shape(name: str, header: Sequence[str]) -> None:
     if len(header) == 1:
         raise DataError(
             f"{name}: the only column is {header[0]!r}; a file of rankings has one column per item with ranks in it, "
-            f"or columns user, item and rank. Separate cells by commas, semicolons or tabs, or say {SEPARATOR}",
+            f"or columns user, item and rank. Separate cells by commas, semicolons or tabs, or say {SEPARATOR}"
+            f"{perhaps_a_title(header)}",
             SEPARATOR,
+        )
+    if battle := battle_of(header):
+        raise DataError(
+            f"{name} seems to hold comparisons (columns {', '.join(map(repr, battle))}), not rankings: rank it with "
+            f"`privrank rank`, read it with datasets.read_comparisons. If its columns are items, list the {ITEMS}",
+            ITEMS,
         )
 
 
@@ -65,7 +82,8 @@ def check_rows_of_users(name: str, header: Sequence[str], user: str | None, list
         named, none = value_of("user", "COLUMN"), value_of("user", None)
         raise DataError(
             f"{name}: no column 'user'{near}; the columns are {', '.join(map(repr, header))}. Name the column that "
-            f"says who ranked, {named}, or say {none}: then each row is a different user",
+            f"says who ranked, {named}, or say {none}: then each row is a different user"
+            f"{perhaps_a_title(header)}",
             named,
             none,
         )
@@ -97,7 +115,7 @@ def item_columns(
     if not all(column.strip() for column in columns):
         raise DataError(
             f"{name}: a column has no name (row numbers that a program wrote?): name or remove it, or list the "
-            f"{ITEMS}",
+            f"{ITEMS}{perhaps_a_title(header)}",
             ITEMS,
         )
     if len(columns) == 1:

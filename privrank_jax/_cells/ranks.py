@@ -42,6 +42,7 @@ CELLS_SAID = (
 )
 _AS_RATINGS = f"ratings are read by {CELLS_SAID[0]} or {CELLS_SAID[1]}"
 _AS_RANKS = f"ranks, whatever they look like, by {CELLS_SAID[2]}"
+_COMMA = re.compile(r"[+-]?[0-9]{1,18},[0-9]{1,18}", re.ASCII)
 _BLOCK = 2**20  # cells that are checked together
 _FEW = 10  # ratings that may all differ and follow each other by chance
 
@@ -63,10 +64,12 @@ class RankCodes(dict[Any, int]):
         if text and text.casefold() not in MISSING:
             value = int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else 0
             if not 1 <= value < 2**31:
-                rated = f"; {_AS_RATINGS}" if _NUMBER.fullmatch(text) else ""
+                rated = f"; {_AS_RATINGS}" if is_number(text) else ""
+                if value == 0 and _WHOLE.fullmatch(text):
+                    rated += ". Ranks that start at 0 must start at 1: add 1 to each"
                 raise BadCell(
                     f"{cell!r} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where "
-                    f"the item was not ranked{rated}",
+                    f"the item was not ranked{rated}{_with_a_point(text)}",
                     *CELLS_SAID,
                 )
             if self.most is not None and value > self.most:
@@ -104,7 +107,7 @@ class RatingCodes(dict[Any, int]):
                 better = "smaller" if self.less_is_better else "larger"
                 raise BadCell(
                     f"{cell!r} is not a rating: write a number, the {better} the better, or nothing where the item was "
-                    "not rated"
+                    f"not rated{_with_a_point(text)}"
                 )
             code = len(self.ratings)
             self.ratings.append(value)
@@ -123,6 +126,18 @@ class RatingCodes(dict[Any, int]):
         """The distinct ratings, float64, best first: those of the ranks 0, 1, ..."""
         found = np.unique(self.ratings)
         return found if self.less_is_better else found[::-1]
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell is a number, with a decimal point or comma."""
+    return bool(_NUMBER.fullmatch(text.strip()) or _COMMA.fullmatch(text.strip()))
+
+
+def _with_a_point(text: str) -> str:
+    """What to write in the place of a decimal comma."""
+    if not _COMMA.fullmatch(text):
+        return ""
+    return f". Numbers have a decimal point: write {text.replace(',', '.')}"
 
 
 def cell_codes(cells: str | None, most: int | None = None) -> RankCodes | RatingCodes:

@@ -30,7 +30,7 @@ from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.text_files import SEPARATORS, File
 from privrank_jax.datasets.frames import Frame
 from privrank_jax.datasets.json_objects import read_objects
-from privrank_jax.datasets.sheets import read_sheet
+from privrank_jax.datasets.sheets import other_sheets, read_sheet
 
 Data = str | os.PathLike[str] | Frame
 Row = Sequence[str | None]
@@ -220,17 +220,25 @@ def _objects(file: File, roles: Roles, row: str) -> Source:
     return Source(file.name, rows(keys), order, ignored, where, file.reading)
 
 
+@contextlib.contextmanager
+def naming_sheets(data: Data | File) -> Iterator[None]:
+    """Errors of a workbook's header, with the sheets that were not read."""
+    try:
+        yield
+    except DataError as error:
+        if isinstance(data, Frame) or (file := File.of(data)).suffix not in SHEETS:
+            raise
+        raise DataError(f"{error}{other_sheets(file)}", *error.arguments) from None
+
+
 def _sheet(file: File, roles: Roles, row: str) -> Source:
     header, rows, where, reading = read_sheet(file)
-    if not header:
-        raise DataError(
-            f"{file.name}: its first sheet is empty: it needs a header row and one row per {row}"
-        )
-    try:
+    with naming_sheets(file):
+        if not header:
+            raise DataError(
+                f"{file.name}: its first sheet is empty: it needs a header row and one row per {row}"
+            )
         positions, ignored = find_columns(file.name, header, roles)
-    except DataError as error:
-        which = "".join(f" ({sentence}: put the table there)" for sentence in reading)
-        raise DataError(f"{error}{which}", *error.arguments) from None
 
     def checked() -> Iterator[Row]:
         for number, cells in enumerate(rows):

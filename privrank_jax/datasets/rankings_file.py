@@ -31,6 +31,7 @@ from privrank_jax._cells.ranking_shapes import (
     count_users,
     is_long,
     item_columns,
+    not_a_row,
     not_an_item,
     ranked_nothing,
     ranked_twice,
@@ -50,7 +51,7 @@ from privrank_jax._cells.ranks import (
 )
 from privrank_jax._cells.text_files import File
 from privrank_jax._validate import check_choice
-from privrank_jax.datasets.formats import Data, Source, open_source, read_header
+from privrank_jax.datasets.formats import Data, Source, naming_sheets, open_source, read_header
 from privrank_jax.datasets.frames import Frame
 from privrank_jax.datasets.kamishima import SUFFIX as KAMISHIMA
 from privrank_jax.datasets.kamishima import read_kamishima
@@ -180,7 +181,9 @@ def _read(
     public = None if items is None else public_items(items)
     missing = missing or meaning_of_blanks(cells)
     header = read_header(data)
-    if order is None and is_long(data.name, header, item, rank):
+    with naming_sheets(data):
+        long = order is None and is_long(data.name, header, item, rank)
+    if long:
         item, rank = item or "item", rank or "rank"
         return _long(data, user, item, rank, public, missing, num_users, cells)
     check_lists_users(data.name, num_users)
@@ -219,7 +222,8 @@ def wide_rankings(
     """A file with a column per item, and the ranks as they stand in it, from 0, which a table renumbers."""
     name = data.name if isinstance(data, Frame) else File.of(data).name
     user = spelled_in(header, user)
-    columns = item_columns(name, header, user, public) if header else ()
+    with naming_sheets(data):
+        columns = item_columns(name, header, user, public) if header else ()
     roles = {"user": user, **{f"item {k}": column for k, column in enumerate(columns)}}
     source = open_source(data, roles, "ranking")
     at = [source.positions[f"item {k}"] for k in range(len(columns))]
@@ -231,6 +235,7 @@ def wide_rankings(
         array("i"),
         user,
     )
+    row: Sequence[str | None] = ()
     try:
         for row in source.rows:
             if at_user is not None:
@@ -242,7 +247,7 @@ def wide_rankings(
                 found.append(codes[row[k]])
     except BadCell as error:
         if column != user and not public:
-            error = not_an_item(error, column, user)
+            error = not_a_row(not_an_item(error, column, user), [row[k] for k in at])
         raise DataError(_at(source, column, str(error)), *error.arguments) from None
     read = np.frombuffer(found, np.int32).reshape(-1, max(len(columns), 1))
     _check_size(source, *read.shape)

@@ -69,6 +69,19 @@ def read_sheet(file: File) -> tuple[list[str], Iterator[Cells], Callable[[], str
     return header, as_wide(), lambda: f"row {number}", reading
 
 
+def other_sheets(file: File) -> str:
+    """What to append to an error about the first sheet of a workbook: which others there are; "" if there is none."""
+    import openpyxl
+
+    with file.binary() as binary:
+        book = openpyxl.load_workbook(io.BytesIO(binary.read()), read_only=True)
+    first, *others = (sheet.title for sheet in book.worksheets)
+    if not others:
+        return ""
+    names = ", ".join(map(repr, others))
+    return f" (only its first sheet, {first!r}, is read, not {names}: put the table there, or save its sheet as CSV)"
+
+
 def _first_sheet(file: File) -> tuple[Iterator[tuple[Any, Any]], tuple[str, ...]]:
     """Rows of values beside rows with the formulas behind them, and a sentence that names the sheet of several."""
     try:

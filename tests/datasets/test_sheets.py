@@ -48,9 +48,15 @@ def test_comparisons_of_the_first_sheet(workbook):
     several = datasets.read_comparisons(workbook(VOTES, [("notes",)]))
     assert several.reading == ("only its first sheet, 'sheet 0', is read",)
     assert several.winners.tolist() == table.winners.tolist()
-    message = r"the columns are 'notes'.* \(only its first sheet, 'sheet 0', is read: put the table there\)"
+    message = (
+        r"the columns are 'notes'.* \(only its first sheet, 'sheet 0', is read, not 'sheet 1': "
+        r"put the table there, or save its sheet as CSV\)"
+    )
     with pytest.raises(DataError, match=message):
         datasets.read_comparisons(workbook([("notes",)], VOTES))
+    for first in ([("notes",)], [("notes", "on teas")], []):
+        with pytest.raises(DataError, match=r"'sheet 0', is read, not 'sheet 1', 'sheet 2'"):
+            datasets.read_rankings(workbook(first, VOTES, [("more",)]))
 
 
 def test_ranks_ratings_and_choices(workbook):
