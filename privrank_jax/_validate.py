@@ -89,15 +89,16 @@ def check_users(num_users: object) -> None:
         raise ArgumentError(f"num_users must be at least 1, got {num_users!r}.", "num_users")
 
 
-def check_epsilon(epsilon: object) -> None:
-    """Raise ``ValueError`` unless ε > 0; ε = ∞ means no noise."""
+def check_epsilon(
+    epsilon: object, *, instead: str = "the non-private estimator if no privacy is wanted"
+) -> None:
+    """Raise ``ValueError`` unless ε > 0; ε = ∞ means no noise. ``instead`` is what to use where there is none."""
     if is_traced(epsilon):
         return
     array = np.asarray(epsilon)
     if not is_numeric(array) or not np.all(array > 0):
         raise ArgumentError(
-            f"epsilon must be positive, got {epsilon!r}. Use a value such as 1.0, "
-            "or the non-private estimator if no privacy is wanted.",
+            f"epsilon must be positive, got {epsilon!r}. Use a value such as 1.0, or {instead}.",
             "epsilon",
         )
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from privrank_jax._arguments import Argument, value_of
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.names import did_you_mean, form
 
@@ -166,6 +167,27 @@ def roles_of(record: dict[str, Any], fields: PreferenceFields) -> dict[str, str]
         field(record, name)
         found[role] = name
     return found
+
+
+def check_answers(record: dict[str, Any], fields: PreferenceFields) -> None:
+    """Raise :class:`BadCell` where the first line lacks an answer, with the argument that names another field."""
+    roles = dataclasses.asdict(fields)
+    for role in ("chosen", "rejected"):
+        if roles[role] in record:
+            continue
+        free = [
+            name
+            for name, value in record.items()
+            if isinstance(value, (str, list)) and name not in roles.values()
+        ]
+        if len(free) == 1:
+            argument = value_of(role, free[0])
+            advice = f"if {free[0]!r} is the {role} answer, say {argument}"
+        else:
+            argument = Argument(role, quoted=True)
+            advice = f"name that of the {role} answer by {argument}"
+        known = ", ".join(map(repr, record))
+        raise BadCell(f"no field {roles[role]!r}; the fields are {known}: {advice}", argument)
 
 
 def check_fields(source: str, fields: PreferenceFields, keep: Sequence[str]) -> None:

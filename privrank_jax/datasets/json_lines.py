@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from privrank_jax._arguments import Argument
 from privrank_jax._cells.columns import check_file
 from privrank_jax._cells.errors import DataError
 
@@ -85,9 +86,9 @@ class JsonLines:
             )
         return found
 
-    def fault(self, what: str) -> DataError:
-        """An error that says where it is."""
-        return DataError(f"{self.path.name}, line {self.line}: {what}")
+    def fault(self, what: str, *arguments: Argument | str) -> DataError:
+        """An error that says where it is, and names these arguments."""
+        return DataError(f"{self.path.name}, line {self.line}: {what}", *arguments)
 
 
 def opened(path: Path) -> IO[bytes]:

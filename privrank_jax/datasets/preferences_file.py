@@ -28,11 +28,12 @@ import shutil
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from jaxtyping import Bool, Float, Integer
 
+from privrank_jax._arguments import Argument, value_of
 from privrank_jax._cells.codes import NameCodes
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.preference_pairs import (
@@ -40,6 +41,7 @@ from privrank_jax._cells.preference_pairs import (
     OPTIONAL,
     Pair,
     PreferenceFields,
+    check_answers,
     check_fields,
     field,
     roles_of,
@@ -115,7 +117,7 @@ def scan_preferences(
     path: str | os.PathLike[str],
     fields: PreferenceFields,
     *,
-    keep: Sequence[str] = (),
+    keep: str | Sequence[str] = (),
     epsilon: str | None = None,
 ) -> PreferenceScan:
     """Read and check a file of preferences.
@@ -123,7 +125,7 @@ def scan_preferences(
     Args:
         path: a .jsonl or .jsonl.gz file.
         fields: their names.
-        keep: further fields to carry over.
+        keep: further fields to carry over, or one name.
         epsilon: field of personal ε.
 
     Returns:
@@ -133,6 +135,7 @@ def scan_preferences(
         DataError: what is wrong, in which line, and how to fix it.
     """
     lines = JsonLines(Path(path))
+    keep = (keep,) if isinstance(keep, str) else tuple(keep)
     check_fields(lines.path.name, fields, keep)
     names: dict[str, str] | None = None
     bits, users, budgets, ties = array("b"), array("i"), array("d"), array("q")
@@ -142,6 +145,7 @@ def scan_preferences(
     for record in lines:
         try:
             if names is None:
+                check_answers(record, fields)
                 names, first = roles_of(record, fields), record
                 absent = {getattr(fields, role) for role in OPTIONAL if role not in names}
             if late := absent & record.keys():
@@ -155,21 +159,39 @@ def scan_preferences(
             if epsilon is not None:
                 budgets.append(amounts[_number(field(record, epsilon))])
         except BadCell as error:
-            raise lines.fault(str(error)) from None
+            raise lines.fault(str(error), *error.arguments) from None
     if names is None:
         raise DataError(f"{lines.path.name} is empty: it needs one JSON object per line")
     used = {*names.values(), *keep, epsilon}
+    ignored = tuple(name for name in first if name not in used)
+    if ignored and not keep and fields.prompt is not None and not {"prompt", "id"} & names.keys():
+        _refuse_loose_ends(lines.path.name, ignored)
     return PreferenceScan(
         path=lines.path,
         names=names,
-        keep=tuple(keep),
+        keep=keep,
         bits=np.frombuffer(bits, np.int8).astype(bool),
         users=np.frombuffer(users, np.int32) if "user" in names else np.arange(len(bits)),
         epsilon=None if epsilon is None else np.frombuffer(budgets, np.float64),
         ties=tuple(ties),
         size=lines.size,
         checksum=lines.checksum,
-        ignored=tuple(name for name in first if name not in used),
+        ignored=ignored,
+    )
+
+
+def _refuse_loose_ends(source: str, ignored: tuple[str, ...]) -> NoReturn:
+    """Raise :class:`DataError`: the lines would be written sorted, with nothing to join them to their prompts by."""
+    prompt, number, keep = (Argument(name, quoted=True) for name in ("prompt", "id", "keep"))
+    none = value_of("prompt", None)
+    raise DataError(
+        f"{source} has no prompt and no id, as far as named, so its lines, which are written sorted, could not be "
+        f"joined to the fields left out: {', '.join(ignored)}. Name the field of prompts by {prompt} or that of ids by "
+        f"{number}, or carry a field over by {keep}; {none} if the answers need no prompt",
+        none,
+        prompt,
+        number,
+        keep,
     )
 
 

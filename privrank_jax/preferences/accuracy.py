@@ -29,7 +29,7 @@ from jaxtyping import Array, Float, Real
 
 from privrank_jax._types import NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_choice, check_epsilon, check_level, is_traced
-from privrank_jax.preferences.loss_arguments import as_scores, nan_unless_private
+from privrank_jax.preferences.loss_arguments import NOT_RANDOMIZED, as_scores, nan_unless_private
 from privrank_jax.privacy.local import check_reports, report_values
 
 INTERVALS = ("score", "hoeffding")
@@ -86,7 +86,7 @@ def debiased_accuracy(
     """
     check_choice("interval", interval, INTERVALS)
     check_level(level)
-    check_epsilon(epsilon)
+    check_epsilon(epsilon, instead=NOT_RANDOMIZED)
     check_reports(reports, coding=coding)
     difference = as_scores(score_difference)
     if difference.ndim != 1 or difference.shape[0] < 1:

@@ -11,6 +11,7 @@ from privrank_jax._types import NumbersLike, ReportsLike
 from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax.privacy.local import check_reports, report_values
 
+NOT_RANDOMIZED = "inf, which means labels that were not randomized"
 _SQUEEZE = "squeeze the last axis: {}[..., 0]"
 
 
@@ -18,7 +19,7 @@ def toward_report(
     score_difference: NumbersLike, reports: ReportsLike, epsilon: NumbersLike, coding: str | None
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """t = (2ỹ - 1)s and 1/(e^ε - 1), in the dtype of s, float32 at least."""
-    check_epsilon(epsilon)
+    check_epsilon(epsilon, instead=NOT_RANDOMIZED)
     check_reports(reports, coding=coding)
     check_fits(score_difference, reports=reports, epsilon=epsilon)
     difference = as_scores(score_difference)

@@ -103,7 +103,7 @@ def privatize_preferences(
     out: str | Path,
     *,
     fields: PreferenceFields | None = None,
-    keep: Sequence[str] = (),
+    keep: str | Sequence[str] = (),
     max_per_user: int | None = None,
 ) -> Guarantee:
     """Randomize which answer was chosen in a file of preferences, and write the file that may be shared.
@@ -115,14 +115,14 @@ def privatize_preferences(
         privacy: unit comparison (one label) or user, adjacency ``flip``; ε finite.
         out: the file to write, .jsonl or .jsonl.gz; an existing one is replaced.
         fields: names of the fields of ``source``; by default those that TRL's data sets have.
-        keep: further fields to carry over; they must not tell which answer was chosen.
+        keep: further fields to carry over, or one name; they must not tell which answer was chosen.
         max_per_user: for unit user, the most labels of one user; users with more keep a random choice.
 
     Returns:
         The guarantee of the file.
 
     Raises:
-        DataError: what is wrong with the file, and where.
+        DataError: what is wrong with the file, and where; no prompt, no id and no field kept where there are others.
         ValueError: as :func:`exact_labels`.
         ImportError: OpenDP is not installed, or unsound.
     """

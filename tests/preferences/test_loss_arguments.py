@@ -132,3 +132,9 @@ def test_an_accuracy_with_a_traced_epsilon_that_is_not_positive_is_nan(bad):
     found = jax.jit(debiased_accuracy)(S, LABELS, EPSILON.at[2].set(bad))
     assert np.all(np.isnan(jnp.stack(found)))
     assert np.all(np.isfinite(jnp.stack(jax.jit(debiased_accuracy)(S, LABELS, EPSILON))))
+
+
+def test_an_epsilon_of_zero_is_told_what_infinity_means():
+    for refused in (debiased_accuracy, *LOSSES.values()):
+        with pytest.raises(ValueError, match="or inf, which means labels that were not randomized"):
+            refused(S, LABELS, 0.0)

@@ -64,7 +64,7 @@ def test_refusals(labels, privacy, said):
 @pytest.fixture
 def source(tmp_path):
     rows = [
-        {"user": k % 2, "chosen": f"yes {k}", "rejected": f"no {k}", "id": k, "q": "?"}
+        {"user": k % 2, "chosen": f"yes {k}", "rejected": f"no {k}", "id": k, "q": "?", "topic": k}
         for k in range(6)
     ]
     path = tmp_path / "in.jsonl"
@@ -100,6 +100,13 @@ def test_a_file_that_does_not_do(source, tmp_path):
     with pytest.raises(DataError, match="the same"):
         privatize_preferences(source, promise(1.0, "comparison", "flip"), out)
     assert not out.exists()
+
+
+def test_one_name_of_a_field_to_keep(source, tmp_path):
+    privatize_preferences(
+        source, promise(1.0, "comparison", "flip"), tmp_path / "out.jsonl", keep="topic"
+    )
+    assert set(read_preferences(tmp_path / "out.jsonl").others) == {"topic"}
 
 
 def test_soft_labels_in_bfloat16_are_rounded_as_others():

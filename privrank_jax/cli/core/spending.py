@@ -71,6 +71,11 @@ class Spending:
         return bool(self._paid_as)
 
     @property
+    def unit(self) -> str | None:
+        """What the ledger protects; None without one."""
+        return None if self._ledger is None else self._ledger.account.budget.unit
+
+    @property
     def _name(self) -> str:
         return "" if self._ledger is None else printable(self._ledger.path.name)
 

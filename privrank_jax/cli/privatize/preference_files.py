@@ -13,7 +13,7 @@ from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.mechanisms import Sampled, sample
 from privrank_jax.cli.core.request import REHEARSAL
 from privrank_jax.cli.core.sources import named_column, users_of
-from privrank_jax.cli.core.spending import begin
+from privrank_jax.cli.core.spending import Spending, begin
 from privrank_jax.cli.privatize.request import Request
 from privrank_jax.cli.privatize.summary import Summary, from_to, print_summary
 from privrank_jax.datasets import PreferenceFields, scan_preferences, write_preferences
@@ -21,6 +21,7 @@ from privrank_jax.datasets.preferences_file import PreferenceScan, labels_guaran
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.contributions import exact_bound
+from privrank_jax.release.ledger import BudgetExhausted
 
 
 def privatize_preferences(request: Request) -> None:
@@ -47,13 +48,31 @@ def privatize_preferences(request: Request) -> None:
     user = None if scan.has_users else "none"
     guarantee = guarantee.given(users=users_of(request.source, request.user or user))
     request.check_out()  # again, as the files may have changed meanwhile
-    spending.spend_and_report(guarantee, "randomized response", request.out)
+    try:
+        spending.spend_and_report(guarantee, "randomized response", request.out)
+    except BudgetExhausted as error:
+        raise BudgetExhausted(f"{error}{_why_so_much(request, scan, kept, spending)}") from None
     written = write_preferences(
         request.out, scan, kept, drawn.value, epsilon, users=not request.drop_user
     )
     warn(*remarks, *drawn.remarks)
     _print(request, scan, kept, epsilon, guarantee, written, entropy.seed)
     spending.printed()
+
+
+def _why_so_much(
+    request: Request, scan: PreferenceScan, kept: np.ndarray, spending: Spending
+) -> str:
+    """Why a ledger that counts users asks for more than the epsilon of a label; who answered what is public."""
+    most = int(np.unique(scan.users[kept], return_counts=True)[1].max())
+    if spending.unit != "user" or request.unit == "user" or most == 1:
+        return ""
+    share = "" if request.epsilon is None else " with --unit user they share one epsilon;"
+    each = "" if request.epsilon is None else f", at epsilon {request.epsilon:g} each"
+    return (
+        f" (This ledger counts all labels of a user together, and a user has up to {most:,}{each}:{share} a ledger "
+        "made with --unit comparison counts labels one by one.)"
+    )
 
 
 def _fields(request: Request) -> PreferenceFields:
@@ -135,7 +154,7 @@ def _print(
         + ("; join them by id" if "id" in written else ""),
     ]
     if scan.ignored:
-        notes.append("fields left out: " + ", ".join(scan.ignored))
+        notes.append(f"fields left out: {', '.join(scan.ignored)}; --keep NAME keeps one")
     if not scan.has_users:
         notes.append("the data name no users: a user with several labels spends their sum")
     counts = {"labels": int(np.sum(kept))}

@@ -23,6 +23,7 @@ from privrank_jax.cli.options import Json, Options, option
 TIES = ("refuse", "coin", "drop")
 UNITS = ("comparison", "user")
 _COLUMNS = ("winner", "loser", "tie", "left", "right", "outcome", "item", "rank", "order")
+_READERS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".xlsx": "excel"}  # of pandas
 _OF_TABLES = (*_COLUMNS, *KINDS_OF_CELLS, "items", "public", "separator", "encoding")
 
 
@@ -172,6 +173,7 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
         """Refuse options for another kind of file."""
         kind, others = "comparisons and rankings", _OF_TABLES
         if not self.holds_preferences:
+            self._refuse_preferences_in_tables()
             fields = dataclasses.fields(PreferenceOptions)
             kind, others = "preferences (.jsonl)", tuple(field.name for field in fields)
         wrong = [option(name) for name in others if name in self.given]
@@ -188,6 +190,25 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
                 "--unit user divides one epsilon among the labels of a user, and --epsilon-column gives each its own: "
                 "leave out one of the two."
             )
+
+    def _refuse_preferences_in_tables(self) -> None:
+        """Refuse preferences that are no JSON Lines, unless options say that their fields name items."""
+        from privrank_jax._cells.preference_pairs import names_answers
+        from privrank_jax.datasets.formats import read_header
+
+        path = Path(self.source)
+        reader = _READERS.get(path.suffix.lower())
+        if reader is None or self.given & set(_OF_TABLES) or not path.is_file():
+            return
+        if not names_answers(read_header(self.file)):
+            return
+        rename = " (where each line is an object, rename it)" if reader == "json" else ""
+        to = f"to_json('{path.stem}.jsonl', orient='records', lines=True)"
+        raise Refusal(
+            f"{path.name} has fields 'chosen' and 'rejected', as preferences have, which are read from .jsonl files "
+            f"only. In Python, pandas.read_{reader}({path.name!r}).{to} makes one of it{rename}. If the fields name "
+            "items, --winner chosen --loser rejected reads comparisons."
+        )
 
     def check_out(self) -> None:
         """Refuse to overwrite the answers, and other files unless told to."""

@@ -10,6 +10,7 @@ import pytest
 
 from privrank_jax.datasets import read_preferences
 from privrank_jax.release.ledger import Ledger
+from tests.parquet import parquet
 
 
 @pytest.fixture
@@ -107,6 +108,7 @@ def test_a_ledger_counts_it(run, privrank, prefs, unit, tmp_path):
         (("--epsilon", 1, "--unit", "user", "--user", "none"), "--user, or use --unit"),
         (("--epsilon-column", "e", "--unit", "user"), "leave out one of the two"),
         (("--epsilon", 1, "--prompt", "question"), "line 1: no field 'question'"),
+        (("--epsilon", 1, "--chosen", "better"), "name that of the chosen answer by --chosen"),
         ((), "--epsilon is missing"),
     ],
 )
@@ -139,3 +141,74 @@ def test_equal_answers(run, prefs, tmp_path):
     assert len(read_preferences(tmp_path / "out.jsonl")) == 4
     prefs.write_text(json.dumps(rows[1]))
     assert "would leave nothing" in run("--epsilon", 1, "--ties", "drop", "--force").err
+
+
+def test_another_name_of_an_answer_is_advised(run, prefs):
+    prefs.write_text(
+        json.dumps({"prompt": "p", "accepted": "a", "rejected": "b", "user": 1, "e": 2})
+    )
+    done = run("--epsilon", 1)
+    assert done.code == 2
+    assert "if 'accepted' is the chosen answer, say --chosen accepted" in done.err
+    assert run("--epsilon", 1, "--chosen", "accepted").code == 0
+
+
+def test_lines_that_could_not_be_joined_again_cost_no_budget(run, privrank, prefs, tmp_path):
+    rows = [{"question": f"q{k}", "chosen": f"{k}", "rejected": f"no {k}"} for k in range(4)]
+    prefs.write_text("\n".join(map(json.dumps, rows)))
+    ledger = tmp_path / "prefs.ledger"
+    make = ("--data", prefs, "--budget", 1, "--unit", "comparison", "--adjacency", "flip")
+    assert privrank("ledger", ledger, *make).code == 0
+    done = run("--epsilon", 1, "--ledger", ledger)
+    assert done.code == 2
+    for words in ("fields left out: question", "--prompt", "by --id", "--keep", "--prompt none"):
+        assert words in done.err
+    assert not (tmp_path / "out.jsonl").exists()
+    with Ledger(ledger) as opened:
+        assert opened.spends() == []
+    for named in (("--keep", "question"), ("--prompt", "none"), ("--prompt", "question")):
+        assert run("--epsilon", 1, *named, "--force").code == 0
+
+
+def test_fields_left_out_are_named_with_the_option_that_keeps_them(run):
+    assert "fields left out: score_chosen, topic, e; --keep NAME keeps one" in " ".join(
+        run("--epsilon", 1).out.split()
+    )
+
+
+@pytest.mark.parametrize("options", [("--epsilon", 1), ("--epsilon-column", "e")])
+def test_a_ledger_of_users_says_why_labels_cost_more(run, privrank, prefs, options, tmp_path):
+    path = tmp_path / "prefs.ledger"
+    make = ("--data", prefs, "--budget", 2, "--unit", "user", "--adjacency", "flip")
+    assert privrank("ledger", path, *make).code == 0
+    done = run(*options, "--ledger", path)
+    assert done.code == 2
+    asked, why = ("3", ", at epsilon 1 each: with --unit user") if 1 in options else ("16.5", ":")
+    assert f"asks for epsilon {asked}" in done.err
+    assert f"a user has up to 3{why}" in done.err
+    assert "--unit comparison" in done.err
+    alone = run("--epsilon", 3, "--unit", "user", "--ledger", path)
+    assert "Ask for less" in alone.err
+    assert "up to" not in alone.err
+
+
+@pytest.mark.parametrize("name", ["prefs.csv", "prefs.json", "prefs.parquet"])
+@pytest.mark.parametrize("out", ["out.jsonl", "out.csv"])
+def test_preferences_in_another_kind_of_file_are_told_how_to_become_lines(run, name, out, tmp_path):
+    path = tmp_path / name
+    cells = {"prompt": ["q0", "q1"], "chosen": ["a", "b"], "rejected": ["c", "d"], "user": [1, 2]}
+    rows = [dict(zip(cells, row)) for row in zip(*cells.values())]
+    if name == "prefs.parquet":
+        select = "SELECT unnest(['q0', 'q1']) AS prompt, unnest(['a', 'b']) AS chosen, "
+        parquet(tmp_path, f"{select} unnest(['c', 'd']) AS rejected, 1 AS user", name)
+    elif name == "prefs.json":
+        path.write_text("\n".join(map(json.dumps, rows)))
+    else:
+        lines = [",".join(cells), *(",".join(map(str, row.values())) for row in rows)]
+        path.write_text("\n".join(lines))
+    done = run("--epsilon", 1, source=path, out=out)
+    assert done.code == 2
+    reader = name.partition(".")[2]
+    assert f"pandas.read_{reader}('{name}').to_json('prefs.jsonl', orient='records'" in done.err
+    named = ("--winner", "chosen", "--loser", "rejected", "--epsilon", 1)
+    assert run(*named, source=path, out="out.csv").code == 0
