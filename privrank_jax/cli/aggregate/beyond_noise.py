@@ -132,8 +132,8 @@ def _majorities(weights: np.ndarray, ranks: np.ndarray, reach: float, more: str)
         return Certainty(better, notes=(_IN_A_CYCLE,))
     words = (
         "for the ranks by the majorities of the users, if these never form a cycle (A ahead of B, B of C, and C of A), "
-        f"all items together; they cover the privacy noise alone{more}. Two items are told apart where surely more than "
-        "half of the users have the same one ahead"
+        f"all items together; they cover the privacy noise alone{more}. Two items are told apart where surely more "
+        "than half of the users have the same one ahead"
     )
     return Certainty(better, {"rank_low": best, "rank_high": worst}, words)
 
