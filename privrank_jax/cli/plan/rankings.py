@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from privrank_jax.aggregation import ProvenError
 
 _MOST_ITEMS = 200
+_PUBLISHED = "hay-kwiksort"
 KNOWN = 1e-3  # below it simulations of a few dozen crowds differ by chance
 _SHARP = 1e-3  # how far a needed number may lie above the least one
 
@@ -405,5 +406,16 @@ def _answers(design: Design, found: Plan) -> list[str]:
             if found["quantity"] == "users"
             else f"epsilon = {needed['value']:.3g}"
         )
-        lines.append(f"{goal}: {value}, by {by}.")
+        lines.append(f"{goal}: {value}, by {by}{_how_to_get(design, needed)}.")
+    if any(one["method"] == _PUBLISHED for one in found["methods"]):
+        lines.append(
+            f"{_PUBLISHED} is the published method, for comparison only: aggregate does not offer it."
+        )
     return lines
+
+
+def _how_to_get(design: Design, needed: Needed) -> str:
+    """What ``privrank aggregate`` needs for the method that was found, which it may not take by itself."""
+    if design.method is not None or needed["method"] == _PUBLISHED:
+        return ""
+    return f", which aggregate takes by --method {needed['method']}"

@@ -89,6 +89,8 @@ def test_in_words(privrank):
         "whatever the users prefer",
     ):
         assert words in result.out
+    assert "by exponential, which aggregate takes by --method exponential." in result.out
+    assert "hay-kwiksort is the published method, for comparison only" in result.out
     far = privrank(
         "plan", "--rankings", "--items", 6, "--epsilon", 1, "--target", 0.2, "--method", "borda"
     )
