@@ -30,10 +30,10 @@ def plan(design: Design) -> None:
     with busy("loading"):
         import jax
 
-        from privrank_jax.cli.plan import comparisons, files, rankings
+        from privrank_jax.cli.plan import comparisons, files, rankings_in_words
 
     with jax.enable_x64(design.rankings):
         if design.rankings:
-            files.save_consensus(design, rankings.report(design))
+            files.save_consensus(design, rankings_in_words.report(design))
         else:
             files.save_survey(design, comparisons.report(design))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from privrank_jax.cli.core.saving import write_table
-from privrank_jax.cli.plan import comparisons, rankings
+from privrank_jax.cli.plan import comparisons, rankings, rankings_in_words
 from privrank_jax.cli.plan.request import MOST_SHUFFLED, MOST_USERS, Design
 
 _STEPS = 8  # between the fewest users drawn and the most
@@ -87,7 +87,7 @@ def _draw_consensus(found: rankings.Plan, path: Path) -> None:
 
     rows = [
         {**one, "name": rankings.name_of(one["method"], one["noise"])}
-        for one in rankings.by_proof(found)
+        for one in rankings_in_words.by_proof(found)
     ]
     missing = ""
     if any(row["expected_cost"] is None for row in rows):
@@ -98,12 +98,12 @@ def _draw_consensus(found: rankings.Plan, path: Path) -> None:
     figure = plotting.planned_costs(
         rows,
         most=found["pairs"],
-        least=rankings.KNOWN,
+        least=rankings_in_words.KNOWN,
         target=found["target"],
         label="name",
-        guarantee_text=f"Each user (one ranking) is protected with {rankings.budget(found)}. Proven: "
-        f"{rankings.sure(found)} over the noise, whatever the users prefer. Expected: where they prefer items by "
-        f"scores from {-found['spread']:g} to {found['spread']:g}.{missing}",
-        title=rankings.headline(found),
+        guarantee_text=f"Each user (one ranking) is protected with {rankings_in_words.budget(found)}. Proven: "
+        f"{rankings_in_words.sure(found)} over the noise, whatever the users prefer. Expected: where they prefer items "
+        f"by scores from {-found['spread']:g} to {found['spread']:g}.{missing}",
+        title=rankings_in_words.headline(found),
     )
     plotting.save(figure, path)
