@@ -35,8 +35,8 @@ _INV_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 # (start, terms): below -start the inverse Mills ratio comes from that many terms of a continued
 # fraction, above it from erfc. Each pair keeps the truncation of the first and the cancellation in
 # `score + x` of the second near the dtype's limit.
-_TAIL_FLOAT32 = (2.0, 24)
-_TAIL_FLOAT64 = (4.0, 30)
+_TAIL_FLOAT32 = (2.0, 12)
+_TAIL_FLOAT64 = (4.0, 18)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,22 +161,36 @@ def _tail_start(x: Float[Array, "*shape"]) -> tuple[float, int]:
     return _TAIL_FLOAT64 if x.dtype == jnp.float64 else _TAIL_FLOAT32
 
 
+def _far(
+    x: Float[Array, "*shape"],
+) -> tuple[
+    Bool[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"]
+]:
+    """Return ``(tail, h, D, K)``: h the score, D = h + x, all of them meaningful where ``tail`` holds."""
+    start, terms = _tail_start(x)
+    tail = x < -start
+    t = jnp.where(tail, -x, start)
+    # The first term left out is K_j = j/(t + K_{j+1}), j = terms + 1. If K_{j+1} were equal to it, it would be
+    # a = 2j/(t + √(t² + 4j)); to the next order it is a − a/(t² + 4j). A start at 0 needs 12 terms more.
+    j = terms + 1
+    square = t * t + 4.0 * j
+    k = 2.0 * j / (t + jnp.sqrt(square)) * (1.0 - 1.0 / square)
+    for j in range(terms, 1, -1):
+        k = j / (t + k)
+    excess = 1.0 / (t + k)
+    return tail, t + excess, excess, k
+
+
 def _mills(
     x: Float[Array, "*shape"],
 ) -> tuple[
     Bool[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"]
 ]:
-    """Return ``(tail, h, D, K)``: h the score, D = h + x, K meaningful where ``tail`` holds."""
-    start, terms = _tail_start(x)
-    tail = x < -start
-    t = jnp.where(tail, -x, start)
-    k = jnp.zeros_like(t)
-    for j in range(terms, 1, -1):
-        k = j / (t + k)
-    excess = 1.0 / (t + k)
-    near = jnp.where(tail, -start, x)
+    """The same, with h and D of all x."""
+    tail, far_score, excess, k = _far(x)
+    near = jnp.where(tail, -_tail_start(x)[0], x)
     score = _density(near) / (0.5 * jax.lax.erfc(-near * _SQRT_HALF))
-    return tail, jnp.where(tail, t + excess, score), jnp.where(tail, excess, score + near), k
+    return tail, jnp.where(tail, far_score, score), jnp.where(tail, excess, score + near), k
 
 
 def _normal_curvature_slope(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -194,13 +208,12 @@ def _normal_curvature_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]
 
 
 def _normal_log_cdf_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    tail, score, _, _ = _mills(x)
+    tail, score, _, _ = _far(x)
     near = jnp.where(tail, 0.0, x)
     # Q(|x|) is the smaller tail: log(1 − Q) for x > 0 must not round 1 − Q first.
     upper = 0.5 * jax.lax.erfc(jnp.abs(near) * _SQRT_HALF)
     body = jnp.where(near > 0, jnp.log1p(-upper), jnp.log(jnp.where(near > 0, 0.5, upper)))
-    far_score = jnp.where(tail, score, 1.0)
-    return jnp.where(tail, -0.5 * x * x - _LOG_SQRT_2PI - jnp.log(far_score), body)
+    return jnp.where(tail, -0.5 * x * x - _LOG_SQRT_2PI - jnp.log(score), body)
 
 
 _normal_curvature_core = _with_derivative(_normal_curvature_value, _normal_curvature_slope)
