@@ -393,11 +393,12 @@ def critical_value(alpha: Scalar, share: Numbers) -> Float[Array, "..."]:
     grid = jnp.linspace(*_SHARES, dtype=share.dtype)
     gaussian, laplace = jnp.sqrt(1 - grid), jnp.sqrt(0.5 * grid)
 
+    tilt = gaussian / laplace
+    lift = 0.5 * tilt * tilt
+
     def tail(x: Array) -> Array:
-        tilt, rate = gaussian / laplace, x / laplace
-        lift = 0.5 * tilt * tilt
-        low = jnp.exp(lift - rate + normal.log_cdf(x / gaussian - tilt))
-        high = jnp.exp(lift + rate + normal.log_cdf(-x / gaussian - tilt))
+        both = jnp.stack([x, -x])  # as one array: the functions are long programs
+        low, high = jnp.exp(lift - both / laplace + normal.log_cdf(both / gaussian - tilt))
         return 2 * normal.cdf(-x / gaussian) + low - high
 
     def halve(_: Int[Array, ""], ends: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -408,5 +409,8 @@ def critical_value(alpha: Scalar, share: Numbers) -> Float[Array, "..."]:
 
     depth = jnp.log(2 / alpha)
     end = jnp.full_like(grid, 1.0) * (jnp.sqrt(2 * depth) + depth)
-    low, high = jax.lax.fori_loop(0, 50, halve, (jnp.zeros_like(grid), end))
-    return jnp.interp(share, grid, 0.5 * (low + high))
+    found, _ = jax.lax.fori_loop(0, 50, halve, (jnp.zeros_like(grid), end))
+    first, last, number = _SHARES  # an even grid: jnp.interp would search it
+    place = jnp.clip((share - first) / (last - first), 0, 1) * (number - 1)
+    left = jnp.minimum(place.astype(jnp.int32), number - 2)
+    return found[left] + (place - left) * (found[left + 1] - found[left])
