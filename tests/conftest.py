@@ -84,11 +84,14 @@ def pytest_unconfigure() -> None:
 
 # Of few tests, each of which takes as long as a file: begun first, so that no worker is left with them in the end.
 LONGEST = tuple(f"tests/test_{name}.py" for name in ("types", "notebooks", "site", "packages"))
+# These drop all compiled programs, which takes seconds where there are thousands, and the next tests trace theirs anew.
+FORGETFUL = ("tests/test_backend.py", "tests/test_memory_maps.py", "tests/mallows/test_sampling.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes longest in front."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+    """Put what takes longest in front, and then what drops programs while there are few."""
+    items.sort(key=lambda item: item.nodeid.startswith(FORGETFUL), reverse=True)
+    items.sort(key=lambda item: item.nodeid.startswith(LONGEST), reverse=True)
 
 
 @pytest.hookimpl(optionalhook=True)
