@@ -88,6 +88,9 @@ def british_spelling() -> list[str]:
 
 @functools.cache
 def _british(text: str) -> set[str]:
+    words = set(re.findall(r"\w+", text.lower()))
+    if not any(map(_BRITISH.search, words)):
+        return set()  # no need to parse: its names are among its words
     names = {
         getattr(node, kind, None)
         for node in ast.walk(ast.parse(text))

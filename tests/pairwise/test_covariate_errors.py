@@ -65,18 +65,15 @@ def test_intervals_cover_scores_and_coefficients(noise, key):
             table = CovariateTable(DESIGN, outcomes)
             found = covariate_mle(key, table, FLIPS, noise=noise)
             facts = found.diagnostics
-            return [
-                covariate_intervals(
-                    found.value,
-                    DESIGN,
-                    facts.ridge,
-                    noise_scale=known * facts.noise_scale,
-                    noise=noise,
-                )
-                for known in (1.0, 0.0)
-            ]
 
-        return jax.vmap(one)(keys, outcomes)
+            def intervals(scale):
+                return covariate_intervals(
+                    found.value, DESIGN, facts.ridge, noise_scale=scale, noise=noise
+                )
+
+            return jax.vmap(intervals)(jnp.array([1.0, 0.0]) * facts.noise_scale)
+
+        return jax.vmap(one, out_axes=1)(keys, outcomes)
 
     def shares(found):
         items = (found.items.low <= TRUTH) & (found.items.high >= TRUTH)
@@ -86,7 +83,8 @@ def test_intervals_cover_scores_and_coefficients(noise, key):
         )
         return [np.asarray(covers).mean(0) for covers in (items, slopes, ranks)]
 
-    counted, uncounted = run(jax.random.split(key, RELEASES), jnp.asarray(won))
+    found = run(jax.random.split(key, RELEASES), jnp.asarray(won))
+    counted, uncounted = (jax.tree.map(lambda leaf, n=n: leaf[n], found) for n in (0, 1))
     items, slopes, ranks = shares(counted)
     slack = 4.5 * np.sqrt(0.05 * 0.95 / RELEASES)
     assert np.all(np.abs(items - 0.95) < slack + 0.01), items

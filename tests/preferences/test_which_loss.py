@@ -24,7 +24,11 @@ def budgets(key, varied):
     return jnp.where(jax.random.bernoulli(key, 0.5, (LABELS,)), *((0.5, 2.0) if varied else (1, 1)))
 
 
-@functools.partial(jax.jit, static_argnames=("name", "varied", "weighted"))
+@functools.partial(
+    jax.jit,
+    static_argnames=("name", "varied", "weighted"),
+    compiler_options={"xla_backend_optimization_level": 1},  # runs a second longer at conftest's 0
+)
 @functools.partial(jax.vmap, in_axes=(0, None, None, None))
 def slope(key, name, varied, weighted):
     """Of a linear model in the direction of the true weights, trained by Adam on all labels at once."""

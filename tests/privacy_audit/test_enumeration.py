@@ -57,13 +57,13 @@ def test_no_neighbors_lose_more_than_claimed(row):
     [row for row in ROWS if row.trust == "central" and row.calibration == "tight"],
     ids=lambda row: row.name,
 )
-def test_five_percent_less_noise_is_seen(row):
+def test_five_percent_less_noise_is_seen(row, monkeypatch):
     """The search is sensitive: the noise of 1.05 ε breaks a tight claim of ε. (Reports don't report a noise scale.)"""
-    cheat = dataclasses.replace(
-        row,
-        release=lambda key, data, privacy: row.release(key, data, row.at(1.05 * privacy.epsilon)),
+    facts = enumeration._facts
+    monkeypatch.setattr(
+        enumeration, "_facts", lambda row, data, epsilon: facts(row, data, 1.05 * epsilon)
     )
-    assert worst_case(cheat, 1.0).loss > 1.02
+    assert worst_case(row, 1.0).loss > 1.02
 
 
 def test_the_neighbors_of_a_row_are_neighbors():
