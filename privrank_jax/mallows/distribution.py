@@ -88,13 +88,18 @@ def synthetic_guarantee(
     if np.ndim(epsilon) == 0 and np.ndim(num_items) == 0:
         whole = 0.5 * epsilon * num_items
     else:
-        each = as_float(epsilon)
-        epsilon, whole = jnp.max(each), jnp.max(0.5 * each * jnp.asarray(num_items))
+        epsilon, whole = _largest(as_float(epsilon), jnp.asarray(num_items))
         note = "the largest of the users' own epsilons; to each user, that user's own applies."
     common: dict[str, Any] = {"adjacency": "replace", "public": public}
     rank = Privacy.proven(epsilon, unit="rank", **common)
     user = Privacy.proven(whole, unit="user", **common)
     return Guarantee(rank, trust="local", numerics=numerics, note=note, also=(user,))
+
+
+@jax.jit
+def _largest(epsilon: Array, num_items: Array) -> tuple[Array, Array]:
+    """The largest ε, and the largest m ε/2."""
+    return jnp.max(epsilon), jnp.max(0.5 * epsilon * num_items)
 
 
 def log_prob(ranks: RanksLike, center_ranks: RanksLike, epsilon: Epsilon) -> Float[Array, ""]:
@@ -372,10 +377,10 @@ def signed_ranks(
     ranks: Integer[Array, "*shape"] | Integer[np.ndarray, "*shape"],
 ) -> Int[Array, "*shape"]:
     """Integer ranks as int32, negative ones as ``MISSING``; unsigned integers have none."""
-    ranks = jnp.asarray(ranks)
+    xp = jnp if isinstance(ranks, jax.Array) else np
     if not jnp.issubdtype(ranks.dtype, jnp.unsignedinteger):
-        ranks = jnp.maximum(ranks, MISSING)
-    return ranks.astype(jnp.int32)
+        ranks = xp.maximum(ranks, MISSING)
+    return jnp.asarray(ranks.astype(np.int32))
 
 
 def check_items(num_items: object) -> None:

@@ -111,16 +111,18 @@ class Choices:
         size = max(map(len, rows))
         sets = np.array([row + row[:1] * (size - len(row)) for row in rows], np.int32)
         offered = np.array([[place < len(row) for place in range(size)] for row in rows])
-        weights = jnp.ones(len(rows), default_float())
+        weights = jnp.asarray(np.ones(len(rows)), default_float())
         chosen = jnp.asarray(sets[:, 0])
         return cls(jnp.asarray(sets), jnp.asarray(offered), chosen, weights, num_items, public)
 
     @property
+    @functools.partial(jax.jit, inline=True)
     def totals(self) -> Float[Array, "items"]:
         """``(m,)``, how often each item was chosen, N_i."""
         return jnp.zeros(self.num_items, self.weights.dtype).at[self.chosen].add(self.weights)
 
     @property
+    @functools.partial(jax.jit, inline=True)
     def wins(self) -> WinCounts:
         """How often an item was chosen where another one was offered, which decides whether a maximum exists."""
         beaten = self.weights[:, None] * (self.offered & (self.sets != self.chosen[:, None]))
@@ -128,6 +130,7 @@ class Choices:
         return WinCounts(matrix.at[self.chosen[:, None], self.sets].add(beaten))
 
 
+@functools.partial(jax.jit, inline=True)
 def public_part(choices: Choices) -> Choices:
     """The sets and weights alone, each set in the order of its items: a fit to it can't tell who was chosen.
 

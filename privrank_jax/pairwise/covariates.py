@@ -34,6 +34,7 @@ whole, and its sensitivity is 2^{b+1} times that of S: exact integer noise serve
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -81,11 +82,13 @@ class CovariateDesign:
         rows = self.first.shape[0] if self.mask is None else jnp.sum(self.mask)
         return jnp.asarray(2.0 * rows / self.num_items, self.features.dtype)
 
+    @functools.partial(jax.jit, inline=True)
     def log_odds(self, beta: Float[Array, "parameters"]) -> Float[Array, "rows"]:
         """⟨z_r, β⟩ of every comparison, ``(N,)``."""
         theta, slopes = beta[: self.num_items], beta[self.num_items :]
         return theta[self.first] - theta[self.second] + product(self.features, slopes)
 
+    @functools.partial(jax.jit, inline=True)
     def total(self, weights: Float[Array, "rows"]) -> Float[Array, "parameters"]:
         """Σ_r weights_r z_r, ``(m + p,)``."""
         weights = self.real(weights)
@@ -93,6 +96,7 @@ class CovariateDesign:
         items = items.at[self.first].add(weights).at[self.second].add(-weights)
         return jnp.concatenate([items, product(weights, self.features)])
 
+    @functools.partial(jax.jit, inline=True)
     def gram(self, weights: Float[Array, "rows"]) -> Float[Array, "parameters parameters"]:
         """Σ_r weights_r z_r z_rᵀ, ``(m + p, m + p)``."""
         weights = self.real(weights)
@@ -105,6 +109,7 @@ class CovariateDesign:
         cross = cross.at[first].add(scaled).at[second].add(-scaled)
         return jnp.block([[items, cross], [cross.T, product(self.features.T, scaled)]])
 
+    @functools.partial(jax.jit, static_argnames=("norm",), inline=True)
     def norms(self, norm: str) -> Float[Array, "rows"]:
         """‖z_r‖ of every comparison, ``(N,)``; 0 for padding.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import jax
@@ -49,7 +50,12 @@ def connectivity(wins: WinCounts) -> tuple[Array, Array]:
         components: ``()`` int32, counted over real items.
         separated: ``()`` bool.
     """
-    return chunked(_connectivities)(jax.lax.stop_gradient(wins))
+    return _connectivity(jax.lax.stop_gradient(wins))
+
+
+@functools.partial(jax.jit, inline=True)
+def _connectivity(wins: WinCounts) -> tuple[Array, Array]:
+    return chunked(_connectivities)(wins)
 
 
 def _connectivities(wins: WinCounts) -> tuple[Array, Array]:

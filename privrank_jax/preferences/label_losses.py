@@ -51,6 +51,7 @@ aggregation with private pairwise rankings; likelihood and square loss: Improved
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -127,7 +128,11 @@ def debiased_loss(
     >>> round(float(mean), 5), round(float(debiased_loss(s, 1, jnp.inf)), 5)
     (0.40319, 0.40319)
     """
-    toward, odds = toward_report(score_difference, reports, epsilon, coding)
+    return _debiased(*toward_report(score_difference, reports, epsilon, coding))
+
+
+@functools.partial(jax.jit, inline=True)
+def _debiased(toward: Array, odds: Array) -> Array:
     return jax.nn.softplus(-toward) - toward * odds
 
 
@@ -172,7 +177,11 @@ def clipped_loss(
     """
     check_positive("clip", clip)
     toward, odds = toward_report(score_difference, reports, epsilon, coding)
-    clip = jnp.asarray(clip, toward.dtype)
+    return _clipped(toward, odds, jnp.asarray(clip, toward.dtype))
+
+
+@functools.partial(jax.jit, inline=True)
+def _clipped(toward: Array, odds: Array, clip: Array) -> Array:
     return jax.nn.softplus(-toward) - jnp.clip(toward, -clip, clip) * odds
 
 
@@ -207,7 +216,7 @@ def square_loss(
     (0.1101, 0.1101)
     """
     toward, odds = toward_report(score_difference, reports, epsilon, coding)
-    return _square(toward, odds)
+    return _compiled_square(toward, odds)
 
 
 @jax.custom_jvp
@@ -223,6 +232,9 @@ def _square_jvp(primals: _Pair, tangents: Any) -> _Pair:
     slope = -2 * agree * miss * (miss + odds)
     change = slope * tangents[0] - jnp.tanh(0.5 * toward) * tangents[1]
     return _square(toward, odds), change
+
+
+_compiled_square = jax.jit(_square, inline=True)
 
 
 def likelihood_loss(
@@ -254,7 +266,7 @@ def likelihood_loss(
     (0.54866, 1.31326)
     """
     toward, _ = toward_report(score_difference, reports, epsilon, coding)
-    return _report_likelihood(toward, jnp.asarray(epsilon).astype(toward.dtype))
+    return _compiled_likelihood(toward, jnp.asarray(epsilon, toward.dtype))
 
 
 @jax.custom_jvp
@@ -274,6 +286,9 @@ def _report_likelihood_jvp(primals: _Pair, tangents: Any) -> _Pair:
     slope = -jnp.tanh(0.5 * epsilon) / (1 + odds)
     in_epsilon = -jnp.tanh(0.5 * toward) * jnp.exp(value + kept + flipped)  # -q(1-q)tanh(t/2)/P
     return value, slope * tangents[0] + in_epsilon * tangents[1]
+
+
+_compiled_likelihood = jax.jit(_report_likelihood, inline=True)
 
 
 LOSSES: Mapping[str, Callable[..., Array]] = MappingProxyType(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -22,9 +25,17 @@ def toward_report(
     check_epsilon(epsilon, instead=NOT_RANDOMIZED)
     check_reports(reports, coding=coding)
     check_fits(score_difference, reports=reports, epsilon=epsilon)
+    given = (jnp.asarray(x) for x in (score_difference, reports, epsilon))
+    return _toward_report(*given, coding=coding)
+
+
+@functools.partial(jax.jit, static_argnames=("coding",), inline=True)
+def _toward_report(
+    score_difference: Array, reports: Array, epsilon: Array, *, coding: str | None
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     difference = as_scores(score_difference)
     sign = nan_unless_private(epsilon, 2 * report_values(reports, difference.dtype, coding) - 1)
-    epsilon = jnp.asarray(epsilon).astype(difference.dtype)
+    epsilon = epsilon.astype(difference.dtype)
     # Not 1/expm1(ε), whose derivative at large ε is ∞/∞.
     odds = jnp.exp(-epsilon) / -jnp.expm1(-epsilon)
     return sign * difference, odds

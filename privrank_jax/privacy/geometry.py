@@ -207,7 +207,12 @@ def gauge(body: Body, point: NumbersLike) -> Float[Array, ""]:
     >>> float(gauge(Zonotope.of_all_pairs(3), jnp.array([2.0, 0.0, -2.0])))
     1.0
     """
-    point = jnp.asarray(point) * 1.0
+    return _gauge(body, jnp.asarray(point))
+
+
+@functools.partial(jax.jit, inline=True)
+def _gauge(body: Body, point: Scores | PairMatrix) -> Float[Array, ""]:
+    point = point * 1.0
     if isinstance(body, Cube):
         return jnp.max(jnp.where(body.real, jnp.abs(point), 0), initial=0)
     if body.complete:

@@ -12,6 +12,8 @@ varies as 1/(4t²) - (F-1/2)² when P(y=1) = F: hence t² as the information of 
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -207,6 +209,7 @@ def _randomize(key: Key, bits: Array, epsilon: Array) -> Array:
     return (flipped != (bits == 1)).astype(bits.dtype)
 
 
+@functools.partial(jax.jit, inline=True)
 def flip_threshold(epsilon: Array) -> Array:
     """k, uint32, such that a uniform 32-bit word is below k with probability k/2^32 ≥ 1/(e^ε+1).
 
@@ -284,6 +287,7 @@ def _all_among(
     return bool(np.all(good if where is None else good | ~np.asarray(where, bool)))
 
 
+@functools.partial(jax.jit, static_argnames=("dtype", "coding"), inline=True)
 def report_values(
     reports: ReportsLike, dtype: DTypeLike, coding: str | None = None
 ) -> Float[Array, "..."]:
