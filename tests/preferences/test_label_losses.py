@@ -118,9 +118,10 @@ def test_the_likelihood_is_bounded_and_its_slope_keeps_its_digits(dtype):
 def test_derivatives_by_rule_are_those_of_the_value():
     """Central differences in s and ε."""
     s, step = jnp.linspace(-6, 6, 13), 1e-5
-    for loss in (square_loss, likelihood_loss):
+    for loss in map(jax.jit, (square_loss, likelihood_loss)):
+        slope = jax.jit(jax.vmap(jax.grad(loss, (0, 2)), (0, None, None)))
         for report in (0, 1):
-            slopes = jax.vmap(jax.grad(loss, (0, 2)), (0, None, None))(s, report, 0.9)
+            slopes = slope(s, report, 0.9)
             in_s = (loss(s + step, report, 0.9) - loss(s - step, report, 0.9)) / (2 * step)
             in_epsilon = (loss(s, report, 0.9 + step) - loss(s, report, 0.9 - step)) / (2 * step)
             np.testing.assert_allclose(slopes[0], in_s, atol=1e-9)
@@ -347,11 +348,13 @@ def test_labels_of_either_coding_mean_the_same_traced_or_not(loss, coding):
     if loss is debiased_loss:
         exact = [twin.debiased_loss(x, int(y > 0), epsilon) for x, y in zip(s, labels)]
         np.testing.assert_allclose(found, exact, rtol=1e-12)
-    for traced in (
-        jax.jit(loss)(s, labels, epsilon),
-        jax.vmap(loss, (0, 0, None))(s, labels, epsilon),
-        jax.jit(jax.vmap(lambda x, y: loss(x, y, epsilon)))(s, labels),
-    ):
+
+    @jax.jit
+    def compiled(s, labels, traced):
+        return loss(s, labels, traced), jax.vmap(lambda x, y: loss(x, y, epsilon))(s, labels)
+
+    batch = jax.vmap(loss, (0, 0, None))(s, labels, epsilon)
+    for traced in (batch, *compiled(s, labels, epsilon)):
         np.testing.assert_allclose(traced, found, rtol=1e-14)
 
 

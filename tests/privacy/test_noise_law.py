@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -104,16 +105,21 @@ def test_other_zonotopes():
     assert noise_law.mean_absolute(alone)[[1, 3]].tolist() == [0, 0]
 
 
+@functools.cache
+def points_of(name):
+    """The points of norm up to 12, with their norms."""
+    pairs, items = GRAPHS[name]
+    points = [(*one, -sum(one)) for one in itertools.product(range(-24, 25), repeat=items - 1)]
+    norms = [naive.zonotope_gauge(point, pairs, items) for point in points]
+    return [(point, norm) for point, norm in zip(points, norms) if norm <= 12]
+
+
 def exact_reach(name, level, rate, first=None):
     """The least t with P(max|X| <= t) >= level over the first items, by enumeration of the points of norm up to 12."""
-    pairs, items = GRAPHS[name]
     law = {}
-    for point in itertools.product(range(-24, 25), repeat=items - 1):
-        point = (*point, -sum(point))
-        norm = naive.zonotope_gauge(point, pairs, items)
-        if norm <= 12:
-            most = max(map(abs, point[:first]))
-            law[most] = law.get(most, 0.0) + math.exp(-rate * norm)
+    for point, norm in points_of(name):
+        most = max(map(abs, point[:first]))
+        law[most] = law.get(most, 0.0) + math.exp(-rate * norm)
     below = np.cumsum([law.get(t, 0.0) for t in range(25)]) / sum(law.values())
     return int(np.argmax(below >= level))
 
