@@ -33,6 +33,8 @@ def fit(name, matrix, ridge=0.0, steps=200):
         length = 1.0
         while derivatives(theta + length * move)[0] > value and length > 1e-8:
             length /= 2
+        if length <= 1e-8:
+            break  # the value cannot be told from that of the minimum
         theta = theta + length * move
     return theta - theta.mean()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -23,18 +24,29 @@ def permute_and_flip_probability(scores, order, scale):
     """P(list) if every round looks at the items left in random order and flips a coin for each."""
     left, probability = list(range(len(scores))), 1.0
     for item in order:
-        top = max(scores[i] for i in left)
-        picked, orders = 0.0, list(itertools.permutations(left))
-        for permutation in orders:
-            reached = 1.0
-            for i in permutation:
-                accept = math.exp((scores[i] - top) / scale)
-                if i == item:
-                    picked += reached * accept
-                reached *= 1 - accept
-        probability *= picked / len(orders)
+        probability *= _flipped(tuple(map(float, scores)), tuple(left), item, scale)
         left.remove(item)
     return probability
+
+
+@functools.lru_cache(maxsize=10_000)
+def _flipped(scores, left, item, scale):
+    """P(item) in the round with these items left."""
+    top = max(scores[i] for i in left)
+    picked, orders = 0.0, list(itertools.permutations(left))
+    for permutation in orders:
+        reached = 1.0
+        for i in permutation:
+            accept = math.exp((scores[i] - top) / scale)
+            if i == item:
+                picked += reached * accept
+            reached *= 1 - accept
+    return picked / len(orders)
+
+
+@functools.cache
+def _nodes():
+    return np.polynomial.legendre.leggauss(20)
 
 
 def one_shot_probability(scores, order, scale):
@@ -43,15 +55,14 @@ def one_shot_probability(scores, order, scale):
     rest = [i for i in range(len(scores)) if i not in order]
     kinks = sorted({float(s) for s in scores})
     ends = [kinks[0] - 40 * scale, *kinks, kinks[-1] + 40 * scale]
-    nodes, weights = np.polynomial.legendre.leggauss(20)
+    nodes, weights = _nodes()
     points, areas = [], []
     for low, high in itertools.pairwise(ends):
         pieces = max(1, math.ceil((high - low) / scale))
         width = (high - low) / pieces
-        for piece in range(pieces):
-            points.extend(low + width * (piece + (nodes + 1) / 2))
-            areas.extend(width / 2 * weights)
-    points = np.array(points)
+        points.append(low + width * (np.arange(pieces)[:, None] + (nodes + 1) / 2))
+        areas.append(np.broadcast_to(width / 2 * weights, (pieces, 20)))
+    points = np.concatenate(points).ravel()
 
     def above(item, sign=1):  # P(noisy score of the item > point), or < point for sign -1
         z = sign * (points - scores[item]) / scale
@@ -62,4 +73,4 @@ def one_shot_probability(scores, order, scale):
         value = value * above(i)
     for j in rest:
         value = value * above(j, -1)
-    return float(np.array(areas) @ value)
+    return float(np.concatenate(areas).ravel() @ value)
