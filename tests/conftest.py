@@ -15,9 +15,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import jax
+import numpy as np
 import pytest
 import typer.testing
-from jax._src import compilation_cache
+from jax._src import compilation_cache, core
 from threadpoolctl import threadpool_limits
 
 from tests.memory_maps import make_room
@@ -59,6 +60,13 @@ if hasattr(
 ):  # its usual level takes three times as long, for files a sixth smaller
     compilation_cache.zlib = SimpleNamespace(
         compress=functools.partial(zlib.compress, level=1), decompress=zlib.decompress
+    )
+# For each new shape of a NumPy array, jnp.asarray compiles a program that returns its argument (JAX 0.10). Nothing is
+# compiled to move a copy of the array to the device.
+if hasattr(core, "stage_p"):
+    compiled_identity = core.stage_p.impl
+    core.stage_p.def_impl(
+        lambda x: jax.device_put(x.copy()) if isinstance(x, np.ndarray) else compiled_identity(x)
     )
 # Building all commands takes as long as running a short one; as a program, the package builds them once.
 if hasattr(typer.testing, "_get_command"):
