@@ -287,7 +287,6 @@ def _all_among(
     return bool(np.all(good if where is None else good | ~np.asarray(where, bool)))
 
 
-@functools.partial(jax.jit, static_argnames=("dtype", "coding"), inline=True)
 def report_values(
     reports: ReportsLike, dtype: DTypeLike, coding: str | None = None
 ) -> Float[Array, "..."]:
@@ -295,7 +294,12 @@ def report_values(
 
     With a coding, the value that it does not have is NaN too.
     """
-    values = jnp.asarray(reports).astype(dtype)
+    return _report_values(jnp.asarray(reports), dtype, coding)
+
+
+@functools.partial(jax.jit, static_argnames=("dtype", "coding"), inline=True)
+def _report_values(reports: Array, dtype: DTypeLike, coding: str | None) -> Array:
+    values = reports.astype(dtype)
     lost = ((values == 0) & (coding != "-1/1")) | ((values == -1) & (coding != "0/1"))
     return jnp.where(values == 1, 1, jnp.where(lost, 0, jnp.nan)).astype(dtype)
 
