@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from typing import overload
 
@@ -233,7 +234,8 @@ def _least(
     costs = types.length * (1 + growth * types.share) / (growth * types.share)
     scores = np.arange(items)[items - items // 2 :] - (items - 1) / 2
     sizes = types.ahead * (items + 1) + types.behind
-    kinds = [np.flatnonzero(sizes == size) for size in np.unique(sizes)]
+    firsts = np.flatnonzero(np.diff(sizes, prepend=-1))  # types of the same sizes are side by side
+    kinds = list(itertools.pairwise([*firsts.tolist(), len(sizes)]))
     # The p of sizes (1, m - 1) span all antisymmetric vectors.
     start = np.flatnonzero((types.ahead == 1) & (types.behind == items - 1))
     chosen = sorted({*start.tolist(), *first})
@@ -242,8 +244,9 @@ def _least(
         solved = optimize.linprog(
             np.tile(costs[chosen], 2), A_eq=np.hstack([means, -means]), b_eq=scores, method="highs"
         )
-        worth = np.abs(solved.eqlin.marginals @ types.mean) / costs
-        best = [int(kind[np.argmax(worth[kind])]) for kind in kinds]
+        # Not by BLAS, whose threads take longer to start than so few products.
+        worth = np.abs(np.einsum("p,pi->i", solved.eqlin.marginals, types.mean)) / costs
+        best = [begin + int(np.argmax(worth[begin:end])) for begin, end in kinds]
         fresh = [i for i in best if worth[i] > 1 + 1e-9 and i not in chosen]
         if not fresh:
             break
