@@ -9,12 +9,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import jax
 import numpy as np
-from jax.extend.core import Jaxpr
+from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from privrank_jax._types import Key
+from privrank_jax._workarounds.collection import uncollected
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import Optimized, compiled, out_of_memory
-from privrank_jax.simulate.axes import Label, columns
+from privrank_jax.simulate.axes import Label, Outcome, columns
 from privrank_jax.simulate.compiler import Compiler
 from privrank_jax.simulate.devices import Devices, exchange, least
 from privrank_jax.simulate.memory import bodies, peak_bytes
@@ -77,14 +78,7 @@ class Program:
         asked = study.optimized
         self._optimized: Optimized = asked(self.static) if callable(asked) else asked
         self.num_cells, self.total = len(indices), len(indices) * replicates
-        try:
-            program, self.closed, shapes = trace(key, study, indices[0], self.columns, fused)
-        except (
-            NotImplementedError
-        ):  # sampling that works with JAX's own generator only: poisson, 2**32 numbers of one key
-            program, self.closed, shapes = trace(
-                key, study, indices[0], self.columns, lambda key: key
-            )
+        program, self.closed, shapes = _traced(key, study, indices[0], self.columns)
         self._order = np.array(shapes.order)
         self.metrics: list[dict[str, Label | None]] = [
             columns(labels, study.axes) for labels in shapes.labels
@@ -119,7 +113,8 @@ class Program:
         """The program lowered for XLA at the present size."""
         if self._lowered is None:
             started = time.perf_counter()
-            self._lowered = self._jitted.lower(*self._arguments(0))
+            with uncollected():
+                self._lowered = self._jitted.lower(*self._arguments(0))
             self.compile_seconds += time.perf_counter() - started
         return self._lowered
 
@@ -272,6 +267,17 @@ class Program:
             compile_seconds=self.compile_seconds,
             run_seconds=run_seconds,
         )
+
+
+def _traced(
+    key: Key, study: Study, index: int, columns: dict[str, jax.Array]
+) -> tuple[Callable[..., Outcome], ClosedJaxpr, Outcome]:
+    """The traced trial, with fused draws where all of its sampling works with them."""
+    with uncollected():
+        try:
+            return trace(key, study, index, columns, fused)
+        except NotImplementedError:  # with JAX's generator only: poisson, 2**32 numbers of one key
+            return trace(key, study, index, columns, lambda key: key)
 
 
 def _equations(jaxpr: Jaxpr) -> int:

@@ -1,0 +1,32 @@
+"""Tests of the collector's pause: it lasts for the context, and ends as it began."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from privrank_jax._workarounds.collection import uncollected
+
+
+def test_the_collector_pauses_within_the_context() -> None:
+    assert gc.isenabled()
+    with uncollected():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_the_collector_goes_on_after_an_error() -> None:
+    with pytest.raises(ValueError, match="inside"), uncollected():
+        raise ValueError("inside")
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
