@@ -68,6 +68,8 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm, report_vectors
 
 LDP_BORDA_MECHANISMS = (*VECTOR_MECHANISMS, "subset-selection")
+# Most items of which every two ranks of a user are compared: a tenth of the time of a sort, but for 50 three times it.
+_COMPARED = 20
 
 
 def borda_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Scores:
@@ -357,6 +359,9 @@ def _user_scores(ranks: Array, missing: str) -> Array:
 
     @functools.partial(jnp.vectorize, signature="(m)->(m)")
     def twice_at_or_ahead(ranks: Array) -> Array:
+        if items <= _COMPARED:
+            other, one = ranks, ranks[:, None]
+            return jnp.sum((other < one).astype(jnp.int32) + (other <= one), axis=1)
         ordered = jnp.sort(ranks)
         ahead = jnp.searchsorted(ordered, ranks, side="left")
         return ahead + jnp.searchsorted(ordered, ranks, side="right")

@@ -262,10 +262,13 @@ def errors(
     names = names_of(methods)
     plain_key, *keys = jax.random.split(key, len(names) + 1)
     named = dict(zip(names, keys, strict=True))
-    levels = jnp.atleast_1d(jnp.asarray(epsilon, world.weights.matrix.dtype))
-    found = jax.vmap(lambda level: outcomes(named, world, methods, level))(levels)
+    levels = jnp.asarray(epsilon, world.weights.matrix.dtype)
+    if levels.ndim:
+        found = jax.vmap(lambda level: outcomes(named, world, methods, level))(levels)
+    else:  # no axis of one ε in the program, which would take longer to trace and to compile
+        found = jax.tree.map(lambda x: x[None], outcomes(named, world, methods, levels))
     plain = borda_ranks(plain_key, world)
-    found[PLAIN] = jnp.broadcast_to(plain, (len(levels), *plain.shape))
+    found[PLAIN] = jnp.broadcast_to(plain, (levels.size, *plain.shape))
     ranks, bests = solved(found, world.mask, best_searches(world))
     best = best_of(bests, world)
     target = best if world.truth is None else jnp.where(world.centered, world.truth, best)
