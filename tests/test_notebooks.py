@@ -16,11 +16,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.conftest import PLAIN_CODE
 from tests.notebook_outputs import differences, pictures, read, texts_agree, visible
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
-# The others mostly compile, and take half as long in plain code.
 TRAINS = {"private_preference_labels"}
 LARGEST = 60_000  # bytes of a picture: all of them stay in the history of the repository
 
@@ -34,9 +32,6 @@ def test_notebook_shows_what_is_stored(
         request.getfixturevalue("data_folder")
     else:
         monkeypatch.delenv("PRIVRANK_DATA", raising=False)
-    if path.stem in TRAINS:
-        flags = os.environ.get("XLA_FLAGS", "").replace(PLAIN_CODE, "")
-        monkeypatch.setenv("XLA_FLAGS", flags.strip())
     for option in ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"):
         monkeypatch.setenv(option.upper(), str(jax.config.values[option]))  # compile once
     executed = copy.deepcopy(stored)
