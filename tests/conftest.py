@@ -94,12 +94,32 @@ def pytest_unconfigure() -> None:
 LONGEST = tuple(f"tests/test_{name}.py" for name in ("types", "notebooks", "site", "packages"))
 # These drop all compiled programs, which takes seconds where there are thousands, and the next tests trace theirs anew.
 FORGETFUL = ("tests/test_backend.py", "tests/test_memory_maps.py", "tests/mallows/test_sampling.py")
+# Its process runs examples of most modules, and compares what they print too.
+CHECKED_EXAMPLES = (
+    "tests/test_types.py::test_examples_of_every_package_keep_the_types_of_their_signatures"
+)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes longest in front, and then what drops programs while there are few."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put what takes longest in front, and then what drops programs while there are few; run no example twice."""
     items.sort(key=lambda item: item.nodeid.startswith(FORGETFUL), reverse=True)
     items.sort(key=lambda item: item.nodeid.startswith(LONGEST), reverse=True)
+    if not any(item.nodeid == CHECKED_EXAMPLES for item in items):
+        return
+    from tests.runtime_types import EXAMPLES, checked_here
+
+    checked = {f"privrank_jax/{name.replace('.', '/')}.py" for name in EXAMPLES}
+    again = [
+        item
+        for item in items
+        if isinstance(item, pytest.DoctestItem)
+        and item.nodeid.partition("::")[0] in checked
+        and checked_here(item.dtest)
+    ]
+    config.hook.pytest_deselected(items=again)
+    left = set(items) - set(again)
+    items[:] = [item for item in items if item in left]
 
 
 @pytest.hookimpl(optionalhook=True)
