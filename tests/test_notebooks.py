@@ -20,6 +20,8 @@ from tests.notebook_outputs import differences, pictures, read, texts_agree, vis
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 TRAINS = {"private_preference_labels"}
+# Searches for garbage, in what JAX traced and keeps, and MLIR contexts take an eighth of a kernel's time.
+SETTINGS = "__import__('gc').disable(); __import__('tests.shared_contexts').shared_contexts.share_contexts()"
 LARGEST = 60_000  # bytes of a picture: all of them stay in the history of the repository
 
 
@@ -36,7 +38,12 @@ def test_notebook_shows_what_is_stored(
         monkeypatch.setenv(option.upper(), str(jax.config.values[option]))  # compile once
     executed = copy.deepcopy(stored)
     NotebookClient(
-        executed, timeout=300, kernel_name="python3", coalesce_streams=True, record_timing=False
+        executed,
+        timeout=300,
+        kernel_name="python3",
+        coalesce_streams=True,
+        record_timing=False,
+        extra_arguments=[f"--IPKernelApp.exec_lines={SETTINGS}"],
     ).execute()
     if os.environ.get("PRIVRANK_STORE_OUTPUTS"):
         store(executed, path)
