@@ -30,12 +30,13 @@ def fit(name, matrix, ridge=0.0, steps=200):
         if np.abs(gradient - gradient.mean()).max() < 1e-11:
             break
         move = np.linalg.solve(hessian, -gradient)
-        length = 1.0
-        while derivatives(theta + length * move)[0] > value and length > 1e-8:
+        far, length = np.abs(move).max(), 1.0
+        # Values differ by their rounding alone where a step is short, and the whole step is right there.
+        while far > 1e-6 and derivatives(theta + length * move)[0] > value and length > 1e-8:
             length /= 2
-        if length <= 1e-8:
-            break  # the value cannot be told from that of the minimum
         theta = theta + length * move
+        if far < 1e-13:
+            break
     return theta - theta.mean()
 
 
