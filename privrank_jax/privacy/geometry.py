@@ -207,17 +207,19 @@ def gauge(body: Body, point: NumbersLike) -> Float[Array, ""]:
     >>> float(gauge(Zonotope.of_all_pairs(3), jnp.array([2.0, 0.0, -2.0])))
     1.0
     """
-    return _gauge(body, jnp.asarray(point))
+    point = jnp.asarray(point)
+    if isinstance(body, Cube) or body.complete:
+        return _gauge(body, point)
+    return largest_ratio(point * 1.0, body.lengths)  # of many items by a linear program on the host
 
 
 @functools.partial(jax.jit, inline=True)
 def _gauge(body: Body, point: Scores | PairMatrix) -> Float[Array, ""]:
+    """The gauge of a cube, or of the zonotope of all pairs."""
     point = point * 1.0
     if isinstance(body, Cube):
         return jnp.max(jnp.where(body.real, jnp.abs(point), 0), initial=0)
-    if body.complete:
-        return _complete_gauge(point, jnp.any(body.lengths > 0, axis=1))
-    return largest_ratio(point, body.lengths)
+    return _complete_gauge(point, jnp.any(body.lengths > 0, axis=1))
 
 
 def _placed(array: Mask | np.ndarray, dtype: DTypeLike = bool) -> Array:
