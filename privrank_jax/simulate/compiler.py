@@ -5,7 +5,8 @@ second waits for the first is least if the jobs that run longest come first (Joh
 compiled by the time that they are to run.
 
 A third of the processor time that XLA takes for a program is that of one thread, while the other core waits (5 of 16 s
-for the larger programs of ``alabi-central``). So two programs are compiled at once where there are two cores.
+for the larger programs of ``alabi-central``). So two programs are compiled at once where there are two cores. While
+others are still traced, there is one less: nothing runs before the last of them is, and tracing keeps one core busy.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def threads() -> int:
 
 
 class Compiler:
-    """Threads that each take the task with the most work of those that wait.
+    """Threads that each take the task with the most work of those that wait; one of several rests until all are given.
 
     Args:
         threads: how many.
@@ -34,6 +35,8 @@ class Compiler:
 
     def __init__(self, threads: int = 1) -> None:
         self._threads = ThreadPoolExecutor(threads, "privrank-compile")
+        self._resting = threads > 1
+        self._free = threading.Semaphore(threads - self._resting)
         self._lock, self._number = threading.Lock(), itertools.count()
         self._tasks: list[tuple[float, int, Callable[[], Any], Future[Any]]] = []
 
@@ -50,12 +53,27 @@ class Compiler:
         self._threads.submit(self._next)
         return found
 
+    def all_given(self) -> None:
+        """Let all threads work, as no more tasks are prepared beside them."""
+        if self._resting:
+            self._resting = False
+            self._free.release()
+
     def close(self) -> None:
         """Drop the tasks that wait; those under way go on."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            self._tasks.clear()
+        self.all_given()
 
     def _next(self) -> None:
+        with self._free:
+            self._take()
+
+    def _take(self) -> None:
         with self._lock:
+            if not self._tasks:  # closed
+                return
             *_, task, found = heapq.heappop(self._tasks)
         try:
             found.set_result(task())

@@ -124,6 +124,8 @@ def run(
     try:
         with _progress_bars(studies, replicates, progress and is_first()) as advance:
             jobs = [[prepared(study, indices) for indices in study.groups()] for study in studies]
+            if compiler is not None:
+                compiler.all_given()
             with one_blas_thread():
                 for job in _as_compiled(itertools.chain(*jobs)):
                     job.run(notice, functools.partial(advance, job.study))

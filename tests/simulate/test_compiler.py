@@ -37,8 +37,18 @@ def test_of_the_tasks_that_wait_the_one_with_the_most_work_comes_first():
 
 def test_two_threads_work_on_two_tasks_at_once():
     compiler, both = Compiler(2), threading.Barrier(2)
+    compiler.all_given()
     results = [compiler.submit(1.0, lambda: both.wait(60)) for _ in range(2)]
     assert {result.result(60) for result in results} == {0, 1}
+    compiler.close()
+
+
+def test_one_of_two_threads_rests_until_all_tasks_are_given():
+    compiler, both = Compiler(2), threading.Barrier(2)
+    alone = [compiler.submit(1.0, lambda: both.wait(0.5)) for _ in range(2)]
+    for found in alone:
+        with pytest.raises(threading.BrokenBarrierError):
+            found.result(60)
     compiler.close()
 
 
@@ -59,8 +69,9 @@ def test_an_error_is_raised_where_the_result_is_wanted():
     compiler.close()
 
 
-def test_a_closed_compiler_drops_what_waits():
-    compiler, started, go = Compiler(), threading.Event(), threading.Event()
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_closed_compiler_drops_what_waits(number):
+    compiler, started, go = Compiler(number), threading.Event(), threading.Event()
 
     def first():
         started.set()
