@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import pairwise
@@ -68,26 +69,40 @@ def _stream(*wins: tuple[int, int]) -> np.ndarray:
     return np.array([[[0.0, ahead], [behind, 0.0]] for ahead, behind in wins])
 
 
-def _along(value: Array, strategy: str, of_one: bool) -> Array:
-    """How far Y lies in the direction in which the first step moves it, or the least rise where signs decide."""
-    decode, encode = strategy_matrices(strategy, value.shape[0])
-    noisy = product(np.linalg.inv(decode), value)
-    gap = noisy[:, 0] - noisy[:, 1]
-    if not of_one:
-        return product(encode[:, 0], gap)
-    moved = np.flatnonzero(encode[:, 0])
-    return jax.numpy.minimum(noisy[moved, 0].min(), -noisy[moved, 1].max())
+def _noisy_sums(value: Array, strategy: str) -> Array:
+    """Y, to which the strategy adds independent noise, ``(S m,)``."""
+    return product(np.linalg.inv(strategy_matrices(strategy, value.shape[0])[0]), value).ravel()
 
 
-def _row(strategy: str, noise: str, promise: Privacy, **fields: Any) -> Audited:
+def _along(value: Array, strategy: str, change: np.ndarray) -> Array:
+    """How far Y lies in the direction in which the neighbors differ."""
+    return jnp.sum(_noisy_sums(value, strategy) * change)
+
+
+def _least_rise(value: Array, strategy: str, change: np.ndarray) -> Array:
+    """The least number of Y that differs between the neighbors, in the direction in which it does: signs decide."""
+    moved = np.flatnonzero(change)
+    return jnp.min(_noisy_sums(value, strategy)[moved] * np.sign(change[moved]))
+
+
+def _row(
+    strategy: str,
+    noise: str,
+    promise: Privacy,
+    neighbors: tuple[np.ndarray, np.ndarray],
+    **fields: Any,
+) -> Audited:
     told = {"law" if noise == "laplace" else "loss": _LOSSES[noise]}
+    here, there = _encoded(np.stack(neighbors), strategy)
+    reduce = _least_rise if noise == "laplace" else _along
     return Audited(
         function="continual_counts",
         calibration="tight",
         release=on_wins(pairwise.continual_counts, noise=noise, strategy=strategy),
         promise=promise,
+        neighbors=neighbors,
         instances=_streams(promise, 2),
-        reduce=functools.partial(_along, strategy=strategy, of_one=noise == "laplace"),
+        reduce=functools.partial(reduce, strategy=strategy, change=here - there),
         note="privacy/prefix_sums.py",
         **{name: functools.partial(one, strategy=strategy) for name, one in told.items()},
         **fields,
@@ -103,27 +118,27 @@ AUDITED = (
         "square-root",
         "gaussian",
         _USER,
+        _USERS,
         name="continual-counts",
         title="win totals after each of 3 steps, square-root strategy, Gaussian noise, one user of L = 2",
-        neighbors=_USERS,
-        sees="the noise strategy's numbers along the first column",
+        sees="the numbers that noise is added to, along their difference between the neighbors",
     ),
     _row(
         "tree",
         "gaussian",
         dataclasses.replace(_USER, adjacency="add-remove"),
+        (_USERS[0], _stream((0, 0), (0, 1), (1, 0))),
         name="continual-counts-add-remove",
         title="win totals after each of 3 steps, tree, Gaussian noise, one user of L = 2 added or removed",
-        neighbors=(_USERS[0], _stream((0, 0), (0, 1), (1, 0))),
-        sees="the noise strategy's numbers along the first column",
+        sees="the numbers that noise is added to, along their difference between the neighbors",
     ),
     _row(
         "tree",
         "laplace",
         _FLIPPED,
+        _ANSWERS,
         name="continual-counts-tree",
         title="win totals after each of 3 steps, tree, Laplace noise, one answer",
-        neighbors=_ANSWERS,
         sees="the least rise of item 0 and fall of item 1 among the sums that hold the first step",
     ),
 )

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import pairwise
+from privrank_jax._backend import product
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_noise import tie_weight
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
@@ -34,6 +35,10 @@ _FEATURES = np.array([[0.5, 0.25], [0.5, -0.5], [0.5, 0.25]])
 _MATRIX = np.array(
     [[*(np.eye(3)[i] - np.eye(3)[j]), *x] for i, j, x in zip(_FIRST, _SECOND, _FEATURES)]
 )
+
+_GAMMA = 0.5
+_RIDGES = _GAMMA * np.array([1.0] * 3 + [*np.square(_MATRIX[:, 3:]).max(0), 1.0])
+"""Of scores, coefficients and log ν."""
 
 COMPARISON = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
 USER = dataclasses.replace(COMPARISON, unit="user")
@@ -99,12 +104,10 @@ def _scores_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     size = _MATRIX.shape[1]
     points = rng.standard_normal((400, size)) * rng.choice([0.1, 3.0, 40.0], (400, 1))
     chances = 1 / (1 + np.exp(-points @ _MATRIX.T))
-    ridge = np.array([1.0] * 3 + [*np.square(_MATRIX[:, 3:]).max(0)]) * _GAMMA
-    noise = (chances @ _MATRIX + ridge * points)[None] - (data @ _MATRIX)[:, None]
+    noise = (chances @ _MATRIX + _RIDGES[:-1] * points)[None] - (data @ _MATRIX)[:, None]
     return -np.abs(noise).sum(-1) / facts["noise_scale"]
 
 
-_GAMMA = 0.5
 _DELTA = 0.01
 
 
@@ -116,9 +119,21 @@ def _davidson_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     odds = outcome_odds(jnp.asarray(points[:, :-1] @ _MATRIX.T), jnp.asarray(points[:, -1:]))
     win, _lose, tie = map(np.asarray, odds)
     expected = np.column_stack([(win + 0.5 * tie) @ _MATRIX, tie.sum(-1)])
-    ridge = _GAMMA * np.array([1.0] * 3 + [*np.square(_MATRIX[:, 3:]).max(0), 1.0])
-    noise = (expected + ridge * points)[None] - _tied(data)[:, None]
+    noise = (expected + _RIDGES * points)[None] - _tied(data)[:, None]
     return -np.abs(noise).sum(-1) / facts["noise_scale"]
+
+
+def _behind_scores(fitted: Array) -> Array:
+    """The noisy sums to which scores were fitted, up to what centered scores don't tell."""
+    ridge = _RIDGES[:-1].astype(fitted.dtype)
+    return product(jax.nn.sigmoid(product(_MATRIX, fitted)), _MATRIX) + ridge * fitted
+
+
+def _behind_davidson(fitted: Array) -> Array:
+    """The noisy (S, T) to which scores and log ν were fitted, up to what centered scores don't tell."""
+    odds = outcome_odds(product(_MATRIX, fitted[:-1]), fitted[-1:])
+    expected = jnp.append(product(odds[0] + 0.5 * odds[2], _MATRIX), jnp.sum(odds[2]))
+    return expected + _RIDGES.astype(fitted.dtype) * fitted
 
 
 def _least_shift(noisy: Array, *, center: np.ndarray, change: np.ndarray) -> Array:
@@ -140,6 +155,12 @@ def _flips(users: tuple[int, ...]) -> Instances:
 
 _EACH, _TWO = (0, 1, 2), (0, 1, 0)  # users of the rows
 _WON = np.array([1.0, 1.0, 1.0])
+_WON_SUMS = _sums(_WON)
+_ONE_TIED = _tied(np.array([_WON, [1.0, 0.5, 1.0]]))
+_GAUSSIAN_CHANGE = np.subtract(*_tied(np.array([_WON, [0.0, 1.0, 0.0]]))) * np.append(
+    np.ones(_MATRIX.shape[1]), tie_weight("gaussian") ** 2
+)
+"""Divided by the variances of the noise."""
 
 
 def _row(
@@ -153,9 +174,7 @@ def _row(
         "promise": promise,
         "release": _on_outcomes(pairwise.noisy_covariate_sums, users),
         "law": _sums_law,
-        "reduce": functools.partial(
-            _least_shift, center=_WON @ _MATRIX, change=(_WON - lost) @ _MATRIX
-        ),
+        "reduce": functools.partial(_least_shift, center=_WON_SUMS, change=_sums(_WON - lost)),
         "sees": "the least shift of a sum in the direction of the neighbors' difference",
         "instances": functools.partial(_flips, users),
         "function": "noisy_covariate_sums",
@@ -267,8 +286,11 @@ AUDITED = (
             "function": "covariate_mle",
             "release": _on_outcomes(pairwise.covariate_mle, _EACH, gamma=_GAMMA),
             "law": _scores_law,
-            "reduce": lambda value: value[1] - value[2] - value[4],
-            "sees": "the gap between the scores of items 1 and 2, less a coefficient",
+            "reduce": lambda value: _least_shift(
+                _behind_scores(value), center=_WON_SUMS, change=_MATRIX[1]
+            ),
+            "sees": "of the noisy sums behind the scores: their least shift in the direction of the neighbors' "
+            "difference",
         },
     ),
     Audited(
@@ -300,8 +322,8 @@ AUDITED = (
             **_tied_row((0.0, 1.0, 0.0), _TWO, dataclasses.replace(USER, delta=_DELTA)),
             "title": "sums with covariates and ties + Gaussian noise at δ = 0.01, outcomes of one user change",
             "release": _on_outcomes(pairwise.noisy_covariate_ties, _TWO, noise="gaussian"),
-            "reduce": lambda noisy: noisy[0],
-            "sees": "the sum of item 0",
+            "reduce": lambda noisy: jnp.sum(noisy * _GAUSSIAN_CHANGE),
+            "sees": "the numbers along the neighbors' difference, in units of their noise",
             "law": None,
             "loss": _gaussian_loss,
             "note": "pairwise/covariate_ties.py; Balle and Wang (2018)",
@@ -319,8 +341,11 @@ AUDITED = (
                 pairwise.covariate_davidson_mle, _EACH, gamma=_GAMMA, tie_gamma=_GAMMA
             ),
             "law": _davidson_law,
-            "reduce": lambda value: value[-1],
-            "sees": "log ν",
+            "reduce": lambda value: _least_shift(
+                _behind_davidson(value), center=_ONE_TIED[0], change=_ONE_TIED[0] - _ONE_TIED[1]
+            ),
+            "sees": "of the noisy numbers behind the scores: their least shift in the direction of the neighbors' "
+            "difference",
         },
     ),
 )

@@ -75,8 +75,12 @@ _FACETS = shapes.zonotope_facets(with_ties(_COUNTS))
 
 
 def _shaped_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    known = numbers(data)
-    return laws.k_norm(np.column_stack([known, -known[:, -1]]), _FACETS, facts["noise_scale"])
+    return laws.k_norm(_with_untied(numbers(data)), _FACETS, facts["noise_scale"])
+
+
+def _with_untied(known: np.ndarray) -> np.ndarray:
+    """(N, T, -T), in which the shape of the noise is stated."""
+    return np.column_stack([known, -known[:, -1]])
 
 
 def _scores_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -103,6 +107,8 @@ def _scores_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 _ONE_ANSWER = (with_ties_of(2, (0, 1, 2)), with_ties_of(2, (0, 1, 1), ties=1))
 # A user turns two wins of item 0 into losses.
 _ONE_USER = (with_ties_of(2, (0, 1, 3), ties=1), with_ties_of(2, (0, 1, 1), (1, 0, 2), ties=1))
+# A user turns a win of item 0 over item 1 twice, and one of item 1 over item 2.
+_ALL_ANSWERS = (with_ties_of(3, (0, 1, 2), (1, 2, 1)), with_ties_of(3, (1, 0, 2), (2, 1, 1)))
 _EMPTY = np.zeros((2, 3, 3))
 _UNEVEN = with_ties_of(3, (0, 1, 2), (2, 1, 1), ties=2)
 
@@ -117,6 +123,22 @@ def _shift(noisy: Array, *, first: np.ndarray, second: np.ndarray) -> Array:
 
 def _gap(noisy: Array) -> Array:
     return noisy[0] - noisy[1]
+
+
+def _inside(noisy: Array, *, first: np.ndarray, second: np.ndarray) -> Array:
+    """How far the noise that leads from the first data set lies inside the facets next to the second."""
+    start, end = _with_untied(numbers(np.stack([first, second])))
+    noise = jnp.append(noisy, -noisy[-1]) - jnp.asarray(start, noisy.dtype)
+    return shapes.margin(noise, _FACETS, start - end)
+
+
+def _behind_scores(fitted: Array, *, data: np.ndarray) -> Array:
+    """(N, T) with the noise to which scores and log ν were fitted, up to what centered scores don't tell."""
+    scores, log_tie = fitted[:-1], fitted[-1]
+    odds = outcome_odds(scores[:, None] - scores, log_tie[None, None])
+    met = data[0] + data[0].T
+    totals, ties = jnp.sum(met * (odds[0] + 0.5 * odds[2]), -1), 0.5 * jnp.sum(met * odds[2])
+    return jnp.append(totals, ties) + _RIDGE * fitted
 
 
 _LAPLACE: dict[str, Any] = {
@@ -174,11 +196,11 @@ AUDITED = (
         title="win totals and ties + K-norm noise of a public questionnaire, answers flip",
         calibration="tight",
         function="noisy_tie_counts",
-        neighbors=(with_ties_of(3, (0, 1, 2), (1, 2, 1)), with_ties_of(3, (1, 0, 2), (2, 1, 1))),
+        neighbors=_ALL_ANSWERS,
         promise=_ASKED,
         release=on_ties(pairwise.noisy_tie_counts, questionnaire=_COUNTS),
-        reduce=_gap,
-        sees="the gap between the noisy totals",
+        reduce=functools.partial(_inside, first=_ALL_ANSWERS[0], second=_ALL_ANSWERS[1]),
+        sees="how far the noise lies inside the facets next to the change",
         law=_shaped_law,
         instances=functools.partial(neighbors.questionnaires, (_EMPTY, _UNEVEN), _PAIRS, "flip"),
         note="pairwise/noisy_ties.py",
@@ -188,11 +210,11 @@ AUDITED = (
         title="win totals and ties + Laplace noise for a public questionnaire, answers flip",
         calibration="tight",
         function="noisy_tie_counts",
-        neighbors=(with_ties_of(3, (0, 1, 2), (1, 2, 1)), with_ties_of(3, (1, 0, 2), (2, 1, 1))),
+        neighbors=_ALL_ANSWERS,
         promise=_ASKED,
         release=on_ties(pairwise.noisy_tie_counts, questionnaire=_COUNTS, noise="laplace"),
-        reduce=_gap,
-        sees="the gap between the noisy totals",
+        reduce=functools.partial(_shift, first=_ALL_ANSWERS[0], second=_ALL_ANSWERS[1]),
+        sees=_LAPLACE["sees"],
         law=_counts_law,
         instances=functools.partial(neighbors.questionnaires, (_EMPTY,), _PAIRS, "flip"),
         note="pairwise/noisy_ties.py",
@@ -205,8 +227,10 @@ AUDITED = (
         neighbors=_ONE_ANSWER,
         promise=FLIPPED,
         release=on_ties(pairwise.perturbed_davidson_mle, gamma=_RIDGE, tie_gamma=_RIDGE),
-        reduce=lambda fitted: fitted[2],
-        sees="log ν",
+        reduce=lambda fitted: _shift(
+            _behind_scores(fitted, data=_ONE_ANSWER[0]), first=_ONE_ANSWER[0], second=_ONE_ANSWER[1]
+        ),
+        sees="of the noisy numbers behind the scores: their least shift, away from the neighbor",
         law=_scores_law,
         instances=all_comparisons(FLIPPED, np.zeros((2, 2, 2)), with_ties_of(2, (0, 1, 2), ties=1)),
         note="pairwise/noisy_ties.py; the fit is a function of noisy counts",

@@ -340,7 +340,7 @@ class Ledger:
         try:
             return from_cells(*texts)
         except ValueError as error:
-            raise LedgerError(f"{self.path} is damaged ({error}) {RESTORE}") from None
+            raise LedgerError(f"{self.path} is damaged ({error}): {RESTORE}") from None
 
     def _words(self, row: list[Any], numbers: int = 0) -> list[Any]:
         """A row with text in all but the first ``numbers`` cells, which SQLite itself does not enforce."""

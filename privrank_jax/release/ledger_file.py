@@ -169,10 +169,16 @@ def from_cells(
         delta=amount(delta, "delta", zero=True),
         unit=unit,
         adjacency=adjacency,
-        contributions=int(contributions) if contributions else None,
+        contributions=_whole(contributions) if contributions else None,
         public=tuple(_FORMER_NAMES.get(fact, fact) for fact in facts),
         users=users,
     )
+
+
+def _whole(contributions: str) -> int:
+    if not contributions.isdecimal():
+        raise ValueError(f"contributions must be a whole number, got {contributions!r}")
+    return int(contributions)
 
 
 def numbers(privacy: Privacy) -> tuple[Decimal, Decimal]:

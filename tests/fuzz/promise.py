@@ -26,7 +26,7 @@ _INSIDE = re.compile(
     re.I,
 )
 _SOLID_NAMES = re.compile(r"privrank[-_]jax")
-_REMARK = re.compile(r"Warning: |privrank: \S+: items \(\d+\): ")
+_REMARK = re.compile(r"Warning: |privrank: \S+: (items \(\d+\): |columns .* hold the items)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +87,7 @@ def check(found: Run, out: str | None = None) -> Any:
 
 
 def _explained(message: str, context: str) -> None:
-    """Warnings and the items of each file, then one paragraph, or a usage error of the parser of options."""
+    """Warnings, what each file was read as, then one paragraph, or a usage error of the parser of options."""
     lines = [line for line in message.splitlines() if not _REMARK.match(line)]
     assert lines, f"no message: {context}"
     if lines[0].startswith("Usage:"):

@@ -42,7 +42,6 @@ OF_NUMPY = {
     "privacy.noise_law": {"_Draws", "mean_square"},
     "privacy_audit.audited_covariates": {
         "_davidson_law",
-        "_row",
         "_scores_law",
         "_sums",
         "_tied",

@@ -45,18 +45,24 @@ def test_scores_minimize_the_published_objective(link, variant):
     """Equation (5) with normalized weights, report by report; float32 agrees with float64."""
     reports, observed, epsilons = _problem()
     reports = reports.astype(float)
-    variant, settings = dict(variant), dict(variant)
-    if settings.pop("mechanism", None):
-        settings["laplace"] = True
+    settings = dict(variant)
+    laplace = {"laplace": settings.pop("mechanism", None) == "laplace"}
+    if laplace["laplace"]:
         reports += np.random.default_rng(1).laplace(size=reports.shape) / epsilons[:, None]
-    estimate = debiased_rr(reports, observed, epsilons, link, 0.8, **variant)
-    expected = reference_local.debiased_scores(reports, observed, epsilons, link, 0.8, **settings)
+    # The published λ is 0.8/Σ tanh²(ε/2), and ours γ/2 over the sum of the weights.
+    weighted = variant.get("weighted", True)
+    total = reference_local.weights_and_targets(reports, epsilons, weighted, True, **laplace)[2]
+    gamma = 2 * 0.8 * total / np.sum(np.tanh(epsilons / 2) ** 2)
+    estimate = debiased_rr(reports, observed, epsilons, link, gamma, **variant)
+    expected = reference_local.debiased_scores(
+        reports, observed, epsilons, link, 0.8, **settings, **laplace
+    )
     np.testing.assert_allclose(estimate.value, expected - expected.mean(), atol=2e-7)
     assert estimate.value.dtype == np.float64
     assert int(estimate.diagnostics.fit.code) == 0
     if not variant:
         arguments = reports.astype(np.float32), observed, epsilons.astype(np.float32)
-        single = debiased_rr(*arguments, link, 0.8, **variant)
+        single = debiased_rr(*arguments, link, gamma, **variant)
         assert single.value.dtype == np.float32
         assert int(single.diagnostics.fit.code) == 0
         np.testing.assert_allclose(single.value, estimate.value, atol=3e-5)

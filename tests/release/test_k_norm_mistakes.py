@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.release import k_norm, spanning_trees
+from privrank_jax.release import radius as radii
 from privrank_jax.release.k_norm import Tile
 from privrank_jax.release.spanning_trees import Forest, Graph
 from tests.reference import geometry as naive
@@ -79,7 +80,7 @@ MISTAKES = {
     ),
     "radius kept": (k_norm, "zonotope_noise", radius_kept),
     "no heights": (Tile, "__init__", heights_of_first_pairs_alone),
-    "bounds of blocks not undone": (k_norm, "happens", lambda odds: True),
+    "bounds of blocks not undone": (radii, "happens", lambda odds: True),
 }
 
 
@@ -90,7 +91,7 @@ def test_draws_of_small_graphs_find_mistakes(mistake, monkeypatch):
         patch.setattr(*MISTAKES[mistake])
         for name in ("K4", "asked again"):
             rate, graph = Fraction(2), Graph(*GRAPHS[name])
-            drawn = np.array([k_norm.zonotope_noise(graph, rate) for _ in range(1500)])
+            drawn = np.array([k_norm.zonotope_noise(graph, rate) for _ in range(5000)])
             found.update(failures(name, rate, drawn))
     print(f"{mistake}: {sorted(found)}")
     assert found
@@ -188,5 +189,5 @@ def test_what_is_no_mistake():
     for owner, change in ((Tile, upside_down), (Forest, reversed_fraction)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(owner, "__init__", change)
-            drawn = np.array([k_norm.zonotope_noise(graph, Fraction(2)) for _ in range(1500)])
+            drawn = np.array([k_norm.zonotope_noise(graph, Fraction(2)) for _ in range(5000)])
             assert failures("asked again", Fraction(2), drawn) == []

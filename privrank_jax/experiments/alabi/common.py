@@ -285,7 +285,7 @@ def errors(
     first, second = (np.array([place[pair[side]] for pair in pairs], int) for side in (0, 1))
     table = jnp.concatenate([judged, judged[first] - judged[second]])
     labels = (*ranks, *(minus(one, other) for one, other in pairs))
-    if isinstance(epsilon, jax.Array):
+    if not levels.ndim:
         return labeled(table[..., 0], labels, METRICS)
     return labeled(table, labels, METRICS, tuple(epsilon))
 

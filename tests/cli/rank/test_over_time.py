@@ -57,9 +57,12 @@ def test_steps_are_prefix_sums_of_what_arrived(run):
     expected = [[1, 1, 0], [2, 1, 1], [3, 1, 1]]
     for step, wins in zip(found, expected):
         np.testing.assert_allclose([step[item] for item in "abc"], wins, atol=1)
-    later = scores(run(*ROWS, "u5,b,a,2024-01-04", until="2024-01-09", budget=LITTLE))
+    many = [f"v{user},c,b,2024-01-04" for user in range(9)]
+    later = scores(run(*ROWS, *many, until="2024-01-09", budget=LITTLE))
     assert later[:3] == found
     assert len(later) == 5
+    for step, wins in zip(later[3:], [[3, 1, 10], [4, 1, 10]]):
+        np.testing.assert_allclose([step[item] for item in "abc"], wins, atol=1)
 
 
 def test_a_second_run_shows_what_was_drawn(run):
