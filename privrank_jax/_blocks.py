@@ -24,7 +24,7 @@ _LANES = 64  # bytes in the widest vector
 _WORKING_SET = 4  # times the arguments
 
 
-def users_at_once(users: int, bytes_each: int) -> int:
+def users_at_once(users: int, bytes_each: int, bytes_at_once: int | None = None) -> int:
     """Users of a block.
 
     On a CPU it is an odd multiple of 64: rows that are multiples of 4 KiB apart compete for the same places in a cache.
@@ -32,6 +32,7 @@ def users_at_once(users: int, bytes_each: int) -> int:
     Args:
         users: users of the crowd, at least 1.
         bytes_each: bytes of one user's arguments.
+        bytes_at_once: arguments of a block on a CPU; by default :data:`CACHE_BYTES`.
 
     Returns:
         From 1 to ``users``; blocks of as many, of which the last may overlap, are about as few as possible.
@@ -41,7 +42,9 @@ def users_at_once(users: int, bytes_each: int) -> int:
     """
     if users * bytes_each <= WHOLE_BYTES:
         return users
-    most = at_once(max(_LANES, CACHE_BYTES // bytes_each), _WORKING_SET * bytes_each)
+    most = at_once(
+        max(_LANES, (bytes_at_once or CACHE_BYTES) // bytes_each), _WORKING_SET * bytes_each
+    )
     if most >= users:
         return users
     even = -(-users // -(-users // most))
@@ -49,13 +52,16 @@ def users_at_once(users: int, bytes_each: int) -> int:
 
 
 def blockwise(
-    function: Callable[..., Shaped[Array, "block *rest"]], *crowd: Shaped[Array, "users ..."]
+    function: Callable[..., Shaped[Array, "block *rest"]],
+    *crowd: Shaped[Array, "users ..."],
+    bytes_at_once: int | None = None,
 ) -> Shaped[Array, "users *rest"]:
     """``function(*crowd)`` by blocks of users, where users do not depend on each other.
 
     Args:
         function: of arrays with a leading axis of users, which returns one array with that axis.
         crowd: arrays with the same leading axis.
+        bytes_at_once: arguments of a block on a CPU, as for :func:`users_at_once`.
 
     Returns:
         The values of ``function(*crowd)``.
@@ -64,7 +70,8 @@ def blockwise(
     [1, 3]
     """
     users = len(crowd[0])
-    block = users_at_once(users, sum(x.size * x.dtype.itemsize for x in crowd) // max(users, 1))
+    bytes_each = sum(x.size * x.dtype.itemsize for x in crowd) // max(users, 1)
+    block = users_at_once(users, bytes_each, bytes_at_once)
     if block == users:
         return function(*crowd)
 

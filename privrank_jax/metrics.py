@@ -16,19 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Float, Int, Real
 
-from privrank_jax._blocks import blockwise
-from privrank_jax._types import Count, Mask, MaskLike, Rankings, Ranks, RanksLike, ScoresLike
-from privrank_jax._workarounds.xla import materialized
+from privrank_jax._discordance import MAX_IN_CROWDS, behind_each, discordant
+from privrank_jax._types import Count, Mask, MaskLike, Ranks, RanksLike, ScoresLike
 
 # The largest distance, about m²/2, must fit an int32: the widest integer without x64.
 _MAX_ITEMS_INT32 = 65_535
-_MAX_UNROLLED = 100
-# Batches of more items, and of so many rankings or more, are counted in columns; the number still fits a float32.
-_MAX_IN_COLUMNS, _MIN_IN_COLUMNS = 4096, 64
-_TILE = 10  # items compared with all others in one pass over a batch
 
 
 def kendall_distance(
@@ -65,89 +59,10 @@ def kendall_distance(
 def _kendall_distance(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real[Array, ""]:
     # Nothing is behind an item that does not count, in either ranking.
     a, b = (jnp.where(mask, ranks, np.iinfo(np.int32).max) for ranks in (a, b))
-    if _MAX_UNROLLED < a.shape[0] <= _MAX_IN_COLUMNS:
-        behind = _discordant(a, b)[None]
-    else:
-        behind = _behind(a, b)
+    few = a.shape[0] <= MAX_IN_CROWDS  # the number fits a float32
+    behind = discordant(a, b)[None] if few else behind_each(a, b)
     count = mask.sum(dtype=jnp.result_type(float))
     return _total(behind, 0.5 * count * (count - 1), normalized)
-
-
-def _behind(a: Ranks, b: Ranks) -> Int[Array, "items"]:
-    """How many items the first ranking has ahead of each item that the second has behind it."""
-    if a.shape[0] > _MAX_UNROLLED:
-        return jnp.sum((a[:, None] < a) & (b[:, None] > b), axis=0, dtype=jnp.int32)
-    # One vector operation for each item: in a batch, XLA makes of it one pass over the rankings, with narrow sums.
-    behind = jnp.zeros(a.shape, jnp.uint8)
-    for item in range(a.shape[0]):
-        behind += ((a[item] < a) & (b[item] > b)).astype(jnp.uint8)
-    return behind.astype(jnp.int32)
-
-
-@custom_vmap
-def _discordant(a: Ranks, b: Ranks) -> Int[Array, ""]:
-    """The number of pairs that two rankings of many items order differently."""
-    return jnp.sum(_behind(a, b), dtype=jnp.int32)
-
-
-@_discordant.def_vmap
-def _discordant_batch(size: int, batched: list[bool], *rankings: Array) -> tuple[Array, bool]:
-    return _discordant_crowd(*_whole(size, batched, rankings)), True
-
-
-@custom_vmap
-def _discordant_crowd(a: Rankings, b: Rankings) -> Int[Array, "users"]:
-    """The same of many users' pairs of rankings, ``(users, items)``."""
-    if a.shape[0] < _MIN_IN_COLUMNS:
-        return jnp.sum(jax.vmap(_behind)(a, b), axis=1, dtype=jnp.int32)
-    return blockwise(lambda a, b: _count_in_columns(a.T, b.T), a, b)
-
-
-@_discordant_crowd.def_vmap
-def _discordant_crowds(size: int, batched: list[bool], *crowds: Array) -> tuple[Array, bool]:
-    """Batching rule: flatten crowds of crowds into one."""
-    whole = _whole(size, batched, crowds)
-    found = _discordant_crowd(*(x.reshape(-1, x.shape[-1]) for x in whole))
-    return found.reshape(size, -1), True
-
-
-def _whole(size: int, batched: list[bool], arrays: tuple[Array, ...]) -> list[Array]:
-    """Arrays with a leading axis of ``size`` each."""
-    pairs = zip(arrays, batched, strict=True)
-    return [x if many else jnp.broadcast_to(x, (size, *x.shape)) for x, many in pairs]
-
-
-def _count_in_columns(
-    a: Int[Array, "items users"], b: Int[Array, "items users"]
-) -> Int[Array, "users"]:
-    """Items against all others, ten in one pass, each for all users by a few vector operations."""
-    items, users = a.shape
-    kind = jnp.uint8 if items <= np.iinfo(np.uint8).max else jnp.uint16
-    whole = items // _TILE
-
-    def compare(item: Count, behind: Array) -> Array:
-        return behind + ((a[item] < a) & (b[item] > b)).astype(kind)
-
-    def compare_tile(tile: Count, behind: Array) -> Array:
-        for item in range(_TILE):
-            behind = compare(tile * _TILE + item, behind)
-        return behind
-
-    behind = jax.lax.fori_loop(0, whole, compare_tile, jnp.zeros((items, users), kind))
-    for item in range(whole * _TILE, items):
-        behind = compare(item, behind)
-    behind = materialized(behind)
-
-    # Row by row: for a sum, XLA would first write all terms to memory in the wider type.
-    def add_tile(tile: Count, total: Array) -> Array:
-        for item in range(_TILE):
-            total += behind[tile * _TILE + item].astype(jnp.int32)
-        return total
-
-    total = jax.lax.fori_loop(0, whole, add_tile, jnp.zeros(users, jnp.int32))
-    for item in range(whole * _TILE, items):
-        total += behind[item].astype(jnp.int32)
-    return total
 
 
 def kendall_correlation(

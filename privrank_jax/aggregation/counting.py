@@ -11,8 +11,11 @@ from jaxtyping import Array, Bool, Int
 
 from privrank_jax._backend import at_once
 from privrank_jax._types import Integers, PairMatrix, Rankings
+from privrank_jax._workarounds.xla import materialized
 
-_BLOCK, _VECTOR, _TABLE = 128, 64, 2**16
+_STEPS = 64
+_TABLES = 2**24
+"""Bytes of the tables that are counted into at once on a CPU."""
 
 
 def order_lead(item_ranks: Integers, pivot_ranks: Integers, missing: str) -> Integers:
@@ -64,28 +67,48 @@ def gaps_last(
 def _count_less(ahead: Array, behind: Array) -> Array:
     """How many users have ahead_i < behind_j, (m, m), int32.
 
-    Blocks of users are counted in bytes, a user of each of ``lanes`` groups at a time: plain vector operations on one
-    table that a CPU keeps in cache, its rows padded to whole vectors.
+    Users stand side by side in the lanes of vectors, and at most 64 behind each other are counted into one table of
+    bytes by plain vector operations. Tables are added up one axis after the other: XLA vectorizes the first sum.
     """
     users, items = ahead.shape
-    width = -(-items // _VECTOR) * _VECTOR
-    lanes = max(1, min(at_once(_TABLE // (items * width), items * width), users // _BLOCK))
-    block = min(_BLOCK, -(-users // lanes))
-    steps = -(-users // (lanes * block))
-    fill = steps * lanes * block - users
+    lanes = _lanes(users, items, ahead.dtype.itemsize)
+    steps = min(_STEPS, -(-users // lanes))
+    blocks = -(-users // (steps * lanes))
+    size = items * items * lanes
+    together = min(blocks, at_once(max(1, _TABLES // size), size))
+    turns = -(-blocks // together)
+    fill = turns * together * steps * lanes - users
+    # With one user at a time the rows are read as they are, and there is one table.
+    keep = materialized if lanes > 1 else (lambda values: values)
 
-    # Padding users tie all items.
-    ahead = jnp.pad(ahead, ((0, fill), (0, 0)))
-    behind = jnp.pad(behind, ((0, fill), (0, width - items)))
-    shape = steps, lanes, block
+    def in_lanes(ranks: Array) -> Array:
+        ranks = jnp.pad(ranks, ((0, fill), (0, 0)))  # padding users tie all items
+        ranks = ranks.reshape(turns * together, steps * lanes, items)
+        return keep(jnp.swapaxes(ranks, 1, 2)).reshape(turns, -1, items, steps, lanes)
 
-    def step(_, now: tuple[Array, Array]) -> tuple[None, Array]:
-        first, second = now
-        count = jnp.zeros((lanes, items, width), jnp.uint8)
-        for user in range(block):
-            count += (first[:, user, :, None] < second[:, user, None, :]).astype(jnp.uint8)
-        return None, count  # not summed here: XLA would count in wider integers
+    def count(first: Array, second: Array) -> Array:
+        found = jnp.zeros((together, items, items, lanes), jnp.uint8)
+        for step in range(steps):
+            less = first[:, :, None, step] < second[:, None, :, step]
+            found += less.astype(jnp.uint8)
+        by_lane = jnp.sum(keep(found), axis=0, dtype=jnp.int32)
+        return jnp.sum(keep(by_lane), axis=2, dtype=jnp.int32)
 
-    blocks = ahead.reshape(*shape, items), behind.reshape(*shape, width)
-    _, counts = jax.lax.scan(step, None, blocks)
-    return jnp.sum(counts, axis=(0, 1), dtype=jnp.int32)[:, :items]
+    first = in_lanes(ahead)
+    second = first if behind is ahead else in_lanes(behind)
+    if turns == 1:
+        return count(first[0], second[0])
+
+    def turn(total: Array, now: tuple[Array, Array]) -> tuple[Array, None]:
+        return total + count(*now), None
+
+    return jax.lax.scan(turn, jnp.zeros((items, items), jnp.int32), (first, second))[0]
+
+
+def _lanes(users: int, items: int, itemsize: int) -> int:
+    """Users side by side: a few vectors of bytes of many, fewer of few, of wide integers, or of very many items."""
+    if users < 32 or items * items * 16 > _TABLES:
+        return 1
+    if users < 128:
+        return 8
+    return 64 if itemsize == 1 and users >= 1024 else 16

@@ -360,6 +360,13 @@ def as_float(epsilon: NumbersLike) -> Float[Array, "..."]:
 
 def checked_ranks(ranks: RanksLike, name: str = "center_ranks") -> Ranks:
     """Ranks ``(m,)`` of one user as int32, items not ranked as ``MISSING``; ``ValueError`` for anything else."""
+    return signed_ranks(check_ranks(ranks, name))
+
+
+def check_ranks(
+    ranks: RanksLike, name: str = "center_ranks"
+) -> Integer[Array, "items"] | Integer[np.ndarray, "items"]:
+    """Ranks ``(m,)`` of one user as they are; ``ValueError`` for anything else."""
     array = ranks if isinstance(ranks, Tracer) else np.asarray(ranks)
     if array.ndim != 1 or array.shape[0] < 1:
         raise ValueError(f"{name} must have shape (m,), got {array.shape}: use jax.vmap for users.")
@@ -370,7 +377,7 @@ def checked_ranks(ranks: RanksLike, name: str = "center_ranks") -> Ranks:
             validate_ranks(array[array >= 0])
         except ValueError as error:
             raise ValueError(f"{name}, without the items of negative rank: {error}") from None
-    return signed_ranks(array)
+    return array
 
 
 def signed_ranks(

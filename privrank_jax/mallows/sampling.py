@@ -18,7 +18,7 @@ from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.threefry import threefry
 from privrank_jax._workarounds.xla import materialized
-from privrank_jax.mallows.distribution import MISSING, as_float, checked_ranks, decay
+from privrank_jax.mallows.distribution import MISSING, as_float, check_ranks, decay, signed_ranks
 
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
 TILE = 8  # items inserted in one pass over the crowd
@@ -60,7 +60,10 @@ def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
     check_epsilon(epsilon)
     if np.ndim(epsilon):
         raise ValueError(f"epsilon must be a scalar, got shape {np.shape(epsilon)}: use jax.vmap.")
-    return _sample(key, checked_ranks(center_ranks), as_float(epsilon))
+    center = check_ranks(center_ranks)
+    # Negative ranks need not be equal: that would be a copy of the crowd, which takes as long as a fifth of the draws.
+    center = center if center.dtype == np.int32 else signed_ranks(center)
+    return _sample(key, center, as_float(epsilon))
 
 
 @jax.jit
@@ -79,23 +82,37 @@ def _crowd(seeds: Array, centers: Array, epsilon: Array) -> Array:
 
 def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
     """As :func:`_crowd`, for as many users as are drawn at once."""
-    items = np.arange(centers.shape[1], dtype=np.int32)[:, None]
-    # Kept in memory, as is each part of the codes: within a loop XLA would compute the number of items, and look up the
-    # seed, again for every item of a user.
-    seeds, count = materialized(seeds.T), materialized(_largest(centers) + 1)
+    # Kept in memory: within a loop XLA would compute the number of items, and look up the seed, again for every item of
+    # a user.
+    seeds, count = materialized(seeds.T), materialized(jnp.maximum(_largest(centers), -1) + 1)
     theta = jnp.minimum(decay(epsilon, count), LARGE)
-    mass = insertion_mass(theta, len(items))
-    small = np.min_scalar_type(-len(items))
-    # Written into place part by part: with one padded concatenation, XLA on a CPU draws one number at a time.
-    codes = jnp.full((-(-len(items) // TILE) * TILE, len(count)), np.iinfo(small).max, small)
-    for part, uniform in _uniforms(seeds, len(items), epsilon.dtype):
-        code = insertion_codes(uniform, items[part], mass[part], count, theta).astype(small)
-        codes = jax.lax.dynamic_update_slice(codes, materialized(code), (part.start, 0))
-    places = insert(codes)[: len(items)]
+    places = insert(_codes(seeds, count, theta, centers.shape[1]))[: centers.shape[1]]
     ranks = jax.vmap(lambda places, center: places.at[center].get(mode="clip"), in_axes=(1, 0))(
         places, jnp.maximum(centers, 0)
     )
     return jnp.where(centers >= 0, ranks.astype(jnp.int32), MISSING)
+
+
+def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
+    """Places of insertion, ``(items, users)`` filled up to whole tiles, in the smallest integers."""
+    small = np.min_scalar_type(-items)
+    parts = _uniforms(seeds, items, theta.dtype)
+    length = len(parts[0])
+    mass = insertion_mass(theta, length * len(parts))
+    # The parts come from the same words: side by side in one wider integer they are drawn once, not once for each.
+    wide, bits = np.dtype(f"u{small.itemsize * len(parts)}"), 8 * small.itemsize
+    packed = jnp.zeros(parts[0].shape, wide)
+    for number, uniform in enumerate(parts):
+        here = np.arange(number * length, (number + 1) * length, dtype=np.int32)[:, None]
+        code = insertion_codes(uniform, here, mass[here[:, 0]], count, theta)
+        packed |= code.astype(wide) << (bits * number)
+    packed = materialized(packed)
+    # Written into place part by part: with one padded concatenation, XLA on a CPU takes one number at a time.
+    codes = jnp.full((-(-items // TILE) * TILE, len(count)), np.iinfo(small).max, small)
+    for number in range(len(parts)):
+        code = (packed >> (bits * number)).astype(small)[: items - number * length]
+        codes = jax.lax.dynamic_update_slice(codes, materialized(code), (number * length, 0))
+    return codes
 
 
 def _largest(ranks: Array) -> Array:
@@ -116,8 +133,10 @@ def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, b
     return drawn.reshape(size, -1, drawn.shape[-1]), True
 
 
-def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[tuple[slice, Array]]:
-    """Uniform variables in [0, 1), ``(items, users)``, in parts along the items; seeds ``(2, users)``, 24 or 53 bits.
+def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[Array]:
+    """Uniform variables in [0, 1), 24 or 53 bits, for seeds ``(2, users)``: parts of equal length along the items.
+
+    The last part has one row too many where there is an odd number of items in two parts.
 
     ``jax.random.uniform`` with a key for each user writes its state to memory after every few rounds and spends two
     words per variable; the same generator, fused with the steps that follow, takes a fraction of that time. JAX's own
@@ -129,9 +148,8 @@ def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[tuple[slice, A
     high, low = threefry(seeds[0], seeds[1], counter, jnp.uint32(0))
     if double:
         unit = high.astype(dtype) * 2.0**-32 + (low >> 11).astype(dtype) * 2.0**-53
-        return [(slice(0, items), unit)]
-    first, second = ((word >> 8).astype(dtype) * 2.0**-24 for word in (high, low))
-    return [(slice(0, half), first), (slice(half, items), second[: items - half])]
+        return [unit]
+    return [(word >> 8).astype(dtype) * 2.0**-24 for word in (high, low)]
 
 
 def insertion_mass(theta: Float[Array, "..."], items: int) -> Array:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax import _backend
+from privrank_jax.aggregation import counting
 from privrank_jax.aggregation.counting import gaps_last, largest_rank, order_lead, share_matrix
 from tests.reference import aggregation as reference
 
@@ -42,6 +45,26 @@ def test_blocks_of_users_of_any_number(users):
     np.testing.assert_allclose(share_matrix(jnp.asarray(ranks), "last", True), before, atol=1e-15)
     same = jnp.tile(jnp.arange(70), (users, 1))
     np.testing.assert_array_equal(share_matrix(same, "last", True), np.triu(np.ones((70, 70)), 1))
+
+
+@pytest.mark.parametrize(
+    ("users", "tables", "dtype"),
+    [
+        (31, 2**24, np.int8),
+        (33, 2**24, np.int8),
+        (200, 2**24, np.int32),
+        (9000, 2**24, np.int8),
+        (9000, 2**13, np.int8),
+        (200, 1, np.int32),
+    ],
+)
+def test_users_are_counted_in_any_arrangement(users, tables, dtype, monkeypatch):
+    """One user at a time or many, in one table, in several, and in tables one after another."""
+    monkeypatch.setattr(counting, "_TABLES", tables)
+    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
+    ahead, behind = np.random.default_rng(users).integers(0, 9, (2, users, 6)).astype(dtype)
+    less = (ahead[:, :, None] < behind[:, None]).sum(0)
+    np.testing.assert_array_equal(jax.jit(counting._count_less)(ahead, behind), less)
 
 
 def test_gaps_stay_behind_the_largest_rank_of_a_byte():

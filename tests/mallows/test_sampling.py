@@ -124,7 +124,7 @@ def test_insertion_is_that_of_a_list(items):
 def test_uniform_variables_have_all_their_bits(key, dtype, bits):
     """They are uniform, and uncorrelated within a user and within an item: within 5/√n."""
     seeds = jax.random.key_data(jax.random.split(key, 4000))
-    uniform = np.concatenate(jax.jit(lambda s: [u for _, u in _uniforms(s.T, 5, dtype)])(seeds))
+    uniform = np.concatenate(jax.jit(lambda s: _uniforms(s.T, 5, dtype))(seeds))[:5]
     assert uniform.shape == (5, 4000)
     whole = np.ldexp(uniform.astype(np.longdouble), bits)
     assert np.all((whole == np.round(whole)) & (uniform < 1))
@@ -231,3 +231,16 @@ def test_bad_epsilon_is_refused(key, epsilon):
 def test_bad_rankings_are_refused(key, center, epsilon, says):
     with pytest.raises(ValueError, match=says):
         mallows.sample(key, center, epsilon)
+
+
+def test_any_negative_rank_is_of_an_item_not_ranked(key):
+    """In a batch, where ranks are not known as the program is made, and also for users who ranked nothing."""
+    rows = np.array([[-1, 0, -1, 1], [-1, -1, -1, -1]], np.int32)
+    keys = jax.random.split(key, 2)
+    draw = jax.vmap(mallows.sample, (0, 0, None))
+    wanted = draw(keys, rows, 0.5)
+    assert set(np.asarray(wanted[0])) == {-1, 0, 1}
+    for dtype in (np.int8, np.int32, np.int64):
+        lower = np.where(rows < 0, np.array([[-7], [-128]]), rows).astype(dtype)
+        np.testing.assert_array_equal(draw(keys, lower, 0.5), wanted)
+        np.testing.assert_array_equal(mallows.sample(keys[0], lower[0], 0.5), wanted[0])

@@ -1,0 +1,72 @@
+"""Discordant pairs of crowds that are counted in bytes, against naive counts."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax import _backend, _discordance, metrics
+
+
+@pytest.fixture(autouse=True)
+def small_crowds_in_bytes(monkeypatch):
+    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
+    monkeypatch.setattr(_discordance, "_MIN_IN_BYTES", (3, 5))
+
+
+def naive(a, b):
+    behind = (a[:, :, None] < a[:, None]) & (b[:, :, None] > b[:, None])
+    return behind.sum((1, 2))
+
+
+@pytest.mark.parametrize(
+    ("users", "items", "low", "high"),
+    [
+        (5, 3, 0, 3),
+        (70, 16, 0, 4),  # many ties; blocks that are not full
+        (1000, 40, 0, 254),  # several blocks, all that a byte holds
+        (70, 16, 0, 255),  # 254 stands for the largest integer of all
+        (70, 16, -3, 9),
+        (70, 16, -(2**31), 2**31 - 1),
+    ],
+)
+def test_crowds_are_counted_like_single_rankings(users, items, low, high):
+    """Ranks that bytes hold and others; ``low`` and the largest rank are among them."""
+    a, b = np.random.default_rng(items).integers(low, high, (2, users, items)).astype(np.int32)
+    a[0], b[0] = np.arange(items), np.arange(items)[::-1]
+    a[1, :2], b[1, :2] = [low, high - 1], [high - 1, low]
+    found = jax.jit(jax.vmap(metrics.kendall_distance))(a, b)
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, naive(a, b))
+    assert found[0] == items * (items - 1) // 2
+
+
+def test_masked_items_and_largest_integers_are_behind_all():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 9, (2, 80, 9)).astype(np.int32)
+    a[3, 4] = np.iinfo(np.int32).max
+    mask = rng.random((80, 9)) < 0.7
+    found = jax.vmap(lambda a, b, mask: metrics.kendall_distance(a, b, mask=mask))(a, b, mask)
+    for row, distance in enumerate(found):
+        kept = mask[row]
+        assert distance == naive(a[row, kept][None], b[row, kept][None])[0]
+
+
+def test_shared_rankings_and_batches_in_batches(monkeypatch):
+    """The blocks of a crowd of more than their bytes are counted one after another."""
+    monkeypatch.setattr("privrank_jax._blocks.WHOLE_BYTES", 0)
+    monkeypatch.setattr(_discordance, "_BYTES_AT_ONCE", 1)
+    a, b = np.random.default_rng(1).integers(0, 20, (2, 4, 50, 20)).astype(np.int32)
+    found = jax.vmap(jax.vmap(metrics.kendall_distance))(a, b)
+    np.testing.assert_array_equal(found, [naive(*pair) for pair in zip(a, b)])
+    shared = jax.vmap(metrics.kendall_distance, (0, None))(a[0], b[0, 0])
+    np.testing.assert_array_equal(shared, naive(a[0], np.tile(b[0, 0], (50, 1))))
+
+
+def test_ranks_in_bytes_say_what_no_byte_holds():
+    ranks = np.zeros((2, 3), np.int32)
+    ranks[0] = [253, 254, -1]
+    ranks[1] = [np.iinfo(np.int32).max, np.iinfo(np.int32).max - 1, 7]
+    found = np.asarray(_discordance._in_bytes(ranks))[0, :, :2].T
+    np.testing.assert_array_equal(found, [[253, 255, 255], [254, 255, 7]])
