@@ -15,6 +15,7 @@ FLOORS = {
     "_chunks": 1,
     "_cells": 1,
     "_counting": 1,
+    "_discordance": 1,
     "_host": 1,
     "_interrupt": 1,
     "_limits": 1,
