@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,13 +10,22 @@ import numpy as np
 
 from privrank_jax._host.numbers import Params, Result, Rule
 
+_FEW = 4096  # copies of so many numbers are made sooner than a view that repeats them
+
 
 def _broadcast_in_dim(params: Params, value: np.ndarray, *_: np.ndarray) -> Result:
     shape, places = params["shape"], params["broadcast_dimensions"]
     held = [1] * len(shape)
-    for place, size in zip(places, np.shape(value)):
+    for place, size in zip(places, value.shape):
         held[place] = size
-    return np.broadcast_to(np.reshape(value, held), shape)
+    row = value.reshape(held)
+    if row.shape == shape:
+        return row
+    if math.prod(shape) > _FEW:
+        return np.broadcast_to(row, shape)
+    copies = np.empty(shape, value.dtype)
+    copies[...] = row
+    return copies
 
 
 def _iota(params: Params, *_: np.ndarray) -> Result:
@@ -156,10 +166,10 @@ def _unchanged(_: Params, *values: np.ndarray) -> tuple[np.ndarray, ...]:
 
 ARRAYS: dict[str, Rule] = {
     "broadcast_in_dim": _broadcast_in_dim,
-    "reshape": lambda params, value, *_: np.reshape(value, params["new_sizes"]),
-    "squeeze": lambda params, value: np.squeeze(value, tuple(params["dimensions"])),
+    "reshape": lambda params, value, *_: value.reshape(params["new_sizes"]),
+    "squeeze": lambda params, value: value.squeeze(tuple(params["dimensions"])),
     "expand_dims": lambda params, value: np.expand_dims(value, tuple(params["dimensions"])),
-    "transpose": lambda params, value: np.transpose(value, params["permutation"]),
+    "transpose": lambda params, value: value.transpose(params["permutation"]),
     "rev": lambda params, value: np.flip(value, tuple(params["dimensions"])),
     "concatenate": lambda params, *values: np.concatenate(values, params["dimension"]),
     "stack": lambda params, *values: np.stack(values, params["axis"]),
@@ -172,10 +182,12 @@ ARRAYS: dict[str, Rule] = {
     "slice": _slice,
     "pad": _pad,
     "dot_general": _dot_general,
-    "reduce_sum": lambda params, value: np.sum(value, tuple(params["axes"]), value.dtype),
-    "reduce_prod": lambda params, value: np.prod(value, tuple(params["axes"]), value.dtype),
-    "reduce_max": _extremum(np.max, least=False),
-    "reduce_min": _extremum(np.min, least=True),
+    "reduce_sum": lambda params, value: np.add.reduce(value, tuple(params["axes"]), value.dtype),
+    "reduce_prod": lambda params, value: np.multiply.reduce(
+        value, tuple(params["axes"]), value.dtype
+    ),
+    "reduce_max": _extremum(np.maximum.reduce, least=False),
+    "reduce_min": _extremum(np.minimum.reduce, least=True),
     "reduce_and": _reduced(np.bitwise_and.reduce),
     "reduce_or": _reduced(np.bitwise_or.reduce),
     "reduce_xor": _reduced(np.bitwise_xor.reduce),

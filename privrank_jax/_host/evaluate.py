@@ -18,7 +18,7 @@ import numpy as np
 
 from privrank_jax._host.arrays import ARRAYS
 from privrank_jax._host.indexing import INDEXING
-from privrank_jax._host.numbers import NUMBERS
+from privrank_jax._host.numbers import NUMBERS, of_function
 from privrank_jax._host.random import RANDOM, is_known_key, keys_as_numbers, numbers_as_keys
 from privrank_jax._validate import is_traced
 
@@ -141,20 +141,23 @@ class _Program:
         self._inputs = [self._place(var) for var in (*jaxpr.constvars, *jaxpr.invars)]
         self._steps: list[Any] = []
         for eqn in jaxpr.eqns:
-            operation = _operation(eqn)
+            operation, dtype = _operation(eqn)
             sources = [self._place(atom) for atom in eqn.invars]
-            self._steps.append((operation, sources, [self._place(var) for var in eqn.outvars]))
+            self._steps.append((operation, dtype, sources, [*map(self._place, eqn.outvars)]))
         self._outputs = [self._place(atom) for atom in jaxpr.outvars]
         self._add_last_uses()
+        self._start: list[Any] = [None] * self._next()
+        for place, constant in self._constants:
+            self._start[place] = constant
 
     def _add_last_uses(self) -> None:
         """Note for each step which values no later one needs, so that memory does not fill with them."""
         needed = {*self._outputs, *(place for place, _ in self._constants)}
         steps = []
-        for operation, sources, targets in reversed(self._steps):
+        for *step, sources, targets in reversed(self._steps):
             over = {*sources, *targets} - needed
             needed |= over
-            steps.append((operation, sources, targets, tuple(over)))
+            steps.append((*step, sources, targets, tuple(over)))
         self._steps = steps[::-1]
 
     def _place(self, atom: Any) -> int:
@@ -174,42 +177,45 @@ class _Program:
 
     def run(self, consts: Sequence[np.ndarray], inputs: Sequence[np.ndarray]) -> Values:
         """The outputs for these inputs."""
-        values: list[Any] = [None] * self._next()
-        for place, constant in self._constants:
-            values[place] = constant
+        values, asarray = self._start.copy(), np.asarray
         for place, value in zip(self._inputs, (*consts, *inputs), strict=True):
             values[place] = value
-        for operation, sources, targets, over in self._steps:
-            found = operation([values[source] for source in sources])
-            for target, value in zip(targets, found):
-                values[target] = value
+        for operation, dtype, sources, targets, over in self._steps:
+            if dtype is None:
+                for target, value in zip(targets, operation([values[one] for one in sources])):
+                    values[target] = value
+            else:  # NumPy returns numbers for arrays without axes
+                found = operation(*[values[source] for source in sources])
+                values[targets[0]] = asarray(found, dtype)
             for place in over:
                 values[place] = None
         return [values[place] for place in self._outputs]
 
 
-def _operation(eqn: Any) -> Callable[[Values], Sequence[np.ndarray]]:
-    """What an equation does, as a function of a list of arrays that returns such a list."""
+def _operation(eqn: Any) -> tuple[Callable[..., Any], np.dtype | None]:
+    """What an equation does: a function of arrays with one result, and its dtype; or one of lists, and None."""
     name, params = eqn.primitive.name, eqn.params
     if name in _CONTROL:
         try:
-            return _CONTROL[name](params)
+            return _CONTROL[name](params), None
         except (KeyError, AttributeError) as error:  # parameters of another version of JAX
             raise _Unknown(name) from error
     if name in _ONE_RESULT:
-        rule = functools.partial(_ONE_RESULT[name], params)
+        rule = _ONE_RESULT[name]
+        alone = isinstance(rule, of_function)
+        function = rule.function if alone else functools.partial(rule, params)
         if eqn.primitive.multiple_results:
-            return lambda values: rule(*values)
+            return lambda values: function(*values), None
         dtype = eqn.outvars[0].aval.dtype
         if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
-            return lambda values: (np.asarray(rule(*values)),)
-        return lambda values: (np.asarray(rule(*values), dtype),)
+            return lambda values: (np.asarray(function(*values)),), None
+        return function, dtype
     for key in _CALLS:
         inner = params.get(key)
         if hasattr(inner, "eqns") or hasattr(inner, "jaxpr"):
-            return _closed(inner)
+            return _closed(inner), None
     if name == "call_hi_primitive":  # JAX 0.12: custom derivatives and some functions of jax.numpy
-        return _closed(_expanded(eqn))
+        return _closed(_expanded(eqn)), None
     raise _Unknown(name)
 
 

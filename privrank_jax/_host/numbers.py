@@ -14,9 +14,14 @@ Result: TypeAlias = np.ndarray | np.generic
 """NumPy returns scalars where all operands have no axes."""
 
 
-def of_function(function: Callable[..., Any]) -> Rule:
-    """The rule of a function of the operands alone."""
-    return lambda _, *operands: function(*operands)
+class of_function:
+    """The rule of a function of the operands alone, which may be called without the rule."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, _: Params, *operands: np.ndarray) -> Result:
+        return self.function(*operands)
 
 
 def _divide(first: np.ndarray, second: np.ndarray) -> Result:
