@@ -152,36 +152,45 @@ def test_sampler_has_the_exact_law(items, max_queries, key):
     assert not agrees(0.8)
 
 
+@jax.jit
+@functools.partial(jax.vmap, in_axes=(0, None, None))
+def sort_of_one_query(key, epsilon, split):
+    weights = PairWeights(slow.weights([(0, 1, 2)] * 3), 3)
+    return dp_kwiksort(key, weights, user(epsilon), max_queries=1, split=split)
+
+
+@functools.cache
+def searches_of_noised_weights(epsilon, runs):
+    """Of local search alone, how often it finds each ranking."""
+
+    def search(key):
+        weights = PairWeights(slow.weights([(0, 1, 2)] * 3), 3)
+        return local_search(noise_all(key, weights, user(epsilon)).value)
+
+    return frequencies(jax.jit(jax.vmap(search))(jax.random.split(jax.random.key(26), runs)))
+
+
+def frequencies(ranks):
+    return np.bincount(np.asarray(ranks) @ [9, 3, 1], minlength=27)
+
+
 @pytest.mark.parametrize("split", [0.5, 0.8])
 def test_the_fallback_has_its_share_of_epsilon(split, key):
     """A budget of 1 never suffices for three items: the result is local search on weights noised at (1 - split)ε.
 
     Two samples of 150,000 rankings each, by χ² with false-alarm rate 1e-6; noise for 1.05 of that share is rejected.
     """
-    users, epsilon, runs = 3, 3.0 / (1 - split), 150_000
-    w = slow.weights([(0, 1, 2)] * 3)
-    keys = jax.random.split(key, (2, runs))
-    found = jax.jit(
-        jax.vmap(
-            lambda k: dp_kwiksort(
-                k, PairWeights(w, users), user(epsilon), max_queries=1, split=split
-            )
-        )
-    )(keys[0])
+    share, runs = 3.0, 150_000
+    found = sort_of_one_query(jax.random.split(key, runs), share / (1 - split), split)
     assert np.all(found.diagnostics.exceeded)
-    weights = PairWeights(w, users)
-    alone = jax.jit(
-        jax.vmap(lambda k, share: local_search(noise_all(k, weights, user(share)).value), (0, None))
-    )
 
     def agrees(share):
-        samples = [np.asarray(found.value), np.asarray(alone(keys[1], share))]
-        counts = [np.bincount(ranks @ [9, 3, 1], minlength=27) for ranks in samples]
+        counts = [frequencies(found.value), searches_of_noised_weights(share, runs)]
         table = np.stack(counts)[:, np.sum(counts, axis=0) > 0]
         return scipy.stats.chi2_contingency(table).pvalue > 1e-6
 
-    assert agrees((1 - split) * epsilon)
-    assert not agrees(1.05 * (1 - split) * epsilon)
+    assert agrees(share)
+    assert not agrees(1.05 * share)
 
 
 def test_gaussian_answers_have_the_calibrated_noise(key):
