@@ -85,15 +85,14 @@ def test_the_bound_of_private_weights_holds_their_error(noise, shrink, key):
     flat = np.where(np.eye(M), 0, 0.5)
     ring = (np.arange(M)[None] - np.arange(M)[:, None]) % M
     cyclic = np.where(ring == 0, 0, np.where(2 * ring == M, 0.5, np.where(2 * ring < M, 0.9, 0.1)))
-    shares = []
+
+    def release(k, w):
+        return aggregation.private_weights(k, PairWeights(w, USERS), promise, **settings).value
+
+    run, shares = jax.jit(jax.vmap(release, (0, None))), []
     for w in (flat, cyclic):
-        weights = PairWeights(w, USERS)
-        run = jax.jit(
-            jax.vmap(
-                lambda k, w=weights: aggregation.private_weights(k, w, promise, **settings).value
-            )
-        )
-        error = np.abs(np.asarray(run(jax.random.split(key, 500))) - w)[:, *np.triu_indices(M, 1)]
+        found = np.asarray(run(jax.random.split(key, 500), w))
+        error = np.abs(found - w)[:, *np.triu_indices(M, 1)]
         shares.append(2.5 * error.sum(1).mean() / bound.additive)
     assert max(shares) < 1
     assert shrink == "james-stein" or min(shares) > 0.5

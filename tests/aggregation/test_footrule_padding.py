@@ -123,7 +123,7 @@ def test_noise_of_each_level_has_its_law(key):
     assert len(levels) == 2
     draw = jax.vmap(lambda one: padded_noise(one, jnp.asarray(MASK), jnp.ones(()), "tree")[0])
     with jax.enable_x64(True):
-        drawn = np.asarray(draw(jax.random.split(key, 4000)))
+        drawn = np.asarray(jax.jit(draw)(jax.random.split(key, 4000)))
     assert not drawn[:, ~MASK].any()
     assert not drawn[..., REAL:].any()
     response = np.concatenate([level.response for level in levels], axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
 import math
@@ -63,28 +64,31 @@ def test_simulated_responses_are_flipped_as_often_as_stated(key):
     assert abs(seen - 1 / (1 + math.exp(-1.05))) > error
 
 
-@pytest.mark.parametrize("split", [0.5, 0.8])
-def test_the_simulated_fallback_has_its_share_of_epsilon(split, key, monkeypatch):
+def test_the_simulated_fallback_has_its_share_of_epsilon(key, monkeypatch):
     """Reports that are true above some ε₂ and reversed below it: the ranking tells where ε₂ lies, to 1 in 10⁶."""
     epsilon, truth = 0.6, np.array([2, 0, 1])
     module = importlib.import_module("privrank_jax.aggregation.ldp_kwiksort")
     exact = local_weights(key, truth[None], user(math.inf)).value
     monkeypatch.setattr(module, "_ldp_kwiksort", module._ldp_kwiksort.__wrapped__)  # nothing cached
 
-    def ranks_if_above(limit):
+    @jax.jit
+    @functools.partial(jax.vmap, in_axes=(0, None, None))
+    def runs(key, split, limit):
         def weights(_key, _ranks, share, **_settings):
             return SimpleNamespace(value=jnp.where(share.epsilon > limit, exact, 1 - exact))
 
         monkeypatch.setattr(module, "local_weights", weights)
         users = np.tile(truth, (3, 1))
-        runs = jax.jit(
-            jax.vmap(lambda k: ldp_kwiksort(k, users, user(epsilon), max_queries=1, split=split))
-        )
-        found = runs(jax.random.split(key, 200))
+        return ldp_kwiksort(key, users, user(epsilon), max_queries=1, split=split)
+
+    def ranks_if_above(limit, split):
+        found = runs(jax.random.split(key, 200), split, limit)
         return np.unique(np.asarray(found.value)[np.asarray(found.diagnostics.refused)], axis=0)
 
-    assert ranks_if_above((1 - split) * epsilon * (1 - 1e-6)).tolist() == [truth.tolist()]
-    assert ranks_if_above((1 - split) * epsilon * (1 + 1e-6)).tolist() == [(2 - truth).tolist()]
+    for split in (0.5, 0.8):
+        share = (1 - split) * epsilon
+        assert ranks_if_above(share * (1 - 1e-6), split).tolist() == [truth.tolist()]
+        assert ranks_if_above(share * (1 + 1e-6), split).tolist() == [(2 - truth).tolist()]
 
 
 def test_one_item_is_ranked(key):

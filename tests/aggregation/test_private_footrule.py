@@ -47,7 +47,8 @@ def test_full_rankings_change_prefix_counts_as_stated(items):
 
 
 def drawn(keys, items, level):
-    return np.asarray(jax.vmap(lambda key: level_noise(key, items, level, jnp.float32))(keys))
+    draw = jax.vmap(lambda key: level_noise(key, items, level, jnp.float32))
+    return np.asarray(jax.jit(draw)(keys))
 
 
 @pytest.mark.parametrize(("items", "branching"), [(4, (4,)), (4, (2, 2)), (6, (2, 3))])

@@ -52,12 +52,18 @@ def test_sorts_are_those_of_the_library_with_the_same_keys(queries, monkeypatch)
     world = crowds.World(weights, None)
     pure, loose = common.replaced_user(epsilon), common.replaced_user(epsilon, 1e-6)
     run = functools.partial(aggregation.dp_kwiksort, max_queries=queries)
-    alone = {
-        central.KWIK: lambda key: run(key, weights, pure),
-        central.KWIK_UNEVEN: lambda key: run(key, weights, pure, split=0.9),
-        central.KWIK_GAUSS: lambda key: run(key, weights, loose, noise="gaussian"),
-        central.HAY: lambda key: aggregation.hay_kwiksort(key, weights, pure, max_queries=queries),
-    }
+
+    def alone(*keys):
+        """Both splits by one program."""
+        splits = jnp.array([0.5, 0.9])
+        kwik = jax.vmap(lambda key, split: run(key, weights, pure, split=split))
+        found = kwik(jnp.stack(keys[:2]), splits)
+        both = [jax.tree.map(lambda x, n=n: x[n], found) for n in (0, 1)]
+        gauss = run(keys[2], weights, loose, noise="gaussian")
+        hay = aggregation.hay_kwiksort(keys[3], weights, pure, max_queries=queries)
+        return [*both, gauss, hay]
+
+    assert central.SORTS == (central.KWIK, central.KWIK_UNEVEN, central.KWIK_GAUSS, central.HAY)
 
     def both(key):
         keys = jax.random.split(key, len(central.SORTS))
@@ -67,7 +73,7 @@ def test_sorts_are_those_of_the_library_with_the_same_keys(queries, monkeypatch)
             for name, one in zip(central.SORTS, answers, strict=True)
         }
         ranks, _ = common.solved(found, world.mask)
-        expected = [alone[name](key) for name, key in zip(central.SORTS, keys, strict=True)]
+        expected = alone(*keys)
         return (
             jnp.stack([ranks[name][0] for name in central.SORTS]),
             jnp.stack([one.value for one in expected]),
@@ -121,26 +127,27 @@ def test_a_shared_program_draws_the_world_of_the_cell():
         (2,): without,
     }
     config = dataclasses.replace(CONFIG, epsilons=(1.0,))
-    seen = []
+    sizes = {"num_items": 5, "max_items": 5, "num_users": 40, "max_users": 50}
 
-    def judged(key, world, config):
-        seen.append(world)
-        return {"error": jnp.float32(0)}
+    @jax.jit
+    def drawn(number):
+        seen = []
 
-    for number in range(len(names)):
-        cell = {
-            "num_items": 5,
-            "max_items": 5,
-            "num_users": 40,
-            "max_users": 50,
-            "world": jnp.int32(number),
-        }
+        def judged(key, world, config):
+            seen.append(world)
+            return {"error": jnp.float32(0)}
+
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(central, "_judged", judged)
-            central.trial(KEY, cell, draws={5: alone}, config=config)
-        expected = alone[number,](jax.random.split(KEY)[0], cell)
-        np.testing.assert_array_equal(seen[-1].weights.matrix, expected.weights.matrix)
-        assert bool(seen[-1].centered) == (expected.truth is not None)
+            central.trial(KEY, {**sizes, "world": number}, draws={5: alone}, config=config)
+        return seen[-1]
+
+    seen = [drawn(number) for number in range(len(names))]
+    key = jax.random.split(KEY)[0]
+    for number, world in enumerate(seen):
+        expected = jax.jit(lambda key, draw=alone[number,]: draw(key, sizes))(key)
+        np.testing.assert_array_equal(world.weights.matrix, expected.weights.matrix)
+        assert bool(world.centered) == (expected.truth is not None)
         if expected.truth is not None:
-            np.testing.assert_array_equal(seen[-1].truth, expected.truth)
+            np.testing.assert_array_equal(world.truth, expected.truth)
     assert not np.array_equal(seen[0].weights.matrix, seen[1].weights.matrix)

@@ -15,6 +15,7 @@ from privrank_jax.simulate.result import StudyResult
 from tests.experiments.alabi.shared import KEY, row
 
 CONFIG = regret.RegretConfig("small", items=(6,), users=300, epsilons=(0.5, 1e6), data=())
+SIZES = {"num_items": 12, "num_users": 300, "max_items": 12, "max_users": 300}
 
 
 def table(**costs):
@@ -73,25 +74,35 @@ def test_cells_are_the_worlds_that_the_settings_ask_for():
     assert programs == 2
 
 
+@functools.cache
+def shared_program():
+    """The world that the study draws, by its number."""
+    (study,) = regret.build(dataclasses.replace(CONFIG, items=(12,)))
+
+    def drawn(number):
+        seen = []
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(regret, "_judged", lambda key, world, config: seen.append(world))
+            study.trial(KEY, {**SIZES, "world": number})
+        return seen[-1]
+
+    return jax.jit(drawn)
+
+
 @pytest.mark.parametrize("name", [common.MALLOWS, regret.STRONG, common.WORST, regret.CAMPS])
-def test_a_shared_program_draws_the_world_of_the_cell(name, monkeypatch):
-    seen = []
-    monkeypatch.setattr(regret, "_judged", lambda key, world, config: seen.append(world))
+def test_a_shared_program_draws_the_world_of_the_cell(name):
     config = dataclasses.replace(CONFIG, items=(12,))
-    (study,) = regret.build(config)
-    number = regret.numbered(config, name, 12)
-    sizes = {"num_items": 12, "num_users": 300, "max_items": 12, "max_users": 300, "world": number}
-    study.trial(KEY, sizes)
+    seen = shared_program()(regret.numbered(config, name, 12))
     key = jax.random.split(KEY)[0]
     expected = {
-        common.MALLOWS: lambda: crowds.mallows_world(key, sizes, config.strength),
-        regret.STRONG: lambda: crowds.mallows_world(key, sizes, config.strong),
+        common.MALLOWS: lambda: crowds.mallows_world(key, SIZES, config.strength),
+        regret.STRONG: lambda: crowds.mallows_world(key, SIZES, config.strong),
         common.WORST: lambda: crowds.worst_world(key, 300, 300, 3, 6, config.lean),
         regret.CAMPS: lambda: crowds.camps_world(key, 300, 12, config.camps),
     }[name]()
-    np.testing.assert_allclose(seen[0].weights.matrix, expected.weights.matrix, atol=1e-6)
-    assert bool(seen[0].centered) == (expected.truth is not None)
-    assert seen[0].weights.num_users == 300
+    np.testing.assert_allclose(seen.weights.matrix, expected.weights.matrix, atol=1e-6)
+    assert bool(seen.centered) == (expected.truth is not None)
+    assert seen.weights.num_users == 300
 
 
 def test_smaller_worlds_are_padded_behind_their_items():
@@ -101,8 +112,10 @@ def test_smaller_worlds_are_padded_behind_their_items():
     assert len(study.groups()) == 1
     assert isinstance(study.trial, functools.partial)
     draws = study.trial.keywords["draws"][16]
+    held = {name: study.cells[0][name] for name in study.static}
+    world_of = jax.jit(lambda cell: crowds.world_of(KEY, {**cell, **held}, draws))
     for cell in study.cells:
-        world = crowds.world_of(KEY, cell, draws)
+        world = world_of({name: cell[name] for name in cell if name not in held})
         items = cell["num_items"]
         np.testing.assert_array_equal(world.mask, np.arange(16) < items)
         w = np.asarray(world.weights.matrix)
