@@ -47,6 +47,7 @@ _SOLVERS = (
     "integer program",
 )
 _FAST_DYNAMIC = 12
+_PADDED = (8, _FAST_DYNAMIC, 16, MAX_ITEMS)  # few sizes, so that few programs are traced
 # Where the linear program leaves less than this share of the score, branching on pairs ends within seconds.
 _SMALL_GAP, _FEW_SECONDS = 2e-3, 3.0
 
@@ -184,12 +185,12 @@ def _advance(program: PairProgram, stage: int) -> bool:
     if _SOLVERS[stage] == "dynamic program":
         if items > (_FAST_DYNAMIC if stage == 1 else MAX_ITEMS):
             return False
-        size = next(size for size in (_FAST_DYNAMIC, 16, MAX_ITEMS) if size >= items)
+        size = next(size for size in _PADDED if size >= items)
         padded = np.zeros((size, size))
         padded[:items, :items] = program.weights
         real = np.arange(size) < items
         with jax.enable_x64(True):
-            if size == _FAST_DYNAMIC:
+            if size <= _FAST_DYNAMIC:
                 ranks = evaluate(_exact_kemeny, padded, real)
             else:
                 ranks = exact_kemeny(padded, mask=real)
