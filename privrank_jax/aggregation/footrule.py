@@ -72,7 +72,7 @@ from privrank_jax.aggregation.integer_program import (
     checked_host_weights,
     host_score,
 )
-from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
+from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks, largest_of
 
 _COMPARED = 64  # up to so many items, ranks are compared with those of every other item
 
@@ -139,7 +139,7 @@ class PositionHistograms:
             )
         if given.shape[0] >= 2**29:
             raise ValueError(f"counts have room for less than 2^29 users, got {given.shape[0]:,}.")
-        if not is_traced(given) and int(jnp.max(given)) >= np.iinfo(np.int32).max:
+        if not is_traced(given) and largest_of(ranks, given) >= np.iinfo(np.int32).max:
             raise ValueError("ranks must be below 2**31 - 1: renumber them from 0.")
         if mask is None and users is None:
             return cls(_count_positions(given, missing), given.shape[0])
@@ -228,9 +228,7 @@ def footrule_costs(
     """
     if isinstance(histograms, PositionHistograms):
         check_histograms(histograms)
-        unit = 4 * jnp.asarray(histograms.num_users, jnp.result_type(float))
-        costs = _costs(jnp.asarray(histograms.counts)) / unit
-        return set_aside(costs, histograms.mask)
+        return _mean_costs(jnp.asarray(histograms.counts), histograms.num_users, histograms.mask)
     check_square("the histograms", histograms)
     return _costs(jnp.asarray(histograms, jnp.result_type(float)))
 
@@ -278,6 +276,7 @@ def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
     return FootruleRanking(chosen.astype(np.int32), int(costs[places, chosen].sum()) / (4 * users))
 
 
+@jax.jit
 def set_aside(costs: Float[Array, "items items"], mask: Mask | None) -> Float[Array, "items items"]:
     """The costs with those of padded items and places as the head of this module states.
 
@@ -390,6 +389,12 @@ def _ahead_and_tied(ranks: Array) -> Array:
         return ahead + jnp.searchsorted(ordered, row, side="right")
 
     return jax.vmap(sorted_search)(ranks).astype(jnp.int32)
+
+
+@jax.jit
+def _mean_costs(counts: Array, num_users: Count, mask: Mask | None) -> Array:
+    unit = 4 * jnp.asarray(num_users, jnp.result_type(float))
+    return set_aside(_costs(counts) / unit, mask)
 
 
 @jax.jit

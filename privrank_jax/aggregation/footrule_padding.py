@@ -71,6 +71,7 @@ def trees(num_items: int, noise: str) -> Trees:
     return found
 
 
+@functools.partial(jax.jit, static_argnames=("noise",))
 def padded_noise(
     key: Key, mask: Mask, scale: Float[Array, ""], noise: str
 ) -> tuple[Float[Array, "items items"], Float[Array, ""]]:

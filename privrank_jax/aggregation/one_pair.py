@@ -166,6 +166,7 @@ def checked_for_pairs(ranks: RankingsLike, missing: str) -> tuple[Rankings, int]
     return ranks, pairs
 
 
+@functools.partial(jax.jit, static_argnames=("num_items",))
 def weights_of_answers(
     answers: Shaped[ArrayLike, " users"],
     asked: Integer[ArrayLike, " users"],

@@ -25,6 +25,7 @@ from privrank_jax._types import (
     MaskLike,
     PairMatrix,
     PairMatrixLike,
+    Rankings,
     RankingsLike,
     RanksLike,
 )
@@ -91,7 +92,7 @@ class PairWeights:
             )
         if not jnp.issubdtype(given.dtype, jnp.integer):
             raise ValueError(f"ranks must be integers, got {given.dtype}")
-        largest = None if is_traced(given) else int(largest_rank(given))
+        largest = None if is_traced(given) else largest_of(ranks, given)
         if largest is not None and largest >= np.iinfo(np.int32).max:
             raise ValueError(f"ranks must be below 2**31 - 1, got {largest}: renumber them from 0.")
         if largest == np.iinfo(given.dtype).max:  # counting needs a larger number for gaps
@@ -256,6 +257,16 @@ def shares_of_users(weights: PairWeights, by: str) -> tuple[PairMatrix, Count, M
                 "PairWeights.from_ranks(ranks) counts them, PairWeights.from_counts takes counts."
             )
     return matrix, weights.num_users, mask
+
+
+def largest_of(ranks: RankingsLike, given: Rankings) -> int:
+    """The largest rank of all; NumPy, where it holds the ranks, needs no program for their shape.
+
+    Args:
+        ranks: as the user gave them.
+        given: the same as a JAX array.
+    """
+    return int(np.max(ranks) if isinstance(ranks, np.ndarray) else largest_rank(given))
 
 
 def checked_ranks(ranks: RanksLike | RankingsLike) -> Int[Array, "*batch items"]:

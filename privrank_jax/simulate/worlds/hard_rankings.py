@@ -25,9 +25,12 @@ Source: Alabi, Ghazi, Kumar and Manurangsi (2022), section 5 and supplement B.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Integer, Real
 
 from privrank_jax._validate import is_traced
@@ -54,8 +57,13 @@ def hard_ranking(
     given = jnp.asarray(signs)
     if given.ndim < 1 or num_middle < 0:
         raise ValueError(f"signs must have shape (..., d) and t be at least 0, got {given.shape}.")
-    if not is_traced(given) and not bool(jnp.all(jnp.abs(given) == 1)):
+    if not is_traced(given) and not np.all(np.abs(np.asarray(given)) == 1):
         raise ValueError("signs must be +1 or -1.")
+    return _hard_ranking(given, num_middle)
+
+
+@functools.partial(jax.jit, static_argnames=("num_middle",))
+def _hard_ranking(given: Array, num_middle: int) -> Array:
     half = given.shape[-1]
     left = jnp.arange(half, dtype=jnp.int32)
     middle = jnp.broadcast_to(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -37,7 +38,8 @@ def test_errors_are_those_of_a_slow_twin():
         "fixed": lambda key, world, epsilon: jnp.asarray(fixed),
         "placed": lambda key, world, epsilon: alabi_common.Placed(costs_of_places),
     }
-    found = alabi_common.errors(KEY, world, methods, jnp.asarray(1.0), ())
+    run = jax.jit(lambda key: alabi_common.errors(key, world, methods, jnp.asarray(1.0), ()))
+    found = run(KEY)
     assert found["placed"] == found["fixed"]
     assert found["fixed"]["excess_cost"] == pytest.approx((table[fixed] - least) / 6)
     apart = sum(fixed[i] > fixed[j] for i, j in itertools.combinations(range(4), 2))

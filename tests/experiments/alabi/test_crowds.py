@@ -14,7 +14,7 @@ from tests.experiments.alabi.shared import KEY
 
 
 def test_worst_world_counts_the_users_that_count():
-    ranks = crowds.worst_ranks(KEY, 50, 2, 3, 0.4)
+    ranks = np.asarray(jax.jit(lambda key: crowds.worst_ranks(key, 50, 2, 3, 0.4))(KEY))
     np.testing.assert_array_equal(np.sort(ranks, axis=1), np.tile(np.arange(7), (50, 1)))
     world = jax.jit(lambda n: crowds.worst_world(KEY, n, 50, 2, 3, 0.4, positions=True))(20)
     np.testing.assert_allclose(
@@ -25,22 +25,22 @@ def test_worst_world_counts_the_users_that_count():
     assert padded.num_users == 20
     footrule_costs(padded)  # which checks them
     # Only the outer items move; each of the two pairs leans by 0.4 to one side.
-    many = crowds.worst_world(KEY, 20_000, 20_000, 2, 3, 0.4).weights.matrix
+    many = jax.jit(lambda key: crowds.worst_world(key, 20_000, 20_000, 2, 3, 0.4))(KEY)
+    many = np.asarray(many.weights.matrix)
     np.testing.assert_allclose(many[2, 3:5], 1.0)
     np.testing.assert_allclose(np.abs(2 * many[[0, 1], [5, 6]] - 1), 0.4, atol=0.05)
 
 
 def test_data_world_is_a_random_subset_with_gaps_last():
     ranks = np.array([[0, 1, 2], [2, 1, 0], [0, -1, -1], [1, 0, -1]])
-    world = crowds.data_world(KEY, jnp.asarray(ranks), 4, positions=True)
+    whole = jax.jit(lambda key: crowds.data_world(key, jnp.asarray(ranks), 4, positions=True))
+    world = whole(KEY)
     np.testing.assert_array_equal(world.positions, PositionHistograms.from_ranks(ranks).counts)
     np.testing.assert_allclose(
         world.weights.matrix, PairWeights.from_ranks(ranks).matrix, atol=1e-12
     )
-    seen = [
-        np.asarray(crowds.data_world(key, jnp.asarray(ranks), 2).weights.matrix)
-        for key in jax.random.split(KEY, 12)
-    ]
+    half = jax.jit(jax.vmap(lambda key: crowds.data_world(key, jnp.asarray(ranks), 2)))
+    seen = np.asarray(half(jax.random.split(KEY, 12)).weights.matrix)
     possible = [
         np.asarray(PairWeights.from_ranks(ranks[list(pair)]).matrix)
         for pair in itertools.combinations(range(4), 2)
@@ -51,7 +51,7 @@ def test_data_world_is_a_random_subset_with_gaps_last():
 
 def test_mallows_world_shuffles_real_items_only():
     cell = {"num_items": 4, "max_items": 6, "num_users": 3000, "max_users": 3000}
-    world = crowds.mallows_world(KEY, cell, 80.0, positions=True)
+    world = jax.jit(lambda key: crowds.mallows_world(key, cell, 80.0, positions=True))(KEY)
     truth = np.asarray(world.truth)
     histograms = world.histograms
     footrule_costs(histograms)  # which checks them

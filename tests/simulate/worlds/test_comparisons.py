@@ -138,7 +138,8 @@ def test_tournament_takes_a_probability_per_pair(key):
 
 
 def test_repeated_comparisons_structure(key):
-    wins = worlds.repeated_comparisons(key, SCORES.astype(jnp.float32), 25)
+    half = SCORES.astype(jnp.float32)
+    wins = worlds.repeated_comparisons(key, half, 25)
     assert wins.matrix.dtype == jnp.float32
     np.testing.assert_array_equal(wins.comparisons, 25 * (1 - np.eye(4)))
     np.testing.assert_array_equal(wins.matrix, np.round(wins.matrix))
@@ -146,7 +147,7 @@ def test_repeated_comparisons_structure(key):
     padded = worlds.repeated_comparisons(key, jnp.pad(SCORES, (0, 2)), 25, mask=mask)
     assert padded.matrix[4:].sum() == padded.matrix[:, 4:].sum() == 0
     np.testing.assert_array_equal(padded.comparisons[:4, :4], 25 * (1 - np.eye(4)))
-    assert not worlds.repeated_comparisons(key, SCORES, 0).matrix.any()
+    assert not worlds.repeated_comparisons(key, half, 0).matrix.any()
 
 
 @pytest.mark.parametrize("per_pair", [3, 100])
