@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from privrank_jax.simulate import program
 from tests.memory_maps import make_room
+from tests.moved_by_numpy import move_by_numpy
 from tests.shared_contexts import share_contexts
 
 # LAPACK's threads and XLA's wait for each other on few cores; NumPy's library is loaded already, and SciPy's reads the
@@ -51,6 +52,7 @@ if jax.__version_info__ < (0, 11) and not os.environ.get("PRIVRANK_TEST_OPTIMISE
     program.compiled = lambda lowered, *, optimized: compiled(lowered, optimized=optimized is True)
 jax.config.update("jax_enable_x64", True)
 share_contexts()
+move_by_numpy()
 jax.config.update(
     "jax_compilation_cache_dir",
     os.environ.get(
