@@ -36,13 +36,13 @@ from privrank_jax.pairwise.covariate_mle import CovariateScores
 from privrank_jax.pairwise.covariate_noise import tie_weight
 from privrank_jax.pairwise.covariate_shape import shaped_law
 from privrank_jax.pairwise.covariates import CovariateDesign, information
+from privrank_jax.pairwise.critical_values import critical_at, critical_tables
 from privrank_jax.pairwise.davidson import outcome_odds
 from privrank_jax.pairwise.intervals import (
     MOST_CHANGE,
     Intervals,
-    critical_value,
     heavy_share,
-    intervals_of,
+    intervals_by,
 )
 from privrank_jax.pairwise.questionnaire_noise import NoiseLaw
 from privrank_jax.pairwise.standard_errors import (
@@ -242,7 +242,8 @@ def _about(
     errors = Uncertainty(
         center[:m], covariance[:m, :m], of_noise[:m], linked, scale, jnp.ones(m, bool), noise, law
     )
-    items = intervals_of(params[:m], errors, level, near)
+    tables = critical_tables(errors, level)
+    items = intervals_by(tables, params[:m], errors, near)
     others = jnp.diagonal(covariance)[m:]
     heavy = jnp.zeros_like(others)
     if law is not None:
@@ -250,7 +251,7 @@ def _about(
     elif noise == "laplace":
         heavy = noise_variance(scale, noise) * jnp.sqrt(jnp.sum(of_noise[m:] ** 4, -1))
     deviation = jnp.sqrt(others)
-    reach = critical_value(1 - level, heavy / jnp.where(others > 0, others, 1.0)) * deviation
+    reach = critical_at(tables[0], heavy / jnp.where(others > 0, others, 1.0)) * deviation
     low = jnp.where(near, jnp.minimum(center[m:] - reach, params[m:]), -jnp.inf)
     high = jnp.where(near, jnp.maximum(center[m:] + reach, params[m:]), jnp.inf)
     return items, deviation, low, high

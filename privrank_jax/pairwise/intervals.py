@@ -40,7 +40,6 @@ from privrank_jax._backend import product
 from privrank_jax._types import (
     Flags,
     MaskLike,
-    Numbers,
     PairMatrixLike,
     Ranks,
     Scalar,
@@ -48,7 +47,8 @@ from privrank_jax._types import (
     ScoresLike,
 )
 from privrank_jax._validate import check_choice, check_level
-from privrank_jax.links import Link, get_link, normal
+from privrank_jax.links import Link, get_link
+from privrank_jax.pairwise.critical_values import critical_at, critical_of, critical_tables
 from privrank_jax.pairwise.likelihood import center
 from privrank_jax.pairwise.questionnaire_noise import NoiseLaw
 from privrank_jax.pairwise.standard_errors import (
@@ -60,8 +60,6 @@ from privrank_jax.pairwise.standard_errors import (
 )
 from privrank_jax.rankings import ranks_from_scores
 
-# Laplace shares of variance at which critical values are tabulated; below the first, the tail is Gaussian.
-_SHARES = (0.002, 0.9999, 129)
 # Largest factor by which a pair's information may change from the released scores to the center of the intervals.
 MOST_CHANGE = 1.75
 
@@ -120,8 +118,13 @@ def _confidence_intervals(
     uncertainty: Uncertainty, level: Scalar, simultaneous: bool
 ) -> tuple[Array, Array]:
     count = jnp.maximum(jnp.sum(uncertainty.mask), 1) if simultaneous else 1
-    alpha = (1 - jnp.asarray(level, uncertainty.center.dtype)) / count
-    reach = _reach(uncertainty.variances, _heavy_of_items(uncertainty), alpha)
+    return _of_items(
+        uncertainty, critical_of((1 - jnp.asarray(level, uncertainty.center.dtype)) / count)
+    )
+
+
+def _of_items(uncertainty: Uncertainty, table: Array) -> tuple[Array, Array]:
+    reach = _reach(uncertainty.variances, _heavy_of_items(uncertainty), table)
     return uncertainty.center - reach, uncertainty.center + reach
 
 
@@ -155,27 +158,18 @@ def rank_intervals(
 def _rank_intervals(
     uncertainty: Uncertainty, level: Scalar, simultaneous: bool
 ) -> tuple[Array, Array]:
-    return _ranks(uncertainty, _better(uncertainty, level)[int(simultaneous)])
+    tables = critical_tables(uncertainty, level)
+    return _ranks(uncertainty, _better(uncertainty, tables[1:])[int(simultaneous)])
 
 
-@jax.jit
-def _rows(uncertainty: Uncertainty, level: Scalar) -> tuple[Array, Array, Array]:
-    """Rank intervals, one by one, and which items are significantly better, simultaneously over all pairs."""
-    better = _better(uncertainty, level)
-    return *_ranks(uncertainty, better[0]), better[1]
-
-
-def _better(uncertainty: Uncertainty, level: Scalar) -> Array:
-    """Whether i is significantly better than j, ``(2, m, m)``: one i at a time, and simultaneously over all pairs."""
+def _better(uncertainty: Uncertainty, tables: Array) -> Array:
+    """Whether i is significantly better than j, by each table of critical values, ``(tables, m, m)``."""
     covariance = uncertainty.covariance
-    items = jnp.sum(uncertainty.mask)
-    differences = jnp.stack([items - 1, items * (items - 1) // 2])
-    alphas = (1 - jnp.asarray(level, covariance.dtype)) / jnp.maximum(differences, 1)
     own = jnp.diagonal(covariance)
     variance = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
     variance = jnp.where(uncertainty.linked, variance, jnp.inf)
     heavy = _heavy_of_differences(uncertainty)
-    reach = jax.vmap(lambda alpha: _reach(variance, heavy, alpha))(alphas)
+    reach = jax.vmap(lambda table: _reach(variance, heavy, table))(tables)
     return uncertainty.center[:, None] - uncertainty.center[None, :] > reach
 
 
@@ -259,16 +253,29 @@ def intervals_of(
     """
     check_level(level)
     value, known = jnp.asarray(value, errors.center.dtype), jnp.asarray(known)
-    low, high = confidence_intervals(errors, level)
-    return _intervals(value, errors, level, low, high, known)
+    return _intervals(value, errors, level, known)
 
 
 @jax.jit
-def _intervals(
-    value: Array, errors: Uncertainty, level: Scalar, low: Array, high: Array, known: Array
+def _intervals(value: Array, errors: Uncertainty, level: Scalar, known: Array) -> Intervals:
+    return intervals_by(critical_tables(errors, level), value, errors, known)
+
+
+def intervals_by(
+    tables: Float[Array, "3 shares"], value: Scores, errors: Uncertainty, known: Flags
 ) -> Intervals:
+    """The result of :func:`intervals_of` by its critical values, for a caller that needs them for more.
+
+    Args:
+        tables: from :func:`critical_tables`.
+        value: as for :func:`intervals_of`, an array.
+        errors: as for :func:`intervals_of`.
+        known: as for :func:`intervals_of`.
+    """
     ranks = ranks_from_scores(value, errors.mask)
-    best, worst, better = _rows(errors, level)
+    low, high = _of_items(errors, tables[0])
+    single, together = _better(errors, tables[1:])
+    best, worst = _ranks(errors, single)
     return Intervals(
         ranks,
         errors.standard_errors,
@@ -276,7 +283,7 @@ def _intervals(
         jnp.where(known, jnp.maximum(high, value), jnp.inf),
         jnp.where(known, jnp.minimum(best, ranks), 0),
         jnp.where(known, jnp.maximum(worst, ranks), jnp.sum(errors.mask) - 1).astype(ranks.dtype),
-        better & known,
+        together & known,
     )
 
 
@@ -369,48 +376,7 @@ def _of_noise(uncertainty: Uncertainty) -> Array:
     return product(product(influence, spread), influence.T)
 
 
-def _reach(variance: Array, heavy: Array, alpha: Array) -> Array:
-    """Half-widths at error rate ``alpha`` for errors with these variances, ``heavy`` those of their Laplace parts."""
+def _reach(variance: Array, heavy: Array, table: Array) -> Array:
+    """Half-widths by a table of critical values for errors with these variances, ``heavy`` of their Laplace parts."""
     share = heavy / jnp.where(variance > 0, variance, jnp.inf)
-    return critical_value(alpha, share) * jnp.sqrt(variance)
-
-
-def critical_value(alpha: Scalar, share: Numbers) -> Float[Array, "..."]:
-    """Solve P(\\|√(1-s) Z + √s L\\| > c) = α for c, Z standard normal, L Laplace of variance 1.
-
-    Args:
-        alpha: α in (0, 1), shape ``()``, may be traced.
-        share: s in [0, 1], any shape.
-
-    Returns:
-        c, of the shape of ``share``, to 1e-3 relative (interpolated over s).
-
-    >>> [round(float(critical_value(0.05, s)), 2) for s in (0.0, 1.0)]
-    [1.96, 2.12]
-    """
-    share = jnp.asarray(share, jnp.result_type(share, alpha, 0.0))
-    alpha = jnp.asarray(alpha, share.dtype)
-    grid = jnp.linspace(*_SHARES, dtype=share.dtype)
-    gaussian, laplace = jnp.sqrt(1 - grid), jnp.sqrt(0.5 * grid)
-
-    tilt = gaussian / laplace
-    lift = 0.5 * tilt * tilt
-
-    def tail(x: Array) -> Array:
-        both = jnp.stack([x, -x])  # as one array: the functions are long programs
-        low, high = jnp.exp(lift - both / laplace + normal.log_cdf(both / gaussian - tilt))
-        return 2 * normal.cdf(-x / gaussian) + low - high
-
-    def halve(_: Int[Array, ""], ends: tuple[Array, Array]) -> tuple[Array, Array]:
-        low, high = ends
-        middle = 0.5 * (low + high)
-        short = tail(middle) > alpha
-        return jnp.where(short, middle, low), jnp.where(short, high, middle)
-
-    depth = jnp.log(2 / alpha)
-    end = jnp.full_like(grid, 1.0) * (jnp.sqrt(2 * depth) + depth)
-    found, _ = jax.lax.fori_loop(0, 50, halve, (jnp.zeros_like(grid), end))
-    first, last, number = _SHARES  # an even grid: jnp.interp would search it
-    place = jnp.clip((share - first) / (last - first), 0, 1) * (number - 1)
-    left = jnp.minimum(place.astype(jnp.int32), number - 2)
-    return found[left] + (place - left) * (found[left + 1] - found[left])
+    return critical_at(table, share) * jnp.sqrt(variance)
