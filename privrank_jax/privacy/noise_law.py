@@ -345,6 +345,7 @@ class _Draws:
         self._shape = dimension_of(body) + 1  # of the law of the radius
         self._exchangeable = complete
         self._points, self._size = points, np.abs(points)
+        self._largest: dict[int, np.ndarray] = {}
         both = self._shape * (self._shape + 1)
         self.covariance = both * (points.T @ points / number)
         np.fill_diagonal(self.covariance, both * self._mean(points**2))
@@ -352,7 +353,7 @@ class _Draws:
 
     def tail_of_largest(self, threshold: float, first: int) -> float:
         """P(max_i |Z_i| > threshold) over the first items."""
-        return float(_safe_mean(self._tails(self._size[:, :first].max(axis=1), threshold)))
+        return float(_safe_mean(self._tails(self._largest_of(first), threshold)))
 
     def kurtosis(self, first: int) -> float:
         """The largest kurtosis of U_i and U_i - U_j over the first items."""
@@ -369,13 +370,18 @@ class _Draws:
 
     def tail_on_lattice(self, threshold: float, beyond: np.ndarray, first: int) -> float:
         """Mean over U of ``beyond[r]``, r the least radius with (r + 1/2)·max_i |U_i| > threshold, over the first."""
-        largest = self._size[:, :first].max(axis=1)
-        radius = np.floor(threshold / largest + 0.5).clip(0, beyond.size - 1)
+        radius = np.floor(threshold / self._largest_of(first) + 0.5).clip(0, beyond.size - 1)
         return float(_safe_mean(beyond[radius.astype(int)]))
 
     def largest_tail(self, threshold: float) -> float:
         """max_i P(|Z_i| > threshold)."""
         return float(self._mean(self._tails(self._size, threshold)).max())
+
+    def _largest_of(self, first: int) -> np.ndarray:
+        """max_i |U_i| over the first items, found once: a search asks for dozens of tails."""
+        if first not in self._largest:
+            self._largest[first] = self._size[:, :first].max(axis=1)
+        return self._largest[first]
 
     def _tails(self, size: np.ndarray, threshold: float) -> np.ndarray:
         from scipy import special
