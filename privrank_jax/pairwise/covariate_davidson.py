@@ -181,7 +181,8 @@ def davidson_from_covariate_sums(
     )
     tie_ridge = _usual_tie_ridge(design, noise_scale, noise) if tie_gamma is None else tie_gamma
     known = CovariateTies(sums, jnp.asarray(ties, dtype))
-    found = _fit_sums(design, known, ridge, tie_ridge)
+    # As an array, a number given and the default, or a ridge of 0, are fitted by one program.
+    found = _fit_sums(design, known, ridge, jnp.asarray(tie_ridge, ridge.dtype))
     diagnostics = CovariateDavidsonFit(noise_scale, ridge, tie_ridge, found.diagnostics)
     return Estimate(found.value, None, diagnostics)
 
@@ -227,7 +228,7 @@ def davidson_with_covariates(
             )
     ridge = covariate_ridge(table.design, 0.0, "laplace", gamma)
     known = CovariateTies(table.sums, number_of_ties(table))
-    found = _fit_sums(table.design, known, ridge, tie_gamma)
+    found = _fit_sums(table.design, known, ridge, jnp.asarray(tie_gamma, ridge.dtype))
     diagnostics = CovariateDavidsonFit(0.0, ridge, tie_gamma, found.diagnostics)
     return Estimate(found.value, None, diagnostics)
 

@@ -264,11 +264,22 @@ def covariate_ridge(
         return jnp.asarray(gamma, squares.dtype) * squares
     each = jnp.asarray(unit_variances(design, noise, ties=ties)[: design.size], squares.dtype)
     variance = each * jnp.square(jnp.asarray(noise_scale, squares.dtype))
-    met = jnp.broadcast_to(jnp.maximum(design.degree, 1e-3), (design.num_items,))
-    counts = jnp.concatenate([met, jnp.sum(jnp.square(_features(design)), 0)])
+    of_features = jnp.sum(jnp.square(_features(design)), 0)
+    return _raised(squares, variance, design.degree, of_features, information)
+
+
+@functools.partial(jax.jit, inline=True)
+def _raised(
+    squares: Array, variance: Array, degree: Array, of_features: Array, information: Scalar
+) -> Array:
+    """The ridge where the noise in each sum has a variance and each coefficient so much information."""
+    items = squares.shape[0] - of_features.shape[0]
+    met = jnp.broadcast_to(jnp.maximum(degree, 1e-3), (items,))
+    counts = jnp.concatenate([met, of_features])
     return squares * (1 + variance / (counts * information))
 
 
+@functools.partial(jax.jit, inline=True)
 def _squares(design: CovariateDesign) -> Float[Array, "parameters"]:
     """1 for items, and the square of the largest size of each feature."""
     most = jnp.max(jnp.abs(_features(design)), 0, initial=0.0)

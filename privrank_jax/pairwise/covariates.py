@@ -131,8 +131,13 @@ class CovariateDesign:
         Raises:
             ValueError: an unknown norm.
         """
+        return self._largest_norm(norm, privacy.unit == "user")
+
+    @functools.partial(jax.jit, static_argnames=("norm", "of_users"), inline=True)
+    def _largest_norm(self, norm: str, of_users: bool) -> Float[Array, ""]:
+        """That of one comparison, or the largest sum over those of one user."""
         each = self.norms(norm)
-        if privacy.unit == "user":
+        if of_users:
             each = jnp.zeros_like(each).at[self.users].add(each)
         return jnp.max(each)
 

@@ -112,9 +112,9 @@ def update(
             themselves, shapes that don't fit.
     """
     check_epsilon(epsilon)
-    rows = [jnp.atleast_1d(jnp.asarray(x)) for x in (first, second, reports)]
+    rows = [_as_rows(jnp.asarray(x)) for x in (first, second, reports)]
     size = rows[0].shape
-    keep = jnp.ones(size, bool) if mask is None else jnp.atleast_1d(jnp.asarray(mask, bool))
+    keep = jnp.ones(size, bool) if mask is None else _as_rows(jnp.asarray(mask, bool))
     if len(size) != 1 or any(row.shape != size for row in (*rows, keep)):
         raise ValueError(
             "first, second, reports and mask need one shape (N,), got "
@@ -127,6 +127,11 @@ def update(
     if not jnp.issubdtype(epsilon.dtype, jnp.floating):
         epsilon = epsilon.astype(default_float())
     return _update(state, *rows, jnp.broadcast_to(epsilon, size), keep)
+
+
+def _as_rows(x: Array) -> Array:
+    """One row from one number, without a program for each shape, which ``jnp.atleast_1d`` compiles."""
+    return x if x.ndim else x[None]
 
 
 def merge(state: ReportSums, other: ReportSums) -> ReportSums:

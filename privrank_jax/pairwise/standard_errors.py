@@ -248,8 +248,13 @@ def as_design(
             f"mask must be bool of shape {value.shape}, got {mask.dtype} of shape {mask.shape}."
         )
     _check_content(value, comparisons, mask)
-    real = mask[:, None] & mask[None, :] & ~jnp.eye(value.shape[0], dtype=bool)
-    return value, jnp.where(real, comparisons, 0.0), mask
+    return value, _of_real_pairs(comparisons, mask), mask
+
+
+@functools.partial(jax.jit, inline=True)
+def _of_real_pairs(comparisons: PairMatrix, mask: Mask) -> PairMatrix:
+    real = mask[:, None] & mask[None, :] & ~jnp.eye(mask.shape[0], dtype=bool)
+    return jnp.where(real, comparisons, 0.0)
 
 
 def _check_content(value: Scores, comparisons: PairMatrix, mask: Mask) -> None:

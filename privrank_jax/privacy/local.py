@@ -48,7 +48,12 @@ def flip_probability(epsilon: NumbersLike) -> Float[Array, "..."]:
     0.25
     """
     check_epsilon(epsilon)
-    return jax.nn.sigmoid(-_as_float(epsilon))
+    return _flip_probability(_as_float(epsilon))
+
+
+@functools.partial(jax.jit, inline=True)
+def _flip_probability(epsilon: Array) -> Array:
+    return jax.nn.sigmoid(-epsilon)
 
 
 def report_information(epsilon: NumbersLike) -> Float[Array, "..."]:
@@ -72,7 +77,12 @@ def report_information(epsilon: NumbersLike) -> Float[Array, "..."]:
     0.58
     """
     check_epsilon(epsilon)
-    return jnp.square(jnp.tanh(0.5 * _as_float(epsilon)))
+    return _information(_as_float(epsilon))
+
+
+@functools.partial(jax.jit, inline=True)
+def _information(epsilon: Array) -> Array:
+    return jnp.square(jnp.tanh(0.5 * epsilon))
 
 
 def randomized_response(
@@ -160,7 +170,11 @@ def debias(reports: ReportsLike, epsilon: NumbersLike) -> Float[Array, "..."]:
     check_epsilon(epsilon)
     check_reports(reports)
     reports = jnp.asarray(reports)
-    epsilon = per_report(epsilon, reports.shape)
+    return _debiased(reports, per_report(epsilon, reports.shape))
+
+
+@functools.partial(jax.jit, inline=True)
+def _debiased(reports: Array, epsilon: Array) -> Array:
     kept = -jnp.expm1(-epsilon)
     found = jnp.where(reports == 1, 1 / kept, -jnp.exp(-epsilon) / kept)
     return jnp.where(jnp.isnan(report_values(reports, epsilon.dtype)), jnp.nan, found)

@@ -33,6 +33,7 @@ none, took 5 to 160 times as long at m = 50.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import jax
@@ -43,6 +44,7 @@ from privrank_jax._types import Key, Mask, PairMatrix
 from privrank_jax._workarounds.threefry import below
 
 
+@functools.partial(jax.jit, inline=True)
 def components(lengths: PairMatrix) -> Int[Array, "items"]:
     """The lowest item of each item's component.
 
