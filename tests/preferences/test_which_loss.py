@@ -19,25 +19,31 @@ TRUTH = jnp.array([1.5, -1.0, 0.5, 0.0, -0.8])
 LABELS, SEEDS, STEPS = 2000, 16, 500
 
 
-def budgets(key, varied):
-    """ε = 1 for all labels, or ½ and 2 for half of them each."""
-    return jnp.where(jax.random.bernoulli(key, 0.5, (LABELS,)), *((0.5, 2.0) if varied else (1, 1)))
+@functools.partial(jax.jit, static_argnames="varied")
+@functools.partial(jax.vmap, in_axes=(0, None))
+def world(key, varied):
+    """Differences of features, randomized labels, and their budgets: ε = 1, or ½ and 2 for half of them each."""
+    keys = jax.random.split(key, 4)
+    gap = jnp.sqrt(2.0) * jax.random.normal(keys[0], (LABELS, 5))
+    labels = jax.random.bernoulli(keys[1], jax.nn.sigmoid(gap @ TRUTH))
+    several = jnp.where(jax.random.bernoulli(keys[2], 0.5, (LABELS,)), 0.5, 2.0)
+    epsilon = several if varied else jnp.ones(LABELS)
+    return gap, privacy.randomized_response(keys[3], labels, epsilon), epsilon
+
+
+@functools.cache
+def drawn(varied):
+    return world(jax.random.split(jax.random.key(5), SEEDS), varied)
 
 
 @functools.partial(
     jax.jit,
-    static_argnames=("name", "varied", "weighted"),
+    static_argnames="name",
     compiler_options={"xla_backend_optimization_level": 1},  # runs a second longer at conftest's 0
 )
-@functools.partial(jax.vmap, in_axes=(0, None, None, None))
-def slope(key, name, varied, weighted):
+@functools.partial(jax.vmap, in_axes=(0, 0, 0, 0, None))
+def slope(gap, reports, epsilon, weights, name):
     """Of a linear model in the direction of the true weights, trained by Adam on all labels at once."""
-    keys = jax.random.split(key, 4)
-    gap = jnp.sqrt(2.0) * jax.random.normal(keys[0], (LABELS, 5))
-    labels = jax.random.bernoulli(keys[1], jax.nn.sigmoid(gap @ TRUTH))
-    epsilon = budgets(keys[2], varied)
-    reports = privacy.randomized_response(keys[3], labels, epsilon)
-    weights = privacy.report_information(epsilon) if weighted else jnp.ones(LABELS)
     optimizer = optax.adam(0.05)
 
     def mean_loss(found):
@@ -62,7 +68,9 @@ def slope(key, name, varied, weighted):
     ],
 )
 def test_the_page_states_the_slopes(row, name, varied, weighted):
-    found = slope(jax.random.split(jax.random.key(5), SEEDS), name, varied, weighted)
+    gap, reports, epsilon = drawn(varied)
+    weights = privacy.report_information(epsilon) if weighted else jnp.ones_like(epsilon)
+    found = slope(gap, reports, epsilon, weights, name)
     line = next(line for line in PAGE.read_text("utf-8").splitlines() if row in line)
     mean, spread = map(float, re.findall(r"(\d+\.\d+) ± (\d+\.\d+)", line)[0])
     assert float(found.mean()) == pytest.approx(mean, abs=0.006)
