@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 
@@ -20,9 +21,19 @@ ALARM = 1e-6  # at the fixed keys below
 DRAWS = 6_000
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def drawn(function, keys, lengths):
+    """One program for all graphs of as many items."""
+    return jax.vmap(function, (0, None))(keys, lengths)
+
+
+def uniform_tree(key, lengths):
+    return spanning_forests.all_pairs_forest(key, lengths.any(axis=1))
+
+
 def check_forests(function, lengths, key):
     """χ² of the drawn forests against their odds."""
-    parents = np.asarray(jax.jit(jax.vmap(function))(jax.random.split(key, DRAWS)))
+    parents = np.asarray(drawn(function, jax.random.split(key, DRAWS), jnp.asarray(lengths)))
     seen = Counter(
         tuple(sorted(tuple(sorted((item, parent))) for item, parent in enumerate(row) if item != parent))
         for row in parents.tolist()
@@ -44,13 +55,13 @@ def test_weighted_forests_have_their_odds(name, key):
     if name == "cycle":
         lengths = lengths * np.linspace(0.3, 1.7, lengths.shape[0]) ** 2
         lengths = lengths + lengths.T
-    check_forests(lambda k: spanning_forests.weighted_forest(k, jnp.asarray(lengths)), lengths, key)
+    check_forests(spanning_forests.weighted_forest, lengths, key)
 
 
 def test_trees_of_all_pairs_are_uniform(key):
     mask = np.array([True, False, True, True, True])
     lengths = np.asarray(Zonotope.of_all_pairs(5, mask).lengths)
-    check_forests(lambda k: spanning_forests.all_pairs_forest(k, jnp.asarray(mask)), lengths, key)
+    check_forests(uniform_tree, lengths, key)
 
 
 def test_components_are_the_items_that_paths_join():
@@ -79,15 +90,9 @@ def test_pairs_of_many_items_occur_as_often_as_resistances_say(kind, key):
     lengths = lengths + lengths.T
     draw = spanning_forests.weighted_forest
     if kind == "all pairs":
-        lengths = 1 - np.eye(items)
-
-        def draw(k, lengths):
-            return spanning_forests.all_pairs_forest(k, lengths.any(axis=1))
-
+        lengths, draw = 1 - np.eye(items), uniform_tree
     keys = jax.random.split(key, DRAWS)
-    parents = np.asarray(
-        jax.jit(jax.vmap(draw, (0, None)))(keys, jnp.asarray(lengths, jnp.float32))
-    )
+    parents = np.asarray(drawn(draw, keys, jnp.asarray(lengths, jnp.float32)))
     child = np.broadcast_to(np.arange(items), parents.shape)
     seen = np.zeros((items, items))
     np.add.at(seen, (child, parents), 1.0)
@@ -103,9 +108,9 @@ def test_pairs_of_many_items_occur_as_often_as_resistances_say(kind, key):
 
 
 def test_sizes_scales_and_batches(key):
-    alone = spanning_forests.weighted_forest(key, jnp.zeros((1, 1)))
-    assert alone.tolist() == [0]
-    assert spanning_forests.weighted_forest(key, jnp.zeros((4, 4))).tolist() == [0, 1, 2, 3]
+    draw_one = jax.jit(spanning_forests.weighted_forest)
+    assert draw_one(key, jnp.zeros((1, 1))).tolist() == [0]
+    assert draw_one(key, jnp.zeros((4, 4))).tolist() == [0, 1, 2, 3]
     lengths = jnp.asarray(Zonotope.of_pairs(*GRAPHS["asked again"]).lengths, jnp.float32)
     scales = jnp.array([1.0, 2.0**80, 2.0**-80], jnp.float32)
     keys = jax.random.split(key, 50)
