@@ -46,6 +46,11 @@ OPTIMIZERS = {
 }
 
 
+# Tolerances and numbers of steps may be traced, so that those of one optimizer share a program.
+SHORT_STEPS = optax.sgd(0.01)
+solved = jax.jit(minimize, static_argnums=0, static_argnames=("optimizer", "patience"))
+
+
 def _quadratic(x):
     return 0.5 * x @ CURVE @ x - SLOPE @ x
 
@@ -82,17 +87,16 @@ def test_every_transformation_finds_the_same_minimizer(name):
 def test_plain_functions_are_differentiated_by_jax(name):
     optimizer, steps = OPTIMIZERS[name]
     settings = {"optimizer": optimizer, "max_steps": steps, "tolerance": 1e-9}
-    solve = jax.jit(functools.partial(minimize, **settings), static_argnums=0)
     np.testing.assert_allclose(
-        solve(_quadratic, jnp.zeros(3)).value, np.linalg.solve(CURVE, SLOPE), rtol=1e-8
+        solved(_quadratic, jnp.zeros(3), **settings).value, np.linalg.solve(CURVE, SLOPE), rtol=1e-8
     )
-    bent = solve(_bent, jnp.array([-3.0, 4.0]))
+    bent = solved(_bent, jnp.array([-3.0, 4.0]), **settings)
     assert bent.code == CONVERGED
     np.testing.assert_allclose(bent.value, [1.0, 1.0], atol=1e-7)
 
 
 def test_the_default_is_newton_and_takes_one_step_on_a_quadratic():
-    found = minimize(_quadratic, jnp.ones(3))
+    found = solved(_quadratic, jnp.ones(3))
     assert (int(found.code), int(found.steps)) == (CONVERGED, 1)
     np.testing.assert_allclose(found.value, np.linalg.solve(CURVE, SLOPE), rtol=1e-9)
 
@@ -114,25 +118,25 @@ def test_objectives_bring_their_own_derivatives():
 
 
 def test_a_start_at_the_minimizer_takes_no_step():
-    found = minimize(_quadratic, jnp.asarray(np.linalg.solve(CURVE, SLOPE)))
+    found = solved(_quadratic, jnp.asarray(np.linalg.solve(CURVE, SLOPE)))
     assert (int(found.code), int(found.steps)) == (CONVERGED, 0)
 
 
 @pytest.mark.parametrize("steps", [0, 1, 3])
 def test_max_steps_is_honored_and_told(steps):
-    found = minimize(_quadratic, jnp.ones(3) * 5, optimizer=optax.sgd(0.01), max_steps=steps)
+    found = solved(_quadratic, jnp.ones(3) * 5, optimizer=SHORT_STEPS, max_steps=steps)
     assert (int(found.code), int(found.steps)) == (OUT_OF_STEPS, steps)
     assert found.gradient_norm > 1
 
 
 def test_values_that_are_not_finite_are_told():
-    runaway = minimize(_bent, jnp.ones(2) * 9, optimizer=optax.sgd(10.0), max_steps=10_000)
+    runaway = solved(_bent, jnp.ones(2) * 9, optimizer=optax.sgd(10.0), max_steps=10_000)
     assert runaway.code == NOT_FINITE
-    assert minimize(_quadratic, jnp.full(3, jnp.nan)).code == NOT_FINITE
+    assert solved(_quadratic, jnp.full(3, jnp.nan)).code == NOT_FINITE
 
 
 def test_a_search_that_makes_no_progress_stalls():
-    frozen = functools.partial(minimize, _quadratic, jnp.ones(3), optimizer=optax.sgd(0.0))
+    frozen = functools.partial(solved, _quadratic, jnp.ones(3), optimizer=optax.sgd(0.0))
     stuck = frozen(patience=5)
     assert (int(stuck.code), int(stuck.steps)) == (STALLED, 5)
     np.testing.assert_array_equal(stuck.value, 1)
@@ -142,7 +146,7 @@ def test_a_search_that_makes_no_progress_stalls():
 
 def test_a_search_that_rounding_stops_stalls():
     start = jnp.array([-3.0, 4.0], jnp.float32)
-    found = minimize(_rounded, start, tolerance=-1.0, patience=8)  # out of reach even at gradient 0
+    found = solved(_rounded, start, tolerance=-1.0, patience=8)  # out of reach even at gradient 0
     assert int(found.code) == STALLED
     assert found.steps < 40
     np.testing.assert_allclose(found.value, np.linalg.solve(SKEW, [1.0, 1.0]), rtol=1e-4)
@@ -150,7 +154,7 @@ def test_a_search_that_rounding_stops_stalls():
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 def test_the_start_decides_the_dtype(dtype):
-    found = minimize(lambda x: jnp.sum((x - 2) ** 2), jnp.zeros(2, dtype))
+    found = solved(lambda x: jnp.sum((x - 2) ** 2), jnp.zeros(2, dtype))
     assert found.value.dtype == dtype
     assert found.gradient_norm <= default_tolerance(dtype)
     assert found.steps.dtype == found.code.dtype == jnp.int32
@@ -176,7 +180,11 @@ def test_the_minimizer_is_differentiable_by_the_implicit_function_theorem(solver
 
 
 def test_diagnostics_have_no_gradient_and_codes_have_words():
-    norm = jax.grad(lambda s: minimize(lambda x: jnp.sum((x - s) ** 2), jnp.zeros(2)).gradient_norm)
+    @jax.jit
+    @jax.grad
+    def norm(s):
+        return minimize(lambda x: jnp.sum((x - s) ** 2), jnp.zeros(2)).gradient_norm
+
     assert norm(1.0) == 0
     assert sorted(CODES) == [CONVERGED, STALLED, OUT_OF_STEPS, NOT_FINITE]
 
@@ -185,7 +193,7 @@ def test_batches_stop_one_by_one():
     starts = jnp.array([[0.0, 0.0], [-3.0, 4.0], [jnp.nan, 0.0]])
     found = jax.jit(jax.vmap(lambda start: minimize(_bent, start)))(starts)
     assert found.code.tolist() == [CONVERGED, CONVERGED, NOT_FINITE]
-    alone = jax.jit(minimize, static_argnums=0)(_bent, starts[1])
+    alone = solved(_bent, starts[1])
     np.testing.assert_allclose(found.value[1], alone.value, rtol=1e-12)
     assert found.steps[1] == alone.steps > found.steps[2] == 0
 

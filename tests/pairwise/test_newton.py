@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,6 +26,7 @@ def problem(counts, ridge, mask=None):
     return objective
 
 
+@functools.partial(jax.jit, static_argnames="max_steps")
 def fit(counts, ridge=0.3, mask=None, max_steps=50):
     objective = problem(counts, ridge, mask)
     return newton.fit_logistic(1e-10, max_steps, 8, objective)
@@ -49,13 +52,18 @@ def test_both_forms_of_the_derivatives_agree(mask):
     theta = jnp.asarray(np.random.default_rng(5).normal(size=SIZE) * 9)
     theta = theta if mask is None else jnp.where(mask, theta, 0)
     forms = (None, jnp.exp(theta))
-    near, far = (objective.gradient(theta, power) for power in forms)
-    np.testing.assert_allclose(near, far, rtol=1e-12, atol=1e-14)
-    for power in forms:
+
+    @jax.jit
+    def derivatives(objective, theta, power):
         weight = objective.pair_weights(theta, power)
-        diagonal, gauge = objective.diagonal_and_gauge(weight)
-        hessian = jnp.diag(diagonal) - weight + jnp.outer(gauge, gauge)
-        np.testing.assert_allclose(hessian, objective.hessian(theta), rtol=1e-9, atol=1e-12)
+        parts = weight, *objective.diagonal_and_gauge(weight)
+        return objective.gradient(theta, power), parts, objective.hessian(theta)
+
+    (near, *_), (far, *_) = found = [derivatives(objective, theta, power) for power in forms]
+    np.testing.assert_allclose(near, far, rtol=1e-12, atol=1e-14)
+    for _, (weight, diagonal, gauge), hessian in found:
+        wanted = np.diag(diagonal) - weight + np.outer(gauge, gauge)
+        np.testing.assert_allclose(wanted, hessian, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(("dtype", "slack"), [(np.float64, 1e-8), (np.float32, 1e-5)])
@@ -86,6 +94,7 @@ def test_problems_end_one_by_one():
 def test_derivatives_pass_through_batches_and_twice():
     counts, mix = jnp.asarray(COUNTS[:2]), jnp.arange(SIZE) - 1.0
 
+    @jax.jit
     def score(ridge, counts):
         return mix @ fit(counts, ridge).value
 
@@ -95,9 +104,9 @@ def test_derivatives_pass_through_batches_and_twice():
     step = 1e-4
     difference = (score(0.7 + step, counts[0]) - score(0.7 - step, counts[0])) / (2 * step)
     np.testing.assert_allclose(slopes[0], difference, rtol=1e-5)
-    bend = jax.jit(jax.grad(jax.grad(score)))(0.7, counts[0])
+    bends = jax.jit(jax.grad(jax.grad(score)))
     change = (total(0.7 + step) - total(0.7 - step)) / (2 * step)
-    both = bend + jax.jit(jax.grad(jax.grad(score)))(0.7, counts[1])
+    both = bends(0.7, counts[0]) + bends(0.7, counts[1])
     np.testing.assert_allclose(both, change, rtol=1e-5)
 
 
