@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -42,9 +41,18 @@ def fitted(counts, gamma, tie_gamma):
     return pairwise.davidson_from_totals(counts.totals, counts.ties, MET, gamma, tie_gamma).value
 
 
-def covered(value, **told):
+def intervals_at(gamma, tie_gamma, noise, asked):
+    """A program from fits and a noise scale to intervals."""
+    told = {"gamma": gamma, "tie_gamma": tie_gamma, "noise": noise, "questionnaire": asked}
+
+    def of_one(value, scale):
+        return pairwise.davidson_intervals(value, MET, noise_scale=scale, **told)
+
+    return jax.jit(jax.vmap(of_one, (0, None)))
+
+
+def covered(found):
     """Shares of intervals that hold the truth: of scores, of log ν, of ranks."""
-    found = jax.jit(jax.vmap(lambda one: pairwise.davidson_intervals(one, MET, **told)))(value)
     assert np.all(np.isfinite(found.scores.low))
     scores = (found.scores.low <= TRUTH) & (found.scores.high >= TRUTH)
     ties = (found.log_tie_low <= np.log(TIE)) & (found.log_tie_high >= np.log(TIE))
@@ -55,10 +63,8 @@ def covered(value, **told):
 @pytest.mark.parametrize("noise", ["laplace", "gaussian", "k-norm"])
 def test_intervals_cover_as_often_as_they_say(noise, key):
     """Of 600 releases 95% have a standard deviation of 0.9%; without the noise in the errors far fewer are covered."""
-    told: dict[str, Any] = {"questionnaire": ASKED} if noise == "k-norm" else {}
-    law = tie_noise(
-        promise(1.0, "user", "flip", 6, delta=1e-5), "it", 4, noise, told.get("questionnaire")
-    )[1]
+    asked = ASKED if noise == "k-norm" else None
+    law = tie_noise(promise(1.0, "user", "flip", 6, delta=1e-5), "it", 4, noise, asked)[1]
     matrices, ties = drawn(3)
     keys = jax.random.split(key, RELEASES)
     counts = jax.vmap(lambda k, w, t: add_tie_noise(k, WinCounts(w, None, t), law))(
@@ -66,13 +72,13 @@ def test_intervals_cover_as_often_as_they_say(noise, key):
     )
     gamma, tie_gamma = map(float, default_ridges(WinCounts(matrices[0]), law))
     value = fitted(counts, jnp.full(RELEASES, gamma), jnp.full(RELEASES, tie_gamma))
-    ridges: dict[str, Any] = {"gamma": gamma, "tie_gamma": tie_gamma}
-    scores, of_ties, ranks = covered(value, noise_scale=law.scale, noise=noise, **ridges, **told)
+    intervals = intervals_at(gamma, tie_gamma, noise, asked)
+    scores, of_ties, ranks = covered(intervals(value, law.scale))
     assert 0.92 < scores < 0.98
     assert 0.92 < of_ties < 0.98
     assert ranks > 0.97
     if noise == "laplace":
-        assert covered(value, **ridges)[0] < 0.92
+        assert covered(intervals(value, 0.0 * law.scale))[0] < 0.92
 
 
 def test_errors_without_privacy_are_those_of_the_inverse_information():

@@ -267,6 +267,6 @@ def test_fewer_of_the_places_hold_the_best_of_them(key, in_order):
     def chosen(k, fewer):
         return select_once(key, scores, mask, 2.0, k, "laplace", in_order, fewer)
 
-    for fewer in range(1, 6):
+    for fewer in (1, 3, 5):
         alone = chosen(fewer, None)
         np.testing.assert_array_equal(chosen(6, fewer), [*alone, *[-1] * (6 - fewer)])
