@@ -14,7 +14,8 @@ from privrank_jax._backend import at_once, on_cpu
 # Bytes of arguments that a CPU works on at a time, so that a loop reads them from its cache.
 _CPU_CHUNK = 1 << 21
 # The same where problems lie along the trailing axis and a few arrays of that size are in use.
-_CPU_LANES = 1 << 19
+_CPU_LANES = 1 << 18
+_VECTOR = 16  # numbers in the widest vector
 # Problems of more items than this, and batches smaller than this, are solved one by one.
 _MOST_ITEMS, _FEWEST = 60, 8
 
@@ -102,7 +103,7 @@ def _in_turn(solve: Callable[..., PyTree], cpu_bytes: int, arguments: tuple[PyTr
     chunks = -(-batch // at_once(cpu_bytes // each, each))
     if chunks <= 1:
         return solve(*arguments)
-    size = -(-batch // chunks)
+    size = _whole_vectors(-(-batch // chunks), batch)
     chunks = -(-batch // size)
     # All chunks have one size, so the last one may repeat problems of the one before.
     repeated = chunks * size - batch
@@ -116,3 +117,8 @@ def _in_turn(solve: Callable[..., PyTree], cpu_bytes: int, arguments: tuple[PyTr
     return jax.tree.map(
         lambda x: jnp.concatenate([x[:-1].reshape(-1, *x.shape[2:]), x[-1, repeated:]]), found
     )
+
+
+def _whole_vectors(size: int, batch: int) -> int:
+    """The size of a chunk in whole vectors: a CPU computes what is left over one number at a time, in each operation."""
+    return size if size <= _VECTOR // 2 else min(batch, -(-size // _VECTOR) * _VECTOR)
