@@ -120,5 +120,5 @@ def _in_turn(solve: Callable[..., PyTree], cpu_bytes: int, arguments: tuple[PyTr
 
 
 def _whole_vectors(size: int, batch: int) -> int:
-    """The size of a chunk in whole vectors: a CPU computes what is left over one number at a time, in each operation."""
+    """The size of a chunk in whole vectors: each operation computes what is left over one number at a time."""
     return size if size <= _VECTOR // 2 else min(batch, -(-size // _VECTOR) * _VECTOR)
