@@ -164,30 +164,32 @@ _NUMBERS = (
 def gap_distribution(
     first: np.ndarray, second: np.ndarray, *, scale: float, gamma: float, link: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities of the cells of the gap of two scores under each of two ``(2, 2)`` win counts (module head)."""
+    """Probabilities of the cells of the gap of two scores under two ``(..., 2, 2)`` win counts each (module head)."""
     score = get_link(link).score
 
     def noise_at(wins: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-        ahead, behind = np.asarray(score(gaps)), np.asarray(score(-gaps))
-        return 2 * (wins[0, 1] * ahead - wins[1, 0] * behind) - gamma * gaps
+        ahead, behind = np.asarray(score(np.stack([gaps, -gaps])))
+        return 2 * (wins[..., 0, 1, None] * ahead - wins[..., 1, 0, None] * behind) - gamma * gaps
 
     both, spread = np.stack([first, second]), np.sqrt(2.0) * scale
-    steepest = 2 * both.sum() * get_link(link).sup_score
-    high = np.full((2, len(_QUANTILES)), (spread * _QUANTILES[-1] + steepest) / gamma)
+    steepest = 2 * both.sum(axis=(0, -2, -1)) * get_link(link).sup_score
+    reach = (spread * _QUANTILES[-1] + steepest) / gamma
+    high = np.broadcast_to(reach[..., None], (2, *reach.shape, len(_QUANTILES)))
     low = -high
     for _ in range(100):
         middle = 0.5 * (low + high)
-        above = np.stack([noise_at(*one) for one in zip(both, middle)]) > spread * _QUANTILES
+        above = noise_at(both, middle) > spread * _QUANTILES
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    ends = np.sort(high.ravel())
+    ends = np.sort(np.concatenate([*high], axis=-1))
     first_law, second_law = (_cells(noise_at(wins, ends) / spread) for wins in both)
     return first_law, second_law
 
 
 def _cells(falling: np.ndarray) -> np.ndarray:
-    """Normal probabilities between adjacent entries of a decreasing row of numbers, and beyond its ends."""
-    high = np.concatenate([[np.inf], falling])
-    low = np.concatenate([falling, [-np.inf]])
+    """Normal probabilities between adjacent entries of decreasing rows of numbers, and beyond their ends."""
+    end = np.full_like(falling[..., :1], np.inf)
+    high = np.concatenate([end, falling], axis=-1)
+    low = np.concatenate([falling, -end], axis=-1)
     right = low > 0  # the upper tail is the accurate one there
     return np.where(
         right,
@@ -199,13 +201,8 @@ def _cells(falling: np.ndarray) -> np.ndarray:
 def _scores_loss(
     first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts, *, link: str
 ) -> np.ndarray:
-    settings: dict[str, Any] = {
-        "scale": facts["noise_scale"],
-        "gamma": facts["gamma"],
-        "link": link,
-    }
-    told = [gap_distribution(*pair, **settings) for pair in zip(first, second)]
-    one, other = (np.stack(rows) for rows in zip(*told))
+    scale, gamma = facts["noise_scale"], facts["gamma"]
+    one, other = gap_distribution(first, second, scale=scale, gamma=gamma, link=link)
     return laws.least_epsilon(one, other, privacy.delta)
 
 
