@@ -349,12 +349,14 @@ def _everywhere(old: Sequence[Any], new: Sequence[Any]) -> Iterator[None]:
     def swap(these: Sequence[Any], those: Sequence[Any]) -> None:
         by_identity = {id(this): that for this, that in zip(these, those)}
         for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] in packages:
-                found = [
-                    (a, id(value)) for a, value in vars(module).items() if id(value) in by_identity
-                ]
-                for attribute, identity in found:
-                    setattr(module, attribute, by_identity[identity])
+            if name.partition(".")[0] not in packages:
+                continue
+            values = vars(module)
+            if by_identity.keys().isdisjoint(map(id, values.values())):  # most modules
+                continue
+            for attribute, value in list(values.items()):
+                if id(value) in by_identity:
+                    setattr(module, attribute, by_identity[id(value)])
 
     swap(old, new)
     try:

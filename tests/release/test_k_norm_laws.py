@@ -113,17 +113,14 @@ def test_neighbors_lose_epsilon_and_no_more(name):
 
 def largest_loss(name, rate):
     points, logs = log_law(name, rate)
-    places = {tuple(point): log for point, log in zip(points.tolist(), logs)}
     totals = totals_of_users(name)
     moves = np.unique((totals[:, None] - totals[None, :]).reshape(-1, points.shape[1]), axis=0)
-    assert all(tuple(move) in places for move in moves.tolist())
-    worst = 0.0
-    for move in moves:
-        there = [places.get(tuple(point)) for point in (points + move).tolist()]
-        worst = max(
-            [worst, *(abs(here - log) for here, log in zip(logs, there) if log is not None)]
-        )
-    return worst
+    low = points.min(axis=0) + moves.min(axis=0)
+    sizes = points.max(axis=0) + moves.max(axis=0) - low + 1
+    law = np.full(sizes, np.nan)  # of a box that holds all points, moved or not
+    law[tuple((points - low).T)] = logs
+    assert not np.isnan(law[tuple((moves - low).T)]).any()
+    return max(np.nanmax(np.abs(law[tuple((points + move - low).T)] - logs)) for move in moves)
 
 
 @pytest.mark.parametrize("items", [2, 3, 4])
