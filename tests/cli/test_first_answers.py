@@ -51,7 +51,8 @@ RANKINGS = "user,a,b,c\n" + "".join(
 )
 CHOICES = "user,chosen,shown\n" + "".join(f"{user},{order[0]},a|b|c\n" for user, order in PEOPLE)
 BOUND = ["--epsilon", "1", "--max-per-user", "3"]
-COMMANDS = {
+HELP = [["--help"], ["rank", "--help"], ["aggregate", "--help"]]
+COMMANDS = {  # in this order: what the first of them import is looked at
     "counts": ["rank", "pairs.csv", *BOUND],
     "flip": ["rank", "pairs.csv", *BOUND, "--adjacency", "flip"],
     "scores": ["rank", "pairs.csv", *BOUND, "--adjacency", "flip", "--method", "mle"],
@@ -105,14 +106,15 @@ def run(commands, folder):
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """What each command did, all of them in one process."""
+    """What each command did, all of them in one process, after the pages of help."""
     folder = tmp_path_factory.mktemp("answers")
     (folder / "pairs.csv").write_text(COMPARISONS, encoding="utf-8")
     (folder / "votes.csv").write_text(RANKINGS, encoding="utf-8")
     (folder / "choices.csv").write_text(CHOICES, encoding="utf-8")
     pairs = ["user,winner,loser", *(f"u{i},item{i},item{i + 1}" for i in range(220))]
     (folder / "long.csv").write_text("\n".join(pairs), encoding="utf-8")
-    return dict(zip([*COMMANDS, "compiled"], run([*COMMANDS.values(), COMPILED], folder)))
+    names = [*map(tuple, HELP), *COMMANDS, "compiled"]
+    return dict(zip(names, run([*HELP, *COMMANDS.values(), COMPILED], folder)))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -142,18 +144,22 @@ def test_the_count_sees_a_program(answers):
     assert programs > 0
 
 
-def test_help_imports_nothing_heavy(tmp_path):
-    commands = [["--help"], ["rank", "--help"], ["aggregate", "--help"]]
-    for code, _, output, modules in run(commands, tmp_path):
-        assert code == 0, output
-        assert not (HEAVY | {"jax", "numpy", "scipy", "optax", "opendp"}) & set(modules)
+@pytest.mark.parametrize("words", HELP, ids=" ".join)
+def test_help_imports_nothing_heavy(answers, words):
+    code, _, output, modules = answers[tuple(words)]
+    assert code == 0, output
+    assert not (HEAVY | {"jax", "numpy", "scipy", "optax", "opendp"}) & set(modules)
 
 
-@pytest.mark.parametrize("name", ["counts", "scores"])
-def test_a_release_imports_only_what_it_uses(tmp_path, name):
-    """Nothing that is there for rankings; for counts, none of the special functions that intervals of scores need."""
-    (tmp_path / "pairs.csv").write_text(COMPARISONS, encoding="utf-8")
-    ((code, _, output, modules),) = run([COMMANDS[name]], tmp_path)
+@pytest.mark.parametrize(("name", "before"), [("counts", []), ("scores", ["counts", "flip"])])
+def test_a_release_imports_only_what_it_uses(answers, name, before):
+    """Nothing that is there for rankings; for counts, none of the special functions that intervals of scores need.
+
+    Modules that the commands before it imported count too.
+    """
+    assert list(COMMANDS)[: len(before) + 1] == [*before, name]
+    code, _, output, modules = answers[name]
     assert code == 0, output
     unused = {"privrank_jax.aggregation"} | ({"scipy.special"} if name == "counts" else set())
+    assert "privrank_jax.pairwise.noisy_counts" in modules
     assert not (HEAVY | unused) & set(modules)
