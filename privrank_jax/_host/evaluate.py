@@ -140,7 +140,7 @@ class _Program:
         self._constants: list[tuple[int, np.ndarray]] = []
         self._inputs = [self._place(var) for var in (*jaxpr.constvars, *jaxpr.invars)]
         self._steps: list[Any] = []
-        for eqn in jaxpr.eqns:
+        for eqn in _needed(jaxpr):
             operation, dtype = _operation(eqn)
             sources = [self._place(atom) for atom in eqn.invars]
             self._steps.append((operation, dtype, sources, [*map(self._place, eqn.outvars)]))
@@ -190,6 +190,16 @@ class _Program:
             for place in over:
                 values[place] = None
         return [values[place] for place in self._outputs]
+
+
+def _needed(jaxpr: Any) -> list[Any]:
+    """The equations on which its outputs depend."""
+    needed, equations = set(map(id, jaxpr.outvars)), []
+    for eqn in reversed(jaxpr.eqns):
+        if not needed.isdisjoint(map(id, eqn.outvars)):
+            needed.update(map(id, eqn.invars))
+            equations.append(eqn)
+    return equations[::-1]
 
 
 def _operation(eqn: Any) -> tuple[Callable[..., Any], np.dtype | None]:

@@ -17,14 +17,15 @@ be the largest.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Shaped
 
+from privrank_jax._host.evaluate import evaluate
 from privrank_jax._validate import check_epsilon
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy_audit.neighbors import Instances
@@ -136,17 +137,21 @@ def log_probabilities(mechanism: Audited, epsilon: float, data: np.ndarray) -> n
 
 def _facts(mechanism: Audited, data: np.ndarray, epsilon: float) -> dict[str, float]:
     """What a release reports about its noise; empty for functions that return a bare report."""
-    told = _diagnostics(jnp.asarray(data), jnp.asarray(epsilon), mechanism=mechanism)
+    told = evaluate(_diagnostics_of(mechanism), data, np.asarray(epsilon))
     return {name: float(fact) for name, fact in told.items()}
 
 
-@functools.partial(jax.jit, static_argnames=("mechanism",))
-def _diagnostics(data: jax.Array, epsilon: jax.Array, *, mechanism: Audited) -> dict[str, Any]:
-    """The diagnostics of a release; XLA drops the computation of its value, which is not returned."""
-    released = mechanism.release(jax.random.key(0), data, mechanism.at(epsilon))
-    told = released.diagnostics if isinstance(released, Estimate) else {}
-    told = told if isinstance(told, dict) else vars(told)
-    return {name: told[name] for name in _FACTS if name in told}
+@functools.cache
+def _diagnostics_of(mechanism: Audited) -> Callable[[jax.Array, jax.Array], dict[str, Any]]:
+    """The diagnostics of a release as a function of data and ε; its value, which is not returned, is not computed."""
+
+    def diagnostics(data: jax.Array, epsilon: jax.Array) -> dict[str, Any]:
+        released = mechanism.release(jax.random.key(0), data, mechanism.at(epsilon))
+        told = released.diagnostics if isinstance(released, Estimate) else {}
+        told = told if isinstance(told, dict) else vars(told)
+        return {name: told[name] for name in _FACTS if name in told}
+
+    return diagnostics
 
 
 def checked_epsilon(mechanism: Audited, epsilon: Any) -> float:

@@ -152,6 +152,21 @@ def test_nothing_is_compiled():
     assert compiled(lambda: jax.jit(lambda x: x * 3.25 + 1.125)(np.arange(13.0))) > 0
 
 
+def test_what_no_output_needs_is_not_computed(monkeypatch):
+    """Nor need it be known; what an output needs is, through other operations too."""
+
+    def half_used(x):
+        """One cosine is needed, and the exponentials are not."""
+        return jnp.cos(x) + 1, jnp.exp(jnp.exp(x))
+
+    for rules in (module._ONE_RESULT, module._CONTROL):
+        monkeypatch.delitem(rules, "exp", raising=False)
+    monkeypatch.setattr(module, "_compiled", None)
+    assert evaluate(lambda x: half_used(x)[0], 0.5) == pytest.approx(np.cos(0.5) + 1)
+    with pytest.raises(TypeError, match="not callable"):
+        evaluate(half_used, 0.5)
+
+
 def test_what_is_not_known_is_compiled(monkeypatch):
     monkeypatch.delitem(module._ONE_RESULT, "sin")
     monkeypatch.setattr(module, "_ONE_RESULT", dict(module._ONE_RESULT))
