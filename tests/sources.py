@@ -44,7 +44,7 @@ class Module:
     @functools.cached_property
     def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
         """Imports at any depth, except under ``if TYPE_CHECKING``."""
-        found = _statements(self.tree)
+        found = statements(self.tree)
         return tuple(node for node in found if isinstance(node, ast.Import | ast.ImportFrom))
 
     def __str__(self) -> str:
@@ -68,16 +68,17 @@ def _bound(node: ast.AST) -> tuple[str, ...]:
     return ()
 
 
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes below, without what stands under ``if TYPE_CHECKING``."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-            for other in child.orelse:
-                yield other
-                yield from _statements(other)
-            continue
-        yield child
-        yield from _statements(child)
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below, with handlers and cases, but without what stands under ``if TYPE_CHECKING``."""
+    for part in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for child in getattr(node, part, ()):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                for other in child.orelse:
+                    yield other
+                    yield from statements(other)
+                continue
+            yield child
+            yield from statements(child)
 
 
 def imports(module: Module) -> Iterator[tuple[str, str, str]]:

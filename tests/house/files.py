@@ -89,14 +89,19 @@ def british_spelling() -> list[str]:
 @functools.cache
 def _british(text: str) -> set[str]:
     words = set(re.findall(r"\w+", text.lower()))
-    if not any(map(_BRITISH.search, words)):
+    if not any(map(_is_british, words)):
         return set()  # no need to parse: its names are among its words
     names = {
         getattr(node, kind, None)
         for node in ast.walk(ast.parse(text))
         for kind in ("id", "arg", "attr", "name")
     }
-    return {name for name in names if isinstance(name, str) and _BRITISH.search(name.lower())}
+    return {name for name in names if isinstance(name, str) and _is_british(name.lower())}
+
+
+@functools.cache
+def _is_british(word: str) -> bool:
+    return _BRITISH.search(word) is not None
 
 
 def test_file(module: Module) -> Path:

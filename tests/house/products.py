@@ -71,7 +71,7 @@ def bare_products() -> list[str]:
 
 
 def _uses_jax(module: Module) -> bool:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import) and any(a.name.split(".")[0] == "jax" for a in node.names):
             return True
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "jax":

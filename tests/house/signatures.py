@@ -6,7 +6,15 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.sources import Function, Module, dict_of, modules, parameters_of, public_functions
+from tests.sources import (
+    Function,
+    Module,
+    dict_of,
+    modules,
+    parameters_of,
+    public_functions,
+    statements,
+)
 
 # Words of a promise: ``Privacy`` says them, and nobody else who takes a ``privacy``.
 PROMISE = {
@@ -231,7 +239,7 @@ def _makes_a_dict(function: Function) -> bool:
     """Whether it says that it returns a dict, or returns one as it is written down."""
     if function.returns is not None and re.match(r"[\"']?dict\b", ast.unparse(function.returns)):
         return True
-    returned = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value]
+    returned = [n.value for n in statements(function) if isinstance(n, ast.Return) and n.value]
     return any(_is_dict(value, set()) for value in returned)
 
 
