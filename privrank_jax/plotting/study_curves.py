@@ -131,8 +131,9 @@ def study_curves(
             axis.set_xlabel(x_label or spelled(x))
         if not panel or place == places[0]:
             axis.set_ylabel(labels[metric])
-            if from_zero:
-                axis.set_ylim(bottom=0)  # last: it ends the scaling of the shared axis
+    if from_zero:  # after all curves: it ends the scaling of axes that panels share
+        for axis in axes:
+            axis.set_ylim(bottom=0)
     note = "" if crosses is None else f"x: {spelled(crosses)}; "
     shown = [names.get(color, level_name(curve, color)) for color in colors]
     lines = [] if style is None else [str(names.get(line, line)) for line in styles]

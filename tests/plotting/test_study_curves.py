@@ -87,6 +87,8 @@ def test_a_panel_column_makes_a_row_of_panels_for_each_metric(result):
     assert [a.get_ylabel() for a in axes] == ["mean squared error", "", "mean error", ""]
     assert [a.get_xlabel() for a in axes] == ["", "", "ε", "ε"]
     assert all(axis.get_ylim()[0] == 0 for axis in axes)
+    for axis in axes:  # the errors of the right panels are larger than those of the left ones
+        assert axis.get_ylim()[1] > max(np.max(line.get_ydata()) for line in axis.get_lines())
     assert figure.get_suptitle() == "Three ways to the center"
 
 

@@ -142,9 +142,9 @@ def surveys(table: StudyResult) -> Figure:
                     ]
                     draw_curve(axis, chosen, "epsilon", color, style)
             dress(axis, "epsilon", rows, True)
-            axis.set_ylim(bottom=0)
             axis.set_title(f"{name}: {title}", fontsize=9.5)
             axis.set_xlabel("ε")
         axes[line, 0].set_ylabel("mean rank difference")
+        axes[line, 0].set_ylim(bottom=0)  # after all curves: it ends the scaling of the shared axes
     legend(figure, "", list(_ESTIMATORS.values()), "adjacency", ["replace (and published)", "flip"])
     return figure
