@@ -131,6 +131,7 @@ def mean_square(kernel: PairMatrix, num_items: Count) -> Float[Array, ""]:
     return jnp.sum(jnp.square(kernel)) / jnp.maximum(num_items * (num_items - 1), 1)
 
 
+@jax.jit
 def rounding(kernel: PairMatrix, num_items: Count) -> Float[Array, ""]:
     """How far rounding may move E k from 1: the conditioning of the kernel, eps m² max |k|.
 
@@ -145,9 +146,9 @@ def refuse_lost(
     """Raise ``ValueError`` if an entry of concrete kernels is lost to rounding; what is traced passes."""
     if is_traced(kernel) or not bool(_any_nan(kernel)):
         return
-    where = int(jnp.argmax(jnp.any(jnp.isnan(kernel), axis=(-2, -1))))
-    lost = float(jnp.ravel(epsilon)[where])
-    items = int(jnp.ravel(jnp.broadcast_to(jnp.asarray(num_items), jnp.shape(epsilon)))[where])
+    where = int(np.argmax(np.any(np.isnan(np.asarray(kernel)), axis=(-2, -1))))
+    lost = float(np.ravel(np.asarray(epsilon))[where])
+    items = int(np.ravel(np.broadcast_to(np.asarray(num_items), np.shape(epsilon)))[where])
     wider = "enable 64-bit floats (jax.enable_x64), or " if kernel.dtype == jnp.float32 else ""
     raise ValueError(
         f"epsilon = {lost:g} is too small to debias single pairs of {items} items in {kernel.dtype}: {wider}"

@@ -39,6 +39,9 @@ def solved_grid(items):
 
 def fallback_law(w, users, epsilon):
     """Law of the order from noised, clipped weights; the noise integrated over a grid of cells."""
+    if w.ndim == 3:  # of several weights along the last axis
+        laws = [fallback_law(one, users, epsilon) for one in np.moveaxis(w, -1, 0)]
+        return {order: np.array([law[order] for law in laws]) for order in laws[0]}
     items = len(w)
     orders, label = solved_grid(items)
     scale = items * (items - 1) / 2 / (users * epsilon)
@@ -51,7 +54,10 @@ def fallback_law(w, users, epsilon):
 
 
 def exact_law(w, users, epsilon, max_queries, split=0.5, *, published=False, off=1.0):
-    """{(order, queries; None where exceeded): probability}; ``off`` scales the noise of the answers."""
+    """{(order, queries; None where exceeded): probability}; ``off`` scales the noise of the answers.
+
+    Weights ``(m, m, laws)`` give that many probabilities each.
+    """
     items = len(w)
     pairs = items * (items - 1) // 2
     share = 1.0 if published or max_queries >= pairs else split
@@ -66,14 +72,11 @@ def largest_loss(others, epsilon, max_queries, split=0.5, *, published=False):
     """Over all rankings that the last user may hold: the largest log ratio of output probabilities."""
     items = len(others[0]) if others else max_queries[1]
     budget = max_queries[0]
-    laws = []
-    for ranks in itertools.permutations(range(items)):
-        w = slow.weights([*others, ranks])
-        law = exact_law(w, len(others) + 1, epsilon, budget, split, published=published)
-        assert sum(law.values()) == pytest.approx(1, abs=1e-9)
-        laws.append(law)
-    ends = sorted(set().union(*laws), key=repr)
-    laws = [np.array([law.get(end, 0.0) for end in ends]) for law in laws]
+    held = itertools.permutations(range(items))
+    w = np.stack([slow.weights([*others, ranks]) for ranks in held], -1)
+    law = exact_law(w, len(others) + 1, epsilon, budget, split, published=published)
+    np.testing.assert_allclose(sum(law.values()), 1, rtol=0, atol=1e-9)
+    laws = np.array([*law.values()]).T
     return max(slow.largest_log_ratio(a, b) for a, b in itertools.combinations(laws, 2))
 
 

@@ -281,7 +281,8 @@ def test_one_compilation_dtype_and_vmap(key):
     batch = jax.vmap(lambda k, e: aggregation.private_weights(k, weights(), user(e)).value)(
         keys, levels
     )
-    alone = aggregation.private_weights(keys[1], weights(), user(3.0)).value
+    focus = aggregation.default_focus(4, USERS, user(3.0))
+    alone = run(keys[1], W, USERS, 3.0, float(focus))
     np.testing.assert_allclose(batch[1], alone, rtol=1e-6)
 
 

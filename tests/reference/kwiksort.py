@@ -28,7 +28,8 @@ def recursive_sort(items, choose_pivot, ahead):
 def sort_law(ahead):
     """Exact law {(order, queries): probability} of a sort with independent answers, P[j before pivot i] = ahead[j, i].
 
-    Enumerates pivots and answers; a pair is asked once, so that independence is all that is needed.
+    Enumerates pivots and answers; a pair is asked once, so that independence is all that is needed. A third axis of
+    ``ahead`` are several laws, as arrays of probabilities.
     """
 
     @functools.cache
@@ -41,8 +42,8 @@ def sort_law(ahead):
             for answers in itertools.product((True, False), repeat=len(others)):
                 chance = 1 / len(items)
                 for item, yes in zip(others, answers):
-                    chance *= ahead[item, pivot] if yes else 1 - ahead[item, pivot]
-                if chance == 0:
+                    chance = chance * (ahead[item, pivot] if yes else 1 - ahead[item, pivot])
+                if np.all(chance == 0):
                     continue
                 left = tuple(item for item, yes in zip(others, answers) if yes)
                 right = tuple(item for item, yes in zip(others, answers) if not yes)

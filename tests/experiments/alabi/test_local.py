@@ -60,11 +60,16 @@ def test_worlds_of_as_many_items_share_a_program_and_keep_their_rankings_and_cen
     assert len(study.groups()) == 1
     assert isinstance(study.trial, functools.partial)
     draws = study.trial.keywords["draws"][7]
+    world_of = jax.jit(
+        lambda cell, **held: crowds.world_of(KEY, {**cell, **held}, draws),
+        static_argnames=study.static,
+    )
     seen = set()
     for cell in study.cells:
         assert cell["max_users"] == 30
-        one = draws[cell["world"],](KEY, cell)
-        either = crowds.world_of(KEY, cell, draws)
+        one = jax.jit(lambda key, cell=cell: draws[cell["world"],](key, cell))(KEY)
+        held = {name: cell[name] for name in study.static}
+        either = world_of({name: cell[name] for name in cell if name not in held}, **held)
         np.testing.assert_array_equal(either.ranks, one.ranks)
         assert bool(either.centered) == (one.truth is not None)
         if one.truth is not None:

@@ -210,7 +210,7 @@ def test_user_comparisons_law():
     """Pairs uniform (chi-square at level 1e-6), answers by F, users independent."""
     users = 40_000
     mask = jnp.array([True, True, False, True, True])
-    scores = jnp.insert(SCORES, 2, 5.0)
+    scores = jnp.asarray(np.insert(SCORES, 2, 5.0))
     wins = worlds.user_comparisons(jax.random.key(3), scores, users, 3, mask=mask)
     matrix = np.delete(np.delete(np.asarray(wins.matrix), 2, 0), 2, 1)
     games = (matrix + matrix.T)[UPPER]
