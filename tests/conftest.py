@@ -25,9 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from privrank_jax.simulate import program
 from tests.memory_maps import make_room
-from tests.moved_by_numpy import move_by_numpy
 from tests.shared_contexts import share_contexts
-from tests.single_operations import compute_single_operations
 
 # LAPACK's threads and XLA's wait for each other on few cores; NumPy's library is loaded already, and SciPy's reads the
 # variable when it is. Several workers share a GPU, so none takes all of its memory.
@@ -42,9 +40,9 @@ os.environ.setdefault(
 )
 # Most of the suite's time is compiling what runs once on small shapes. Plain loops without LLVM's optimizations take a
 # third of it, and three quarters of that where a program is not split among threads, which the other workers keep busy;
-# PRIVRANK_TEST_OPTIMISED=1 tests the optimized code, single operations included. Unknown flags end the process, so
-# releases of JAX in which these were not tried get none. JAX 0.11 and 0.12 do not know the second, and with the first
-# alone a tanh differs in its last bit between two programs, so that the exact sums of reports seem wrong.
+# PRIVRANK_TEST_OPTIMISED=1 tests the optimized code. Unknown flags end the process, so releases of JAX in which these
+# were not tried get none. JAX 0.11 and 0.12 do not know the second, and with the first alone a tanh differs in its last
+# bit between two programs, so that the exact sums of reports seem wrong.
 PLAIN_CODE = (
     "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
     " --xla_cpu_parallel_codegen_split_count=1"
@@ -55,9 +53,6 @@ if jax.__version_info__ < (0, 11) and not os.environ.get("PRIVRANK_TEST_OPTIMISE
     program.compiled = lambda lowered, *, optimized: compiled(lowered, optimized=optimized is True)
 jax.config.update("jax_enable_x64", True)
 share_contexts()
-if not os.environ.get("PRIVRANK_TEST_OPTIMISED"):
-    move_by_numpy()
-    compute_single_operations()
 jax.config.update(
     "jax_compilation_cache_dir",
     os.environ.get(

@@ -20,9 +20,7 @@ import jax.numpy as jnp
 from beartype import BeartypeConf, beartype
 from jaxtyping import Array, Float, TypeCheckError, install_import_hook, jaxtyped
 
-from tests.moved_by_numpy import move_by_numpy
 from tests.shared_contexts import share_contexts
-from tests.single_operations import compute_single_operations
 
 CHECKED = "tests.runtime_types.checked"
 # Modules with examples that take little to compile, several of each package.
@@ -130,8 +128,6 @@ def refuses_wrong_shapes() -> None:
 def main() -> bool:
     """Run everything, in double and in single precision; what is wrong is printed."""
     share_contexts()
-    move_by_numpy()
-    compute_single_operations()
     gc.disable()  # what is imported and traced stays, and searches for garbage would go through all of it
     modules = imported()
     refuses_wrong_shapes()

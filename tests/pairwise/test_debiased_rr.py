@@ -290,10 +290,10 @@ def test_an_unbounded_objective_says_so_and_the_remedies_help():
 
 def test_clipping():
     reports, observed, epsilons = _problem(low=0.05, high=0.2)
-    clipped = debiased_rr(reports, observed, epsilons, "laplace", clipped=True)
+    clipped = debiased_rr(reports, observed, epsilons, "normal", clipped=True)
     assert int(clipped.diagnostics.fit.code) == 0
     assert float(clipped.diagnostics.smallest_eigenvalue) > 0
-    by_hand = scores_from_sums(debiased_sums(reports, observed, epsilons).clipped(), "laplace")
+    by_hand = scores_from_sums(debiased_sums(reports, observed, epsilons).clipped(), "normal")
     np.testing.assert_allclose(clipped.value, by_hand.value, atol=1e-10)
 
 

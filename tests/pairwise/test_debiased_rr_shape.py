@@ -32,7 +32,7 @@ def test_masks_of_users_and_items_change_nothing():
 
 
 def test_vmap_is_the_loop_and_changed_data_compile_nothing():
-    link, traces = "laplace", []
+    link, traces = "normal", []
 
     @jax.jit
     def fit(reports, observed, epsilon, gamma):
@@ -61,7 +61,7 @@ def test_public_entry_compiles_once_for_changed_values():
     assert _debiased_rr._cache_size() == compiled
 
 
-@pytest.mark.parametrize("link", ["logistic", "laplace"])
+@pytest.mark.parametrize("link", ["logistic", "normal"])
 def test_derivatives_are_those_of_finite_differences(link):
     """Derivatives of θ̂ in ε and in the ridge, through the sums and the implicit function theorem."""
     reports, observed, epsilons = _problem()

@@ -153,7 +153,7 @@ def test_edge_lists_may_hold_a_pair_twice_and_either_way_round():
     np.testing.assert_allclose(found.value, mle(dense(one + other)).value, atol=1e-8)
 
 
-@pytest.mark.parametrize("link", ["logistic", "laplace"])
+@pytest.mark.parametrize("link", ["logistic", "normal"])
 def test_masked_items_do_not_count(link):
     matrix, keep = counts(6), [0, 2, 3, 5]  # values in masked rows must not matter here
     mask = np.isin(np.arange(SIZE), keep)
