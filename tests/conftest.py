@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
 import gc
-import importlib
 import json
 import os
 import tempfile
@@ -77,21 +75,6 @@ if hasattr(core, "stage_p"):
 if hasattr(typer.testing, "_get_command"):
     typer.testing._get_command = functools.cache(typer.testing._get_command)
 gc.disable()  # nothing that is imported while tests are collected is garbage
-
-
-def pytest_collection(session: pytest.Session) -> None:
-    """Let every second worker import the tests from the last to the first, before it collects them in their order.
-
-    Where Python has kept nothing yet, reading a file of tests and rewriting its assertions takes most of the time of
-    collecting it. Two workers that meet in the middle do this once for each file instead of twice.
-    """
-    if not os.environ.get("PYTEST_XDIST_WORKER", "").endswith(tuple("13579")):
-        return
-    for file in sorted((session.config.rootpath / "tests").rglob("test_*.py"), reverse=True):
-        if "benchmarks" not in file.parts:
-            name = ".".join(file.relative_to(session.config.rootpath).with_suffix("").parts)
-            with contextlib.suppress(Exception, pytest.skip.Exception):  # found again, and told
-                importlib.import_module(name)
 
 
 def pytest_collection_finish() -> None:
