@@ -26,7 +26,8 @@ _INSIDE = re.compile(
     re.I,
 )
 _SOLID_NAMES = re.compile(r"privrank[-_]jax")
-_REMARK = re.compile(r"Warning: |privrank: \S+: (items \(\d+\): |columns .* hold the items)")
+_READ = re.compile(r"privrank: \S+: \S")
+_ITEMS = re.compile(r"privrank: \S+: items \(\d+\): ")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,14 +89,16 @@ def check(found: Run, out: str | None = None) -> Any:
 
 def _explained(message: str, context: str) -> None:
     """Warnings, what each file was read as, then one paragraph, or a usage error of the parser of options."""
-    lines = [line for line in message.splitlines() if not _REMARK.match(line)]
+    lines = [line for line in message.splitlines() if not line.startswith("Warning: ")]
     assert lines, f"no message: {context}"
     if lines[0].startswith("Usage:"):
         assert any("Error" in line for line in lines), context
         return
-    assert len(lines) == 1, f"{len(lines)} paragraphs: {context}"
-    assert lines[0].startswith("privrank: "), context
-    words = lines[0].removeprefix("privrank: ")
+    *read, last = lines
+    assert all(_READ.match(line) for line in read), f"{len(lines)} paragraphs: {context}"
+    assert not _ITEMS.match(last), f"no message: {context}"
+    assert last.startswith("privrank: "), context
+    words = last.removeprefix("privrank: ")
     assert len(words.split()) >= 4, f"hardly an explanation: {context}"
     assert words.isprintable(), f"control characters: {context}"
     inside = _INSIDE.search(_SOLID_NAMES.sub("", words))
