@@ -5,11 +5,9 @@ Every release loads it from here, so that all of them refuse a version that is k
 
 from __future__ import annotations
 
-import functools
 import importlib.metadata
 import importlib.util
 import re
-from collections.abc import Callable
 from typing import Any
 
 # In 0.14 ``make_randomized_response_bitvec`` leaves one bit of each call unchanged (OpenDP issue 2707).
@@ -25,25 +23,14 @@ def exact_samplers_available() -> bool:
 def unsound_opendp() -> str:
     """Why the installed OpenDP must not be used, and what to install; "" if it may be used, or is missing."""
     try:
-        _refuse_unsound(importlib.metadata.version)
+        version = importlib.metadata.version("opendp")
     except importlib.metadata.PackageNotFoundError:
-        if importlib.util.find_spec("opendp") is not None:
-            return _reason("of an unknown version")
-    except ImportError as error:
-        return str(error)
-    return ""
-
-
-@functools.cache
-def _refuse_unsound(version_of: Callable[[str], str]) -> None:
-    """Raise an ImportError with the reason; a version that is sound is read once in a process, not for each release."""
-    version = version_of("opendp")
+        if importlib.util.find_spec("opendp") is None:
+            return ""
+        version = "of an unknown version"
     published = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)*(\.post\d+)?(\+.*)?", version)
-    if not published or tuple(int(part) for part in published.groups()[:2]) < _FIRST_SOUND:
-        raise ImportError(_reason(version))
-
-
-def _reason(version: str) -> str:
+    if published and tuple(int(part) for part in published.groups()[:2]) >= _FIRST_SOUND:
+        return ""
     least = ".".join(map(str, _FIRST_SOUND))
     return (
         f"OpenDP {version} is installed; versions before {least} report some answers unchanged, so nothing is released "
