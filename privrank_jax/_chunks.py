@@ -73,6 +73,24 @@ def in_lanes(solve: Callable[..., PyTree], items: int) -> Callable[..., PyTree]:
     return _with_axes(of_batch, _CPU_LANES, 0)
 
 
+def with_batch_axis(size: int, batched: Sequence[PyTree], arguments: Sequence[PyTree]) -> PyTree:
+    """The arguments of a batching rule with a leading axis each: what the batch shares is repeated.
+
+    Args:
+        size: of the batch.
+        batched: which arrays have the axis, as ``custom_vmap`` tells.
+        arguments: arrays, or trees of them.
+
+    >>> [x.shape for x in with_batch_axis(2, [True, False], (jnp.ones((2, 3)), jnp.ones(3)))]
+    [(2, 3), (2, 3)]
+    """
+    return jax.tree.map(
+        lambda x, has_axis: x if has_axis else jnp.broadcast_to(x, (size, *x.shape)),
+        tuple(arguments),
+        tuple(batched),
+    )
+
+
 def _with_axes(solve: Callable[..., PyTree], cpu_bytes: int, axes: int) -> Callable[..., PyTree]:
     @custom_vmap
     def run(*arguments: PyTree) -> PyTree:
@@ -85,11 +103,7 @@ def _with_axes(solve: Callable[..., PyTree], cpu_bytes: int, axes: int) -> Calla
     def batched(
         axis_size: int, in_batched: Sequence[PyTree], *arguments: PyTree
     ) -> tuple[PyTree, PyTree]:
-        whole = jax.tree.map(
-            lambda x, has_axis: x if has_axis else jnp.broadcast_to(x, (axis_size, *x.shape)),
-            arguments,
-            tuple(in_batched),
-        )
+        whole = with_batch_axis(axis_size, in_batched, arguments)
         found = _with_axes(solve, cpu_bytes, axes + 1)(*whole)
         return found, jax.tree.map(lambda _: True, found)
 

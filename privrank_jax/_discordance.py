@@ -15,6 +15,7 @@ from jaxtyping import Array, Int, UInt8
 
 from privrank_jax._backend import on_cpu
 from privrank_jax._blocks import blockwise
+from privrank_jax._chunks import with_batch_axis
 from privrank_jax._types import Count, Rankings, Ranks
 from privrank_jax._workarounds.xla import materialized
 
@@ -44,13 +45,13 @@ def behind_each(a: Ranks, b: Ranks) -> Int[Array, "items"]:
 
 @custom_vmap
 def discordant(a: Ranks, b: Ranks) -> Int[Array, ""]:
-    """The number of pairs that two rankings of many items order differently."""
+    """The number of pairs that two rankings order differently."""
     return jnp.sum(behind_each(a, b), dtype=jnp.int32)
 
 
 @discordant.def_vmap
 def _discordant_batch(size: int, batched: list[bool], *rankings: Array) -> tuple[Array, bool]:
-    return _discordant_crowd(*_whole(size, batched, rankings)), True
+    return _discordant_crowd(*with_batch_axis(size, batched, rankings)), True
 
 
 @custom_vmap
@@ -67,15 +68,9 @@ def _discordant_crowd(a: Rankings, b: Rankings) -> Int[Array, "users"]:
 @_discordant_crowd.def_vmap
 def _discordant_crowds(size: int, batched: list[bool], *crowds: Array) -> tuple[Array, bool]:
     """Batching rule: flatten crowds of crowds into one."""
-    whole = _whole(size, batched, crowds)
+    whole = with_batch_axis(size, batched, crowds)
     found = _discordant_crowd(*(x.reshape(-1, x.shape[-1]) for x in whole))
     return found.reshape(size, -1), True
-
-
-def _whole(size: int, batched: list[bool], arrays: tuple[Array, ...]) -> list[Array]:
-    """Arrays with a leading axis of ``size`` each."""
-    pairs = zip(arrays, batched, strict=True)
-    return [x if many else jnp.broadcast_to(x, (size, *x.shape)) for x, many in pairs]
 
 
 def _count_in_rows(a: Rankings, b: Rankings) -> Int[Array, "users"]:

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from privrank_jax._backend import product
+from privrank_jax._chunks import with_batch_axis
 
 # jaxlib's threshold is 2e5 operations: m³/3 for a Cholesky factor, m²k for k right sides.
 _INLINE_FLOPS = 199_999
@@ -101,10 +102,7 @@ def one_by_one(function: Callable[..., PyTree]) -> Callable[..., PyTree]:
     def batch(
         axis_size: int, in_batched: Sequence[bool], *arguments: Array
     ) -> tuple[PyTree, PyTree]:
-        whole = [
-            x if batched else jnp.broadcast_to(x, (axis_size, *x.shape))
-            for x, batched in zip(arguments, in_batched, strict=True)
-        ]
+        whole = with_batch_axis(axis_size, in_batched, arguments)
         found = jax.lax.platform_dependent(
             *whole,
             cpu=lambda *parts: jax.lax.map(lambda one: run(*one), parts),

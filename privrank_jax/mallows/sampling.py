@@ -14,6 +14,7 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array, DTypeLike, Float, Int, Integer
 
 from privrank_jax._blocks import blockwise
+from privrank_jax._chunks import with_batch_axis
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.threefry import threefry
@@ -126,9 +127,7 @@ def _largest(ranks: Array) -> Array:
 @_crowd.def_vmap
 def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, bool]:
     """Batching rule: flatten crowds of crowds into one, so that nested ``jax.vmap`` runs a single batched program."""
-    whole = (
-        x if many else jnp.broadcast_to(x, (size, *x.shape)) for x, many in zip(arguments, batched)
-    )
+    whole = with_batch_axis(size, batched, arguments)
     drawn = _crowd(*(x.reshape(-1, *x.shape[2:]) for x in whole))
     return drawn.reshape(size, -1, drawn.shape[-1]), True
 
