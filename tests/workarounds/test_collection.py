@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import pytest
 
 from privrank_jax._workarounds.collection import uncollected
 
 
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    """Switched on, and put back afterwards."""
+    was_on = gc.isenabled()
+    gc.enable()
+    yield
+    if not was_on:
+        gc.disable()
+
+
 def test_the_collector_pauses_within_the_context() -> None:
-    assert gc.isenabled()
     with uncollected():
         assert not gc.isenabled()
     assert gc.isenabled()
@@ -24,9 +34,6 @@ def test_the_collector_goes_on_after_an_error() -> None:
 
 def test_a_collector_that_was_off_stays_off() -> None:
     gc.disable()
-    try:
-        with uncollected():
-            assert not gc.isenabled()
+    with uncollected():
         assert not gc.isenabled()
-    finally:
-        gc.enable()
+    assert not gc.isenabled()
