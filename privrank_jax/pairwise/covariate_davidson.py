@@ -162,8 +162,8 @@ def davidson_from_covariate_sums(
         ValueError: a ridge that is not positive, a negative noise scale, sums of another shape.
 
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table
-    >>> won = [1, 0, 1, 0, 1, 0, 0.5, 0, 0.5, 1]
-    >>> table = covariate_table([0, 1] * 5, [1, 0] * 5, won, {"first": [1.0] * 10}, num_items=2)
+    >>> first, second, won = [0, 1] * 60, [1, 0] * 60, [1, 0, 1, 0, 1, 0, 0.5, 0, 0.5, 1] * 12
+    >>> table = covariate_table(first, second, won, {"first": [1.0] * 120}, num_items=2)
     >>> value = davidson_from_covariate_sums(table.sums, 2.0, table.design, 1e-4, 1e-4).value
     >>> bool(value.scores[0] > value.scores[1]), value.coefficients.shape
     (True, (1,))
@@ -209,10 +209,10 @@ def davidson_with_covariates(
         TypeError: ``table`` is no :class:`~privrank_jax.pairwise.CovariateTable`.
 
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table
-    >>> won = [1] * 25 + [0.5] * 20 + [0] * 5
-    >>> table = covariate_table([0] * 50, [1] * 50, won, {}, num_items=2)
+    >>> first, second, won = [0, 1] * 60, [1, 0] * 60, [1, 0] * 30 + [0.5, 0.5] * 24 + [0, 1] * 6
+    >>> table = covariate_table(first, second, won, {"first": [1.0] * 120}, num_items=2)
     >>> value = davidson_with_covariates(table).value
-    >>> round(float(value.scores[0] - value.scores[1]), 4), round(float(value.tie), 4)  # log 5, 20/√(25·5)
+    >>> round(float(value.scores[0] - value.scores[1]), 4), round(float(value.tie), 4)  # log 5, 24/√(30·6)
     (1.6094, 1.7889)
     """
     check_table(table)

@@ -97,8 +97,8 @@ def covariate_mle(
         TypeError: as :func:`noisy_covariate_sums`.
 
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table
-    >>> first, second, won = [0, 1] * 50, [1, 0] * 50, [1, 1] * 40 + [1, 0] * 10  # who is first wins most often
-    >>> table = covariate_table(first, second, won, {"first": [1.0] * 100}, num_items=2)
+    >>> first, second, won = [0, 1] * 45, [1, 0] * 45, [1, 1] * 36 + [1, 0] * 9  # who is first wins most often
+    >>> table = covariate_table(first, second, won, {"first": [1.0] * 90}, num_items=2)
     >>> promise = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
     >>> value = covariate_mle(jax.random.key(0), table, promise).value
     >>> bool(value.coefficients[0] > 0.5)
@@ -185,7 +185,7 @@ def scores_from_covariate_sums(
         ValueError: γ <= 0, sums of another shape.
 
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table
-    >>> table = covariate_table([0, 1] * 9, [1, 0] * 9, [1, 0, 1] * 6, {"first": [1.0] * 18}, num_items=2)
+    >>> table = covariate_table([0, 1] * 45, [1, 0] * 45, [1, 0, 1] * 30, {"first": [1.0] * 90}, num_items=2)
     >>> found = scores_from_covariate_sums(table.sums, table.design, 1e-6).value
     >>> round(float(found.coefficients[0]), 3)  # log 2
     0.693

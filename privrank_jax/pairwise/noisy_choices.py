@@ -116,7 +116,8 @@ def perturbed_plackett_luce(
     noisy = noisy_choices(key, choices, privacy, noise=noise)
     scale = noisy.diagnostics.noise_scale
     usual = default_choice_gamma(choices, noise_variance(scale, noise)) if gamma is None else gamma
-    found = fit_choices(public_part(choices), noisy.value, usual)
+    ridge = jnp.asarray(usual, noisy.value.dtype)  # one program, whether it is given or not
+    found = fit_choices(public_part(choices), noisy.value, ridge)
     return Estimate(
         found.value, Guarantee(privacy, attained), PerturbedFit(scale, usual, found.diagnostics)
     )
@@ -138,17 +139,17 @@ def plackett_luce_from_totals(totals: ScoresLike, choices: Choices, gamma: Scala
     Raises:
         ValueError: γ <= 0, another shape, stages of rankings.
 
-    >>> sets = Choices.from_top1([(0, [1])] * 4, num_items=2)
-    >>> found = plackett_luce_from_totals([3.0, 1.0], sets, 1e-6).value
-    >>> round(float(found[0] - found[1]), 3)  # log 3
-    1.099
+    >>> sets = Choices.from_top1([(0, [1, 2])] * 80, num_items=3)
+    >>> found = plackett_luce_from_totals([60.0, 10.0, 10.0], sets, 1e-6).value
+    >>> round(float(found[0] - found[1]), 3)  # log 6
+    1.792
     """
     check_positive("gamma", gamma, infinite=False)
     totals = jnp.asarray(totals, choices.weights.dtype)
     if totals.shape != (choices.num_items,):
         raise ValueError(f"totals must have shape ({choices.num_items},), got {totals.shape}.")
     check_no_stages(choices)
-    return fit_choices(public_part(choices), totals, gamma)
+    return fit_choices(public_part(choices), totals, jnp.asarray(gamma, totals.dtype))
 
 
 def default_choice_gamma(choices: Choices, variance: Numbers) -> Any:

@@ -89,9 +89,9 @@ def perturbed_davidson_mle(
     usual, usual_of_ties = default_ridges(wins, law)
     ridge = usual if gamma is None else gamma
     tie_ridge = usual_of_ties if tie_gamma is None else tie_gamma
-    _check_ridges(ridge, tie_ridge)
+    ridges = _checked_ridges(ridge, tie_ridge, wins.comparisons.dtype)
     counts = add_tie_noise(key, wins, law)
-    found = _fit(counts, wins.comparisons, ridge, tie_ridge, wins.mask)
+    found = _fit(counts, wins.comparisons, *ridges, wins.mask)
     diagnostics = PerturbedDavidsonFit(law.scale, ridge, tie_ridge, found.diagnostics)
     return Estimate(found.value, Guarantee(privacy, attained), diagnostics)
 
@@ -129,10 +129,10 @@ def davidson_from_totals(
     >>> round(float(found.scores[0] - found.scores[1]), 3)  # log 5
     1.609
     """
-    _check_ridges(gamma, tie_gamma)
     comparisons = jnp.asarray(comparisons)
     if not jnp.issubdtype(comparisons.dtype, jnp.floating):
         comparisons = comparisons.astype(jnp.result_type(float))
+    ridges = _checked_ridges(gamma, tie_gamma, comparisons.dtype)
     totals = jnp.asarray(totals, comparisons.dtype)
     real = None if mask is None else jnp.asarray(mask)
     if totals.ndim != 1 or comparisons.shape != totals.shape * 2:
@@ -140,7 +140,7 @@ def davidson_from_totals(
             f"totals (m,) and comparisons (m, m) don't match: got {totals.shape} and {comparisons.shape}."
         )
     counts = TieCounts(totals, jnp.asarray(ties, comparisons.dtype))
-    return _fit(counts, comparisons, gamma, tie_gamma, real)
+    return _fit(counts, comparisons, *ridges, real)
 
 
 def default_ridges(wins: WinCounts, law: TieNoise) -> tuple[Any, Any]:
@@ -171,9 +171,11 @@ def _unit_variances(law: TieNoise, num_items: int) -> tuple[float, float]:
     return float(per_score), float(each[num_items])
 
 
-def _check_ridges(gamma: Scalar, tie_gamma: Scalar) -> None:
+def _checked_ridges(gamma: Scalar, tie_gamma: Scalar, dtype: Any) -> tuple[Array, Array]:
+    """As arrays, so that numbers given and the default are fitted by one program."""
     check_positive("gamma", gamma, infinite=False)
     check_positive("tie_gamma", tie_gamma, infinite=False)
+    return jnp.asarray(gamma, dtype), jnp.asarray(tie_gamma, dtype)
 
 
 @jax.jit
