@@ -88,18 +88,20 @@ def test_k_norm_losses_add_up_to_epsilon(items):
     assert np.any((of_pairs > 1 - 1e-9) & (of_scores > 1 - 1e-9))
 
 
+@functools.partial(jax.jit, static_argnames="noise")
+@functools.partial(jax.vmap, in_axes=(0, None, None))
+def drawn(key, focus, noise):
+    """Releases of ``weights()``, not shrunk, one for each key."""
+    return aggregation.private_weights(
+        key, weights(), promised(noise), noise=noise, focus=focus, shrink="none"
+    )
+
+
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("focus", [0.0, 0.6, 1.0])
 def test_both_parts_have_the_stated_noise(noise, focus, key):
     """Mean squares of 10,000 draws, off by 6 standard errors less than once in 10^8; 10 % more noise is rejected."""
-    run = jax.jit(
-        jax.vmap(
-            lambda k: aggregation.private_weights(
-                k, weights(), promised(noise), noise=noise, focus=focus, shrink="none"
-            )
-        )
-    )
-    found = run(jax.random.split(key, DRAWS))
+    found = drawn(jax.random.split(key, DRAWS), focus, noise)
     stated = found.diagnostics.gradient_scale[0], found.diagnostics.cycle_scale[0]
     np.testing.assert_allclose(
         stated,
@@ -129,15 +131,9 @@ def test_both_parts_have_the_stated_noise(noise, focus, key):
 
 def test_gaussian_parts_are_normal(key):
     """KS test of 30,000 values of a direction of each part, false-alarm rate 1e-6; a scale 10 % off is rejected."""
-    run = jax.jit(
-        jax.vmap(
-            lambda k: aggregation.private_weights(
-                k, weights(), promised("gaussian"), noise="gaussian", focus=0.6, shrink="none"
-            )
-        )
-    )
-    found = run(jax.random.split(key, 3 * DRAWS))
-    error = (np.asarray(found.value) - W)[:, *ABOVE]
+    parts = [drawn(keys, 0.6, "gaussian") for keys in jax.random.split(key, (3, DRAWS))]
+    found = parts[0]
+    error = (np.concatenate([part.value for part in parts]) - W)[:, *ABOVE]
     # Differences of the scores of items 0 and 1, and the cycle 0, 1, 2, each of length 1.
     score = np.array([[2, 1, 1, -1, -1, 0]]) / math.sqrt(8)
     cycle = np.array([[1, -1, 0, 1, 0, 0]]) / math.sqrt(3)
@@ -157,17 +153,13 @@ def test_ends_of_the_line_are_the_laws_of_one_release(key):
     keys = jax.random.split(key, DRAWS)
 
     def norms(focus, body, of_error):
-        def one(k):
-            found = aggregation.private_weights(
-                k, weights(), promised("k-norm"), focus=focus, shrink="none"
-            )
-            return gauge(body, of_error(found.value - W))
-
-        return np.asarray(jax.jit(jax.vmap(one))(keys)) * USERS * 0.8
+        error = np.asarray(drawn(keys, focus, "k-norm").value) - W
+        norm = jax.jit(jax.vmap(lambda one: gauge(body, one)))
+        return np.asarray(norm(of_error(error))) * USERS * 0.8
 
     of_pairs = norms(0.0, Cube.of_pairs(4), lambda error: error)
     assert scipy.stats.kstest(of_pairs, scipy.stats.gamma(6).cdf).pvalue > 1e-6
-    of_scores = norms(1.0, Zonotope.of_all_pairs(4), lambda error: jnp.sum(error, 1))
+    of_scores = norms(1.0, Zonotope.of_all_pairs(4), lambda error: error.sum(1))
     assert scipy.stats.kstest(of_scores, scipy.stats.gamma(3).cdf).pvalue > 1e-6
     assert scipy.stats.kstest(of_scores, scipy.stats.gamma(6).cdf).pvalue < 1e-6
 
@@ -196,20 +188,23 @@ def test_shrinkage_is_that_of_the_twin_and_keeps_scores(noise, key):
         np.testing.assert_allclose(padded, np.pad(wanted, (0, 2)), atol=1e-6)
 
 
+@functools.partial(jax.jit, static_argnames="noise")
+def released(key, w, users, epsilon, focus, noise):
+    given = PairWeights(w, users)
+    return aggregation.private_weights(
+        key, given, promised(noise, epsilon), noise=noise, focus=focus
+    ).value
+
+
 @pytest.mark.parametrize("noise", NOISES)
 def test_value_reads_only_the_upper_half_and_is_exact_without_noise(noise, key):
     other = np.triu(W) + 7 * np.tril(np.ones((4, 4)), -1)
 
-    @jax.jit
-    def run(w, epsilon):
-        return aggregation.private_weights(
-            key, PairWeights(w, 3), promised(noise, epsilon), noise=noise
-        ).value
-
-    noisy = np.asarray(run(other, 0.5))
-    np.testing.assert_array_equal(noisy, run(W, 0.5))
+    run = functools.partial(released, key, users=3, focus=0.5, noise=noise)
+    noisy = np.asarray(run(w=other, epsilon=0.5))
+    np.testing.assert_array_equal(noisy, run(w=W, epsilon=0.5))
     np.testing.assert_allclose(noisy + noisy.T, 1 - np.eye(4), atol=1e-5)
-    np.testing.assert_allclose(run(W, np.inf), W, atol=1e-6)
+    np.testing.assert_allclose(run(w=W, epsilon=np.inf), W, atol=1e-6)
 
 
 def test_guarantee_and_refusals(key):
@@ -262,27 +257,22 @@ def test_masked_items_do_not_count(noise, key):
 
 
 def test_one_compilation_dtype_and_vmap(key):
-    traces = []
-
-    @jax.jit
-    def run(key, w, users, epsilon, focus):
-        traces.append(1)
-        return aggregation.private_weights(
-            key, PairWeights(w, users), user(epsilon), focus=focus
-        ).value
-
+    run = functools.partial(released, w=W, noise="k-norm")
+    run(key, users=3, epsilon=0.5, focus=0.5)
+    before = released._cache_size()
     for epsilon, users, focus in [(0.1, 10, 0.0), (2.0, 300, 0.5), (np.inf, 5, 1.0)]:
-        value = run(key, W, users, epsilon, focus)
-    assert len(traces) == 1
+        value = run(key, users=users, epsilon=epsilon, focus=focus)
+    assert released._cache_size() == before
     np.testing.assert_allclose(value, 0.5 * (1 - np.eye(4)) + reference.parts(W)[0], atol=1e-6)
     half = PairWeights(W.astype(np.float32), 9)
-    assert aggregation.private_weights(key, half, user(1.0)).value.dtype == np.float32
+    small = jax.eval_shape(lambda k: aggregation.private_weights(k, half, user(1.0)).value, key)
+    assert small.dtype == np.float32
     keys, levels = jax.random.split(key, 2), jnp.array([1.0, 3.0])
     batch = jax.vmap(lambda k, e: aggregation.private_weights(k, weights(), user(e)).value)(
         keys, levels
     )
     focus = aggregation.default_focus(4, USERS, user(3.0))
-    alone = run(keys[1], W, USERS, 3.0, float(focus))
+    alone = run(keys[1], users=USERS, epsilon=3.0, focus=float(focus))
     np.testing.assert_allclose(batch[1], alone, rtol=1e-6)
 
 
