@@ -12,6 +12,7 @@ from privrank_jax.aggregation import PairWeights, integer_program, kemeny, kemen
 from privrank_jax.aggregation.certificate import _components, _cycle_bound
 from tests.reference import aggregation as reference
 
+pytestmark = pytest.mark.usefixtures("optimized_bounds")
 SOLVERS = (
     "local search",
     "dynamic program",
