@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
 import math
@@ -137,17 +138,17 @@ def test_sampler_has_the_exact_law(items, max_queries, key):
     estimate = run(jax.random.split(key, runs))
     orders = np.argsort(np.asarray(estimate.value), axis=1).tolist()
     facts = estimate.diagnostics
-    found = [
+    found = collections.Counter(
         (tuple(order), None if exceeded else queries)
         for order, queries, exceeded in zip(orders, facts.queries.tolist(), facts.exceeded.tolist())
-    ]
+    )
     assert max(facts.queries.tolist()) <= max_queries
 
     def agrees(off):
         law = exact_law(w, users, epsilon, max_queries, 0.7, off=off)
         law = {end: chance for end, chance in law.items() if chance > 1e-12}
         assert set(found) <= set(law)
-        counts = [found.count(end) for end in law]
+        counts = [found[end] for end in law]
         return scipy.stats.chisquare(counts, runs * np.array(list(law.values()))).pvalue > 1e-6
 
     assert agrees(1.0)
@@ -162,15 +163,18 @@ def sort_of_one_query(key, epsilon, split):
     return dp_kwiksort(key, weights, user(epsilon), max_queries=1, split=split)
 
 
+@jax.jit
+@functools.partial(jax.vmap, in_axes=(0, None))
+def search_of_noised(key, epsilon):
+    weights = PairWeights(slow.weights([(0, 1, 2)] * 3), 3)
+    return local_search(noise_all(key, weights, user(epsilon)).value)
+
+
 @functools.cache
 def searches_of_noised_weights(epsilon, runs):
     """Of local search alone, how often it finds each ranking."""
 
-    def search(key):
-        weights = PairWeights(slow.weights([(0, 1, 2)] * 3), 3)
-        return local_search(noise_all(key, weights, user(epsilon)).value)
-
-    return frequencies(jax.jit(jax.vmap(search))(jax.random.split(jax.random.key(26), runs)))
+    return frequencies(search_of_noised(jax.random.split(jax.random.key(26), runs), epsilon))
 
 
 def frequencies(ranks):
