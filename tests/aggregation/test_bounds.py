@@ -61,13 +61,33 @@ def test_central_bounds_are_their_formulas():
     )
 
 
+def promised(noise):
+    return user(EPSILON, DELTA if noise == "gaussian" else 0.0)
+
+
+def borda_drawn(keys, noise):
+    """Noisy Borda scores of a crowd without preferences, for each key."""
+    weights = PairWeights(np.where(np.eye(M), 0, 0.5), USERS)
+    run = jax.vmap(lambda k: aggregation.dp_borda(k, weights, promised(noise), noise=noise).value)
+    return np.asarray(run(keys))
+
+
+def weights_drawn(keys, w, focus, noise, shrink):
+    """Noisy weights, for each key."""
+    return np.asarray(_weights_drawn(keys, w, focus, noise, shrink))
+
+
+@functools.partial(jax.jit, static_argnames=("noise", "shrink"))
+@functools.partial(jax.vmap, in_axes=(0, None, None, None, None))
+def _weights_drawn(key, w, focus, noise, shrink):
+    given, settings = PairWeights(w, USERS), {"noise": noise, "focus": focus, "shrink": shrink}
+    return aggregation.private_weights(key, given, promised(noise), **settings).value
+
+
 def test_the_bound_of_borda_is_twice_the_mean_of_its_k_norm_noise(key):
     """Of 4,000 draws; from below it comes within 5 standard errors, and from above within 3 %."""
-    weights = PairWeights(np.where(np.eye(M), 0, 0.5), USERS)
-    draws = jax.vmap(lambda k: aggregation.dp_borda(k, weights, user(EPSILON)).value)(
-        jax.random.split(key, 4_000)
-    )
-    sizes = 2 * np.abs(np.asarray(draws) - (M - 1) / 2).sum(axis=1)
+    draws = [borda_drawn(keys, "k-norm") for keys in jax.random.split(key, (2, 2_000))]
+    sizes = 2 * np.abs(np.concatenate(draws) - (M - 1) / 2).sum(axis=1)
     bound = aggregation.borda_bound(M, USERS, user(EPSILON))
     assert bound.ratio == 5
     assert sizes.mean() - 5 * sizes.std() / math.sqrt(sizes.size) < bound.additive
@@ -77,8 +97,8 @@ def test_the_bound_of_borda_is_twice_the_mean_of_its_k_norm_noise(key):
 @pytest.mark.parametrize("noise", ["k-norm", "gaussian"])
 @pytest.mark.parametrize("shrink", ["james-stein", "none"])
 def test_the_bound_of_private_weights_holds_their_error(noise, shrink, key):
-    """The mean of Σ|e| over 500 draws, for crowds without and with cycles; half of the bound would not hold without."""
-    promise = user(EPSILON, DELTA if noise == "gaussian" else 0.0)
+    """The mean of Σ|e| over 2,000 draws, for crowds without and with cycles; half of it does not hold without."""
+    promise = promised(noise)
     settings = {"noise": noise, "focus": 0.3, "shrink": shrink}
     bound = aggregation.private_weights_bound(M, USERS, promise, xi=0.5, **settings)
     assert bound.ratio == 1.5
@@ -86,12 +106,9 @@ def test_the_bound_of_private_weights_holds_their_error(noise, shrink, key):
     ring = (np.arange(M)[None] - np.arange(M)[:, None]) % M
     cyclic = np.where(ring == 0, 0, np.where(2 * ring == M, 0.5, np.where(2 * ring < M, 0.9, 0.1)))
 
-    def release(k, w):
-        return aggregation.private_weights(k, PairWeights(w, USERS), promise, **settings).value
-
-    run, shares = jax.jit(jax.vmap(release, (0, None))), []
+    keys, shares = jax.random.split(key, 2_000), []
     for w in (flat, cyclic):
-        found = np.asarray(run(jax.random.split(key, 500), w))
+        found = weights_drawn(keys, w, 0.3, noise, shrink)
         error = np.abs(found - w)[:, *np.triu_indices(M, 1)]
         shares.append(2.5 * error.sum(1).mean() / bound.additive)
     assert max(shares) < 1
@@ -103,25 +120,13 @@ def test_the_bound_of_private_weights_holds_their_error(noise, shrink, key):
 @pytest.mark.parametrize("noise", ["k-norm", "gaussian"])
 def test_bounds_with_a_confidence_hold_for_what_is_drawn(noise, key):
     """Twice the sum of errors of 2,000 releases exceeds the bound less often than allowed, and comes near it."""
-    promise = user(EPSILON, DELTA if noise == "gaussian" else 0.0)
-    weights = PairWeights(np.where(np.eye(M), 0, 0.5), USERS)
-    keys = jax.random.split(key, 2_000)
-    release = {
-        "borda": lambda k: (
-            aggregation.dp_borda(k, weights, promise, noise=noise).value - (M - 1) / 2
-        ),
-        "weights": lambda k: (
-            aggregation.private_weights(k, weights, promise, noise=noise, focus=0.3).value[
-                np.triu_indices(M, 1)
-            ]
-            - 0.5
-        ),
-        "pairs": lambda k: (
-            aggregation.private_weights(
-                k, weights, promise, noise=noise, focus=0.0, shrink="none"
-            ).value[np.triu_indices(M, 1)]
-            - 0.5
-        ),
+    promise = promised(noise)
+    flat, keys = np.where(np.eye(M), 0, 0.5), jax.random.split(key, 2_000)
+    above = np.triu_indices(M, 1)
+    released = {
+        "borda": borda_drawn(keys, noise) - (M - 1) / 2,
+        "weights": weights_drawn(keys, flat, 0.3, noise, "james-stein")[:, *above] - 0.5,
+        "pairs": weights_drawn(keys, flat, 0.0, noise, "none")[:, *above] - 0.5,
     }
     common = {"noise": noise}
     bound = {
@@ -132,8 +137,8 @@ def test_bounds_with_a_confidence_hold_for_what_is_drawn(noise, key):
         "pairs": functools.partial(aggregation.noise_all_bound, M, USERS, promise, **common),
     }
     most = {"borda": 1.7, "weights": 5.0, "pairs": 1.6}
-    for name, one in release.items():
-        sizes = 2 * np.abs(np.asarray(jax.vmap(one)(keys))).sum(axis=1)
+    for name, errors in released.items():
+        sizes = 2 * np.abs(errors).sum(axis=1)
         for confidence in (0.75, 0.95):
             limit = float(bound[name](confidence=confidence).additive)
             assert np.mean(sizes > limit) < 1 - confidence, name
