@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
+
+from sphinx.domains.python import PythonDomain
 
 import privrank_jax
 from privrank_jax import _types
@@ -43,6 +46,13 @@ def _short(app, what, name, obj, options, signature, returned):
     )
 
 
+class _Domain(PythonDomain):
+    """Remember what a name in a signature leads to: Sphinx goes through all objects for each of them."""
+
+    find_obj = functools.lru_cache(maxsize=None)(PythonDomain.find_obj)
+
+
 def setup(app):
     """Connect what autodoc calls."""
     app.connect("autodoc-process-signature", _short)
+    app.add_domain(_Domain, override=True)
