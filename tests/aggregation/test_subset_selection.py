@@ -17,14 +17,17 @@ from tests.reference import borda as reference_borda
 from tests.reference import local_reports as naive
 
 ALARM = 1e-6
+USERS = 10_000  # of all that send many reports, so that one program serves them
 
 
 @pytest.mark.parametrize(("ranks", "epsilon"), [([1, 2, 0], 1.0), ([2, 0, 3, 1], 2.0)])
 def test_reports_have_their_law(ranks, epsilon, key):
     """χ² of 60,000 reports, false-alarm rate 1e-6; the law of an ε that is 10 % off, either way, is rejected."""
-    users = np.tile(ranks, (60_000, 1))
+    users = np.tile(ranks, (USERS, 1))
     items = len(ranks)
-    reports = np.asarray(subset_report(key, users, epsilon), np.float64)
+    reports = np.concatenate(
+        [subset_report(one, users, epsilon) for one in jax.random.split(key, 6)], dtype=np.float64
+    )
     scores = [items - 1 - rank for rank in ranks]
     law = naive.report_law(scores, chosen(items, epsilon), math.exp(-epsilon))
     np.testing.assert_allclose(law[0].sum(), 1)
@@ -55,7 +58,7 @@ def test_scores_are_unbiased_with_the_stated_error(ranks, missing, key):
 
     A scale that is 10 % off would be seen in the norm of each report.
     """
-    users = np.tile(ranks, (10_000, 1))
+    users = np.tile(ranks, (USERS, 1))
     reports = np.asarray(
         aggregation.ldp_borda_report(
             key, users, 2.5, mechanism="subset-selection", missing=missing
@@ -82,15 +85,15 @@ def test_scores_are_unbiased_with_the_stated_error(ranks, missing, key):
 
 
 def test_each_user_gets_a_pair_when_few_are_left(key):
-    """3,000 users whose proposals are mostly rejected: gathered twice, and none is left without a report."""
+    """10,000 users whose proposals are mostly rejected: gathered twice, and none is left without a report."""
     rng = np.random.default_rng(0)
-    users = np.array([rng.permutation(4) for _ in range(3000)])
+    users = np.array([rng.permutation(4) for _ in range(USERS)])
     reports = np.asarray(subset_report(key, users, 6.0), np.float64)
     np.testing.assert_allclose(np.linalg.norm(reports, axis=1), float(subset_norm(4, 6.0)))
     error = reports.mean(0) - (1.5 - users).mean(0)
-    assert np.all(np.abs(error) < 5 * float(subset_norm(4, 6.0)) / math.sqrt(3000))
+    assert np.all(np.abs(error) < 5 * float(subset_norm(4, 6.0)) / math.sqrt(USERS))
     along = np.sum(reports * (1.5 - users), axis=1)
-    assert abs(along.mean() - 5) < 5 * along.std() / math.sqrt(3000)  # each with the own ranking
+    assert abs(along.mean() - 5) < 5 * along.std() / math.sqrt(USERS)  # each with the own ranking
 
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
