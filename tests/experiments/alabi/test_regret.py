@@ -46,14 +46,14 @@ def test_methods_and_the_pairs_that_are_compared():
 
 def test_camps_have_cycles_that_no_scores_describe():
     """Of rotated orders Borda scores are almost equal, and a majority of two camps leads each third to the next."""
-    world = crowds.camps_world(KEY, 300, 6, 1000.0)
+    world = jax.jit(lambda: crowds.camps_world(KEY, 300, 6, 1000.0))()
     scores = np.asarray(world.weights.matrix).sum(1)
     np.testing.assert_allclose(scores, 2.5, atol=1.01)
     w = np.asarray(world.weights.matrix)[~np.eye(6, dtype=bool)]
     np.testing.assert_allclose(np.unique(w.round(6)), [0, 1 / 3, 2 / 3, 1], atol=1e-5)
-    assert float(common.cost(common.borda_ranks(KEY, world), world)) > float(
-        common.cost(common.best_of(None, world), world)
-    )
+    borda = jax.jit(lambda world: common.cost(common.borda_ranks(KEY, world), world))
+    best = jax.jit(lambda world: common.cost(common.best_of(None, world), world))
+    assert float(borda(world)) > float(best(world))
 
 
 def places(config):
@@ -94,12 +94,13 @@ def test_a_shared_program_draws_the_world_of_the_cell(name):
     config = dataclasses.replace(CONFIG, items=(12,))
     seen = shared_program()(regret.numbered(config, name, 12))
     key = jax.random.split(KEY)[0]
-    expected = {
-        common.MALLOWS: lambda: crowds.mallows_world(key, SIZES, config.strength),
-        regret.STRONG: lambda: crowds.mallows_world(key, SIZES, config.strong),
-        common.WORST: lambda: crowds.worst_world(key, 300, 300, 3, 6, config.lean),
-        regret.CAMPS: lambda: crowds.camps_world(key, 300, 12, config.camps),
-    }[name]()
+    alone = {
+        common.MALLOWS: lambda key: crowds.mallows_world(key, SIZES, config.strength),
+        regret.STRONG: lambda key: crowds.mallows_world(key, SIZES, config.strong),
+        common.WORST: lambda key: crowds.worst_world(key, 300, 300, 3, 6, config.lean),
+        regret.CAMPS: lambda key: crowds.camps_world(key, 300, 12, config.camps),
+    }
+    expected = jax.jit(alone[name])(key)
     np.testing.assert_allclose(seen.weights.matrix, expected.weights.matrix, atol=1e-6)
     assert bool(seen.centered) == (expected.truth is not None)
     assert seen.weights.num_users == 300

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import jax
 import numpy as np
 import pytest
@@ -46,15 +48,17 @@ def made_up(name, mean):
     experiment = experiments.get(name).configured(**SMALL[name])
     rows = []
     for study in experiment.studies():
-        for cell in study.cells:
-            static = {key: cell[key] for key in study.static}
-            traced = {key: value for key, value in cell.items() if key not in static}
+        for group in study.groups():
+            first = study.cells[group[0]]  # a program returns the same names for all of its cells
+            static = {key: first[key] for key in study.static}
+            traced = {key: value for key, value in first.items() if key not in static}
 
             def trial(key, traced, study=study, static=static):
                 return study.trial(key, {**traced, **static})
 
-            for labels in flatten(jax.eval_shape(trial, RUN_KEY, traced), study.axes).labels:
-                row = {"study": study.name, **cell, **columns(labels, study.axes)}
+            found = flatten(jax.eval_shape(trial, RUN_KEY, traced), study.axes).labels
+            for index, labels in itertools.product(group, found):
+                row = {"study": study.name, **study.cells[index], **columns(labels, study.axes)}
                 tail = {"standard_error": 1e-5, "replicates": 100, "nonfinite": 0}
                 rows.append({**row, "mean": mean(row), **tail})
     return experiment, experiment.table(StudyResult(name, joined(rows)))

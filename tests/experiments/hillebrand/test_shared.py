@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -56,7 +57,10 @@ def test_methods_are_solved_and_judged_by_what_they_hold():
 
     least = jnp.asarray(1.0)
     pairs = [("costs", "plain"), ("plain", "absent")]
-    found = shared.judged(at, (1.0, -1.0), weights, least, 3, pairs, {"plain": least + 0.3})
+    judged = jax.jit(
+        lambda: shared.judged(at, (1.0, -1.0), weights, least, 3, pairs, {"plain": least + 0.3})
+    )
+    found = judged()
     assert set(found) == {"scores", "weights", "costs", "plain", "costs minus plain"}
     for name in ("weights", "costs"):
         assert found[name][EXCESS] == {
