@@ -54,6 +54,10 @@ def threefry(
     return x, y
 
 
+# One function of a program for all blocks of a shape: else each draw is traced and lowered operation by operation.
+_words = jax.jit(threefry)
+
+
 def fused(key: Shaped[Array, "*keys"]) -> Shaped[Array, "*keys"]:
     """The same key, on a CPU for the generator of this module: ``jax.random`` draws the same numbers from it, faster.
 
@@ -101,7 +105,7 @@ def _blocks(
     if math.prod(shape) > 2**32:
         raise NotImplementedError(f"at most 2**32 random numbers from one key, got shape {shape}")
     count = jax.lax.iota(jnp.uint32, math.prod(shape)).reshape(shape)
-    return threefry(key[0], key[1], jnp.uint32(0), count)
+    return _words(key[0], key[1], jnp.uint32(0), count)
 
 
 def _seed(seed: Integer[Array, ""]) -> UInt32[Array, "2"]:
@@ -114,7 +118,7 @@ def _split(key: UInt32[Array, "2"], shape: tuple[int, ...]) -> UInt32[Array, "*s
 
 def _fold_in(key: UInt32[Array, "2"], data: Count) -> UInt32[Array, "2"]:
     return jax.lax.optimization_barrier(
-        jnp.stack(threefry(key[0], key[1], jnp.uint32(0), jnp.asarray(data, jnp.uint32)))
+        jnp.stack(_words(key[0], key[1], jnp.uint32(0), jnp.asarray(data, jnp.uint32)))
     )
 
 
