@@ -49,7 +49,7 @@ def _short(app, what, name, obj, options, signature, returned):
 class _Domain(PythonDomain):
     """Remember what a name in a signature leads to: Sphinx goes through all objects for each of them."""
 
-    find_obj = functools.lru_cache(maxsize=None)(PythonDomain.find_obj)
+    find_obj = functools.cache(PythonDomain.find_obj)
 
 
 def setup(app):

@@ -267,7 +267,6 @@ def _shares(choices: Choices, theta: Scores) -> Array:
     return empty.at[rows, choices.sets].add(chances_of_choices(choices, theta))
 
 
-@functools.partial(jax.jit, static_argnames=("tolerance", "max_steps"))
 def fit_choices(
     choices: Choices,
     totals: Scores,
@@ -276,8 +275,16 @@ def fit_choices(
     max_steps: int = 100,
 ) -> Estimate:
     """The minimizer of Σ_S log Σ_{j ∈ S} e^{θ_j} - Nᵀθ + (γ/2)‖θ‖² for given totals N, of mean 0."""
+    ridge = jnp.asarray(gamma, totals.dtype)  # one program, whether γ is a number or an array
+    return _fit(choices, totals, ridge, tolerance, max_steps)
+
+
+@functools.partial(jax.jit, static_argnames=("tolerance", "max_steps"))
+def _fit(
+    choices: Choices, totals: Scores, ridge: Array, tolerance: float | None, max_steps: int
+) -> Estimate:
     scale = jnp.maximum(jnp.sum(choices.weights) / choices.num_items, 1.0)
-    objective = _Objective(choices, totals, jnp.asarray(gamma, totals.dtype), scale)
+    objective = _Objective(choices, totals, ridge, scale)
     found = minimize(
         objective,
         jnp.zeros_like(totals),

@@ -116,8 +116,7 @@ def perturbed_plackett_luce(
     noisy = noisy_choices(key, choices, privacy, noise=noise)
     scale = noisy.diagnostics.noise_scale
     usual = default_choice_gamma(choices, noise_variance(scale, noise)) if gamma is None else gamma
-    ridge = jnp.asarray(usual, noisy.value.dtype)  # one program, whether it is given or not
-    found = fit_choices(public_part(choices), noisy.value, ridge)
+    found = fit_choices(public_part(choices), noisy.value, usual)
     return Estimate(
         found.value, Guarantee(privacy, attained), PerturbedFit(scale, usual, found.diagnostics)
     )
@@ -149,7 +148,7 @@ def plackett_luce_from_totals(totals: ScoresLike, choices: Choices, gamma: Scala
     if totals.shape != (choices.num_items,):
         raise ValueError(f"totals must have shape ({choices.num_items},), got {totals.shape}.")
     check_no_stages(choices)
-    return fit_choices(public_part(choices), totals, jnp.asarray(gamma, totals.dtype))
+    return fit_choices(public_part(choices), totals, gamma)
 
 
 def default_choice_gamma(choices: Choices, variance: Numbers) -> Any:
