@@ -12,12 +12,17 @@ from privrank_jax._workarounds.collection import uncollected
 
 @pytest.fixture(autouse=True)
 def collector() -> Iterator[None]:
-    """Switched on, and put back afterwards."""
+    """Switched on, and put back afterwards.
+
+    Its first search would go through all that other tests left, for seconds, as nothing is searched for while they run.
+    """
     was_on = gc.isenabled()
+    gc.freeze()
     gc.enable()
     yield
     if not was_on:
         gc.disable()
+    gc.unfreeze()
 
 
 def test_the_collector_pauses_within_the_context() -> None:
