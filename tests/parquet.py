@@ -1,4 +1,4 @@
-"""Parquet files for tests, written by an engine of their own."""
+"""Parquet files for tests, written by one engine for all of them: each of its own takes 17 ms to start."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ import duckdb
 
 def parquet(folder: Path, select: str, name: str = "votes.parquet") -> Path:
     path = folder / name
-    duckdb.connect().execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
+    duckdb.execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
     return path

@@ -37,7 +37,7 @@ def parquet(path, text):
     source = path.with_suffix(".source")
     source.write_text(text)
     read = f"read_csv('{source}', all_varchar = true, header = true, delim = ',')"
-    duckdb.connect().execute(f"COPY (SELECT * FROM {read}) TO '{path}' (FORMAT parquet)")
+    duckdb.execute(f"COPY (SELECT * FROM {read}) TO '{path}' (FORMAT parquet)")
 
 
 FORMS = {

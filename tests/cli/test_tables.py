@@ -21,7 +21,7 @@ def as_parquet():
     def convert(path):
         other = path.with_suffix(".parquet")
         rows = f"SELECT * FROM read_csv('{path}', all_varchar = true)"
-        duckdb.connect().execute(f"COPY ({rows}) TO '{other}' (FORMAT parquet)")
+        duckdb.execute(f"COPY ({rows}) TO '{other}' (FORMAT parquet)")
         return other
 
     return convert

@@ -45,7 +45,7 @@ def test_reads_wide_and_long(tmp_path, text, change, name):
 def test_parquet_reads_like_csv(tmp_path, text):
     path = tmp_path / "votes.parquet"
     source = written(tmp_path, text)
-    duckdb.connect().execute(f"COPY (SELECT * FROM '{source}') TO '{path}' (FORMAT parquet)")
+    duckdb.execute(f"COPY (SELECT * FROM '{source}') TO '{path}' (FORMAT parquet)")
     assert_expected(read_rankings(path))
 
 

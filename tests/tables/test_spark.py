@@ -33,7 +33,7 @@ def spark():
 
 def written(folder, select):
     path = folder / "votes.parquet"
-    duckdb.connect().execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
+    duckdb.execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
     return path
 
 
