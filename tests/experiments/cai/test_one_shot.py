@@ -122,20 +122,25 @@ def test_one_shot_errors_on_many_tournaments(one_shot_trial, padded):
 
 def test_one_shot_runs_at_the_published_delta(monkeypatch):
     """δ = 1/n², which hardly shows in an error."""
-    asked = []
-
-    def recorded(privacy, k, items, **options):
-        used = float(privacy.delta) if options["approximate"] else 0.0
-        asked.append((int(k), int(items), used, options["calibration"]))
-        return one_shot_scale(privacy, k, items, **options)
-
-    monkeypatch.setattr(cai_one_shot, "one_shot_scale", recorded)
+    calibrations = []
     wins, noise_key, _ = one_shot_data(KEY, 9)
-    cai_one_shot.one_shot_errors(noise_key, wins, jnp.ones(9), TOP, LOW)
+
+    @jax.jit
+    def asked(wins):
+        found = []
+
+        def recorded(privacy, k, items, **options):
+            found.append((k, items, privacy.delta if options["approximate"] else 0.0))
+            calibrations.append(options["calibration"])
+            return one_shot_scale(privacy, k, items, **options)
+
+        monkeypatch.setattr(cai_one_shot, "one_shot_scale", recorded)
+        cai_one_shot.one_shot_errors(noise_key, wins, jnp.ones(9), TOP, LOW)
+        return found
+
     delta = pytest.approx(1 / 36)
-    assert asked == [
-        (TOP, 6, 0.0, "published"), (TOP, 6, delta, "published"), (TOP, 6, delta, "published"), (TOP, 6, 0.0, "tight"),
-    ]  # fmt: skip
+    assert asked(wins) == [(TOP, 6, used) for used in (0.0, delta, delta, 0.0)]
+    assert calibrations == [*["published"] * 3, "tight"]
 
 
 def test_spectral_sensitivity(one_shot):
