@@ -21,9 +21,13 @@ def upper(matrix):
 
 @pytest.fixture(scope="module")
 def many():
-    """Sums of one user asked about three pairs, by all mechanisms, over 40,000 keys."""
+    """Sums of one user asked about three pairs, by all mechanisms, over 10,000 keys.
+
+    A key draws the reports of a whole block of users. Five standard errors of a share are at most 0.025, and another ε
+    is seen: 1.2 instead of 1.5 in the flips, 1.4 in the noise.
+    """
     chances = jnp.array([0.2, 0.5, 0.9])
-    keys = jax.random.split(KEY, 40_000)
+    keys = jax.random.split(KEY, 10_000)
 
     def draw(key):
         args = (key, chances, jnp.array([1.5]), None, 0.6)
@@ -70,9 +74,13 @@ def test_mechanisms_have_their_own_laws_on_the_same_answers(many):
     for answer in (False, True):
         chosen = (asked > 0) & ((wins > 0) == answer)
         near(flipped[chosen], 1 / (np.exp(1.5) + 1), 0.4)
+        with pytest.raises(AssertionError):
+            near(flipped[chosen], 1 / (np.exp(1.2) + 1), 0.4)
     noise = (upper(sums.laplace.margins) - (wins - 0.5 * asked))[asked > 0]
     near(noise, 0.0, np.sqrt(2) / 1.5)
     near(abs(noise), 1 / 1.5, 1 / 1.5)
+    with pytest.raises(AssertionError):
+        near(abs(noise), 1 / 1.4, 1 / 1.4)
     near(noise**2, 2 / 1.5**2, np.sqrt(20) / 1.5**2)
     near(noise > np.log(2) / 1.5, 0.25, 0.5)
 
