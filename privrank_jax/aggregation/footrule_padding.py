@@ -2,7 +2,7 @@ r"""Noise on footrule costs of padded items, whose number of real items may be t
 
 The tree of places depends on the number r of real items, so the trees of all r up to m are prepared as tables with a
 row for each. A tree of r places has r - 1 cuts on all of its levels together: they lie along one axis, each with its
-level and its node. The law is that of :func:`~privrank_jax.aggregation.private_footrule.level_noise` for r items.
+level and its node. The law is that of :func:`~privrank_jax.aggregation.private_footrule.level_noises` for r items.
 """
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -57,6 +58,7 @@ from privrank_jax._backend import product
 from privrank_jax._promise import FOOTRULE_NOISES
 from privrank_jax._types import Count, Key, Numbers
 from privrank_jax._validate import check_users
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
 from privrank_jax.aggregation.footrule import (
     PositionHistograms,
@@ -194,33 +196,47 @@ def _noise(
     key: Key, items: int, scale: Float[Array, ""], noise: str
 ) -> Float[Array, "items items"]:
     levels = footrule_levels(items, "k-norm" if noise == "gaussian" else noise)
+    keys = jax.vmap(jax.random.fold_in, (None, 0))(fused(key), jnp.arange(len(levels)))
     drawn = jnp.zeros((items, items), scale.dtype)
-    for number, level in enumerate(levels):
-        one = jax.random.fold_in(key, number)
-        if noise == "gaussian":
-            counts = scale * jax.random.normal(one, (items, len(level.codes)), scale.dtype)
-        else:
-            counts = scale / level.share * level_noise(one, items, level, scale.dtype)
-        drawn += product(counts, jnp.asarray(level.response.T, scale.dtype))
+    if noise == "gaussian":
+        counts = [
+            scale * jax.random.normal(one, (items, len(level.codes)), scale.dtype)
+            for one, level in zip(keys, levels)
+        ]
+    else:
+        noises = level_noises(keys, items, levels, scale.dtype)
+        counts = [scale / level.share * one for one, level in zip(noises, levels)]
+    for one, level in zip(counts, levels):
+        drawn += product(one, jnp.asarray(level.response.T, scale.dtype))
     return jnp.where(scale > 0, drawn, 0)
 
 
-def level_noise(key: Key, items: int, level: Level, dtype: DTypeLike) -> Float[Array, "items cuts"]:
-    """K-norm noise of scale 1 in the shape of a level: a uniform point of K times Gamma(d + 1).
+def level_noises(
+    keys: Key, items: int, levels: Sequence[Level], dtype: DTypeLike
+) -> list[Float[Array, "items cuts"]]:
+    """K-norm noise of scale 1 in the shape of each level: a uniform point of K times Gamma(d + 1).
 
     Args:
-        key: PRNG key.
+        keys: PRNG keys, one for each level.
         items: m, the rows.
-        level: of :func:`~privrank_jax.aggregation.footrule_levels.footrule_levels`.
+        levels: of :func:`~privrank_jax.aggregation.footrule_levels.footrule_levels`.
         dtype: of the noise.
     """
-    of_norms, of_places, of_radius = jax.random.split(key, 3)
+    parts = jax.vmap(lambda key: jax.random.split(key, 3))(keys)
+    sizes = np.array([items * len(level.codes) + 1 for level in levels])
+    # One call for the radii of all levels: the sampler takes longer to compile than all else here.
+    draw = jax.vmap(lambda key, size: jax.random.gamma(key, size, dtype=dtype))
+    radii = draw(parts[:, 2], jnp.asarray(sizes, dtype))
+    places = (_place(part, items, level, dtype) for part, level in zip(parts, levels))
+    return [radius * place.T for radius, place in zip(radii, places)]
+
+
+def _place(keys: Key, items: int, level: Level, dtype: DTypeLike) -> Float[Array, "cuts items"]:
+    """A uniform point of the body of a level."""
     cuts, nodes = len(level.codes), level.nodes
-    parts = jax.random.exponential(of_norms, (cuts + 1, items), dtype)
+    parts = jax.random.exponential(keys[0], (cuts + 1, items), dtype)
     number = int(np.max(nodes)) + 1
     norms = jax.ops.segment_sum(parts[:-1], nodes, number) / jnp.sum(parts, axis=0)
-    places = jax.random.uniform(of_places, (cuts, items), dtype, -1, 1)
+    places = jax.random.uniform(keys[1], (cuts, items), dtype, -1, 1)
     largest = jax.ops.segment_max(jnp.abs(places), nodes, number)
-    place = places * (norms / jnp.where(largest > 0, largest, 1))[nodes]
-    radius = jax.random.gamma(of_radius, jnp.asarray(items * cuts + 1, dtype), dtype=dtype)
-    return radius * place.T
+    return places * (norms / jnp.where(largest > 0, largest, 1))[nodes]

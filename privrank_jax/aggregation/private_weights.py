@@ -48,6 +48,7 @@ from jaxtyping import Array, Float
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_choice, is_traced
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
@@ -286,7 +287,7 @@ def _release(
     items, dtype = w.shape[0], w.dtype
     keep = jnp.ones(items, bool) if mask is None else mask
     real = keep[:, None] & keep & ~jnp.eye(items, dtype=bool)
-    of_score, of_pair = jax.random.split(key)
+    of_score, of_pair = jax.random.split(fused(key))
     if noise == "gaussian":
         drawn = jnp.where(keep, jax.random.normal(of_score, (items,), dtype), 0)
         count = jnp.maximum(jnp.sum(keep), 1)

@@ -24,6 +24,7 @@ from jaxtyping import Array, DTypeLike, Float
 
 from privrank_jax._types import Count, Key, NumbersLike, Scalar
 from privrank_jax._validate import check_nonnegative
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.geometry import Zonotope, gauge, uniform
 
@@ -139,7 +140,7 @@ def _dimensions(body: BoxedZonotope) -> tuple[int, int]:
 
 @jax.jit
 def _boxed_noise(key: Key, body: BoxedZonotope, scale: Float[Array, ""]) -> Float[Array, "numbers"]:
-    of_radius, of_items, of_sides = jax.random.split(key, 3)
+    of_radius, of_items, of_sides = jax.random.split(fused(key), 3)
     dtype, widths = scale.dtype, jnp.asarray(body.widths, scale.dtype)
     items = uniform(of_items, body.zonotope, dtype)
     # A sum of d + 1 exponential numbers, which takes far less to compile than a gamma variable of unknown shape.

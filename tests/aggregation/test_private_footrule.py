@@ -18,7 +18,7 @@ from privrank_jax.aggregation import (
     footrule_costs,
 )
 from privrank_jax.aggregation.footrule_levels import tree_levels
-from privrank_jax.aggregation.private_footrule import FOOTRULE_NOISES, level_noise
+from privrank_jax.aggregation.private_footrule import FOOTRULE_NOISES, level_noises
 from privrank_jax.privacy import Privacy
 from tests.reference import footrule as reference
 
@@ -48,7 +48,7 @@ def test_full_rankings_change_prefix_counts_as_stated(items):
 
 
 def drawn(keys, items, level):
-    draw = jax.vmap(lambda key: level_noise(key, items, level, jnp.float32))
+    draw = jax.vmap(lambda key: level_noises(key[None], items, (level,), jnp.float32)[0])
     return np.asarray(jax.jit(draw)(keys))
 
 
