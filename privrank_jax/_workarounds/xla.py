@@ -26,20 +26,37 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Shaped
 
 
-def materialized(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
+def materialized(
+    values: Shaped[Array, "*shape"], *, in_place: bool = False
+) -> Shaped[Array, "*shape"]:
     """The same values, kept in memory: what follows reads them, and does not compute them again for each use.
 
     XLA fuses element-wise operations into whatever reads them. On a CPU it does so even where each value is read
     many times, as by a gather or by all pairs of items, and it drops ``optimization_barrier`` first. Elsewhere nothing
     is done.
+
+    Args:
+        values: an array of any shape and dtype.
+        in_place: saves a copy of the values on a CPU. They can't be differentiated backwards then, and where a copy
+            would transpose them anyway, as for Kendall's distances, the other way takes less time.
+
+    Returns:
+        The same values.
     """
-
-    def keep(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
-        # A branch that XLA can't choose as it compiles.
-        here = jax.lax.optimization_barrier(jnp.bool_(True))
-        return jax.lax.cond(here, lambda x: x, jnp.zeros_like, values)
-
+    keep = _kept_in_place if in_place else _kept
     return jax.lax.platform_dependent(values, cpu=keep, default=lambda x: x)
+
+
+def _kept(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
+    """A branch that XLA can't choose as it compiles."""
+    here = jax.lax.optimization_barrier(jnp.bool_(True))
+    return jax.lax.cond(here, lambda x: x, jnp.zeros_like, values)
+
+
+def _kept_in_place(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
+    """A loop whose turns XLA can't count as it compiles: there are none."""
+    turns = jax.lax.optimization_barrier(jnp.int32(0))
+    return jax.lax.fori_loop(0, turns, lambda _, x: x + jnp.ones((), x.dtype), values)
 
 
 def fixed(values: Shaped[ArrayLike, "*shape"]) -> Shaped[Array, "*shape"]:

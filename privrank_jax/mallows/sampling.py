@@ -85,7 +85,8 @@ def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
     """As :func:`_crowd`, for as many users as are drawn at once."""
     # Kept in memory: within a loop XLA would compute the number of items, and look up the seed, again for every item of
     # a user.
-    seeds, count = materialized(seeds.T), materialized(jnp.maximum(_largest(centers), -1) + 1)
+    seeds = materialized(seeds.T, in_place=True)
+    count = materialized(jnp.maximum(_largest(centers), -1) + 1, in_place=True)
     theta = jnp.minimum(decay(epsilon, count), LARGE)
     places = insert(_codes(seeds, count, theta, centers.shape[1]))[: centers.shape[1]]
     # One unsigned number for item and user: with two, or with a sign that may count from the end, XLA takes half as
@@ -110,12 +111,13 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
         here = np.arange(number * length, (number + 1) * length, dtype=np.int32)[:, None]
         code = insertion_codes(uniform, here, mass[here[:, 0]], count, theta)
         packed |= code.astype(wide) << (bits * number)
-    packed = materialized(packed)
+    packed = materialized(packed, in_place=True)
     # Written into place part by part: with one padded concatenation, XLA on a CPU takes one number at a time.
     codes = jnp.full((-(-items // TILE) * TILE, len(count)), np.iinfo(small).max, small)
     for number in range(len(parts)):
         code = (packed >> (bits * number)).astype(small)[: items - number * length]
-        codes = jax.lax.dynamic_update_slice(codes, materialized(code), (number * length, 0))
+        code = materialized(code, in_place=True)
+        codes = jax.lax.dynamic_update_slice(codes, code, (number * length, 0))
     return codes
 
 
@@ -226,7 +228,7 @@ def insert(codes: Array) -> Array:
     codes = jnp.pad(codes, ((0, tiles * TILE - items), (0, 0)), constant_values=never)
 
     # Codes less one, for ">" instead of ">=": a CPU's vectors have no other comparison of bytes.
-    codes = materialized(codes - 1)
+    codes = materialized(codes - 1, in_place=True)
     within = codes.reshape(tiles, TILE, users)
     places, new = within + 1, np.arange(TILE)[:, None]
     for item in range(1, TILE):
@@ -242,4 +244,4 @@ def insert(codes: Array) -> Array:
     rows = np.arange(tiles * TILE, dtype=np.int32)[:, None]
     placed = jax.lax.fori_loop(1, tiles, insert_tile, places.reshape(codes.shape))
     # XLA unrolls a loop of at most one iteration.
-    return materialized(placed)[:items]
+    return materialized(placed, in_place=True)[:items]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,10 +10,12 @@ import pytest
 from privrank_jax._workarounds.xla import compiled, fixed, materialized, out_of_memory
 
 
+@pytest.mark.parametrize("in_place", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, bool])
-def test_values_stay_what_they_are(dtype):
+def test_values_stay_what_they_are(dtype, in_place):
     values = np.arange(12).reshape(3, 4).astype(dtype)
-    for function in (materialized, jax.jit(materialized), jax.vmap(materialized)):
+    keep = functools.partial(materialized, in_place=in_place)
+    for function in (keep, jax.jit(keep), jax.vmap(keep)):
         found = function(values)
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, values)
@@ -32,8 +36,13 @@ def test_what_follows_is_another_kernel():
 
         return jax.jit(count).lower(np.ones(8, np.float32)).compile().as_text()
 
-    assert "conditional" in pairs(materialized)
-    assert "conditional" not in pairs(lambda x: x)
+    branch, loop, copy = "conditional(", " while(", "= f32[8]{0} copy("
+    kept, in_place = pairs(materialized), pairs(functools.partial(materialized, in_place=True))
+    assert branch in kept
+    assert copy in kept
+    assert loop in in_place
+    assert copy not in in_place
+    assert not any(word in pairs(lambda x: x) for word in (branch, loop, copy))
 
 
 def test_constants_are_not_folded_behind_a_barrier():
