@@ -52,7 +52,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, DTypeLike, Float
+from jaxtyping import Array, DTypeLike, Float, Shaped
 
 from privrank_jax._backend import product
 from privrank_jax._promise import FOOTRULE_NOISES
@@ -212,7 +212,7 @@ def _noise(
 
 
 def level_noises(
-    keys: Key, items: int, levels: Sequence[Level], dtype: DTypeLike
+    keys: Shaped[Array, "levels *words"], items: int, levels: Sequence[Level], dtype: DTypeLike
 ) -> list[Float[Array, "items cuts"]]:
     """K-norm noise of scale 1 in the shape of each level: a uniform point of K times Gamma(d + 1).
 
@@ -231,7 +231,9 @@ def level_noises(
     return [radius * place.T for radius, place in zip(radii, places)]
 
 
-def _place(keys: Key, items: int, level: Level, dtype: DTypeLike) -> Float[Array, "cuts items"]:
+def _place(
+    keys: Shaped[Array, "parts *words"], items: int, level: Level, dtype: DTypeLike
+) -> Float[Array, "cuts items"]:
     """A uniform point of the body of a level."""
     cuts, nodes = len(level.codes), level.nodes
     parts = jax.random.exponential(keys[0], (cuts + 1, items), dtype)
