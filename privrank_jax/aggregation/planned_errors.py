@@ -6,7 +6,8 @@ evenly from S to -S. Then item i is ahead of j with probability w_ij = 1/(1 + ex
 scores make more mistakes, of less cost each. Only noise is counted, not what the users may differ from the model.
 
 **Noise** is taken as normal, with the covariance that it has (:mod:`privrank_jax.privacy.noise_law`; for reports the
-bounds of their variances, which full rankings nearly attain). *Borda*: two scores that differ by d are exchanged with
+bounds of their variances, by which 6 items and 500 users at ε = 2 are planned 0.9 to 1.7 times the cost that the
+protocols reach). *Borda*: two scores that differ by d are exchanged with
 probability Φ(-d/σ), σ² the variance of the noise of a difference, and the costs of pairs add up: no simulation.
 *Weights of all pairs, in two parts or one*: a local search from the Borda order of the noisy weights, where the method
 would take the best ranking of all, in a few dozen crowds with the same normal numbers at all ε and n. *Footrule*: the
