@@ -7,13 +7,12 @@ scores make more mistakes, of less cost each. Only noise is counted, not what th
 
 **Noise** is taken as normal, with the covariance that it has (:mod:`privrank_jax.privacy.noise_law`; for reports the
 bounds of their variances, by which 6 items and 500 users at ε = 2 are planned 0.9 to 1.7 times the cost that the
-protocols reach). *Borda*: two scores that differ by d are exchanged with
-probability Φ(-d/σ), σ² the variance of the noise of a difference, and the costs of pairs add up: no simulation.
-*Weights of all pairs, in two parts or one*: a local search from the Borda order of the noisy weights, where the method
-would take the best ranking of all, in a few dozen crowds with the same normal numbers at all ε and n. *Footrule*: the
-assignment of least noisy cost, likewise, with costs of 4,000 rankings of the crowd. *Exponential mechanism*: all
-rankings, up to 7 items. Sorts by comparisons are not planned: Borda has less error than they
-(:mod:`privrank_jax.aggregation.dp_kwiksort`).
+protocols reach). *Borda*: two scores that differ by d are exchanged with probability Φ(-d/σ), σ² the variance of the
+noise of a difference, and the costs of pairs add up: no simulation. *Weights of all pairs, in two parts or one*: a
+local search from the Borda order of the noisy weights, where the method would take the best ranking of all, in a few
+dozen crowds with the same normal numbers at all ε and n. *Footrule*: the assignment of least noisy cost, likewise, with
+costs of 4,000 rankings of the crowd. *Exponential mechanism*: all rankings, up to 7 items. Sorts by comparisons are not
+planned: Borda has less error than they (:mod:`privrank_jax.aggregation.dp_kwiksort`).
 
 What is expected is far below what is proven (:mod:`~privrank_jax.aggregation.proven_errors`), for noise rarely moves
 all items in the worst direction.
