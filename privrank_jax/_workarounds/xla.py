@@ -37,8 +37,8 @@ def materialized(
 
     Args:
         values: an array of any shape and dtype.
-        in_place: saves a copy of the values on a CPU. They can't be differentiated backwards then, and where a copy
-            would transpose them anyway, as for Kendall's distances, the other way takes less time.
+        in_place: saves a copy of the values on a CPU, and then they can't be differentiated backwards. Not faster
+            everywhere, so measure: Kendall's distances take 8 % longer with it.
 
     Returns:
         The same values.

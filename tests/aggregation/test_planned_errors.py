@@ -97,7 +97,7 @@ def histograms():
 
 @functools.cache
 def users_like_the_model():
-    """Of 200 crowds drawn from the model, the one whose Borda scores are nearest to its own.
+    """Of 200 crowds drawn from the model, the one whose Borda scores are nearest to the model's.
 
     Costs of crowds that differ as chance has it are higher: for subset selection 0.08 on average, where noise alone
     costs 0.05, which is what is planned.
