@@ -6,12 +6,12 @@ import gzip
 import hashlib
 import json
 
-import duckdb
 import pytest
 from typer.testing import CliRunner
 
 from privrank_jax.cli import app
 from tests.cli.results import lines_said
+from tests.parquet import as_parquet
 
 VOTES = ("ann,Oslo,Rome,0", "bob,Rome,Bonn,0", "cy,Oslo,Bonn,1", "dee,Rome,Oslo,0")
 PLAIN = "\n".join(("user,winner,loser,tie", *VOTES, ""))
@@ -36,8 +36,7 @@ def objects(text, one_list=False):
 def parquet(path, text):
     source = path.with_suffix(".source")
     source.write_text(text)
-    read = f"read_csv('{source}', all_varchar = true, header = true, delim = ',')"
-    duckdb.execute(f"COPY (SELECT * FROM {read}) TO '{path}' (FORMAT parquet)")
+    as_parquet(source)
 
 
 FORMS = {

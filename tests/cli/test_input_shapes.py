@@ -6,8 +6,9 @@ import os
 import re
 import threading
 
-import duckdb
 import pytest
+
+from tests.parquet import as_parquet
 
 ARENA = ("j1,gpt,llama,model_a", "j2,llama,phi,model_b", "j3,gpt,phi,tie", "j4,phi,gpt,both bad")
 COMMANDS = {
@@ -15,17 +16,6 @@ COMMANDS = {
     "aggregate": ("--epsilon", 1),
     "privatize": ("--epsilon", 1, "--out", "OUT"),
 }
-
-
-@pytest.fixture
-def as_parquet(tmp_path):
-    def convert(path):
-        other = path.with_suffix(".parquet")
-        read = f"read_csv('{path}', all_varchar = true, header = true, delim = ',')"
-        duckdb.execute(f"COPY (SELECT * FROM {read}) TO '{other}' (FORMAT parquet)")
-        return other
-
-    return convert
 
 
 @pytest.fixture
@@ -72,7 +62,7 @@ NAME_THEM = (
     ],
 )  # fmt: skip
 def test_battles_are_refused_not_misread(
-    refused, write, as_parquet, command, parquet, header, options, message
+    refused, write, command, parquet, header, options, message
 ):
     path = write(*ARENA, header=header)
     said = refused(command, as_parquet(path) if parquet else path, "--user", "judge", *options)
@@ -80,9 +70,7 @@ def test_battles_are_refused_not_misread(
     assert NAME_THEM in said or re.search(r"say --left \S+.* --right \S+.* --outcome \S+", said)
 
 
-def test_items_named_like_a_column_are_taken_where_they_are_listed(
-    privrank, refused, write, as_parquet
-):
+def test_items_named_like_a_column_are_taken_where_they_are_listed(privrank, refused, write):
     path = write("u,tie,b", "v,b,tie")
     assert privrank("rank", path, "--epsilon", 1).code == 0  # there is no column of that name
     path = write("u,tie,b,0", "v,b,tie,0", header="user,winner,loser,tie")
@@ -119,9 +107,7 @@ def long(lines):
 
 @pytest.mark.parametrize("method", ["none", "borda"])
 @pytest.mark.parametrize("shape", ["wide", "long"])
-def test_ratings_come_out_as_the_ranks_that_they_mean(
-    privrank, refused, write, as_parquet, shape, method
-):
+def test_ratings_come_out_as_the_ranks_that_they_mean(privrank, refused, write, shape, method):
     wide = shape == "wide"
     header = "user,a,b,c" if wide else "user,item,rank"
     stars = write(*(STARS if wide else long(STARS)), header=header, name="stars.csv")
@@ -223,7 +209,7 @@ def test_items_are_no_places(privrank, write, names):
     assert privrank("aggregate", listed, "--epsilon", 1, "--items", "rank1,rank2").code == 0
 
 
-def test_files_of_one_item(refused, write, as_parquet):
+def test_files_of_one_item(refused, write):
     path = write("u,1", "v,1", header="user,a")
     for file in (path, as_parquet(path)):
         assert "there is one item, 'a', and a ranking needs at least two" in refused(
@@ -239,7 +225,7 @@ def test_files_of_one_item(refused, write, as_parquet):
 
 
 @pytest.mark.parametrize("command", ["rank", "privatize"])
-def test_no_column_with_another_role_is_proposed(refused, write, as_parquet, command):
+def test_no_column_with_another_role_is_proposed(refused, write, command):
     path = write("a,b", "b,a", header="winner,loser")
     for file in (path, as_parquet(path)):
         said = refused(command, file)
@@ -249,7 +235,7 @@ def test_no_column_with_another_role_is_proposed(refused, write, as_parquet, com
     assert "no column 'user' (did you mean 'users'?)" in said
 
 
-def test_a_long_file_is_not_told_to_do_without_users(refused, write, as_parquet):
+def test_a_long_file_is_not_told_to_do_without_users(refused, write):
     path = write("u,a,1", "u,b,2", header="who,item,rank")
     for file in (path, as_parquet(path)):
         said = refused("aggregate", file)
@@ -265,7 +251,7 @@ def test_a_long_file_is_not_told_to_do_without_users(refused, write, as_parquet)
 
 @pytest.mark.parametrize("command", ["rank", "privatize"])
 @pytest.mark.parametrize("row", ["u2,draw,", "u2,,b", "u2,NA,b", "u2,,"])
-def test_a_blank_item_may_be_a_tie(refused, write, as_parquet, command, row):
+def test_a_blank_item_may_be_a_tie(refused, write, command, row):
     path = write("u1,a,b", row)
     for file in (path, as_parquet(path)):
         said = refused(command, file)
@@ -278,7 +264,7 @@ def test_a_blank_item_may_be_a_tie(refused, write, as_parquet, command, row):
     assert "fill it in or remove the row" in refused(command, write("u1,a,b", ",a,b"))
 
 
-def test_names_that_differ_in_their_encoding(refused, write, as_parquet):
+def test_names_that_differ_in_their_encoding(refused, write):
     path = write("u,Orl\u00e9ans,b", "v,b,Orle\u0301ans")
     for file in (path, as_parquet(path)):
         said = refused("rank", file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import duckdb
 import numpy as np
 import pytest
 
@@ -12,26 +11,14 @@ from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core import entropy
 from privrank_jax.cli.rank import methods as rank_methods
 from privrank_jax.tables import ComparisonRows
-
-
-@pytest.fixture
-def as_parquet():
-    """The same table as another file, all cells text."""
-
-    def convert(path):
-        other = path.with_suffix(".parquet")
-        rows = f"SELECT * FROM read_csv('{path}', all_varchar = true)"
-        duckdb.execute(f"COPY ({rows}) TO '{other}' (FORMAT parquet)")
-        return other
-
-    return convert
+from tests.parquet import as_parquet
 
 
 def scores(document) -> dict[str, float]:
     return {row["item"]: row["score"] for row in document["ranking"]}
 
 
-def test_a_release_is_that_of_the_same_csv(privrank, votes, as_parquet):
+def test_a_release_is_that_of_the_same_csv(privrank, votes):
     other = as_parquet(votes)
     run = ("--epsilon", 900, "--max-per-user", 2, "--json")
     of_text, of_table = (privrank("rank", path, *run).json() for path in (votes, other))
@@ -41,7 +28,7 @@ def test_a_release_is_that_of_the_same_csv(privrank, votes, as_parquet):
     assert of_table["diagnostics"] == of_text["diagnostics"]
 
 
-def test_without_privacy(privrank, votes, as_parquet, monkeypatch):
+def test_without_privacy(privrank, votes, monkeypatch):
     seen = []
 
     def watched(data, request):
@@ -55,9 +42,7 @@ def test_without_privacy(privrank, votes, as_parquet, monkeypatch):
     assert seen[0][:2] == (18, 0)
 
 
-def test_bounding_keeps_the_words_and_draws_from_the_operating_system(
-    privrank, votes, as_parquet, monkeypatch
-):
+def test_bounding_keeps_the_words_and_draws_from_the_operating_system(privrank, votes, monkeypatch):
     other, drawn, used = as_parquet(votes), [], []
     count, token = ComparisonRows.win_counts, entropy.secrets.token_hex
 
@@ -90,7 +75,7 @@ def test_bounding_keeps_the_words_and_draws_from_the_operating_system(
     assert used[2] == used[3] != used[4]
 
 
-def test_refusals(privrank, write, as_parquet):
+def test_refusals(privrank, write):
     def refused(*lines, header="user,winner,loser", options=()):
         result = privrank(
             "rank", as_parquet(write(*lines, header=header)), "--epsilon", 1, *options
@@ -107,9 +92,7 @@ def test_refusals(privrank, write, as_parquet):
     assert "more than there are items" in refused("u,a,b", options=("--top-k", 3))
 
 
-def test_which_pairs_are_compared_stays_public_when_bounded(
-    privrank, write, as_parquet, monkeypatch
-):
+def test_which_pairs_are_compared_stays_public_when_bounded(privrank, write, monkeypatch):
     """With adjacency flip the counts of pairs are printed from; other outcomes must not move them."""
     rng, seen = np.random.default_rng(0), []
     pairs = [
@@ -155,7 +138,7 @@ BALLOTS = [f"u{k},1,2,3" if k % 3 else f"u{k},2,1," for k in range(40)]
         ),
     ],
 )
-def test_a_consensus_is_that_of_the_same_csv(privrank, write, as_parquet, method):
+def test_a_consensus_is_that_of_the_same_csv(privrank, write, method):
     path = write(*BALLOTS, header="user,a,b,c")
     budget = () if method == "none" else ("--epsilon", 900)
     if method in ("borda", "noise-all"):
@@ -172,7 +155,7 @@ def test_a_consensus_is_that_of_the_same_csv(privrank, write, as_parquet, method
         assert documents[1] == documents[0]
 
 
-def test_rehearsals_and_local_reports_of_rankings(privrank, write, as_parquet):
+def test_rehearsals_and_local_reports_of_rankings(privrank, write):
     other = as_parquet(write(*BALLOTS, header="user,a,b,c"))
     for options in (("--method", "borda"), ("--trust", "local", "--method", "borda")):
         run = ("aggregate", other, "--epsilon", 5, "--simulate", "--seed", 1, *options, "--json")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from privrank_jax._cells.ranks import RANKS_SAID
 from privrank_jax.datasets import DataError, read_rankings
 from tests.datasets.files import written
+from tests.parquet import parquet
 
 WIDE = "user,Oslo,Paris,Rome\nann,1,2,3\nbob,2,2,1\ncy,,1,\n"
 LONG = "user,item,rank\nann,Paris,2\nann,Oslo,1\nann,Rome,3\nbob,Rome,1\nbob,Oslo,2\nbob,Paris,2\ncy,Paris,1\n"
@@ -43,10 +43,8 @@ def test_reads_wide_and_long(tmp_path, text, change, name):
 
 @pytest.mark.parametrize("text", [WIDE, LONG])
 def test_parquet_reads_like_csv(tmp_path, text):
-    path = tmp_path / "votes.parquet"
     source = written(tmp_path, text)
-    duckdb.execute(f"COPY (SELECT * FROM '{source}') TO '{path}' (FORMAT parquet)")
-    assert_expected(read_rankings(path))
+    assert_expected(read_rankings(parquet(tmp_path, f"SELECT * FROM '{source}'")))
 
 
 @pytest.mark.parametrize("cell", ["", " ", "NA", "nan", "NULL", "n/a"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import duckdb
 import ibis
 import numpy as np
 import pytest
 
 from privrank_jax.tables import scan_comparisons, scan_rankings
+from tests.parquet import parquet
 
 sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
 pytestmark = pytest.mark.slow
@@ -31,14 +31,8 @@ def spark():
     session.stop()
 
 
-def written(folder, select):
-    path = folder / "votes.parquet"
-    duckdb.execute(f"COPY ({select}) TO '{path}' (FORMAT parquet)")
-    return path
-
-
 def test_comparisons(spark, tmp_path):
-    path = written(tmp_path, VOTES)
+    path = parquet(tmp_path, VOTES)
     here, there = scan_comparisons(path), scan_comparisons(spark.read_parquet(path))
     for name in ("item_names", "num_users", "comparisons_per_user", "num_rows", "ties"):
         assert getattr(there, name) == getattr(here, name)
@@ -49,7 +43,7 @@ def test_comparisons(spark, tmp_path):
 
 
 def test_rankings(spark, tmp_path):
-    path = written(tmp_path, RANKS)
+    path = parquet(tmp_path, RANKS)
     for missing in ("last", "unknown"):
         here = scan_rankings(path, missing=missing)
         there = scan_rankings(spark.read_parquet(path), missing=missing)
