@@ -91,8 +91,7 @@ def test_central_costs_are_those_of_releases(method, noise, key):
 
 
 def histograms():
-    draws = np.random.default_rng(5).gumbel(size=(USERS, M)) + np.linspace(1, -1, M)
-    return PositionHistograms.from_ranks(np.argsort(np.argsort(-draws, axis=1), axis=1))
+    return PositionHistograms.from_ranks(users_like_the_model())
 
 
 @functools.cache
