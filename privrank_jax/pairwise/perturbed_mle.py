@@ -137,8 +137,8 @@ def perturbed_mle(
             )
         scale, shape = totals_noise(noise, attained, wins.num_items, sensitivity, questionnaire)
         ridge = _ridge_on_totals(wins, attained, gamma, scale, noise, shape)
-    gamma = jnp.asarray(ridge, wins.matrix.dtype)  # one program, whether γ is a number or an array
-    value, fit = _solve(key, wins, scale, gamma, shape, link, noise)
+    weight = jnp.asarray(ridge, wins.matrix.dtype)  # one program, whether γ is a number or an array
+    value, fit = _solve(key, wins, scale, weight, shape, link, noise)
     totals_suffice = attained.adjacency == "flip" and link.name == "logistic"
     guarantee = Guarantee(
         privacy, attained, numerics="simulation" if totals_suffice else "idealized"

@@ -244,14 +244,14 @@ def _checked_mask(num_items: int, mask: MaskLike | None) -> Mask | np.ndarray:
 @jax.jit
 def _k_norm(key: Key, body: Body, scale: Float[Array, ""]) -> Float[Array, "..."]:
     """A uniform point of K, scaled by its random radius, which is Gamma(p + 1) times the scale."""
-    dtype = scale.dtype
+    key, dtype = fused(key), scale.dtype
     if isinstance(body, Cube):
-        of_radius, of_place = jax.random.split(fused(key))
+        of_radius, of_place = jax.random.split(key)
         shape = jnp.asarray(body.dimension + 1, dtype)
         radius = jax.random.gamma(of_radius, shape, dtype=dtype)
         place = materialized(_uniform(of_place, body, dtype))  # read at every scale of a batch
     else:
-        of_forest, of_place = jax.random.split(fused(key))
+        of_forest, of_place = jax.random.split(key)
         parent = _forest(of_forest, body)
         item = jnp.arange(parent.size)
         drawn = jax.random.uniform(of_place, (2 * parent.size + 1,), dtype)
@@ -264,10 +264,11 @@ def _k_norm(key: Key, body: Body, scale: Float[Array, ""]) -> Float[Array, "..."
 
 @functools.partial(jax.jit, static_argnames=("dtype",))
 def _uniform(key: Key, body: Body, dtype: DTypeLike) -> Float[Array, "..."]:
+    key = fused(key)
     if isinstance(body, Cube):
-        drawn = jax.random.uniform(fused(key), body.real.shape, dtype, -1, 1)
+        drawn = jax.random.uniform(key, body.real.shape, dtype, -1, 1)
         return jnp.where(body.real, drawn, 0)
-    of_forest, of_place = jax.random.split(fused(key))
+    of_forest, of_place = jax.random.split(key)
     parent = _forest(of_forest, body)
     inside = jax.random.uniform(of_place, parent.shape, dtype, -1, 1)
     return _tile(parent, body.lengths.astype(dtype), inside)

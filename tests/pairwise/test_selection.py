@@ -51,7 +51,7 @@ def test_with_enough_data_the_link_is_found_and_the_losses_are_as_defined(truth)
 
 def test_losses_are_those_of_the_fitted_scores():
     """-Σ Z_ij log F(θ_i - θ_j), each win once and in its direction; the best link is the one with the least."""
-    # of as many items as the example of select_link
+    # As many items as in the example of select_link, so that one program serves both.
     matrix = np.array([[0.0, 9, 4], [2, 0, 8], [3, 1, 0]])
     found = select_link(WinCounts.from_matrix(matrix), gamma=0.8)
     selection = found.diagnostics
