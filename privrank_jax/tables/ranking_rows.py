@@ -43,14 +43,13 @@ from privrank_jax._cells.ranks import (
     RatingCodes,
     cell_codes,
     cells_note,
-    check_like_ranks,
     check_no_numbers_of_raters,
     check_no_numbers_of_rows,
-    check_ranks_of_few,
     meaning_of_blanks,
 )
 from privrank_jax._validate import check_choice
 from privrank_jax.tables.backend import Backend, Source, Table, explained, held, one_row
+from privrank_jax.tables.rank_checks import check_ranks, count_rankings, each_user
 from privrank_jax.tables.source import (
     RawTable,
     check_number,
@@ -63,8 +62,6 @@ from privrank_jax.tables.source import (
 
 if TYPE_CHECKING:
     from privrank_jax.aggregation.weights import PairWeights
-
-_BITS = 31  # largest number of ranks whose powers of 2 are added up
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,19 +229,18 @@ def scan_rankings(
             places,
             (lambda error, c: not_an_item(error, c, user)) if hint else None,
         )
+        each = each_user(rows)
+        found = count_rankings(each, len(names), ranks=cells is None)
         if cells is None:
-            _check_like_ranks(raw, rows, columns, len(names), left_out)
+            check_ranks(raw.name, rows, each, found, columns.get("rank"), len(names), left_out)
         if "user" not in columns and public is None and cells != "ranks":
             _check_no_numbers_of_rows(raw, rows, names, users, codes)
-        number = rows.group_by("user").aggregate(ranked=rows.count())
-        whole = number.filter(number.ranked == len(names))
-        full = one_row(whole.aggregate(users=whole.count()))["users"]
     raw.check_unchanged()
     return RankingRows(
         rows=rows,
         item_names=names,
         num_users=users,
-        partial_users=users - full,
+        partial_users=users - found["full"],
         name=raw.name,
         missing=missing,
         notes=(
@@ -340,59 +336,6 @@ def _ranked(
     ranks = codes.ranks(np.array(list(codes.values()), np.int32)).tolist()
     known = {cell: rank for cell, rank in zip(codes, ranks) if rank >= 0}
     return held(coded(cells, "cell", known).rename(rank="cell"))
-
-
-def _check_like_ranks(
-    raw: RawTable, rows: Table, columns: dict[str, str], items: int, left_out: bool
-) -> None:
-    """Apply the rule of :mod:`privrank_jax._cells.ranks` to ``user``, ``item``, ``rank``, from 0."""
-    largest = one_row(rows.aggregate(rank=rows["rank"].max()))["rank"]
-    if largest is None:
-        return
-    if "rank" in columns:
-        check_ranks_of_few(raw.name, columns["rank"], largest, items)
-    like = 0
-    if largest < _BITS:
-        whole = _whole_rankings(rows)
-        like = one_row(whole.aggregate(users=whole.count()))["users"]
-        rows = rows.anti_join(whole, "user")
-    users, unlike = _unlike(rows, left_out)
-    check_like_ranks(raw.name, unlike, users + like)
-
-
-def _whole_rankings(rows: Table) -> Table:
-    """Users whose k ranks are 0 to k - 1, so that k powers of 2 add up to 2^k - 1: most users, in one pass."""
-    import ibis
-
-    one = ibis.literal(1, "int64")
-    powers = (one << rows["rank"].cast("int64")).sum().cast("int64")
-    users = rows.group_by("user").aggregate(number=rows.count(), powers=powers)
-    few = users.filter(users.number <= _BITS)
-    return few.filter(few.powers == (one << few.number) - 1)
-
-
-def _unlike(rows: Table, left_out: bool) -> tuple[int, int]:
-    """The number of users, and of those whose ranks do not look like ranks."""
-    import ibis
-
-    ties = rows.group_by("user", "rank").aggregate(tied=rows.count())
-    to_here = ibis.cumulative_window(group_by="user", order_by="rank")
-    ties = ties.mutate(up_to=ties.tied.sum().over(to_here))
-    place = ties["rank"]
-    user = ties.group_by("user").aggregate(
-        first=place.min(),
-        last=place.max(),
-        number=ties.tied.sum(),
-        different=ties.count(),
-        by_those_before=(place == ties.up_to - ties.tied).all(),
-        by_those_up_to=(place == ties.up_to - 1).all(),
-    )
-    counted = (user["last"] == user.different - 1) & (2 * user.different > user.number)
-    tied = user.by_those_before | user.by_those_up_to | counted
-    strict = (user["first"] == 0) | ibis.literal(left_out)
-    unlike = ibis.ifelse(user.different == user.number, ~strict, ~tied)
-    found = one_row(user.aggregate(users=user.count(), unlike=user.count(where=unlike)))
-    return found["users"], found["unlike"] or 0
 
 
 def _check_no_numbers_of_rows(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import itertools
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from privrank_jax._cells.ranks import (
 )
 from privrank_jax.datasets import DataError, available_rankings, load_rankings, read_rankings
 from privrank_jax.tables import scan_rankings
-from tests.parquet import parquet
+from tests.parquet import as_parquet
 from tests.reference import cells as reference
 
 BLANK = (None, "", "NA")
@@ -51,10 +52,6 @@ def long_table(path: Path, rows, names) -> Path:
         for k, row in enumerate(rows):
             out.writerows([f"u{k}", name, cell] for name, cell in zip(names, row))
     return path
-
-
-def as_parquet(path: Path) -> Path:
-    return parquet(path.parent, f"SELECT * FROM read_csv('{path}', all_varchar = true)")
 
 
 # --- the rule
@@ -157,35 +154,12 @@ def test_no_real_file_of_ranks_is_refused(data_folder, file, user):
             read_rankings(path, user=None)
 
 
-@pytest.mark.parametrize("items", [29, 30, 31, 32, 33, 70])
-def test_the_engine_counts_rankings_of_any_length(tmp_path, items):
-    """Whole ones, ones with ties, ones that begin with the last rank, and ones like nothing."""
-    whole = [list(range(1, items + 1)), [1] * items, [*range(2, items + 1), 1]]
-    names = [f"i{k}" for k in range(items)]
-    bad = [[2] * items, [None, *range(2, items + 1)], [*range(2, items + 1), items]]
-    for rows in (
-        whole + bad,
-        whole + bad + bad[:1],
-        bad,
-        [[1] * items, [2] * items],
-        [[2] * items],
-    ):
-        path = table(tmp_path / "votes.csv", rows, names)
-        unlike, users = reference.unlike(rows, left_out=False)
-        for read in (read_rankings, lambda path: scan_rankings(as_parquet(path))):
-            if 2 * unlike <= users:
-                assert read(path).num_users == len(rows)
-                continue
-            with pytest.raises(DataError, match=f"the cells of {unlike} of {users} users"):
-                read(path)
-
-
 # --- ratings are refused, and read where they are called so
 
 
 @pytest.mark.parametrize("blank", [0.0, 0.5, 0.8])
 @pytest.mark.parametrize("items", [3, 5, 8, 10, 20, 50])
-def test_stars_are_refused_whole_or_sparse(tmp_path, items, blank):
+def test_stars_are_refused_whole_or_sparse(tmp_path, items, blank, backend):
     rng = np.random.default_rng(items)
     stars = rng.choice([1, 2, 3, 4, 5], size=(400, items), p=STARS)
     cells = [[None if rng.random() < blank else star for star in row] for row in stars.tolist()]
@@ -198,7 +172,7 @@ def test_stars_are_refused_whole_or_sparse(tmp_path, items, blank):
             read_rankings(path)
         if not blank and items in (5, 50):
             with pytest.raises(DataError, match=r"cells='ratings'.*cells='ranks'"):
-                scan_rankings(as_parquet(path))
+                scan_rankings(as_parquet(path), backend=backend)
         assert read_rankings(path, cells="ranks").notes[0] == RANKS_SAID
         found = read_rankings(path, cells="ratings", items=names)
         assert found.notes[0] == RATINGS_SAID
@@ -215,7 +189,7 @@ VALUES = [[5, 4.5, -1, 5], [None, 3.5, 3.5, 100], [1, 1, 1, None], [0.5, 0.5, 0.
 
 
 @pytest.mark.parametrize("shape", [table, long_table])
-def test_ratings_become_ranks_with_their_ties(tmp_path, shape):
+def test_ratings_become_ranks_with_their_ties(tmp_path, shape, backend):
     path = shape(tmp_path / "votes.csv", RATED, "abcd")
     expected = [reference.from_ratings(row) for row in VALUES]
     for file in (path, as_parquet(path)):
@@ -224,10 +198,10 @@ def test_ratings_become_ranks_with_their_ties(tmp_path, shape):
         less = [[cell and -cell for cell in row] for row in VALUES]
         costs = read_rankings(file, cells="costs")
         assert costs.ranks.tolist() == [reference.from_ratings(row) for row in less]
-        rows = scan_rankings(file, cells="costs")
+        rows = scan_rankings(file, cells="costs", backend=backend)
         assert rows.notes == costs.notes
         assert costs.notes[0] == COSTS_SAID
-        rows = scan_rankings(file, cells="ratings")
+        rows = scan_rankings(file, cells="ratings", backend=backend)
         assert rows.notes == found.notes
         order = rows.rows.order_by("rank").to_pyarrow()
         for user in found.user_names:
@@ -335,9 +309,9 @@ ORDERS = [list(p) for p in itertools.permutations([1, 2, 3])]
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("engine", [False, True])
-def test_columns_of_ids_are_refused(tmp_path, rows, cells, message, engine):
+def test_columns_of_ids_are_refused(tmp_path, rows, cells, message, engine, backend):
     path = table(tmp_path / "votes.csv", rows, ("id", "a", "b", "c"), users=False)
-    read = scan_rankings if engine else read_rankings
+    read = functools.partial(scan_rankings, backend=backend) if engine else read_rankings
     path = as_parquet(path) if engine else path
     for options in ({}, {"items": ["a", "b", "c"]}):
         with pytest.raises(DataError, match=r"no column 'user'.*user='COLUMN', or say user=None"):
@@ -353,7 +327,7 @@ def test_columns_of_ids_are_refused(tmp_path, rows, cells, message, engine):
         assert read(path, user=None, cells="ranks").num_items == 4
 
 
-def test_genuine_columns_that_all_differ_are_kept(tmp_path):
+def test_genuine_columns_that_all_differ_are_kept(tmp_path, backend):
     cycle = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
     assert (
         read_rankings(table(tmp_path / "c.csv", cycle, "abc", users=False), user=None).num_users
@@ -364,10 +338,12 @@ def test_genuine_columns_that_all_differ_are_kept(tmp_path):
     path = table(tmp_path / "s.csv", slider, "abcde", users=False)
     for file in (path, as_parquet(path)):
         assert read_rankings(file, user=None, cells="ratings").num_users == 12
-        assert scan_rankings(file, user=None, cells="ratings").num_users == 12
+        rows = scan_rankings(file, user=None, cells="ratings", backend=backend)
+        assert rows.num_users == 12
 
 
-def test_few_ratings_may_follow_each_other_and_many_may_reach_those_of_others(tmp_path):
+def test_few_ratings_may_follow_each_other_and_many_may_reach_those_of_others(tmp_path, backend):
+    scan = functools.partial(scan_rankings, backend=backend)
     ten = [[k, k % 5] for k in range(10)]
     above = [[9 + 3 * k, k % 5] for k in range(11)]  # 9 to 39
     for rows, refused in (
@@ -375,7 +351,7 @@ def test_few_ratings_may_follow_each_other_and_many_may_reach_those_of_others(tm
         ([[9, 8], *above[1:]], True),
     ):  # fmt: skip
         path = table(tmp_path / "votes.csv", rows, ("id", "a"), users=False)
-        for read in (read_rankings, lambda path, **given: scan_rankings(as_parquet(path), **given)):
+        for read in (read_rankings, lambda path, **given: scan(as_parquet(path), **given)):
             for cells in ("ratings", "costs"):
                 if not refused:
                     assert read(path, user=None, cells=cells).num_users == len(rows)
