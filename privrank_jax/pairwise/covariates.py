@@ -92,22 +92,26 @@ class CovariateDesign:
     def total(self, weights: Float[Array, "rows"]) -> Float[Array, "parameters"]:
         """Σ_r weights_r z_r, ``(m + p,)``."""
         weights = self.real(weights)
-        items = jnp.zeros(self.num_items, self.features.dtype)
-        items = items.at[self.first].add(weights).at[self.second].add(-weights)
+        met = self._of_pairs(weights)
+        items = jnp.sum(met, 1) - jnp.sum(met, 0)
         return jnp.concatenate([items, product(weights, self.features)])
 
     @functools.partial(jax.jit, inline=True)
     def gram(self, weights: Float[Array, "rows"]) -> Float[Array, "parameters parameters"]:
         """Σ_r weights_r z_r z_rᵀ, ``(m + p, m + p)``."""
         weights = self.real(weights)
-        first, second, m = self.first, self.second, self.num_items
-        items = jnp.zeros((m, m), self.features.dtype)
-        items = items.at[first, first].add(weights).at[second, second].add(weights)
-        items = items.at[first, second].add(-weights).at[second, first].add(-weights)
+        met = self._of_pairs(weights)
+        met = met + met.T
         scaled = weights[:, None] * self.features
-        cross = jnp.zeros((m, scaled.shape[1]), scaled.dtype)
-        cross = cross.at[first].add(scaled).at[second].add(-scaled)
+        cross = jnp.zeros((self.num_items, scaled.shape[1]), scaled.dtype)
+        cross = cross.at[self.first].add(scaled).at[self.second].add(-scaled)
+        items = jnp.diag(jnp.sum(met, 0)) - met
         return jnp.block([[items, cross], [cross.T, product(self.features.T, scaled)]])
+
+    def _of_pairs(self, weights: Float[Array, "rows"]) -> Float[Array, "items items"]:
+        """The sum over comparisons of each first item with each second one, in one pass through the rows."""
+        pairs = jnp.zeros((self.num_items,) * 2, self.features.dtype)
+        return pairs.at[self.first, self.second].add(weights)
 
     @functools.partial(jax.jit, static_argnames=("norm",), inline=True)
     def norms(self, norm: str) -> Float[Array, "rows"]:
