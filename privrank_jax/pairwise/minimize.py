@@ -276,9 +276,8 @@ def newton() -> optax.GradientTransformationExtraArgs:
 def solve_lifted(hessian: Float[Array, "d d"], right: Float[Array, "d"]) -> Float[Array, "d"]:
     """H⁻¹ ``right`` by Cholesky, with the diagonal of H scaled up as :func:`newton` says."""
     size, eps = hessian.shape[-1], jnp.finfo(hessian.dtype).eps
-    diagonal = jnp.arange(size)
-    lift = 4 * size * eps * jnp.diagonal(hessian)
-    return solve_positive_definite(hessian.at[diagonal, diagonal].add(lift), right)
+    lift = jnp.where(jnp.eye(size, dtype=bool), 4 * size * eps * hessian, 0)
+    return solve_positive_definite(hessian + lift, right)
 
 
 def limit_step(longest: float) -> optax.GradientTransformation:
