@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax._host.evaluate import quickly
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import (
     CovariateDavidsonScores,
@@ -40,11 +42,12 @@ CHANCE = 1 / (1 + np.exp(-MATRIX @ BETA))
 def test_standard_errors_are_those_of_the_sandwich():
     """Against the pseudo-inverse of the information at the fit, with noise in every sum."""
     table = CovariateTable(DESIGN, jnp.asarray(CHANCE))
-    value = mle_with_covariates(table).value
-    zero, scale = jnp.zeros(ITEMS + 2), jnp.asarray(3.0)  # an array, as that of a release
+    value = quickly(mle_with_covariates, table).value
+    zero = np.zeros(ITEMS + 2)
     fisher = (MATRIX.T * CHANCE * (1 - CHANCE)) @ MATRIX
     for noise, variance in (("laplace", 2 * 3.0**2), ("gaussian", 3.0**2)):
-        found = covariate_intervals(value, DESIGN, zero, noise_scale=scale, noise=noise)
+        about = functools.partial(covariate_intervals, noise=noise, noise_scale=3.0)
+        found = quickly(about, value, DESIGN, zero)
         inverse = np.linalg.pinv(fisher)
         covariance = inverse @ (fisher + variance * np.eye(ITEMS + 2)) @ inverse
         deviations = np.sqrt(np.diagonal(covariance))
@@ -97,10 +100,16 @@ def test_intervals_cover_scores_and_coefficients(noise, key):
 
 def test_a_step_that_is_too_long_gives_no_intervals(key):
     """At ε = 0.0001 there is only noise, and the ridge hides all."""
-    table = CovariateTable(DESIGN, jnp.asarray((CHANCE > 0.5) * 1.0))
-    found = covariate_mle(key, table, dataclasses.replace(FLIPS, epsilon=1e-4))
+    table = CovariateTable(DESIGN, (CHANCE > 0.5) * 1.0)
+    little = dataclasses.replace(FLIPS, epsilon=1e-4)
+    found = quickly(lambda table: covariate_mle(key, table, little), table)
     facts = found.diagnostics
-    errors = covariate_intervals(found.value, DESIGN, facts.ridge, noise_scale=facts.noise_scale)
+    errors = quickly(
+        lambda value, ridge, scale: covariate_intervals(value, DESIGN, ridge, noise_scale=scale),
+        found.value,
+        facts.ridge,
+        facts.noise_scale,
+    )
     assert not np.any(np.isfinite(errors.low))
     assert not np.any(errors.items.better)
 
@@ -143,7 +152,8 @@ def test_errors_with_ties_are_those_of_the_sandwich():
     )
     zero = jnp.zeros(ITEMS + 2)
     for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
-        found = covariate_davidson_intervals(value, DESIGN, zero, 0.0, noise_scale=3.0, noise=noise)
+        about = functools.partial(covariate_davidson_intervals, noise=noise, noise_scale=3.0)
+        found = quickly(about, value, DESIGN, zero, 0.0)
         spread = variance * np.diag([1.0] * (ITEMS + 2) + [ratio**2])
         deviations = np.sqrt(np.diagonal(inverse @ (fisher + spread) @ inverse))
         items = found.model.items.standard_errors
@@ -161,9 +171,11 @@ def test_intervals_with_ties_and_no_covariates_are_davidsons():
     rows = [(i, j) for i, j, n in ((0, 1, 100), (0, 2, 50), (1, 2, 75)) for _ in range(n)]
     design = covariate_table(*np.array(rows).T, np.ones(225), {}, num_items=3).design
     told = {"noise_scale": 2.0, "noise": "laplace"}
-    expected = davidson_intervals(value, wins.comparisons, gamma=1.5, tie_gamma=1.2, **told)
-    same = CovariateDavidsonScores(value.scores, jnp.zeros(0), value.log_tie)
-    found = covariate_davidson_intervals(same, design, jnp.full(3, 1.5), 1.2, **told)
+    about = functools.partial(davidson_intervals, gamma=1.5, tie_gamma=1.2, **told)
+    expected = quickly(about, value, wins.comparisons)
+    same = CovariateDavidsonScores(value.scores, np.zeros(0), value.log_tie)
+    about = functools.partial(covariate_davidson_intervals, **told)
+    found = quickly(about, same, design, np.full(3, 1.5), 1.2)
     np.testing.assert_allclose(found.model.items.low, expected.scores.low, rtol=1e-6)
     np.testing.assert_allclose(found.model.items.high, expected.scores.high, rtol=1e-6)
     np.testing.assert_allclose(found.log_tie_low, expected.log_tie_low, rtol=1e-6)

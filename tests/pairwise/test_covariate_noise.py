@@ -78,13 +78,13 @@ def test_standard_errors_and_coverage(key):
     won = (np.random.default_rng(2).random((runs, len(CHANCE))) < CHANCE) * 1.0
 
     @jax.jit
-    def run(keys, outcomes, known):
+    def run(keys, outcomes, known, ridged):
         def one(key, outcomes):
             found = covariate_mle(key, CovariateTable(design, outcomes), USERS, noise="k-norm")
             errors = pairwise.covariate_intervals(
                 found.value,
                 design,
-                found.diagnostics.ridge,
+                ridged * found.diagnostics.ridge,
                 noise_scale=known,
                 noise="k-norm",
             )
@@ -93,13 +93,14 @@ def test_standard_errors_and_coverage(key):
         return jax.vmap(one)(keys, outcomes)
 
     keys = jax.random.split(key, runs)
-    value, errors = run(keys, jnp.asarray(won), 1.0)
+    value, errors = run(keys, won, 1.0, 1.0)
     truth, slopes = np.array([0.7, 0.2, -0.2, -0.7]), np.array([0.6, -0.4])
+    errors = jax.tree.map(np.asarray, errors)
     items = np.mean((errors.items.low <= truth) & (errors.items.high >= truth), 0)
     effects = np.mean((errors.low <= slopes) & (errors.high >= slopes), 0)
     slack = 4.5 * np.sqrt(0.05 * 0.95 / runs)
     assert np.all(np.abs(np.r_[items, effects] - 0.95) < slack + 0.015), (items, effects)
-    errors = run(keys, jnp.asarray(won), 0.0)[1]
+    errors = run(keys, won, 0.0, 1.0)[1]
     effects = np.mean((errors.low <= slopes) & (errors.high >= slopes), 0)
     assert np.all(effects < 0.9), effects
     matrix = matrix_of(design)
@@ -108,14 +109,8 @@ def test_standard_errors_and_coverage(key):
     fisher = (matrix.T * chance * (1 - chance)) @ matrix
     inverse, spread = np.linalg.pinv(fisher), np.asarray(shaped_law(design).covariance)
     deviations = np.sqrt(np.diag(inverse @ (fisher + spread) @ inverse))
-    one = pairwise.covariate_intervals(
-        jax.tree.map(lambda leaf: leaf[0], value),
-        design,
-        jnp.zeros(6),
-        noise_scale=1.0,
-        noise="k-norm",
-    )
-    both = np.r_[one.items.standard_errors, one.standard_errors * design.units]
+    about = run(keys, won, 1.0, 0.0)[1]
+    both = np.r_[about.items.standard_errors[0], about.standard_errors[0] * design.units]
     np.testing.assert_allclose(both, deviations, rtol=1e-6)
 
 
