@@ -11,6 +11,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.debiased_sums import debiased_sums
 from privrank_jax.pairwise.selection import LINKS, select_link
 from tests import reference
+from tests.by_numpy import by_numpy
 
 CDF = {
     "logistic": scipy.stats.logistic.cdf,
@@ -25,6 +26,12 @@ def win_matrix(random, link, scores, per_pair):
     matrix = np.zeros((len(scores), len(scores)))
     matrix[first, second], matrix[second, first] = wins, per_pair - wins
     return matrix
+
+
+def chosen(data, links=LINKS, **gamma):
+    """``select_link`` by NumPy; :func:`test_table_4_m_10_users_200` compiles it."""
+    data = WinCounts.from_matrix(data) if isinstance(data, np.ndarray) else data
+    return by_numpy(lambda data: select_link(data, links, **gamma))(data)
 
 
 @pytest.mark.slow
@@ -51,9 +58,8 @@ def test_with_enough_data_the_link_is_found_and_the_losses_are_as_defined(truth)
 
 def test_losses_are_those_of_the_fitted_scores():
     """-Σ Z_ij log F(θ_i - θ_j), each win once and in its direction; the best link is the one with the least."""
-    # As many items as in the example of select_link, so that one program serves both.
     matrix = np.array([[0.0, 9, 4], [2, 0, 8], [3, 1, 0]])
-    found = select_link(WinCounts.from_matrix(matrix), gamma=0.8)
+    found = chosen(matrix, gamma=0.8)
     selection = found.diagnostics
     direct = [
         -sum(
@@ -73,7 +79,7 @@ def test_losses_are_those_of_the_fitted_scores():
     for link, theta in zip(LINKS, selection.scores):  # the ridge is γ/2 ‖θ‖²
         _, gradient = reference.perturbed_objective(theta, matrix, np.zeros(3), 2 * 0.4, link)
         assert np.abs(gradient).max() < 1e-6
-    plain, one = (select_link(WinCounts.from_matrix(matrix), **c) for c in ({}, {"gamma": 2.0}))
+    plain, one = (chosen(matrix, **c) for c in ({}, {"gamma": 2.0}))
     np.testing.assert_array_equal(plain.value, one.value)
 
 
@@ -104,16 +110,16 @@ def test_sums_of_clear_answers_are_win_counts_and_private_ones_come_close():
     matrix = np.zeros((5, 5))
     matrix[first, second], matrix[second, first] = answers.sum(0), users - answers.sum(0)
     names = ("logistic", "normal")
-    clear = select_link(WinCounts.from_matrix(matrix), names)
+    clear = chosen(matrix, names)
     seen = np.ones(answers.shape, bool)
-    summed = select_link(debiased_sums(answers, seen, np.inf), names)
+    summed = chosen(debiased_sums(answers, seen, np.inf), names)
     np.testing.assert_allclose(summed.value, clear.value, atol=1e-6)
     np.testing.assert_allclose(summed.diagnostics.losses, clear.diagnostics.losses, rtol=1e-9)
     assert clear.diagnostics.name == "normal"
 
     epsilon = random.uniform(2, 5, users)
     flips = random.uniform(size=answers.shape) < 1 / (1 + np.exp(epsilon))[:, None]
-    private = select_link(debiased_sums(answers ^ flips, seen, epsilon), names)
+    private = chosen(debiased_sums(answers ^ flips, seen, epsilon), names)
     assert private.diagnostics.name == "normal"
     assert not np.any(private.diagnostics.codes)
     np.testing.assert_allclose(private.value, clear.value, atol=0.1)
